@@ -1,0 +1,24 @@
+//! `cargo xtask asan`: use after free, out of bounds, leaks.
+
+use crate::step::Outcome;
+use crate::workspace::Workspace;
+use crate::{packages, sanitizer, toolchain};
+
+pub(crate) fn run(workspace: &Workspace) -> Outcome {
+    let tree = workspace.tree();
+    if let Some(reason) = sanitizer::obstacle(&tree) {
+        return Outcome::NothingToDo(reason);
+    }
+    let tools =
+        toolchain::nightly().and_then(|()| packages::ensure_program("addr2line", "binutils"));
+    if let Err(remedy) = tools {
+        return Outcome::ToolMissing(remedy);
+    }
+    let tally = sanitizer::run(workspace, &tree, "asan", |cargo| {
+        cargo
+            .env("RUSTFLAGS", "-Zsanitizer=address")
+            // Reports name functions and lines with the symbolizer that comes with the linker.
+            .env_default("ASAN_OPTIONS", "detect_leaks=1:allow_addr2line=1")
+    });
+    Outcome::Tested(tally)
+}

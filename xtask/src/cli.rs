@@ -1,0 +1,92 @@
+//! The command line, from words to a [`Request`].
+
+use crate::peers;
+use crate::step::{self, Step};
+use crate::test;
+
+/// What the user asked for.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Help,
+    Test(test::Options),
+    Step(&'static Step),
+    Peers(peers::Options),
+}
+
+/// Reads the words after `cargo xtask`.
+///
+/// # Errors
+///
+/// A sentence for the user when a word is not known or a value is missing.
+pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Request, String> {
+    let Some(command) = words.next() else {
+        return Err("no command given".to_owned());
+    };
+    match command.as_str() {
+        "help" | "--help" | "-h" => match words.next() {
+            Some(extra) => Err(format!("`help` takes no arguments, found `{extra}`")),
+            None => Ok(Request::Help),
+        },
+        "test" => parse_test(words).map(Request::Test),
+        "peers" => peers::Options::parse(words).map(Request::Peers),
+        name => {
+            let step = step::find(name).ok_or_else(|| format!("unknown command `{name}`"))?;
+            match words.next() {
+                Some(extra) => Err(format!("`{name}` takes no arguments, found `{extra}`")),
+                None => Ok(Request::Step(step)),
+            }
+        }
+    }
+}
+
+fn parse_test(words: impl Iterator<Item = String>) -> Result<test::Options, String> {
+    let mut options = test::Options::default();
+    for word in words {
+        match word.as_str() {
+            "--quick" => options.quick = true,
+            "--fail-fast" => options.fail_fast = true,
+            other => return Err(format!("`test` does not know `{other}`")),
+        }
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_words(words: &[&str]) -> Result<Request, String> {
+        parse(words.iter().map(|word| (*word).to_owned()))
+    }
+
+    fn error(words: &[&str]) -> String {
+        parse_words(words).expect_err("these words should be refused")
+    }
+
+    #[test]
+    fn test_takes_its_flags_in_any_order() {
+        let Ok(Request::Test(options)) = parse_words(&["test", "--fail-fast", "--quick"]) else {
+            panic!("should be the test command");
+        };
+        assert!(options.quick && options.fail_fast);
+    }
+
+    #[test]
+    fn a_step_is_a_command() {
+        let Ok(Request::Step(step)) = parse_words(&["peers-check"]) else {
+            panic!("should be a step");
+        };
+        assert_eq!(step.name, "peers-check");
+    }
+
+    #[test]
+    fn unknown_words_are_named() {
+        assert_eq!(error(&[]), "no command given");
+        assert_eq!(error(&["tset"]), "unknown command `tset`");
+        assert_eq!(error(&["test", "--slow"]), "`test` does not know `--slow`");
+        assert_eq!(
+            error(&["fmt", "--fix"]),
+            "`fmt` takes no arguments, found `--fix`"
+        );
+    }
+}

@@ -1,0 +1,183 @@
+//! Running a command where the user can see which.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::tally::Tally;
+use crate::workspace::Workspace;
+
+/// A command that is shown before it runs and whose output is streamed.
+#[derive(Debug)]
+pub(crate) struct Invocation(Command);
+
+impl Invocation {
+    pub(crate) fn new(program: impl AsRef<OsStr>) -> Self {
+        Self(Command::new(program))
+    }
+
+    /// A `cargo` command, split at spaces, run in the root of the workspace.
+    pub(crate) fn cargo(workspace: &Workspace, words: &str) -> Self {
+        let mut this = Self::new("cargo").args(words.split(' '));
+        this.0.current_dir(&workspace.root);
+        this
+    }
+
+    pub(crate) fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.0.args(args);
+        self
+    }
+
+    pub(crate) fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        self.0.env(key, value);
+        self
+    }
+
+    /// Sets a variable unless the user has set it.
+    pub(crate) fn env_default(self, key: &str, value: &str) -> Self {
+        if std::env::var_os(key).is_some() {
+            self
+        } else {
+            self.env(key, value)
+        }
+    }
+
+    pub(crate) fn current_dir(mut self, dir: &Path) -> Self {
+        self.0.current_dir(dir);
+        self
+    }
+
+    /// Builds in `dir`, so that other flags do not evict the usual build.
+    pub(crate) fn target_dir(self, dir: &Path) -> Self {
+        self.args([OsStr::new("--target-dir"), dir.as_os_str()])
+    }
+
+    /// Runs to the end; true when it succeeded.
+    pub(crate) fn check(mut self) -> bool {
+        self.announce();
+        match self.0.status() {
+            Ok(status) => status.success(),
+            Err(error) => self.report_start_error(&error),
+        }
+    }
+
+    /// Runs to the end and counts the tests that its output speaks of.
+    ///
+    /// Only standard output is read: test binaries print their results there, and cargo keeps
+    /// its progress bar on standard error while that stays a terminal.
+    pub(crate) fn test(mut self) -> Tally {
+        self.announce();
+        let mut child = match self.0.stdout(Stdio::piped()).spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                self.report_start_error(&error);
+                return Tally::default().with_exit(false);
+            }
+        };
+        let output = child
+            .stdout
+            .take()
+            .expect("standard output was piped above");
+        let mut tally = Tally::default();
+        stream(BufReader::new(output), std::io::stdout().lock(), |line| {
+            tally += Tally::from_line(line).unwrap_or_default();
+        });
+        let success = child.wait().is_ok_and(|status| status.success());
+        tally.with_exit(success)
+    }
+
+    /// Runs quietly and gives what it printed, or why it failed.
+    pub(crate) fn capture(mut self) -> Result<String, String> {
+        let output = self
+            .0
+            .output()
+            .map_err(|error| format!("`{}`: {error}", self.command_line()))?;
+        if output.status.success() {
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        } else {
+            let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+            Err(format!(
+                "`{}` failed: {}",
+                self.command_line(),
+                complaint.trim()
+            ))
+        }
+    }
+
+    fn announce(&self) {
+        println!("$ {}", self.command_line());
+    }
+
+    fn report_start_error(&self, error: &std::io::Error) -> bool {
+        println!("cannot start `{}`: {error}", self.command_line());
+        false
+    }
+
+    /// The command as one would type it in a shell.
+    fn command_line(&self) -> String {
+        let mut words = Vec::new();
+        for (key, value) in self.0.get_envs() {
+            if let Some(value) = value {
+                words.push(format!(
+                    "{}={}",
+                    key.display(),
+                    shell_word(&value.to_string_lossy())
+                ));
+            }
+        }
+        words.push(shell_word(&self.0.get_program().to_string_lossy()));
+        words.extend(
+            self.0
+                .get_args()
+                .map(|arg| shell_word(&arg.to_string_lossy())),
+        );
+        words.join(" ")
+    }
+}
+
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_=+./,:@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// Copies `from` to `to` line by line, showing each line to `observe`.
+fn stream(mut from: impl BufRead, mut to: impl Write, mut observe: impl FnMut(&str)) {
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        observe(&String::from_utf8_lossy(&line));
+        // A closed pipe at our end must not stop the counting.
+        let _ = to.write_all(&line).and_then(|()| to.flush());
+        line.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_can_be_pasted_into_a_shell() {
+        let invocation = Invocation::new("cargo")
+            .args(["test", "--test", "it's"])
+            .env("RUSTFLAGS", "--cfg loom");
+        assert_eq!(
+            invocation.command_line(),
+            r"RUSTFLAGS='--cfg loom' cargo test --test 'it'\''s'"
+        );
+    }
+
+    #[test]
+    fn streaming_copies_every_byte() {
+        let text = b"one\n\xff two\nlast line without an end";
+        let mut copy = Vec::new();
+        let mut lines = 0;
+        stream(&text[..], &mut copy, |_| lines += 1);
+        assert_eq!(copy, text);
+        assert_eq!(lines, 3);
+    }
+}

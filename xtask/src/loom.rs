@@ -1,0 +1,53 @@
+//! `cargo xtask loom`: model tests that see every interleaving up to a bound.
+
+use crate::invocation::Invocation;
+use crate::step::Outcome;
+use crate::tally::Tally;
+use crate::tree::Tree;
+use crate::workspace::Workspace;
+
+/// Three preemptions find nearly all bugs that more would find, in minutes instead of days.
+const MAX_PREEMPTIONS: &str = "3";
+
+pub(crate) fn run(workspace: &Workspace) -> Outcome {
+    let packages = packages_with_models(&workspace.tree());
+    if packages.is_empty() {
+        return Outcome::NothingToDo("no crate has a `tests/loom.rs`".to_owned());
+    }
+    let mut tally = Tally::default();
+    for package in packages {
+        let words = format!("test --release -p {package} --test loom");
+        tally += Invocation::cargo(workspace, &words)
+            .target_dir(&workspace.target_dir("loom"))
+            .env("RUSTFLAGS", "--cfg loom")
+            .env_default("LOOM_MAX_PREEMPTIONS", MAX_PREEMPTIONS)
+            .test();
+    }
+    Outcome::Tested(tally)
+}
+
+fn packages_with_models(tree: &Tree) -> Vec<String> {
+    tree.crates()
+        .into_iter()
+        .filter(|member| member.tests.iter().any(|test| test == "loom"))
+        .map(|member| member.package)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_found_by_their_file() {
+        let tree = Tree::from_files([
+            ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n"),
+            ("crates/a/tests/loom.rs", ""),
+            ("crates/b/Cargo.toml", "[package]\nname = \"b\"\n"),
+            ("crates/b/tests/loom/main.rs", ""),
+            ("crates/c/Cargo.toml", "[package]\nname = \"c\"\n"),
+            ("crates/c/tests/broom.rs", ""),
+        ]);
+        assert_eq!(packages_with_models(&tree), ["a", "b"]);
+    }
+}

@@ -1,0 +1,66 @@
+//! The project's tasks; `cargo xtask help` lists them.
+//!
+//! One file a command. A command gathers what it needs from the [`tree`](tree::Tree), which is
+//! plain text in memory, and decides with plain functions; only [`invocation`] starts processes.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line tool speaks through its streams"
+)]
+
+mod asan;
+mod cli;
+mod clippy;
+mod docs;
+mod fmt;
+mod help;
+mod invocation;
+mod loom;
+mod manifest;
+mod packages;
+mod peers;
+mod peers_check;
+mod report;
+mod rust_source;
+mod samples;
+mod sanitizer;
+mod step;
+mod tally;
+mod test;
+mod testrelease;
+mod tidy;
+mod toolchain;
+mod tree;
+mod tsan;
+mod unit;
+mod workspace;
+
+use std::process::ExitCode;
+
+use cli::Request;
+use workspace::Workspace;
+
+fn main() -> ExitCode {
+    let request = match cli::parse(std::env::args().skip(1)) {
+        Ok(request) => request,
+        Err(message) => {
+            eprintln!("error: {message}\n`cargo xtask help` lists the commands and their flags");
+            return ExitCode::from(2);
+        }
+    };
+    let workspace = Workspace::locate();
+    let passed = match request {
+        Request::Help => {
+            println!("{}", help::text());
+            true
+        }
+        Request::Test(options) => test::run(&workspace, options),
+        Request::Step(step) => test::run_steps(&workspace, &[step], false, &[]),
+        Request::Peers(options) => peers::run(&workspace, &options),
+    };
+    if passed {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}

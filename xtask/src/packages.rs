@@ -1,0 +1,101 @@
+//! Packages of the operating system that a step needs.
+
+use std::sync::OnceLock;
+
+use crate::invocation::Invocation;
+
+/// Makes sure that `program` is on the path, installing `package` where that can be done.
+///
+/// # Errors
+///
+/// What to install, when it is not Debian's root who asks.
+pub(crate) fn ensure_program(program: &str, package: &str) -> Result<(), String> {
+    if on_path(program) {
+        return Ok(());
+    }
+    let remedy = format!("`{program}` is missing: install the package `{package}`");
+    if !on_path("apt-get") || !is_root() {
+        return Err(remedy);
+    }
+    update_lists();
+    let installed = Invocation::new("apt-get")
+        .args(["install", "--yes", "--no-install-recommends", package])
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .check();
+    if installed && on_path(program) {
+        Ok(())
+    } else {
+        Err(remedy)
+    }
+}
+
+/// Refreshes Debian's package lists, once a run; only root can.
+pub(crate) fn update_lists() {
+    static UPDATED: OnceLock<bool> = OnceLock::new();
+    UPDATED.get_or_init(|| is_root() && Invocation::new("apt-get").args(["update", "-qq"]).check());
+}
+
+/// The packages that `package` needs, itself among them, and theirs, that are not installed.
+///
+/// # Errors
+///
+/// What `apt-cache` said, such as that it knows no such package.
+pub(crate) fn missing_closure(package: &str) -> Result<Vec<String>, String> {
+    let closure = Invocation::new("apt-cache")
+        .args([
+            "depends",
+            "--recurse",
+            "--no-recommends",
+            "--no-suggests",
+            "--no-conflicts",
+        ])
+        .args(["--no-breaks", "--no-replaces", "--no-enhances", package])
+        .capture()?;
+    let installed = Invocation::new("dpkg-query")
+        .args(["--show", "--showformat", "${db:Status-Status} ${Package}\n"])
+        .capture()?;
+    Ok(missing(&closure, &installed))
+}
+
+/// Compares the two listings: names start in the first column, virtual ones in `<>`.
+fn missing(closure: &str, installed: &str) -> Vec<String> {
+    let installed: Vec<&str> = installed
+        .lines()
+        .filter_map(|line| line.strip_prefix("installed "))
+        .collect();
+    closure
+        .lines()
+        .filter(|line| line.starts_with(|first: char| first.is_ascii_alphanumeric()))
+        .filter(|name| !installed.contains(name))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Whether a program of this name can be started.
+pub(crate) fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
+}
+
+fn is_root() -> bool {
+    Invocation::new("id")
+        .args(["-u"])
+        .capture()
+        .is_ok_and(|id| id.trim() == "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_packages_are_those_needed_and_not_installed() {
+        let closure = "compiler\n  Depends: libc\n  Depends: <virtual>\n    libv\n\
+                       libc\nlibv\n<virtual>\nlibnew-1.2\n";
+        let installed = "installed libc\nconfig-files libv\ninstalled zlib\n";
+        assert_eq!(
+            missing(closure, installed),
+            ["compiler", "libv", "libnew-1.2"]
+        );
+    }
+}

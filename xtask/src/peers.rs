@@ -1,0 +1,127 @@
+//! `cargo xtask peers`: builds and runs the benchmark against other libraries.
+
+use crate::invocation::Invocation;
+use crate::workspace::Workspace;
+
+/// The arguments of `cargo xtask peers`, checked here so that a typo does not cost a build.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) struct Options {
+    /// A matter of the build, which the benchmark's own binary does not hear of.
+    native: bool,
+    /// The part, then the flags for the binary.
+    words: Vec<String>,
+}
+
+impl Options {
+    /// Reads the words after `peers`.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when a word is not known or a value is missing.
+    pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut native = false;
+        let mut part: Option<String> = None;
+        let mut flags = Vec::new();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--native" => native = true,
+                "--case" | "--json" | "--rounds" => {
+                    let Some(value) = words.next() else {
+                        return Err(format!("`peers {word}` wants a value after it"));
+                    };
+                    if word == "--rounds" && !value.parse::<u32>().is_ok_and(|rounds| rounds > 0) {
+                        return Err(format!(
+                            "`--rounds` wants a positive number, found `{value}`"
+                        ));
+                    }
+                    flags.extend([word, value]);
+                }
+                flag if flag.starts_with('-') => {
+                    return Err(format!("`peers` does not know `{flag}`"));
+                }
+                name => {
+                    if let Some(first) = part {
+                        return Err(format!(
+                            "`peers` runs one part, found `{first}` and `{name}`"
+                        ));
+                    }
+                    part = Some(word);
+                }
+            }
+        }
+        let Some(part) = part else {
+            return Err("`peers` wants the name of a part, such as `jobs`".to_owned());
+        };
+        flags.insert(0, part);
+        Ok(Self {
+            native,
+            words: flags,
+        })
+    }
+}
+
+/// Builds and runs the benchmark; true when it succeeded.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
+    let manifest = workspace.root.join("benches-peers/Cargo.toml");
+    if !manifest.exists() {
+        println!("no workspace `benches-peers` at {}", manifest.display());
+        return false;
+    }
+    // Not in the root of the workspace: `--json FILE` is relative to where the user stands.
+    let mut cargo = Invocation::new("cargo")
+        .args("run --release --bin peers --manifest-path".split(' '))
+        .args([&manifest]);
+    if options.native {
+        cargo = cargo
+            .env("RUSTFLAGS", "-C target-cpu=native")
+            .target_dir(&workspace.peers_target_dir("native"));
+    }
+    cargo.args(["--"]).args(&options.words).check()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, String> {
+        Options::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn the_binary_gets_the_part_first_and_never_the_build_flag() {
+        let options = parse("--rounds 5 --native jobs --case empty --json out.json").unwrap();
+        assert!(options.native);
+        assert_eq!(
+            options.words.join(" "),
+            "jobs --rounds 5 --case empty --json out.json"
+        );
+        assert!(!parse("jobs").unwrap().native);
+    }
+
+    #[test]
+    fn wrong_words_are_named() {
+        for (line, message) in [
+            ("", "`peers` wants the name of a part, such as `jobs`"),
+            (
+                "--native",
+                "`peers` wants the name of a part, such as `jobs`",
+            ),
+            (
+                "jobs storage",
+                "`peers` runs one part, found `jobs` and `storage`",
+            ),
+            ("jobs --cases empty", "`peers` does not know `--cases`"),
+            ("jobs --case", "`peers --case` wants a value after it"),
+            (
+                "jobs --rounds many",
+                "`--rounds` wants a positive number, found `many`",
+            ),
+            (
+                "jobs --rounds 0",
+                "`--rounds` wants a positive number, found `0`",
+            ),
+        ] {
+            assert_eq!(parse(line), Err(message.to_owned()), "{line:?}");
+        }
+    }
+}

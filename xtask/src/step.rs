@@ -1,0 +1,104 @@
+//! The steps of the test command, in the order in which they run.
+
+use crate::tally::Tally;
+use crate::workspace::Workspace;
+use crate::{asan, clippy, docs, fmt, loom, peers_check, samples, testrelease, tidy, tsan, unit};
+
+/// One step of `cargo xtask test`, which is also a command of its own.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    /// One line for `cargo xtask help`.
+    pub(crate) about: &'static str,
+    /// Left out by `--quick`.
+    pub(crate) heavy: bool,
+    pub(crate) run: fn(&Workspace) -> Outcome,
+}
+
+/// What became of a step.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Outcome {
+    /// A yes-or-no check ran.
+    Checked { passed: bool },
+    /// Tests ran and were counted.
+    Tested(Tally),
+    /// The tree holds nothing for this step; says what it looked for.
+    NothingToDo(String),
+    /// The machine lacks a tool; says which, and how to get it. Fails under `CI=true`, where a
+    /// check that silently stops running is worse than one that fails.
+    ToolMissing(String),
+}
+
+pub(crate) const STEPS: &[Step] = &[
+    Step {
+        name: "fmt",
+        about: "checks the formatting of every crate",
+        heavy: false,
+        run: fmt::run,
+    },
+    Step {
+        name: "clippy",
+        about: "runs clippy on all targets and features, warnings are errors",
+        heavy: false,
+        run: clippy::run,
+    },
+    Step {
+        name: "docs",
+        about: "builds the documentation, warnings are errors",
+        heavy: false,
+        run: docs::run,
+    },
+    Step {
+        name: "unit",
+        about: "runs tests and doctests in debug, with all features and without the default ones",
+        heavy: false,
+        run: unit::run,
+    },
+    Step {
+        name: "testrelease",
+        about: "runs tests optimised and without debug assertions, as users ship",
+        heavy: true,
+        run: testrelease::run,
+    },
+    Step {
+        name: "tidy",
+        about: "checks the rules of the tree that no compiler knows",
+        heavy: false,
+        run: tidy::run,
+    },
+    Step {
+        name: "loom",
+        about: "explores thread interleavings of the `tests/loom.rs` models",
+        heavy: true,
+        run: loom::run,
+    },
+    Step {
+        name: "asan",
+        about: "runs the tests of crates with `unsafe` under AddressSanitizer",
+        heavy: true,
+        run: asan::run,
+    },
+    Step {
+        name: "tsan",
+        about: "runs the tests of crates with `unsafe` under ThreadSanitizer, std instrumented",
+        heavy: true,
+        run: tsan::run,
+    },
+    Step {
+        name: "samples",
+        about: "runs the sample gallery without a window",
+        heavy: false,
+        run: samples::run,
+    },
+    Step {
+        name: "peers-check",
+        about: "checks that the peer benchmark builds with its own lock file",
+        heavy: true,
+        run: peers_check::run,
+    },
+];
+
+/// Finds a step by the name a user types.
+pub(crate) fn find(name: &str) -> Option<&'static Step> {
+    STEPS.iter().find(|step| step.name == name)
+}

@@ -1,0 +1,115 @@
+//! Counts of tests, read from what test binaries print.
+
+use std::ops::AddAssign;
+
+/// How many tests passed, failed and were skipped.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Tally {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    pub(crate) skipped: u64,
+}
+
+impl Tally {
+    pub(crate) fn total(self) -> u64 {
+        self.passed + self.failed + self.skipped
+    }
+
+    /// Reads a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+    ///
+    /// Any other line gives `None`, so it can be asked of everything a test binary prints.
+    pub(crate) fn from_line(line: &str) -> Option<Self> {
+        let (_, counts) = line
+            .trim()
+            .strip_prefix("test result: ")?
+            .split_once(". ")?;
+        let mut tally = Self::default();
+        for part in counts.split(';') {
+            let (number, what) = part.trim().split_once(' ')?;
+            let field = match what {
+                "passed" => &mut tally.passed,
+                "failed" => &mut tally.failed,
+                "ignored" => &mut tally.skipped,
+                // "measured", "filtered out", "finished in": not tests that ran.
+                _ => continue,
+            };
+            *field = number.parse().ok()?;
+        }
+        Some(tally)
+    }
+
+    /// Corrects the counts by the exit status of the command that printed them.
+    ///
+    /// A test that does not compile, a crash and a sanitizer's report end a run without a line
+    /// that says so; such a run counts as one failure.
+    pub(crate) fn with_exit(mut self, success: bool) -> Self {
+        if !success && self.failed == 0 {
+            self.failed = 1;
+        }
+        self
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_a_passing_line() {
+        let line = "test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured; 1 filtered out; \
+                    finished in 0.02s";
+        let expected = Tally {
+            passed: 12,
+            failed: 0,
+            skipped: 3,
+        };
+        assert_eq!(Tally::from_line(line), Some(expected));
+    }
+
+    #[test]
+    fn reads_a_failing_line() {
+        let line = "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out";
+        let expected = Tally {
+            passed: 1,
+            failed: 2,
+            skipped: 0,
+        };
+        assert_eq!(Tally::from_line(line), Some(expected));
+    }
+
+    #[test]
+    fn other_lines_are_not_counted() {
+        for line in [
+            "",
+            "test a ... ok",
+            "running 3 tests",
+            "test result: ok",
+            "12 passed; 0 failed",
+        ] {
+            assert_eq!(Tally::from_line(line), None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_crash_without_a_result_line_is_one_failure() {
+        assert_eq!(Tally::default().with_exit(false).failed, 1);
+        assert_eq!(
+            Tally {
+                failed: 2,
+                ..Tally::default()
+            }
+            .with_exit(false)
+            .failed,
+            2
+        );
+        assert_eq!(Tally::default().with_exit(true), Tally::default());
+    }
+}

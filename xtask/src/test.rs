@@ -1,0 +1,96 @@
+//! `cargo xtask test`: every step, one summary.
+
+use std::time::Instant;
+
+use crate::report::{self, Row};
+use crate::step::{STEPS, Step};
+use crate::workspace::{self, Workspace};
+
+/// The flags of `cargo xtask test`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    /// Leaves out the heavy steps.
+    pub(crate) quick: bool,
+    /// Stops at the first step that fails; otherwise one run tells all.
+    pub(crate) fail_fast: bool,
+}
+
+/// Runs the steps; true when none failed.
+pub(crate) fn run(workspace: &Workspace, options: Options) -> bool {
+    let (left_out, chosen): (Vec<&Step>, Vec<&Step>) =
+        STEPS.iter().partition(|step| options.quick && step.heavy);
+    let left_out: Vec<&str> = left_out.iter().map(|step| step.name).collect();
+    run_steps(workspace, &chosen, options.fail_fast, &left_out)
+}
+
+/// Runs `steps` in order and prints the summary; true when none failed.
+pub(crate) fn run_steps(
+    workspace: &Workspace,
+    steps: &[&Step],
+    fail_fast: bool,
+    left_out: &[&str],
+) -> bool {
+    let ci = workspace::is_ci();
+    let mut rows: Vec<Row> = Vec::new();
+    for step in steps {
+        println!("\n== {} ==", step.name);
+        let start = Instant::now();
+        let outcome = (step.run)(workspace);
+        rows.push(Row {
+            step: step.name,
+            outcome,
+            time: start.elapsed(),
+        });
+        if fail_fast && failed(&rows, ci) {
+            break;
+        }
+    }
+    println!("\n{}", report::summary(&rows, left_out, ci));
+    !failed(&rows, ci)
+}
+
+fn failed(rows: &[Row], ci: bool) -> bool {
+    rows.iter().any(|row| row.tally(ci).failed > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::Outcome;
+
+    const PASSES: Step = Step {
+        name: "passes",
+        about: "",
+        heavy: false,
+        run: |_| Outcome::Checked { passed: true },
+    };
+    const FAILS: Step = Step {
+        name: "fails",
+        about: "",
+        heavy: false,
+        run: |_| Outcome::Checked { passed: false },
+    };
+    const MUST_NOT_RUN: Step = Step {
+        name: "must-not-run",
+        about: "",
+        heavy: false,
+        run: |_| panic!("it ran"),
+    };
+
+    #[test]
+    fn one_failed_step_fails_the_run() {
+        let workspace = Workspace::locate();
+        assert!(run_steps(&workspace, &[&PASSES], false, &[]));
+        assert!(!run_steps(&workspace, &[&FAILS, &PASSES], false, &[]));
+    }
+
+    #[test]
+    fn fail_fast_stops_at_the_first_failure() {
+        assert!(!run_steps(
+            &Workspace::locate(),
+            &[&FAILS, &MUST_NOT_RUN],
+            true,
+            &[]
+        ));
+    }
+}

@@ -1,0 +1,70 @@
+//! The crates that everyone builds stay free of heavy dependencies.
+
+use super::Finding;
+use crate::invocation::Invocation;
+use crate::tree::Tree;
+use crate::workspace::Workspace;
+
+const LEAN: &[&str] = &[
+    "ancho_jobs",
+    "ancho_burst",
+    "ancho_collections",
+    "ancho_entities",
+];
+const FORBIDDEN: &[&str] = &["serde", "syn", "wgpu"];
+
+/// Asks cargo, since a manifest does not show what its dependencies bring along.
+pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for member in tree.crates() {
+        if !LEAN.contains(&member.package.as_str()) {
+            continue;
+        }
+        let manifest = format!("{}/Cargo.toml", member.folder);
+        let words = format!(
+            "tree -p {} -e normal --no-default-features --prefix none --format {{p}}",
+            member.package
+        );
+        match Invocation::cargo(workspace, &words).capture() {
+            Ok(listing) => findings.extend(forbidden_in(&listing).into_iter().map(|name| {
+                let message = format!(
+                    "`{}` brings in `{name}` without any feature switched on. Put what needs it \
+                     behind a feature; `cargo tree -p {} -i {name}` shows the way it comes",
+                    member.package, member.package
+                );
+                Finding::failure(&manifest, 1, message)
+            })),
+            Err(error) => {
+                let message = format!("its dependencies cannot be listed. {error}");
+                findings.push(Finding::failure(&manifest, 1, message));
+            }
+        }
+    }
+    findings
+}
+
+/// The forbidden packages in a listing of one package a line, name first.
+fn forbidden_in(listing: &str) -> Vec<&'static str> {
+    let listed = |name: &str| {
+        listing
+            .lines()
+            .any(|line| line.split(' ').next() == Some(name))
+    };
+    FORBIDDEN
+        .iter()
+        .copied()
+        .filter(|name| listed(name))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_names_count() {
+        let listing = "ancho_jobs v0.1.0 (/x/serde)\nserde_core v1.0.0\nsyn v3.0.0 (*)\n";
+        assert_eq!(forbidden_in(listing), ["syn"]);
+        assert!(forbidden_in("").is_empty());
+    }
+}
