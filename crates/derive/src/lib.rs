@@ -1,0 +1,28 @@
+#![doc = include_str!("../README.md")]
+
+mod job;
+
+use proc_macro::TokenStream;
+use syn::{DeriveInput, parse_macro_input};
+
+/// Derives `ancho_jobs::JobStruct`, for structs that are single jobs.
+///
+/// Makes a struct `<Name>View` beside it. See `ancho_jobs::Job` for an example.
+#[proc_macro_derive(JobStruct)]
+pub fn derive_job_struct(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    job::derive_single(&input)
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Derives `ancho_jobs::ParallelJobStruct`, for structs that are parallel jobs.
+///
+/// Makes structs `<Name>Batch` and `<Name>Item` beside it. See `ancho_jobs::ParallelFor` for an example.
+#[proc_macro_derive(ParallelJobStruct)]
+pub fn derive_parallel_job_struct(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    job::derive_parallel(&input)
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}

@@ -1,0 +1,234 @@
+//! What a job takes along: tokens of containers, alone, in tuples, or in structs.
+#![expect(
+    unsafe_code,
+    reason = "declares and implements the contract between jobs and containers"
+)]
+
+use crate::error::ScheduleError;
+use crate::safety::AccessList;
+use crate::work::BatchInfo;
+
+/// What a job takes along: an access token of a container, or several.
+///
+/// Tokens come from containers ([`JobSlice::write`](crate::JobSlice::write),
+/// [`JobCell::read`](crate::JobCell::read), …) and borrow them until the job is scheduled. Tuples of
+/// job data are job data, and `()` is the data of a job that uses no container. For a struct with named
+/// fields, see [`Job`](crate::Job).
+///
+/// # Safety
+///
+/// - [`declare`](Self::declare) names every container that the views reach, with the access they give.
+/// - Data that writes a container was made from a mutable borrow of it, and keeps that borrow until
+///   [`hold`](Self::hold).
+/// - [`Held`](Self::Held) keeps the declared containers' blocks alive, and so the memory that the
+///   views reach.
+/// - The views reach nothing else, and no longer than their lifetime.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not something a job can take along",
+    label = "not job data",
+    note = "pass tokens of containers, such as `slice.write()` or `cell.read()`, or a tuple of them; \
+            plain values are captured by the job's closure"
+)]
+pub unsafe trait JobData {
+    /// What the job keeps until it has finished.
+    type Held: Send + Sync + 'static;
+
+    /// What a single job sees.
+    type Whole<'v>;
+
+    /// Names the containers and what is done with them.
+    fn declare(&self, accesses: &mut AccessList);
+
+    /// Ends the loan: from here on the job holds what it needs.
+    fn hold(self) -> Self::Held;
+
+    /// Opens the views for a single job.
+    ///
+    /// # Safety
+    ///
+    /// - The declared accesses passed the safety check, and no job that conflicts is running.
+    /// - Nothing else is opened from `held` while the views are in use.
+    unsafe fn whole(held: &mut Self::Held) -> Self::Whole<'_>;
+}
+
+/// Job data that a parallel job can take along, since it can be opened for one batch.
+///
+/// Tokens to read open the whole container to every batch; tokens to write open each batch's own part.
+///
+/// # Safety
+///
+/// - As for [`JobData`].
+/// - The views of two batches may be used at the same time by two threads.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be split between the batches of a parallel job",
+    label = "not for parallel jobs",
+    note = "a parallel job takes `slice.write()`, `slice.read()`, `cell.read()` or `cell.concurrent()`; \
+            `cell.write()` is for single jobs"
+)]
+pub unsafe trait ParallelJobData: JobData {
+    /// What one batch sees.
+    type Batch<'v>;
+
+    /// What one index sees.
+    type Item<'b>;
+
+    /// Refuses a count that the containers are too short for. `job` is the job's name, for the error.
+    fn check_count(&self, job: &'static str, count: usize) -> Result<(), ScheduleError>;
+
+    /// Opens the views for one batch.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a container is too short for the batch, which happens only where
+    /// [`check_count`](Self::check_count) could not be asked: in deferred jobs.
+    ///
+    /// # Safety
+    ///
+    /// - The declared accesses passed the safety check, and no job that conflicts is running.
+    /// - The indices of `batch` are in no other batch that is opened from `held`.
+    unsafe fn batch<'v>(held: &'v Self::Held, batch: &BatchInfo) -> Self::Batch<'v>;
+
+    /// Narrows a batch's views to the index that is `offset` after its first.
+    fn item<'b>(batch: &'b mut Self::Batch<'_>, offset: usize) -> Self::Item<'b>;
+}
+
+// SAFETY: reaches nothing.
+unsafe impl JobData for () {
+    type Held = ();
+    type Whole<'v> = ();
+
+    fn declare(&self, _: &mut AccessList) {}
+
+    fn hold(self) {}
+
+    unsafe fn whole(_: &mut ()) {}
+}
+
+// SAFETY: reaches nothing.
+unsafe impl ParallelJobData for () {
+    type Batch<'v> = ();
+    type Item<'b> = ();
+
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    unsafe fn batch<'v>(_: &'v (), _: &BatchInfo) {}
+
+    fn item<'b>(_: &'b mut (), _: usize) {}
+}
+
+/// A plain value that the job owns, among its containers' tokens.
+///
+/// Closures capture what they need; this is for the fields of job structs.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobPool, JobScheduler, Plain};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let job = jobs.schedule(&[], Plain(5), |five| assert_eq!(*five, 5)).unwrap();
+/// jobs.complete(job);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Plain<T>(pub T);
+
+// SAFETY: reaches its own value alone.
+unsafe impl<T: Send + Sync + 'static> JobData for Plain<T> {
+    type Held = T;
+    type Whole<'v> = &'v mut T;
+
+    fn declare(&self, _: &mut AccessList) {}
+
+    fn hold(self) -> T {
+        self.0
+    }
+
+    #[inline(always)]
+    unsafe fn whole(held: &mut T) -> &mut T {
+        held
+    }
+}
+
+// SAFETY: as above; the batches share the value.
+unsafe impl<T: Send + Sync + 'static> ParallelJobData for Plain<T> {
+    type Batch<'v> = &'v T;
+    type Item<'b> = &'b T;
+
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v T, _: &BatchInfo) -> &'v T {
+        held
+    }
+
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut &T, _: usize) -> &'b T {
+        batch
+    }
+}
+
+/// Implements both traits for tuples: each does what its parts do, in order.
+macro_rules! tuples {
+    ($(($($part:ident $place:tt),+)),+ $(,)?) => {$(
+        // SAFETY: reaches what its parts reach, and declares and holds all of them.
+        unsafe impl<$($part: JobData),+> JobData for ($($part,)+) {
+            type Held = ($($part::Held,)+);
+            type Whole<'v> = ($($part::Whole<'v>,)+);
+
+            fn declare(&self, accesses: &mut AccessList) {
+                $(self.$place.declare(accesses);)+
+            }
+
+            fn hold(self) -> Self::Held {
+                ($(self.$place.hold(),)+)
+            }
+
+            #[inline(always)]
+            unsafe fn whole(held: &mut Self::Held) -> Self::Whole<'_> {
+                // SAFETY: the caller's promises for the whole hold for each part.
+                unsafe { ($($part::whole(&mut held.$place),)+) }
+            }
+        }
+
+        // SAFETY: as above; each part may be used by two batches at once.
+        unsafe impl<$($part: ParallelJobData),+> ParallelJobData for ($($part,)+) {
+            type Batch<'v> = ($($part::Batch<'v>,)+);
+            type Item<'b> = ($($part::Item<'b>,)+);
+
+            fn check_count(&self, job: &'static str, count: usize) -> Result<(), ScheduleError> {
+                $(self.$place.check_count(job, count)?;)+
+                Ok(())
+            }
+
+            #[inline(always)]
+            unsafe fn batch<'v>(held: &'v Self::Held, batch: &BatchInfo) -> Self::Batch<'v> {
+                // SAFETY: the caller's promises for the whole hold for each part.
+                unsafe { ($($part::batch(&held.$place, batch),)+) }
+            }
+
+            #[inline(always)]
+            fn item<'b>(batch: &'b mut Self::Batch<'_>, offset: usize) -> Self::Item<'b> {
+                ($($part::item(&mut batch.$place, offset),)+)
+            }
+        }
+    )+};
+}
+
+tuples! {
+    (A 0),
+    (A 0, B 1),
+    (A 0, B 1, C 2),
+    (A 0, B 1, C 2, D 3),
+    (A 0, B 1, C 2, D 3, E 4),
+    (A 0, B 1, C 2, D 3, E 4, F 5),
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6),
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7),
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8),
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9),
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10),
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11),
+}

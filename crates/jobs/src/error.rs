@@ -1,0 +1,224 @@
+//! Why a job was not scheduled, a container not lent, a pool not made.
+
+use std::fmt;
+use std::io;
+
+use crate::safety::{Access, ContainerLabel};
+
+/// Why a job was refused. Nothing was scheduled, and nothing changed.
+///
+/// The message begins with a code, names the job, the container and the other job, and says what to
+/// do. The page of each code is in the `errors` folder of the repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ScheduleError {
+    /// A0001: another job uses the container, and neither is ordered before the other.
+    Conflict {
+        /// The container that both use.
+        container: ContainerLabel,
+        /// The job that was refused.
+        job: &'static str,
+        /// What it wants to do with the container.
+        access: Access,
+        /// The job that was scheduled earlier and not completed since.
+        other: &'static str,
+        /// What that one does with the container.
+        other_access: Access,
+    },
+    /// A0002: the job takes the same container twice, and writes it at least once.
+    Aliased {
+        /// The container.
+        container: ContainerLabel,
+        /// The job that was refused.
+        job: &'static str,
+    },
+    /// A0004: a dependency is a job of another scheduler.
+    ForeignHandle {
+        /// The job that was refused.
+        job: &'static str,
+    },
+    /// A0005: the container is in use by a job of another scheduler.
+    ForeignContainer {
+        /// The container.
+        container: ContainerLabel,
+        /// The job that was refused.
+        job: &'static str,
+        /// The job of the other scheduler.
+        other: &'static str,
+    },
+    /// A0006: the call came from inside a job.
+    InsideJob {
+        /// The job that made the call.
+        inside: &'static str,
+        /// The job that was refused.
+        job: &'static str,
+    },
+    /// A0007: the batch size is zero.
+    ZeroBatch {
+        /// The job that was refused.
+        job: &'static str,
+    },
+    /// A0008: more jobs are uncompleted than the pool has room for.
+    TooManyJobs {
+        /// The job that was refused.
+        job: &'static str,
+        /// How many there is room for.
+        limit: usize,
+    },
+    /// A0009: the count makes more batches than can be numbered.
+    TooManyBatches {
+        /// The job that was refused.
+        job: &'static str,
+        /// How many indices.
+        count: usize,
+        /// How many of them to a batch.
+        batch: usize,
+    },
+    /// A0010: the container has fewer elements than the parallel job has indices.
+    TooShort {
+        /// The container.
+        container: ContainerLabel,
+        /// The job that was refused.
+        job: &'static str,
+        /// How many elements the container has.
+        length: usize,
+        /// How many indices the job has.
+        count: usize,
+    },
+}
+
+impl fmt::Display for ScheduleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Conflict {
+                container,
+                job,
+                access,
+                other,
+                other_access,
+            } => write!(
+                f,
+                "A0001: job `{job}` {access} {container}, which job `{other}` {other_access} and which \
+                 was not completed; pass the handle of `{other}` as a dependency, or complete it first"
+            ),
+            Self::Aliased { container, job } => write!(
+                f,
+                "A0002: job `{job}` takes {container} twice, and writes it; take it once, or only to read"
+            ),
+            Self::ForeignHandle { job } => write!(
+                f,
+                "A0004: job `{job}` depends on a job of another scheduler; complete that job there, \
+                 or schedule both on one scheduler"
+            ),
+            Self::ForeignContainer {
+                container,
+                job,
+                other,
+            } => write!(
+                f,
+                "A0005: job `{job}` takes {container}, which job `{other}` of another scheduler uses; \
+                 complete `{other}` there first"
+            ),
+            Self::InsideJob { inside, job } => write!(
+                f,
+                "A0006: job `{inside}` tried to schedule job `{job}`; jobs are scheduled and completed by \
+                 the scheduler's owner, outside of jobs"
+            ),
+            Self::ZeroBatch { job } => write!(
+                f,
+                "A0007: the batch size of job `{job}` is zero; pass how many indices one call takes, \
+                 1 or more"
+            ),
+            Self::TooManyJobs { job, limit } => write!(
+                f,
+                "A0008: job `{job}` finds the pool full, with {limit} jobs uncompleted; complete some, \
+                 or raise `JobPoolBuilder::max_jobs`"
+            ),
+            Self::TooManyBatches { job, count, batch } => write!(
+                f,
+                "A0009: job `{job}` has {count} indices in batches of {batch}, more than 4294967295 \
+                 batches; pass a larger batch size"
+            ),
+            Self::TooShort {
+                container,
+                job,
+                length,
+                count,
+            } => write!(
+                f,
+                "A0010: job `{job}` has {count} indices, but {container} has {length} elements; pass a \
+                 smaller count"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ScheduleError {}
+
+/// Why a container was not lent to its owner: a scheduled job uses it. Code A0003.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessError {
+    /// The container.
+    pub container: ContainerLabel,
+    /// What the owner wanted to do with it.
+    pub access: Access,
+    /// The job that uses it and was not completed.
+    pub job: &'static str,
+    /// What that job does with it.
+    pub job_access: Access,
+}
+
+impl fmt::Display for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            container,
+            access,
+            job,
+            job_access,
+        } = self;
+        let wanted = if *access == Access::Read {
+            "read"
+        } else {
+            "written"
+        };
+        write!(
+            f,
+            "A0003: {container} cannot be {wanted} now, because job `{job}` {job_access} it and was not \
+             completed; complete `{job}` first"
+        )
+    }
+}
+
+impl std::error::Error for AccessError {}
+
+/// Why a pool could not be made: the system refused a thread. Code A0012.
+///
+/// The workers that were already running have been ended.
+#[derive(Debug)]
+pub struct PoolError {
+    pub(crate) spawned: usize,
+    pub(crate) wanted: usize,
+    pub(crate) source: io::Error,
+}
+
+impl fmt::Display for PoolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            spawned,
+            wanted,
+            source,
+        } = self;
+        write!(
+            f,
+            "A0012: the system refused worker thread {} of {wanted} ({source}); ask for {spawned} workers \
+             or fewer, or a smaller stack",
+            spawned + 1
+        )
+    }
+}
+
+impl std::error::Error for PoolError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}

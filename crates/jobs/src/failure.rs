@@ -1,0 +1,140 @@
+//! What is left of a job that panicked.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A job that panicked, or could not run because one it depends on did.
+///
+/// Returned by [`JobScheduler::try_complete`](crate::JobScheduler::try_complete). Code `A0011`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let bad = jobs.named("Divide").schedule(&[], (), |()| panic!("by zero")).unwrap();
+/// let next = jobs.named("Report").schedule(&[bad], (), |()| {}).unwrap();
+/// let failed = jobs.try_complete(next).unwrap_err();
+/// assert_eq!(
+///     failed.to_string(),
+///     "A0011: job `Report` did not run, because job `Divide` panicked: by zero",
+/// );
+/// ```
+#[derive(Clone)]
+pub struct JobFailed {
+    pub(crate) job: &'static str,
+    /// Whether it ran, that is, whether the panic is its own.
+    pub(crate) ran: bool,
+    pub(crate) panic: Arc<JobPanic>,
+}
+
+/// The panic of one job, shared by all that did not run because of it.
+pub(crate) struct JobPanic {
+    pub(crate) job: &'static str,
+    /// The sequence number of the job: of several panics that reach a job, the earliest is told.
+    pub(crate) sequence: u64,
+    /// Where the batch that panicked begins, for the same reason; zero in a single job.
+    pub(crate) batch: usize,
+    pub(crate) message: String,
+    payload: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl JobFailed {
+    /// Returns the name of the job that failed: it panicked, or it did not run.
+    pub fn job(&self) -> &'static str {
+        self.job
+    }
+
+    /// Returns the name of the job that panicked.
+    pub fn panicked_job(&self) -> &'static str {
+        self.panic.job
+    }
+
+    /// Returns the panic's message, or a stand-in where the payload is not a string.
+    pub fn message(&self) -> &str {
+        &self.panic.message
+    }
+
+    /// Takes the panic's payload, for [`std::panic::resume_unwind`]. There is one; the second caller
+    /// gets `None`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let job = jobs.schedule(&[], (), |()| std::panic::panic_any(42_i32)).unwrap();
+    /// let payload = jobs.try_complete(job).unwrap_err().take_payload().unwrap();
+    /// assert_eq!(payload.downcast_ref::<i32>(), Some(&42));
+    /// ```
+    pub fn take_payload(&self) -> Option<Box<dyn Any + Send>> {
+        self.panic
+            .payload
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+}
+
+impl fmt::Display for JobFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.ran {
+            write!(
+                f,
+                "A0011: job `{}` panicked: {}",
+                self.job, self.panic.message
+            )
+        } else {
+            write!(
+                f,
+                "A0011: job `{}` did not run, because job `{}` panicked: {}",
+                self.job, self.panic.job, self.panic.message
+            )
+        }
+    }
+}
+
+impl fmt::Debug for JobFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobFailed")
+            .field("job", &self.job)
+            .field("panicked_job", &self.panic.job)
+            .field("message", &self.panic.message)
+            .finish()
+    }
+}
+
+impl std::error::Error for JobFailed {}
+
+impl JobPanic {
+    pub(crate) fn new(
+        job: &'static str,
+        sequence: u64,
+        batch: usize,
+        payload: Box<dyn Any + Send>,
+    ) -> Self {
+        let message = match (
+            payload.downcast_ref::<&str>(),
+            payload.downcast_ref::<String>(),
+        ) {
+            (Some(message), _) => (*message).to_owned(),
+            (_, Some(message)) => message.clone(),
+            _ => "(the panic's payload is not a string)".to_owned(),
+        };
+        Self {
+            job,
+            sequence,
+            batch,
+            message,
+            payload: Mutex::new(Some(payload)),
+        }
+    }
+
+    /// Says whether this panic is told rather than `other`, whatever the threads did.
+    pub(crate) fn precedes(&self, other: &Self) -> bool {
+        (self.sequence, self.batch) < (other.sequence, other.batch)
+    }
+}

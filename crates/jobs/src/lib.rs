@@ -1,0 +1,49 @@
+#![doc = include_str!("../README.md")]
+// Under loom only `tests/loom.rs` is compiled, from the same files; see `primitive`.
+#![cfg(not(loom))]
+
+mod context;
+mod data;
+mod dependents;
+mod deque;
+mod error;
+mod failure;
+mod gate;
+mod handle;
+mod injector;
+mod job;
+mod mode;
+mod node;
+mod parker;
+mod participant;
+mod payload;
+mod pool;
+mod primitive;
+mod profile;
+mod ranges;
+mod safety;
+mod scheduler;
+mod sleep;
+mod table;
+mod work;
+mod worker;
+
+#[cfg(feature = "derive")]
+pub use ancho_derive::{JobStruct, ParallelJobStruct};
+pub use context::thread_index;
+pub use data::{JobData, ParallelJobData, Plain};
+pub use error::{AccessError, PoolError, ScheduleError};
+pub use failure::JobFailed;
+pub use handle::JobHandle;
+pub use job::{Job, JobStruct, ParallelFor, ParallelForBatch, ParallelJobStruct};
+pub use mode::ExecutionMode;
+pub use pool::{JobPool, JobPoolBuilder};
+pub use profile::{JobEvent, write_chrome_trace};
+#[doc(hidden)]
+pub use safety::HeldSlice;
+pub use safety::{
+    Access, AccessList, CellConcurrent, CellRead, CellWrite, ConcurrentWrite, ContainerLabel,
+    Guarded, Held, JobCell, JobSlice, SliceRead, SliceUnrestricted, SliceWrite, UnrestrictedSlice,
+};
+pub use scheduler::{IndexList, JobBuilder, JobScheduler};
+pub use work::{BatchInfo, Work};

@@ -1,0 +1,273 @@
+//! A thread at work: how a job is started, joined and finished.
+#![expect(
+    unsafe_code,
+    reason = "runs the type-erased functions of jobs, as the gate admits"
+)]
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use crate::context::InJob;
+use crate::deque::Deque;
+use crate::failure::JobPanic;
+use crate::gate::Entry;
+use crate::node::{Node, Task, TaskKind};
+use crate::pool::PoolShared;
+use crate::primitive::Ordering;
+use crate::work::Claims;
+
+/// A thread that works on jobs: a worker of the pool, or the owner of a scheduler.
+#[derive(Clone, Copy)]
+pub(crate) struct Participant<'p> {
+    pub(crate) pool: &'p PoolShared,
+    /// Zero for owners, one and up for workers.
+    pub(crate) thread: usize,
+    /// A worker's own queue.
+    pub(crate) local: Option<&'p Deque>,
+    /// For an owner: the mark of the walk that found what it waits for. It works on nothing else.
+    pub(crate) walk: Option<u64>,
+}
+
+impl Participant<'_> {
+    /// Works on the node's job if its gate is open, and on what that releases. Returns whether it was.
+    pub(crate) fn try_run(self, index: u32) -> bool {
+        let Some(entry) = self.pool.nodes.node(index).gate.enter() else {
+            return false;
+        };
+        let mut next = match entry {
+            Entry::First => self.start(index),
+            Entry::Joined => self.join(index),
+        };
+        // A job that this one was the last to wait for runs here and now: its data is in the cache.
+        while let Some(index) = next {
+            next = self.start(index);
+        }
+        true
+    }
+
+    /// Starts the job of a node that the caller has claimed. Returns a claimed dependant, if the job
+    /// has finished and released one.
+    pub(crate) fn start(self, index: u32) -> Option<u32> {
+        let node = self.pool.nodes.node(index);
+        // SAFETY: the gate let this thread in, or it claimed a node that nobody else could enter.
+        let task = unsafe { node.task() };
+        if node.failure().is_some() {
+            self.drop_payload(node, task);
+            return self.finish(node);
+        }
+        match task.functions.kind {
+            TaskKind::Join => {}
+            TaskKind::Single => {
+                self.run(node, task, &mut Claims::none(self.thread));
+            }
+            TaskKind::Parallel => return self.start_parallel(index, node, task),
+            TaskKind::Deferred(count) => {
+                self.ask_count(node, task, count);
+                return self.start_parallel(index, node, task);
+            }
+        }
+        self.finish(node)
+    }
+
+    /// Runs a job that only the owner, who is the caller, knows of. Nothing waits for it in a list:
+    /// links are made when jobs are published. A parallel job with work for others is shared with
+    /// them, and may still be under way when this returns.
+    pub(crate) fn run_private(self, index: u32) {
+        let node = self.pool.nodes.node(index);
+        // SAFETY: the caller is the owner of a node that is not published.
+        let task = unsafe { node.task() };
+        if node.failure().is_some() {
+            self.drop_payload(node, task);
+        } else {
+            match task.functions.kind {
+                TaskKind::Join => {}
+                TaskKind::Single => self.run(node, task, &mut Claims::none(self.thread)),
+                TaskKind::Parallel | TaskKind::Deferred(_) => {
+                    self.start(index);
+                    return;
+                }
+            }
+        }
+        node.dependents.close_private();
+    }
+
+    fn start_parallel(self, index: u32, node: &Node, task: &Task) -> Option<u32> {
+        let batches = task.batches.load(Ordering::Relaxed);
+        let helpers = self
+            .pool
+            .workers
+            .len()
+            .min(batches.saturating_sub(1) as usize);
+        if let Some(ranges) = &task.ranges
+            && helpers > 0
+        {
+            ranges.start(self.thread, batches);
+            node.gate.widen();
+            self.publish(index, helpers, true);
+            return self.join(index);
+        }
+        if batches > 0 {
+            let count = task.count.load(Ordering::Relaxed) as usize;
+            let mut claims = Claims::alone(self.thread, count, task.batch, batches, task.shuffle);
+            self.run(node, task, &mut claims);
+        }
+        self.drop_payload(node, task);
+        self.finish(node)
+    }
+
+    /// Takes part in a parallel job that is under way.
+    fn join(self, index: u32) -> Option<u32> {
+        let node = self.pool.nodes.node(index);
+        // SAFETY: the gate let this thread in, and it has not left.
+        let task = unsafe { node.task() };
+        let ranges = task
+            .ranges
+            .as_ref()
+            .expect("a job that can be joined has ranges");
+        let count = task.count.load(Ordering::Relaxed) as usize;
+        let batches = task.batches.load(Ordering::Relaxed);
+        let mut claims = Claims::shared(
+            ranges,
+            self.thread,
+            count,
+            task.batch,
+            batches,
+            task.shuffle,
+        );
+        self.run(node, task, &mut claims);
+        if !node.gate.leave() {
+            return None;
+        }
+        self.drop_payload(node, task);
+        self.finish(node)
+    }
+
+    /// Runs the job's function. A panic is noted in the node; the other batches run all the same.
+    fn run(self, node: &Node, task: &Task, claims: &mut Claims) {
+        let _in_job = InJob::enter(self.thread, task.name);
+        let start = self.pool.profiler.start();
+        loop {
+            let started = claims.started();
+            // SAFETY: the payload was stored together with the functions. A single job comes here
+            // once, since its gate admits one thread. The claims of a parallel job give each batch
+            // to one participant. The scheduler made the safety check, and the job is ready, or all
+            // it depends on was seen to have finished.
+            let run = || unsafe { (task.functions.run)(task.payload.get(), claims) };
+            let Err(payload) = catch_unwind(AssertUnwindSafe(run)) else {
+                break;
+            };
+            note_panic(node, task, claims.current(), payload);
+            if matches!(task.functions.kind, TaskKind::Single) {
+                break;
+            }
+            if claims.started() == started {
+                // It does not even get to its first batch: trying again would not end.
+                claims.abandon();
+                break;
+            }
+        }
+        if let Some(start) = start {
+            let sequence = node.sequence.load(Ordering::Relaxed);
+            self.pool
+                .profiler
+                .record(self.thread, task.name, sequence, start);
+        }
+    }
+
+    /// Asks a deferred job how many indices it has.
+    fn ask_count(self, node: &Node, task: &Task, count: unsafe fn(*mut u8) -> usize) {
+        let _in_job = InJob::enter(self.thread, task.name);
+        // SAFETY: the payload was stored together with the functions, and nothing of it is in use,
+        // since the gate admits no other thread yet.
+        let ask = || unsafe { count(task.payload.get()) };
+        let asked = catch_unwind(AssertUnwindSafe(|| {
+            let count = ask();
+            let batches = u32::try_from(count.div_ceil(task.batch));
+            (
+                count,
+                batches.expect("a deferred count must make less than 4294967296 batches"),
+            )
+        }));
+        let (count, batches) = match asked {
+            Ok(answer) => answer,
+            Err(payload) => {
+                note_panic(node, task, 0, payload);
+                (0, 0)
+            }
+        };
+        task.count.store(count as u64, Ordering::Relaxed);
+        task.batches.store(batches, Ordering::Relaxed);
+    }
+
+    /// Drops the data and closure of a job that nobody works on any more.
+    fn drop_payload(self, node: &Node, task: &Task) {
+        let _in_job = InJob::enter(self.thread, task.name);
+        // SAFETY: the caller is the only thread inside, so nobody uses the payload, and it was not
+        // consumed: a single job comes here only if it did not run.
+        let drop = || unsafe { (task.functions.drop)(task.payload.get()) };
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(drop)) {
+            note_panic(node, task, 0, payload);
+        }
+    }
+
+    /// Closes the node and releases what waits for it. Claims one of those that became ready for the
+    /// caller to start; the others are published.
+    fn finish(self, node: &Node) -> Option<u32> {
+        // SAFETY: the list of dependents is not closed yet.
+        let owner = unsafe { node.task() }.owner;
+        let failure = node.failure();
+        let mut released = node.dependents.close();
+        // From here on the node may be recycled, and is not touched.
+        if released.owner_waits {
+            self.pool.wake_owner(owner);
+        }
+        let mut claimed = None;
+        while let Some((index, passes_failure)) = released.next() {
+            let dependent = self.pool.nodes.node(index);
+            if passes_failure && let Some(panic) = &failure {
+                dependent.fail(Arc::clone(panic));
+            }
+            // Release: what this job did, and the failure just noted, is visible to whoever lowers
+            // the count last. Acquire: what the others did is visible to us, if that is us, and then
+            // through the gate to whoever starts the job.
+            if dependent.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
+                let awaited = self.awaits(dependent);
+                if awaited && claimed.is_none() {
+                    claimed = Some(index);
+                } else {
+                    dependent.gate.open();
+                    self.publish(index, 1, awaited);
+                }
+            }
+        }
+        claimed
+    }
+
+    /// Says whether this thread may work on the job: a worker on any, an owner on what it waits for.
+    fn awaits(self, node: &Node) -> bool {
+        // SAFETY: `walk` is set for owners alone, and a job's dependants have the same owner.
+        self.walk
+            .is_none_or(|mark| unsafe { node.notes() }.mark == mark)
+    }
+
+    /// Offers a job that is ready to the other threads, with room for several if it is parallel.
+    fn publish(self, index: u32, tickets: usize, urgent: bool) {
+        let mut left = tickets;
+        while left > 0 && self.local.is_some_and(|local| local.push(index).is_ok()) {
+            left -= 1;
+        }
+        if left > 0 {
+            self.pool
+                .injector
+                .push(std::iter::repeat_n(index, left), urgent);
+        }
+        self.pool.sleep.notify();
+    }
+}
+
+#[cold]
+fn note_panic(node: &Node, task: &Task, batch: usize, payload: Box<dyn Any + Send>) {
+    let sequence = node.sequence.load(Ordering::Relaxed);
+    node.fail(Arc::new(JobPanic::new(task.name, sequence, batch, payload)));
+}

@@ -1,0 +1,90 @@
+//! The place in a node where a job's data and closure live.
+#![expect(
+    unsafe_code,
+    reason = "stores values whose type is known to the job's functions alone"
+)]
+
+use std::alloc::{self, Layout};
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+
+/// Room for the data and closure of most jobs: a few container references and captured values.
+const INLINE_BYTES: usize = 128;
+
+#[repr(align(16))]
+struct Inline(UnsafeCell<MaybeUninit<[u8; INLINE_BYTES]>>);
+
+/// The place. It does not know what it holds: who stores a value there runs or drops it.
+pub(crate) struct Payload {
+    inline: Inline,
+    /// Memory for a value that does not fit inline. Kept for the node's next large job, so that a
+    /// program that schedules the same jobs every frame allocates nothing.
+    spill: Option<(NonNull<u8>, Layout)>,
+    spilled: bool,
+}
+
+impl Payload {
+    pub(crate) fn new() -> Self {
+        let inline = Inline(UnsafeCell::new(MaybeUninit::uninit()));
+        Self {
+            inline,
+            spill: None,
+            spilled: false,
+        }
+    }
+
+    /// Stores a value. What was stored before is forgotten.
+    pub(crate) fn store<T>(&mut self, value: T) {
+        let layout = Layout::new::<T>();
+        self.spilled = layout.size() > INLINE_BYTES || layout.align() > align_of::<Inline>();
+        if self.spilled {
+            self.reserve(layout);
+        }
+        // SAFETY: the place is large and aligned enough for a `T`, by the choice just made, and ours
+        // alone, by `&mut self`.
+        unsafe { ptr::write(self.get().cast::<T>(), value) };
+    }
+
+    /// Returns where the value is.
+    #[inline]
+    pub(crate) fn get(&self) -> *mut u8 {
+        match self.spill {
+            Some((memory, _)) if self.spilled => memory.as_ptr(),
+            _ => self.inline.0.get().cast(),
+        }
+    }
+
+    #[cold]
+    fn reserve(&mut self, layout: Layout) {
+        if let Some((_, kept)) = self.spill
+            && kept.size() >= layout.size()
+            && kept.align() >= layout.align()
+        {
+            return;
+        }
+        self.release();
+        // A zero-sized type of large alignment spills too, and memory of size zero cannot be asked for.
+        let layout = Layout::from_size_align(layout.size().max(layout.align()), layout.align())
+            .expect("a type's size rounded up to its alignment fits in memory");
+        // SAFETY: the size is at least the alignment, which is at least one.
+        let memory = unsafe { alloc::alloc(layout) };
+        let Some(memory) = NonNull::new(memory) else {
+            alloc::handle_alloc_error(layout)
+        };
+        self.spill = Some((memory, layout));
+    }
+
+    fn release(&mut self) {
+        if let Some((memory, layout)) = self.spill.take() {
+            // SAFETY: allocated by `reserve` with this layout, and taken, so freed once.
+            unsafe { alloc::dealloc(memory.as_ptr(), layout) };
+        }
+    }
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        self.release();
+    }
+}

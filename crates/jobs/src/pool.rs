@@ -1,0 +1,286 @@
+//! The worker threads that schedulers share.
+
+use std::fmt;
+use std::num::NonZero;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use crate::deque::Deque;
+use crate::error::PoolError;
+use crate::injector::Injector;
+use crate::parker::Parker;
+use crate::primitive::{AtomicU32, Ordering};
+use crate::profile::{JobEvent, Profiler};
+use crate::sleep::Sleep;
+use crate::table::NodeTable;
+use crate::worker;
+
+/// How many tickets a worker's own queue holds; what does not fit goes to the common one.
+const LOCAL_TICKETS: usize = 1024;
+
+/// The worker threads that run jobs. Cheap to clone; all clones are one pool.
+///
+/// Jobs are scheduled through a [`JobScheduler`](crate::JobScheduler) of the pool, of which there may
+/// be many, on many threads. The threads end when the last clone of the pool and the last scheduler
+/// are gone; a scheduler completes its jobs before it goes, so none is lost.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let pool = JobPool::new();
+/// let jobs = JobScheduler::new(&pool);
+/// jobs.complete(jobs.schedule(&[], (), |()| {}).unwrap());
+/// ```
+#[derive(Clone)]
+pub struct JobPool {
+    threads: Arc<PoolThreads>,
+}
+
+/// How a pool is to be made. See [`JobPool::builder`].
+#[derive(Clone, Debug)]
+#[must_use = "call `build` to make the pool"]
+pub struct JobPoolBuilder {
+    workers: Option<usize>,
+    spin: u32,
+    max_jobs: usize,
+    stack_size: Option<usize>,
+}
+
+/// The threads, ended with the last handle on the pool.
+struct PoolThreads {
+    shared: Arc<PoolShared>,
+    handles: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What the threads share. Containers that jobs have used hold on to it too, for the nodes.
+pub(crate) struct PoolShared {
+    pub(crate) nodes: NodeTable,
+    pub(crate) injector: Injector,
+    /// The workers' own queues.
+    pub(crate) workers: Box<[Deque]>,
+    pub(crate) sleep: Sleep,
+    pub(crate) spin: u32,
+    pub(crate) shutdown: AtomicU32,
+    pub(crate) profiler: Profiler,
+    owners: Mutex<Owners>,
+}
+
+/// Where the schedulers' owners sleep. A place that a scheduler gave back serves the next one; a late
+/// wake-up that finds another owner there only makes that one look around once more.
+#[derive(Default)]
+struct Owners {
+    parkers: Vec<Arc<Parker>>,
+    free: Vec<u32>,
+}
+
+impl JobPool {
+    /// Makes a pool with a worker for each core but one, which is the owner's.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the system refuses a thread; [`builder`](Self::builder) returns an error instead.
+    #[track_caller]
+    pub fn new() -> Self {
+        match Self::builder().build() {
+            Ok(pool) => pool,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Returns a builder, to choose how the pool is made.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::JobPool;
+    ///
+    /// let pool = JobPool::builder().workers(3).spin(500).build().unwrap();
+    /// assert_eq!(pool.workers(), 3);
+    /// ```
+    pub fn builder() -> JobPoolBuilder {
+        JobPoolBuilder {
+            workers: None,
+            spin: 2000,
+            max_jobs: 1 << 20,
+            stack_size: None,
+        }
+    }
+
+    /// Returns the number of worker threads.
+    pub fn workers(&self) -> usize {
+        self.shared().workers.len()
+    }
+
+    /// Switches on or off the recording of who ran what, and when. It is off at first, and costs
+    /// nothing then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let pool = JobPool::new();
+    /// let jobs = JobScheduler::new(&pool);
+    /// pool.set_profiling(true);
+    /// jobs.complete(jobs.named("Steer").schedule(&[], (), |()| {}).unwrap());
+    /// pool.set_profiling(false);
+    /// assert_eq!(pool.take_events()[0].job, "Steer");
+    /// ```
+    pub fn set_profiling(&self, enabled: bool) {
+        self.shared().profiler.enable(enabled);
+    }
+
+    /// Takes the events recorded since the last call, in the order they began.
+    ///
+    /// Each thread keeps its latest 16,384. See [`write_chrome_trace`](crate::write_chrome_trace).
+    pub fn take_events(&self) -> Vec<JobEvent> {
+        self.shared().profiler.take()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<PoolShared> {
+        &self.threads.shared
+    }
+}
+
+impl Default for JobPool {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for JobPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobPool")
+            .field("workers", &self.workers())
+            .finish_non_exhaustive()
+    }
+}
+
+impl JobPoolBuilder {
+    /// Sets the number of worker threads. With none, everything runs on the owners' threads, with the
+    /// same results. By default there is one for each core but one.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// Sets how many rounds an idle worker looks for work before it sleeps: 2,000 by default, some ten
+    /// microseconds. More shortens the way to the next parallel job and burns more of an idle core;
+    /// zero sleeps at once. An owner that waits for a job is as patient.
+    pub fn spin(mut self, rounds: u32) -> Self {
+        self.spin = rounds;
+        self
+    }
+
+    /// Sets how many jobs of all schedulers together may be uncompleted at a time, at least: 1,048,576
+    /// by default. Memory is taken as needed, not ahead.
+    pub fn max_jobs(mut self, jobs: usize) -> Self {
+        self.max_jobs = jobs;
+        self
+    }
+
+    /// Sets the stack size of the worker threads, in bytes. By default it is the standard library's.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = Some(bytes);
+        self
+    }
+
+    /// Makes the pool.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the system refuses a thread. The threads made before have ended by then.
+    pub fn build(self) -> Result<JobPool, PoolError> {
+        let cores = || thread::available_parallelism().map_or(1, NonZero::get);
+        let workers = self.workers.unwrap_or_else(|| cores() - 1);
+        let shared = Arc::new(PoolShared {
+            nodes: NodeTable::new(self.max_jobs),
+            injector: Injector::new(),
+            workers: (0..workers).map(|_| Deque::new(LOCAL_TICKETS)).collect(),
+            sleep: Sleep::new(workers),
+            spin: self.spin,
+            shutdown: AtomicU32::new(0),
+            profiler: Profiler::new(workers + 1),
+            owners: Mutex::default(),
+        });
+        let threads = PoolThreads {
+            shared,
+            handles: Mutex::default(),
+        };
+        for worker in 0..workers {
+            let shared = Arc::clone(&threads.shared);
+            let mut builder = thread::Builder::new().name(format!("ancho worker {}", worker + 1));
+            if let Some(bytes) = self.stack_size {
+                builder = builder.stack_size(bytes);
+            }
+            match builder.spawn(move || worker::work(&shared, worker)) {
+                Ok(handle) => lock(&threads.handles).push(handle),
+                // Dropping `threads` ends those that run.
+                Err(source) => {
+                    return Err(PoolError {
+                        spawned: worker,
+                        wanted: workers,
+                        source,
+                    });
+                }
+            }
+        }
+        Ok(JobPool {
+            threads: Arc::new(threads),
+        })
+    }
+}
+
+impl Drop for PoolThreads {
+    fn drop(&mut self) {
+        // Release pairs with the workers' acquire; there is no work left, since every scheduler
+        // completes its jobs before it lets go of the pool.
+        self.shared.shutdown.store(1, Ordering::Release);
+        self.shared.sleep.wake_all();
+        let here = thread::current().id();
+        for handle in lock(&self.handles).drain(..) {
+            // A job may own the last handle on its pool. Its worker cannot wait for itself; it ends
+            // on its own after the job.
+            if handle.thread().id() != here {
+                // A worker does not panic: jobs are caught. If it did, the panic was reported then.
+                let _ = handle.join();
+            }
+        }
+    }
+}
+
+impl PoolShared {
+    /// Says whether there may be a ticket somewhere.
+    #[inline]
+    pub(crate) fn has_work(&self) -> bool {
+        !self.injector.is_empty() || self.workers.iter().any(|local| !local.is_empty())
+    }
+
+    /// Gives a scheduler's owner a place to sleep.
+    pub(crate) fn admit_owner(&self) -> (u32, Arc<Parker>) {
+        let mut owners = lock(&self.owners);
+        let place = owners.free.pop().unwrap_or_else(|| {
+            owners.parkers.push(Arc::new(Parker::new()));
+            owners.parkers.len() as u32 - 1
+        });
+        (place, Arc::clone(&owners.parkers[place as usize]))
+    }
+
+    /// Takes the place back.
+    pub(crate) fn dismiss_owner(&self, place: u32) {
+        lock(&self.owners).free.push(place);
+    }
+
+    /// Wakes the owner that sleeps in the place.
+    #[cold]
+    pub(crate) fn wake_owner(&self, place: u32) {
+        let parker = Arc::clone(&lock(&self.owners).parkers[place as usize]);
+        parker.unpark();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

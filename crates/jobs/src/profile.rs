@@ -1,0 +1,197 @@
+//! Who ran what, and when.
+
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crossbeam_utils::CachePadded;
+
+use crate::primitive::{AtomicU32, Ordering};
+
+/// How many events each thread's ring keeps; the oldest make way.
+const RING: usize = 16 * 1024;
+
+/// One thread's work on one job, from start to end.
+///
+/// A parallel job has one event for each thread that took part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JobEvent {
+    /// The job's name.
+    pub job: &'static str,
+    /// The job's number: rises with every job of a scheduler.
+    pub sequence: u64,
+    /// The thread: zero is an owner of a scheduler, the others are the pool's workers.
+    pub thread: usize,
+    /// When the thread began, counted from the making of the pool.
+    pub start: Duration,
+    /// When it was done.
+    pub end: Duration,
+}
+
+/// The rings, and the switch.
+pub(crate) struct Profiler {
+    enabled: AtomicU32,
+    epoch: Instant,
+    rings: Box<[CachePadded<Mutex<Ring>>]>,
+}
+
+#[derive(Default)]
+struct Ring {
+    events: Vec<JobEvent>,
+    /// Where the next event goes, once the ring is full.
+    next: usize,
+}
+
+impl Profiler {
+    pub(crate) fn new(threads: usize) -> Self {
+        Self {
+            enabled: AtomicU32::new(0),
+            epoch: Instant::now(),
+            rings: (0..threads).map(|_| CachePadded::default()).collect(),
+        }
+    }
+
+    pub(crate) fn enable(&self, enabled: bool) {
+        // Relaxed: whether a job that runs just now is recorded is a matter of timing anyway.
+        self.enabled.store(enabled.into(), Ordering::Relaxed);
+    }
+
+    /// Returns the time if events are recorded.
+    #[inline]
+    pub(crate) fn start(&self) -> Option<Instant> {
+        (self.enabled.load(Ordering::Relaxed) != 0).then(Instant::now)
+    }
+
+    /// Records an event that began at `start`.
+    #[cold]
+    pub(crate) fn record(&self, thread: usize, job: &'static str, sequence: u64, start: Instant) {
+        let event = JobEvent {
+            job,
+            sequence,
+            thread,
+            start: start.saturating_duration_since(self.epoch),
+            end: self.epoch.elapsed(),
+        };
+        let mut ring = self.rings[thread]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let next = ring.next;
+        if ring.events.len() < RING {
+            ring.events.push(event);
+        } else {
+            ring.events[next] = event;
+            ring.next = (next + 1) % RING;
+        }
+    }
+
+    /// Takes all events, in the order they began.
+    pub(crate) fn take(&self) -> Vec<JobEvent> {
+        let mut events = Vec::new();
+        for ring in &self.rings {
+            let mut ring = ring.lock().unwrap_or_else(PoisonError::into_inner);
+            events.append(&mut ring.events);
+            ring.next = 0;
+        }
+        events.sort_by_key(|event| (event.start, event.thread, event.sequence));
+        events
+    }
+}
+
+/// Writes events as a trace that `chrome://tracing` and Perfetto open.
+///
+/// # Errors
+///
+/// Returns what the writer returns.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobPool, JobScheduler, write_chrome_trace};
+///
+/// let pool = JobPool::new();
+/// pool.set_profiling(true);
+/// let jobs = JobScheduler::new(&pool);
+/// jobs.complete(jobs.named("Steer").schedule(&[], (), |()| {}).unwrap());
+///
+/// let mut trace = Vec::new();
+/// write_chrome_trace(&pool.take_events(), &mut trace).unwrap();
+/// assert!(String::from_utf8(trace).unwrap().contains("\"name\":\"Steer\""));
+/// ```
+pub fn write_chrome_trace(events: &[JobEvent], mut writer: impl Write) -> io::Result<()> {
+    let threads = events
+        .iter()
+        .map(|event| event.thread + 1)
+        .max()
+        .unwrap_or(0);
+    write!(writer, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+    let mut separator = "\n";
+    for thread in 0..threads {
+        let name = if thread == 0 {
+            "owner".to_owned()
+        } else {
+            format!("worker {thread}")
+        };
+        write!(
+            writer,
+            "{separator}{{\"ph\":\"M\",\"pid\":1,\"tid\":{thread},\"name\":\"thread_name\",\
+             \"args\":{{\"name\":\"{name}\"}}}}"
+        )?;
+        separator = ",\n";
+    }
+    for event in events {
+        write!(
+            writer,
+            "{separator}{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"name\":\"{}\",\"ts\":{},\"dur\":{},\
+             \"args\":{{\"sequence\":{}}}}}",
+            event.thread,
+            escaped(event.job),
+            microseconds(event.start),
+            microseconds(event.end.saturating_sub(event.start)),
+            event.sequence,
+        )?;
+        separator = ",\n";
+    }
+    writer.write_all(b"\n]}\n")
+}
+
+fn microseconds(time: Duration) -> String {
+    let nanoseconds = time.as_nanos();
+    format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000)
+}
+
+/// Returns the text as the inside of a JSON string.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            control if control < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(control))),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_ring_keeps_the_newest_events() {
+        let profiler = Profiler::new(1);
+        for sequence in 0..RING as u64 + 10 {
+            profiler.record(0, "job", sequence, Instant::now());
+        }
+        let mut kept: Vec<u64> = profiler.take().iter().map(|event| event.sequence).collect();
+        kept.sort_unstable();
+        assert!(kept.into_iter().eq(10..RING as u64 + 10));
+        assert!(profiler.take().is_empty());
+    }
+
+    #[test]
+    fn names_are_escaped() {
+        assert_eq!(escaped("a\"b\\c\n"), "a\\\"b\\\\c\\u000a");
+    }
+}

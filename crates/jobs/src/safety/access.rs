@@ -1,0 +1,87 @@
+//! What a job does with its containers.
+#![expect(
+    unsafe_code,
+    reason = "keeps pointers to slots for the time of one check"
+)]
+
+use std::fmt;
+use std::ptr::NonNull;
+
+use super::{Guarded, Slot};
+
+/// What a job does with a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Reads it. Any number of jobs may read at a time.
+    Read,
+    /// Writes it, alone: nobody else reads or writes meanwhile.
+    Write,
+    /// Writes it from several batches at once, through the container's concurrent writer. To other
+    /// jobs, and to the owner, this is like writing.
+    Concurrent,
+}
+
+impl Access {
+    /// Says whether two uses, one of each kind, may not happen at the same time.
+    pub(crate) fn conflicts_with(self, other: Self) -> bool {
+        self != Self::Read || other != Self::Read
+    }
+}
+
+/// As it stands between a job's name and its container's: "job `A` reads `positions`".
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "reads",
+            Self::Write => "writes",
+            Self::Concurrent => "writes concurrently",
+        })
+    }
+}
+
+/// The containers that a job declares, and what it does with each.
+///
+/// Filled by [`JobData::declare`](crate::JobData::declare).
+#[derive(Default)]
+pub struct AccessList {
+    pub(super) declared: Vec<Declared>,
+}
+
+/// One declared container.
+#[derive(Clone, Copy)]
+pub(crate) struct Declared {
+    /// The container's slot; alive while the token that declared it, or what it became, is.
+    pub(crate) slot: NonNull<Slot>,
+    pub(crate) access: Access,
+}
+
+// SAFETY: the slots are looked at by the scheduler alone, while it checks a job whose data holds them,
+// and the list is emptied before the check is over. So a list that moves to another thread, with its
+// scheduler, is empty; and one that was filled by anybody else is of no use to anyone.
+unsafe impl Send for AccessList {}
+
+impl AccessList {
+    /// Declares that the job uses the container in the given way.
+    pub fn add<T>(&mut self, container: &Guarded<T>, access: Access) {
+        self.declared.push(Declared {
+            slot: NonNull::from(container.slot()),
+            access,
+        });
+    }
+
+    pub(crate) fn declared(&self) -> &[Declared] {
+        &self.declared
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.declared.clear();
+    }
+}
+
+impl fmt::Debug for AccessList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.declared.iter().map(|declared| declared.access))
+            .finish()
+    }
+}

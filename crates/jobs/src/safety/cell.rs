@@ -1,0 +1,323 @@
+//! One value that jobs share.
+#![expect(
+    unsafe_code,
+    reason = "opens a value to jobs, as their declared access allows"
+)]
+
+use std::fmt;
+
+use super::{Access, AccessList, ContainerLabel, Guarded, Held};
+use crate::context::thread_index;
+use crate::data::{JobData, ParallelJobData};
+use crate::error::{AccessError, ScheduleError};
+use crate::handle::JobHandle;
+use crate::scheduler::JobScheduler;
+use crate::work::BatchInfo;
+
+/// One value of any type that jobs share with its owner.
+///
+/// For arrays that parallel jobs write, use [`JobSlice`](crate::JobSlice).
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobCell, JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut total = JobCell::new(0_u64);
+/// let job = jobs.schedule(&[], total.write(), |total| *total = (1..=100).sum()).unwrap();
+///
+/// assert!(total.get().is_err(), "the job was not completed");
+/// jobs.complete(job);
+/// assert_eq!(*total.get().unwrap(), 5050);
+/// ```
+pub struct JobCell<T> {
+    value: Guarded<T>,
+}
+
+/// A container that several batches can write at once, each through a writer of its own.
+///
+/// The container is shared by the batches meanwhile, so it needs interior mutability that is `Sync`:
+/// atomics, or a part for each thread or batch.
+///
+/// # Determinism
+///
+/// Batches run in any order, on any thread. Where the order of what was written can be seen
+/// afterwards, it should be that of [`BatchInfo::index`], then that of the writes in the batch.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{BatchInfo, ConcurrentWrite, JobCell, JobPool, JobScheduler};
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// struct Counter(AtomicU64);
+///
+/// impl ConcurrentWrite for Counter {
+///     type Writer<'v> = &'v AtomicU64;
+///     fn writer(&self, _: &BatchInfo) -> &AtomicU64 {
+///         &self.0
+///     }
+///     fn reborrow<'b>(writer: &'b mut &AtomicU64) -> &'b AtomicU64 {
+///         writer
+///     }
+/// }
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut even = JobCell::new(Counter(AtomicU64::new(0)));
+/// let job = jobs.schedule_for_each(&[], even.concurrent(), 1000, 64, |even, i| {
+///     if i % 2 == 0 {
+///         even.fetch_add(1, Ordering::Relaxed);
+///     }
+/// });
+/// jobs.complete(job.unwrap());
+/// assert_eq!(even.get_mut().unwrap().0.get_mut(), &500);
+/// ```
+pub trait ConcurrentWrite: Send + Sync + 'static {
+    /// What a batch writes through.
+    type Writer<'v>;
+
+    /// Makes the writer of one batch.
+    fn writer(&self, batch: &BatchInfo) -> Self::Writer<'_>;
+
+    /// Lends a batch's writer for one index.
+    fn reborrow<'b>(writer: &'b mut Self::Writer<'_>) -> Self::Writer<'b>;
+}
+
+impl<T: Send + 'static> JobCell<T> {
+    /// Makes a cell with a value.
+    #[track_caller]
+    pub fn new(value: T) -> Self {
+        Self {
+            value: Guarded::new(value, ContainerLabel::of::<Self>()),
+        }
+    }
+
+    /// Gives the cell a name for error messages.
+    #[must_use]
+    pub fn named(self, name: &'static str) -> Self {
+        let label = self.label().named(name);
+        Self {
+            value: self.value.relabelled(label),
+        }
+    }
+
+    /// Returns a token for jobs that read the value.
+    pub fn read(&self) -> CellRead<'_, T> {
+        CellRead { cell: &self.value }
+    }
+
+    /// Returns a token for a single job that writes the value.
+    pub fn write(&mut self) -> CellWrite<'_, T> {
+        CellWrite {
+            cell: &mut self.value,
+        }
+    }
+
+    /// Returns a token for jobs that write the value from all their batches at once.
+    ///
+    /// Until such a job is completed, the value can be neither read nor written by anyone else.
+    pub fn concurrent(&mut self) -> CellConcurrent<'_, T>
+    where
+        T: ConcurrentWrite,
+    {
+        CellConcurrent {
+            cell: &mut self.value,
+        }
+    }
+
+    /// Frees the value after the given jobs. See [`Guarded::dispose_after`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the cell and the error if another uncompleted job uses it.
+    pub fn dispose_after(
+        self,
+        jobs: &JobScheduler,
+        dependencies: &[JobHandle],
+    ) -> Result<JobHandle, (Self, ScheduleError)> {
+        let disposed = self.value.dispose_after(jobs, dependencies);
+        disposed.map_err(|(value, error)| (Self { value }, error))
+    }
+}
+
+impl<T> JobCell<T> {
+    /// Returns what the cell is called in error messages.
+    pub fn label(&self) -> ContainerLabel {
+        self.value.label()
+    }
+
+    /// Lends the value to read.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if an uncompleted job writes it.
+    #[inline]
+    pub fn get(&self) -> Result<&T, AccessError> {
+        self.value.get()
+    }
+
+    /// Lends the value to write.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if an uncompleted job uses it.
+    #[inline]
+    pub fn get_mut(&mut self) -> Result<&mut T, AccessError> {
+        self.value.get_mut()
+    }
+
+    /// Takes the value out.
+    ///
+    /// # Errors
+    ///
+    /// Returns the cell and the error if an uncompleted job uses it.
+    pub fn into_inner(self) -> Result<T, (Self, AccessError)> {
+        self.value
+            .into_inner()
+            .map_err(|(value, error)| (Self { value }, error))
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for JobCell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.get() {
+            Ok(value) => f.debug_tuple("JobCell").field(value).finish(),
+            Err(error) => write!(f, "JobCell(in use by job `{}`)", error.job),
+        }
+    }
+}
+
+/// A loan of a [`JobCell`], for a job that reads it.
+#[derive(Debug)]
+#[must_use = "a token does nothing until a job is scheduled with it"]
+pub struct CellRead<'a, T> {
+    cell: &'a Guarded<T>,
+}
+
+/// A loan of a [`JobCell`], for a single job that writes it.
+#[derive(Debug)]
+#[must_use = "a token does nothing until a job is scheduled with it"]
+pub struct CellWrite<'a, T> {
+    cell: &'a mut Guarded<T>,
+}
+
+/// A loan of a [`JobCell`], for a job that writes it from all its batches at once.
+#[derive(Debug)]
+#[must_use = "a token does nothing until a job is scheduled with it"]
+pub struct CellConcurrent<'a, T> {
+    cell: &'a mut Guarded<T>,
+}
+
+// SAFETY: declares that it reads the cell, holds its block, and views it shared; `T: Sync` lets
+// several threads do so.
+unsafe impl<T: Send + Sync + 'static> JobData for CellRead<'_, T> {
+    type Held = Held<T>;
+    type Whole<'v> = &'v T;
+
+    fn declare(&self, accesses: &mut AccessList) {
+        accesses.add(self.cell, Access::Read);
+    }
+
+    fn hold(self) -> Held<T> {
+        self.cell.hold()
+    }
+
+    #[inline(always)]
+    unsafe fn whole(held: &mut Held<T>) -> &T {
+        // SAFETY: nobody writes the value, since the declared access passed the check.
+        unsafe { &*held.as_ptr() }
+    }
+}
+
+// SAFETY: as above; every batch sees the same shared value.
+unsafe impl<T: Send + Sync + 'static> ParallelJobData for CellRead<'_, T> {
+    type Batch<'v> = &'v T;
+    type Item<'b> = &'b T;
+
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v Held<T>, _: &BatchInfo) -> &'v T {
+        // SAFETY: nobody writes the value, since the declared access passed the check.
+        unsafe { &*held.as_ptr() }
+    }
+
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut &T, _: usize) -> &'b T {
+        batch
+    }
+}
+
+// SAFETY: declares that it writes the cell, which it borrows mutably, holds its block, and views it
+// in one single job.
+unsafe impl<T: Send + 'static> JobData for CellWrite<'_, T> {
+    type Held = Held<T>;
+    type Whole<'v> = &'v mut T;
+
+    fn declare(&self, accesses: &mut AccessList) {
+        accesses.add(self.cell, Access::Write);
+    }
+
+    fn hold(self) -> Held<T> {
+        self.cell.hold()
+    }
+
+    #[inline(always)]
+    unsafe fn whole(held: &mut Held<T>) -> &mut T {
+        // SAFETY: nobody else uses the value, since the declared access passed the check, and this
+        // is the one view of it.
+        unsafe { &mut *held.as_ptr() }
+    }
+}
+
+// SAFETY: declares that it writes the cell, which it borrows mutably, and holds its block. The views
+// come from shared references, which `T: Sync` (by `ConcurrentWrite`) lets several threads have.
+unsafe impl<T: ConcurrentWrite> JobData for CellConcurrent<'_, T> {
+    type Held = Held<T>;
+    type Whole<'v> = T::Writer<'v>;
+
+    fn declare(&self, accesses: &mut AccessList) {
+        accesses.add(self.cell, Access::Concurrent);
+    }
+
+    fn hold(self) -> Held<T> {
+        self.cell.hold()
+    }
+
+    #[inline(always)]
+    unsafe fn whole(held: &mut Held<T>) -> T::Writer<'_> {
+        let batch = BatchInfo {
+            index: 0,
+            range: 0..0,
+            thread: thread_index().unwrap_or(0),
+        };
+        // SAFETY: nobody has a mutable reference to the value, since the declared access passed the
+        // check.
+        unsafe { &*held.as_ptr() }.writer(&batch)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<T: ConcurrentWrite> ParallelJobData for CellConcurrent<'_, T> {
+    type Batch<'v> = T::Writer<'v>;
+    type Item<'b> = T::Writer<'b>;
+
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v Held<T>, batch: &BatchInfo) -> T::Writer<'v> {
+        // SAFETY: nobody has a mutable reference to the value, since the declared access passed the
+        // check.
+        unsafe { &*held.as_ptr() }.writer(batch)
+    }
+
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut T::Writer<'_>, _: usize) -> T::Writer<'b> {
+        T::reborrow(batch)
+    }
+}

@@ -1,0 +1,516 @@
+//! An array that jobs share.
+#![expect(
+    unsafe_code,
+    reason = "opens parts of an array to batches, each part to one"
+)]
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::Range;
+use std::slice;
+
+use super::{Access, AccessList, ContainerLabel, Guarded, Held};
+use crate::data::{JobData, ParallelJobData};
+use crate::error::{AccessError, ScheduleError};
+use crate::handle::JobHandle;
+use crate::scheduler::JobScheduler;
+use crate::work::BatchInfo;
+
+/// An array of fixed length that jobs share with its owner.
+///
+/// A parallel job that writes it sees, in each batch, the part that is the batch's own; one that reads
+/// it sees all of it.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut positions = JobSlice::from(vec![0.0_f32; 1000]);
+/// let velocities = JobSlice::from(vec![2.0_f32; 1000]);
+/// let job = jobs.schedule_parallel(
+///     &[],
+///     (positions.write(), velocities.read()),
+///     1000,
+///     64,
+///     |(positions, velocities), range| {
+///         for (position, velocity) in positions.iter_mut().zip(&velocities[range]) {
+///             *position += velocity * 0.5;
+///         }
+///     },
+/// );
+/// jobs.complete(job.unwrap());
+/// assert_eq!(positions.as_slice().unwrap()[999], 1.0);
+/// ```
+pub struct JobSlice<T> {
+    elements: Guarded<Elements<T>>,
+}
+
+/// The elements: a vector in parts, so that batches can be opened without a reference to the whole.
+struct Elements<T> {
+    start: *mut T,
+    length: usize,
+    capacity: usize,
+}
+
+// SAFETY: owns its elements, like the vector it was made from.
+unsafe impl<T: Send> Send for Elements<T> {}
+
+impl<T> Elements<T> {
+    fn into_vec(self) -> Vec<T> {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: the parts of a vector that was taken apart by `From<Vec<T>>`, put together once.
+        unsafe { Vec::from_raw_parts(this.start, this.length, this.capacity) }
+    }
+}
+
+impl<T> Drop for Elements<T> {
+    fn drop(&mut self) {
+        // SAFETY: as in `into_vec`, which does not come here.
+        drop(unsafe { Vec::from_raw_parts(self.start, self.length, self.capacity) });
+    }
+}
+
+impl<T: Send + 'static> JobSlice<T> {
+    /// Makes an array of `length` copies of a value.
+    #[track_caller]
+    pub fn new(length: usize, value: T) -> Self
+    where
+        T: Clone,
+    {
+        Self::from(vec![value; length])
+    }
+
+    /// Gives the array a name for error messages.
+    #[must_use]
+    pub fn named(self, name: &'static str) -> Self {
+        let label = self.label().named(name);
+        Self {
+            elements: self.elements.relabelled(label),
+        }
+    }
+
+    /// Returns a token for jobs that read the array.
+    pub fn read(&self) -> SliceRead<'_, T> {
+        SliceRead { slice: self }
+    }
+
+    /// Returns a token for jobs that write the array: all of it in a single job, its own part in each
+    /// batch of a parallel one.
+    pub fn write(&mut self) -> SliceWrite<'_, T> {
+        SliceWrite { slice: self }
+    }
+
+    /// Returns a token for jobs that write the array anywhere from any batch, unchecked (Unity's
+    /// `NativeDisableParallelForRestriction`).
+    ///
+    /// # Safety
+    ///
+    /// No element is written by one batch of the job while another reads or writes it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut reversed = JobSlice::new(100, 0);
+    /// // SAFETY: each index writes one element of its own.
+    /// let token = unsafe { reversed.write_unrestricted() };
+    /// let job = jobs.schedule_for_each(&[], token, 100, 8, |reversed, i| {
+    ///     // SAFETY: as above.
+    ///     unsafe { *reversed.get_mut(99 - i) = i }
+    /// });
+    /// jobs.complete(job.unwrap());
+    /// assert_eq!(reversed.as_slice().unwrap()[0], 99);
+    /// ```
+    pub unsafe fn write_unrestricted(&mut self) -> SliceUnrestricted<'_, T> {
+        SliceUnrestricted { slice: self }
+    }
+
+    /// Frees the array after the given jobs. See [`Guarded::dispose_after`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the array and the error if another uncompleted job uses it.
+    pub fn dispose_after(
+        self,
+        jobs: &JobScheduler,
+        dependencies: &[JobHandle],
+    ) -> Result<JobHandle, (Self, ScheduleError)> {
+        let disposed = self.elements.dispose_after(jobs, dependencies);
+        disposed.map_err(|(elements, error)| (Self { elements }, error))
+    }
+
+    fn hold(&self) -> HeldSlice<T> {
+        // SAFETY: where the elements are never changes while there are jobs, so no check is needed.
+        let start = unsafe { (*self.elements.as_ptr()).start };
+        HeldSlice {
+            start,
+            length: self.len(),
+            _block: self.elements.hold(),
+        }
+    }
+}
+
+impl<T> JobSlice<T> {
+    /// Returns what the array is called in error messages.
+    pub fn label(&self) -> ContainerLabel {
+        self.elements.label()
+    }
+
+    /// Returns how many elements there are. This never changes, and is known while jobs run.
+    #[inline]
+    pub fn len(&self) -> usize {
+        // SAFETY: the length never changes, so reading it needs no check.
+        unsafe { (*self.elements.as_ptr()).length }
+    }
+
+    /// Says whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Lends the elements to read.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if an uncompleted job writes the array.
+    #[inline]
+    pub fn as_slice(&self) -> Result<&[T], AccessError> {
+        let elements = self.elements.get()?;
+        // SAFETY: the parts of a vector, which `get` lends to read.
+        Ok(unsafe { slice::from_raw_parts(elements.start, elements.length) })
+    }
+
+    /// Lends the elements to write.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if an uncompleted job uses the array.
+    #[inline]
+    pub fn as_mut_slice(&mut self) -> Result<&mut [T], AccessError> {
+        let elements = self.elements.get_mut()?;
+        // SAFETY: the parts of a vector, which `get_mut` lends to write.
+        Ok(unsafe { slice::from_raw_parts_mut(elements.start, elements.length) })
+    }
+
+    /// Takes the elements out.
+    ///
+    /// # Errors
+    ///
+    /// Returns the array and the error if an uncompleted job uses it.
+    pub fn into_vec(self) -> Result<Vec<T>, (Self, AccessError)> {
+        match self.elements.into_inner() {
+            Ok(elements) => Ok(elements.into_vec()),
+            Err((elements, error)) => Err((Self { elements }, error)),
+        }
+    }
+}
+
+impl<T: Send + 'static> From<Vec<T>> for JobSlice<T> {
+    #[track_caller]
+    fn from(elements: Vec<T>) -> Self {
+        let mut elements = ManuallyDrop::new(elements);
+        let elements = Elements {
+            start: elements.as_mut_ptr(),
+            length: elements.len(),
+            capacity: elements.capacity(),
+        };
+        Self {
+            elements: Guarded::new(elements, ContainerLabel::of::<Self>()),
+        }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for JobSlice<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.as_slice() {
+            Ok(elements) => f.debug_list().entries(elements).finish(),
+            Err(error) => write!(f, "JobSlice(in use by job `{}`)", error.job),
+        }
+    }
+}
+
+/// A loan of a [`JobSlice`], for a job that reads it.
+#[derive(Debug)]
+#[must_use = "a token does nothing until a job is scheduled with it"]
+pub struct SliceRead<'a, T> {
+    slice: &'a JobSlice<T>,
+}
+
+/// A loan of a [`JobSlice`], for a job that writes it.
+#[derive(Debug)]
+#[must_use = "a token does nothing until a job is scheduled with it"]
+pub struct SliceWrite<'a, T> {
+    slice: &'a mut JobSlice<T>,
+}
+
+/// A loan of a [`JobSlice`], for a job that writes it anywhere from any batch.
+#[derive(Debug)]
+#[must_use = "a token does nothing until a job is scheduled with it"]
+pub struct SliceUnrestricted<'a, T> {
+    slice: &'a mut JobSlice<T>,
+}
+
+/// What a job holds of an array: its block, and where the elements are.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct HeldSlice<T> {
+    start: *mut T,
+    length: usize,
+    _block: Held<Elements<T>>,
+}
+
+// SAFETY: the block may be let go of on any thread, since `T: Send`. The pointer is used by the views
+// alone, which ask for `T: Sync` where several threads see the same elements.
+unsafe impl<T: Send> Send for HeldSlice<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for HeldSlice<T> {}
+
+impl<T> HeldSlice<T> {
+    /// # Safety
+    ///
+    /// Nobody writes the elements while the view is in use.
+    #[inline(always)]
+    unsafe fn view<'v>(&self) -> &'v [T] {
+        // SAFETY: the parts of a vector that the block keeps; not written, by the contract.
+        unsafe { slice::from_raw_parts(self.start, self.length) }
+    }
+
+    /// # Safety
+    ///
+    /// Nobody else uses the elements in the range while the view is in use.
+    #[inline(always)]
+    unsafe fn view_mut<'v>(&self, range: &Range<usize>) -> &'v mut [T] {
+        assert!(
+            range.start <= range.end && range.end <= self.length,
+            "the batch {range:?} is outside of an array of {} elements",
+            self.length
+        );
+        // SAFETY: inside the parts of a vector that the block keeps; not shared, by the contract.
+        unsafe { slice::from_raw_parts_mut(self.start.add(range.start), range.end - range.start) }
+    }
+}
+
+// SAFETY: declares that it reads the array, holds its block, and views it shared; `T: Sync` lets
+// several threads do so.
+unsafe impl<T: Send + Sync + 'static> JobData for SliceRead<'_, T> {
+    type Held = HeldSlice<T>;
+    type Whole<'v> = &'v [T];
+
+    fn declare(&self, accesses: &mut AccessList) {
+        accesses.add(&self.slice.elements, Access::Read);
+    }
+
+    fn hold(self) -> HeldSlice<T> {
+        self.slice.hold()
+    }
+
+    #[inline(always)]
+    unsafe fn whole(held: &mut HeldSlice<T>) -> &[T] {
+        // SAFETY: nobody writes the array, since the declared access passed the check.
+        unsafe { held.view() }
+    }
+}
+
+// SAFETY: as above; every batch sees the same shared elements.
+unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceRead<'_, T> {
+    type Batch<'v> = &'v [T];
+    type Item<'b> = &'b [T];
+
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v HeldSlice<T>, _: &BatchInfo) -> &'v [T] {
+        // SAFETY: nobody writes the array, since the declared access passed the check.
+        unsafe { held.view() }
+    }
+
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut &[T], _: usize) -> &'b [T] {
+        batch
+    }
+}
+
+// SAFETY: declares that it writes the array, which it borrows mutably, holds its block, and views all
+// of it in one single job.
+unsafe impl<T: Send + 'static> JobData for SliceWrite<'_, T> {
+    type Held = HeldSlice<T>;
+    type Whole<'v> = &'v mut [T];
+
+    fn declare(&self, accesses: &mut AccessList) {
+        accesses.add(&self.slice.elements, Access::Write);
+    }
+
+    fn hold(self) -> HeldSlice<T> {
+        self.slice.hold()
+    }
+
+    #[inline(always)]
+    unsafe fn whole(held: &mut HeldSlice<T>) -> &mut [T] {
+        // SAFETY: nobody else uses the array, since the declared access passed the check.
+        unsafe { held.view_mut(&(0..held.length)) }
+    }
+}
+
+// SAFETY: as above; the views of two batches have no element in common, since batches have no index
+// in common.
+unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
+    type Batch<'v> = &'v mut [T];
+    type Item<'b> = &'b mut T;
+
+    fn check_count(&self, job: &'static str, count: usize) -> Result<(), ScheduleError> {
+        let length = self.slice.len();
+        if count <= length {
+            return Ok(());
+        }
+        Err(ScheduleError::TooShort {
+            container: self.slice.label(),
+            job,
+            length,
+            count,
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v HeldSlice<T>, batch: &BatchInfo) -> &'v mut [T] {
+        // SAFETY: nobody outside of the job uses the array, since the declared access passed the
+        // check, and no other batch has one of these indices.
+        unsafe { held.view_mut(&batch.range) }
+    }
+
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut &mut [T], offset: usize) -> &'b mut T {
+        &mut batch[offset]
+    }
+}
+
+/// All the elements of an array, open to every batch of a job, unchecked.
+///
+/// See [`JobSlice::write_unrestricted`].
+#[derive(Debug)]
+pub struct UnrestrictedSlice<'v, T> {
+    start: *mut T,
+    length: usize,
+    _elements: PhantomData<&'v mut [T]>,
+}
+
+impl<T> Clone for UnrestrictedSlice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for UnrestrictedSlice<'_, T> {}
+
+impl<'v, T> UnrestrictedSlice<'v, T> {
+    /// Returns how many elements there are.
+    pub fn len(self) -> usize {
+        self.length
+    }
+
+    /// Says whether there are no elements.
+    pub fn is_empty(self) -> bool {
+        self.length == 0
+    }
+
+    /// Returns where the elements are.
+    pub fn as_mut_ptr(self) -> *mut T {
+        self.start
+    }
+
+    /// Returns an element.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no such element.
+    ///
+    /// # Safety
+    ///
+    /// No batch writes the element while the reference is in use.
+    pub unsafe fn get(self, index: usize) -> &'v T {
+        assert!(
+            index < self.length,
+            "element {index} of an array of {}",
+            self.length
+        );
+        // SAFETY: inside the array, and not written, by the contract.
+        unsafe { &*self.start.add(index) }
+    }
+
+    /// Returns an element, to change it.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no such element.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses the element while the reference is in use.
+    pub unsafe fn get_mut(self, index: usize) -> &'v mut T {
+        assert!(
+            index < self.length,
+            "element {index} of an array of {}",
+            self.length
+        );
+        // SAFETY: inside the array, and not shared, by the contract.
+        unsafe { &mut *self.start.add(index) }
+    }
+}
+
+// SAFETY: declares that it writes the array, which it borrows mutably, and holds its block. What the
+// job does through the view is promised by the caller of `write_unrestricted`.
+unsafe impl<T: Send + Sync + 'static> JobData for SliceUnrestricted<'_, T> {
+    type Held = HeldSlice<T>;
+    type Whole<'v> = UnrestrictedSlice<'v, T>;
+
+    fn declare(&self, accesses: &mut AccessList) {
+        accesses.add(&self.slice.elements, Access::Write);
+    }
+
+    fn hold(self) -> HeldSlice<T> {
+        self.slice.hold()
+    }
+
+    #[inline(always)]
+    unsafe fn whole(held: &mut HeldSlice<T>) -> UnrestrictedSlice<'_, T> {
+        UnrestrictedSlice {
+            start: held.start,
+            length: held.length,
+            _elements: PhantomData,
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceUnrestricted<'_, T> {
+    type Batch<'v> = UnrestrictedSlice<'v, T>;
+    type Item<'b> = UnrestrictedSlice<'b, T>;
+
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v HeldSlice<T>, _: &BatchInfo) -> UnrestrictedSlice<'v, T> {
+        UnrestrictedSlice {
+            start: held.start,
+            length: held.length,
+            _elements: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut UnrestrictedSlice<'_, T>, _: usize) -> UnrestrictedSlice<'b, T> {
+        UnrestrictedSlice {
+            start: batch.start,
+            length: batch.length,
+            _elements: PhantomData,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The table of all nodes of a pool.
+#![expect(
+    unsafe_code,
+    reason = "hands out references to blocks that are freed with the table"
+)]
+
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use crate::node::Node;
+use crate::primitive::{AtomicPtr, Ordering};
+
+/// How many nodes are leased together.
+pub(crate) const BLOCK: usize = 64;
+
+/// The table. Blocks are made when first needed, leased to schedulers, given back when a scheduler
+/// ends, and freed with the table, so that a node's address and a stale ticket never go bad.
+pub(crate) struct NodeTable {
+    blocks: Box<[AtomicPtr<[Node; BLOCK]>]>,
+    leases: Mutex<Leases>,
+}
+
+struct Leases {
+    made: usize,
+    free: Vec<u32>,
+    /// Above every sequence number that a node given back has shown.
+    next_sequence: u64,
+}
+
+impl NodeTable {
+    /// Makes an empty table with room for `nodes` nodes, rounded up to whole blocks.
+    pub(crate) fn new(nodes: usize) -> Self {
+        let blocks = nodes.div_ceil(BLOCK).clamp(1, u32::MAX as usize / BLOCK);
+        Self {
+            blocks: (0..blocks)
+                .map(|_| AtomicPtr::new(ptr::null_mut()))
+                .collect(),
+            leases: Mutex::new(Leases {
+                made: 0,
+                free: Vec::new(),
+                next_sequence: 1,
+            }),
+        }
+    }
+
+    /// Returns how many nodes there is room for.
+    pub(crate) fn capacity(&self) -> usize {
+        self.blocks.len() * BLOCK
+    }
+
+    /// Returns a node of a block that was leased at some time.
+    #[inline]
+    pub(crate) fn node(&self, index: u32) -> &Node {
+        let index = index as usize;
+        // Acquire pairs with the release in `lease`: the block is whole before its address is seen.
+        let block = self.blocks[index / BLOCK].load(Ordering::Acquire);
+        // SAFETY: an address in the table is that of a block that lives as long as the table, and
+        // nobody has a mutable reference to it. Null is no such address, and is checked for.
+        let block = unsafe { block.as_ref() }.expect("indices come from leased blocks");
+        &block[index % BLOCK]
+    }
+
+    /// Leases a block; returns its number, and the sequence number to go on from. The nodes of block
+    /// `b` have the indices from `b * BLOCK`.
+    pub(crate) fn lease(&self) -> Option<(u32, u64)> {
+        let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(block) = leases.free.pop() {
+            return Some((block, leases.next_sequence));
+        }
+        let place = self.blocks.get(leases.made)?;
+        let block = Box::new(std::array::from_fn(|_| Node::new()));
+        place.store(Box::into_raw(block), Ordering::Release);
+        leases.made += 1;
+        Some((leases.made as u32 - 1, leases.next_sequence))
+    }
+
+    /// Takes back blocks whose nodes are all free, and whose sequence numbers are below the given.
+    pub(crate) fn give_back(&self, blocks: &[u32], next_sequence: u64) {
+        let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
+        leases.free.extend(blocks.iter().rev());
+        leases.next_sequence = leases.next_sequence.max(next_sequence);
+    }
+}
+
+impl Drop for NodeTable {
+    fn drop(&mut self) {
+        for place in &self.blocks {
+            let block = place.load(Ordering::Relaxed);
+            if !block.is_null() {
+                // SAFETY: made by `Box::into_raw` in `lease`, and dropped here alone.
+                drop(unsafe { Box::from_raw(block) });
+            }
+        }
+    }
+}
