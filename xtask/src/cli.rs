@@ -84,9 +84,6 @@ mod tests {
         assert_eq!(error(&[]), "no command given");
         assert_eq!(error(&["tset"]), "unknown command `tset`");
         assert_eq!(error(&["test", "--slow"]), "`test` does not know `--slow`");
-        assert_eq!(
-            error(&["fmt", "--fix"]),
-            "`fmt` takes no arguments, found `--fix`"
-        );
+        assert_eq!(error(&["fmt", "--fix"]), "`fmt` takes no arguments, found `--fix`");
     }
 }

@@ -10,7 +10,5 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
         return Outcome::ToolMissing(remedy);
     }
     let words = "clippy --workspace --all-targets --all-features -- -D warnings";
-    Outcome::Checked {
-        passed: Invocation::cargo(workspace, words).check(),
-    }
+    Outcome::Checked { passed: Invocation::cargo(workspace, words).check() }
 }

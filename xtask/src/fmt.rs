@@ -9,7 +9,5 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     if let Err(remedy) = toolchain::component("fmt", "rustfmt") {
         return Outcome::ToolMissing(remedy);
     }
-    Outcome::Checked {
-        passed: Invocation::cargo(workspace, "fmt --all --check").check(),
-    }
+    Outcome::Checked { passed: Invocation::cargo(workspace, "fmt --all --check").check() }
 }

@@ -9,26 +9,17 @@ pub(crate) fn text() -> String {
         text.push_str(format!("  {name:<12} {about}").trim_end());
         text.push('\n');
     };
-    line(
-        "test",
-        "runs the steps below in this order and prints a summary",
-    );
+    line("test", "runs the steps below in this order and prints a summary");
     line("", "  --quick      leaves out the steps marked *");
     line("", "  --fail-fast  stops at the first step that fails");
     for step in STEPS {
         let mark = if step.heavy { " *" } else { "" };
         line(step.name, &format!("{}{mark}", step.about));
     }
-    line(
-        "peers",
-        "measures against other libraries: peers <part> [flags]",
-    );
+    line("peers", "measures against other libraries: peers <part> [flags]");
     line("", "  --case NAME  one case of the part");
     line("", "  --rounds N   how many rounds of interleaved runs");
-    line(
-        "",
-        "  --native     builds everything with `-C target-cpu=native`",
-    );
+    line("", "  --native     builds everything with `-C target-cpu=native`");
     line("", "  --json FILE  also writes the figures to a file");
     line("help", "prints this text");
     text.push_str("\nWith CI=true a step whose tool is missing fails instead of being skipped.");
@@ -42,11 +33,7 @@ mod tests {
     #[test]
     fn help_has_a_line_for_every_step() {
         for step in STEPS {
-            assert!(
-                text().contains(&format!("\n  {:<12} ", step.name)),
-                "{}",
-                step.name
-            );
+            assert!(text().contains(&format!("\n  {:<12} ", step.name)), "{}", step.name);
         }
     }
 }

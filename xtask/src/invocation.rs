@@ -36,11 +36,7 @@ impl Invocation {
 
     /// Sets a variable unless the user has set it.
     pub(crate) fn env_default(self, key: &str, value: &str) -> Self {
-        if std::env::var_os(key).is_some() {
-            self
-        } else {
-            self.env(key, value)
-        }
+        if std::env::var_os(key).is_some() { self } else { self.env(key, value) }
     }
 
     pub(crate) fn current_dir(mut self, dir: &Path) -> Self {
@@ -75,10 +71,7 @@ impl Invocation {
                 return Tally::default().with_exit(false);
             }
         };
-        let output = child
-            .stdout
-            .take()
-            .expect("standard output was piped above");
+        let output = child.stdout.take().expect("standard output was piped above");
         let mut tally = Tally::default();
         stream(BufReader::new(output), std::io::stdout().lock(), |line| {
             tally += Tally::from_line(line).unwrap_or_default();
@@ -89,19 +82,13 @@ impl Invocation {
 
     /// Runs quietly and gives what it printed, or why it failed.
     pub(crate) fn capture(mut self) -> Result<String, String> {
-        let output = self
-            .0
-            .output()
-            .map_err(|error| format!("`{}`: {error}", self.command_line()))?;
+        let output =
+            self.0.output().map_err(|error| format!("`{}`: {error}", self.command_line()))?;
         if output.status.success() {
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())
         } else {
             let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-            Err(format!(
-                "`{}` failed: {}",
-                self.command_line(),
-                complaint.trim()
-            ))
+            Err(format!("`{}` failed: {}", self.command_line(), complaint.trim()))
         }
     }
 
@@ -119,19 +106,11 @@ impl Invocation {
         let mut words = Vec::new();
         for (key, value) in self.0.get_envs() {
             if let Some(value) = value {
-                words.push(format!(
-                    "{}={}",
-                    key.display(),
-                    shell_word(&value.to_string_lossy())
-                ));
+                words.push(format!("{}={}", key.display(), shell_word(&value.to_string_lossy())));
             }
         }
         words.push(shell_word(&self.0.get_program().to_string_lossy()));
-        words.extend(
-            self.0
-                .get_args()
-                .map(|arg| shell_word(&arg.to_string_lossy())),
-        );
+        words.extend(self.0.get_args().map(|arg| shell_word(&arg.to_string_lossy())));
         words.join(" ")
     }
 }

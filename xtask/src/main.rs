@@ -58,9 +58,5 @@ fn main() -> ExitCode {
         Request::Step(step) => test::run_steps(&workspace, &[step], false, &[]),
         Request::Peers(options) => peers::run(&workspace, &options),
     };
-    if passed {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

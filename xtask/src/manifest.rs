@@ -62,10 +62,7 @@ impl Manifest {
 
     /// The value of a key as it is written, strings without their quotes.
     pub(crate) fn get(&self, table: &str, key: &str) -> Option<&str> {
-        let entry = self
-            .entries
-            .iter()
-            .find(|entry| entry.table == table && entry.key == key)?;
+        let entry = self.entries.iter().find(|entry| entry.table == table && entry.key == key)?;
         Some(entry.value.trim_matches('"'))
     }
 
@@ -91,15 +88,8 @@ impl Manifest {
             } else {
                 continue;
             };
-            if !found
-                .iter()
-                .any(|known| known.package == name && known.kind == kind)
-            {
-                found.push(Dependency {
-                    package: name.to_owned(),
-                    kind,
-                    line: entry.line,
-                });
+            if !found.iter().any(|known| known.package == name && known.kind == kind) {
+                found.push(Dependency { package: name.to_owned(), kind, line: entry.line });
             }
         }
         found
@@ -118,9 +108,7 @@ fn kind_of(table: &Option<String>) -> Option<DependencyKind> {
 /// The name in `{ package = "name", … }`.
 fn renamed(value: &str) -> Option<&str> {
     let (before, after) = value.split_once("package=\"")?;
-    before
-        .ends_with(['{', ','])
-        .then(|| after.split('"').next())?
+    before.ends_with(['{', ',']).then(|| after.split('"').next())?
 }
 
 fn without_comment(line: &str) -> &str {
@@ -195,14 +183,8 @@ loom = { workspace = true }
     fn values_are_found_by_table_and_key() {
         let manifest = Manifest::parse(TEXT);
         assert_eq!(manifest.get("package", "name"), Some("ancho_jobs"));
-        assert_eq!(
-            manifest.get("package", "description"),
-            Some("a # that is no comment")
-        );
-        assert_eq!(
-            manifest.get("features", "default"),
-            Some(r#"["std","derive",]"#)
-        );
+        assert_eq!(manifest.get("package", "description"), Some("a # that is no comment"));
+        assert_eq!(manifest.get("features", "default"), Some(r#"["std","derive",]"#));
         assert_eq!(manifest.get("features", "name"), None);
     }
 
@@ -217,10 +199,7 @@ loom = { workspace = true }
     fn dependencies_are_found_in_every_spelling() {
         let found = Manifest::parse(TEXT).dependencies();
         let names: Vec<&str> = found.iter().map(|found| found.package.as_str()).collect();
-        assert_eq!(
-            names,
-            ["ancho_derive", "ancho_burst", "long_name", "tabled", "loom"]
-        );
+        assert_eq!(names, ["ancho_derive", "ancho_burst", "long_name", "tabled", "loom"]);
         assert_eq!(found[4].kind, DependencyKind::Dev);
         assert_eq!(found[1].line, 16);
     }

@@ -22,11 +22,7 @@ pub(crate) fn ensure_program(program: &str, package: &str) -> Result<(), String>
         .args(["install", "--yes", "--no-install-recommends", package])
         .env("DEBIAN_FRONTEND", "noninteractive")
         .check();
-    if installed && on_path(program) {
-        Ok(())
-    } else {
-        Err(remedy)
-    }
+    if installed && on_path(program) { Ok(()) } else { Err(remedy) }
 }
 
 /// Refreshes Debian's package lists, once a run; only root can.
@@ -42,13 +38,7 @@ pub(crate) fn update_lists() {
 /// What `apt-cache` said, such as that it knows no such package.
 pub(crate) fn missing_closure(package: &str) -> Result<Vec<String>, String> {
     let closure = Invocation::new("apt-cache")
-        .args([
-            "depends",
-            "--recurse",
-            "--no-recommends",
-            "--no-suggests",
-            "--no-conflicts",
-        ])
+        .args(["depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts"])
         .args(["--no-breaks", "--no-replaces", "--no-enhances", package])
         .capture()?;
     let installed = Invocation::new("dpkg-query")
@@ -59,10 +49,8 @@ pub(crate) fn missing_closure(package: &str) -> Result<Vec<String>, String> {
 
 /// Compares the two listings: names start in the first column, virtual ones in `<>`.
 fn missing(closure: &str, installed: &str) -> Vec<String> {
-    let installed: Vec<&str> = installed
-        .lines()
-        .filter_map(|line| line.strip_prefix("installed "))
-        .collect();
+    let installed: Vec<&str> =
+        installed.lines().filter_map(|line| line.strip_prefix("installed ")).collect();
     closure
         .lines()
         .filter(|line| line.starts_with(|first: char| first.is_ascii_alphanumeric()))
@@ -78,10 +66,7 @@ pub(crate) fn on_path(program: &str) -> bool {
 }
 
 fn is_root() -> bool {
-    Invocation::new("id")
-        .args(["-u"])
-        .capture()
-        .is_ok_and(|id| id.trim() == "0")
+    Invocation::new("id").args(["-u"]).capture().is_ok_and(|id| id.trim() == "0")
 }
 
 #[cfg(test)]
@@ -93,9 +78,6 @@ mod tests {
         let closure = "compiler\n  Depends: libc\n  Depends: <virtual>\n    libv\n\
                        libc\nlibv\n<virtual>\nlibnew-1.2\n";
         let installed = "installed libc\nconfig-files libv\ninstalled zlib\n";
-        assert_eq!(
-            missing(closure, installed),
-            ["compiler", "libv", "libnew-1.2"]
-        );
+        assert_eq!(missing(closure, installed), ["compiler", "libv", "libnew-1.2"]);
     }
 }

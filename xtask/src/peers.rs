@@ -30,9 +30,7 @@ impl Options {
                         return Err(format!("`peers {word}` wants a value after it"));
                     };
                     if word == "--rounds" && !value.parse::<u32>().is_ok_and(|rounds| rounds > 0) {
-                        return Err(format!(
-                            "`--rounds` wants a positive number, found `{value}`"
-                        ));
+                        return Err(format!("`--rounds` wants a positive number, found `{value}`"));
                     }
                     flags.extend([word, value]);
                 }
@@ -41,9 +39,7 @@ impl Options {
                 }
                 name => {
                     if let Some(first) = part {
-                        return Err(format!(
-                            "`peers` runs one part, found `{first}` and `{name}`"
-                        ));
+                        return Err(format!("`peers` runs one part, found `{first}` and `{name}`"));
                     }
                     part = Some(word);
                 }
@@ -53,10 +49,7 @@ impl Options {
             return Err("`peers` wants the name of a part, such as `jobs`".to_owned());
         };
         flags.insert(0, part);
-        Ok(Self {
-            native,
-            words: flags,
-        })
+        Ok(Self { native, words: flags })
     }
 }
 
@@ -91,10 +84,7 @@ mod tests {
     fn the_binary_gets_the_part_first_and_never_the_build_flag() {
         let options = parse("--rounds 5 --native jobs --case empty --json out.json").unwrap();
         assert!(options.native);
-        assert_eq!(
-            options.words.join(" "),
-            "jobs --rounds 5 --case empty --json out.json"
-        );
+        assert_eq!(options.words.join(" "), "jobs --rounds 5 --case empty --json out.json");
         assert!(!parse("jobs").unwrap().native);
     }
 
@@ -102,24 +92,12 @@ mod tests {
     fn wrong_words_are_named() {
         for (line, message) in [
             ("", "`peers` wants the name of a part, such as `jobs`"),
-            (
-                "--native",
-                "`peers` wants the name of a part, such as `jobs`",
-            ),
-            (
-                "jobs storage",
-                "`peers` runs one part, found `jobs` and `storage`",
-            ),
+            ("--native", "`peers` wants the name of a part, such as `jobs`"),
+            ("jobs storage", "`peers` runs one part, found `jobs` and `storage`"),
             ("jobs --cases empty", "`peers` does not know `--cases`"),
             ("jobs --case", "`peers --case` wants a value after it"),
-            (
-                "jobs --rounds many",
-                "`--rounds` wants a positive number, found `many`",
-            ),
-            (
-                "jobs --rounds 0",
-                "`--rounds` wants a positive number, found `0`",
-            ),
+            ("jobs --rounds many", "`--rounds` wants a positive number, found `many`"),
+            ("jobs --rounds 0", "`--rounds` wants a positive number, found `0`"),
         ] {
             assert_eq!(parse(line), Err(message.to_owned()), "{line:?}");
         }

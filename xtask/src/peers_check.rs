@@ -10,7 +10,5 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     }
     // Locked: a peer that moves by itself makes figures that cannot be compared.
     let words = "check --locked --all-targets --manifest-path benches-peers/Cargo.toml";
-    Outcome::Checked {
-        passed: Invocation::cargo(workspace, words).check(),
-    }
+    Outcome::Checked { passed: Invocation::cargo(workspace, words).check() }
 }

@@ -17,11 +17,7 @@ pub(crate) struct Row {
 impl Row {
     /// What the row adds to the last line: its tests, or one for a step that is not of tests.
     pub(crate) fn tally(&self, ci: bool) -> Tally {
-        let one = |passed, failed, skipped| Tally {
-            passed,
-            failed,
-            skipped,
-        };
+        let one = |passed, failed, skipped| Tally { passed, failed, skipped };
         match &self.outcome {
             Outcome::Checked { passed: true } => one(1, 0, 0),
             Outcome::Checked { passed: false } => one(0, 1, 0),
@@ -49,10 +45,7 @@ impl Row {
 
 /// Draws the summary. Its last line is the counts and nothing else, for scripts to read.
 pub(crate) fn summary(rows: &[Row], left_out: &[&str], ci: bool) -> String {
-    let mut text = format!(
-        "{:<12} {:<8} {:>6} {:>8}\n",
-        "step", "result", "tests", "seconds"
-    );
+    let mut text = format!("{:<12} {:<8} {:>6} {:>8}\n", "step", "result", "tests", "seconds");
     let mut sum = Tally::default();
     for row in rows {
         sum += row.tally(ci);
@@ -73,15 +66,8 @@ pub(crate) fn summary(rows: &[Row], left_out: &[&str], ci: bool) -> String {
     if !left_out.is_empty() {
         let _ = writeln!(text, "left out by --quick: {}", left_out.join(", "));
     }
-    let Tally {
-        passed,
-        failed,
-        skipped,
-    } = sum;
-    let _ = write!(
-        text,
-        "\n{passed} passed, {failed} failed, {skipped} skipped"
-    );
+    let Tally { passed, failed, skipped } = sum;
+    let _ = write!(text, "\n{passed} passed, {failed} failed, {skipped} skipped");
     text
 }
 
@@ -90,25 +76,11 @@ mod tests {
     use super::*;
 
     fn rows() -> Vec<Row> {
-        let row = |step, outcome| Row {
-            step,
-            outcome,
-            time: Duration::from_millis(1250),
-        };
+        let row = |step, outcome| Row { step, outcome, time: Duration::from_millis(1250) };
         vec![
             row("fmt", Outcome::Checked { passed: true }),
-            row(
-                "unit",
-                Outcome::Tested(Tally {
-                    passed: 20,
-                    failed: 1,
-                    skipped: 2,
-                }),
-            ),
-            row(
-                "samples",
-                Outcome::NothingToDo("no crate `samples`".to_owned()),
-            ),
+            row("unit", Outcome::Tested(Tally { passed: 20, failed: 1, skipped: 2 })),
+            row("samples", Outcome::NothingToDo("no crate `samples`".to_owned())),
             row("asan", Outcome::ToolMissing("install it".to_owned())),
         ]
     }

@@ -19,9 +19,7 @@ impl RustSource {
     pub(crate) fn new(text: String) -> Self {
         let code = blank_comments_and_strings(&text);
         let starts = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let lines = std::iter::once(0)
-            .chain(starts.map(|(index, _)| index + 1))
-            .collect();
+        let lines = std::iter::once(0).chain(starts.map(|(index, _)| index + 1)).collect();
         Self { text, code, lines }
     }
 
@@ -55,17 +53,13 @@ impl RustSource {
 
     fn line_range(&self, number: usize) -> Range<usize> {
         let start = self.lines[number - 1];
-        let end = self
-            .lines
-            .get(number)
-            .map_or(self.text.len(), |next| next - 1);
+        let end = self.lines.get(number).map_or(self.text.len(), |next| next - 1);
         start..end
     }
 
     /// Whether the file opens with `#![expect(unsafe_code, reason = "…")]`.
     pub(crate) fn expects_unsafe_code(&self) -> bool {
-        self.inner_attributes()
-            .contains("expect(unsafe_code,reason=\"")
+        self.inner_attributes().contains("expect(unsafe_code,reason=\"")
     }
 
     /// The `#![…]` at the top of the file, without white space.
@@ -84,18 +78,14 @@ impl RustSource {
 /// The offsets at which `word` stands in `text` as a whole word.
 pub(crate) fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(word)
-        .map(|(index, _)| index)
-        .filter(move |index| {
-            !text[..*index].ends_with(is_part) && !text[index + word.len()..].starts_with(is_part)
-        })
+    text.match_indices(word).map(|(index, _)| index).filter(move |index| {
+        !text[..*index].ends_with(is_part) && !text[index + word.len()..].starts_with(is_part)
+    })
 }
 
 /// The name that `text` begins with, if any.
 pub(crate) fn leading_name(text: &str) -> &str {
-    let end = text
-        .find(|c: char| !c.is_alphanumeric() && c != '_')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
     &text[..end]
 }
 
@@ -121,12 +111,7 @@ fn blank_comments_and_strings(text: &str) -> String {
     let mut code = text.as_bytes().to_vec();
     let mut at = 0;
     while at < text.len() {
-        let Some(Quiet {
-            open,
-            inside,
-            close,
-        }) = quiet_at(text.as_bytes(), at)
-        else {
+        let Some(Quiet { open, inside, close }) = quiet_at(text.as_bytes(), at) else {
             at += 1;
             continue;
         };
@@ -150,27 +135,12 @@ struct Quiet {
 fn quiet_at(bytes: &[u8], at: usize) -> Option<Quiet> {
     let rest = &bytes[at..];
     if rest.starts_with(b"//") {
-        let inside = rest
-            .iter()
-            .position(|byte| *byte == b'\n')
-            .unwrap_or(rest.len());
-        Some(Quiet {
-            open: 0,
-            inside,
-            close: 0,
-        })
+        let inside = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        Some(Quiet { open: 0, inside, close: 0 })
     } else if rest.starts_with(b"/*") {
-        Some(Quiet {
-            open: 0,
-            inside: block_comment_length(rest),
-            close: 0,
-        })
+        Some(Quiet { open: 0, inside: block_comment_length(rest), close: 0 })
     } else if rest[0] == b'"' {
-        Some(Quiet {
-            open: 1,
-            inside: length_to_quote(&rest[1..], b'"'),
-            close: 1,
-        })
+        Some(Quiet { open: 1, inside: length_to_quote(&rest[1..], b'"'), close: 1 })
     } else if rest[0] == b'\'' {
         // A lifetime has no closing quote right after its first character.
         let first = rest.get(1)?;
@@ -184,15 +154,9 @@ fn quiet_at(bytes: &[u8], at: usize) -> Option<Quiet> {
         let hashes = raw_string_hashes(bytes, at)?;
         let open = hashes + 2;
         let closing = [b"\"".as_slice(), &b"#".repeat(hashes)].concat();
-        let inside = rest[open..]
-            .windows(closing.len())
-            .position(|window| window == closing);
+        let inside = rest[open..].windows(closing.len()).position(|window| window == closing);
         let inside = inside.unwrap_or(rest.len() - open);
-        Some(Quiet {
-            open,
-            inside,
-            close: closing.len(),
-        })
+        Some(Quiet { open, inside, close: closing.len() })
     }
 }
 
@@ -238,11 +202,7 @@ fn raw_string_hashes(bytes: &[u8], at: usize) -> Option<usize> {
         Some(byte) => !is_part(byte),
         None => true,
     };
-    let hashes = bytes[at..]
-        .iter()
-        .skip(1)
-        .take_while(|byte| **byte == b'#')
-        .count();
+    let hashes = bytes[at..].iter().skip(1).take_while(|byte| **byte == b'#').count();
     let opens = bytes[at] == b'r' && bytes.get(at + 1 + hashes) == Some(&b'"');
     (starts && opens).then_some(hashes)
 }
@@ -280,14 +240,8 @@ mod tests {
 
     #[test]
     fn lifetimes_are_not_characters() {
-        assert_eq!(
-            code("fn f<'a>(x: &'a str) // '"),
-            "fn f<'a>(x: &'a str)     "
-        );
-        assert_eq!(
-            code(r"('\'', '\u{41}', '/', b'\\')"),
-            r"('  ', '      ', ' ', b'  ')"
-        );
+        assert_eq!(code("fn f<'a>(x: &'a str) // '"), "fn f<'a>(x: &'a str)     ");
+        assert_eq!(code(r"('\'', '\u{41}', '/', b'\\')"), r"('  ', '      ', ' ', b'  ')");
     }
 
     #[test]

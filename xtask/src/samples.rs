@@ -9,7 +9,5 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
         return Outcome::NothingToDo("no crate `samples` in the workspace".to_owned());
     }
     let words = "run --release -p samples -- --headless";
-    Outcome::Checked {
-        passed: Invocation::cargo(workspace, words).check(),
-    }
+    Outcome::Checked { passed: Invocation::cargo(workspace, words).check() }
 }

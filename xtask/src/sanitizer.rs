@@ -87,23 +87,11 @@ mod tests {
             ("crates/a/tests/stress/main.rs", ""),
             ("crates/a/tests/common/mod.rs", ""),
             ("crates/safe/Cargo.toml", "[package]\nname = \"safe\"\n"),
-            (
-                "crates/safe/src/lib.rs",
-                "// expect(unsafe_code) is not here\n",
-            ),
-            (
-                "crates/derive/Cargo.toml",
-                "[package]\nname = \"d\"\n[lib]\nproc-macro = true\n",
-            ),
+            ("crates/safe/src/lib.rs", "// expect(unsafe_code) is not here\n"),
+            ("crates/derive/Cargo.toml", "[package]\nname = \"d\"\n[lib]\nproc-macro = true\n"),
             ("crates/derive/src/lib.rs", unsafe_module),
         ]);
         let tests = vec!["order".to_owned(), "stress".to_owned()];
-        assert_eq!(
-            subjects(&tree),
-            [Subject {
-                package: "a".to_owned(),
-                tests
-            }]
-        );
+        assert_eq!(subjects(&tree), [Subject { package: "a".to_owned(), tests }]);
     }
 }

@@ -19,10 +19,7 @@ impl Tally {
     ///
     /// Any other line gives `None`, so it can be asked of everything a test binary prints.
     pub(crate) fn from_line(line: &str) -> Option<Self> {
-        let (_, counts) = line
-            .trim()
-            .strip_prefix("test result: ")?
-            .split_once(". ")?;
+        let (_, counts) = line.trim().strip_prefix("test result: ")?.split_once(". ")?;
         let mut tally = Self::default();
         for part in counts.split(';') {
             let (number, what) = part.trim().split_once(' ')?;
@@ -66,34 +63,22 @@ mod tests {
     fn reads_a_passing_line() {
         let line = "test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured; 1 filtered out; \
                     finished in 0.02s";
-        let expected = Tally {
-            passed: 12,
-            failed: 0,
-            skipped: 3,
-        };
+        let expected = Tally { passed: 12, failed: 0, skipped: 3 };
         assert_eq!(Tally::from_line(line), Some(expected));
     }
 
     #[test]
     fn reads_a_failing_line() {
         let line = "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out";
-        let expected = Tally {
-            passed: 1,
-            failed: 2,
-            skipped: 0,
-        };
+        let expected = Tally { passed: 1, failed: 2, skipped: 0 };
         assert_eq!(Tally::from_line(line), Some(expected));
     }
 
     #[test]
     fn other_lines_are_not_counted() {
-        for line in [
-            "",
-            "test a ... ok",
-            "running 3 tests",
-            "test result: ok",
-            "12 passed; 0 failed",
-        ] {
+        for line in
+            ["", "test a ... ok", "running 3 tests", "test result: ok", "12 passed; 0 failed"]
+        {
             assert_eq!(Tally::from_line(line), None, "{line:?}");
         }
     }
@@ -101,15 +86,7 @@ mod tests {
     #[test]
     fn a_crash_without_a_result_line_is_one_failure() {
         assert_eq!(Tally::default().with_exit(false).failed, 1);
-        assert_eq!(
-            Tally {
-                failed: 2,
-                ..Tally::default()
-            }
-            .with_exit(false)
-            .failed,
-            2
-        );
+        assert_eq!(Tally { failed: 2, ..Tally::default() }.with_exit(false).failed, 2);
         assert_eq!(Tally::default().with_exit(true), Tally::default());
     }
 }

@@ -36,11 +36,7 @@ pub(crate) fn run_steps(
         println!("\n== {} ==", step.name);
         let start = Instant::now();
         let outcome = (step.run)(workspace);
-        rows.push(Row {
-            step: step.name,
-            outcome,
-            time: start.elapsed(),
-        });
+        rows.push(Row { step: step.name, outcome, time: start.elapsed() });
         if fail_fast && failed(&rows, ci) {
             break;
         }
@@ -70,12 +66,8 @@ mod tests {
         heavy: false,
         run: |_| Outcome::Checked { passed: false },
     };
-    const MUST_NOT_RUN: Step = Step {
-        name: "must-not-run",
-        about: "",
-        heavy: false,
-        run: |_| panic!("it ran"),
-    };
+    const MUST_NOT_RUN: Step =
+        Step { name: "must-not-run", about: "", heavy: false, run: |_| panic!("it ran") };
 
     #[test]
     fn one_failed_step_fails_the_run() {
@@ -86,11 +78,6 @@ mod tests {
 
     #[test]
     fn fail_fast_stops_at_the_first_failure() {
-        assert!(!run_steps(
-            &Workspace::locate(),
-            &[&FAILS, &MUST_NOT_RUN],
-            true,
-            &[]
-        ));
+        assert!(!run_steps(&Workspace::locate(), &[&FAILS, &MUST_NOT_RUN], true, &[]));
     }
 }

@@ -11,14 +11,9 @@ pub(crate) const SANITIZER_TARGET: &str = "x86_64-unknown-linux-gnu";
 ///
 /// What to type to get it.
 pub(crate) fn component(subcommand: &str, component: &str) -> Result<(), String> {
-    match Invocation::new("cargo")
-        .args([subcommand, "--version"])
-        .capture()
-    {
+    match Invocation::new("cargo").args([subcommand, "--version"]).capture() {
         Ok(_) => Ok(()),
-        Err(_) => Err(format!(
-            "`{component}` is missing: rustup component add {component}"
-        )),
+        Err(_) => Err(format!("`{component}` is missing: rustup component add {component}")),
     }
 }
 
@@ -30,9 +25,7 @@ pub(crate) fn component(subcommand: &str, component: &str) -> Result<(), String>
 ///
 /// What to type to get it.
 pub(crate) fn nightly() -> Result<(), String> {
-    let list = Invocation::new("rustup")
-        .args(["toolchain", "list"])
-        .capture();
+    let list = Invocation::new("rustup").args(["toolchain", "list"]).capture();
     if list.is_ok_and(|list| lists_nightly(&list)) {
         Ok(())
     } else {
@@ -46,15 +39,12 @@ pub(crate) fn nightly() -> Result<(), String> {
 ///
 /// What rustc said instead.
 pub(crate) fn nightly_sysroot() -> Result<String, String> {
-    let sysroot = Invocation::new("rustc")
-        .args(["+nightly", "--print", "sysroot"])
-        .capture()?;
+    let sysroot = Invocation::new("rustc").args(["+nightly", "--print", "sysroot"]).capture()?;
     Ok(sysroot.trim().to_owned())
 }
 
 fn lists_nightly(list: &str) -> bool {
-    list.lines()
-        .any(|line| line.starts_with("nightly-x") || line.starts_with("nightly-a"))
+    list.lines().any(|line| line.starts_with("nightly-x") || line.starts_with("nightly-a"))
 }
 
 #[cfg(test)]
@@ -63,12 +53,8 @@ mod tests {
 
     #[test]
     fn a_dated_nightly_is_not_the_nightly() {
-        assert!(lists_nightly(
-            "stable-x86_64\nnightly-x86_64-unknown-linux-gnu\n"
-        ));
-        assert!(!lists_nightly(
-            "stable-x86_64\nnightly-2026-01-01-x86_64-unknown-linux-gnu\n"
-        ));
+        assert!(lists_nightly("stable-x86_64\nnightly-x86_64-unknown-linux-gnu\n"));
+        assert!(!lists_nightly("stable-x86_64\nnightly-2026-01-01-x86_64-unknown-linux-gnu\n"));
         assert!(!lists_nightly(""));
     }
 }

@@ -57,9 +57,7 @@ impl Tree {
                     self.read_folder(&entry.path(), &format!("{path}/"))?;
                 }
             } else if kind.is_file()
-                && [".rs", ".md", ".toml"]
-                    .iter()
-                    .any(|extension| name.ends_with(extension))
+                && [".rs", ".md", ".toml"].iter().any(|extension| name.ends_with(extension))
             {
                 self.add(path, fs::read_to_string(entry.path())?);
             }
@@ -90,9 +88,7 @@ impl Tree {
     }
 
     pub(crate) fn rust_files(&self) -> impl Iterator<Item = (&str, &RustSource)> {
-        self.rust
-            .iter()
-            .map(|(path, source)| (path.as_str(), source))
+        self.rust.iter().map(|(path, source)| (path.as_str(), source))
     }
 
     /// The Rust files in a folder and the folders in it.
@@ -101,25 +97,18 @@ impl Tree {
         folder: &str,
     ) -> impl Iterator<Item = (&str, &RustSource)> {
         self.rust_files().filter(move |(path, _)| {
-            path.strip_prefix(folder)
-                .is_some_and(|rest| rest.starts_with('/'))
+            path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
         })
     }
 
     /// The library crates, which are those in `crates/`.
     pub(crate) fn crates(&self) -> Vec<Member> {
-        self.members()
-            .into_iter()
-            .filter(|member| member.folder.starts_with("crates/"))
-            .collect()
+        self.members().into_iter().filter(|member| member.folder.starts_with("crates/")).collect()
     }
 
     /// Every crate of the workspace.
     pub(crate) fn members(&self) -> Vec<Member> {
-        let folders = self
-            .other
-            .keys()
-            .filter_map(|path| path.strip_suffix("/Cargo.toml"));
+        let folders = self.other.keys().filter_map(|path| path.strip_suffix("/Cargo.toml"));
         folders
             .filter(|folder| match folder.strip_prefix("crates/") {
                 Some(name) => !name.contains('/'),
@@ -130,10 +119,8 @@ impl Tree {
     }
 
     fn member(&self, folder: &str) -> Member {
-        let manifest = Manifest::parse(
-            self.text(&format!("{folder}/Cargo.toml"))
-                .unwrap_or_default(),
-        );
+        let manifest =
+            Manifest::parse(self.text(&format!("{folder}/Cargo.toml")).unwrap_or_default());
         let prefix = format!("{folder}/tests/");
         let tests = self
             .rust
@@ -145,10 +132,7 @@ impl Tree {
             .collect();
         Member {
             folder: folder.to_owned(),
-            package: manifest
-                .get("package", "name")
-                .unwrap_or_default()
-                .to_owned(),
+            package: manifest.get("package", "name").unwrap_or_default().to_owned(),
             manifest,
             tests,
         }
@@ -164,21 +148,12 @@ mod tests {
         let tree = Tree::from_files([
             ("Cargo.toml", "[workspace]"),
             ("benches-peers/Cargo.toml", "[package]\nname = \"peers\"\n"),
-            (
-                "crates/jobs/Cargo.toml",
-                "[package]\nname = \"ancho_jobs\"\n",
-            ),
-            (
-                "crates/jobs/tests/fixture/Cargo.toml",
-                "[package]\nname = \"fixture\"\n",
-            ),
+            ("crates/jobs/Cargo.toml", "[package]\nname = \"ancho_jobs\"\n"),
+            ("crates/jobs/tests/fixture/Cargo.toml", "[package]\nname = \"fixture\"\n"),
             ("samples/Cargo.toml", "[package]\nname = \"samples\"\n"),
         ]);
-        let packages: Vec<String> = tree
-            .members()
-            .into_iter()
-            .map(|member| member.package)
-            .collect();
+        let packages: Vec<String> =
+            tree.members().into_iter().map(|member| member.package).collect();
         assert_eq!(packages, ["ancho_jobs", "samples"]);
         assert_eq!(tree.crates().len(), 1);
     }
@@ -186,10 +161,7 @@ mod tests {
     #[test]
     fn a_folder_is_not_its_longer_namesake() {
         let tree = Tree::from_files([("src/raw/a.rs", ""), ("src/raw_more/b.rs", "")]);
-        let paths: Vec<&str> = tree
-            .rust_files_below("src/raw")
-            .map(|(path, _)| path)
-            .collect();
+        let paths: Vec<&str> = tree.rust_files_below("src/raw").map(|(path, _)| path).collect();
         assert_eq!(paths, ["src/raw/a.rs"]);
     }
 }

@@ -51,10 +51,7 @@ enum Compiler {
 impl Compiler {
     fn find(workspace: &Workspace) -> Result<Self, String> {
         let sysroot = toolchain::nightly_sysroot()?;
-        if Path::new(&sysroot)
-            .join("lib/rustlib/src/rust/library/Cargo.lock")
-            .exists()
-        {
+        if Path::new(&sysroot).join("lib/rustlib/src/rust/library/Cargo.lock").exists() {
             return Ok(Self::Nightly);
         }
         let dir = workspace.target_dir("toolchain-tsan");
@@ -103,36 +100,22 @@ fn unpack(dir: &Path, nightly_sysroot: &Path) -> Result<(), String> {
         .filter(|name| name == "rustc-web" || name.starts_with("lib"))
         .collect();
     wanted.push("rust-web-src".to_owned());
-    if !Invocation::new("apt-get")
-        .args(["download"])
-        .args(&wanted)
-        .current_dir(dir)
-        .check()
-    {
+    if !Invocation::new("apt-get").args(["download"]).args(&wanted).current_dir(dir).check() {
         return Err(format!("apt-get could not download {}", wanted.join(" ")));
     }
     let root = dir.join("root");
     for entry in fs::read_dir(dir).map_err(io_error)? {
         let archive = entry.map_err(io_error)?.path();
-        if archive
-            .extension()
-            .is_some_and(|extension| extension == "deb")
-        {
-            Invocation::new("dpkg")
-                .args(["-x".as_ref(), archive.as_path(), &root])
-                .capture()?;
+        if archive.extension().is_some_and(|extension| extension == "deb") {
+            Invocation::new("dpkg").args(["-x".as_ref(), archive.as_path(), &root]).capture()?;
             fs::remove_file(&archive).map_err(io_error)?;
         }
     }
 
     let libraries = format!("lib/rustlib/{SANITIZER_TARGET}/lib");
     fs::copy(
-        nightly_sysroot
-            .join(&libraries)
-            .join("librustc-nightly_rt.tsan.a"),
-        root.join("usr")
-            .join(&libraries)
-            .join("librustc-stable_rt.tsan.a"),
+        nightly_sysroot.join(&libraries).join("librustc-nightly_rt.tsan.a"),
+        root.join("usr").join(&libraries).join("librustc-stable_rt.tsan.a"),
     )
     .map_err(|error| format!("copying the sanitizer's runtime: {error}"))?;
     Ok(())

@@ -33,14 +33,8 @@ mod tests {
     #[test]
     fn only_crates_that_declare_default_features_run_without_them() {
         let tree = Tree::from_files([
-            (
-                "crates/a/Cargo.toml",
-                "[package]\nname = \"a\"\n[features]\ndefault = [\"x\"]\n",
-            ),
-            (
-                "crates/b/Cargo.toml",
-                "[package]\nname = \"b\"\n[features]\nextra = []\n",
-            ),
+            ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n[features]\ndefault = [\"x\"]\n"),
+            ("crates/b/Cargo.toml", "[package]\nname = \"b\"\n[features]\nextra = []\n"),
             ("crates/c/Cargo.toml", "[package]\nname = \"c\"\n"),
         ]);
         assert_eq!(packages_with_default_features(&tree), ["a"]);

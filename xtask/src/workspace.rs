@@ -19,20 +19,14 @@ impl Workspace {
         // The run-time value wins: the compiled one goes stale when a tree is moved.
         let manifest_dir = env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-        let root = manifest_dir
-            .parent()
-            .map(Path::to_path_buf)
-            .unwrap_or(manifest_dir);
+        let root = manifest_dir.parent().map(Path::to_path_buf).unwrap_or(manifest_dir);
         let target = env::var_os("CARGO_TARGET_DIR").and_then(|dir| std::path::absolute(dir).ok());
         Self { root, target }
     }
 
     /// A folder below the target directory, for builds whose flags would evict the usual ones.
     pub(crate) fn target_dir(&self, name: &str) -> PathBuf {
-        self.target
-            .clone()
-            .unwrap_or_else(|| self.root.join("target"))
-            .join(name)
+        self.target.clone().unwrap_or_else(|| self.root.join("target")).join(name)
     }
 
     /// As [`target_dir`](Self::target_dir), for the workspace of the peer benchmark.

@@ -1,8 +1,5 @@
 //! The one entry through which kernels are compiled per CPU level.
-#![expect(
-    unsafe_code,
-    reason = "calls functions compiled for CPU features that were detected"
-)]
+#![expect(unsafe_code, reason = "calls functions compiled for CPU features that were detected")]
 
 #[cfg(all(feature = "dispatch", target_arch = "x86_64"))]
 use crate::CpuLevel;

@@ -19,12 +19,7 @@ pub(crate) fn derive_single(input: &DeriveInput) -> Result<TokenStream> {
     });
     let view_type = &view.path;
     let view_definition = &view.definition;
-    let JobStruct {
-        name,
-        chain_type,
-        chain_value,
-        ..
-    } = &job;
+    let JobStruct { name, chain_type, chain_value, .. } = &job;
     let (impl_generics, type_generics, where_clause) = job.generics.split_for_impl();
     let view_value = job.view_value(&view.name);
     let pattern = job.pattern();
@@ -59,12 +54,7 @@ pub(crate) fn derive_parallel(input: &DeriveInput) -> Result<TokenStream> {
     });
     let (batch_type, item_type) = (&batch.path, &item.path);
     let (batch_definition, item_definition) = (&batch.definition, &item.definition);
-    let JobStruct {
-        name,
-        chain_type,
-        chain_value,
-        ..
-    } = &job;
+    let JobStruct { name, chain_type, chain_value, .. } = &job;
     let (impl_generics, type_generics, where_clause) = job.generics.split_for_impl();
     let (batch_value, item_value) = (job.view_value(&batch.name), job.view_value(&item.name));
     let pattern = job.pattern();
@@ -129,10 +119,7 @@ struct View {
 impl JobStruct {
     fn parse(input: &DeriveInput) -> Result<Self> {
         let Data::Struct(data) = &input.data else {
-            return Err(Error::new(
-                input.ident.span(),
-                "a job is a struct with named fields",
-            ));
+            return Err(Error::new(input.ident.span(), "a job is a struct with named fields"));
         };
         let fields = match &data.fields {
             Fields::Named(fields) => fields.named.iter().collect(),
@@ -159,10 +146,7 @@ impl JobStruct {
             let is_token = replace_lifetime(&mut static_type, lifetime);
             let ty = &field.ty;
             (chain_type, chain_value) = if is_token {
-                (
-                    quote!((#ty, #chain_type)),
-                    quote!((self.#name, #chain_value)),
-                )
+                (quote!((#ty, #chain_type)), quote!((self.#name, #chain_value)))
             } else {
                 (
                     quote!((::ancho_jobs::Plain<#ty>, #chain_type)),
@@ -192,9 +176,7 @@ impl JobStruct {
         let name = format_ident!("{}{}", self.name, suffix);
         let document = format!("The view of [`{}`]: {what}.", self.name);
         let fields = self.fields.iter().map(|field| {
-            let Field {
-                name, visibility, ..
-            } = field;
+            let Field { name, visibility, .. } = field;
             let ty = opened(field);
             let document = format!("See [`{}::{name}`].", self.name);
             quote!(#[doc = #document] #visibility #name: #ty,)
@@ -216,10 +198,8 @@ impl JobStruct {
         generics.params.insert(0, syn::parse_quote!(#lifetime));
         let where_clause = &generics.where_clause;
         let visibility = &self.visibility;
-        let unused = self
-            .fields
-            .is_empty()
-            .then(|| quote!(__view: ::core::marker::PhantomData<&'__v ()>,));
+        let unused =
+            self.fields.is_empty().then(|| quote!(__view: ::core::marker::PhantomData<&'__v ()>,));
         let definition = quote! {
             #[doc = #document]
             #[allow(dead_code, reason = "a job need not use all its fields")]
@@ -228,11 +208,7 @@ impl JobStruct {
                 #unused
             }
         };
-        View {
-            name,
-            definition,
-            path,
-        }
+        View { name, definition, path }
     }
 
     /// The pattern that takes a chain of opened fields apart.
@@ -246,10 +222,7 @@ impl JobStruct {
     /// The view, from variables named like its fields.
     fn view_value(&self, view: &Ident) -> TokenStream {
         let names = self.fields.iter().map(|field| &field.name);
-        let unused = self
-            .fields
-            .is_empty()
-            .then(|| quote!(__view: ::core::marker::PhantomData));
+        let unused = self.fields.is_empty().then(|| quote!(__view: ::core::marker::PhantomData));
         quote!(#view { #(#names,)* #unused })
     }
 }
@@ -287,10 +260,7 @@ fn replace_lifetime(ty: &mut Type, lifetime: Option<&Lifetime>) -> bool {
     let Some(lifetime) = lifetime else {
         return false;
     };
-    let mut replace = Replace {
-        lifetime,
-        found: false,
-    };
+    let mut replace = Replace { lifetime, found: false };
     replace.visit_type_mut(ty);
     replace.found
 }

@@ -11,9 +11,7 @@ use syn::{DeriveInput, parse_macro_input};
 #[proc_macro_derive(JobStruct)]
 pub fn derive_job_struct(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    job::derive_single(&input)
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    job::derive_single(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Derives `ancho_jobs::ParallelJobStruct`, for structs that are parallel jobs.
@@ -22,7 +20,5 @@ pub fn derive_job_struct(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(ParallelJobStruct)]
 pub fn derive_parallel_job_struct(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    job::derive_parallel(&input)
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    job::derive_parallel(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -50,9 +50,7 @@ pub(crate) struct InJob {
 impl InJob {
     #[inline]
     pub(crate) fn enter(thread: usize, job: &'static str) -> Self {
-        Self {
-            outer: CURRENT.replace(Some(Context { thread, job })),
-        }
+        Self { outer: CURRENT.replace(Some(Context { thread, job })) }
     }
 }
 

@@ -1,8 +1,5 @@
 //! What a job takes along: tokens of containers, alone, in tuples, or in structs.
-#![expect(
-    unsafe_code,
-    reason = "declares and implements the contract between jobs and containers"
-)]
+#![expect(unsafe_code, reason = "declares and implements the contract between jobs and containers")]
 
 use crate::error::ScheduleError;
 use crate::safety::AccessList;
@@ -35,6 +32,9 @@ pub unsafe trait JobData {
 
     /// What a single job sees.
     type Whole<'v>;
+
+    /// Whether there is anything to declare. If not, [`declare`](Self::declare) is not called.
+    const USES_CONTAINERS: bool = true;
 
     /// Names the containers and what is done with them.
     fn declare(&self, accesses: &mut AccessList);
@@ -97,6 +97,8 @@ unsafe impl JobData for () {
     type Held = ();
     type Whole<'v> = ();
 
+    const USES_CONTAINERS: bool = false;
+
     fn declare(&self, _: &mut AccessList) {}
 
     fn hold(self) {}
@@ -139,6 +141,8 @@ unsafe impl<T: Send + Sync + 'static> JobData for Plain<T> {
     type Held = T;
     type Whole<'v> = &'v mut T;
 
+    const USES_CONTAINERS: bool = false;
+
     fn declare(&self, _: &mut AccessList) {}
 
     fn hold(self) -> T {
@@ -178,6 +182,8 @@ macro_rules! tuples {
         unsafe impl<$($part: JobData),+> JobData for ($($part,)+) {
             type Held = ($($part::Held,)+);
             type Whole<'v> = ($($part::Whole<'v>,)+);
+
+            const USES_CONTAINERS: bool = $($part::USES_CONTAINERS)||+;
 
             fn declare(&self, accesses: &mut AccessList) {
                 $(self.$place.declare(accesses);)+

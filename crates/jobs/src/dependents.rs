@@ -35,11 +35,7 @@ pub(crate) struct Edge {
 impl Edge {
     /// Makes an edge that is in no list.
     pub(crate) const fn new(dependent: u32, passes_failure: bool) -> Self {
-        Self {
-            dependent,
-            passes_failure,
-            next: ptr::null(),
-        }
+        Self { dependent, passes_failure, next: ptr::null() }
     }
 }
 
@@ -63,9 +59,7 @@ pub(crate) struct Released {
 impl Dependents {
     /// Makes an open, empty list.
     pub(crate) fn new() -> Self {
-        Self {
-            head: AtomicPtr::new(ptr::null_mut()),
-        }
+        Self { head: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// Opens the list again for the node's next job. Owner only, when nobody else knows the node.
@@ -89,9 +83,7 @@ impl Dependents {
         // Release pairs with the swap of `close`: the finisher sees the edge and the waiting node.
         // The only other writer is the finisher, so a failure means that the list was closed.
         // Acquire then pairs with that swap, so that the owner sees what the job did.
-        self.head
-            .compare_exchange(head, edge, Ordering::Release, Ordering::Acquire)
-            .is_ok()
+        self.head.compare_exchange(head, edge, Ordering::Release, Ordering::Acquire).is_ok()
     }
 
     /// Asks the finisher to wake the owner; returns false when the job has finished. Owner only.
@@ -102,9 +94,7 @@ impl Dependents {
         }
         let marked = head.map_addr(|address| address | WAITING);
         // Release keeps the edges below this head published; Acquire as in `push`.
-        self.head
-            .compare_exchange(head, marked, Ordering::Release, Ordering::Acquire)
-            .is_ok()
+        self.head.compare_exchange(head, marked, Ordering::Release, Ordering::Acquire).is_ok()
     }
 
     /// Says whether the job has finished; if so, all it did is visible to the caller.
@@ -117,8 +107,7 @@ impl Dependents {
     /// Finishes a job that no other thread knows of. Owner only, for nodes that were never published.
     #[inline]
     pub(crate) fn close_private(&self) {
-        self.head
-            .store(ptr::without_provenance_mut(CLOSED), Ordering::Relaxed);
+        self.head.store(ptr::without_provenance_mut(CLOSED), Ordering::Relaxed);
     }
 
     /// Finishes the job and takes the edges. Once, by the thread that finished it, which must not
@@ -126,13 +115,8 @@ impl Dependents {
     pub(crate) fn close(&self) -> Released {
         // Release: all the job did is visible to whoever finds the list closed. Acquire pairs with
         // `push`: the edges are visible to us.
-        let head = self
-            .head
-            .swap(ptr::without_provenance_mut(CLOSED), Ordering::AcqRel);
-        Released {
-            next: untagged(head),
-            owner_waits: head.addr() & WAITING != 0,
-        }
+        let head = self.head.swap(ptr::without_provenance_mut(CLOSED), Ordering::AcqRel);
+        Released { next: untagged(head), owner_waits: head.addr() & WAITING != 0 }
     }
 }
 

@@ -102,12 +102,7 @@ impl Deque {
 
     fn advance_top(&self, top: usize) -> bool {
         self.top
-            .compare_exchange(
-                top,
-                top.wrapping_add(1),
-                Ordering::SeqCst,
-                Ordering::Relaxed,
-            )
+            .compare_exchange(top, top.wrapping_add(1), Ordering::SeqCst, Ordering::Relaxed)
             .is_ok()
     }
 }

@@ -90,13 +90,7 @@ pub enum ScheduleError {
 impl fmt::Display for ScheduleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Conflict {
-                container,
-                job,
-                access,
-                other,
-                other_access,
-            } => write!(
+            Self::Conflict { container, job, access, other, other_access } => write!(
                 f,
                 "A0001: job `{job}` {access} {container}, which job `{other}` {other_access} and which \
                  was not completed; pass the handle of `{other}` as a dependency, or complete it first"
@@ -110,11 +104,7 @@ impl fmt::Display for ScheduleError {
                 "A0004: job `{job}` depends on a job of another scheduler; complete that job there, \
                  or schedule both on one scheduler"
             ),
-            Self::ForeignContainer {
-                container,
-                job,
-                other,
-            } => write!(
+            Self::ForeignContainer { container, job, other } => write!(
                 f,
                 "A0005: job `{job}` takes {container}, which job `{other}` of another scheduler uses; \
                  complete `{other}` there first"
@@ -139,12 +129,7 @@ impl fmt::Display for ScheduleError {
                 "A0009: job `{job}` has {count} indices in batches of {batch}, more than 4294967295 \
                  batches; pass a larger batch size"
             ),
-            Self::TooShort {
-                container,
-                job,
-                length,
-                count,
-            } => write!(
+            Self::TooShort { container, job, length, count } => write!(
                 f,
                 "A0010: job `{job}` has {count} indices, but {container} has {length} elements; pass a \
                  smaller count"
@@ -170,17 +155,8 @@ pub struct AccessError {
 
 impl fmt::Display for AccessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            container,
-            access,
-            job,
-            job_access,
-        } = self;
-        let wanted = if *access == Access::Read {
-            "read"
-        } else {
-            "written"
-        };
+        let Self { container, access, job, job_access } = self;
+        let wanted = if *access == Access::Read { "read" } else { "written" };
         write!(
             f,
             "A0003: {container} cannot be {wanted} now, because job `{job}` {job_access} it and was not \
@@ -203,11 +179,7 @@ pub struct PoolError {
 
 impl fmt::Display for PoolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            spawned,
-            wanted,
-            source,
-        } = self;
+        let Self { spawned, wanted, source } = self;
         write!(
             f,
             "A0012: the system refused worker thread {} of {wanted} ({source}); ask for {spawned} workers \

@@ -71,22 +71,14 @@ impl JobFailed {
     /// assert_eq!(payload.downcast_ref::<i32>(), Some(&42));
     /// ```
     pub fn take_payload(&self) -> Option<Box<dyn Any + Send>> {
-        self.panic
-            .payload
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        self.panic.payload.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 impl fmt::Display for JobFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.ran {
-            write!(
-                f,
-                "A0011: job `{}` panicked: {}",
-                self.job, self.panic.message
-            )
+            write!(f, "A0011: job `{}` panicked: {}", self.job, self.panic.message)
         } else {
             write!(
                 f,
@@ -116,21 +108,12 @@ impl JobPanic {
         batch: usize,
         payload: Box<dyn Any + Send>,
     ) -> Self {
-        let message = match (
-            payload.downcast_ref::<&str>(),
-            payload.downcast_ref::<String>(),
-        ) {
+        let message = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
             (Some(message), _) => (*message).to_owned(),
             (_, Some(message)) => message.clone(),
             _ => "(the panic's payload is not a string)".to_owned(),
         };
-        Self {
-            job,
-            sequence,
-            batch,
-            message,
-            payload: Mutex::new(Some(payload)),
-        }
+        Self { job, sequence, batch, message, payload: Mutex::new(Some(payload)) }
     }
 
     /// Says whether this panic is told rather than `other`, whatever the threads did.

@@ -63,9 +63,7 @@ impl Gate {
                 return None;
             };
             // Acquire pairs with `open` and `widen`.
-            match self
-                .0
-                .compare_exchange_weak(state, inside, Ordering::Acquire, Ordering::Relaxed)
+            match self.0.compare_exchange_weak(state, inside, Ordering::Acquire, Ordering::Relaxed)
             {
                 Ok(_) => return Some(entry),
                 Err(found) => state = found,
@@ -85,10 +83,7 @@ impl Gate {
         loop {
             let left = (state & !MORE) - 1;
             // Release: what this thread did is visible to the last one out. Acquire: to us, if it is us.
-            match self
-                .0
-                .compare_exchange_weak(state, left, Ordering::AcqRel, Ordering::Relaxed)
-            {
+            match self.0.compare_exchange_weak(state, left, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return left == 0,
                 Err(found) => state = found,
             }

@@ -24,17 +24,24 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[must_use = "a job runs at the next `flush`, or when its handle (or one that depends on it) is completed"]
 pub struct JobHandle {
-    pub(crate) job: JobId,
+    sequence: u64,
+    node: u32,
     /// The scheduler that gave the handle; zero for the handle of no job.
     pub(crate) scheduler: u32,
 }
 
 impl JobHandle {
     /// The handle of no job, always complete.
-    pub const COMPLETED: Self = Self {
-        job: JobId::NONE,
-        scheduler: 0,
-    };
+    pub const COMPLETED: Self = Self { sequence: 0, node: 0, scheduler: 0 };
+
+    pub(crate) fn new(JobId { sequence, node }: JobId, scheduler: u32) -> Self {
+        Self { sequence, node, scheduler }
+    }
+
+    #[inline]
+    pub(crate) fn job(self) -> JobId {
+        JobId { sequence: self.sequence, node: self.node }
+    }
 }
 
 impl fmt::Debug for JobHandle {
@@ -42,30 +49,18 @@ impl fmt::Debug for JobHandle {
         if self.scheduler == 0 {
             return f.write_str("JobHandle(completed)");
         }
-        write!(
-            f,
-            "JobHandle(job {} of scheduler {})",
-            self.job.sequence, self.scheduler
-        )
+        write!(f, "JobHandle(job {} of scheduler {})", self.sequence, self.scheduler)
     }
 }
 
 /// Which job: the node it occupies, and the sequence number that makes it unique.
 ///
 /// A node's sequence numbers only rise, over all the schedulers that ever use it, and do not wrap.
-/// So the job is uncompleted exactly as long as its node shows its number.
+/// So the job is uncompleted exactly as long as its node shows its number. Number zero is no job's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct JobId {
     /// Rises with every job of a scheduler; a job's number is above those of all it depends on.
     pub(crate) sequence: u64,
     /// Which node of the pool's table.
     pub(crate) node: u32,
-}
-
-impl JobId {
-    /// No job. No node ever shows sequence number zero while it is in use.
-    pub(crate) const NONE: Self = Self {
-        sequence: 0,
-        node: 0,
-    };
 }

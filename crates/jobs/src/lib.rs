@@ -14,6 +14,7 @@ mod injector;
 mod job;
 mod mode;
 mod node;
+mod notes;
 mod parker;
 mod participant;
 mod payload;

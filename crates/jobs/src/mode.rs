@@ -74,11 +74,7 @@ pub(crate) struct Permutation {
 impl Permutation {
     pub(crate) fn new(length: u32, seed: u64) -> Self {
         let bits = u32::BITS - length.saturating_sub(1).leading_zeros();
-        Self {
-            seed,
-            length,
-            half_bits: bits.div_ceil(2).max(1),
-        }
+        Self { seed, length, half_bits: bits.div_ceil(2).max(1) }
     }
 
     /// Returns where `position` leads. Each of `0..length` is reached from one position.

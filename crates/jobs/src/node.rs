@@ -13,7 +13,7 @@
 //! *Who touches what.* The sequence number is written by the owner and read by anyone. A held node
 //! belongs to the owner whole. Publishing hands the task over: from then on it is read by the
 //! threads that passed the gate, until the last of them closes the list of dependents; then all of
-//! the node is the owner's again. The owner's part (`OwnerSide`) is never touched by anyone else.
+//! the node is the owner's again. The owner's notes are never touched by anyone else.
 //!
 //! *Recycling.* Nodes are never freed while the pool lives, so a stale ticket leads to a node, if not
 //! to the job it was made for; the gate turns it away or lets it do useful work.
@@ -25,46 +25,61 @@
 use std::cell::UnsafeCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::dependents::{Dependents, Edge};
+use crate::dependents::Dependents;
 use crate::failure::JobPanic;
 use crate::gate::Gate;
-use crate::handle::JobId;
+use crate::notes::{Notes, OwnerMore, OwnerSide};
 use crate::payload::Payload;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering};
 use crate::ranges::Ranges;
 use crate::work::Claims;
 
-/// No node, in links.
-pub(crate) const NO_NODE: u32 = u32::MAX;
-
 /// The place of one job.
-#[repr(align(128))]
+///
+/// A small job is in the first two cache lines: what others look at and what is run in the one, the
+/// owner's notes and the payload in the other.
+#[repr(C, align(64))]
 pub(crate) struct Node {
     /// The sequence number of the job that is here; zero in a free node.
     pub(crate) sequence: AtomicU64,
+    pub(crate) dependents: Dependents,
     /// How many jobs this one still waits for, and one more while it is being published.
     pub(crate) pending: AtomicU32,
     pub(crate) gate: Gate,
-    pub(crate) dependents: Dependents,
     /// One when `panic` is set. Read by the threads of the protocol, whose edges order it.
     failed: AtomicU32,
-    panic: Mutex<Option<Arc<JobPanic>>>,
     task: UnsafeCell<Task>,
-    owner: UnsafeCell<OwnerSide>,
+    side: OwnerSide,
+    payload: UnsafeCell<Payload>,
+    parallel: UnsafeCell<Parallel>,
+    more: OwnerMore,
+    panic: Mutex<Option<Arc<JobPanic>>>,
 }
 
+const _: () = {
+    assert!(std::mem::offset_of!(Node, side) == 64);
+    assert!(std::mem::offset_of!(Node, payload) == 96);
+};
+
 // SAFETY: `sequence`, `pending`, `gate`, `dependents`, `failed` and `panic` are made for sharing.
-// `task` and `owner` are reached only through the unsafe functions below, whose contracts are the
-// protocol above. What a payload holds is `Send` (and `Sync` where batches share it): that is asked
+// The cells are reached only through the unsafe functions below, whose contracts are the protocol
+// above. What a payload holds is `Send` (and `Sync` where batches share it): that is asked
 // of it where it is stored.
 unsafe impl Sync for Node {}
 // SAFETY: as above; nothing in a node is bound to a thread.
 unsafe impl Send for Node {}
 
 /// What there is to do.
+#[repr(C)]
 pub(crate) struct Task {
+    /// Which of the pool's owners sleeps until this job has finished, if one does.
+    pub(crate) owner: u32,
     pub(crate) functions: &'static TaskFunctions,
     pub(crate) name: &'static str,
+}
+
+/// What there is to know of a parallel job.
+pub(crate) struct Parallel {
     /// How many indices, how many of them to a batch, and how many batches that makes. Atomics for
     /// the sake of deferred jobs, whose first participant sets the count; ordered by the gate.
     pub(crate) count: AtomicU64,
@@ -72,26 +87,13 @@ pub(crate) struct Task {
     pub(crate) batches: AtomicU32,
     /// The seed of the batch order, when shuffling.
     pub(crate) shuffle: Option<u64>,
-    /// The lanes of a parallel job.
+    /// The lanes, if it is to be shared.
     pub(crate) ranges: Option<Arc<Ranges>>,
-    /// Which of the pool's owners sleeps until this job has finished, if one does.
-    pub(crate) owner: u32,
-    pub(crate) payload: Payload,
 }
 
 /// What a job's payload can do. One for each kind of job and type of data and closure.
 pub(crate) struct TaskFunctions {
     pub(crate) kind: TaskKind,
-    /// Runs the job: a single job once, which consumes the payload; a parallel one once for every
-    /// participant, with its claims.
-    ///
-    /// # Safety
-    ///
-    /// - The payload holds what the functions are for.
-    /// - A single job is run once. A parallel job is run with claims that give each batch to one
-    ///   participant.
-    /// - The safety check has passed, and what the job depends on has finished.
-    pub(crate) run: unsafe fn(payload: *mut u8, claims: &mut Claims),
     /// Drops the payload of a parallel job that has finished, or of any job that does not run.
     ///
     /// # Safety
@@ -102,57 +104,29 @@ pub(crate) struct TaskFunctions {
 }
 
 /// How a job is run.
+///
+/// # Safety
+///
+/// All the functions ask the same of who calls them:
+///
+/// - The payload holds what the functions are for.
+/// - A single job is run once, which consumes the payload. A parallel job is run once for each
+///   participant, with claims that give each batch to one of them.
+/// - The safety check has passed, and what the job depends on has finished.
 #[derive(Clone, Copy)]
 pub(crate) enum TaskKind {
     /// Nothing to run: it only waits for others.
     Join,
     /// One call.
-    Single,
+    Single(unsafe fn(payload: *mut u8)),
     /// One call for each participant.
-    Parallel,
-    /// The same, with a count that is asked for when everything before it has finished. The safety
-    /// contract of the function is that of `TaskFunctions::run`.
-    Deferred(unsafe fn(payload: *mut u8) -> usize),
-}
-
-/// The owner's notes on a node.
-pub(crate) struct OwnerSide {
-    /// The jobs this one depends on, finished or not, as they were when it was scheduled.
-    pub(crate) dependencies: Vec<Dependency>,
-    /// A link for each of them, once published. On the heap, so that a link that others can see is
-    /// never covered by a reference to this struct.
-    pub(crate) edges: Vec<Edge>,
-    /// Neighbours in the list of all uncompleted jobs, and in the list of held ones.
-    pub(crate) live: Links,
-    pub(crate) held: Links,
-    /// Whether it is in that second list: scheduled, and known to the owner alone.
-    pub(crate) is_held: bool,
-    /// The last walk over the graph that came by.
-    pub(crate) mark: u64,
-    /// How many of the dependencies had not finished, as that walk found.
-    pub(crate) unfinished: u32,
-}
-
-/// A job that another depends on.
-#[derive(Clone, Copy)]
-pub(crate) struct Dependency {
-    pub(crate) job: JobId,
-    /// Whether the other must not run if this one fails, or is only ordered after it.
-    pub(crate) passes_failure: bool,
-}
-
-/// Neighbours in a list of nodes.
-#[derive(Clone, Copy)]
-pub(crate) struct Links {
-    pub(crate) previous: u32,
-    pub(crate) next: u32,
-}
-
-impl Links {
-    pub(crate) const NONE: Self = Self {
-        previous: NO_NODE,
-        next: NO_NODE,
-    };
+    Parallel(unsafe fn(payload: *mut u8, claims: &mut Claims)),
+    /// The same, with a count that is asked for when everything before it has finished, while nobody
+    /// uses the payload.
+    Deferred(
+        unsafe fn(payload: *mut u8) -> usize,
+        unsafe fn(payload: *mut u8, claims: &mut Claims),
+    ),
 }
 
 impl Node {
@@ -163,27 +137,18 @@ impl Node {
             gate: Gate::new(),
             dependents: Dependents::new(),
             failed: AtomicU32::new(0),
-            panic: Mutex::new(None),
-            task: UnsafeCell::new(Task {
-                functions: &TaskFunctions::JOIN,
-                name: "",
+            task: UnsafeCell::new(Task { owner: 0, functions: &TaskFunctions::JOIN, name: "" }),
+            side: OwnerSide::default(),
+            payload: UnsafeCell::new(Payload::new()),
+            parallel: UnsafeCell::new(Parallel {
                 count: AtomicU64::new(0),
                 batch: 1,
                 batches: AtomicU32::new(0),
                 shuffle: None,
                 ranges: None,
-                owner: 0,
-                payload: Payload::new(),
             }),
-            owner: UnsafeCell::new(OwnerSide {
-                dependencies: Vec::new(),
-                edges: Vec::new(),
-                live: Links::NONE,
-                held: Links::NONE,
-                is_held: false,
-                mark: 0,
-                unfinished: 0,
-            }),
+            more: OwnerMore::default(),
+            panic: Mutex::new(None),
         }
     }
 
@@ -228,39 +193,59 @@ impl Node {
         unsafe { &mut *self.task.get() }
     }
 
+    /// Returns where the payload is.
+    ///
+    /// # Safety
+    ///
+    /// As for `task`.
+    #[inline]
+    pub(crate) unsafe fn payload(&self) -> *mut u8 {
+        // SAFETY: by this function's contract nobody stores another payload meanwhile.
+        unsafe { &*self.payload.get() }.get()
+    }
+
+    /// Stores the payload.
+    ///
+    /// # Safety
+    ///
+    /// As for `task_mut`.
+    #[inline]
+    pub(crate) unsafe fn store_payload<P>(&self, payload: P) {
+        // SAFETY: by this function's contract nobody else uses the payload.
+        unsafe { &mut *self.payload.get() }.store(payload);
+    }
+
+    /// Returns what there is to know of a parallel job.
+    ///
+    /// # Safety
+    ///
+    /// As for `task`.
+    #[inline]
+    pub(crate) unsafe fn parallel(&self) -> &Parallel {
+        // SAFETY: by this function's contract nobody changes it meanwhile, but for the atomics in it.
+        unsafe { &*self.parallel.get() }
+    }
+
+    /// Returns what there is to know of a parallel job, to change it.
+    ///
+    /// # Safety
+    ///
+    /// As for `task_mut`.
+    #[inline]
+    #[expect(clippy::mut_from_ref, reason = "exclusive by the function's contract")]
+    pub(crate) unsafe fn parallel_mut(&self) -> &mut Parallel {
+        // SAFETY: by this function's contract nobody else reads it meanwhile.
+        unsafe { &mut *self.parallel.get() }
+    }
+
     /// Returns the owner's notes.
     ///
     /// # Safety
     ///
-    /// The caller is the owner, and has no mutable reference to the notes.
+    /// The caller is the owner: no other thread uses the notes meanwhile.
     #[inline]
-    pub(crate) unsafe fn notes(&self) -> &OwnerSide {
-        // SAFETY: by this function's contract.
-        unsafe { &*self.owner.get() }
-    }
-
-    /// Returns the owner's notes, to change them.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the owner, and has no other reference to the notes.
-    #[inline]
-    #[expect(clippy::mut_from_ref, reason = "exclusive by the function's contract")]
-    pub(crate) unsafe fn notes_mut(&self) -> &mut OwnerSide {
-        // SAFETY: by this function's contract.
-        unsafe { &mut *self.owner.get() }
-    }
-
-    /// Returns where the links in the list of all uncompleted jobs are. They are the owner's.
-    pub(crate) fn live_links(&self) -> *mut Links {
-        // SAFETY: computes an address in the node, and reads nothing.
-        unsafe { &raw mut (*self.owner.get()).live }
-    }
-
-    /// Returns where the links in the list of held jobs are. They are the owner's.
-    pub(crate) fn held_links(&self) -> *mut Links {
-        // SAFETY: as above.
-        unsafe { &raw mut (*self.owner.get()).held }
+    pub(crate) unsafe fn notes(&self) -> Notes<'_> {
+        Notes { side: &self.side, more: &self.more }
     }
 
     /// Notes that the job panicked, or must not run because another did. Of several panics the
@@ -281,10 +266,7 @@ impl Node {
         if !self.has_failed() {
             return None;
         }
-        self.panic
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.panic.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Says whether the job failed.
@@ -303,9 +285,5 @@ impl Node {
 
 impl TaskFunctions {
     /// Those of a job that only waits for others.
-    pub(crate) const JOIN: Self = Self {
-        kind: TaskKind::Join,
-        run: |_, _| {},
-        drop: |_| {},
-    };
+    pub(crate) const JOIN: Self = Self { kind: TaskKind::Join, drop: |_| {} };
 }

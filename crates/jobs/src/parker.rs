@@ -12,20 +12,14 @@ pub(crate) struct Parker {
 impl Parker {
     /// Makes a parker with no wake-up kept.
     pub(crate) fn new() -> Self {
-        Self {
-            woken: Mutex::new(false),
-            wake: Condvar::new(),
-        }
+        Self { woken: Mutex::new(false), wake: Condvar::new() }
     }
 
     /// Sleeps until woken, and consumes the wake-up. One thread at a time.
     pub(crate) fn park(&self) {
         let mut woken = self.woken.lock().expect("no code panics under this lock");
         while !*woken {
-            woken = self
-                .wake
-                .wait(woken)
-                .expect("no code panics under this lock");
+            woken = self.wake.wait(woken).expect("no code panics under this lock");
         }
         *woken = false;
     }

@@ -1,18 +1,16 @@
 //! A thread at work: how a job is started, joined and finished.
-#![expect(
-    unsafe_code,
-    reason = "runs the type-erased functions of jobs, as the gate admits"
-)]
+#![expect(unsafe_code, reason = "runs the type-erased functions of jobs, as the gate admits")]
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::context::InJob;
 use crate::deque::Deque;
 use crate::failure::JobPanic;
 use crate::gate::Entry;
-use crate::node::{Node, Task, TaskKind};
+use crate::node::{Node, Parallel, Task, TaskKind};
 use crate::pool::PoolShared;
 use crate::primitive::Ordering;
 use crate::work::Claims;
@@ -32,59 +30,34 @@ pub(crate) struct Participant<'p> {
 impl Participant<'_> {
     /// Works on the node's job if its gate is open, and on what that releases. Returns whether it was.
     pub(crate) fn try_run(self, index: u32) -> bool {
-        let Some(entry) = self.pool.nodes.node(index).gate.enter() else {
-            return false;
-        };
+        let node = self.pool.nodes.node(index);
+        let Some(entry) = node.gate.enter() else { return false };
         let mut next = match entry {
-            Entry::First => self.start(index),
-            Entry::Joined => self.join(index),
+            Entry::First => self.start(index, node),
+            Entry::Joined => self.join(node),
         };
         // A job that this one was the last to wait for runs here and now: its data is in the cache.
         while let Some(index) = next {
-            next = self.start(index);
+            next = self.start(index, self.pool.nodes.node(index));
         }
         true
-    }
-
-    /// Starts the job of a node that the caller has claimed. Returns a claimed dependant, if the job
-    /// has finished and released one.
-    pub(crate) fn start(self, index: u32) -> Option<u32> {
-        let node = self.pool.nodes.node(index);
-        // SAFETY: the gate let this thread in, or it claimed a node that nobody else could enter.
-        let task = unsafe { node.task() };
-        if node.failure().is_some() {
-            self.drop_payload(node, task);
-            return self.finish(node);
-        }
-        match task.functions.kind {
-            TaskKind::Join => {}
-            TaskKind::Single => {
-                self.run(node, task, &mut Claims::none(self.thread));
-            }
-            TaskKind::Parallel => return self.start_parallel(index, node, task),
-            TaskKind::Deferred(count) => {
-                self.ask_count(node, task, count);
-                return self.start_parallel(index, node, task);
-            }
-        }
-        self.finish(node)
     }
 
     /// Runs a job that only the owner, who is the caller, knows of. Nothing waits for it in a list:
     /// links are made when jobs are published. A parallel job with work for others is shared with
     /// them, and may still be under way when this returns.
-    pub(crate) fn run_private(self, index: u32) {
-        let node = self.pool.nodes.node(index);
+    #[inline]
+    pub(crate) fn run_private(self, index: u32, node: &Node) {
         // SAFETY: the caller is the owner of a node that is not published.
         let task = unsafe { node.task() };
-        if node.failure().is_some() {
+        if node.has_failed() {
             self.drop_payload(node, task);
         } else {
             match task.functions.kind {
                 TaskKind::Join => {}
-                TaskKind::Single => self.run(node, task, &mut Claims::none(self.thread)),
-                TaskKind::Parallel | TaskKind::Deferred(_) => {
-                    self.start(index);
+                TaskKind::Single(run) => self.run_single(node, task, run),
+                TaskKind::Parallel(_) | TaskKind::Deferred(..) => {
+                    self.start(index, node);
                     return;
                 }
             }
@@ -92,50 +65,60 @@ impl Participant<'_> {
         node.dependents.close_private();
     }
 
+    /// Starts the job of a node that the caller has claimed. Returns a claimed dependant, if the job
+    /// has finished and released one.
+    fn start(self, index: u32, node: &Node) -> Option<u32> {
+        // SAFETY: the gate let this thread in, or it claimed a node that nobody else could enter.
+        let task = unsafe { node.task() };
+        if node.has_failed() {
+            self.drop_payload(node, task);
+            return self.finish(node);
+        }
+        match task.functions.kind {
+            TaskKind::Join => {}
+            TaskKind::Single(run) => self.run_single(node, task, run),
+            TaskKind::Parallel(_) => return self.start_parallel(index, node, task),
+            TaskKind::Deferred(count, _) => {
+                self.ask_count(node, task, count);
+                return self.start_parallel(index, node, task);
+            }
+        }
+        self.finish(node)
+    }
+
     fn start_parallel(self, index: u32, node: &Node, task: &Task) -> Option<u32> {
-        let batches = task.batches.load(Ordering::Relaxed);
-        let helpers = self
-            .pool
-            .workers
-            .len()
-            .min(batches.saturating_sub(1) as usize);
-        if let Some(ranges) = &task.ranges
+        // SAFETY: as for the task: this thread is inside.
+        let Parallel { count, batch, batches, shuffle, ranges } = unsafe { node.parallel() };
+        let batches = batches.load(Ordering::Relaxed);
+        let helpers = self.pool.workers.len().min(batches.saturating_sub(1) as usize);
+        if let Some(ranges) = ranges
             && helpers > 0
         {
             ranges.start(self.thread, batches);
             node.gate.widen();
             self.publish(index, helpers, true);
-            return self.join(index);
+            return self.join(node);
         }
         if batches > 0 {
-            let count = task.count.load(Ordering::Relaxed) as usize;
-            let mut claims = Claims::alone(self.thread, count, task.batch, batches, task.shuffle);
-            self.run(node, task, &mut claims);
+            let count = count.load(Ordering::Relaxed) as usize;
+            let claims = Claims::alone(self.thread, count, *batch, batches, *shuffle);
+            self.run_parallel(node, task, claims);
         }
         self.drop_payload(node, task);
         self.finish(node)
     }
 
     /// Takes part in a parallel job that is under way.
-    fn join(self, index: u32) -> Option<u32> {
-        let node = self.pool.nodes.node(index);
+    fn join(self, node: &Node) -> Option<u32> {
         // SAFETY: the gate let this thread in, and it has not left.
         let task = unsafe { node.task() };
-        let ranges = task
-            .ranges
-            .as_ref()
-            .expect("a job that can be joined has ranges");
-        let count = task.count.load(Ordering::Relaxed) as usize;
-        let batches = task.batches.load(Ordering::Relaxed);
-        let mut claims = Claims::shared(
-            ranges,
-            self.thread,
-            count,
-            task.batch,
-            batches,
-            task.shuffle,
-        );
-        self.run(node, task, &mut claims);
+        // SAFETY: as for the task: this thread is inside.
+        let Parallel { count, batch, batches, shuffle, ranges } = unsafe { node.parallel() };
+        let ranges = ranges.as_ref().expect("a job that can be joined has ranges");
+        let count = count.load(Ordering::Relaxed) as usize;
+        let batches = batches.load(Ordering::Relaxed);
+        let claims = Claims::shared(ranges, self.thread, count, *batch, batches, *shuffle);
+        self.run_parallel(node, task, claims);
         if !node.gate.leave() {
             return None;
         }
@@ -143,51 +126,64 @@ impl Participant<'_> {
         self.finish(node)
     }
 
-    /// Runs the job's function. A panic is noted in the node; the other batches run all the same.
-    fn run(self, node: &Node, task: &Task, claims: &mut Claims) {
+    /// Runs a single job. A panic is noted in the node.
+    #[inline]
+    fn run_single(self, node: &Node, task: &Task, run: unsafe fn(*mut u8)) {
+        let _in_job = InJob::enter(self.thread, task.name);
+        let start = self.pool.profiler.start();
+        // SAFETY: the payload was stored together with the functions. A single job comes here once,
+        // since its gate admits one thread. The scheduler made the safety check, and the job is ready,
+        // or all it depends on was seen to have finished.
+        let run = || unsafe { run(node.payload()) };
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
+            note_panic(node, task, 0, payload);
+        }
+        self.record(node, task, start);
+    }
+
+    /// Runs a participant's share of a parallel job. A panic is noted in the node; the other batches
+    /// run all the same.
+    fn run_parallel(self, node: &Node, task: &Task, mut claims: Claims) {
+        let (TaskKind::Parallel(run) | TaskKind::Deferred(_, run)) = task.functions.kind else {
+            unreachable!("only parallel jobs have shares");
+        };
         let _in_job = InJob::enter(self.thread, task.name);
         let start = self.pool.profiler.start();
         loop {
             let started = claims.started();
-            // SAFETY: the payload was stored together with the functions. A single job comes here
-            // once, since its gate admits one thread. The claims of a parallel job give each batch
-            // to one participant. The scheduler made the safety check, and the job is ready, or all
-            // it depends on was seen to have finished.
-            let run = || unsafe { (task.functions.run)(task.payload.get(), claims) };
-            let Err(payload) = catch_unwind(AssertUnwindSafe(run)) else {
-                break;
-            };
+            // SAFETY: as in `run_single`; the claims give each batch to one participant.
+            let run = || unsafe { run(node.payload(), &mut claims) };
+            let Err(payload) = catch_unwind(AssertUnwindSafe(run)) else { break };
             note_panic(node, task, claims.current(), payload);
-            if matches!(task.functions.kind, TaskKind::Single) {
-                break;
-            }
             if claims.started() == started {
                 // It does not even get to its first batch: trying again would not end.
                 claims.abandon();
                 break;
             }
         }
+        self.record(node, task, start);
+    }
+
+    #[inline]
+    fn record(self, node: &Node, task: &Task, start: Option<Instant>) {
         if let Some(start) = start {
             let sequence = node.sequence.load(Ordering::Relaxed);
-            self.pool
-                .profiler
-                .record(self.thread, task.name, sequence, start);
+            self.pool.profiler.record(self.thread, task.name, sequence, start);
         }
     }
 
     /// Asks a deferred job how many indices it has.
     fn ask_count(self, node: &Node, task: &Task, count: unsafe fn(*mut u8) -> usize) {
         let _in_job = InJob::enter(self.thread, task.name);
+        // SAFETY: as for the task: this thread is inside.
+        let parallel = unsafe { node.parallel() };
         // SAFETY: the payload was stored together with the functions, and nothing of it is in use,
         // since the gate admits no other thread yet.
-        let ask = || unsafe { count(task.payload.get()) };
+        let ask = || unsafe { count(node.payload()) };
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let count = ask();
-            let batches = u32::try_from(count.div_ceil(task.batch));
-            (
-                count,
-                batches.expect("a deferred count must make less than 4294967296 batches"),
-            )
+            let batches = u32::try_from(count.div_ceil(parallel.batch));
+            (count, batches.expect("a deferred count must make less than 4294967296 batches"))
         }));
         let (count, batches) = match asked {
             Ok(answer) => answer,
@@ -196,8 +192,8 @@ impl Participant<'_> {
                 (0, 0)
             }
         };
-        task.count.store(count as u64, Ordering::Relaxed);
-        task.batches.store(batches, Ordering::Relaxed);
+        parallel.count.store(count as u64, Ordering::Relaxed);
+        parallel.batches.store(batches, Ordering::Relaxed);
     }
 
     /// Drops the data and closure of a job that nobody works on any more.
@@ -205,7 +201,7 @@ impl Participant<'_> {
         let _in_job = InJob::enter(self.thread, task.name);
         // SAFETY: the caller is the only thread inside, so nobody uses the payload, and it was not
         // consumed: a single job comes here only if it did not run.
-        let drop = || unsafe { (task.functions.drop)(task.payload.get()) };
+        let drop = || unsafe { (task.functions.drop)(node.payload()) };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(drop)) {
             note_panic(node, task, 0, payload);
         }
@@ -247,8 +243,7 @@ impl Participant<'_> {
     /// Says whether this thread may work on the job: a worker on any, an owner on what it waits for.
     fn awaits(self, node: &Node) -> bool {
         // SAFETY: `walk` is set for owners alone, and a job's dependants have the same owner.
-        self.walk
-            .is_none_or(|mark| unsafe { node.notes() }.mark == mark)
+        self.walk.is_none_or(|mark| unsafe { node.notes() }.mark() == mark)
     }
 
     /// Offers a job that is ready to the other threads, with room for several if it is parallel.
@@ -258,11 +253,10 @@ impl Participant<'_> {
             left -= 1;
         }
         if left > 0 {
-            self.pool
-                .injector
-                .push(std::iter::repeat_n(index, left), urgent);
+            self.pool.inject(std::iter::repeat_n(index, left), urgent);
+        } else {
+            self.pool.sleep.notify();
         }
-        self.pool.sleep.notify();
     }
 }
 

@@ -1,8 +1,5 @@
 //! The place in a node where a job's data and closure live.
-#![expect(
-    unsafe_code,
-    reason = "stores values whose type is known to the job's functions alone"
-)]
+#![expect(unsafe_code, reason = "stores values whose type is known to the job's functions alone")]
 
 use std::alloc::{self, Layout};
 use std::cell::UnsafeCell;
@@ -10,28 +7,25 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
 /// Room for the data and closure of most jobs: a few container references and captured values.
-const INLINE_BYTES: usize = 128;
+const INLINE_BYTES: usize = 160;
 
 #[repr(align(16))]
 struct Inline(UnsafeCell<MaybeUninit<[u8; INLINE_BYTES]>>);
 
 /// The place. It does not know what it holds: who stores a value there runs or drops it.
+#[repr(C)]
 pub(crate) struct Payload {
     inline: Inline,
+    spilled: bool,
     /// Memory for a value that does not fit inline. Kept for the node's next large job, so that a
     /// program that schedules the same jobs every frame allocates nothing.
     spill: Option<(NonNull<u8>, Layout)>,
-    spilled: bool,
 }
 
 impl Payload {
     pub(crate) fn new() -> Self {
         let inline = Inline(UnsafeCell::new(MaybeUninit::uninit()));
-        Self {
-            inline,
-            spill: None,
-            spilled: false,
-        }
+        Self { inline, spill: None, spilled: false }
     }
 
     /// Stores a value. What was stored before is forgotten.
@@ -69,9 +63,7 @@ impl Payload {
             .expect("a type's size rounded up to its alignment fits in memory");
         // SAFETY: the size is at least the alignment, which is at least one.
         let memory = unsafe { alloc::alloc(layout) };
-        let Some(memory) = NonNull::new(memory) else {
-            alloc::handle_alloc_error(layout)
-        };
+        let Some(memory) = NonNull::new(memory) else { alloc::handle_alloc_error(layout) };
         self.spill = Some((memory, layout));
     }
 

@@ -100,12 +100,7 @@ impl JobPool {
     /// assert_eq!(pool.workers(), 3);
     /// ```
     pub fn builder() -> JobPoolBuilder {
-        JobPoolBuilder {
-            workers: None,
-            spin: 2000,
-            max_jobs: 1 << 20,
-            stack_size: None,
-        }
+        JobPoolBuilder { workers: None, spin: 2000, max_jobs: 1 << 20, stack_size: None }
     }
 
     /// Returns the number of worker threads.
@@ -152,9 +147,7 @@ impl Default for JobPool {
 
 impl fmt::Debug for JobPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobPool")
-            .field("workers", &self.workers())
-            .finish_non_exhaustive()
+        f.debug_struct("JobPool").field("workers", &self.workers()).finish_non_exhaustive()
     }
 }
 
@@ -205,10 +198,7 @@ impl JobPoolBuilder {
             profiler: Profiler::new(workers + 1),
             owners: Mutex::default(),
         });
-        let threads = PoolThreads {
-            shared,
-            handles: Mutex::default(),
-        };
+        let threads = PoolThreads { shared, handles: Mutex::default() };
         for worker in 0..workers {
             let shared = Arc::clone(&threads.shared);
             let mut builder = thread::Builder::new().name(format!("ancho worker {}", worker + 1));
@@ -219,17 +209,11 @@ impl JobPoolBuilder {
                 Ok(handle) => lock(&threads.handles).push(handle),
                 // Dropping `threads` ends those that run.
                 Err(source) => {
-                    return Err(PoolError {
-                        spawned: worker,
-                        wanted: workers,
-                        source,
-                    });
+                    return Err(PoolError { spawned: worker, wanted: workers, source });
                 }
             }
         }
-        Ok(JobPool {
-            threads: Arc::new(threads),
-        })
+        Ok(JobPool { threads: Arc::new(threads) })
     }
 }
 
@@ -256,6 +240,12 @@ impl PoolShared {
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
         !self.injector.is_empty() || self.workers.iter().any(|local| !local.is_empty())
+    }
+
+    /// Hands tickets to the workers, and wakes one if none is looking.
+    pub(crate) fn inject(&self, tickets: impl IntoIterator<Item = u32>, urgent: bool) {
+        self.injector.push(tickets, urgent, |ticket| self.nodes.node(ticket).gate.is_open());
+        self.sleep.notify();
     }
 
     /// Gives a scheduler's owner a place to sleep.

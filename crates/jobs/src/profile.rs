@@ -73,9 +73,7 @@ impl Profiler {
             start: start.saturating_duration_since(self.epoch),
             end: self.epoch.elapsed(),
         };
-        let mut ring = self.rings[thread]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut ring = self.rings[thread].lock().unwrap_or_else(PoisonError::into_inner);
         let next = ring.next;
         if ring.events.len() < RING {
             ring.events.push(event);
@@ -119,19 +117,11 @@ impl Profiler {
 /// assert!(String::from_utf8(trace).unwrap().contains("\"name\":\"Steer\""));
 /// ```
 pub fn write_chrome_trace(events: &[JobEvent], mut writer: impl Write) -> io::Result<()> {
-    let threads = events
-        .iter()
-        .map(|event| event.thread + 1)
-        .max()
-        .unwrap_or(0);
+    let threads = events.iter().map(|event| event.thread + 1).max().unwrap_or(0);
     write!(writer, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     let mut separator = "\n";
     for thread in 0..threads {
-        let name = if thread == 0 {
-            "owner".to_owned()
-        } else {
-            format!("worker {thread}")
-        };
+        let name = if thread == 0 { "owner".to_owned() } else { format!("worker {thread}") };
         write!(
             writer,
             "{separator}{{\"ph\":\"M\",\"pid\":1,\"tid\":{thread},\"name\":\"thread_name\",\

@@ -30,11 +30,7 @@ pub(crate) struct Ranges {
 impl Ranges {
     /// Makes empty lanes for `participants` threads.
     pub(crate) fn new(participants: usize) -> Self {
-        Self {
-            lanes: (0..participants)
-                .map(|_| CachePadded::new(AtomicU64::new(0)))
-                .collect(),
-        }
+        Self { lanes: (0..participants).map(|_| CachePadded::new(AtomicU64::new(0))).collect() }
     }
 
     /// Gives all batches to one lane. All lanes must be empty.
@@ -66,9 +62,7 @@ impl Ranges {
     pub(crate) fn steal(&self, lane: usize, first: usize) -> bool {
         let count = self.lanes.len();
         let steps = (0..count - 1).map(|step| 1 + (first + step) % (count - 1));
-        steps
-            .map(|step| (lane + step) % count)
-            .any(|victim| self.steal_from(lane, victim))
+        steps.map(|step| (lane + step) % count).any(|victim| self.steal_from(lane, victim))
     }
 
     fn steal_from(&self, lane: usize, victim: usize) -> bool {

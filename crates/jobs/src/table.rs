@@ -1,8 +1,5 @@
 //! The table of all nodes of a pool.
-#![expect(
-    unsafe_code,
-    reason = "hands out references to blocks that are freed with the table"
-)]
+#![expect(unsafe_code, reason = "hands out references to blocks that are freed with the table")]
 
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +13,8 @@ pub(crate) const BLOCK: usize = 64;
 /// The table. Blocks are made when first needed, leased to schedulers, given back when a scheduler
 /// ends, and freed with the table, so that a node's address and a stale ticket never go bad.
 pub(crate) struct NodeTable {
-    blocks: Box<[AtomicPtr<[Node; BLOCK]>]>,
+    /// Where each block's first node is; null for those not made yet.
+    blocks: Box<[AtomicPtr<Node>]>,
     leases: Mutex<Leases>,
 }
 
@@ -32,14 +30,8 @@ impl NodeTable {
     pub(crate) fn new(nodes: usize) -> Self {
         let blocks = nodes.div_ceil(BLOCK).clamp(1, u32::MAX as usize / BLOCK);
         Self {
-            blocks: (0..blocks)
-                .map(|_| AtomicPtr::new(ptr::null_mut()))
-                .collect(),
-            leases: Mutex::new(Leases {
-                made: 0,
-                free: Vec::new(),
-                next_sequence: 1,
-            }),
+            blocks: (0..blocks).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
+            leases: Mutex::new(Leases { made: 0, free: Vec::new(), next_sequence: 1 }),
         }
     }
 
@@ -49,27 +41,35 @@ impl NodeTable {
     }
 
     /// Returns a node of a block that was leased at some time.
+    ///
+    /// Indices are made by `lease` alone, and reach this table again in handles, tickets and edges of
+    /// its own pool. So they are not checked, but in debug builds: this is called several times for
+    /// every job.
     #[inline]
     pub(crate) fn node(&self, index: u32) -> &Node {
         let index = index as usize;
+        debug_assert!(index < self.capacity(), "an index of another table");
+        // SAFETY: the index came from `lease`, so the block is one of the table's.
+        let block = unsafe { self.blocks.get_unchecked(index / BLOCK) };
         // Acquire pairs with the release in `lease`: the block is whole before its address is seen.
-        let block = self.blocks[index / BLOCK].load(Ordering::Acquire);
-        // SAFETY: an address in the table is that of a block that lives as long as the table, and
-        // nobody has a mutable reference to it. Null is no such address, and is checked for.
-        let block = unsafe { block.as_ref() }.expect("indices come from leased blocks");
-        &block[index % BLOCK]
+        let block = block.load(Ordering::Acquire);
+        debug_assert!(!block.is_null(), "an index of a block that was not leased");
+        // SAFETY: the block was leased, so this is the address of `BLOCK` nodes that live as long as
+        // the table, and nobody has a mutable reference to them.
+        unsafe { &*block.add(index % BLOCK) }
     }
 
     /// Leases a block; returns its number, and the sequence number to go on from. The nodes of block
     /// `b` have the indices from `b * BLOCK`.
+    #[cold]
     pub(crate) fn lease(&self) -> Option<(u32, u64)> {
         let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(block) = leases.free.pop() {
             return Some((block, leases.next_sequence));
         }
         let place = self.blocks.get(leases.made)?;
-        let block = Box::new(std::array::from_fn(|_| Node::new()));
-        place.store(Box::into_raw(block), Ordering::Release);
+        let block: Box<[Node]> = (0..BLOCK).map(|_| Node::new()).collect();
+        place.store(Box::into_raw(block).cast(), Ordering::Release);
         leases.made += 1;
         Some((leases.made as u32 - 1, leases.next_sequence))
     }
@@ -87,7 +87,8 @@ impl Drop for NodeTable {
         for place in &self.blocks {
             let block = place.load(Ordering::Relaxed);
             if !block.is_null() {
-                // SAFETY: made by `Box::into_raw` in `lease`, and dropped here alone.
+                let block = ptr::slice_from_raw_parts_mut(block, BLOCK);
+                // SAFETY: made by `Box::into_raw` of so many nodes in `lease`, and dropped here alone.
                 drop(unsafe { Box::from_raw(block) });
             }
         }

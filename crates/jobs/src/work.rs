@@ -28,29 +28,50 @@ pub(crate) struct Claims {
     /// The lanes shared with the other participants; `None` where there is only this one.
     ranges: Option<Arc<Ranges>>,
     lane: usize,
-    /// Claimed and not yet started.
+    /// Claimed, and not yet in `run`.
     claimed: Range<u32>,
-    count: usize,
-    batch: usize,
+    /// The batches at hand.
+    run: Run,
+    /// How many batches were started before those.
+    started: usize,
     order: Option<Permutation>,
     /// The most batches to claim at once, and where to begin stealing; drawn by lot when shuffling.
     claim_limit: u32,
     steal_first: usize,
-    /// Where the batch at hand begins.
-    current: usize,
-    /// How many batches were started.
-    started: usize,
+}
+
+/// Batches in a row.
+#[derive(Clone)]
+struct Run {
+    first: usize,
+    next: usize,
+    end: usize,
+    /// Where the next one begins: kept beside its number, since a multiplication for each is dearer.
+    start: usize,
+    /// How many indices to a batch, and how many in all.
+    batch: usize,
+    count: usize,
+    thread: usize,
+}
+
+impl Run {
+    #[inline(always)]
+    fn next(&mut self) -> Option<BatchInfo> {
+        if self.next >= self.end {
+            return None;
+        }
+        let (index, start) = (self.next, self.start);
+        let end = start + self.batch.min(self.count - start);
+        self.next += 1;
+        self.start = end;
+        Some(BatchInfo { index, range: start..end, thread: self.thread })
+    }
 }
 
 impl Claims {
-    /// For a job that has no batches.
-    pub(crate) fn none(lane: usize) -> Self {
-        Self::alone(lane, 0, 1, 0, None)
-    }
-
     /// All the batches, for a job with one participant.
     pub(crate) fn alone(
-        lane: usize,
+        thread: usize,
         count: usize,
         batch: usize,
         batches: u32,
@@ -58,45 +79,43 @@ impl Claims {
     ) -> Self {
         Self {
             ranges: None,
-            lane,
+            lane: thread,
             claimed: 0..batches,
-            count,
-            batch,
-            order: shuffle.map(|seed| Permutation::new(batches, seed)),
-            claim_limit: 1,
-            steal_first: 0,
-            current: 0,
+            run: Run { first: 0, next: 0, end: 0, start: 0, batch, count, thread },
             started: 0,
+            order: shuffle.map(|seed| Permutation::new(batches, seed)),
+            claim_limit: u32::MAX,
+            steal_first: 0,
         }
     }
 
     /// A share of the batches in the lanes.
     pub(crate) fn shared(
         ranges: &Arc<Ranges>,
-        lane: usize,
+        thread: usize,
         count: usize,
         batch: usize,
         batches: u32,
         shuffle: Option<u64>,
     ) -> Self {
-        let mut claims = Self::alone(lane, count, batch, batches, shuffle);
+        let mut claims = Self::alone(thread, count, batch, batches, shuffle);
         claims.ranges = Some(Arc::clone(ranges));
         claims.claimed = 0..0;
-        match shuffle {
-            None => claims.claim_limit = u32::MAX,
-            Some(seed) => claims.steal_first = (seed >> 7) as usize & 0xFFFF,
+        if let Some(seed) = shuffle {
+            claims.claim_limit = 1;
+            claims.steal_first = (seed >> 7) as usize & 0xFFFF;
         }
         claims
     }
 
-    /// Returns where the batch at hand begins.
+    /// Returns where the batch that was started last begins.
     pub(crate) fn current(&self) -> usize {
-        self.current
+        self.run.next.saturating_sub(1) * self.run.batch
     }
 
     /// Returns how many batches were started.
     pub(crate) fn started(&self) -> usize {
-        self.started
+        self.started + (self.run.next - self.run.first)
     }
 
     /// Passes over all batches that are left.
@@ -104,42 +123,70 @@ impl Claims {
         while self.next().is_some() {}
     }
 
+    /// Starts the next batch.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<BatchInfo> {
-        if self.claimed.start >= self.claimed.end && !self.refill() {
-            return None;
-        }
-        let position = self.claimed.start;
-        self.claimed.start += 1;
-        let index = match &self.order {
-            None => position as usize,
-            Some(order) => order.apply(position) as usize,
-        };
-        let start = index * self.batch;
-        self.current = start;
-        self.started += 1;
-        let end = start + self.batch.min(self.count - start);
-        Some(BatchInfo {
-            index,
-            range: start..end,
-            thread: self.lane,
-        })
+        self.run.next().or_else(|| if self.refill() { self.run.next() } else { None })
     }
 
-    #[inline(never)]
-    fn refill(&mut self) -> bool {
-        let Some(ranges) = &self.ranges else {
-            return false;
-        };
-        loop {
-            if let Some(claimed) = ranges.claim(self.lane, self.claim_limit) {
-                self.claimed = claimed;
-                return true;
-            }
-            if !ranges.steal(self.lane, self.steal_first) {
-                return false;
+    /// Calls `work` for every batch that is left.
+    ///
+    /// As a loop over `next`, but the place in the run is in registers meanwhile, and written back
+    /// when it ends or `work` unwinds. With batches of a few dozen additions that is half of the cost.
+    #[inline(always)]
+    pub(crate) fn for_each(&mut self, mut work: impl FnMut(BatchInfo)) {
+        struct WriteBack<'c> {
+            run: Run,
+            place: &'c mut Run,
+        }
+
+        impl Drop for WriteBack<'_> {
+            #[inline(always)]
+            fn drop(&mut self) {
+                self.place.next = self.run.next;
+                self.place.start = self.run.start;
             }
         }
+
+        loop {
+            let mut at_hand = WriteBack { run: self.run.clone(), place: &mut self.run };
+            while let Some(batch) = at_hand.run.next() {
+                work(batch);
+            }
+            drop(at_hand);
+            if !self.refill() {
+                return;
+            }
+        }
+    }
+
+    /// Puts more batches in `run`, which is used up. Returns false when none is left.
+    #[inline(never)]
+    fn refill(&mut self) -> bool {
+        while self.claimed.is_empty() {
+            let Some(ranges) = &self.ranges else { return false };
+            match ranges.claim(self.lane, self.claim_limit) {
+                Some(claimed) => self.claimed = claimed,
+                None if ranges.steal(self.lane, self.steal_first) => {}
+                None => return false,
+            }
+        }
+        self.started += self.run.next - self.run.first;
+        let Range { start, end } = self.claimed;
+        let (first, end) = match &self.order {
+            None => {
+                self.claimed.start = end;
+                (start as usize, end as usize)
+            }
+            Some(order) => {
+                self.claimed.start += 1;
+                let drawn = order.apply(start) as usize;
+                (drawn, drawn + 1)
+            }
+        };
+        (self.run.first, self.run.next, self.run.end) = (first, first, end);
+        self.run.start = first * self.run.batch;
+        true
     }
 }
 
@@ -184,12 +231,26 @@ impl<'v, D: ParallelJobData> Work<'v, D> {
         let batch = unsafe { D::batch(self.held, &info) };
         Some((batch, info.range))
     }
+
+    /// Calls `job` with the views and the indices of every batch that is left.
+    ///
+    /// The same as a loop over [`next_batch`](Self::next_batch), and quicker where batches are small.
+    #[inline(always)]
+    pub fn for_each_batch(&mut self, mut job: impl FnMut(D::Batch<'v>, Range<usize>)) {
+        let held = self.held;
+        self.claims.for_each(
+            #[inline(always)]
+            |info| {
+                // SAFETY: as in `next_batch`.
+                let batch = unsafe { D::batch(held, &info) };
+                job(batch, info.range);
+            },
+        );
+    }
 }
 
 impl<D: ParallelJobData> fmt::Debug for Work<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Work")
-            .field("thread", &self.claims.lane)
-            .finish_non_exhaustive()
+        f.debug_struct("Work").field("thread", &self.claims.run.thread).finish_non_exhaustive()
     }
 }

@@ -9,12 +9,7 @@ use crate::primitive::{Ordering, relax};
 /// Runs jobs until the pool is shut down. `worker` counts from zero.
 pub(crate) fn work(pool: &Arc<PoolShared>, worker: usize) {
     let local = &pool.workers[worker];
-    let participant = Participant {
-        pool,
-        thread: worker + 1,
-        local: Some(local),
-        walk: None,
-    };
+    let participant = Participant { pool, thread: worker + 1, local: Some(local), walk: None };
     loop {
         // Searching, as every worker is when it is born and when it wakes.
         match search(pool, worker) {

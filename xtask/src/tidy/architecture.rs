@@ -27,10 +27,7 @@ pub(super) struct ModuleOrder {
 
 impl ModuleOrder {
     pub(super) fn rank(&self, module: &str) -> Option<usize> {
-        self.ranks
-            .iter()
-            .find(|(name, _)| name == module)
-            .map(|(_, rank)| *rank)
+        self.ranks.iter().find(|(name, _)| name == module).map(|(_, rank)| *rank)
     }
 }
 
@@ -47,11 +44,7 @@ impl UnsafePath {
     }
 
     pub(super) fn covers(&self, path: &str) -> bool {
-        if self.is_folder() {
-            path.starts_with(&self.path)
-        } else {
-            path == self.path
-        }
+        if self.is_folder() { path.starts_with(&self.path) } else { path == self.path }
     }
 }
 
@@ -66,20 +59,14 @@ pub(super) fn module_orders(tree: &Tree) -> Vec<ModuleOrder> {
     for (index, line) in text(tree).lines().enumerate() {
         if let Some(krate) = line.trim().strip_prefix("```text module-direction ") {
             let krate = krate.trim().to_owned();
-            orders.push(ModuleOrder {
-                krate,
-                line: index + 1,
-                ranks: Vec::new(),
-            });
+            orders.push(ModuleOrder { krate, line: index + 1, ranks: Vec::new() });
             inside = true;
         } else if line.trim().starts_with("```") {
             inside = false;
         } else if inside && let Some(order) = orders.last_mut() {
             let modules = line.split('#').next().unwrap_or_default();
             let names = modules.split([',', ' ']).filter(|name| !name.is_empty());
-            order
-                .ranks
-                .extend(names.map(|name| (name.to_owned(), index)));
+            order.ranks.extend(names.map(|name| (name.to_owned(), index)));
         }
     }
     orders
@@ -95,14 +82,9 @@ pub(super) fn unsafe_paths(tree: &Tree) -> Vec<UnsafePath> {
         .take_while(|(_, line)| !line.starts_with("## "))
         .filter_map(|(index, line)| {
             let item = line.trim_start();
-            let item = item
-                .strip_prefix("- `")
-                .or_else(|| item.strip_prefix("* `"))?;
+            let item = item.strip_prefix("- `").or_else(|| item.strip_prefix("* `"))?;
             let (path, _) = item.split_once('`')?;
-            Some(UnsafePath {
-                path: path.to_owned(),
-                line: index + 1,
-            })
+            Some(UnsafePath { path: path.to_owned(), line: index + 1 })
         })
         .collect()
 }
@@ -128,10 +110,8 @@ mod tests {
         let text = "- `before.rs`\n## Where `unsafe` lives\n\nProse.\n\n- `a/b.rs`: why\n\
                     - `a/raw/`: why\n- no path\n\n## Next\n- `after.rs`\n";
         let paths = unsafe_paths(&Tree::from_files([(PATH, text)]));
-        let read: Vec<(&str, usize)> = paths
-            .iter()
-            .map(|listed| (listed.path.as_str(), listed.line))
-            .collect();
+        let read: Vec<(&str, usize)> =
+            paths.iter().map(|listed| (listed.path.as_str(), listed.line)).collect();
         assert_eq!(read, [("a/b.rs", 6), ("a/raw/", 7)]);
         assert!(paths[1].covers("a/raw/x.rs") && !paths[1].covers("a/raw.rs"));
     }

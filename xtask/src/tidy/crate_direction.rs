@@ -42,9 +42,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::failure(&path, 1, message));
         }
         for dependency in member.manifest.dependencies() {
-            let found = ORDER
-                .iter()
-                .position(|name| package_name(name) == dependency.package);
+            let found = ORDER.iter().position(|name| package_name(name) == dependency.package);
             // A crate's tests may name the crate itself, to switch on features.
             let allowed = found.is_none_or(|below| {
                 below > height || (below == height && dependency.kind == DependencyKind::Dev)
@@ -63,11 +61,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn package_name(folder: &str) -> String {
-    if folder == "ancho" {
-        folder.to_owned()
-    } else {
-        format!("ancho_{folder}")
-    }
+    if folder == "ancho" { folder.to_owned() } else { format!("ancho_{folder}") }
 }
 
 #[cfg(test)]
@@ -95,28 +89,20 @@ mod tests {
             let found = jobs_with(&format!("[{kind}]\nancho_entities.workspace = true"));
             assert_eq!(
                 found,
-                [
-                    "crates/jobs/Cargo.toml:4: `ancho_jobs` depends on `ancho_entities`, which is \
-                  not below it. Move the shared part down, or the user of it up"
-                ]
+                ["crates/jobs/Cargo.toml:4: `ancho_jobs` depends on `ancho_entities`, which is \
+                  not below it. Move the shared part down, or the user of it up"]
             );
         }
     }
 
     #[test]
     fn itself_is_refused_outside_tests() {
-        assert_eq!(
-            jobs_with("[dependencies]\nancho_jobs.workspace = true").len(),
-            1
-        );
+        assert_eq!(jobs_with("[dependencies]\nancho_jobs.workspace = true").len(), 1);
     }
 
     #[test]
     fn a_crate_without_a_place_or_with_another_name_is_refused() {
-        let files = [(
-            "crates/utils/Cargo.toml",
-            "[package]\nname = \"ancho_utils\"\n",
-        )];
+        let files = [("crates/utils/Cargo.toml", "[package]\nname = \"ancho_utils\"\n")];
         assert!(printed(check, files)[0].contains("has no place in the order"));
         let files = [("crates/jobs/Cargo.toml", "[package]\nname = \"jobs\"\n")];
         assert!(printed(check, files)[0].ends_with("Call it `ancho_jobs`"));

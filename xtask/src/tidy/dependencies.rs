@@ -5,12 +5,7 @@ use crate::invocation::Invocation;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
 
-const LEAN: &[&str] = &[
-    "ancho_jobs",
-    "ancho_burst",
-    "ancho_collections",
-    "ancho_entities",
-];
+const LEAN: &[&str] = &["ancho_jobs", "ancho_burst", "ancho_collections", "ancho_entities"];
 const FORBIDDEN: &[&str] = &["serde", "syn", "wgpu"];
 
 /// Asks cargo, since a manifest does not show what its dependencies bring along.
@@ -45,16 +40,8 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
 
 /// The forbidden packages in a listing of one package a line, name first.
 fn forbidden_in(listing: &str) -> Vec<&'static str> {
-    let listed = |name: &str| {
-        listing
-            .lines()
-            .any(|line| line.split(' ').next() == Some(name))
-    };
-    FORBIDDEN
-        .iter()
-        .copied()
-        .filter(|name| listed(name))
-        .collect()
+    let listed = |name: &str| listing.lines().any(|line| line.split(' ').next() == Some(name));
+    FORBIDDEN.iter().copied().filter(|name| listed(name)).collect()
 }
 
 #[cfg(test)]

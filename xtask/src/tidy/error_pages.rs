@@ -27,9 +27,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     for path in tree.other_paths() {
-        let Some(page) = path
-            .strip_prefix("errors/")
-            .and_then(|name| name.strip_suffix(".md"))
+        let Some(page) = path.strip_prefix("errors/").and_then(|name| name.strip_suffix(".md"))
         else {
             continue;
         };
@@ -84,10 +82,7 @@ mod tests {
     use super::super::test_support::printed;
     use super::*;
 
-    const USE: (&str, &str) = (
-        "crates/jobs/src/error.rs",
-        "\nconst M: &str = \"A0001: two\";\n",
-    );
+    const USE: (&str, &str) = ("crates/jobs/src/error.rs", "\nconst M: &str = \"A0001: two\";\n");
 
     #[test]
     fn a_code_with_its_page_is_fine() {
@@ -98,10 +93,8 @@ mod tests {
     fn a_code_without_a_page_is_found_where_it_is_used() {
         assert_eq!(
             printed(check, [USE]),
-            [
-                "crates/jobs/src/error.rs:2: the error code A0001 has no page. \
-              Write errors/A0001.md as errors/README.md says"
-            ]
+            ["crates/jobs/src/error.rs:2: the error code A0001 has no page. \
+              Write errors/A0001.md as errors/README.md says"]
         );
     }
 

@@ -33,10 +33,7 @@ mod tests {
     #[test]
     fn long_is_noted_and_too_long_is_refused() {
         let (aim, long, too_long) = ("\n".repeat(AIM), "\n".repeat(LIMIT), "\n".repeat(LIMIT + 1));
-        let found = printed(
-            check,
-            [("a.rs", &aim), ("b.rs", &long), ("c.rs", &too_long)],
-        );
+        let found = printed(check, [("a.rs", &aim), ("b.rs", &long), ("c.rs", &too_long)]);
         assert_eq!(
             found,
             [

@@ -43,19 +43,11 @@ enum Weight {
 
 impl Finding {
     fn failure(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line,
-            message: message.into(),
-            weight: Weight::Failure,
-        }
+        Self { path: path.to_owned(), line, message: message.into(), weight: Weight::Failure }
     }
 
     fn note(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self {
-            weight: Weight::Note,
-            ..Self::failure(path, line, message)
-        }
+        Self { weight: Weight::Note, ..Self::failure(path, line, message) }
     }
 }
 
@@ -87,17 +79,9 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     for finding in &findings {
         println!("{finding}");
     }
-    let failures = findings
-        .iter()
-        .filter(|finding| finding.weight == Weight::Failure)
-        .count();
-    println!(
-        "tidy: {failures} failures, {} notes",
-        findings.len() - failures
-    );
-    Outcome::Checked {
-        passed: failures == 0,
-    }
+    let failures = findings.iter().filter(|finding| finding.weight == Weight::Failure).count();
+    println!("tidy: {failures} failures, {} notes", findings.len() - failures);
+    Outcome::Checked { passed: failures == 0 }
 }
 
 fn findings(workspace: &Workspace) -> Vec<Finding> {
@@ -133,9 +117,6 @@ mod test_support {
         rule: fn(&Tree) -> Vec<Finding>,
         files: [(&str, &str); N],
     ) -> Vec<String> {
-        rule(&Tree::from_files(files))
-            .iter()
-            .map(Finding::to_string)
-            .collect()
+        rule(&Tree::from_files(files)).iter().map(Finding::to_string).collect()
     }
 }

@@ -31,10 +31,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 /// The order must name every module, and no other.
 fn compare_lists(order: &ModuleOrder, lib_path: &str, lib: &RustSource) -> Vec<Finding> {
     let declared = declared_modules(lib);
-    let unlisted = declared
-        .iter()
-        .filter(|(name, _)| order.rank(name).is_none())
-        .map(|(name, line)| {
+    let unlisted =
+        declared.iter().filter(|(name, _)| order.rank(name).is_none()).map(|(name, line)| {
             let message = format!(
                 "the module `{name}` has no place in the order of modules. \
                  Add it to the block `module-direction {}` of ARCHITECTURE.md",
@@ -60,22 +58,15 @@ fn check_file(
     within: &str,
     source: &RustSource,
 ) -> Vec<Finding> {
-    let own = within
-        .split('/')
-        .next()
-        .unwrap_or(within)
-        .trim_end_matches(".rs");
+    let own = within.split('/').next().unwrap_or(within).trim_end_matches(".rs");
     let Some(own_rank) = order.rank(own) else {
         return Vec::new();
     };
     let mut findings = Vec::new();
     for (at, names) in mentions_of_root(source, depth(within)) {
         for name in names {
-            let module = if order.rank(name).is_some() {
-                Some(name)
-            } else {
-                exports.get(name).copied()
-            };
+            let module =
+                if order.rank(name).is_some() { Some(name) } else { exports.get(name).copied() };
             let Some(module) = module else { continue };
             if order.rank(module).is_some_and(|rank| rank > own_rank) {
                 let message = format!(
@@ -92,11 +83,7 @@ fn check_file(
 /// How many `super` lead from a file to the crate's root.
 fn depth(within: &str) -> usize {
     let folders = within.matches('/').count();
-    if within.ends_with("/mod.rs") {
-        folders
-    } else {
-        folders + 1
-    }
+    if within.ends_with("/mod.rs") { folders } else { folders + 1 }
 }
 
 /// Where the file names something in the crate's root, by `crate::` or by climbing, and what.
@@ -116,10 +103,7 @@ fn mentions_of_root(source: &RustSource, depth: usize) -> Vec<(usize, Vec<&str>)
             climbed += 1;
             rest = above;
         }
-        let inside = inline_modules
-            .iter()
-            .filter(|range| range.contains(&at))
-            .count();
+        let inside = inline_modules.iter().filter(|range| range.contains(&at)).count();
         if climbed > 0 && climbed == depth + inside {
             mentions.push((at, first_names(rest)));
         }
@@ -163,9 +147,7 @@ fn exports(lib: &RustSource) -> BTreeMap<&str, &str> {
     words(code, "use")
         .flat_map(|at| {
             let path = code[at + 3..].trim_start();
-            let inner = ["crate::", "self::"]
-                .iter()
-                .find_map(|root| path.strip_prefix(root));
+            let inner = ["crate::", "self::"].iter().find_map(|root| path.strip_prefix(root));
             leaves(inner.unwrap_or(path))
         })
         .map(|leaf| (leaf.name, leaf.first))
@@ -177,10 +159,8 @@ mod tests {
     use super::super::test_support::printed;
     use super::*;
 
-    const ORDER: (&str, &str) = (
-        "ARCHITECTURE.md",
-        "```text module-direction jobs\nlow\nmid, side\nhigh\n```\n",
-    );
+    const ORDER: (&str, &str) =
+        ("ARCHITECTURE.md", "```text module-direction jobs\nlow\nmid, side\nhigh\n```\n");
     const LIB: (&str, &str) = (
         "crates/jobs/src/lib.rs",
         "mod high;\nmod low;\nmod mid;\nmod side;\npub use high::{Pool, Other as Alias};\n",
@@ -206,42 +186,24 @@ mod tests {
 
     #[test]
     fn up_is_refused_in_every_spelling() {
-        assert_eq!(
-            found("low.rs", "\nuse crate::mid::X;"),
-            ["low.rs:2: `low` uses `mid`"]
-        );
+        assert_eq!(found("low.rs", "\nuse crate::mid::X;"), ["low.rs:2: `low` uses `mid`"]);
         assert_eq!(
             found("low.rs", "use crate::{low::A, high::B};"),
             ["low.rs:1: `low` uses `high`"]
         );
-        assert_eq!(
-            found("low.rs", "fn f() { crate::high::g() }"),
-            ["low.rs:1: `low` uses `high`"]
-        );
-        assert_eq!(
-            found("low.rs", "use super::mid;"),
-            ["low.rs:1: `low` uses `mid`"]
-        );
+        assert_eq!(found("low.rs", "fn f() { crate::high::g() }"), ["low.rs:1: `low` uses `high`"]);
+        assert_eq!(found("low.rs", "use super::mid;"), ["low.rs:1: `low` uses `mid`"]);
         assert_eq!(
             found("low/deep.rs", "use super::super::mid;"),
             ["low/deep.rs:1: `low` uses `mid`"]
         );
-        assert_eq!(
-            found("low/mod.rs", "use super::{mid};"),
-            ["low/mod.rs:1: `low` uses `mid`"]
-        );
+        assert_eq!(found("low/mod.rs", "use super::{mid};"), ["low/mod.rs:1: `low` uses `mid`"]);
     }
 
     #[test]
     fn a_name_that_the_root_exports_counts_as_its_module() {
-        assert_eq!(
-            found("low.rs", "use crate::Pool;"),
-            ["low.rs:1: `low` uses `high`"]
-        );
-        assert_eq!(
-            found("mid.rs", "use crate::{low, Alias};"),
-            ["mid.rs:1: `mid` uses `high`"]
-        );
+        assert_eq!(found("low.rs", "use crate::Pool;"), ["low.rs:1: `low` uses `high`"]);
+        assert_eq!(found("mid.rs", "use crate::{low, Alias};"), ["mid.rs:1: `mid` uses `high`"]);
     }
 
     #[test]
@@ -253,10 +215,7 @@ mod tests {
 
     #[test]
     fn the_list_and_the_modules_must_agree() {
-        let lib = (
-            "crates/jobs/src/lib.rs",
-            "mod low;\nmod mid;\nmod side;\nmod extra;\n",
-        );
+        let lib = ("crates/jobs/src/lib.rs", "mod low;\nmod mid;\nmod side;\nmod extra;\n");
         let found = printed(check, [ORDER, lib]);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].starts_with("crates/jobs/src/lib.rs:4: the module `extra`"));

@@ -8,11 +8,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     for member in tree.crates() {
         if tree.text(&format!("{}/README.md", member.folder)).is_none() {
             let message = "the crate has no README.md. Write one: what it is, a short program, why";
-            findings.push(Finding::failure(
-                &format!("{}/Cargo.toml", member.folder),
-                1,
-                message,
-            ));
+            findings.push(Finding::failure(&format!("{}/Cargo.toml", member.folder), 1, message));
         }
         let path = format!("{}/src/lib.rs", member.folder);
         let documented = tree.rust(&path).is_some_and(|source| {
@@ -45,10 +41,7 @@ mod tests {
 
     #[test]
     fn both_halves_are_asked_for() {
-        let found = printed(
-            check,
-            [MANIFEST, ("crates/a/src/lib.rs", "mod x;\n//! Late.\n")],
-        );
+        let found = printed(check, [MANIFEST, ("crates/a/src/lib.rs", "mod x;\n//! Late.\n")]);
         assert_eq!(found.len(), 2);
         assert!(found[0].starts_with("crates/a/Cargo.toml:1: the crate has no README.md"));
         assert!(found[1].starts_with("crates/a/src/lib.rs:1: the crate's documentation"));

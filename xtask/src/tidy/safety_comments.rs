@@ -113,10 +113,7 @@ mod tests {
     #[test]
     fn a_block_without_a_comment_is_refused() {
         let message = "`unsafe` without a reason";
-        assert_eq!(
-            lines("fn f() {\n    unsafe { g() }\n}"),
-            [format!("a.rs:2: {message}")]
-        );
+        assert_eq!(lines("fn f() {\n    unsafe { g() }\n}"), [format!("a.rs:2: {message}")]);
         let text = "// Some words.\nunsafe { g() }";
         assert_eq!(lines(text), [format!("a.rs:2: {message}")]);
     }

@@ -30,10 +30,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     }
     for (item, alive) in listed.iter().zip(alive) {
         if !alive {
-            let message = format!(
-                "`{}` is listed but has no `unsafe`. Take it off the list",
-                item.path
-            );
+            let message =
+                format!("`{}` is listed but has no `unsafe`. Take it off the list", item.path);
             findings.push(Finding::failure(architecture::PATH, item.line, message));
         }
     }
@@ -41,10 +39,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn lint_worthy_uses(source: &RustSource) -> Vec<UnsafeUse> {
-    unsafe_uses(source)
-        .into_iter()
-        .filter(|found| found.kind != UseKind::PointerType)
-        .collect()
+    unsafe_uses(source).into_iter().filter(|found| found.kind != UseKind::PointerType).collect()
 }
 
 /// A listed folder may say it once, in the module that holds the others.
@@ -68,14 +63,10 @@ mod tests {
         "ARCHITECTURE.md",
         "## Where `unsafe` lives\n- `crates/a/src/node.rs`: nodes\n- `crates/a/src/raw/`: memory\n",
     );
-    const NODE: (&str, &str) = (
-        "crates/a/src/node.rs",
-        "#![expect(unsafe_code, reason = \"x\")]\nunsafe { f() }\n",
-    );
-    const RAW: (&str, &str) = (
-        "crates/a/src/raw/mod.rs",
-        "#![expect(unsafe_code, reason = \"x\")]\n",
-    );
+    const NODE: (&str, &str) =
+        ("crates/a/src/node.rs", "#![expect(unsafe_code, reason = \"x\")]\nunsafe { f() }\n");
+    const RAW: (&str, &str) =
+        ("crates/a/src/raw/mod.rs", "#![expect(unsafe_code, reason = \"x\")]\n");
     const RAW_LIST: (&str, &str) = ("crates/a/src/raw/list.rs", "unsafe { f() }\n");
 
     #[test]
@@ -101,10 +92,7 @@ mod tests {
 
     #[test]
     fn code_that_a_macro_writes_is_listed_but_needs_no_attribute() {
-        let quoted = (
-            "crates/a/src/node.rs",
-            "quote! { unsafe impl X for Y {} }\n",
-        );
+        let quoted = ("crates/a/src/node.rs", "quote! { unsafe impl X for Y {} }\n");
         assert!(printed(check, [LIST, quoted, RAW, RAW_LIST]).is_empty());
     }
 
@@ -113,10 +101,8 @@ mod tests {
         let safe = ("crates/a/src/node.rs", "run: unsafe fn(u8),\n");
         assert_eq!(
             printed(check, [LIST, safe, RAW, RAW_LIST]),
-            [
-                "ARCHITECTURE.md:2: `crates/a/src/node.rs` is listed but has no `unsafe`. \
-              Take it off the list"
-            ]
+            ["ARCHITECTURE.md:2: `crates/a/src/node.rs` is listed but has no `unsafe`. \
+              Take it off the list"]
         );
     }
 }

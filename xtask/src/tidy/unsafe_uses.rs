@@ -44,9 +44,7 @@ fn kind(after: &str) -> UseKind {
     }
     if leading_name(rest) == "extern" {
         // The name of the ABI is blank by now, but its quotes stand.
-        rest = rest["extern".len()..]
-            .trim_start()
-            .trim_start_matches(['"', ' ']);
+        rest = rest["extern".len()..].trim_start().trim_start_matches(['"', ' ']);
     }
     match leading_name(rest) {
         "impl" => UseKind::Impl,
@@ -74,10 +72,7 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<UseKind> {
-        unsafe_uses(&RustSource::new(text.to_owned()))
-            .iter()
-            .map(|found| found.kind)
-            .collect()
+        unsafe_uses(&RustSource::new(text.to_owned())).iter().map(|found| found.kind).collect()
     }
 
     #[test]
@@ -85,20 +80,11 @@ mod tests {
         assert_eq!(kinds("unsafe { f() }"), [UseKind::Block]);
         assert_eq!(kinds("unsafe impl<T> Send for X<T> {}"), [UseKind::Impl]);
         assert_eq!(kinds("pub unsafe fn f() {}"), [UseKind::Declaration]);
-        assert_eq!(
-            kinds("pub unsafe extern \"C\" fn f() {}"),
-            [UseKind::Declaration]
-        );
+        assert_eq!(kinds("pub unsafe extern \"C\" fn f() {}"), [UseKind::Declaration]);
         assert_eq!(kinds("unsafe trait T {}"), [UseKind::Declaration]);
         assert_eq!(kinds("run: unsafe fn(*mut ()),"), [UseKind::PointerType]);
-        assert_eq!(
-            kinds("run: unsafe extern \"C\" fn(u8),"),
-            [UseKind::PointerType]
-        );
-        assert_eq!(
-            kinds("#[unsafe(no_mangle)] unsafe extern \"C\" {}"),
-            [UseKind::Other; 2]
-        );
+        assert_eq!(kinds("run: unsafe extern \"C\" fn(u8),"), [UseKind::PointerType]);
+        assert_eq!(kinds("#[unsafe(no_mangle)] unsafe extern \"C\" {}"), [UseKind::Other; 2]);
     }
 
     #[test]

@@ -28,11 +28,7 @@ fn collect<'a>(code: &'a str, first: Option<&'a str>, parent: &'a str, found: &m
         }
         return;
     }
-    let name = if code.starts_with('*') {
-        &code[..1]
-    } else {
-        leading_name(code)
-    };
+    let name = if code.starts_with('*') { &code[..1] } else { leading_name(code) };
     if name.is_empty() {
         return;
     }
@@ -73,10 +69,7 @@ mod tests {
     use super::*;
 
     fn read(code: &str) -> Vec<(&str, &str)> {
-        leaves(code)
-            .into_iter()
-            .map(|leaf| (leaf.first, leaf.name))
-            .collect()
+        leaves(code).into_iter().map(|leaf| (leaf.first, leaf.name)).collect()
     }
 
     #[test]
@@ -91,9 +84,6 @@ mod tests {
     #[test]
     fn groups_and_aliases() {
         assert_eq!(read("a::{b, c::D as C};"), [("a", "b"), ("a", "C")]);
-        assert_eq!(
-            read("{a::{self, X}, b::Y,};"),
-            [("a", "a"), ("a", "X"), ("b", "Y")]
-        );
+        assert_eq!(read("{a::{self, X}, b::Y,};"), [("a", "a"), ("a", "X"), ("b", "Y")]);
     }
 }

@@ -40,10 +40,7 @@ mod tests {
             "fn f() {\n    todo!()\n}\n#[ignore = \"slow\"]\nfn g() { unimplemented!(\"x\") }";
         let found = printed(check, [("a.rs", text)]);
         assert_eq!(found.len(), 3, "{found:?}");
-        assert_eq!(
-            found[0],
-            "a.rs:2: `todo!(` is left in the code. Finish it, or take it out"
-        );
+        assert_eq!(found[0], "a.rs:2: `todo!(` is left in the code. Finish it, or take it out");
     }
 
     #[test]
@@ -57,11 +54,7 @@ mod tests {
     #[test]
     fn talking_about_unfinished_code_is_allowed() {
         assert!(
-            printed(
-                check,
-                [("a.rs", "// no todo!() here\nlet s = \"#[ignore]\";")]
-            )
-            .is_empty()
+            printed(check, [("a.rs", "// no todo!() here\nlet s = \"#[ignore]\";")]).is_empty()
         );
     }
 }

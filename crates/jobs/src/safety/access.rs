@@ -1,8 +1,5 @@
 //! What a job does with its containers.
-#![expect(
-    unsafe_code,
-    reason = "keeps pointers to slots for the time of one check"
-)]
+#![expect(unsafe_code, reason = "keeps pointers to slots for the time of one check")]
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -63,10 +60,7 @@ unsafe impl Send for AccessList {}
 impl AccessList {
     /// Declares that the job uses the container in the given way.
     pub fn add<T>(&mut self, container: &Guarded<T>, access: Access) {
-        self.declared.push(Declared {
-            slot: NonNull::from(container.slot()),
-            access,
-        });
+        self.declared.push(Declared { slot: NonNull::from(container.slot()), access });
     }
 
     pub(crate) fn declared(&self) -> &[Declared] {
@@ -80,8 +74,6 @@ impl AccessList {
 
 impl fmt::Debug for AccessList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.declared.iter().map(|declared| declared.access))
-            .finish()
+        f.debug_list().entries(self.declared.iter().map(|declared| declared.access)).finish()
     }
 }

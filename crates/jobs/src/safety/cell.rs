@@ -1,8 +1,5 @@
 //! One value that jobs share.
-#![expect(
-    unsafe_code,
-    reason = "opens a value to jobs, as their declared access allows"
-)]
+#![expect(unsafe_code, reason = "opens a value to jobs, as their declared access allows")]
 
 use std::fmt;
 
@@ -88,18 +85,14 @@ impl<T: Send + 'static> JobCell<T> {
     /// Makes a cell with a value.
     #[track_caller]
     pub fn new(value: T) -> Self {
-        Self {
-            value: Guarded::new(value, ContainerLabel::of::<Self>()),
-        }
+        Self { value: Guarded::new(value, ContainerLabel::of::<Self>()) }
     }
 
     /// Gives the cell a name for error messages.
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         let label = self.label().named(name);
-        Self {
-            value: self.value.relabelled(label),
-        }
+        Self { value: self.value.relabelled(label) }
     }
 
     /// Returns a token for jobs that read the value.
@@ -109,9 +102,7 @@ impl<T: Send + 'static> JobCell<T> {
 
     /// Returns a token for a single job that writes the value.
     pub fn write(&mut self) -> CellWrite<'_, T> {
-        CellWrite {
-            cell: &mut self.value,
-        }
+        CellWrite { cell: &mut self.value }
     }
 
     /// Returns a token for jobs that write the value from all their batches at once.
@@ -121,9 +112,7 @@ impl<T: Send + 'static> JobCell<T> {
     where
         T: ConcurrentWrite,
     {
-        CellConcurrent {
-            cell: &mut self.value,
-        }
+        CellConcurrent { cell: &mut self.value }
     }
 
     /// Frees the value after the given jobs. See [`Guarded::dispose_after`].
@@ -173,9 +162,7 @@ impl<T> JobCell<T> {
     ///
     /// Returns the cell and the error if an uncompleted job uses it.
     pub fn into_inner(self) -> Result<T, (Self, AccessError)> {
-        self.value
-            .into_inner()
-            .map_err(|(value, error)| (Self { value }, error))
+        self.value.into_inner().map_err(|(value, error)| (Self { value }, error))
     }
 }
 
@@ -289,11 +276,7 @@ unsafe impl<T: ConcurrentWrite> JobData for CellConcurrent<'_, T> {
 
     #[inline(always)]
     unsafe fn whole(held: &mut Held<T>) -> T::Writer<'_> {
-        let batch = BatchInfo {
-            index: 0,
-            range: 0..0,
-            thread: thread_index().unwrap_or(0),
-        };
+        let batch = BatchInfo { index: 0, range: 0..0, thread: thread_index().unwrap_or(0) };
         // SAFETY: nobody has a mutable reference to the value, since the declared access passed the
         // check.
         unsafe { &*held.as_ptr() }.writer(&batch)

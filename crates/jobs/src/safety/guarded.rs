@@ -6,13 +6,14 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
-use std::marker::PhantomData;
-use std::sync::Arc;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
 
 use super::{Access, AccessList, ContainerLabel, Slot};
 use crate::data::JobData;
 use crate::error::{AccessError, ScheduleError};
 use crate::handle::JobHandle;
+use crate::primitive::{AtomicUsize, Ordering};
 use crate::scheduler::JobScheduler;
 
 /// A value that jobs can share with its owner: what containers are made of.
@@ -35,60 +36,113 @@ use crate::scheduler::JobScheduler;
 /// assert_eq!(names.get().unwrap().len(), 2);
 /// ```
 pub struct Guarded<T> {
-    block: Arc<Block<T>>,
-    /// Not `Sync`: the slot is for one thread at a time.
-    _not_sync: PhantomData<Cell<()>>,
+    block: NonNull<Block<T>>,
+    /// How many of the block's references are the owner's, beyond the first: taken many at a time, to
+    /// be handed to jobs without an atomic operation each. Also what makes this not `Sync`.
+    spare: Cell<usize>,
 }
 
 struct Block<T> {
+    /// How many `Held` there are, and the owner's, spare ones included.
+    references: AtomicUsize,
     slot: Slot,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: a block is shared by one `Guarded` and any number of `Held`. Only the `Guarded` reaches the
-// slot, and it is not `Sync`. The value is reached by references that the slot's checks keep apart in
-// time (`Guarded`) or through raw pointers whose users promise the same (`Held`). It may be dropped by
-// whichever comes last, on any thread, so `T: Send`; whether it may be read by several threads at once
-// is for the tokens to ask.
-unsafe impl<T: Send> Sync for Block<T> {}
-// SAFETY: as above. The slot is not bound to a thread: its `RefCell` moves with the `Guarded`.
-unsafe impl<T: Send> Send for Block<T> {}
+/// How many spare references are taken at a time.
+const SPARE: usize = 64;
+
+// SAFETY: the block is shared by one `Guarded` and any number of `Held`. Only the `Guarded` reaches the
+// slot, whose `RefCell` moves along with it. The value is lent as far as the slot's checks allow, and
+// may be dropped here, so `T: Send`; nothing is shared between threads, since `Guarded` is not `Sync`.
+unsafe impl<T: Send> Send for Guarded<T> {}
 
 /// A job's count on the block of a [`Guarded`].
 ///
 /// It keeps the value alive and in place, and gives a pointer to it; what may be done through the
 /// pointer is what the job has declared.
 pub struct Held<T> {
-    block: Arc<Block<T>>,
+    block: NonNull<Block<T>>,
+}
+
+// SAFETY: a `Held` reaches the count, which is atomic, and the label, which does not change once there
+// is one. The value is reached through a raw pointer whose users make their own promises, and may be
+// dropped by the last `Held`, on any thread, so `T: Send`.
+unsafe impl<T: Send> Send for Held<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Held<T> {}
+
+/// Gives up references to a block, and frees it with the last.
+///
+/// # Safety
+///
+/// The caller has so many references, and does not use them afterwards.
+unsafe fn release<T>(block: NonNull<Block<T>>, references: usize) {
+    // SAFETY: the references that are given up keep the block alive until here.
+    let count = unsafe { &block.as_ref().references };
+    // Release: all that was done through these references happens before the block is freed.
+    if count.fetch_sub(references, Ordering::Release) == references {
+        // Acquire: all that was done through the others does, too. A load rather than a fence, since
+        // ThreadSanitizer does not know fences.
+        count.load(Ordering::Acquire);
+        // SAFETY: made by `Box::new` in `Guarded::new`, and these were the last references.
+        drop(unsafe { Box::from_raw(block.as_ptr()) });
+    }
+}
+
+impl<T> Drop for Guarded<T> {
+    fn drop(&mut self) {
+        // SAFETY: the owner's reference and the spare ones, which are gone with this.
+        unsafe { release(self.block, 1 + self.spare.get()) };
+    }
+}
+
+impl<T> Drop for Held<T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the reference is gone with this.
+        unsafe { release(self.block, 1) };
+    }
 }
 
 impl<T: Send + 'static> Guarded<T> {
     /// Puts the value in a block.
     pub fn new(value: T, label: ContainerLabel) -> Self {
-        let block = Block {
+        let block = Box::new(Block {
+            references: AtomicUsize::new(1),
             slot: Slot::new(label),
             value: UnsafeCell::new(value),
-        };
-        Self {
-            block: Arc::new(block),
-            _not_sync: PhantomData,
-        }
+        });
+        Self { block: NonNull::from(Box::leak(block)), spare: Cell::new(0) }
     }
 
-    /// Changes what the container is called in error messages. For builders: by then no job knows it.
+    /// Changes what the container is called in error messages. For builders: once jobs have used the
+    /// container, its name stays.
     #[must_use]
     pub fn relabelled(mut self, label: ContainerLabel) -> Self {
-        if let Some(block) = Arc::get_mut(&mut self.block) {
-            block.slot.label = label;
+        if self.is_unique() {
+            // SAFETY: there is no other reference to the block, and this one is borrowed mutably.
+            unsafe { self.block.as_mut() }.slot.label = label;
         }
         self
     }
 
     /// Gives a job its own count on the block.
+    #[inline]
     pub fn hold(&self) -> Held<T> {
-        Held {
-            block: Arc::clone(&self.block),
+        if self.spare.get() == 0 {
+            self.take_spare();
         }
+        self.spare.set(self.spare.get() - 1);
+        Held { block: self.block }
+    }
+
+    #[cold]
+    fn take_spare(&self) {
+        // Relaxed: the owner's own reference keeps the block alive meanwhile, as in `Arc::clone`.
+        let before = self.block().references.fetch_add(SPARE, Ordering::Relaxed);
+        assert!(before < usize::MAX / 2, "too many jobs hold {}", self.label());
+        self.spare.set(SPARE);
     }
 
     /// Frees the value after the given jobs, on whatever thread is free then.
@@ -105,9 +159,7 @@ impl<T: Send + 'static> Guarded<T> {
         dependencies: &[JobHandle],
     ) -> Result<JobHandle, (Self, ScheduleError)> {
         // The job does nothing: its count on the block is the last, and goes when it has run.
-        let job = jobs
-            .named("Dispose")
-            .schedule(dependencies, Disposal(&mut self), |()| {});
+        let job = jobs.named("Dispose").schedule(dependencies, Disposal(&mut self), |()| {});
         job.map_err(|error| (self, error))
     }
 }
@@ -115,7 +167,7 @@ impl<T: Send + 'static> Guarded<T> {
 impl<T> Guarded<T> {
     /// Returns what the container is called in error messages.
     pub fn label(&self) -> ContainerLabel {
-        self.block.slot.label
+        self.block().slot.label
     }
 
     /// Lends the value to read.
@@ -125,11 +177,11 @@ impl<T> Guarded<T> {
     /// Returns an error if an uncompleted job writes it.
     #[inline]
     pub fn get(&self) -> Result<&T, AccessError> {
-        self.block.slot.check_owner(Access::Read)?;
+        self.block().slot.check_owner(Access::Read)?;
         // SAFETY: no uncompleted job writes the value. One that would cannot be scheduled while the
         // reference is in use: its token would come from `&mut self`, as the contract of `JobData`
         // demands of those that write. The owner's own mutable references come from `&mut self` too.
-        Ok(unsafe { &*self.block.value.get() })
+        Ok(unsafe { &*self.block().value.get() })
     }
 
     /// Lends the value to write.
@@ -139,10 +191,10 @@ impl<T> Guarded<T> {
     /// Returns an error if an uncompleted job uses it.
     #[inline]
     pub fn get_mut(&mut self) -> Result<&mut T, AccessError> {
-        self.block.slot.check_owner(Access::Write)?;
+        self.block().slot.check_owner(Access::Write)?;
         // SAFETY: no uncompleted job uses the value, and none can be scheduled while the reference is
         // in use, since its token would borrow `self`.
-        Ok(unsafe { &mut *self.block.value.get() })
+        Ok(unsafe { &mut *self.block().value.get() })
     }
 
     /// Takes the value out.
@@ -155,27 +207,37 @@ impl<T> Guarded<T> {
     ///
     /// Panics if somebody kept a [`Held`] beyond the end of its job.
     pub fn into_inner(self) -> Result<T, (Self, AccessError)> {
-        if let Err(error) = self.block.slot.check_owner(Access::Write) {
+        if let Err(error) = self.block().slot.check_owner(Access::Write) {
             return Err((self, error));
         }
         // Every job that used the value was completed, so it has given up its count.
-        match Arc::try_unwrap(self.block) {
-            Ok(block) => Ok(block.value.into_inner()),
-            Err(block) => panic!(
-                "a `Held` of {} outlives the job it was made for",
-                block.slot.label
-            ),
-        }
+        assert!(self.is_unique(), "a `Held` of {} outlives the job it was made for", self.label());
+        let block = ManuallyDrop::new(self).block;
+        // SAFETY: made by `Box::new` in `new`; there is no other reference, and this one is gone.
+        let block = unsafe { Box::from_raw(block.as_ptr()) };
+        Ok(block.value.into_inner())
+    }
+
+    /// Says whether all references to the block are the owner's.
+    fn is_unique(&self) -> bool {
+        // Acquire pairs with the release in `release`: what the jobs did is visible here.
+        self.block().references.load(Ordering::Acquire) == 1 + self.spare.get()
+    }
+
+    #[inline]
+    fn block(&self) -> &Block<T> {
+        // SAFETY: the owner's reference keeps it alive, and nobody has a mutable reference to it.
+        unsafe { self.block.as_ref() }
     }
 
     /// Returns where the value is, whoever uses it. It stays there.
     #[inline]
     pub fn as_ptr(&self) -> *mut T {
-        self.block.value.get()
+        self.block().value.get()
     }
 
     pub(super) fn slot(&self) -> &Slot {
-        &self.block.slot
+        &self.block().slot
     }
 }
 
@@ -183,7 +245,13 @@ impl<T> Held<T> {
     /// Returns where the value is. It stays there while the block is held.
     #[inline(always)]
     pub fn as_ptr(&self) -> *mut T {
-        self.block.value.get()
+        self.block().value.get()
+    }
+
+    #[inline(always)]
+    fn block(&self) -> &Block<T> {
+        // SAFETY: this reference keeps it alive, and nobody has a mutable reference to it.
+        unsafe { self.block.as_ref() }
     }
 }
 
@@ -218,6 +286,6 @@ impl<T: fmt::Debug> fmt::Debug for Guarded<T> {
 
 impl<T> fmt::Debug for Held<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Held").field(&self.block.slot.label).finish()
+        f.debug_tuple("Held").field(&self.block().slot.label).finish()
     }
 }

@@ -25,20 +25,13 @@ impl ContainerLabel {
     /// Labels a container of type `C`, made where the calling function was called.
     #[track_caller]
     pub fn of<C: ?Sized>() -> Self {
-        Self {
-            name: None,
-            type_name: type_name::<C>(),
-            made: Location::caller(),
-        }
+        Self { name: None, type_name: type_name::<C>(), made: Location::caller() }
     }
 
     /// Adds a name.
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
-        Self {
-            name: Some(name),
-            ..self
-        }
+        Self { name: Some(name), ..self }
     }
 
     /// Returns where the container was made.

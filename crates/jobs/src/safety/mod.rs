@@ -24,9 +24,10 @@ mod label;
 mod slice;
 mod slot;
 
+pub(crate) use access::Declared;
 pub use access::{Access, AccessList};
 pub use cell::{CellConcurrent, CellRead, CellWrite, ConcurrentWrite, JobCell};
 pub use guarded::{Guarded, Held};
 pub use label::ContainerLabel;
 pub use slice::{HeldSlice, JobSlice, SliceRead, SliceUnrestricted, SliceWrite, UnrestrictedSlice};
-pub(crate) use slot::{Slot, Use};
+pub(crate) use slot::{Slot, SlotConflict, Use};

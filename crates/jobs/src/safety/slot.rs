@@ -32,25 +32,24 @@ pub(crate) struct Use {
     pub(crate) access: Access,
 }
 
+/// Why a job may not use a container.
+pub(crate) enum SlotConflict {
+    /// Another scheduler's job uses it.
+    Foreign(Use),
+    /// A job that this one is not ordered after uses it.
+    Unordered(Use),
+}
+
 impl Slot {
     pub(crate) fn new(label: ContainerLabel) -> Self {
-        let users = Users {
-            scheduler: 0,
-            pool: None,
-            writer: None,
-            readers: Vec::new(),
-        };
-        Self {
-            label,
-            users: RefCell::new(users),
-        }
+        let users = Users { scheduler: 0, pool: None, writer: None, readers: Vec::new() };
+        Self { label, users: RefCell::new(users) }
     }
 
     /// Looks for an uncompleted job that conflicts with the owner's access.
     #[inline]
     pub(crate) fn check_owner(&self, access: Access) -> Result<(), AccessError> {
-        let users = &mut *self.users.borrow_mut();
-        match users.conflicts(access).next() {
+        match self.users.borrow_mut().conflict(access, |_| false) {
             None => Ok(()),
             Some(user) => Err(AccessError {
                 container: self.label,
@@ -61,23 +60,36 @@ impl Slot {
         }
     }
 
-    /// Returns an uncompleted job of another scheduler than the given, if there is one.
-    pub(crate) fn foreign_use(&self, scheduler: u32) -> Option<Use> {
-        let users = &mut *self.users.borrow_mut();
-        if users.scheduler == scheduler {
-            return None;
-        }
-        users.conflicts(Access::Write).next()
+    /// Says whether the only use to think of is that of `previous`, which writes: the container is passed
+    /// from job to job. Then one that depends on `previous` needs no other check.
+    #[inline]
+    pub(crate) fn follows(&self, previous: JobId, scheduler: u32) -> bool {
+        let users = self.users.borrow();
+        users.scheduler == scheduler
+            && users.readers.is_empty()
+            && users.writer.is_some_and(|writer| writer.job == previous)
     }
 
-    /// Returns the first uncompleted job that conflicts with the access and is not `ordered`.
-    pub(crate) fn conflict(
+    /// Looks for an uncompleted job that conflicts with a job's access, and that is not `ordered`
+    /// before it.
+    #[inline]
+    pub(crate) fn check_job(
         &self,
         access: Access,
-        mut ordered: impl FnMut(JobId) -> bool,
-    ) -> Option<Use> {
+        scheduler: u32,
+        ordered: impl FnMut(JobId) -> bool,
+    ) -> Result<(), SlotConflict> {
         let users = &mut *self.users.borrow_mut();
-        users.conflicts(access).find(|user| !ordered(user.job))
+        if users.scheduler == scheduler {
+            return users
+                .conflict(access, ordered)
+                .map_or(Ok(()), |user| Err(SlotConflict::Unordered(user)));
+        }
+        // A job of another scheduler cannot be ordered before this one. Not even two that read are
+        // allowed: the slot keeps the jobs of one scheduler.
+        users
+            .conflict(Access::Write, |_| false)
+            .map_or(Ok(()), |user| Err(SlotConflict::Foreign(user)))
     }
 
     /// Notes that a job uses the container. It passed the checks.
@@ -105,34 +117,31 @@ impl Slot {
 }
 
 impl Users {
-    /// Returns the uncompleted uses that conflict with the access.
+    /// Returns an uncompleted use that conflicts with the access and is not `ordered`.
     #[inline]
-    fn conflicts(&mut self, access: Access) -> impl Iterator<Item = Use> {
-        let Self {
-            pool,
-            writer,
-            readers,
-            ..
-        } = self;
-        let pool = pool.as_deref();
-        let uncompleted =
-            move |user: &&Use| pool.is_some_and(|pool| is_uncompleted(pool, user.job));
-        if writer.as_ref().is_some_and(|writer| !uncompleted(&writer)) {
-            *writer = None;
+    fn conflict(&mut self, access: Access, mut ordered: impl FnMut(JobId) -> bool) -> Option<Use> {
+        let pool = self.pool.as_deref()?;
+        if let Some(writer) = &self.writer
+            && is_uncompleted(pool, writer.job)
+            && !ordered(writer.job)
+        {
+            return Some(*writer);
         }
-        // The readers count against a writer only, and most often there are none.
-        let readers = if access == Access::Read {
-            &[]
-        } else {
-            readers.as_slice()
-        };
-        writer.iter().chain(readers).filter(uncompleted).copied()
+        // Readers conflict with those that write, and most often there are none.
+        if access == Access::Read {
+            return None;
+        }
+        for reader in &self.readers {
+            if is_uncompleted(pool, reader.job) && !ordered(reader.job) {
+                return Some(*reader);
+            }
+        }
+        None
     }
 
     fn prune(&mut self) {
         if let Some(pool) = self.pool.as_deref() {
-            self.readers
-                .retain(|reader| is_uncompleted(pool, reader.job));
+            self.readers.retain(|reader| is_uncompleted(pool, reader.job));
         }
     }
 }

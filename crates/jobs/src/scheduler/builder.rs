@@ -30,11 +30,7 @@ pub struct JobBuilder<'s> {
 
 impl<'s> JobBuilder<'s> {
     pub(super) fn new(jobs: &'s JobScheduler, name: Option<&'static str>) -> Self {
-        Self {
-            jobs,
-            name,
-            after: &[],
-        }
+        Self { jobs, name, after: &[] }
     }
 
     /// Orders the job after others, and nothing more: unlike a job that depends on them, it runs also
@@ -53,10 +49,7 @@ impl<'s> JobBuilder<'s> {
     /// assert_eq!(*log.get().unwrap(), "done");
     /// ```
     pub fn after(self, jobs: &'s [JobHandle]) -> Self {
-        Self {
-            after: jobs,
-            ..self
-        }
+        Self { after: jobs, ..self }
     }
 
     /// Returns the job's name: the given one, or that of the type that does the work.

@@ -1,12 +1,13 @@
 //! How the owner waits for jobs, and works on them meanwhile.
 #![expect(unsafe_code, reason = "reads and writes the owner's notes in nodes")]
 
-use super::{JobScheduler, State};
+use super::{JobScheduler, State, is_held};
 use crate::failure::JobFailed;
 use crate::handle::{JobHandle, JobId};
 use crate::mode::ExecutionMode;
-use crate::node::{NO_NODE, Node, TaskKind};
+use crate::node::{Node, TaskKind};
 use crate::primitive::{Ordering, relax};
+use crate::table::BLOCK;
 
 impl JobScheduler {
     /// Completes a job: waits until it and all it depends on have finished, and returns their
@@ -41,7 +42,15 @@ impl JobScheduler {
     /// As [`complete`](Self::complete), but for code A0011.
     #[track_caller]
     pub fn try_complete(&self, handle: JobHandle) -> Result<(), JobFailed> {
-        self.try_complete_all(&[handle])
+        self.refuse_inside_job("complete a job");
+        self.refuse_foreign(handle);
+        if self.find(handle.job()).is_none() {
+            return Ok(());
+        }
+        if self.state.borrow().ends_chain(handle.job()) {
+            return self.complete_chain();
+        }
+        self.finish_and_retire(std::iter::once(handle.job().node))
     }
 
     /// Completes several jobs, which may run at the same time meanwhile.
@@ -78,25 +87,11 @@ impl JobScheduler {
     #[track_caller]
     pub fn try_complete_all(&self, handles: &[JobHandle]) -> Result<(), JobFailed> {
         self.refuse_inside_job("complete a job");
-        for handle in handles {
-            assert!(
-                handle.scheduler == self.id || handle.scheduler == 0,
-                "A0004: a job of another scheduler cannot be completed here; complete it on the \
-                 scheduler that gave the handle"
-            );
+        for &handle in handles {
+            self.refuse_foreign(handle);
         }
-        if let [handle] = handles
-            && let Some(done) = self.complete_on_the_spot(handle.job)
-        {
-            return done;
-        }
-        let uncompleted = |handle: &&JobHandle| self.is_uncompleted(handle.job);
-        let targets = |_: &State| {
-            handles
-                .iter()
-                .filter(uncompleted)
-                .map(|handle| handle.job.node)
-        };
+        let uncompleted = |handle: &&JobHandle| self.find(handle.job()).is_some();
+        let targets = handles.iter().filter(uncompleted).map(|handle| handle.job().node);
         self.finish_and_retire(targets)
     }
 
@@ -152,20 +147,11 @@ impl JobScheduler {
     #[track_caller]
     pub fn complete_finished(&self) -> Result<(), JobFailed> {
         self.refuse_inside_job("complete jobs");
+        let mut finished = self.uncompleted_nodes();
+        finished.retain(|&index| self.node(index).dependents.is_closed());
         let state = &mut *self.state.borrow_mut();
-        let mut order = std::mem::take(&mut state.order);
-        order.clear();
-        let mut index = state.live.first;
-        while index != NO_NODE {
-            let node = self.node(index);
-            if node.dependents.is_closed() {
-                order.push(index);
-            }
-            // SAFETY: this is the owner, and no mutable reference to the notes is in use.
-            index = unsafe { node.notes() }.live.next;
-        }
-        let done = self.retire(state, &order, |_| std::iter::empty());
-        state.order = order;
+        let done = self.retire(state, &finished, std::iter::empty());
+        state.targets = finished;
         done
     }
 
@@ -174,70 +160,100 @@ impl JobScheduler {
     /// This only looks. It starts nothing, and the job's containers are still not the owner's: for
     /// that the job must be [completed](Self::complete).
     pub fn is_completed(&self, handle: JobHandle) -> bool {
-        if handle.scheduler != self.id || !self.is_uncompleted(handle.job) {
+        if handle.scheduler != self.id {
             return true;
         }
-        let node = self.node(handle.job.node);
+        let Some(node) = self.find(handle.job()) else { return true };
         if node.dependents.is_closed() {
             return true;
         }
-        // SAFETY: this is the owner, and no mutable reference to the notes is in use.
+        // SAFETY: this is the owner.
         let notes = unsafe { node.notes() };
         // SAFETY: this is the owner of a node that is held, if the first holds.
         let is_held_join =
-            notes.is_held && matches!(unsafe { node.task() }.functions.kind, TaskKind::Join);
-        is_held_join
-            && notes.dependencies.iter().all(|other| {
-                self.is_completed(JobHandle {
-                    job: other.job,
-                    scheduler: self.id,
-                })
-            })
+            notes.is_held() && matches!(unsafe { node.task() }.functions.kind, TaskKind::Join);
+        let is_completed = |job| self.is_completed(JobHandle::new(job, self.id));
+        is_held_join && notes.dependencies().all(|other| is_completed(other.job()))
+    }
+
+    #[track_caller]
+    fn refuse_foreign(&self, handle: JobHandle) {
+        assert!(
+            handle.scheduler == self.id || handle.scheduler == 0,
+            "A0004: a job of another scheduler cannot be completed here; complete it on the scheduler \
+             that gave the handle"
+        );
     }
 
     pub(super) fn complete_live(&self) -> Result<(), JobFailed> {
-        self.finish_and_retire(|state| self.nodes_from(state.live.first, live_next))
+        let targets = self.uncompleted_nodes();
+        let done = self.finish_and_retire(targets.iter().copied());
+        self.state.borrow_mut().targets = targets;
+        done
     }
 
     /// Runs all held jobs on this thread.
     pub(super) fn run_held(&self) {
-        self.finish(|state| self.nodes_from(state.held.first, held_next));
+        let mut held = std::mem::take(&mut self.state.borrow_mut().targets);
+        held.clear();
+        let is_held = |job: &&JobId| is_held(&self.shared, **job).is_some();
+        held.extend(self.state.borrow().held.iter().filter(is_held).map(|job| job.node));
+        self.finish(held.iter().copied());
+        self.state.borrow_mut().targets = held;
     }
 
-    /// Completes a job that nobody else knows of and that waits for nothing: the shortest way.
-    #[inline]
-    fn complete_on_the_spot(&self, job: JobId) -> Option<Result<(), JobFailed>> {
-        if !self.is_uncompleted(job) {
-            return Some(Ok(()));
-        }
-        let node = self.node(job.node);
-        // SAFETY: this is the owner, and no mutable reference to the notes is in use.
-        let notes = unsafe { node.notes() };
-        if !notes.is_held || !notes.dependencies.is_empty() {
-            return None;
-        }
-        // SAFETY: this is the owner of a held node.
-        if !matches!(
-            unsafe { node.task() }.functions.kind,
-            TaskKind::Single | TaskKind::Join
-        ) {
-            return None;
-        }
-        let walk = {
-            let state = &mut *self.state.borrow_mut();
-            self.take_from_held(state, job.node);
-            state.mark
-        };
-        self.participant(walk).run_private(job.node);
+    /// Returns the nodes of all uncompleted jobs, in the order they were scheduled, in the buffer
+    /// `state.targets`, to be put back there.
+    fn uncompleted_nodes(&self) -> Vec<u32> {
         let state = &mut *self.state.borrow_mut();
-        Some(self.retire(state, &[job.node], |_| [job.node].into_iter()))
+        let mut found = std::mem::take(&mut state.targets);
+        found.clear();
+        let nodes = state.blocks.iter().flat_map(|block| (block * BLOCK as u32..).take(BLOCK));
+        let sequence = |index: &u32| self.node(*index).sequence.load(Ordering::Relaxed);
+        found.extend(nodes.filter(|index| sequence(index) != 0));
+        found.sort_unstable_by_key(sequence);
+        found
     }
 
-    fn finish_and_retire<I: Iterator<Item = u32>>(
+    /// Completes the chain of the latest held jobs: there is nothing to do at the same time, so they run
+    /// here, one after the other, and nobody is told of them but the helpers of those that are parallel.
+    fn complete_chain(&self) -> Result<(), JobFailed> {
+        // Nothing else is awaited, so no walk marks anything.
+        let participant = self.participant(NO_WALK);
+        let mut told = Ok(());
+        let mut state = self.state.borrow_mut();
+        let places = state.held.len() - state.chain..state.held.len();
+        for place in places.clone() {
+            let index = state.held[place].node;
+            drop(state);
+            let node = self.node(index);
+            // SAFETY: this is the owner.
+            unsafe { node.notes() }.set_held(false);
+            participant.run_private(index, node);
+            while !node.dependents.is_closed() {
+                self.wait_for_any(&[index]);
+            }
+            state = self.state.borrow_mut();
+            if node.has_failed() {
+                let failed = self.retire(&mut state, &[index], [index].into_iter());
+                if told.is_ok() || place + 1 == places.end {
+                    told = failed;
+                }
+            } else {
+                self.recycle(&mut state, index, node);
+            }
+        }
+        state.held.truncate(places.start);
+        state.held_count -= places.len();
+        state.chain = 0;
+        told
+    }
+
+    fn finish_and_retire(
         &self,
-        targets: impl Fn(&State) -> I,
+        targets: impl Iterator<Item = u32> + Clone,
     ) -> Result<(), JobFailed> {
-        self.finish(&targets);
+        self.finish(targets.clone());
         let state = &mut *self.state.borrow_mut();
         let order = std::mem::take(&mut state.order);
         let done = self.retire(state, &order, targets);
@@ -246,59 +262,56 @@ impl JobScheduler {
     }
 
     /// Works until the targets have finished. Leaves them and all they depend on in `state.order`.
-    fn finish<I: Iterator<Item = u32>>(&self, targets: impl Fn(&State) -> I) {
+    fn finish(&self, targets: impl Iterator<Item = u32> + Clone) {
         let alone = self.works_alone();
-        let (mut todo, walk, shuffle) = {
+        let (order, mut todo, walk, shuffle) = {
             let state = &mut *self.state.borrow_mut();
-            let targets = targets(state);
-            let wide = self.collect(state, targets);
-            let mut todo = std::mem::take(&mut state.todo);
-            todo.clear();
-            todo.extend(
-                state
-                    .order
-                    .iter()
-                    .filter(|&&index| !self.node(index).dependents.is_closed()),
-            );
-            if wide && !alone {
-                self.publish_awaited(state, &mut todo);
+            let unfinished = |index: &u32| !self.node(*index).dependents.is_closed();
+            let publish = !alone && targets.clone().filter(unfinished).nth(1).is_some();
+            let wide = self.collect(state, targets, publish);
+            let order = std::mem::take(&mut state.order);
+            if wide && !alone && !publish {
+                for &index in &order {
+                    // SAFETY: this is the owner.
+                    if unsafe { self.node(index).notes() }.is_held() {
+                        self.publish(state, index);
+                    }
+                }
             }
+            self.announce(state, true);
             let shuffle = matches!(state.mode, ExecutionMode::Shuffle { .. });
-            (todo, state.mark, shuffle)
+            (order, std::mem::take(&mut state.todo), state.mark, shuffle)
         };
+        // The list is worked off from its end. Alone, that is the order in which the jobs were
+        // scheduled; with others, it is the end where they do not begin.
+        todo.clear();
+        todo.extend(&order);
+        if alone {
+            todo.reverse();
+        }
         while !todo.is_empty() {
             if shuffle {
                 self.state.borrow_mut().random.shuffle(&mut todo);
             }
             let before = todo.len();
+            let mut left = before;
             let mut worked = false;
-            for &index in &todo {
+            for at in (0..before).rev() {
+                let index = todo[at];
                 worked |= self.work_on(index, walk);
+                if !self.node(index).dependents.is_closed() {
+                    left -= 1;
+                    todo[left] = index;
+                }
             }
-            todo.retain(|&index| !self.node(index).dependents.is_closed());
-            if !worked && todo.len() == before {
+            todo.drain(..left);
+            if !worked && left == 0 {
                 self.wait_for_any(&todo);
             }
         }
-        self.state.borrow_mut().todo = todo;
-    }
-
-    /// Hands the held ones of the awaited jobs to the workers, who are told of those that are ready.
-    /// Puts the ready ones first in the list, latest first: the workers begin at the other end.
-    fn publish_awaited(&self, state: &mut State, todo: &mut Vec<u32>) {
-        state.ready.clear();
-        for &index in &*todo {
-            // SAFETY: this is the owner, and no mutable reference to the notes is in use.
-            if unsafe { self.node(index).notes() }.is_held {
-                self.publish(state, index);
-            }
-        }
-        // SAFETY: as above.
-        let is_root = |index: &u32| unsafe { self.node(*index).notes() }.unfinished == 0;
-        let roots = todo.iter().filter(|index| is_root(index)).count();
-        todo.sort_by_key(|index| !is_root(index));
-        todo[..roots].reverse();
-        self.announce(state, true);
+        let state = &mut *self.state.borrow_mut();
+        state.order = order;
+        state.todo = todo;
     }
 
     /// Works on an awaited job, if it is there to be worked on.
@@ -307,16 +320,16 @@ impl JobScheduler {
         if node.dependents.is_closed() {
             return false;
         }
-        // SAFETY: this is the owner, and no mutable reference to the notes is in use.
-        if !unsafe { node.notes() }.is_held {
+        // SAFETY: this is the owner.
+        if !unsafe { node.notes() }.is_held() {
             return self.participant(walk).try_run(index);
         }
-        if !self.dependencies_finished(index) {
+        if !self.dependencies_finished(node) {
             return false;
         }
-        self.take_from_held(&mut self.state.borrow_mut(), index);
-        self.inherit_failure(index);
-        self.participant(walk).run_private(index);
+        self.state.borrow_mut().unhold(node);
+        self.inherit_failure(node);
+        self.participant(walk).run_private(index, node);
         true
     }
 
@@ -325,12 +338,12 @@ impl JobScheduler {
         // Only those that wait for nothing themselves are under way.
         let under_way = || {
             todo.iter().map(|&index| self.node(index)).filter(|node| {
-                // SAFETY: this is the owner, and no mutable reference to the notes is in use.
-                let held = unsafe { node.notes() }.is_held;
+                // SAFETY: this is the owner.
+                let held = unsafe { node.notes() }.is_held();
                 !held && node.pending.load(Ordering::Relaxed) == 0
             })
         };
-        for _ in 0..self.shared().spin.max(1) {
+        for _ in 0..self.shared.spin.max(1) {
             if under_way().any(|node| node.dependents.is_closed() || node.gate.is_open()) {
                 return;
             }
@@ -352,95 +365,78 @@ impl JobScheduler {
 
     /// Ends the stay of jobs that have finished: their handles are complete from now on. Returns the
     /// failure to tell, if there is one: of the first target that failed, else the earliest.
-    fn retire<I: Iterator<Item = u32>>(
+    fn retire(
         &self,
         state: &mut State,
         order: &[u32],
-        targets: impl Fn(&State) -> I,
+        targets: impl Iterator<Item = u32>,
     ) -> Result<(), JobFailed> {
+        let told = if order.iter().any(|&index| self.node(index).has_failed()) {
+            self.fail_held_dependants(state, order);
+            self.failure_to_tell(order, targets)
+        } else {
+            None
+        };
+        for &index in order {
+            self.recycle(state, index, self.node(index));
+        }
+        told.map_or(Ok(()), Err)
+    }
+
+    /// Frees a node.
+    #[inline(always)]
+    fn recycle(&self, state: &mut State, index: u32, node: &Node) {
+        if node.has_failed() {
+            node.forget_failure();
+        }
+        // SAFETY: this is the owner of a node that has finished, and no other reference to the task,
+        // or what is parallel about it, is in use.
+        unsafe {
+            if let TaskKind::Parallel(_) | TaskKind::Deferred(..) = node.task().functions.kind {
+                state.ranges.extend(node.parallel_mut().ranges.take());
+            }
+        }
+        node.clear_sequence();
+        state.free.push(index);
+    }
+
+    #[cold]
+    fn failure_to_tell(
+        &self,
+        order: &[u32],
+        mut targets: impl Iterator<Item = u32>,
+    ) -> Option<JobFailed> {
         let failed = |index: u32| {
             let node = self.node(index);
             let panic = node.failure()?;
             let ran = panic.sequence == node.sequence.load(Ordering::Relaxed);
             // SAFETY: this is the owner of a node that has finished.
-            Some(JobFailed {
-                job: unsafe { node.task() }.name,
-                ran,
-                panic,
-            })
+            Some(JobFailed { job: unsafe { node.task() }.name, ran, panic })
         };
-        let any_failed = order.iter().any(|&index| self.node(index).has_failed());
-        let told = if any_failed {
-            let earliest = |kept: JobFailed, other: JobFailed| {
-                if other.panic.precedes(&kept.panic) {
-                    other
-                } else {
-                    kept
-                }
-            };
-            targets(state)
-                .find_map(failed)
-                .or_else(|| order.iter().copied().filter_map(failed).reduce(earliest))
-        } else {
-            None
+        let earlier = |kept: JobFailed, other: JobFailed| {
+            if other.panic.precedes(&kept.panic) { other } else { kept }
         };
-        for &index in order {
-            let node = self.node(index);
-            if node.has_failed() {
-                self.fail_held_dependants(state, index);
-                node.forget_failure();
-            }
-            // SAFETY: this is the owner of a node that has finished, and no other reference to the
-            // task or the notes is in use.
-            unsafe {
-                state.ranges.extend(node.task_mut().ranges.take());
-                state.live.remove(index, self.shared(), Node::live_links);
-            }
-            node.clear_sequence();
-            state.free.push(index);
-        }
-        told.map_or(Ok(()), Err)
+        let first_target = targets.find_map(failed);
+        first_target.or_else(|| order.iter().copied().filter_map(failed).reduce(earlier))
     }
 
-    /// Keeps held jobs that depend on a failed one from running: it will be gone when they would look.
+    /// Keeps held jobs that depend on failed ones from running: those will be gone when they would look.
     #[cold]
-    fn fail_held_dependants(&self, state: &State, failed: u32) {
-        let Some(panic) = self.node(failed).failure() else {
-            return;
-        };
-        let sequence = self.node(failed).sequence.load(Ordering::Relaxed);
-        let job = JobId {
-            sequence,
-            node: failed,
-        };
-        let mut index = state.held.first;
-        while index != NO_NODE {
-            let node = self.node(index);
-            // SAFETY: this is the owner, and no mutable reference to the notes is in use.
-            let notes = unsafe { node.notes() };
-            if notes
-                .dependencies
-                .iter()
-                .any(|other| other.job == job && other.passes_failure)
-            {
-                node.fail(panic.clone());
+    fn fail_held_dependants(&self, state: &State, order: &[u32]) {
+        for &failed in order {
+            let Some(panic) = self.node(failed).failure() else { continue };
+            let sequence = self.node(failed).sequence.load(Ordering::Relaxed);
+            let job = JobId { sequence, node: failed };
+            for node in state.held.iter().filter_map(|&held| is_held(&self.shared, held)) {
+                // SAFETY: this is the owner.
+                let mut dependencies = unsafe { node.notes() }.dependencies();
+                if dependencies.any(|other| other.job() == job && other.passes_failure) {
+                    node.fail(panic.clone());
+                }
             }
-            index = notes.held.next;
         }
     }
-
-    fn nodes_from(&self, first: u32, next: fn(&Node) -> u32) -> impl Iterator<Item = u32> {
-        let some = |index| (index != NO_NODE).then_some(index);
-        std::iter::successors(some(first), move |&index| some(next(self.node(index))))
-    }
 }
 
-fn live_next(node: &Node) -> u32 {
-    // SAFETY: called by the owner alone, who has no mutable reference to the notes meanwhile.
-    unsafe { node.notes() }.live.next
-}
-
-fn held_next(node: &Node) -> u32 {
-    // SAFETY: as above.
-    unsafe { node.notes() }.held.next
-}
+/// The mark of no walk: walks count from one.
+const NO_WALK: u64 = u64::MAX;

@@ -1,8 +1,5 @@
 //! The kinds of jobs: how each is scheduled, and what it runs.
-#![expect(
-    unsafe_code,
-    reason = "erases the types of jobs and runs them as the scheduler promises"
-)]
+#![expect(unsafe_code, reason = "erases the types of jobs and runs them as the scheduler promises")]
 
 use std::ops::Range;
 use std::ptr;
@@ -57,16 +54,7 @@ impl JobBuilder<'_> {
     {
         let name = self.name_or::<F>();
         // SAFETY: the closure is `Send` and `Sync`, and borrows nothing.
-        unsafe {
-            self.submit_work(
-                name,
-                dependencies,
-                data,
-                count,
-                batch,
-                each_batch::<D, F>(job),
-            )
-        }
+        unsafe { self.submit_work(name, dependencies, data, count, batch, each_batch::<D, F>(job)) }
     }
 
     /// Schedules a parallel job, called for each index. See [`JobScheduler::schedule_for_each`].
@@ -88,16 +76,7 @@ impl JobBuilder<'_> {
     {
         let name = self.name_or::<F>();
         // SAFETY: the closure is `Send` and `Sync`, and borrows nothing.
-        unsafe {
-            self.submit_work(
-                name,
-                dependencies,
-                data,
-                count,
-                batch,
-                each_index::<D, F>(job),
-            )
-        }
+        unsafe { self.submit_work(name, dependencies, data, count, batch, each_index::<D, F>(job)) }
     }
 
     /// Schedules a parallel job whose count is asked for when all before it has finished. See
@@ -122,14 +101,7 @@ impl JobBuilder<'_> {
         let name = self.name_or::<F>();
         // SAFETY: the closures are `Send` and `Sync`, and borrow nothing.
         unsafe {
-            self.submit_deferred(
-                name,
-                dependencies,
-                data,
-                count,
-                batch,
-                each_batch::<D, F>(job),
-            )
+            self.submit_deferred(name, dependencies, data, count, batch, each_batch::<D, F>(job))
         }
     }
 
@@ -341,25 +313,15 @@ impl JobBuilder<'_> {
     {
         let functions = const {
             &TaskFunctions {
-                kind: TaskKind::Single,
-                run: run_single::<D, F>,
+                kind: TaskKind::Single(run_single::<D, F>),
                 drop: drop_payload::<Single<D, F>>,
             }
         };
-        let request = Request {
-            name,
-            functions,
-            dependencies,
-            after: self.after,
-            count: 1,
-            batch: 1,
-        };
+        let request =
+            Request { name, functions, dependencies, after: self.after, count: 1, batch: 1 };
         // SAFETY: the payload is what the functions are for; its closure is as promised to this
         // function, and what it holds is `Send` and borrows nothing, as `JobData` demands.
-        unsafe {
-            self.jobs
-                .submit(&request, data, |held| Single::<D, F> { held, job })
-        }
+        unsafe { self.jobs.submit(&request, data, |held| Single::<D, F> { held, job }) }
     }
 
     /// # Safety
@@ -381,25 +343,14 @@ impl JobBuilder<'_> {
     {
         let functions = const {
             &TaskFunctions {
-                kind: TaskKind::Parallel,
-                run: run_work::<D, F>,
+                kind: TaskKind::Parallel(run_work::<D, F>),
                 drop: drop_payload::<Parallel<D, F>>,
             }
         };
         data.check_count(name, count)?;
-        let request = Request {
-            name,
-            functions,
-            dependencies,
-            after: self.after,
-            count,
-            batch,
-        };
+        let request = Request { name, functions, dependencies, after: self.after, count, batch };
         // SAFETY: as in `submit_single`; what the payload holds is `Sync` too.
-        unsafe {
-            self.jobs
-                .submit(&request, data, |held| Parallel::<D, F> { held, job })
-        }
+        unsafe { self.jobs.submit(&request, data, |held| Parallel::<D, F> { held, job }) }
     }
 
     /// # Safety
@@ -421,23 +372,12 @@ impl JobBuilder<'_> {
     {
         let functions = const {
             &TaskFunctions {
-                kind: TaskKind::Deferred(ask_count::<D, C, F>),
-                run: run_deferred::<D, C, F>,
+                kind: TaskKind::Deferred(ask_count::<D, C, F>, run_deferred::<D, C, F>),
                 drop: drop_payload::<Deferred<D, C, F>>,
             }
         };
-        let request = Request {
-            name,
-            functions,
-            dependencies,
-            after: self.after,
-            count: 0,
-            batch,
-        };
-        let payload = |held| Deferred {
-            parallel: Parallel::<D, F> { held, job },
-            count,
-        };
+        let request = Request { name, functions, dependencies, after: self.after, count: 0, batch };
+        let payload = |held| Deferred { parallel: Parallel::<D, F> { held, job }, count };
         // SAFETY: as in `submit_work`.
         unsafe { self.jobs.submit(&request, data, payload) }
     }
@@ -896,9 +836,10 @@ where
         ancho_burst::dispatch(
             #[inline(always)]
             || {
-                while let Some((views, range)) = work.next_batch() {
-                    job(views, range);
-                }
+                work.for_each_batch(
+                    #[inline(always)]
+                    |views, range| job(views, range),
+                );
             },
         );
     }
@@ -922,8 +863,8 @@ where
 
 /// # Safety
 ///
-/// As for `TaskFunctions::run`, with a payload of `Single<D, F>`.
-unsafe fn run_single<D, F>(payload: *mut u8, _: &mut Claims)
+/// As for `TaskKind`, with a payload of `Single<D, F>`.
+unsafe fn run_single<D, F>(payload: *mut u8)
 where
     D: JobData,
     F: for<'v> FnOnce(D::Whole<'v>),
@@ -936,7 +877,7 @@ where
 
 /// # Safety
 ///
-/// As for `TaskFunctions::run`, with a payload of `Parallel<D, F>`.
+/// As for `TaskKind`, with a payload of `Parallel<D, F>`.
 unsafe fn run_work<D, F>(payload: *mut u8, claims: &mut Claims)
 where
     D: ParallelJobData,
@@ -949,7 +890,7 @@ where
 
 /// # Safety
 ///
-/// As for `TaskFunctions::run`, with a payload of `Deferred<D, C, F>`.
+/// As for `TaskKind`, with a payload of `Deferred<D, C, F>`.
 unsafe fn run_deferred<D, C, F>(payload: *mut u8, claims: &mut Claims)
 where
     D: ParallelJobData,
@@ -957,15 +898,12 @@ where
 {
     // SAFETY: the payload is of this type, and the participants share it.
     let Deferred { parallel, .. } = unsafe { &*payload.cast::<Deferred<D, C, F>>() };
-    (parallel.job)(&mut Work {
-        held: &parallel.held,
-        claims,
-    });
+    (parallel.job)(&mut Work { held: &parallel.held, claims });
 }
 
 /// # Safety
 ///
-/// As for `TaskFunctions::run`, with a payload of `Deferred<D, C, F>` that nobody uses.
+/// As for `TaskKind`, with a payload of `Deferred<D, C, F>` that nobody uses.
 unsafe fn ask_count<D, C, F>(payload: *mut u8) -> usize
 where
     D: ParallelJobData,

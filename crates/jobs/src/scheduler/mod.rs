@@ -2,10 +2,7 @@
 //!
 //! All of it is plain single-threaded code on the owner's thread. What other threads see of it is
 //! what [`publish`](JobScheduler::publish_held) hands over.
-#![expect(
-    unsafe_code,
-    reason = "keeps the owner's notes in nodes, and places jobs in them"
-)]
+#![expect(unsafe_code, reason = "keeps the owner's notes in nodes, and places jobs in them")]
 
 mod builder;
 mod complete;
@@ -21,9 +18,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub use builder::JobBuilder;
 pub use kinds::IndexList;
 
+use crate::context::current_job;
 use crate::handle::JobId;
 use crate::mode::{ExecutionMode, Random};
-use crate::node::{Links, NO_NODE, Node};
+use crate::node::Node;
 use crate::parker::Parker;
 use crate::participant::Participant;
 use crate::pool::{JobPool, PoolShared};
@@ -61,10 +59,13 @@ use crate::table::BLOCK;
 /// ```
 pub struct JobScheduler {
     pool: JobPool,
+    shared: Arc<PoolShared>,
     id: u32,
     /// Where the owner sleeps while it waits, and the number of that place.
     parker: Arc<Parker>,
     place: u32,
+    /// What the job that is being scheduled declares; between two of them, memory to keep.
+    accesses: RefCell<AccessList>,
     state: RefCell<State>,
 }
 
@@ -73,29 +74,24 @@ struct State {
     mode: ExecutionMode,
     random: Random,
     next_sequence: u64,
+    /// The number of the last walk over the graph.
+    mark: u64,
     /// Leased blocks of nodes, and the nodes in them that are free, the next on top.
     blocks: Vec<u32>,
     free: Vec<u32>,
-    /// All uncompleted jobs, and those not published yet, each in the order they were scheduled.
-    live: List,
-    held: List,
+    /// The jobs that are held, in the order they were scheduled, among others that were until lately.
+    held: Vec<JobId>,
+    held_count: usize,
+    /// How many of the latest held jobs are a chain: each depends on the one before, and on no other.
+    chain: usize,
     /// Lanes for parallel jobs, between two of them.
     ranges: Vec<Arc<Ranges>>,
-    /// The number of the last walk over the graph.
-    mark: u64,
     /// Buffers that keep their memory from one call to the next.
-    accesses: AccessList,
     walk: Vec<(u32, u32)>,
     order: Vec<u32>,
     todo: Vec<u32>,
+    targets: Vec<u32>,
     ready: Vec<u32>,
-}
-
-/// The ends of a list of nodes.
-#[derive(Clone, Copy)]
-struct List {
-    first: u32,
-    last: u32,
 }
 
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
@@ -108,16 +104,17 @@ impl JobScheduler {
             mode: ExecutionMode::Parallel,
             random: Random::new(0),
             next_sequence: 1,
+            mark: 0,
             blocks: Vec::new(),
             free: Vec::new(),
-            live: List::EMPTY,
-            held: List::EMPTY,
+            held: Vec::new(),
+            held_count: 0,
+            chain: 0,
             ranges: Vec::new(),
-            mark: 0,
-            accesses: AccessList::default(),
             walk: Vec::new(),
             order: Vec::new(),
             todo: Vec::new(),
+            targets: Vec::new(),
             ready: Vec::new(),
         };
         // Relaxed: the number only has to be unique. Zero is for handles of no job.
@@ -129,9 +126,11 @@ impl JobScheduler {
         };
         Self {
             pool: pool.clone(),
+            shared: Arc::clone(pool.shared()),
             id,
             parker,
             place,
+            accesses: RefCell::default(),
             state: RefCell::new(state),
         }
     }
@@ -212,12 +211,9 @@ impl JobScheduler {
         }
     }
 
-    fn shared(&self) -> &Arc<PoolShared> {
-        self.pool.shared()
-    }
-
+    #[inline]
     fn node(&self, index: u32) -> &Node {
-        self.shared().nodes.node(index)
+        self.shared.nodes.node(index)
     }
 
     /// Says whether everything runs on the owner's thread.
@@ -227,22 +223,23 @@ impl JobScheduler {
 
     /// The owner as a thread that works on jobs: those that the walk came by.
     fn participant(&self, walk: u64) -> Participant<'_> {
-        Participant {
-            pool: self.shared(),
-            thread: 0,
-            local: None,
-            walk: Some(walk),
+        Participant { pool: &self.shared, thread: 0, local: None, walk: Some(walk) }
+    }
+
+    /// Returns the job's node, if it was scheduled here and not completed.
+    #[inline]
+    fn find(&self, job: JobId) -> Option<&Node> {
+        if job.sequence == 0 {
+            return None;
         }
+        let node = self.node(job.node);
+        node.holds(job.sequence).then_some(node)
     }
 
-    /// Says whether the job was scheduled here and not completed.
-    fn is_uncompleted(&self, job: JobId) -> bool {
-        job.sequence != 0 && self.node(job.node).holds(job.sequence)
-    }
-
+    #[inline]
     #[track_caller]
     fn refuse_inside_job(&self, what: &str) {
-        if let Some(inside) = crate::context::current_job() {
+        if let Some(inside) = current_job() {
             panic!(
                 "A0006: job `{inside}` tried to {what}; jobs are scheduled and completed by the \
                  scheduler's owner, outside of jobs"
@@ -255,10 +252,9 @@ impl Drop for JobScheduler {
     fn drop(&mut self) {
         // A panicking job was reported when it panicked; there is nobody left to tell again.
         let _ = self.complete_live();
-        let shared = self.pool.shared();
         let state = self.state.get_mut();
-        shared.nodes.give_back(&state.blocks, state.next_sequence);
-        shared.dismiss_owner(self.place);
+        self.shared.nodes.give_back(&state.blocks, state.next_sequence);
+        self.shared.dismiss_owner(self.place);
     }
 }
 
@@ -273,10 +269,16 @@ impl fmt::Debug for JobScheduler {
 
 impl State {
     /// Takes a free node, leasing more if there is none.
+    #[inline]
     fn allocate(&mut self, shared: &PoolShared, owner: u32) -> Option<u32> {
-        if let Some(index) = self.free.pop() {
-            return Some(index);
+        match self.free.pop() {
+            Some(index) => Some(index),
+            None => self.lease(shared, owner),
         }
+    }
+
+    #[cold]
+    fn lease(&mut self, shared: &PoolShared, owner: u32) -> Option<u32> {
         let (block, next_sequence) = shared.nodes.lease()?;
         self.next_sequence = self.next_sequence.max(next_sequence);
         self.blocks.push(block);
@@ -288,59 +290,55 @@ impl State {
             unsafe {
                 node.task_mut().owner = owner;
                 // A mark of the scheduler that had the block before could pass for one of ours.
-                node.notes_mut().mark = 0;
+                node.notes().set_mark(0);
             }
         }
         self.free.extend(nodes.rev());
         self.free.pop()
     }
+
+    /// Notes that a job is held.
+    #[inline]
+    fn hold(&mut self, job: JobId, node: &Node, shared: &PoolShared) {
+        // SAFETY: this is the owner.
+        let notes = unsafe { node.notes() };
+        notes.set_held(true);
+        let continues = |previous: &JobId| notes.only_dependency() == Some(*previous);
+        self.chain = match notes.dependency_count() {
+            0 => 1,
+            _ if self.chain > 0 && self.held.last().is_some_and(continues) => self.chain + 1,
+            _ => 0,
+        };
+        if self.held.len() == self.held.capacity() {
+            // Before it grows, forget those that are held no more.
+            self.held.retain(|&job| is_held(shared, job).is_some());
+        }
+        self.held.push(job);
+        self.held_count += 1;
+    }
+
+    /// Says whether the job is the last of a chain of held ones: such a one has nothing else to wait for.
+    #[inline]
+    fn ends_chain(&self, job: JobId) -> bool {
+        self.chain > 0 && self.held.last() == Some(&job)
+    }
+
+    /// Notes that a job is held no more.
+    #[inline]
+    fn unhold(&mut self, node: &Node) {
+        // SAFETY: this is the owner.
+        unsafe { node.notes() }.set_held(false);
+        self.chain = 0;
+        self.held_count -= 1;
+        if self.held_count == 0 {
+            self.held.clear();
+        }
+    }
 }
 
-impl List {
-    const EMPTY: Self = Self {
-        first: NO_NODE,
-        last: NO_NODE,
-    };
-
-    /// Adds a node at the end. `links` finds the node's links in this list.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the owner of the list's nodes, and has no reference to their notes.
-    unsafe fn push(&mut self, index: u32, shared: &PoolShared, links: fn(&Node) -> *mut Links) {
-        let link = |index: u32| links(shared.nodes.node(index));
-        // SAFETY: the links are in the owner's notes, which nobody else reaches, by the contract.
-        unsafe {
-            *link(index) = Links {
-                previous: self.last,
-                next: NO_NODE,
-            };
-            match self.last {
-                NO_NODE => self.first = index,
-                last => (*link(last)).next = index,
-            }
-        }
-        self.last = index;
-    }
-
-    /// Takes a node out.
-    ///
-    /// # Safety
-    ///
-    /// As for `push`, and the node is in the list.
-    unsafe fn remove(&mut self, index: u32, shared: &PoolShared, links: fn(&Node) -> *mut Links) {
-        let link = |index: u32| links(shared.nodes.node(index));
-        // SAFETY: as in `push`.
-        unsafe {
-            let Links { previous, next } = *link(index);
-            match previous {
-                NO_NODE => self.first = next,
-                previous => (*link(previous)).next = next,
-            }
-            match next {
-                NO_NODE => self.last = previous,
-                next => (*link(next)).previous = previous,
-            }
-        }
-    }
+/// Returns the job's node, if it is held.
+fn is_held(shared: &PoolShared, job: JobId) -> Option<&Node> {
+    let node = shared.nodes.node(job.node);
+    // SAFETY: this is the owner.
+    (node.holds(job.sequence) && unsafe { node.notes() }.is_held()).then_some(node)
 }

@@ -1,8 +1,5 @@
 //! How a job is checked and placed in a node.
-#![expect(
-    unsafe_code,
-    reason = "keeps the owner's notes in nodes, and places jobs in them"
-)]
+#![expect(unsafe_code, reason = "keeps the owner's notes in nodes, and places jobs in them")]
 
 use std::sync::Arc;
 
@@ -12,10 +9,11 @@ use crate::data::JobData;
 use crate::error::ScheduleError;
 use crate::handle::{JobHandle, JobId};
 use crate::mode::ExecutionMode;
-use crate::node::{Dependency, Node, TaskFunctions, TaskKind};
+use crate::node::{Node, Parallel, TaskFunctions, TaskKind};
+use crate::notes::{Dependency, Notes};
 use crate::primitive::Ordering;
 use crate::ranges::Ranges;
-use crate::safety::{AccessList, Use};
+use crate::safety::{Access, AccessList, ContainerLabel, Declared, SlotConflict, Use};
 
 /// A job, but for its data.
 pub(super) struct Request<'r> {
@@ -24,6 +22,7 @@ pub(super) struct Request<'r> {
     /// Jobs that must have finished without failure, and jobs that must have finished.
     pub(super) dependencies: &'r [JobHandle],
     pub(super) after: &'r [JobHandle],
+    /// How many indices a parallel job has, and how many of them to a batch.
     pub(super) count: usize,
     pub(super) batch: usize,
 }
@@ -37,6 +36,19 @@ impl Request<'_> {
         count: 0,
         batch: 1,
     };
+
+    /// Returns how many batches there are.
+    fn batches(&self) -> Result<u32, ScheduleError> {
+        let &Self { name: job, count, batch, .. } = self;
+        if batch == 0 {
+            return Err(ScheduleError::ZeroBatch { job });
+        }
+        u32::try_from(count.div_ceil(batch)).map_err(|_| ScheduleError::TooManyBatches {
+            job,
+            count,
+            batch,
+        })
+    }
 }
 
 impl JobScheduler {
@@ -47,28 +59,31 @@ impl JobScheduler {
     /// - The payload is what the request's functions are for, and it may be run and dropped by any
     ///   thread: it is `Send`, and `Sync` if the job is parallel.
     /// - What it borrows outlives the job.
+    #[inline]
     pub(super) unsafe fn submit<D: JobData, P>(
         &self,
         request: &Request<'_>,
         data: D,
         payload: impl FnOnce(D::Held) -> P,
     ) -> Result<JobHandle, ScheduleError> {
-        let mut accesses = self.begin(request)?;
-        data.declare(&mut accesses);
-        let payload = payload(data.hold());
-        let state = &mut *self.state.borrow_mut();
-        let placed = self.place(state, request, &accesses);
-        accesses.clear();
-        state.accesses = accesses;
-        let job = placed?;
+        if let Some(inside) = current_job() {
+            return Err(ScheduleError::InsideJob { inside, job: request.name });
+        }
+        let (payload, placed) = if D::USES_CONTAINERS {
+            let accesses = &mut *self.accesses.borrow_mut();
+            accesses.clear();
+            data.declare(accesses);
+            (payload(data.hold()), self.place(request, accesses))
+        } else {
+            (payload(data.hold()), self.place(request, &AccessList::default()))
+        };
+        let (job, node) = match placed {
+            Ok(placed) => placed,
+            Err(error) => return Err(*error),
+        };
         // SAFETY: the node was just placed, so it is held, and this is the owner.
-        unsafe { self.node(job.node).task_mut() }
-            .payload
-            .store(payload);
-        Ok(JobHandle {
-            job,
-            scheduler: self.id,
-        })
+        unsafe { node.store_payload(payload) };
+        Ok(JobHandle::new(job, self.id))
     }
 
     /// Schedules a job that does nothing but wait for others.
@@ -76,10 +91,7 @@ impl JobScheduler {
         &self,
         dependencies: &[JobHandle],
     ) -> Result<JobHandle, ScheduleError> {
-        let request = Request {
-            dependencies,
-            ..Request::JOIN
-        };
+        let request = Request { dependencies, ..Request::JOIN };
         // SAFETY: a job that only waits has no payload, and its functions touch none.
         unsafe { self.submit(&request, (), |()| ()) }
     }
@@ -90,140 +102,144 @@ impl JobScheduler {
         name: &'static str,
         data: &D,
     ) -> Result<(), ScheduleError> {
-        let request = Request {
-            name,
-            ..Request::JOIN
-        };
-        let mut accesses = self.begin(&request)?;
-        data.declare(&mut accesses);
-        let state = &mut *self.state.borrow_mut();
-        let checked = self.check(state, &request, &accesses);
-        accesses.clear();
-        state.accesses = accesses;
-        checked
-    }
-
-    /// Makes the checks that need no data, and lends the list for declaring it.
-    fn begin(&self, request: &Request<'_>) -> Result<AccessList, ScheduleError> {
-        let job = request.name;
         if let Some(inside) = current_job() {
-            return Err(ScheduleError::InsideJob { inside, job });
+            return Err(ScheduleError::InsideJob { inside, job: name });
         }
-        if request.batch == 0 {
-            return Err(ScheduleError::ZeroBatch { job });
-        }
-        Ok(std::mem::take(&mut self.state.borrow_mut().accesses))
+        let accesses = &mut *self.accesses.borrow_mut();
+        accesses.clear();
+        data.declare(accesses);
+        self.check(&mut self.state.borrow_mut(), name, accesses, None).map_err(|error| *error)
     }
 
     /// Checks the request and gives it a node, with everything in it but the payload.
     fn place(
         &self,
-        state: &mut State,
         request: &Request<'_>,
         accesses: &AccessList,
-    ) -> Result<JobId, ScheduleError> {
-        let &Request {
-            name,
-            functions,
-            count,
-            batch,
-            ..
-        } = request;
-        let Ok(batches) = u32::try_from(count.div_ceil(batch)) else {
-            return Err(ScheduleError::TooManyBatches {
-                job: name,
-                count,
-                batch,
-            });
+    ) -> Result<(JobId, &Node), Box<ScheduleError>> {
+        let state = &mut *self.state.borrow_mut();
+        let Some(index) = state.allocate(&self.shared, self.place) else {
+            let limit = self.shared.nodes.capacity();
+            return Err(Box::new(ScheduleError::TooManyJobs { job: request.name, limit }));
         };
-        self.check(state, request, accesses)?;
-        let shared = self.shared();
-        let Some(index) = state.allocate(shared, self.place) else {
-            let limit = shared.nodes.capacity();
-            return Err(ScheduleError::TooManyJobs { job: name, limit });
-        };
+        let node = self.node(index);
+        if let Err(error) = self.fill(state, request, accesses, node) {
+            state.free.push(index);
+            return Err(error);
+        }
 
         // Nothing can fail from here on.
         let sequence = state.next_sequence;
         state.next_sequence += 1;
-        let job = JobId {
-            sequence,
-            node: index,
-        };
-        let node = shared.nodes.node(index);
-        let shuffle = match state.mode {
-            ExecutionMode::Shuffle { .. } => Some(state.random.next()),
-            _ => None,
-        };
-        // SAFETY: the node is free, and this is the owner.
-        let task = unsafe { node.task_mut() };
-        task.functions = functions;
-        task.name = name;
-        if !matches!(functions.kind, TaskKind::Single | TaskKind::Join) {
-            task.count.store(count as u64, Ordering::Relaxed);
-            task.batch = batch;
-            task.batches.store(batches, Ordering::Relaxed);
-            task.shuffle = shuffle;
-            let shares = batches > 1 || matches!(functions.kind, TaskKind::Deferred(_));
-            let workers = shared.workers.len();
-            if shares && workers > 0 && state.mode != ExecutionMode::Serial {
-                let ranges = state.ranges.pop();
-                task.ranges = Some(ranges.unwrap_or_else(|| Arc::new(Ranges::new(workers + 1))));
-            }
-        }
-        // SAFETY: as above.
-        let notes = unsafe { node.notes_mut() };
-        notes.is_held = true;
-        notes.dependencies.clear();
-        for (handles, passes_failure) in [(request.dependencies, true), (request.after, false)] {
-            for handle in handles {
-                if self.is_uncompleted(handle.job) {
-                    notes.dependencies.push(Dependency {
-                        job: handle.job,
-                        passes_failure,
-                    });
-                }
-            }
-        }
-        // SAFETY: the reference to the notes above is not used any more.
-        unsafe {
-            state.live.push(index, shared, Node::live_links);
-            state.held.push(index, shared, Node::held_links);
-        }
+        let job = JobId { sequence, node: index };
+        state.hold(job, node, &self.shared);
         node.dependents.reopen();
         node.pending.store(0, Ordering::Relaxed);
         // Relaxed: a container that is used on another thread learns of the job from its own slot,
         // which moved there with it.
         node.sequence.store(sequence, Ordering::Relaxed);
-
         for declared in accesses.declared() {
             // SAFETY: the payload holds the container's block, by the contract of `JobData`.
             let slot = unsafe { declared.slot.as_ref() };
-            slot.add(
-                Use {
-                    job,
-                    name,
-                    access: declared.access,
-                },
-                self.id,
-                shared,
-            );
+            let user = Use { job, name: request.name, access: declared.access };
+            slot.add(user, self.id, &self.shared);
         }
-        Ok(job)
+        Ok((job, node))
     }
 
-    /// Checks handles and containers.
-    fn check(
+    /// Fills in the task and the dependencies, and checks them. What is left there after an error is
+    /// of no consequence: the node is still free.
+    #[inline]
+    fn fill(
         &self,
         state: &mut State,
         request: &Request<'_>,
         accesses: &AccessList,
-    ) -> Result<(), ScheduleError> {
-        let job = request.name;
-        let handles = || request.dependencies.iter().chain(request.after);
-        if handles().any(|handle| handle.scheduler != self.id && handle.scheduler != 0) {
-            return Err(ScheduleError::ForeignHandle { job });
+        node: &Node,
+    ) -> Result<(), Box<ScheduleError>> {
+        let &Request { name, functions, .. } = request;
+        // SAFETY: the node is free, and this is the owner.
+        let (task, notes) = unsafe { (node.task_mut(), node.notes()) };
+        task.functions = functions;
+        task.name = name;
+        notes.clear_dependencies();
+        for &handle in request.dependencies {
+            self.depend(name, handle, true, notes)?;
         }
+        for &handle in request.after {
+            self.depend(name, handle, false, notes)?;
+        }
+        match accesses.declared() {
+            [] => {}
+            [only] if self.follows(only, notes) => {}
+            _ => self.check(state, name, accesses, Some(notes))?,
+        }
+        if let TaskKind::Parallel(_) | TaskKind::Deferred(..) = functions.kind {
+            // SAFETY: the node is free, and this is the owner.
+            self.fill_parallel(state, request, unsafe { node.parallel_mut() })?;
+        }
+        Ok(())
+    }
+
+    /// Adds a dependency, unless it was completed.
+    #[inline(always)]
+    fn depend(
+        &self,
+        job: &'static str,
+        handle: JobHandle,
+        passes_failure: bool,
+        notes: Notes<'_>,
+    ) -> Result<(), Box<ScheduleError>> {
+        if handle.scheduler != self.id && handle.scheduler != 0 {
+            return Err(Box::new(ScheduleError::ForeignHandle { job }));
+        }
+        if self.find(handle.job()).is_some() {
+            notes.add_dependency(Dependency::new(handle.job(), passes_failure));
+        }
+        Ok(())
+    }
+
+    /// Says whether a container was last written by the one job that this one depends on, and is used
+    /// by no other: the usual case of a container that is passed along.
+    #[inline]
+    fn follows(&self, declared: &Declared, notes: Notes<'_>) -> bool {
+        // SAFETY: the payload holds the container's block, by the contract of `JobData`.
+        let slot = unsafe { declared.slot.as_ref() };
+        notes.dependency(0).is_some_and(|previous| slot.follows(previous.job(), self.id))
+    }
+
+    #[inline(never)]
+    fn fill_parallel(
+        &self,
+        state: &mut State,
+        request: &Request<'_>,
+        parallel: &mut Parallel,
+    ) -> Result<(), Box<ScheduleError>> {
+        let batches = request.batches()?;
+        parallel.count.store(request.count as u64, Ordering::Relaxed);
+        parallel.batch = request.batch;
+        parallel.batches.store(batches, Ordering::Relaxed);
+        parallel.shuffle = match state.mode {
+            ExecutionMode::Shuffle { .. } => Some(state.random.next()),
+            _ => None,
+        };
+        let workers = self.shared.workers.len();
+        let shares = batches > 1 || matches!(request.functions.kind, TaskKind::Deferred(..));
+        if shares && workers > 0 && state.mode != ExecutionMode::Serial {
+            let ranges = state.ranges.pop();
+            parallel.ranges = Some(ranges.unwrap_or_else(|| Arc::new(Ranges::new(workers + 1))));
+        }
+        Ok(())
+    }
+
+    /// Checks the containers that a job declares, whose dependencies are in the notes.
+    fn check(
+        &self,
+        state: &mut State,
+        job: &'static str,
+        accesses: &AccessList,
+        notes: Option<Notes<'_>>,
+    ) -> Result<(), Box<ScheduleError>> {
         for (place, declared) in accesses.declared().iter().enumerate() {
             // SAFETY: the payload holds the container's block, by the contract of `JobData`; or the
             // token that declared it is still at hand.
@@ -233,30 +249,30 @@ impl JobScheduler {
                 .iter()
                 .any(|other| other.slot == declared.slot && other.access.conflicts_with(access));
             if aliased {
-                return Err(ScheduleError::Aliased {
-                    container: slot.label,
-                    job,
-                });
+                return Err(Box::new(ScheduleError::Aliased { container: slot.label, job }));
             }
-            if let Some(user) = slot.foreign_use(self.id) {
-                let other = user.name;
-                return Err(ScheduleError::ForeignContainer {
-                    container: slot.label,
-                    job,
-                    other,
-                });
-            }
-            if let Some(user) = slot.conflict(access, |other| self.orders(state, handles(), other))
-            {
-                return Err(ScheduleError::Conflict {
-                    container: slot.label,
-                    job,
-                    access,
-                    other: user.name,
-                    other_access: user.access,
-                });
+            let ordered = |other| notes.is_some_and(|notes| self.orders(state, notes, other));
+            if let Err(conflict) = slot.check_job(access, self.id, ordered) {
+                return Err(refusal(slot.label, job, access, &conflict));
             }
         }
         Ok(())
     }
+}
+
+#[cold]
+fn refusal(
+    container: ContainerLabel,
+    job: &'static str,
+    access: Access,
+    conflict: &SlotConflict,
+) -> Box<ScheduleError> {
+    Box::new(match *conflict {
+        SlotConflict::Foreign(Use { name: other, .. }) => {
+            ScheduleError::ForeignContainer { container, job, other }
+        }
+        SlotConflict::Unordered(Use { name: other, access: other_access, .. }) => {
+            ScheduleError::Conflict { container, job, access, other, other_access }
+        }
+    })
 }

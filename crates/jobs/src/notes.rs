@@ -1,0 +1,145 @@
+//! What the owner notes in a node: the job's dependencies, and where it is.
+//!
+//! Everything is in cells: the owner is one thread, and no reference into the notes outlives a call.
+
+use std::cell::{Cell, RefCell};
+
+use crate::dependents::Edge;
+use crate::handle::JobId;
+
+/// The notes that are needed of every job.
+#[repr(C)]
+#[derive(Default)]
+pub(crate) struct OwnerSide {
+    /// The last walk over the graph that came by.
+    mark: Cell<u64>,
+    /// The first dependency: most jobs have one at most.
+    first: Cell<Dependency>,
+    count: Cell<u32>,
+    /// Whether the job is scheduled, and known to the owner alone.
+    is_held: Cell<bool>,
+}
+
+/// The notes that are needed of jobs with many dependencies, and of published ones.
+#[derive(Default)]
+pub(crate) struct OwnerMore {
+    others: RefCell<Vec<Dependency>>,
+    /// A link for each dependency, once published. On the heap, and not touched while others can see
+    /// them.
+    edges: RefCell<Vec<Edge>>,
+}
+
+/// A job that another depends on.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Dependency {
+    sequence: u64,
+    node: u32,
+    /// Whether the other must not run if this one fails, or is only ordered after it.
+    pub(crate) passes_failure: bool,
+}
+
+/// The notes of one node.
+#[derive(Clone, Copy)]
+pub(crate) struct Notes<'n> {
+    pub(crate) side: &'n OwnerSide,
+    pub(crate) more: &'n OwnerMore,
+}
+
+impl Dependency {
+    #[inline]
+    pub(crate) fn new(job: JobId, passes_failure: bool) -> Self {
+        Self { sequence: job.sequence, node: job.node, passes_failure }
+    }
+
+    #[inline]
+    pub(crate) fn job(&self) -> JobId {
+        JobId { sequence: self.sequence, node: self.node }
+    }
+}
+
+impl<'n> Notes<'n> {
+    /// Returns the number of the last walk that came by.
+    #[inline]
+    pub(crate) fn mark(self) -> u64 {
+        self.side.mark.get()
+    }
+
+    #[inline]
+    pub(crate) fn set_mark(self, mark: u64) {
+        self.side.mark.set(mark);
+    }
+
+    /// Says whether the job is scheduled, and known to the owner alone.
+    #[inline]
+    pub(crate) fn is_held(self) -> bool {
+        self.side.is_held.get()
+    }
+
+    #[inline]
+    pub(crate) fn set_held(self, is_held: bool) {
+        self.side.is_held.set(is_held);
+    }
+
+    /// Returns how many jobs this one depends on, finished or not, as they were when it was scheduled.
+    #[inline]
+    pub(crate) fn dependency_count(self) -> usize {
+        self.side.count.get() as usize
+    }
+
+    #[inline]
+    pub(crate) fn dependency(self, place: usize) -> Option<Dependency> {
+        if place >= self.dependency_count() {
+            return None;
+        }
+        if place == 0 {
+            return Some(self.side.first.get());
+        }
+        self.more.others.borrow().get(place - 1).copied()
+    }
+
+    /// Returns the job that this one depends on, if it is one.
+    #[inline]
+    pub(crate) fn only_dependency(self) -> Option<JobId> {
+        (self.side.count.get() == 1).then(|| self.side.first.get().job())
+    }
+
+    #[inline]
+    pub(crate) fn dependencies(self) -> impl Iterator<Item = Dependency> + use<'n> {
+        (0..self.dependency_count()).filter_map(move |place| self.dependency(place))
+    }
+
+    #[inline]
+    pub(crate) fn clear_dependencies(self) {
+        self.side.count.set(0);
+    }
+
+    #[inline]
+    pub(crate) fn add_dependency(self, dependency: Dependency) {
+        let count = self.side.count.get();
+        if count == 0 {
+            self.side.first.set(dependency);
+        } else {
+            let mut others = self.more.others.borrow_mut();
+            others.truncate(count as usize - 1);
+            others.push(dependency);
+        }
+        self.side.count.set(count + 1);
+    }
+
+    /// Makes room for `count` edges, and forgets those of the job before.
+    pub(crate) fn reserve_edges(self, count: usize) {
+        let mut edges = self.more.edges.borrow_mut();
+        edges.clear();
+        edges.reserve(count);
+    }
+
+    /// Adds an edge, for which there is room, and returns where it is. It stays there until the edges
+    /// are reserved again.
+    pub(crate) fn add_edge(self, edge: Edge) -> *mut Edge {
+        let mut edges = self.more.edges.borrow_mut();
+        debug_assert!(edges.len() < edges.capacity());
+        let place = edges.len();
+        edges.push(edge);
+        edges.as_mut_ptr().wrapping_add(place)
+    }
+}
