@@ -26,6 +26,8 @@ pub(crate) fn derive_single(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote! {
         #view_definition
 
+        #[automatically_derived]
+        #[allow(clippy::unused_unit, reason = "a job without fields")]
         impl #impl_generics ::ancho_jobs::JobStruct for #name #type_generics #where_clause {
             type Data = #chain_type;
             type View<'__v> = #view_type;
@@ -62,6 +64,8 @@ pub(crate) fn derive_parallel(input: &DeriveInput) -> Result<TokenStream> {
         #batch_definition
         #item_definition
 
+        #[automatically_derived]
+        #[allow(clippy::unused_unit, reason = "a job without fields")]
         impl #impl_generics ::ancho_jobs::ParallelJobStruct for #name #type_generics #where_clause {
             type Data = #chain_type;
             type Batch<'__v> = #batch_type;

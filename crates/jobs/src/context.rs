@@ -1,22 +1,28 @@
 //! What a thread knows while it works on a job.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 thread_local! {
     static CURRENT: Cell<Option<Context>> = const { Cell::new(None) };
+    /// The schedulers of the jobs around the current one.
+    static OUTER: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
 }
 
 #[derive(Clone, Copy)]
 struct Context {
-    thread: usize,
+    thread: u32,
+    /// The scheduler whose job it is.
+    scheduler: u32,
     job: &'static str,
 }
 
 /// Returns the index of the thread that the calling job runs on, or `None` outside of a job.
 ///
-/// Zero is the owner of the scheduler, `1..=workers` are the workers of the pool. No two threads
-/// that work for one scheduler at the same time have the same index, so a container can keep a slot
-/// per thread; [`JobScheduler::thread_count`](crate::JobScheduler::thread_count) says how many.
+/// Zero is the owner of the scheduler, `1..=workers` are the workers of the pool. No two threads of the pool
+/// that work for one scheduler at the same time have the same index, so a container can spread its writers
+/// over a slot per thread; [`JobScheduler::thread_count`](crate::JobScheduler::thread_count) says how many.
+/// The slots still have to be `Sync`: a thread may have several writers at a time, and may lend them to
+/// threads that are not the pool's.
 ///
 /// # Determinism
 ///
@@ -34,12 +40,19 @@ struct Context {
 /// jobs.complete(job);
 /// ```
 pub fn thread_index() -> Option<usize> {
-    CURRENT.get().map(|context| context.thread)
+    CURRENT.get().map(|context| context.thread as usize)
 }
 
 /// Returns the name of the job that the calling thread is inside of.
 pub(crate) fn current_job() -> Option<&'static str> {
     CURRENT.get().map(|context| context.job)
+}
+
+/// Says whether the calling thread is inside of a job of the scheduler, perhaps with jobs of others in
+/// between: a job that drops a scheduler runs what is left of that one's jobs.
+pub(crate) fn is_inside_job_of(scheduler: u32) -> bool {
+    CURRENT.get().is_some_and(|context| context.scheduler == scheduler)
+        || OUTER.with_borrow(|outer| outer.contains(&scheduler))
 }
 
 /// Marks the calling thread as working on a job until it is dropped.
@@ -49,8 +62,13 @@ pub(crate) struct InJob {
 
 impl InJob {
     #[inline]
-    pub(crate) fn enter(thread: usize, job: &'static str) -> Self {
-        Self { outer: CURRENT.replace(Some(Context { thread, job })) }
+    pub(crate) fn enter(thread: usize, scheduler: u32, job: &'static str) -> Self {
+        let context = Context { thread: thread as u32, scheduler, job };
+        let outer = CURRENT.replace(Some(context));
+        if let Some(outer) = &outer {
+            OUTER.with_borrow_mut(|schedulers| schedulers.push(outer.scheduler));
+        }
+        Self { outer }
     }
 }
 
@@ -58,5 +76,8 @@ impl Drop for InJob {
     #[inline]
     fn drop(&mut self) {
         CURRENT.set(self.outer);
+        if self.outer.is_some() {
+            OUTER.with_borrow_mut(Vec::pop);
+        }
     }
 }

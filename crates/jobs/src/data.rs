@@ -1,9 +1,9 @@
 //! What a job takes along: tokens of containers, alone, in tuples, or in structs.
 #![expect(unsafe_code, reason = "declares and implements the contract between jobs and containers")]
 
+use crate::claims::BatchInfo;
 use crate::error::ScheduleError;
 use crate::safety::AccessList;
-use crate::work::BatchInfo;
 
 /// What a job takes along: an access token of a container, or several.
 ///
@@ -15,8 +15,10 @@ use crate::work::BatchInfo;
 /// # Safety
 ///
 /// - [`declare`](Self::declare) names every container that the views reach, with the access they give.
-/// - Data that writes a container was made from a mutable borrow of it, and keeps that borrow until
-///   [`hold`](Self::hold).
+/// - Data that writes a container was made from a mutable borrow of it, data that reads it from a shared
+///   one, and that borrow lasts as long as `Self` could: it is a lifetime in its type. So it outlives the
+///   call that schedules or runs the job, also after [`hold`](Self::hold).
+/// - [`USES_CONTAINERS`](Self::USES_CONTAINERS) is false only where `declare` adds nothing.
 /// - [`Held`](Self::Held) keeps the declared containers' blocks alive, and so the memory that the
 ///   views reach.
 /// - The views reach nothing else, and no longer than their lifetime.
@@ -115,9 +117,9 @@ unsafe impl ParallelJobData for () {
         Ok(())
     }
 
-    unsafe fn batch<'v>(_: &'v (), _: &BatchInfo) {}
+    unsafe fn batch(_: &(), _: &BatchInfo) {}
 
-    fn item<'b>(_: &'b mut (), _: usize) {}
+    fn item(_: &mut (), _: usize) {}
 }
 
 /// A plain value that the job owns, among its containers' tokens.

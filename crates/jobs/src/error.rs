@@ -9,7 +9,7 @@ use crate::safety::{Access, ContainerLabel};
 ///
 /// The message begins with a code, names the job, the container and the other job, and says what to
 /// do. The page of each code is in the `errors` folder of the repository.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScheduleError {
     /// A0001: another job uses the container, and neither is ordered before the other.
@@ -58,7 +58,7 @@ pub enum ScheduleError {
         /// The job that was refused.
         job: &'static str,
     },
-    /// A0008: more jobs are uncompleted than the pool has room for.
+    /// A0008: more jobs are uncompleted than the pool has room for, in blocks of 64 for each scheduler.
     TooManyJobs {
         /// The job that was refused.
         job: &'static str,
@@ -141,7 +141,7 @@ impl fmt::Display for ScheduleError {
 impl std::error::Error for ScheduleError {}
 
 /// Why a container was not lent to its owner: a scheduled job uses it. Code A0003.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AccessError {
     /// The container.
     pub container: ContainerLabel,
@@ -170,7 +170,6 @@ impl std::error::Error for AccessError {}
 /// Why a pool could not be made: the system refused a thread. Code A0012.
 ///
 /// The workers that were already running have been ended.
-#[derive(Debug)]
 pub struct PoolError {
     pub(crate) spawned: usize,
     pub(crate) wanted: usize,
@@ -182,8 +181,8 @@ impl fmt::Display for PoolError {
         let Self { spawned, wanted, source } = self;
         write!(
             f,
-            "A0012: the system refused worker thread {} of {wanted} ({source}); ask for {spawned} workers \
-             or fewer, or a smaller stack",
+            "A0012: the system refused worker thread {} of {wanted} ({source}); ask for fewer workers, or a \
+             smaller stack",
             spawned + 1
         )
     }
@@ -194,3 +193,16 @@ impl std::error::Error for PoolError {
         Some(&self.source)
     }
 }
+
+/// What `unwrap` shows of an error is the sentence, with the code and the remedy.
+macro_rules! debug_as_display {
+    ($($error:ident),+) => {$(
+        impl fmt::Debug for $error {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    )+};
+}
+
+debug_as_display!(ScheduleError, AccessError, PoolError);

@@ -2,7 +2,10 @@
 
 use std::any::Any;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::context::InJob;
 
 /// A job that panicked, or could not run because one it depends on did.
 ///
@@ -91,15 +94,26 @@ impl fmt::Display for JobFailed {
 
 impl fmt::Debug for JobFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobFailed")
-            .field("job", &self.job)
-            .field("panicked_job", &self.panic.job)
-            .field("message", &self.panic.message)
-            .finish()
+        fmt::Display::fmt(self, f)
     }
 }
 
 impl std::error::Error for JobFailed {}
+
+/// A payload is anything, and may do anything when it is dropped, wherever the last job lets go of the
+/// panic. So it is dropped as if by a job: it can neither schedule nor complete, and if it panics, that is
+/// the end of it.
+impl Drop for JobPanic {
+    fn drop(&mut self) {
+        let payload = self.payload.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(payload) = payload {
+            let _in_job = InJob::enter(0, 0, self.job);
+            if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+                std::mem::forget(second);
+            }
+        }
+    }
+}
 
 impl JobPanic {
     pub(crate) fn new(

@@ -19,8 +19,8 @@ use crate::primitive::{AtomicUsize, Ordering};
 /// How many tickets a worker takes at once, at most.
 const TAKE_LIMIT: usize = 32;
 
-/// A queue is not searched for stale tickets before it is this long.
-const PRUNE_FROM: usize = 4096;
+/// How many tickets there is room for at first.
+const ROOM: usize = 1024;
 
 /// The queue.
 #[derive(Debug)]
@@ -36,8 +36,6 @@ struct Tickets {
     urgent: VecDeque<u32>,
     /// All else.
     ordinary: VecDeque<u32>,
-    /// How long both may become together before stale tickets are dropped.
-    prune_at: usize,
 }
 
 impl Injector {
@@ -45,9 +43,8 @@ impl Injector {
         Self {
             length: CachePadded::new(AtomicUsize::new(0)),
             tickets: Mutex::new(Tickets {
-                urgent: VecDeque::new(),
-                ordinary: VecDeque::new(),
-                prune_at: PRUNE_FROM,
+                urgent: VecDeque::with_capacity(ROOM),
+                ordinary: VecDeque::with_capacity(ROOM),
             }),
         }
     }
@@ -63,17 +60,15 @@ impl Injector {
     /// ticket's gate is.
     pub(crate) fn push(
         &self,
-        tickets: impl IntoIterator<Item = u32>,
+        tickets: impl ExactSizeIterator<Item = u32>,
         urgent: bool,
         is_open: impl Fn(u32) -> bool,
     ) {
         let mut queues = self.lock();
-        if queues.length() > queues.prune_at {
-            queues.urgent.retain(|&ticket| is_open(ticket));
-            queues.ordinary.retain(|&ticket| is_open(ticket));
-            queues.prune_at = (queues.length() * 2).max(PRUNE_FROM);
-        }
         let queue = if urgent { &mut queues.urgent } else { &mut queues.ordinary };
+        if queue.len() + tickets.len() > queue.capacity() {
+            prune(queue, is_open);
+        }
         queue.extend(tickets);
         self.count(&queues);
     }
@@ -115,5 +110,35 @@ impl Tickets {
 
     fn length(&self) -> usize {
         self.urgent.len() + self.ordinary.len()
+    }
+}
+
+/// Drops the tickets whose gates are shut, and all but one of those that lead to the same node: the gate
+/// may be open for a later job than most of them were made for. A parallel job is then joined by fewer,
+/// which is better than a queue that grows.
+fn prune(queue: &mut VecDeque<u32>, is_open: impl Fn(u32) -> bool) {
+    queue.make_contiguous().sort_unstable();
+    let mut last = None;
+    queue.retain(|&ticket| last.replace(ticket) != Some(ticket) && is_open(ticket));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stale_and_doubled_tickets_are_dropped() {
+        let mut queue = VecDeque::from([5, 3, 5, 8, 3, 5, 1]);
+        prune(&mut queue, |ticket| ticket != 8);
+        assert_eq!(queue, [1, 3, 5]);
+    }
+
+    #[test]
+    fn a_queue_of_stale_tickets_does_not_grow() {
+        let injector = Injector::new();
+        for _ in 0..100 {
+            injector.push(0..100_u32, false, |_| true);
+        }
+        assert!(injector.lock().ordinary.capacity() < 2 * ROOM);
     }
 }

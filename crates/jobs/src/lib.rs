@@ -2,10 +2,12 @@
 // Under loom only `tests/loom.rs` is compiled, from the same files; see `primitive`.
 #![cfg(not(loom))]
 
+mod claims;
 mod context;
 mod data;
 mod dependents;
 mod deque;
+mod dispose;
 mod error;
 mod failure;
 mod gate;
@@ -24,6 +26,7 @@ mod profile;
 mod ranges;
 mod safety;
 mod scheduler;
+mod sequence;
 mod sleep;
 mod table;
 mod work;
@@ -31,6 +34,7 @@ mod worker;
 
 #[cfg(feature = "derive")]
 pub use ancho_derive::{JobStruct, ParallelJobStruct};
+pub use claims::BatchInfo;
 pub use context::thread_index;
 pub use data::{JobData, ParallelJobData, Plain};
 pub use error::{AccessError, PoolError, ScheduleError};
@@ -47,4 +51,4 @@ pub use safety::{
     Guarded, Held, JobCell, JobSlice, SliceRead, SliceUnrestricted, SliceWrite, UnrestrictedSlice,
 };
 pub use scheduler::{IndexList, JobBuilder, JobScheduler};
-pub use work::{BatchInfo, Work};
+pub use work::Work;

@@ -25,6 +25,7 @@
 use std::cell::UnsafeCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::claims::Claims;
 use crate::dependents::Dependents;
 use crate::failure::JobPanic;
 use crate::gate::Gate;
@@ -32,7 +33,7 @@ use crate::notes::{Notes, OwnerMore, OwnerSide};
 use crate::payload::Payload;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering};
 use crate::ranges::Ranges;
-use crate::work::Claims;
+use crate::sequence::Sequence;
 
 /// The place of one job.
 ///
@@ -41,7 +42,7 @@ use crate::work::Claims;
 #[repr(C, align(64))]
 pub(crate) struct Node {
     /// The sequence number of the job that is here; zero in a free node.
-    pub(crate) sequence: AtomicU64,
+    pub(crate) sequence: Sequence,
     pub(crate) dependents: Dependents,
     /// How many jobs this one still waits for, and one more while it is being published.
     pub(crate) pending: AtomicU32,
@@ -74,6 +75,8 @@ unsafe impl Send for Node {}
 pub(crate) struct Task {
     /// Which of the pool's owners sleeps until this job has finished, if one does.
     pub(crate) owner: u32,
+    /// The number of the scheduler.
+    pub(crate) scheduler: u32,
     pub(crate) functions: &'static TaskFunctions,
     pub(crate) name: &'static str,
 }
@@ -132,12 +135,17 @@ pub(crate) enum TaskKind {
 impl Node {
     pub(crate) fn new() -> Self {
         Self {
-            sequence: AtomicU64::new(0),
+            sequence: Sequence::new(),
             pending: AtomicU32::new(0),
             gate: Gate::new(),
             dependents: Dependents::new(),
             failed: AtomicU32::new(0),
-            task: UnsafeCell::new(Task { owner: 0, functions: &TaskFunctions::JOIN, name: "" }),
+            task: UnsafeCell::new(Task {
+                owner: 0,
+                scheduler: 0,
+                functions: &TaskFunctions::JOIN,
+                name: "",
+            }),
             side: OwnerSide::default(),
             payload: UnsafeCell::new(Payload::new()),
             parallel: UnsafeCell::new(Parallel {
@@ -150,22 +158,6 @@ impl Node {
             more: OwnerMore::default(),
             panic: Mutex::new(None),
         }
-    }
-
-    /// Says whether the job with this number is here still, that is, was not completed. If not, all
-    /// that it did is visible to the caller.
-    #[inline]
-    pub(crate) fn holds(&self, sequence: u64) -> bool {
-        // Acquire pairs with the release in `clear_sequence`.
-        self.sequence.load(Ordering::Acquire) == sequence
-    }
-
-    /// Ends the job's stay: its handle is complete from now on. Owner only.
-    #[inline]
-    pub(crate) fn clear_sequence(&self) {
-        // Release pairs with `holds`: a container that was moved to another thread sees what the job
-        // did as soon as it sees that the job was completed.
-        self.sequence.store(0, Ordering::Release);
     }
 
     /// Returns the task.

@@ -97,10 +97,10 @@ impl<'n> Notes<'n> {
         self.more.others.borrow().get(place - 1).copied()
     }
 
-    /// Returns the job that this one depends on, if it is one.
+    /// Returns the number of the first dependency, if there is one.
     #[inline]
-    pub(crate) fn only_dependency(self) -> Option<JobId> {
-        (self.side.count.get() == 1).then(|| self.side.first.get().job())
+    pub(crate) fn first_sequence(self) -> u64 {
+        self.side.first.get().sequence
     }
 
     #[inline]

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::claims::Claims;
 use crate::context::InJob;
 use crate::deque::Deque;
 use crate::failure::JobPanic;
@@ -13,7 +14,6 @@ use crate::gate::Entry;
 use crate::node::{Node, Parallel, Task, TaskKind};
 use crate::pool::PoolShared;
 use crate::primitive::Ordering;
-use crate::work::Claims;
 
 /// A thread that works on jobs: a worker of the pool, or the owner of a scheduler.
 #[derive(Clone, Copy)]
@@ -129,7 +129,7 @@ impl Participant<'_> {
     /// Runs a single job. A panic is noted in the node.
     #[inline]
     fn run_single(self, node: &Node, task: &Task, run: unsafe fn(*mut u8)) {
-        let _in_job = InJob::enter(self.thread, task.name);
+        let _in_job = InJob::enter(self.thread, task.scheduler, task.name);
         let start = self.pool.profiler.start();
         // SAFETY: the payload was stored together with the functions. A single job comes here once,
         // since its gate admits one thread. The scheduler made the safety check, and the job is ready,
@@ -147,7 +147,7 @@ impl Participant<'_> {
         let (TaskKind::Parallel(run) | TaskKind::Deferred(_, run)) = task.functions.kind else {
             unreachable!("only parallel jobs have shares");
         };
-        let _in_job = InJob::enter(self.thread, task.name);
+        let _in_job = InJob::enter(self.thread, task.scheduler, task.name);
         let start = self.pool.profiler.start();
         loop {
             let started = claims.started();
@@ -167,23 +167,28 @@ impl Participant<'_> {
     #[inline]
     fn record(self, node: &Node, task: &Task, start: Option<Instant>) {
         if let Some(start) = start {
-            let sequence = node.sequence.load(Ordering::Relaxed);
+            let sequence = node.sequence.get();
             self.pool.profiler.record(self.thread, task.name, sequence, start);
         }
     }
 
     /// Asks a deferred job how many indices it has.
     fn ask_count(self, node: &Node, task: &Task, count: unsafe fn(*mut u8) -> usize) {
-        let _in_job = InJob::enter(self.thread, task.name);
+        let _in_job = InJob::enter(self.thread, task.scheduler, task.name);
         // SAFETY: as for the task: this thread is inside.
         let parallel = unsafe { node.parallel() };
         // SAFETY: the payload was stored together with the functions, and nothing of it is in use,
         // since the gate admits no other thread yet.
         let ask = || unsafe { count(node.payload()) };
         let asked = catch_unwind(AssertUnwindSafe(|| {
-            let count = ask();
-            let batches = u32::try_from(count.div_ceil(parallel.batch));
-            (count, batches.expect("a deferred count must make less than 4294967296 batches"))
+            let (count, batch) = (ask(), parallel.batch);
+            let Ok(batches) = u32::try_from(count.div_ceil(batch)) else {
+                panic!(
+                    "A0009: {count} indices in batches of {batch} are more than 4294967295 batches; \
+                     pass a larger batch size"
+                );
+            };
+            (count, batches)
         }));
         let (count, batches) = match asked {
             Ok(answer) => answer,
@@ -198,7 +203,7 @@ impl Participant<'_> {
 
     /// Drops the data and closure of a job that nobody works on any more.
     fn drop_payload(self, node: &Node, task: &Task) {
-        let _in_job = InJob::enter(self.thread, task.name);
+        let _in_job = InJob::enter(self.thread, task.scheduler, task.name);
         // SAFETY: the caller is the only thread inside, so nobody uses the payload, and it was not
         // consumed: a single job comes here only if it did not run.
         let drop = || unsafe { (task.functions.drop)(node.payload()) };
@@ -262,6 +267,6 @@ impl Participant<'_> {
 
 #[cold]
 fn note_panic(node: &Node, task: &Task, batch: usize, payload: Box<dyn Any + Send>) {
-    let sequence = node.sequence.load(Ordering::Relaxed);
+    let sequence = node.sequence.get();
     node.fail(Arc::new(JobPanic::new(task.name, sequence, batch, payload)));
 }

@@ -54,9 +54,9 @@ struct PoolThreads {
     handles: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What the threads share. Containers that jobs have used hold on to it too, for the nodes.
+/// What the threads share. Containers that jobs have used hold on to the nodes too.
 pub(crate) struct PoolShared {
-    pub(crate) nodes: NodeTable,
+    pub(crate) nodes: Arc<NodeTable>,
     pub(crate) injector: Injector,
     /// The workers' own queues.
     pub(crate) workers: Box<[Deque]>,
@@ -167,10 +167,11 @@ impl JobPoolBuilder {
         self
     }
 
-    /// Sets how many jobs of all schedulers together may be uncompleted at a time, at least: 1,048,576
-    /// by default. Memory is taken as needed, not ahead.
+    /// Sets how many jobs of all schedulers together may be uncompleted at a time: 1,048,576 by default,
+    /// 268,435,456 at most. There is room for 64 jobs at a time, and a scheduler keeps the room that it ever
+    /// needed; so allow 64 for each scheduler at least. Memory for jobs is taken as needed, not ahead.
     pub fn max_jobs(mut self, jobs: usize) -> Self {
-        self.max_jobs = jobs;
+        self.max_jobs = jobs.min(1 << 28);
         self
     }
 
@@ -189,7 +190,7 @@ impl JobPoolBuilder {
         let cores = || thread::available_parallelism().map_or(1, NonZero::get);
         let workers = self.workers.unwrap_or_else(|| cores() - 1);
         let shared = Arc::new(PoolShared {
-            nodes: NodeTable::new(self.max_jobs),
+            nodes: Arc::new(NodeTable::new(self.max_jobs)),
             injector: Injector::new(),
             workers: (0..workers).map(|_| Deque::new(LOCAL_TICKETS)).collect(),
             sleep: Sleep::new(workers),
@@ -243,7 +244,7 @@ impl PoolShared {
     }
 
     /// Hands tickets to the workers, and wakes one if none is looking.
-    pub(crate) fn inject(&self, tickets: impl IntoIterator<Item = u32>, urgent: bool) {
+    pub(crate) fn inject(&self, tickets: impl ExactSizeIterator<Item = u32>, urgent: bool) {
         self.injector.push(tickets, urgent, |ticket| self.nodes.node(ticket).gate.is_open());
         self.sleep.notify();
     }

@@ -19,7 +19,7 @@ const RING: usize = 16 * 1024;
 pub struct JobEvent {
     /// The job's name.
     pub job: &'static str,
-    /// The job's number: rises with every job of a scheduler.
+    /// The job's number: rises with every job of a scheduler. Zero for one that was run on the spot.
     pub sequence: u64,
     /// The thread: zero is an owner of a scheduler, the others are the pool's workers.
     pub thread: usize,

@@ -33,9 +33,13 @@ impl Ranges {
         Self { lanes: (0..participants).map(|_| CachePadded::new(AtomicU64::new(0))).collect() }
     }
 
-    /// Gives all batches to one lane. All lanes must be empty.
+    /// Gives all batches to one lane, and none to the others, where a job that did not take all of its
+    /// batches may have left some. For a thread that is alone with the job.
     pub(crate) fn start(&self, lane: usize, batches: u32) {
-        self.lanes[lane].store(pack(0..batches), Ordering::Relaxed);
+        for (other, word) in self.lanes.iter().enumerate() {
+            let range = if other == lane { 0..batches } else { 0..0 };
+            word.store(pack(range), Ordering::Relaxed);
+        }
     }
 
     /// Claims batches from the front of the lane: a quarter of what is left, within `1..=limit`.

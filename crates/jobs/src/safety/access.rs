@@ -52,9 +52,9 @@ pub(crate) struct Declared {
     pub(crate) access: Access,
 }
 
-// SAFETY: the slots are looked at by the scheduler alone, while it checks a job whose data holds them,
-// and the list is emptied before the check is over. So a list that moves to another thread, with its
-// scheduler, is empty; and one that was filled by anybody else is of no use to anyone.
+// SAFETY: the slots are looked at by the scheduler alone, while it checks the job whose data declared them,
+// on the thread where that data is. What is left in the list afterwards is never looked at: the next check
+// begins with an empty one. So a list that moves to another thread, with its scheduler, is as good as empty.
 unsafe impl Send for AccessList {}
 
 impl AccessList {

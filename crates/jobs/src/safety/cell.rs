@@ -4,12 +4,10 @@
 use std::fmt;
 
 use super::{Access, AccessList, ContainerLabel, Guarded, Held};
+use crate::claims::BatchInfo;
 use crate::context::thread_index;
 use crate::data::{JobData, ParallelJobData};
 use crate::error::{AccessError, ScheduleError};
-use crate::handle::JobHandle;
-use crate::scheduler::JobScheduler;
-use crate::work::BatchInfo;
 
 /// One value of any type that jobs share with its owner.
 ///
@@ -29,7 +27,7 @@ use crate::work::BatchInfo;
 /// assert_eq!(*total.get().unwrap(), 5050);
 /// ```
 pub struct JobCell<T> {
-    value: Guarded<T>,
+    pub(crate) value: Guarded<T>,
 }
 
 /// A container that several batches can write at once, each through a writer of its own.
@@ -113,20 +111,6 @@ impl<T: Send + 'static> JobCell<T> {
         T: ConcurrentWrite,
     {
         CellConcurrent { cell: &mut self.value }
-    }
-
-    /// Frees the value after the given jobs. See [`Guarded::dispose_after`].
-    ///
-    /// # Errors
-    ///
-    /// Returns the cell and the error if another uncompleted job uses it.
-    pub fn dispose_after(
-        self,
-        jobs: &JobScheduler,
-        dependencies: &[JobHandle],
-    ) -> Result<JobHandle, (Self, ScheduleError)> {
-        let disposed = self.value.dispose_after(jobs, dependencies);
-        disposed.map_err(|(value, error)| (Self { value }, error))
     }
 }
 

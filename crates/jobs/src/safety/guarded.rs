@@ -9,12 +9,9 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-use super::{Access, AccessList, ContainerLabel, Slot};
-use crate::data::JobData;
-use crate::error::{AccessError, ScheduleError};
-use crate::handle::JobHandle;
+use super::{Access, ContainerLabel, Slot};
+use crate::error::AccessError;
 use crate::primitive::{AtomicUsize, Ordering};
-use crate::scheduler::JobScheduler;
 
 /// A value that jobs can share with its owner: what containers are made of.
 ///
@@ -144,24 +141,6 @@ impl<T: Send + 'static> Guarded<T> {
         assert!(before < usize::MAX / 2, "too many jobs hold {}", self.label());
         self.spare.set(SPARE);
     }
-
-    /// Frees the value after the given jobs, on whatever thread is free then.
-    ///
-    /// Dropping the container is as good wherever the jobs are those that use it.
-    ///
-    /// # Errors
-    ///
-    /// Returns the container and the error if a job that uses it is not among the given ones, or what
-    /// they depend on.
-    pub fn dispose_after(
-        mut self,
-        jobs: &JobScheduler,
-        dependencies: &[JobHandle],
-    ) -> Result<JobHandle, (Self, ScheduleError)> {
-        // The job does nothing: its count on the block is the last, and goes when it has run.
-        let job = jobs.named("Dispose").schedule(dependencies, Disposal(&mut self), |()| {});
-        job.map_err(|error| (self, error))
-    }
 }
 
 impl<T> Guarded<T> {
@@ -242,6 +221,11 @@ impl<T> Guarded<T> {
 }
 
 impl<T> Held<T> {
+    /// Returns what the container is called in error messages.
+    pub fn label(&self) -> ContainerLabel {
+        self.block().slot.label
+    }
+
     /// Returns where the value is. It stays there while the block is held.
     #[inline(always)]
     pub fn as_ptr(&self) -> *mut T {
@@ -253,26 +237,6 @@ impl<T> Held<T> {
         // SAFETY: this reference keeps it alive, and nobody has a mutable reference to it.
         unsafe { self.block.as_ref() }
     }
-}
-
-/// The token of a job that only lets go of a container.
-struct Disposal<'a, T>(&'a mut Guarded<T>);
-
-// SAFETY: there is no view; the access is declared as writing, which is what freeing comes to, and
-// the container is borrowed mutably.
-unsafe impl<T: Send + 'static> JobData for Disposal<'_, T> {
-    type Held = Held<T>;
-    type Whole<'v> = ();
-
-    fn declare(&self, accesses: &mut AccessList) {
-        accesses.add(self.0, Access::Write);
-    }
-
-    fn hold(self) -> Held<T> {
-        self.0.hold()
-    }
-
-    unsafe fn whole(_: &mut Held<T>) {}
 }
 
 impl<T: fmt::Debug> fmt::Debug for Guarded<T> {

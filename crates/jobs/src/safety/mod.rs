@@ -14,11 +14,12 @@
 //! from that moment the slot stands in for the borrow.
 //!
 //! *Threads.* A slot is touched only through its container, or through tokens that borrow it.
-//! Containers are `Send` and not `Sync`, tokens are neither, so one thread at a time does. Jobs never
+//! Containers are `Send` and not `Sync`, and tokens borrow them, so one thread at a time does. Jobs never
 //! look at slots.
 
 mod access;
 mod cell;
+mod elements;
 mod guarded;
 mod label;
 mod slice;

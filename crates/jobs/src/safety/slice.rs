@@ -1,22 +1,15 @@
 //! An array that jobs share.
 #![expect(unsafe_code, reason = "opens parts of an array to batches, each part to one")]
 
-use std::alloc::{self, Layout};
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
-use std::ptr::{self, NonNull};
 use std::slice;
 
+use super::elements::Elements;
 use super::{Access, AccessList, ContainerLabel, Guarded, Held};
+use crate::claims::BatchInfo;
 use crate::data::{JobData, ParallelJobData};
 use crate::error::{AccessError, ScheduleError};
-use crate::handle::JobHandle;
-use crate::scheduler::JobScheduler;
-use crate::work::BatchInfo;
-
-/// How many bytes are loaded at a time.
-const CACHE_LINE: usize = 64;
 
 /// An array of fixed length that jobs share with its owner.
 ///
@@ -46,108 +39,7 @@ const CACHE_LINE: usize = 64;
 /// assert_eq!(positions.as_slice().unwrap()[999], 1.0);
 /// ```
 pub struct JobSlice<T> {
-    elements: Guarded<Elements<T>>,
-}
-
-/// The elements, and the memory they are in. No reference covers them all, so that batches can be
-/// opened side by side.
-struct Elements<T> {
-    start: NonNull<T>,
-    length: usize,
-    /// What the memory was allocated with; of size zero if it was not.
-    layout: Layout,
-}
-
-// SAFETY: owns its elements, as a vector does.
-unsafe impl<T: Send> Send for Elements<T> {}
-
-impl<T> Elements<T> {
-    /// Makes `length` clones of a value, at the start of a cache line: vectors are loaded whole then.
-    fn aligned(length: usize, value: T) -> Self
-    where
-        T: Clone,
-    {
-        let layout = Layout::array::<T>(length).and_then(|layout| layout.align_to(CACHE_LINE));
-        let layout = layout.expect("the elements fit in memory");
-        let mut elements = Self { start: NonNull::dangling(), length: 0, layout };
-        if layout.size() > 0 {
-            // SAFETY: the size is not zero.
-            let memory = NonNull::new(unsafe { alloc::alloc(layout) });
-            elements.start = memory.unwrap_or_else(|| alloc::handle_alloc_error(layout)).cast();
-        }
-        for index in 0..length {
-            // SAFETY: inside the memory just allocated, or of size zero. The length follows, so that
-            // what was made is dropped if a clone panics.
-            unsafe { elements.start.add(index).write(value.clone()) };
-            elements.length = index + 1;
-        }
-        elements
-    }
-
-    fn into_vec(self) -> Vec<T> {
-        let this = ManuallyDrop::new(self);
-        let capacity = this.layout.size() / size_of::<T>().max(1);
-        if this.layout.align() == align_of::<T>() {
-            // SAFETY: the parts of a vector that was taken apart by `From<Vec<T>>`, or just like those,
-            // put together once.
-            return unsafe { Vec::from_raw_parts(this.start.as_ptr(), this.length, capacity) };
-        }
-        let mut elements = Vec::with_capacity(this.length);
-        // SAFETY: there is room for so many elements, which are moved, and their memory freed, once.
-        unsafe {
-            ptr::copy_nonoverlapping(this.start.as_ptr(), elements.as_mut_ptr(), this.length);
-            elements.set_len(this.length);
-            this.free();
-        }
-        elements
-    }
-
-    /// Frees the memory.
-    ///
-    /// # Safety
-    ///
-    /// The elements are gone, and neither they nor the memory is used again.
-    unsafe fn free(&self) {
-        if self.layout.size() > 0 {
-            // SAFETY: allocated with this layout, by `aligned` or by the vector it came from.
-            unsafe { alloc::dealloc(self.start.as_ptr().cast(), self.layout) };
-        }
-    }
-}
-
-impl<T> From<Vec<T>> for Elements<T> {
-    fn from(elements: Vec<T>) -> Self {
-        let mut elements = ManuallyDrop::new(elements);
-        let layout = Layout::array::<T>(elements.capacity());
-        Self {
-            start: NonNull::new(elements.as_mut_ptr()).expect("a vector's memory is somewhere"),
-            length: elements.len(),
-            // The capacity of a vector of nothing is without bounds, and so is its size in memory: zero.
-            layout: if size_of::<T>() == 0 {
-                Layout::new::<T>()
-            } else {
-                layout.expect("a vector's")
-            },
-        }
-    }
-}
-
-impl<T> Drop for Elements<T> {
-    fn drop(&mut self) {
-        struct Free<'e, T>(&'e Elements<T>);
-
-        impl<T> Drop for Free<'_, T> {
-            fn drop(&mut self) {
-                // SAFETY: the elements were dropped, as far as that went, and are not used again.
-                unsafe { self.0.free() };
-            }
-        }
-
-        let _free = Free(self);
-        let elements = ptr::slice_from_raw_parts_mut(self.start.as_ptr(), self.length);
-        // SAFETY: the elements are valid, and not used again.
-        unsafe { ptr::drop_in_place(elements) };
-    }
+    pub(crate) elements: Guarded<Elements<T>>,
 }
 
 impl<T: Send + 'static> JobSlice<T> {
@@ -213,24 +105,10 @@ impl<T: Send + 'static> JobSlice<T> {
         SliceUnrestricted { slice: self }
     }
 
-    /// Frees the array after the given jobs. See [`Guarded::dispose_after`].
-    ///
-    /// # Errors
-    ///
-    /// Returns the array and the error if another uncompleted job uses it.
-    pub fn dispose_after(
-        self,
-        jobs: &JobScheduler,
-        dependencies: &[JobHandle],
-    ) -> Result<JobHandle, (Self, ScheduleError)> {
-        let disposed = self.elements.dispose_after(jobs, dependencies);
-        disposed.map_err(|(elements, error)| (Self { elements }, error))
-    }
-
     fn hold(&self) -> HeldSlice<T> {
         // SAFETY: where the elements are never changes while there are jobs, so no check is needed.
         let start = unsafe { (*self.elements.as_ptr()).start.as_ptr() };
-        HeldSlice { start, length: self.len(), _block: self.elements.hold() }
+        HeldSlice { start, length: self.len(), block: self.elements.hold() }
     }
 }
 
@@ -332,7 +210,7 @@ pub struct SliceUnrestricted<'a, T> {
 pub struct HeldSlice<T> {
     start: *mut T,
     length: usize,
-    _block: Held<Elements<T>>,
+    block: Held<Elements<T>>,
 }
 
 // SAFETY: the block may be let go of on any thread, since `T: Send`. The pointer is used by the views
@@ -358,7 +236,7 @@ impl<T> HeldSlice<T> {
     #[inline(always)]
     unsafe fn view_mut<'v>(&self, start: usize, end: usize) -> &'v mut [T] {
         if end > self.length {
-            outside(start, end, self.length);
+            outside(start, end, self.length, self.block.label());
         }
         // SAFETY: inside the elements that the block keeps; not shared, by the contract.
         unsafe { slice::from_raw_parts_mut(self.start.add(start), end - start) }
@@ -368,8 +246,11 @@ impl<T> HeldSlice<T> {
 /// By value and apart, so that the range stays in registers where all is well.
 #[cold]
 #[inline(never)]
-fn outside(start: usize, end: usize, length: usize) -> ! {
-    panic!("the batch {start}..{end} is outside of an array of {length} elements");
+fn outside(start: usize, end: usize, length: usize, container: ContainerLabel) -> ! {
+    panic!(
+        "A0010: a batch has the indices {start}..{end}, but {container} has {length} elements; return a \
+         smaller count"
+    );
 }
 
 // SAFETY: declares that it reads the array, holds its block, and views it shared; `T: Sync` lets

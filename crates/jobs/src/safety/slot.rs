@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Access, ContainerLabel};
 use crate::error::AccessError;
 use crate::handle::JobId;
-use crate::pool::PoolShared;
+use crate::table::NodeTable;
 
 /// The uncompleted jobs that use a container.
 pub(crate) struct Slot {
@@ -15,9 +15,9 @@ pub(crate) struct Slot {
 }
 
 struct Users {
-    /// Whose jobs they are: the scheduler's number, and its pool, which knows what was completed.
+    /// Whose jobs they are: the scheduler's number, and its nodes, which know what was completed.
     scheduler: u32,
-    pool: Option<Arc<PoolShared>>,
+    nodes: Option<Arc<NodeTable>>,
     /// The last one that writes.
     writer: Option<Use>,
     /// Those that read, since.
@@ -42,7 +42,7 @@ pub(crate) enum SlotConflict {
 
 impl Slot {
     pub(crate) fn new(label: ContainerLabel) -> Self {
-        let users = Users { scheduler: 0, pool: None, writer: None, readers: Vec::new() };
+        let users = Users { scheduler: 0, nodes: None, writer: None, readers: Vec::new() };
         Self { label, users: RefCell::new(users) }
     }
 
@@ -60,14 +60,19 @@ impl Slot {
         }
     }
 
-    /// Says whether the only use to think of is that of `previous`, which writes: the container is passed
-    /// from job to job. Then one that depends on `previous` needs no other check.
+    /// Passes the container on from one job that writes it to the next, if that is all there is to it:
+    /// nobody but `previous` uses it. The next one depends on `previous`, so no other check is needed.
     #[inline]
-    pub(crate) fn follows(&self, previous: JobId, scheduler: u32) -> bool {
-        let users = self.users.borrow();
-        users.scheduler == scheduler
+    pub(crate) fn pass_on(&self, previous: JobId, next: Use, scheduler: u32) -> bool {
+        let users = &mut *self.users.borrow_mut();
+        let passes = users.scheduler == scheduler
             && users.readers.is_empty()
-            && users.writer.is_some_and(|writer| writer.job == previous)
+            && next.access != Access::Read
+            && users.writer.as_ref().is_some_and(|writer| writer.job == previous);
+        if passes {
+            users.writer = Some(next);
+        }
+        passes
     }
 
     /// Looks for an uncompleted job that conflicts with a job's access, and that is not `ordered`
@@ -93,12 +98,12 @@ impl Slot {
     }
 
     /// Notes that a job uses the container. It passed the checks.
-    pub(crate) fn add(&self, user: Use, scheduler: u32, pool: &Arc<PoolShared>) {
+    pub(crate) fn add(&self, user: Use, scheduler: u32, nodes: &Arc<NodeTable>) {
         let users = &mut *self.users.borrow_mut();
         if users.scheduler != scheduler {
             // Nobody else's job uses the container any more, or the check would have failed.
             users.scheduler = scheduler;
-            users.pool = Some(Arc::clone(pool));
+            users.nodes = Some(Arc::clone(nodes));
             users.writer = None;
             users.readers.clear();
         }
@@ -120,9 +125,9 @@ impl Users {
     /// Returns an uncompleted use that conflicts with the access and is not `ordered`.
     #[inline]
     fn conflict(&mut self, access: Access, mut ordered: impl FnMut(JobId) -> bool) -> Option<Use> {
-        let pool = self.pool.as_deref()?;
+        let nodes = self.nodes.as_deref()?;
         if let Some(writer) = &self.writer
-            && is_uncompleted(pool, writer.job)
+            && is_uncompleted(nodes, writer.job)
             && !ordered(writer.job)
         {
             return Some(*writer);
@@ -132,7 +137,7 @@ impl Users {
             return None;
         }
         for reader in &self.readers {
-            if is_uncompleted(pool, reader.job) && !ordered(reader.job) {
+            if is_uncompleted(nodes, reader.job) && !ordered(reader.job) {
                 return Some(*reader);
             }
         }
@@ -140,13 +145,13 @@ impl Users {
     }
 
     fn prune(&mut self) {
-        if let Some(pool) = self.pool.as_deref() {
-            self.readers.retain(|reader| is_uncompleted(pool, reader.job));
+        if let Some(nodes) = self.nodes.as_deref() {
+            self.readers.retain(|reader| is_uncompleted(nodes, reader.job));
         }
     }
 }
 
 #[inline]
-fn is_uncompleted(pool: &PoolShared, job: JobId) -> bool {
-    pool.nodes.node(job.node).holds(job.sequence)
+fn is_uncompleted(nodes: &NodeTable, job: JobId) -> bool {
+    nodes.node(job.node).sequence.is(job.sequence)
 }

@@ -1,10 +1,19 @@
-//! A job with a name and an order, before it is scheduled.
+//! A job with a name and an order, and the kinds it can be.
+#![expect(unsafe_code, reason = "promises of each closure what its bounds say")]
 
 use std::any::type_name;
 use std::fmt;
+use std::ops::Range;
 
 use super::JobScheduler;
+use super::erase::{each_batch, each_index};
+use super::index_list::IndexList;
+use crate::context::InJob;
+use crate::data::{JobData, ParallelJobData};
+use crate::error::ScheduleError;
 use crate::handle::JobHandle;
+use crate::job::{Job, ParallelFor, ParallelForBatch};
+use crate::work::Work;
 
 /// A job that was given a name or an order, and is scheduled by one of the calls below.
 ///
@@ -58,11 +67,308 @@ impl<'s> JobBuilder<'s> {
     }
 }
 
+impl JobBuilder<'_> {
+    /// Schedules a single job. See [`JobScheduler::schedule`].
+    ///
+    /// # Errors
+    ///
+    /// As [`JobScheduler::schedule`].
+    pub fn schedule<D, F>(
+        self,
+        dependencies: &[JobHandle],
+        data: D,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: JobData,
+        F: for<'v> FnOnce(D::Whole<'v>) + Send + 'static,
+    {
+        // SAFETY: the closure is `Send` and borrows nothing.
+        unsafe { self.submit_single(self.name_or::<F>(), dependencies, data, job) }
+    }
+
+    /// Schedules a parallel job, called for each batch. See [`JobScheduler::schedule_parallel`].
+    ///
+    /// # Errors
+    ///
+    /// As [`JobScheduler::schedule_parallel`].
+    pub fn schedule_parallel<D, F>(
+        self,
+        dependencies: &[JobHandle],
+        data: D,
+        count: usize,
+        batch: usize,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: ParallelJobData,
+        F: for<'v> Fn(D::Batch<'v>, Range<usize>) + Send + Sync + 'static,
+    {
+        let name = self.name_or::<F>();
+        // SAFETY: the closure is `Send` and `Sync`, and borrows nothing.
+        unsafe { self.submit_work(name, dependencies, data, count, batch, each_batch::<D, F>(job)) }
+    }
+
+    /// Schedules a parallel job, called for each index. See [`JobScheduler::schedule_for_each`].
+    ///
+    /// # Errors
+    ///
+    /// As [`JobScheduler::schedule_for_each`].
+    pub fn schedule_for_each<D, F>(
+        self,
+        dependencies: &[JobHandle],
+        data: D,
+        count: usize,
+        batch: usize,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: ParallelJobData,
+        F: for<'b> Fn(D::Item<'b>, usize) + Send + Sync + 'static,
+    {
+        let name = self.name_or::<F>();
+        // SAFETY: the closure is `Send` and `Sync`, and borrows nothing.
+        unsafe { self.submit_work(name, dependencies, data, count, batch, each_index::<D, F>(job)) }
+    }
+
+    /// Schedules a parallel job whose count is asked for when all before it has finished. See
+    /// [`JobScheduler::schedule_deferred`].
+    ///
+    /// # Errors
+    ///
+    /// As [`JobScheduler::schedule_deferred`].
+    pub fn schedule_deferred<D, C, F>(
+        self,
+        dependencies: &[JobHandle],
+        data: D,
+        count: C,
+        batch: usize,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: ParallelJobData,
+        C: for<'v> Fn(D::Whole<'v>) -> usize + Send + Sync + 'static,
+        F: for<'v> Fn(D::Batch<'v>, Range<usize>) + Send + Sync + 'static,
+    {
+        let name = self.name_or::<F>();
+        // SAFETY: the closures are `Send` and `Sync`, and borrow nothing.
+        unsafe {
+            self.submit_deferred(name, dependencies, data, count, batch, each_batch::<D, F>(job))
+        }
+    }
+
+    /// Schedules a parallel job of a kind of the caller's own. See [`JobScheduler::schedule_work`].
+    ///
+    /// # Errors
+    ///
+    /// As [`JobScheduler::schedule_work`].
+    pub fn schedule_work<D, F>(
+        self,
+        dependencies: &[JobHandle],
+        data: D,
+        count: usize,
+        batch: usize,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: ParallelJobData,
+        F: for<'v> Fn(&mut Work<'v, D>) + Send + Sync + 'static,
+    {
+        // SAFETY: the closure is `Send` and `Sync`, and borrows nothing.
+        unsafe { self.submit_work(self.name_or::<F>(), dependencies, data, count, batch, job) }
+    }
+
+    /// Schedules a job that appends the accepted indices to a list. See
+    /// [`JobScheduler::schedule_append`].
+    ///
+    /// # Errors
+    ///
+    /// As [`JobScheduler::schedule`].
+    pub fn schedule_append<L, D, F>(
+        self,
+        dependencies: &[JobHandle],
+        list: L,
+        data: D,
+        count: usize,
+        accept: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        L: JobData,
+        for<'v> L::Whole<'v>: IndexList,
+        D: JobData,
+        F: for<'v> Fn(&mut D::Whole<'v>, usize) -> bool + Send + 'static,
+    {
+        let append = move |(mut list, mut data): (L::Whole<'_>, D::Whole<'_>)| {
+            (0..count)
+                .filter(|&index| accept(&mut data, index))
+                .for_each(|index| list.append(index));
+        };
+        // SAFETY: the closure is `Send` and borrows nothing, like the one it was given.
+        unsafe { self.submit_single(self.name_or::<F>(), dependencies, (list, data), append) }
+    }
+
+    /// Schedules a job that keeps only the accepted indices in a list. See
+    /// [`JobScheduler::schedule_filter`].
+    ///
+    /// # Errors
+    ///
+    /// As [`JobScheduler::schedule`].
+    pub fn schedule_filter<L, D, F>(
+        self,
+        dependencies: &[JobHandle],
+        list: L,
+        data: D,
+        accept: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        L: JobData,
+        for<'v> L::Whole<'v>: IndexList,
+        D: JobData,
+        F: for<'v> Fn(&mut D::Whole<'v>, usize) -> bool + Send + 'static,
+    {
+        let filter = move |(mut list, mut data): (L::Whole<'_>, D::Whole<'_>)| {
+            list.keep(|index| accept(&mut data, index));
+        };
+        // SAFETY: the closure is `Send` and borrows nothing, like the one it was given.
+        unsafe { self.submit_single(self.name_or::<F>(), dependencies, (list, data), filter) }
+    }
+
+    /// Schedules a job struct. See [`JobScheduler::schedule_job`].
+    ///
+    /// # Errors
+    ///
+    /// As [`JobScheduler::schedule`].
+    pub fn schedule_job<J: Job>(
+        self,
+        dependencies: &[JobHandle],
+        job: J,
+    ) -> Result<JobHandle, ScheduleError> {
+        let execute = |fields: <J::Data as JobData>::Whole<'_>| J::execute(J::view(fields));
+        // SAFETY: the function is `Send` and borrows nothing.
+        unsafe { self.submit_single(self.name_or::<J>(), dependencies, job.into_data(), execute) }
+    }
+
+    /// Schedules a job struct, called for each index. See [`JobScheduler::schedule_parallel_for`].
+    ///
+    /// # Errors
+    ///
+    /// As [`JobScheduler::schedule_parallel`].
+    pub fn schedule_parallel_for<J: ParallelFor>(
+        self,
+        dependencies: &[JobHandle],
+        job: J,
+        count: usize,
+        batch: usize,
+    ) -> Result<JobHandle, ScheduleError> {
+        let (name, data) = (self.name_or::<J>(), job.into_data());
+        let execute = each_index::<J::Data, _>(
+            #[inline(always)]
+            |fields, index| J::execute(J::item(fields), index),
+        );
+        // SAFETY: the function is `Send` and `Sync`, and borrows nothing.
+        unsafe { self.submit_work(name, dependencies, data, count, batch, execute) }
+    }
+
+    /// Schedules a job struct, called for each batch. See
+    /// [`JobScheduler::schedule_parallel_for_batch`].
+    ///
+    /// # Errors
+    ///
+    /// As [`JobScheduler::schedule_parallel`].
+    pub fn schedule_parallel_for_batch<J: ParallelForBatch>(
+        self,
+        dependencies: &[JobHandle],
+        job: J,
+        count: usize,
+        batch: usize,
+    ) -> Result<JobHandle, ScheduleError> {
+        let (name, data) = (self.name_or::<J>(), job.into_data());
+        let execute = each_batch::<J::Data, _>(
+            #[inline(always)]
+            |fields, range| J::execute(J::batch(fields), range),
+        );
+        // SAFETY: the function is `Send` and `Sync`, and borrows nothing.
+        unsafe { self.submit_work(name, dependencies, data, count, batch, execute) }
+    }
+
+    /// Runs a job now, on this thread. See [`JobScheduler::run`].
+    ///
+    /// # Errors
+    ///
+    /// As [`JobScheduler::run`].
+    pub fn run<D, R, F>(self, data: D, job: F) -> Result<R, ScheduleError>
+    where
+        D: JobData,
+        F: for<'v> FnOnce(D::Whole<'v>) -> R,
+    {
+        let name = self.name_or::<F>();
+        self.jobs.check_now(name, &data)?;
+        let mut held = data.hold();
+        let _in_job = InJob::enter(0, self.jobs.id, name);
+        let start = self.jobs.shared.profiler.start();
+        // SAFETY: the declared accesses passed the check just now. No job that conflicts can be
+        // scheduled before the call returns, since the containers are borrowed as long.
+        let result = job(unsafe { D::whole(&mut held) });
+        if let Some(start) = start {
+            self.jobs.shared.profiler.record(0, name, 0, start);
+        }
+        Ok(result)
+    }
+
+    /// Runs a parallel job now, on all threads, and waits for it. See [`JobScheduler::run_parallel`].
+    ///
+    /// # Errors
+    ///
+    /// As [`JobScheduler::run_parallel`].
+    ///
+    /// # Panics
+    ///
+    /// As [`JobScheduler::run_parallel`].
+    #[track_caller]
+    pub fn run_parallel<D, F>(
+        self,
+        data: D,
+        count: usize,
+        batch: usize,
+        job: F,
+    ) -> Result<(), ScheduleError>
+    where
+        D: ParallelJobData,
+        F: for<'v> Fn(D::Batch<'v>, Range<usize>) + Sync,
+    {
+        let name = self.name_or::<F>();
+        let job = &job;
+        let each = each_batch::<D, _>(
+            #[inline(always)]
+            move |views, range| job(views, range),
+        );
+        // SAFETY: the reference to the closure is `Send` and `Sync`, since the closure is `Sync`. What
+        // it borrows outlives the job, which is completed before this function returns or unwinds.
+        let handle = unsafe { self.submit_work(name, &[], data, count, batch, each) }?;
+        let guard = AbortOnUnwind;
+        let completed = self.jobs.try_complete(handle);
+        std::mem::forget(guard);
+        if let Err(failed) = completed {
+            panic!("{failed}");
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Debug for JobBuilder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JobBuilder")
             .field("name", &self.name)
             .field("after", &self.after)
             .finish_non_exhaustive()
+    }
+}
+
+/// Ends the process rather than let a frame unwind that other threads have pointers into.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        std::process::abort();
     }
 }

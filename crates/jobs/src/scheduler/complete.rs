@@ -1,6 +1,8 @@
 //! How the owner waits for jobs, and works on them meanwhile.
 #![expect(unsafe_code, reason = "reads and writes the owner's notes in nodes")]
 
+use std::cmp::Reverse;
+
 use super::{JobScheduler, State, is_held};
 use crate::failure::JobFailed;
 use crate::handle::{JobHandle, JobId};
@@ -124,6 +126,11 @@ impl JobScheduler {
     /// For programs that schedule without ever completing: called now and then, it keeps what is
     /// remembered from growing.
     ///
+    /// # Determinism
+    ///
+    /// Which jobs have finished is a matter of timing, and so is from then on whether a job that conflicts
+    /// with one of them, and is not ordered after it, is refused. One that is ordered never is.
+    ///
     /// # Errors
     ///
     /// Returns an error for the earliest of those jobs that failed. All of them are completed.
@@ -148,7 +155,10 @@ impl JobScheduler {
     pub fn complete_finished(&self) -> Result<(), JobFailed> {
         self.refuse_inside_job("complete jobs");
         let mut finished = self.uncompleted_nodes();
+        // The latest first: what it depends on has finished too, and is found to have.
+        finished.reverse();
         finished.retain(|&index| self.node(index).dependents.is_closed());
+        finished.reverse();
         let state = &mut *self.state.borrow_mut();
         let done = self.retire(state, &finished, std::iter::empty());
         state.targets = finished;
@@ -159,29 +169,53 @@ impl JobScheduler {
     ///
     /// This only looks. It starts nothing, and the job's containers are still not the owner's: for
     /// that the job must be [completed](Self::complete).
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0004 for a handle of another scheduler.
+    #[track_caller]
     pub fn is_completed(&self, handle: JobHandle) -> bool {
-        if handle.scheduler != self.id {
-            return true;
-        }
+        self.refuse_foreign(handle);
         let Some(node) = self.find(handle.job()) else { return true };
-        if node.dependents.is_closed() {
-            return true;
+        node.dependents.is_closed() || self.joins_finished(handle.job().node)
+    }
+
+    /// Says whether a job is held and only waits for others, all of which have finished: then it has,
+    /// too, although nobody has come by to say so.
+    fn joins_finished(&self, index: u32) -> bool {
+        let state = &mut *self.state.borrow_mut();
+        state.mark += 1;
+        state.walk.clear();
+        state.walk.push((index, 0));
+        while let Some((index, _)) = state.walk.pop() {
+            let node = self.node(index);
+            // SAFETY: this is the owner.
+            let notes = unsafe { node.notes() };
+            // SAFETY: this is the owner of a node that is held.
+            if !notes.is_held() || !matches!(unsafe { node.task() }.functions.kind, TaskKind::Join)
+            {
+                return false;
+            }
+            for dependency in notes.dependencies() {
+                let unfinished = self.find(dependency.job());
+                if let Some(other) = unfinished.filter(|other| !other.dependents.is_closed()) {
+                    // SAFETY: this is the owner.
+                    let notes = unsafe { other.notes() };
+                    if notes.mark() != state.mark {
+                        notes.set_mark(state.mark);
+                        state.walk.push((dependency.job().node, 0));
+                    }
+                }
+            }
         }
-        // SAFETY: this is the owner.
-        let notes = unsafe { node.notes() };
-        // SAFETY: this is the owner of a node that is held, if the first holds.
-        let is_held_join =
-            notes.is_held() && matches!(unsafe { node.task() }.functions.kind, TaskKind::Join);
-        let is_completed = |job| self.is_completed(JobHandle::new(job, self.id));
-        is_held_join && notes.dependencies().all(|other| is_completed(other.job()))
+        true
     }
 
     #[track_caller]
     fn refuse_foreign(&self, handle: JobHandle) {
         assert!(
             handle.scheduler == self.id || handle.scheduler == 0,
-            "A0004: a job of another scheduler cannot be completed here; complete it on the scheduler \
-             that gave the handle"
+            "A0004: the handle is of a job of another scheduler; pass it to the scheduler that gave it"
         );
     }
 
@@ -196,7 +230,7 @@ impl JobScheduler {
     pub(super) fn run_held(&self) {
         let mut held = std::mem::take(&mut self.state.borrow_mut().targets);
         held.clear();
-        let is_held = |job: &&JobId| is_held(&self.shared, **job).is_some();
+        let is_held = |job: &&JobId| is_held(&self.nodes, **job).is_some();
         held.extend(self.state.borrow().held.iter().filter(is_held).map(|job| job.node));
         self.finish(held.iter().copied());
         self.state.borrow_mut().targets = held;
@@ -209,7 +243,7 @@ impl JobScheduler {
         let mut found = std::mem::take(&mut state.targets);
         found.clear();
         let nodes = state.blocks.iter().flat_map(|block| (block * BLOCK as u32..).take(BLOCK));
-        let sequence = |index: &u32| self.node(*index).sequence.load(Ordering::Relaxed);
+        let sequence = |index: &u32| self.node(*index).sequence.get();
         found.extend(nodes.filter(|index| sequence(index) != 0));
         found.sort_unstable_by_key(sequence);
         found
@@ -221,11 +255,16 @@ impl JobScheduler {
         // Nothing else is awaited, so no walk marks anything.
         let participant = self.participant(NO_WALK);
         let mut told = Ok(());
-        let mut state = self.state.borrow_mut();
-        let places = state.held.len() - state.chain..state.held.len();
+        // Taken from the held ones before anything runs.
+        let (places, held) = {
+            let state = &mut *self.state.borrow_mut();
+            let places = state.held.len() - state.chain..state.held.len();
+            state.held_count -= places.len();
+            state.chain = 0;
+            (places, std::mem::take(&mut state.held))
+        };
         for place in places.clone() {
-            let index = state.held[place].node;
-            drop(state);
+            let index = held[place].node;
             let node = self.node(index);
             // SAFETY: this is the owner.
             unsafe { node.notes() }.set_held(false);
@@ -233,19 +272,20 @@ impl JobScheduler {
             while !node.dependents.is_closed() {
                 self.wait_for_any(&[index]);
             }
-            state = self.state.borrow_mut();
             if node.has_failed() {
-                let failed = self.retire(&mut state, &[index], [index].into_iter());
-                if told.is_ok() || place + 1 == places.end {
-                    told = failed;
+                // Only the next of the chain depends on this one, and would find it gone.
+                if let Some(next) = held.get(place + 1) {
+                    self.inherit_failure(self.node(next.node));
                 }
-            } else {
-                self.recycle(&mut state, index, node);
+                if told.is_ok() || place + 1 == places.end {
+                    told = self.failure_to_tell(&[index], std::iter::empty()).map_or(Ok(()), Err);
+                }
             }
+            self.recycle(&mut self.state.borrow_mut(), index, node);
         }
+        let state = &mut *self.state.borrow_mut();
+        state.held = held;
         state.held.truncate(places.start);
-        state.held_count -= places.len();
-        state.chain = 0;
         told
     }
 
@@ -264,7 +304,7 @@ impl JobScheduler {
     /// Works until the targets have finished. Leaves them and all they depend on in `state.order`.
     fn finish(&self, targets: impl Iterator<Item = u32> + Clone) {
         let alone = self.works_alone();
-        let (order, mut todo, walk, shuffle) = {
+        let (order, mut todo, walk, shared, shuffle) = {
             let state = &mut *self.state.borrow_mut();
             let unfinished = |index: &u32| !self.node(*index).dependents.is_closed();
             let publish = !alone && targets.clone().filter(unfinished).nth(1).is_some();
@@ -280,13 +320,17 @@ impl JobScheduler {
             }
             self.announce(state, true);
             let shuffle = matches!(state.mode, ExecutionMode::Shuffle { .. });
-            (order, std::mem::take(&mut state.todo), state.mark, shuffle)
+            let shared = !alone && (wide || publish);
+            (order, std::mem::take(&mut state.todo), state.mark, shared, shuffle)
         };
-        // The list is worked off from its end. Alone, that is the order in which the jobs were
-        // scheduled; with others, it is the end where they do not begin.
+        // The list is worked off from its end. With others, that is the end where they do not begin;
+        // else each job must come after what it depends on, and alone, in the order of scheduling.
         todo.clear();
         todo.extend(&order);
         if alone {
+            let sequence = |&index: &u32| self.node(index).sequence.get();
+            todo.sort_unstable_by_key(|index| Reverse(sequence(index)));
+        } else if !shared {
             todo.reverse();
         }
         while !todo.is_empty() {
@@ -356,10 +400,12 @@ impl JobScheduler {
             }
             marked += 1;
         }
-        // Each of them wakes this thread when it finishes. None may be left when the last one
-        // finished just now, and its dependants became ready: then there is something to do.
+        // Each of them wakes this thread when it finishes. None is left when the last one has just
+        // finished, and is about to make its dependants ready.
         if marked > 0 {
             self.parker.park();
+        } else {
+            std::thread::yield_now();
         }
     }
 
@@ -372,7 +418,7 @@ impl JobScheduler {
         targets: impl Iterator<Item = u32>,
     ) -> Result<(), JobFailed> {
         let told = if order.iter().any(|&index| self.node(index).has_failed()) {
-            self.fail_held_dependants(state, order);
+            self.fail_held_dependants(state);
             self.failure_to_tell(order, targets)
         } else {
             None
@@ -396,7 +442,7 @@ impl JobScheduler {
                 state.ranges.extend(node.parallel_mut().ranges.take());
             }
         }
-        node.clear_sequence();
+        node.sequence.set(0);
         state.free.push(index);
     }
 
@@ -409,7 +455,7 @@ impl JobScheduler {
         let failed = |index: u32| {
             let node = self.node(index);
             let panic = node.failure()?;
-            let ran = panic.sequence == node.sequence.load(Ordering::Relaxed);
+            let ran = panic.sequence == node.sequence.get();
             // SAFETY: this is the owner of a node that has finished.
             Some(JobFailed { job: unsafe { node.task() }.name, ran, panic })
         };
@@ -422,18 +468,9 @@ impl JobScheduler {
 
     /// Keeps held jobs that depend on failed ones from running: those will be gone when they would look.
     #[cold]
-    fn fail_held_dependants(&self, state: &State, order: &[u32]) {
-        for &failed in order {
-            let Some(panic) = self.node(failed).failure() else { continue };
-            let sequence = self.node(failed).sequence.load(Ordering::Relaxed);
-            let job = JobId { sequence, node: failed };
-            for node in state.held.iter().filter_map(|&held| is_held(&self.shared, held)) {
-                // SAFETY: this is the owner.
-                let mut dependencies = unsafe { node.notes() }.dependencies();
-                if dependencies.any(|other| other.job() == job && other.passes_failure) {
-                    node.fail(panic.clone());
-                }
-            }
+    fn fail_held_dependants(&self, state: &State) {
+        for node in state.held.iter().filter_map(|&held| is_held(&self.nodes, held)) {
+            self.inherit_failure(node);
         }
     }
 }

@@ -102,7 +102,7 @@ impl JobScheduler {
         let state = &mut *self.state.borrow_mut();
         let mut held = std::mem::take(&mut state.held);
         for &job in &held {
-            if is_held(&self.shared, job).is_some() {
+            if is_held(&self.nodes, job).is_some() {
                 self.publish(state, job.node);
             }
         }

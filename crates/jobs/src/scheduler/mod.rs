@@ -6,8 +6,10 @@
 
 mod builder;
 mod complete;
+mod erase;
 mod graph;
-mod kinds;
+mod index_list;
+mod schedule;
 mod submit;
 
 use std::cell::RefCell;
@@ -16,9 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub use builder::JobBuilder;
-pub use kinds::IndexList;
+pub use index_list::IndexList;
 
-use crate::context::current_job;
+use crate::context::{current_job, is_inside_job_of};
 use crate::handle::JobId;
 use crate::mode::{ExecutionMode, Random};
 use crate::node::Node;
@@ -27,7 +29,7 @@ use crate::participant::Participant;
 use crate::pool::{JobPool, PoolShared};
 use crate::ranges::Ranges;
 use crate::safety::AccessList;
-use crate::table::BLOCK;
+use crate::table::{BLOCK, NodeTable};
 
 /// Schedules jobs on a pool, waits for them, and checks that they do not conflict.
 ///
@@ -39,7 +41,9 @@ use crate::table::BLOCK;
 /// job that depends on it, is [completed](Self::complete). So the workers are woken once for many jobs,
 /// and a job that is completed at once runs where it is, without waking anyone.
 ///
-/// Dropping a scheduler completes its jobs.
+/// Dropping a scheduler completes its jobs. Only one that is dropped by a job of its own, which takes some
+/// doing, cannot wait for them: they run on the workers, but are never completed, so that their containers
+/// stay in use.
 ///
 /// # Examples
 ///
@@ -60,6 +64,7 @@ use crate::table::BLOCK;
 pub struct JobScheduler {
     pool: JobPool,
     shared: Arc<PoolShared>,
+    nodes: Arc<NodeTable>,
     id: u32,
     /// Where the owner sleeps while it waits, and the number of that place.
     parker: Arc<Parker>,
@@ -98,6 +103,10 @@ static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
 impl JobScheduler {
     /// Makes a scheduler on a pool.
+    ///
+    /// # Panics
+    ///
+    /// Panics when 4,294,967,294 schedulers were made by the process before.
     pub fn new(pool: &JobPool) -> Self {
         let (place, parker) = pool.shared().admit_owner();
         let state = State {
@@ -117,16 +126,14 @@ impl JobScheduler {
             targets: Vec::new(),
             ready: Vec::new(),
         };
-        // Relaxed: the number only has to be unique. Zero is for handles of no job.
-        let id = loop {
-            match NEXT_ID.fetch_add(1, Ordering::Relaxed) {
-                0 => {}
-                id => break id,
-            }
-        };
+        // Relaxed: the number only has to be unique. It is never used again, since handles may be kept
+        // for ever; zero is for handles of no job.
+        let id = NEXT_ID.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |id| id.checked_add(1));
+        let id = id.expect("a process makes less than 4294967295 schedulers");
         Self {
             pool: pool.clone(),
             shared: Arc::clone(pool.shared()),
+            nodes: Arc::clone(&pool.shared().nodes),
             id,
             parker,
             place,
@@ -213,7 +220,7 @@ impl JobScheduler {
 
     #[inline]
     fn node(&self, index: u32) -> &Node {
-        self.shared.nodes.node(index)
+        self.nodes.node(index)
     }
 
     /// Says whether everything runs on the owner's thread.
@@ -233,7 +240,7 @@ impl JobScheduler {
             return None;
         }
         let node = self.node(job.node);
-        node.holds(job.sequence).then_some(node)
+        node.sequence.is(job.sequence).then_some(node)
     }
 
     #[inline]
@@ -250,10 +257,16 @@ impl JobScheduler {
 
 impl Drop for JobScheduler {
     fn drop(&mut self) {
+        if is_inside_job_of(self.id) {
+            // One of its own jobs got hold of the scheduler. It cannot wait for itself: what is left is
+            // handed to the workers, and the nodes stay with it for good.
+            self.publish_held();
+            return;
+        }
         // A panicking job was reported when it panicked; there is nobody left to tell again.
         let _ = self.complete_live();
         let state = self.state.get_mut();
-        self.shared.nodes.give_back(&state.blocks, state.next_sequence);
+        self.nodes.give_back(&state.blocks, state.next_sequence);
         self.shared.dismiss_owner(self.place);
     }
 }
@@ -270,48 +283,50 @@ impl fmt::Debug for JobScheduler {
 impl State {
     /// Takes a free node, leasing more if there is none.
     #[inline]
-    fn allocate(&mut self, shared: &PoolShared, owner: u32) -> Option<u32> {
+    fn allocate(&mut self, nodes: &NodeTable, owner: u32, scheduler: u32) -> Option<u32> {
         match self.free.pop() {
             Some(index) => Some(index),
-            None => self.lease(shared, owner),
+            None => self.lease(nodes, owner, scheduler),
         }
     }
 
     #[cold]
-    fn lease(&mut self, shared: &PoolShared, owner: u32) -> Option<u32> {
-        let (block, next_sequence) = shared.nodes.lease()?;
+    fn lease(&mut self, nodes: &NodeTable, owner: u32, scheduler: u32) -> Option<u32> {
+        let (block, next_sequence) = nodes.lease()?;
         self.next_sequence = self.next_sequence.max(next_sequence);
         self.blocks.push(block);
         let first = block * BLOCK as u32;
-        let nodes = first..first + BLOCK as u32;
-        for index in nodes.clone() {
-            let node = shared.nodes.node(index);
+        let indices = first..first + BLOCK as u32;
+        for index in indices.clone() {
+            let node = nodes.node(index);
             // SAFETY: a node of a block that was just leased is free, and ours.
             unsafe {
                 node.task_mut().owner = owner;
+                node.task_mut().scheduler = scheduler;
                 // A mark of the scheduler that had the block before could pass for one of ours.
                 node.notes().set_mark(0);
             }
         }
-        self.free.extend(nodes.rev());
+        self.free.extend(indices.rev());
         self.free.pop()
     }
 
     /// Notes that a job is held.
     #[inline]
-    fn hold(&mut self, job: JobId, node: &Node, shared: &PoolShared) {
+    fn hold(&mut self, job: JobId, node: &Node, nodes: &NodeTable) {
         // SAFETY: this is the owner.
         let notes = unsafe { node.notes() };
         notes.set_held(true);
-        let continues = |previous: &JobId| notes.only_dependency() == Some(*previous);
+        // In a chain the job scheduled last is its end, so the number tells whether this one goes on.
+        let previous = job.sequence - 1;
         self.chain = match notes.dependency_count() {
             0 => 1,
-            _ if self.chain > 0 && self.held.last().is_some_and(continues) => self.chain + 1,
+            1 if self.chain > 0 && notes.first_sequence() == previous => self.chain + 1,
             _ => 0,
         };
         if self.held.len() == self.held.capacity() {
             // Before it grows, forget those that are held no more.
-            self.held.retain(|&job| is_held(shared, job).is_some());
+            self.held.retain(|&job| is_held(nodes, job).is_some());
         }
         self.held.push(job);
         self.held_count += 1;
@@ -337,8 +352,8 @@ impl State {
 }
 
 /// Returns the job's node, if it is held.
-fn is_held(shared: &PoolShared, job: JobId) -> Option<&Node> {
-    let node = shared.nodes.node(job.node);
+fn is_held(nodes: &NodeTable, job: JobId) -> Option<&Node> {
+    let node = nodes.node(job.node);
     // SAFETY: this is the owner.
-    (node.holds(job.sequence) && unsafe { node.notes() }.is_held()).then_some(node)
+    (node.sequence.is(job.sequence) && unsafe { node.notes() }.is_held()).then_some(node)
 }

@@ -118,43 +118,33 @@ impl JobScheduler {
         accesses: &AccessList,
     ) -> Result<(JobId, &Node), Box<ScheduleError>> {
         let state = &mut *self.state.borrow_mut();
-        let Some(index) = state.allocate(&self.shared, self.place) else {
-            let limit = self.shared.nodes.capacity();
+        let Some(index) = state.allocate(&self.nodes, self.place, self.id) else {
+            let limit = self.nodes.capacity();
             return Err(Box::new(ScheduleError::TooManyJobs { job: request.name, limit }));
         };
         let node = self.node(index);
-        if let Err(error) = self.fill(state, request, accesses, node) {
+        let job = JobId { sequence: state.next_sequence, node: index };
+        if let Err(error) = self.fill(state, request, accesses, job, node) {
             state.free.push(index);
             return Err(error);
         }
-
-        // Nothing can fail from here on.
-        let sequence = state.next_sequence;
         state.next_sequence += 1;
-        let job = JobId { sequence, node: index };
-        state.hold(job, node, &self.shared);
+        state.hold(job, node, &self.nodes);
         node.dependents.reopen();
         node.pending.store(0, Ordering::Relaxed);
-        // Relaxed: a container that is used on another thread learns of the job from its own slot,
-        // which moved there with it.
-        node.sequence.store(sequence, Ordering::Relaxed);
-        for declared in accesses.declared() {
-            // SAFETY: the payload holds the container's block, by the contract of `JobData`.
-            let slot = unsafe { declared.slot.as_ref() };
-            let user = Use { job, name: request.name, access: declared.access };
-            slot.add(user, self.id, &self.shared);
-        }
+        node.sequence.set(job.sequence);
         Ok((job, node))
     }
 
-    /// Fills in the task and the dependencies, and checks them. What is left there after an error is
-    /// of no consequence: the node is still free.
-    #[inline]
+    /// Fills in the task and the dependencies, checks them, and notes the job in its containers' slots.
+    /// After an error the slots are as they were, and the node is still free.
+    #[inline(always)]
     fn fill(
         &self,
         state: &mut State,
         request: &Request<'_>,
         accesses: &AccessList,
+        job: JobId,
         node: &Node,
     ) -> Result<(), Box<ScheduleError>> {
         let &Request { name, functions, .. } = request;
@@ -169,14 +159,48 @@ impl JobScheduler {
         for &handle in request.after {
             self.depend(name, handle, false, notes)?;
         }
-        match accesses.declared() {
-            [] => {}
-            [only] if self.follows(only, notes) => {}
-            _ => self.check(state, name, accesses, Some(notes))?,
-        }
         if let TaskKind::Parallel(_) | TaskKind::Deferred(..) = functions.kind {
             // SAFETY: the node is free, and this is the owner.
             self.fill_parallel(state, request, unsafe { node.parallel_mut() })?;
+        }
+        // Last, since nothing may fail once a slot was changed.
+        match accesses.declared() {
+            [] => Ok(()),
+            [only] if self.pass_on(only, job, name, notes) => Ok(()),
+            _ => self.claim_containers(state, job, name, accesses, notes),
+        }
+    }
+
+    /// Takes over a container from the one job that this one depends on: the usual case of a container
+    /// that is passed along a chain.
+    #[inline(always)]
+    fn pass_on(
+        &self,
+        &Declared { slot, access }: &Declared,
+        job: JobId,
+        name: &'static str,
+        notes: Notes<'_>,
+    ) -> bool {
+        // SAFETY: the payload holds the container's block, by the contract of `JobData`.
+        let slot = unsafe { slot.as_ref() };
+        let next = Use { job, name, access };
+        notes.dependency(0).is_some_and(|previous| slot.pass_on(previous.job(), next, self.id))
+    }
+
+    /// Checks all containers, and then notes the job in their slots.
+    #[inline(never)]
+    fn claim_containers(
+        &self,
+        state: &mut State,
+        job: JobId,
+        name: &'static str,
+        accesses: &AccessList,
+        notes: Notes<'_>,
+    ) -> Result<(), Box<ScheduleError>> {
+        self.check(state, name, accesses, Some(notes))?;
+        for &Declared { slot, access } in accesses.declared() {
+            // SAFETY: the payload holds the container's block, by the contract of `JobData`.
+            unsafe { slot.as_ref() }.add(Use { job, name, access }, self.id, &self.nodes);
         }
         Ok(())
     }
@@ -199,15 +223,6 @@ impl JobScheduler {
         Ok(())
     }
 
-    /// Says whether a container was last written by the one job that this one depends on, and is used
-    /// by no other: the usual case of a container that is passed along.
-    #[inline]
-    fn follows(&self, declared: &Declared, notes: Notes<'_>) -> bool {
-        // SAFETY: the payload holds the container's block, by the contract of `JobData`.
-        let slot = unsafe { declared.slot.as_ref() };
-        notes.dependency(0).is_some_and(|previous| slot.follows(previous.job(), self.id))
-    }
-
     #[inline(never)]
     fn fill_parallel(
         &self,
@@ -215,6 +230,8 @@ impl JobScheduler {
         request: &Request<'_>,
         parallel: &mut Parallel,
     ) -> Result<(), Box<ScheduleError>> {
+        // Left over from a job that was refused, if there are any.
+        state.ranges.extend(parallel.ranges.take());
         let batches = request.batches()?;
         parallel.count.store(request.count as u64, Ordering::Relaxed);
         parallel.batch = request.batch;

@@ -1,0 +1,210 @@
+//! How the types of a job are erased: what is stored in a node, and the functions that know it.
+#![expect(unsafe_code, reason = "erases the types of jobs and runs them as the scheduler promises")]
+
+use std::ops::Range;
+use std::ptr;
+
+use super::builder::JobBuilder;
+use super::submit::Request;
+use crate::claims::Claims;
+use crate::data::{JobData, ParallelJobData};
+use crate::error::ScheduleError;
+use crate::handle::JobHandle;
+use crate::node::{TaskFunctions, TaskKind};
+use crate::work::Work;
+
+impl JobBuilder<'_> {
+    /// # Safety
+    ///
+    /// The closure may be run and dropped on any thread, and what it borrows outlives the job.
+    pub(super) unsafe fn submit_single<D, F>(
+        self,
+        name: &'static str,
+        dependencies: &[JobHandle],
+        data: D,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: JobData,
+        F: for<'v> FnOnce(D::Whole<'v>),
+    {
+        let functions = const {
+            &TaskFunctions {
+                kind: TaskKind::Single(run_single::<D, F>),
+                drop: drop_payload::<Single<D, F>>,
+            }
+        };
+        let request =
+            Request { name, functions, dependencies, after: self.after, count: 1, batch: 1 };
+        // SAFETY: the payload is what the functions are for; its closure is as promised to this
+        // function, and what it holds is `Send` and borrows nothing, as `JobData` demands.
+        unsafe { self.jobs.submit(&request, data, |held| Single::<D, F> { held, job }) }
+    }
+
+    /// # Safety
+    ///
+    /// The closure may be run by several threads at once and dropped by any, and what it borrows
+    /// outlives the job.
+    pub(super) unsafe fn submit_work<D, F>(
+        self,
+        name: &'static str,
+        dependencies: &[JobHandle],
+        data: D,
+        count: usize,
+        batch: usize,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: ParallelJobData,
+        F: for<'v> Fn(&mut Work<'v, D>),
+    {
+        let functions = const {
+            &TaskFunctions {
+                kind: TaskKind::Parallel(run_work::<D, F>),
+                drop: drop_payload::<Parallel<D, F>>,
+            }
+        };
+        data.check_count(name, count)?;
+        let request = Request { name, functions, dependencies, after: self.after, count, batch };
+        // SAFETY: as in `submit_single`; what the payload holds is `Sync` too.
+        unsafe { self.jobs.submit(&request, data, |held| Parallel::<D, F> { held, job }) }
+    }
+
+    /// # Safety
+    ///
+    /// As for `submit_work`, for both closures.
+    pub(super) unsafe fn submit_deferred<D, C, F>(
+        self,
+        name: &'static str,
+        dependencies: &[JobHandle],
+        data: D,
+        count: C,
+        batch: usize,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: ParallelJobData,
+        C: for<'v> Fn(D::Whole<'v>) -> usize,
+        F: for<'v> Fn(&mut Work<'v, D>),
+    {
+        let functions = const {
+            &TaskFunctions {
+                kind: TaskKind::Deferred(ask_count::<D, C, F>, run_deferred::<D, C, F>),
+                drop: drop_payload::<Deferred<D, C, F>>,
+            }
+        };
+        let request = Request { name, functions, dependencies, after: self.after, count: 0, batch };
+        let payload = |held| Deferred { parallel: Parallel::<D, F> { held, job }, count };
+        // SAFETY: as in `submit_work`.
+        unsafe { self.jobs.submit(&request, data, payload) }
+    }
+}
+
+struct Single<D: JobData, F> {
+    held: D::Held,
+    job: F,
+}
+
+struct Parallel<D: ParallelJobData, F> {
+    held: D::Held,
+    job: F,
+}
+
+struct Deferred<D: ParallelJobData, C, F> {
+    parallel: Parallel<D, F>,
+    count: C,
+}
+
+/// Makes a participant's work of a call for each batch, compiled for each CPU level.
+pub(super) fn each_batch<D, F>(job: F) -> impl for<'v> Fn(&mut Work<'v, D>)
+where
+    D: ParallelJobData,
+    F: for<'v> Fn(D::Batch<'v>, Range<usize>),
+{
+    move |work: &mut Work<'_, D>| {
+        ancho_burst::dispatch(
+            #[inline(always)]
+            || {
+                work.for_each_batch(&job);
+            },
+        );
+    }
+}
+
+/// Makes a participant's work of a call for each index, compiled for each CPU level.
+pub(super) fn each_index<D, F>(job: F) -> impl for<'v> Fn(&mut Work<'v, D>)
+where
+    D: ParallelJobData,
+    F: for<'b> Fn(D::Item<'b>, usize),
+{
+    each_batch::<D, _>(
+        #[inline(always)]
+        move |mut views, range: Range<usize>| {
+            for offset in 0..range.end - range.start {
+                job(D::item(&mut views, offset), range.start + offset);
+            }
+        },
+    )
+}
+
+/// # Safety
+///
+/// As for `TaskKind`, with a payload of `Single<D, F>`.
+unsafe fn run_single<D, F>(payload: *mut u8)
+where
+    D: JobData,
+    F: for<'v> FnOnce(D::Whole<'v>),
+{
+    // SAFETY: the payload is of this type, and consumed here: a single job runs once.
+    let Single { mut held, job } = unsafe { ptr::read(payload.cast::<Single<D, F>>()) };
+    // SAFETY: the check has passed, what the job depends on has finished, and nothing else is opened.
+    job(unsafe { D::whole(&mut held) });
+}
+
+/// # Safety
+///
+/// As for `TaskKind`, with a payload of `Parallel<D, F>`.
+unsafe fn run_work<D, F>(payload: *mut u8, claims: &mut Claims)
+where
+    D: ParallelJobData,
+    F: for<'v> Fn(&mut Work<'v, D>),
+{
+    // SAFETY: the payload is of this type, and the participants share it.
+    let Parallel { held, job } = unsafe { &*payload.cast::<Parallel<D, F>>() };
+    job(&mut Work { held, claims });
+}
+
+/// # Safety
+///
+/// As for `TaskKind`, with a payload of `Deferred<D, C, F>`.
+unsafe fn run_deferred<D, C, F>(payload: *mut u8, claims: &mut Claims)
+where
+    D: ParallelJobData,
+    F: for<'v> Fn(&mut Work<'v, D>),
+{
+    // SAFETY: the payload is of this type, and the participants share it.
+    let Deferred { parallel, .. } = unsafe { &*payload.cast::<Deferred<D, C, F>>() };
+    (parallel.job)(&mut Work { held: &parallel.held, claims });
+}
+
+/// # Safety
+///
+/// As for `TaskKind`, with a payload of `Deferred<D, C, F>` that nobody uses.
+unsafe fn ask_count<D, C, F>(payload: *mut u8) -> usize
+where
+    D: ParallelJobData,
+    C: for<'v> Fn(D::Whole<'v>) -> usize,
+{
+    // SAFETY: the payload is of this type, and not shared yet.
+    let Deferred { parallel, count } = unsafe { &mut *payload.cast::<Deferred<D, C, F>>() };
+    // SAFETY: the check has passed, what the job depends on has finished, and nothing else is opened.
+    count(unsafe { D::whole(&mut parallel.held) })
+}
+
+/// # Safety
+///
+/// As for `TaskFunctions::drop`, with a payload of `P`.
+unsafe fn drop_payload<P>(payload: *mut u8) {
+    // SAFETY: the payload is of this type, and not used again.
+    unsafe { ptr::drop_in_place(payload.cast::<P>()) };
+}

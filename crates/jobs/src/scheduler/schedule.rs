@@ -1,0 +1,411 @@
+//! The kinds of jobs, for jobs without a name or an order of their own.
+
+use std::ops::Range;
+
+use super::JobScheduler;
+use super::builder::JobBuilder;
+use super::index_list::IndexList;
+use crate::data::{JobData, ParallelJobData};
+use crate::error::ScheduleError;
+use crate::handle::JobHandle;
+use crate::job::{Job, ParallelFor, ParallelForBatch};
+use crate::work::Work;
+
+impl JobScheduler {
+    /// Schedules a single job: one call, on some thread.
+    ///
+    /// The job starts when what it depends on has finished, and not before the next
+    /// [`flush`](Self::flush), or a [`complete`](Self::complete) that needs it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and schedules nothing, if the job conflicts with one that was scheduled
+    /// before and not completed, and that it does not depend on (A0001); if it takes one container
+    /// twice (A0002); if a handle or a container in use belongs to another scheduler (A0004, A0005);
+    /// if the call comes from inside a job (A0006); or if too many jobs are uncompleted (A0008).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobCell, JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut answer = JobCell::new(0);
+    /// let job = jobs.schedule(&[], answer.write(), |answer| *answer = 42).unwrap();
+    /// jobs.complete(job);
+    /// assert_eq!(answer.into_inner().unwrap(), 42);
+    /// ```
+    pub fn schedule<D, F>(
+        &self,
+        dependencies: &[JobHandle],
+        data: D,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: JobData,
+        F: for<'v> FnOnce(D::Whole<'v>) + Send + 'static,
+    {
+        JobBuilder::new(self, None).schedule(dependencies, data, job)
+    }
+
+    /// Schedules a parallel job: one call for each batch of `batch` indices of `0..count`, the last
+    /// one shorter, on all threads.
+    ///
+    /// Containers that are written are seen as the batch's own part, those that are read as a whole.
+    /// A batch size of some thousand additions is a good one; several batches are taken at once where
+    /// there are many. A job of one batch wakes no other thread.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule`](Self::schedule); also for a batch size of zero (A0007), for more than
+    /// 4,294,967,295 batches (A0009), and for a container that is written and shorter than `count`
+    /// (A0010).
+    ///
+    /// # Determinism
+    ///
+    /// The batches are the same whatever the threads do; which runs first is not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut squares = JobSlice::new(1000, 0);
+    /// let job = jobs.schedule_parallel(&[], squares.write(), 1000, 64, |squares, range| {
+    ///     for (square, i) in squares.iter_mut().zip(range) {
+    ///         *square = i * i;
+    ///     }
+    /// });
+    /// jobs.complete(job.unwrap());
+    /// assert_eq!(squares.as_slice().unwrap()[999], 998_001);
+    /// ```
+    pub fn schedule_parallel<D, F>(
+        &self,
+        dependencies: &[JobHandle],
+        data: D,
+        count: usize,
+        batch: usize,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: ParallelJobData,
+        F: for<'v> Fn(D::Batch<'v>, Range<usize>) + Send + Sync + 'static,
+    {
+        JobBuilder::new(self, None).schedule_parallel(dependencies, data, count, batch, job)
+    }
+
+    /// Schedules a parallel job: one call for each index of `0..count`, on all threads, `batch` of them
+    /// at a time.
+    ///
+    /// Containers that are written are seen as the index's own element, those that are read as a whole.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule_parallel`](Self::schedule_parallel).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut positions = JobSlice::new(1000, 0.0);
+    /// let velocities = JobSlice::new(1000, 3.0);
+    /// let data = (positions.write(), velocities.read());
+    /// let job = jobs.schedule_for_each(&[], data, 1000, 64, |(position, velocities), i| {
+    ///     *position += velocities[i] * 0.5;
+    /// });
+    /// jobs.complete(job.unwrap());
+    /// assert_eq!(positions.as_slice().unwrap()[999], 1.5);
+    /// ```
+    pub fn schedule_for_each<D, F>(
+        &self,
+        dependencies: &[JobHandle],
+        data: D,
+        count: usize,
+        batch: usize,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: ParallelJobData,
+        F: for<'b> Fn(D::Item<'b>, usize) + Send + Sync + 'static,
+    {
+        JobBuilder::new(self, None).schedule_for_each(dependencies, data, count, batch, job)
+    }
+
+    /// Schedules a parallel job whose count is asked for when all that it depends on has finished: for
+    /// work on a list that an earlier job fills.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule_parallel`](Self::schedule_parallel), but for the checks of the count. Where those
+    /// would fail, the job panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobCell, JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut found = JobCell::new(Vec::new());
+    /// let mut doubled = JobSlice::new(100, 0);
+    /// let find = jobs.schedule(&[], found.write(), |found| found.extend([3, 5, 7])).unwrap();
+    /// let double = jobs.schedule_deferred(
+    ///     &[find],
+    ///     (found.read(), doubled.write()),
+    ///     |(found, _)| found.len(),
+    ///     16,
+    ///     |(found, doubled), range| {
+    ///         for (out, found) in doubled.iter_mut().zip(&found[range]) {
+    ///             *out = found * 2;
+    ///         }
+    ///     },
+    /// );
+    /// jobs.complete(double.unwrap());
+    /// assert_eq!(doubled.as_slice().unwrap()[..4], [6, 10, 14, 0]);
+    /// ```
+    pub fn schedule_deferred<D, C, F>(
+        &self,
+        dependencies: &[JobHandle],
+        data: D,
+        count: C,
+        batch: usize,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: ParallelJobData,
+        C: for<'v> Fn(D::Whole<'v>) -> usize + Send + Sync + 'static,
+        F: for<'v> Fn(D::Batch<'v>, Range<usize>) + Send + Sync + 'static,
+    {
+        JobBuilder::new(self, None).schedule_deferred(dependencies, data, count, batch, job)
+    }
+
+    /// Schedules a parallel job of a kind of the caller's own: one call for each thread that takes
+    /// part, which gets its batches from [`Work::next_batch`].
+    ///
+    /// All other parallel kinds are made of this one. A job without batches is not called.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule_parallel`](Self::schedule_parallel).
+    ///
+    /// # Examples
+    ///
+    /// See [`Work`].
+    pub fn schedule_work<D, F>(
+        &self,
+        dependencies: &[JobHandle],
+        data: D,
+        count: usize,
+        batch: usize,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: ParallelJobData,
+        F: for<'v> Fn(&mut Work<'v, D>) + Send + Sync + 'static,
+    {
+        JobBuilder::new(self, None).schedule_work(dependencies, data, count, batch, job)
+    }
+
+    /// Schedules a job that asks for each index of `0..count`, in order, whether it is accepted, and
+    /// appends those that are to a list (Unity's `ScheduleAppend`).
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule`](Self::schedule).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobCell, JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let values = JobSlice::from(vec![4, 1, 6, 2]);
+    /// let mut large = JobCell::new(Vec::<usize>::new());
+    /// let find = jobs
+    ///     .schedule_append(&[], large.write(), values.read(), 4, |values, i| values[i] > 3)
+    ///     .unwrap();
+    /// let keep = jobs
+    ///     .schedule_filter(&[find], large.write(), values.read(), |values, i| values[i] < 5)
+    ///     .unwrap();
+    /// jobs.complete(keep);
+    /// assert_eq!(large.get().unwrap(), &[0]);
+    /// ```
+    pub fn schedule_append<L, D, F>(
+        &self,
+        dependencies: &[JobHandle],
+        list: L,
+        data: D,
+        count: usize,
+        accept: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        L: JobData,
+        for<'v> L::Whole<'v>: IndexList,
+        D: JobData,
+        F: for<'v> Fn(&mut D::Whole<'v>, usize) -> bool + Send + 'static,
+    {
+        JobBuilder::new(self, None).schedule_append(dependencies, list, data, count, accept)
+    }
+
+    /// Schedules a job that asks for each index in a list, in order, whether it is accepted, and
+    /// removes those that are not (Unity's `ScheduleFilter`).
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule`](Self::schedule).
+    ///
+    /// # Examples
+    ///
+    /// See [`schedule_append`](Self::schedule_append).
+    pub fn schedule_filter<L, D, F>(
+        &self,
+        dependencies: &[JobHandle],
+        list: L,
+        data: D,
+        accept: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        L: JobData,
+        for<'v> L::Whole<'v>: IndexList,
+        D: JobData,
+        F: for<'v> Fn(&mut D::Whole<'v>, usize) -> bool + Send + 'static,
+    {
+        JobBuilder::new(self, None).schedule_filter(dependencies, list, data, accept)
+    }
+
+    /// Schedules a single job that is a struct. See [`Job`] for an example.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule`](Self::schedule).
+    pub fn schedule_job<J: Job>(
+        &self,
+        dependencies: &[JobHandle],
+        job: J,
+    ) -> Result<JobHandle, ScheduleError> {
+        JobBuilder::new(self, None).schedule_job(dependencies, job)
+    }
+
+    /// Schedules a parallel job that is a struct, called for each index. See [`ParallelFor`] for an
+    /// example.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule_parallel`](Self::schedule_parallel).
+    pub fn schedule_parallel_for<J: ParallelFor>(
+        &self,
+        dependencies: &[JobHandle],
+        job: J,
+        count: usize,
+        batch: usize,
+    ) -> Result<JobHandle, ScheduleError> {
+        JobBuilder::new(self, None).schedule_parallel_for(dependencies, job, count, batch)
+    }
+
+    /// Schedules a parallel job that is a struct, called for each batch. See [`ParallelForBatch`] for
+    /// an example.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule_parallel`](Self::schedule_parallel).
+    pub fn schedule_parallel_for_batch<J: ParallelForBatch>(
+        &self,
+        dependencies: &[JobHandle],
+        job: J,
+        count: usize,
+        batch: usize,
+    ) -> Result<JobHandle, ScheduleError> {
+        JobBuilder::new(self, None).schedule_parallel_for_batch(dependencies, job, count, batch)
+    }
+
+    /// Runs a job now, on this thread, and returns what it returns. The closure may borrow.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule`](Self::schedule) without dependencies: conflicting jobs must have been completed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let values = JobSlice::from(vec![1, 2, 3]);
+    /// let factor = 2;
+    /// let sum = jobs.run(values.read(), |values| values.iter().sum::<i32>() * factor);
+    /// assert_eq!(sum.unwrap(), 12);
+    /// ```
+    pub fn run<D, R, F>(&self, data: D, job: F) -> Result<R, ScheduleError>
+    where
+        D: JobData,
+        F: for<'v> FnOnce(D::Whole<'v>) -> R,
+    {
+        JobBuilder::new(self, None).run(data, job)
+    }
+
+    /// Runs a parallel job now, on all threads, one call for each batch, and waits for it. The closure
+    /// may borrow.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule_parallel`](Self::schedule_parallel) without dependencies: conflicting jobs must
+    /// have been completed.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0011 if the closure panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut values = JobSlice::new(1000, 1);
+    /// let factor = 7;
+    /// jobs.run_parallel(values.write(), 1000, 64, |values, _| {
+    ///     values.iter_mut().for_each(|value| *value *= factor);
+    /// })
+    /// .unwrap();
+    /// assert_eq!(values.as_slice().unwrap()[999], 7);
+    /// ```
+    #[track_caller]
+    pub fn run_parallel<D, F>(
+        &self,
+        data: D,
+        count: usize,
+        batch: usize,
+        job: F,
+    ) -> Result<(), ScheduleError>
+    where
+        D: ParallelJobData,
+        F: for<'v> Fn(D::Batch<'v>, Range<usize>) + Sync,
+    {
+        JobBuilder::new(self, None).run_parallel(data, count, batch, job)
+    }
+
+    /// Makes one handle of several: it is complete when all of them are.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one belongs to another scheduler (A0004), if the call comes from inside a
+    /// job (A0006), or if too many jobs are uncompleted (A0008).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let a = jobs.schedule(&[], (), |()| {}).unwrap();
+    /// let b = jobs.schedule(&[], (), |()| {}).unwrap();
+    /// let both = jobs.combine(&[a, b]).unwrap();
+    /// jobs.complete(both);
+    /// assert!(jobs.is_completed(a) && jobs.is_completed(b));
+    /// ```
+    pub fn combine(&self, handles: &[JobHandle]) -> Result<JobHandle, ScheduleError> {
+        self.submit_join(handles)
+    }
+}
