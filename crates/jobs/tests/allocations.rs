@@ -1,0 +1,133 @@
+//! In a steady state, scheduling and running jobs allocates nothing.
+//!
+//! In a file of its own, with one test: it counts what the whole process allocates.
+#![expect(unsafe_code, reason = "counts allocations, as the global allocator")]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ancho_jobs::{JobCell, JobHandle, JobScheduler, JobSlice};
+use common::{Door, occupy_workers, scheduler};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: hands every call on to the system's allocator, as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above; the pointer came from the system's allocator.
+        unsafe { System.dealloc(pointer, layout) };
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+struct Containers {
+    positions: JobSlice<f32>,
+    velocities: JobSlice<f32>,
+    list: JobCell<Vec<u32>>,
+    total: JobCell<f64>,
+}
+
+/// A hundred jobs: single ones, a chain, parallel ones of three kinds, filters and combinations.
+fn frame(jobs: &JobScheduler, data: &mut Containers) {
+    let mut handles = [JobHandle::COMPLETED; 100];
+    // 40 on their own, with captures too large for a few words.
+    let large = [1_u64; 16];
+    for handle in &mut handles[..40] {
+        *handle = jobs.schedule(&[], (), move |()| assert_eq!(large[15], 1)).unwrap();
+    }
+    // A chain of 20 on one container, with readers of another side by side.
+    let mut last = JobHandle::COMPLETED;
+    for handle in &mut handles[40..60] {
+        let access = (data.total.write(), data.velocities.read());
+        last = jobs
+            .schedule(&[last], access, |(total, velocities)| {
+                *total += f64::from(velocities[0]);
+            })
+            .unwrap();
+        *handle = last;
+    }
+    // 20 parallel ones, each after the one before.
+    let mut last = JobHandle::COMPLETED;
+    for handle in &mut handles[60..80] {
+        let access = (data.positions.write(), data.velocities.read());
+        last = jobs
+            .schedule_for_each(&[last], access, 1000, 64, |(position, velocities), i| {
+                *position += velocities[i];
+            })
+            .unwrap();
+        *handle = last;
+    }
+    let access = (data.positions.read(), data.list.read());
+    handles[80] = jobs
+        .schedule_deferred(&[last], access, |(positions, _)| positions.len(), 128, |_, _| {})
+        .unwrap();
+    handles[81] = jobs.combine(&[handles[80], last]).unwrap();
+    let before = [handles[81]];
+    handles[82] = jobs
+        .named("Fill")
+        .after(&before)
+        .schedule_append(&[], data.list.write(), (), 10, |(), i| i % 2 == 0)
+        .unwrap();
+    handles[83] =
+        jobs.schedule_filter(&[handles[82]], data.list.write(), (), |(), _| false).unwrap();
+    for i in 84..100 {
+        handles[i] = jobs.schedule(&[handles[i - 84], handles[83]], (), |()| {}).unwrap();
+    }
+    jobs.flush();
+    let all = jobs.combine(&handles).unwrap();
+    jobs.run((), |()| {}).unwrap();
+    jobs.run_parallel((), 100, 10, |(), _| {}).unwrap();
+    jobs.complete(all);
+    data.positions.as_mut_slice().unwrap()[0] = 0.0;
+    *data.total.get_mut().unwrap() = 0.0;
+}
+
+/// How much a thousand frames allocate, after some to warm up.
+fn count_a_thousand_frames(jobs: &JobScheduler) -> usize {
+    let mut data = Containers {
+        positions: JobSlice::new(1000, 0.0),
+        velocities: JobSlice::new(1000, 1.0),
+        list: JobCell::new(Vec::with_capacity(16)),
+        total: JobCell::new(0.0),
+    };
+    for _ in 0..300 {
+        frame(jobs, &mut data);
+    }
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    for _ in 0..1000 {
+        frame(jobs, &mut data);
+    }
+    ALLOCATIONS.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn a_thousand_frames_of_a_hundred_jobs_allocate_nothing() {
+    for workers in [0, 1, 2] {
+        let allocated = count_a_thousand_frames(&scheduler(workers));
+        assert_eq!(allocated, 0, "{workers} workers");
+    }
+
+    // Also while the workers are at something long, and come to none of what is handed to them.
+    let jobs = scheduler(1);
+    let door = Door::default();
+    let _ = occupy_workers(&jobs, &door);
+    assert_eq!(count_a_thousand_frames(&jobs), 0, "a busy worker");
+}
