@@ -1,0 +1,114 @@
+//! A job gets copies of plain values, and shares containers.
+//!
+//! What a job captures is its own: it may change its copy of `a`, and nobody sees it. What it writes
+//! to a container is there for the owner once the job is completed. And since jobs that share a
+//! container could race, every use of it is declared with a token, `write()` or `read()`, and one that
+//! is not ordered after the others is refused.
+
+use ancho_jobs::{Job, JobScheduler, JobSlice, JobStruct, SliceWrite};
+
+use crate::gallery::{Sample, SampleResult, Stage};
+use crate::state_hash::StateHash;
+
+pub(crate) const SAMPLE: Sample = Sample {
+    name: "first_job",
+    summary: "a job changes its copy of a number, and an array that it shares",
+    show,
+    state_hash,
+};
+
+/// The job as a closure: it captures `a`, and takes the array along. Returns the owner's `a`.
+fn add_with_closure(jobs: &JobScheduler, mut a: f32, b: &mut JobSlice<f32>) -> SampleResult<f32> {
+    let job = jobs.schedule(&[], b.write(), move |b| {
+        a += b[0]; // The closure's copy of `a`: nobody else sees this.
+        b[0] = a; // The array that both share: the owner sees this.
+    })?;
+    jobs.complete(job);
+    Ok(a)
+}
+
+/// The same job as a struct, for those who like to see its fields, or schedule it from many places.
+#[derive(JobStruct)]
+struct Add<'a> {
+    a: f32,
+    b: SliceWrite<'a, f32>,
+}
+
+impl Job for Add<'_> {
+    fn execute(job: AddView<'_>) {
+        *job.a += job.b[0];
+        job.b[0] = *job.a;
+    }
+}
+
+fn add_with_struct(jobs: &JobScheduler, a: f32, b: &mut JobSlice<f32>) -> SampleResult<f32> {
+    let job = jobs.schedule_job(&[], Add { a, b: b.write() })?;
+    jobs.complete(job);
+    Ok(a)
+}
+
+fn show(stage: &Stage<'_>) -> SampleResult<()> {
+    let jobs = stage.jobs;
+    println!("before:           a = 5, b[0] = 3");
+    let mut b = JobSlice::new(1, 3.0);
+    let a = add_with_closure(jobs, 5.0, &mut b)?;
+    println!("after a closure:  a = {a}, b[0] = {}", b.as_slice()?[0]);
+
+    let mut b = JobSlice::new(1, 3.0).named("b");
+    let a = add_with_struct(jobs, 5.0, &mut b)?;
+    println!("after a struct:   a = {a}, b[0] = {}", b.as_slice()?[0]);
+
+    println!("\nTwo jobs that write `b`, in no order, are refused, on every run:");
+    let first = jobs.named("First").schedule_job(&[], Add { a, b: b.write() })?;
+    match jobs.named("Second").schedule_job(&[], Add { a, b: b.write() }) {
+        Ok(_) => return Err("two jobs that race were accepted".into()),
+        Err(refused) => println!("  {refused}"),
+    }
+    println!("\nSo is the owner, until the job is completed:");
+    match b.as_slice() {
+        Ok(_) => return Err("an array in use was lent".into()),
+        Err(refused) => println!("  {refused}"),
+    }
+
+    let second = jobs.named("Second").schedule_job(&[first], Add { a, b: b.write() })?;
+    jobs.complete(second);
+    println!("\nOne after the other they are fine: b[0] = {}", b.as_slice()?[0]);
+    Ok(())
+}
+
+fn state_hash(jobs: &JobScheduler, frames: u32) -> SampleResult<u32> {
+    let mut b = JobSlice::new(1, 3.0);
+    for frame in 0..frames {
+        if frame % 2 == 0 {
+            add_with_closure(jobs, 5.0, &mut b)?;
+        } else {
+            add_with_struct(jobs, 5.0, &mut b)?;
+        }
+    }
+    let mut hash = StateHash::new();
+    hash.add_f32(b.as_slice()?);
+    Ok(hash.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use ancho_jobs::JobPool;
+
+    use super::*;
+    use crate::headless::hash_in_all_cases;
+
+    #[test]
+    fn the_state_is_the_same_in_all_cases() {
+        hash_in_all_cases(|jobs| state_hash(jobs, 5)).unwrap();
+    }
+
+    #[test]
+    fn the_array_is_changed_and_the_number_is_not() {
+        let jobs = JobScheduler::new(&JobPool::new());
+        for add in [add_with_closure, add_with_struct] {
+            let mut b = JobSlice::new(1, 3.0);
+            assert_eq!(add(&jobs, 5.0, &mut b).unwrap(), 5.0);
+            assert_eq!(b.as_slice().unwrap(), [8.0]);
+        }
+    }
+}
