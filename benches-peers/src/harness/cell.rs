@@ -1,0 +1,195 @@
+//! Inside the process of one cell: check the result, then take samples.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use nix::time::{ClockId, clock_gettime};
+
+use super::Summary;
+
+/// Operations run before timing; what they leave behind is compared across subjects.
+const CHECKED_OPERATIONS: usize = 3;
+/// A sample of [`Sampling::Repeat`] repeats its operation for this long.
+const SAMPLE: Duration = Duration::from_millis(1);
+/// Repetition before the first sample counts, so that caches, pools and clocks settle.
+const WARM_UP: Duration = Duration::from_millis(30);
+/// A process takes samples for this long,
+const TOTAL: Duration = Duration::from_millis(300);
+/// and at least this many.
+const LEAST_SAMPLES: usize = 5;
+/// A sample of [`Sampling::Burn`] lasts this long; a process takes one.
+const BURN: Duration = Duration::from_secs(1);
+
+/// How a case is sampled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sampling {
+    /// A sample repeats the operation for a millisecond; the figure is the time of one.
+    Repeat,
+    /// A sample is one operation after the process has slept this long; the figure is its time,
+    /// with the cost of reading the clock (some 30 ns) in it.
+    AfterIdle(Duration),
+    /// A sample is a second in which the operation runs once in every period; the figure is the
+    /// CPU time, in nanoseconds, that all threads of the process used in it.
+    Burn { period: Duration },
+}
+
+/// How much a process is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Only compute the result, to compare it across subjects.
+    Check,
+    /// Check, then measure.
+    Measure,
+}
+
+/// The task of this process, handed to a subject's function.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    sampling: Sampling,
+    effort: Effort,
+}
+
+impl Cell {
+    pub(super) fn new(sampling: Sampling, effort: Effort) -> Cell {
+        Cell { sampling, effort }
+    }
+
+    /// Measures `operation` on `state`.
+    ///
+    /// `result` condenses what the operation has done to `state` so far. It is called once, after a
+    /// number of operations that is the same for every subject, and must return the same for all
+    /// of them. Neither making nor dropping `state` is timed.
+    pub(crate) fn run<S>(
+        self,
+        mut state: S,
+        mut operation: impl FnMut(&mut S),
+        result: impl FnOnce(&mut S) -> u64,
+    ) -> Reading {
+        for _ in 0..CHECKED_OPERATIONS {
+            operation(&mut state);
+        }
+        let result = result(&mut state);
+        if self.effort == Effort::Check {
+            return Reading { result, time: None };
+        }
+        let samples = match self.sampling {
+            Sampling::Repeat => repeat(|| operation(&mut state)),
+            Sampling::AfterIdle(idle) => after_idle(idle, || operation(&mut state)),
+            Sampling::Burn { period } => vec![burn(period, || operation(&mut state))],
+        };
+        Reading { result, time: Some(Summary::of(&samples)) }
+    }
+}
+
+/// What a process found out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reading {
+    pub(super) result: u64,
+    /// Absent if only the result was asked for.
+    pub(super) time: Option<Summary>,
+}
+
+/// The line by which a process tells its parent.
+impl fmt::Display for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.result)?;
+        if let Some(Summary { min, median }) = self.time {
+            write!(f, " {min} {median}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Reading {
+    /// Reads the line back.
+    pub(super) fn parse(line: &str) -> Option<Reading> {
+        let mut words = line.split_whitespace();
+        let result = words.next()?.parse().ok()?;
+        let time = match (words.next(), words.next()) {
+            (None, _) => None,
+            (Some(min), Some(median)) => {
+                Some(Summary { min: min.parse().ok()?, median: median.parse().ok()? })
+            }
+            (Some(_), None) => return None,
+        };
+        Some(Reading { result, time })
+    }
+}
+
+fn repeat(mut operation: impl FnMut()) -> Vec<f64> {
+    let mut time = |repetitions: u64| {
+        let start = Instant::now();
+        for _ in 0..repetitions {
+            operation();
+        }
+        start.elapsed()
+    };
+
+    // The quickest trial sets the number, so that a trial that was interrupted does not.
+    let mut repetitions = 1;
+    let warm = Instant::now();
+    while warm.elapsed() < WARM_UP {
+        let trial = time(repetitions).max(Duration::from_nanos(1));
+        let wanted = SAMPLE.as_secs_f64() / trial.as_secs_f64() * repetitions as f64;
+        repetitions = repetitions.max((wanted.ceil() as u64).min(repetitions * 2));
+    }
+
+    let mut samples = Vec::new();
+    let start = Instant::now();
+    while samples.len() < LEAST_SAMPLES || start.elapsed() < TOTAL {
+        samples.push(nanoseconds(time(repetitions)) / repetitions as f64);
+    }
+    samples
+}
+
+fn after_idle(idle: Duration, mut operation: impl FnMut()) -> Vec<f64> {
+    let mut samples = Vec::new();
+    let start = Instant::now();
+    while samples.len() < LEAST_SAMPLES || start.elapsed() < TOTAL {
+        std::thread::sleep(idle);
+        let start = Instant::now();
+        operation();
+        samples.push(nanoseconds(start.elapsed()));
+    }
+    samples
+}
+
+/// CPU nanoseconds per second of wall time.
+fn burn(period: Duration, mut operation: impl FnMut()) -> f64 {
+    let used = cpu_time();
+    let start = Instant::now();
+    let mut next = start;
+    while start.elapsed() < BURN {
+        operation();
+        next += period;
+        // A period that was missed is not made up for.
+        next = next.max(Instant::now());
+        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+    }
+    nanoseconds(cpu_time() - used) / start.elapsed().as_secs_f64()
+}
+
+/// CPU time used by all threads of this process so far.
+fn cpu_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("a process has a CPU clock").into()
+}
+
+fn nanoseconds(duration: Duration) -> f64 {
+    duration.as_nanos() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readings_survive_the_pipe() {
+        let checked = Reading { result: u64::MAX, time: None };
+        let timed = Reading { result: 7, time: Some(Summary { min: 0.125, median: 1e9 / 3.0 }) };
+        for reading in [checked, timed] {
+            assert_eq!(Reading::parse(&reading.to_string()), Some(reading));
+        }
+        assert_eq!(Reading::parse(""), None);
+        assert_eq!(Reading::parse("1 2"), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! In the parent: a process for each cell, subjects interleaved round by round.
+
+use std::process::{Command, Stdio};
+
+use super::{Case, Effort, Figure, Part, Reading, Summary};
+
+/// glibc settings that keep freed memory in the process, so that no subject pays the kernel for
+/// fresh pages in the middle of a sample.
+const WARM_HEAP: (&str, &str) = (
+    "GLIBC_TUNABLES",
+    "glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=17179869184",
+);
+
+/// Compares the results of all subjects in each case.
+///
+/// # Errors
+///
+/// When they differ, or when a process fails.
+pub(crate) fn check(part: &Part, cases: &[&'static Case]) -> Result<(), String> {
+    for case in cases {
+        let mut first: Option<(&str, u64)> = None;
+        for (subject, _) in case.cells {
+            let Reading { result, .. } = start(part, case, subject, Effort::Check)?;
+            let (other, expected) = *first.get_or_insert((subject, result));
+            if result != expected {
+                return Err(format!(
+                    "{}: {subject} and {other} do not compute the same ({result} and {expected})",
+                    case.name
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Measures all cells, `rounds` times each.
+///
+/// # Errors
+///
+/// When a process fails.
+pub(crate) fn measure(
+    part: &Part,
+    cases: &[&'static Case],
+    rounds: usize,
+) -> Result<Vec<Figure>, String> {
+    let cells: Vec<_> = cases
+        .iter()
+        .flat_map(|case| case.cells.iter().map(move |(subject, _)| (*case, *subject)))
+        .collect();
+    let mut readings = vec![Vec::with_capacity(rounds); cells.len()];
+    for round in 1..=rounds {
+        eprintln!("{}: round {round} of {rounds}", part.name);
+        for ((case, subject), readings) in cells.iter().zip(&mut readings) {
+            let reading = start(part, case, subject, Effort::Measure)?;
+            readings.push(reading.time.ok_or_else(|| format!("{} {subject}: no time", case.name))?);
+        }
+    }
+    let figure = |((case, subject), readings): ((&'static Case, _), Vec<Summary>)| Figure {
+        case: case.name,
+        subject,
+        time: Summary::of_processes(&readings),
+    };
+    Ok(cells.into_iter().zip(readings).map(figure).collect())
+}
+
+/// Starts this program again for one cell and waits for its line.
+fn start(part: &Part, case: &Case, subject: &str, effort: Effort) -> Result<Reading, String> {
+    let failed = |why: &str| format!("{} {} {subject}: {why}", part.name, case.name);
+    let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
+    let output = Command::new(program)
+        .arg(match effort {
+            Effort::Check => "--check",
+            Effort::Measure => "--cell",
+        })
+        .args([part.name, case.name, subject])
+        .env(WARM_HEAP.0, WARM_HEAP.1)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| failed(&error.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(&format!("the process ended with {}", output.status)));
+    }
+    Reading::parse(&String::from_utf8_lossy(&output.stdout))
+        .ok_or_else(|| failed("the process printed no reading"))
+}

@@ -1,0 +1,60 @@
+//! Measures ancho beside its peers and prints one table per part.
+//!
+//! ```text
+//! peers <part> [--case NAME] [--rounds N] [--json FILE]
+//! ```
+//!
+//! Each cell of the table, a case of a subject, runs in a process of its own: the program starts
+//! itself again for every cell of every round. The README has the rules and the figures.
+
+mod cli;
+mod harness;
+mod parts;
+
+use std::process::ExitCode;
+
+use cli::{Command, Options};
+use harness::{Effort, Part, json, round, table};
+
+fn main() -> ExitCode {
+    let outcome = match cli::parse(std::env::args().skip(1)) {
+        Ok(Command::Run(options)) => run(&options),
+        Ok(Command::Cell(address, effort)) => cell(&address, effort),
+        Err(message) => {
+            eprintln!("{message}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("peers: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs a part (or one case of it), prints its table and writes the JSON file if one is asked for.
+fn run(options: &Options) -> Result<(), String> {
+    let Options { part, cases, .. } = options;
+    round::check(part, cases)?;
+    let rows = round::measure(part, cases, options.rounds)?;
+    print!("{}", table::render(part, &rows, options.rounds));
+    if let Some(path) = &options.json {
+        std::fs::write(path, json::render(part.name, &rows))
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Runs one cell in this process and prints its reading on one line.
+fn cell([part, case, subject]: &[String; 3], effort: Effort) -> Result<(), String> {
+    let run = parts::find(part)
+        .and_then(|part: &Part| part.case(case))
+        .and_then(|case| Some((case.cell(effort), case.subject(subject)?)));
+    let Some((cell, run)) = run else {
+        return Err(format!("no such cell: {part} {case} {subject}"));
+    };
+    println!("{}", run(cell));
+    Ok(())
+}
