@@ -1,18 +1,18 @@
 //! What a thread knows while it works on a job.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 thread_local! {
     static CURRENT: Cell<Option<Context>> = const { Cell::new(None) };
-    /// The schedulers of the jobs around the current one.
-    static OUTER: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
 }
 
 #[derive(Clone, Copy)]
 struct Context {
     thread: u32,
-    /// The scheduler whose job it is.
+    /// The scheduler whose job it is, and those of the nearest jobs around that one, if any. An array, so
+    /// that nothing is to be dropped: the owner may be a thread that is ending.
     scheduler: u32,
+    around: [u32; 4],
     job: &'static str,
 }
 
@@ -51,8 +51,9 @@ pub(crate) fn current_job() -> Option<&'static str> {
 /// Says whether the calling thread is inside of a job of the scheduler, perhaps with jobs of others in
 /// between: a job that drops a scheduler runs what is left of that one's jobs.
 pub(crate) fn is_inside_job_of(scheduler: u32) -> bool {
-    CURRENT.get().is_some_and(|context| context.scheduler == scheduler)
-        || OUTER.with_borrow(|outer| outer.contains(&scheduler))
+    CURRENT.get().is_some_and(|context| {
+        context.scheduler == scheduler || context.around.contains(&scheduler)
+    })
 }
 
 /// Marks the calling thread as working on a job until it is dropped.
@@ -63,12 +64,21 @@ pub(crate) struct InJob {
 impl InJob {
     #[inline]
     pub(crate) fn enter(thread: usize, scheduler: u32, job: &'static str) -> Self {
-        let context = Context { thread: thread as u32, scheduler, job };
-        let outer = CURRENT.replace(Some(context));
-        if let Some(outer) = &outer {
-            OUTER.with_borrow_mut(|schedulers| schedulers.push(outer.scheduler));
-        }
+        let outer = CURRENT.get();
+        let around = outer.map_or([0; 4], |outer| {
+            let [a, b, c, _] = outer.around;
+            [outer.scheduler, a, b, c]
+        });
+        CURRENT.set(Some(Context { thread: thread as u32, scheduler, around, job }));
         Self { outer }
+    }
+}
+
+impl InJob {
+    /// Goes on to another job of the same scheduler.
+    #[inline]
+    pub(crate) fn rename(&self, job: &'static str) {
+        CURRENT.set(CURRENT.get().map(|context| Context { job, ..context }));
     }
 }
 
@@ -76,8 +86,5 @@ impl Drop for InJob {
     #[inline]
     fn drop(&mut self) {
         CURRENT.set(self.outer);
-        if self.outer.is_some() {
-            OUTER.with_borrow_mut(Vec::pop);
-        }
     }
 }

@@ -5,8 +5,8 @@
 //! without taking it.
 //!
 //! An owner that waits for jobs works on them too, without looking for their tickets, which go stale.
-//! The workers soon take those out, unless they are busy for long; so a queue that has grown drops the
-//! tickets whose gates are shut before it grows further.
+//! It takes those back when it is done, as far as they were urgent. The others are soon taken out by the
+//! workers, unless those are busy for long; so a queue that is full drops stale tickets before it grows.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ use crate::primitive::{AtomicUsize, Ordering};
 const TAKE_LIMIT: usize = 32;
 
 /// How many tickets there is room for at first.
-const ROOM: usize = 1024;
+const ROOM: usize = 4096;
 
 /// The queue.
 #[derive(Debug)]
@@ -70,6 +70,13 @@ impl Injector {
             prune(queue, is_open);
         }
         queue.extend(tickets);
+        self.count(&queues);
+    }
+
+    /// Drops the urgent tickets whose gates are shut.
+    pub(crate) fn take_back(&self, is_open: impl Fn(u32) -> bool) {
+        let mut queues = self.lock();
+        queues.urgent.retain(|&ticket| is_open(ticket));
         self.count(&queues);
     }
 
@@ -136,7 +143,7 @@ mod tests {
     #[test]
     fn a_queue_of_stale_tickets_does_not_grow() {
         let injector = Injector::new();
-        for _ in 0..100 {
+        for _ in 0..1000 {
             injector.push(0..100_u32, false, |_| true);
         }
         assert!(injector.lock().ordinary.capacity() < 2 * ROOM);

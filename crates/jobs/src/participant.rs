@@ -45,9 +45,9 @@ impl Participant<'_> {
 
     /// Runs a job that only the owner, who is the caller, knows of. Nothing waits for it in a list:
     /// links are made when jobs are published. A parallel job with work for others is shared with
-    /// them, and may still be under way when this returns.
+    /// them, and may still be under way when this returns. `in_job` marks the thread as inside of one.
     #[inline]
-    pub(crate) fn run_private(self, index: u32, node: &Node) {
+    pub(crate) fn run_private(self, index: u32, node: &Node, in_job: &InJob) {
         // SAFETY: the caller is the owner of a node that is not published.
         let task = unsafe { node.task() };
         if node.has_failed() {
@@ -55,7 +55,10 @@ impl Participant<'_> {
         } else {
             match task.functions.kind {
                 TaskKind::Join => {}
-                TaskKind::Single(run) => self.run_single(node, task, run),
+                TaskKind::Single(run) => {
+                    in_job.rename(task.name);
+                    self.run_single(node, task, run);
+                }
                 TaskKind::Parallel(_) | TaskKind::Deferred(..) => {
                     self.start(index, node);
                     return;
@@ -76,7 +79,10 @@ impl Participant<'_> {
         }
         match task.functions.kind {
             TaskKind::Join => {}
-            TaskKind::Single(run) => self.run_single(node, task, run),
+            TaskKind::Single(run) => {
+                let _in_job = InJob::enter(self.thread, task.scheduler, task.name);
+                self.run_single(node, task, run);
+            }
             TaskKind::Parallel(_) => return self.start_parallel(index, node, task),
             TaskKind::Deferred(count, _) => {
                 self.ask_count(node, task, count);
@@ -126,10 +132,9 @@ impl Participant<'_> {
         self.finish(node)
     }
 
-    /// Runs a single job. A panic is noted in the node.
+    /// Runs a single job, inside of which the thread is marked to be. A panic is noted in the node.
     #[inline]
     fn run_single(self, node: &Node, task: &Task, run: unsafe fn(*mut u8)) {
-        let _in_job = InJob::enter(self.thread, task.scheduler, task.name);
         let start = self.pool.profiler.start();
         // SAFETY: the payload was stored together with the functions. A single job comes here once,
         // since its gate admits one thread. The scheduler made the safety check, and the job is ready,

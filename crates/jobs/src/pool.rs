@@ -245,8 +245,19 @@ impl PoolShared {
 
     /// Hands tickets to the workers, and wakes one if none is looking.
     pub(crate) fn inject(&self, tickets: impl ExactSizeIterator<Item = u32>, urgent: bool) {
-        self.injector.push(tickets, urgent, |ticket| self.nodes.node(ticket).gate.is_open());
+        self.injector.push(tickets, urgent, |ticket| self.is_open(ticket));
         self.sleep.notify();
+    }
+
+    /// Takes back the urgent tickets that went stale.
+    pub(crate) fn take_back_tickets(&self) {
+        if !self.injector.is_empty() {
+            self.injector.take_back(|ticket| self.is_open(ticket));
+        }
+    }
+
+    fn is_open(&self, ticket: u32) -> bool {
+        self.nodes.node(ticket).gate.is_open()
     }
 
     /// Gives a scheduler's owner a place to sleep.

@@ -11,21 +11,21 @@ use common::{WORKERS, scheduler};
 fn a_batch_size_of_zero_is_refused() {
     let jobs = scheduler(1);
     let mut values = JobSlice::new(10, 0);
-    let refused = Err(ScheduleError::ZeroBatch { job: "Job" });
+    let refused = ScheduleError::ZeroBatch { job: "Job" };
     let job = jobs.named("Job");
     for count in [0, 1, 10] {
         let scheduled = job.schedule_parallel(&[], values.write(), count, 0, |_, _| {});
-        assert_eq!(scheduled, refused);
+        assert_eq!(scheduled, Err(refused));
         let scheduled = job.schedule_for_each(&[], values.write(), count, 0, |_, _| {});
-        assert_eq!(scheduled, refused);
+        assert_eq!(scheduled, Err(refused));
         let scheduled = job.schedule_work(&[], values.write(), count, 0, |_| {});
-        assert_eq!(scheduled, refused);
+        assert_eq!(scheduled, Err(refused));
         let run = job.run_parallel(values.write(), count, 0, |_, _| {});
-        assert_eq!(run, Err(ScheduleError::ZeroBatch { job: "Job" }));
+        assert_eq!(run, Err(refused));
     }
     values.as_mut_slice().unwrap();
     assert_eq!(
-        refused.unwrap_err().to_string(),
+        refused.to_string(),
         "A0007: the batch size of job `Job` is zero; pass how many indices one call takes, 1 or more"
     );
 }
@@ -123,11 +123,13 @@ fn the_largest_counts_are_cut_like_small_ones() {
                 seen
             };
             const MAX: usize = usize::MAX;
-            assert_eq!(cut(MAX, MAX), [0..MAX]);
+            let whole = 0..MAX;
+            assert_eq!(cut(MAX, MAX), [whole]);
             assert_eq!(cut(MAX, MAX - 1), [0..MAX - 1, MAX - 1..MAX]);
             let half = MAX / 2;
             assert_eq!(cut(MAX, half), [0..half, half..2 * half, 2 * half..MAX]);
-            assert_eq!(cut(3, MAX), [0..3]);
+            let three = 0..3;
+            assert_eq!(cut(3, MAX), [three]);
         }
     }
 }

@@ -147,7 +147,7 @@ fn writers_are_told_batch_range_and_thread() {
             batch.clone()
         }
 
-        fn reborrow<'b>(writer: &'b mut BatchInfo) -> BatchInfo {
+        fn reborrow(writer: &mut BatchInfo) -> BatchInfo {
             writer.clone()
         }
     }
@@ -253,7 +253,7 @@ fn a_panic_while_a_writer_is_made_fails_the_job() {
             assert_ne!(batch.index, 2, "no writer");
         }
 
-        fn reborrow<'b>((): &'b mut ()) {}
+        fn reborrow((): &mut ()) {}
     }
 
     for workers in WORKERS {

@@ -382,12 +382,25 @@ fn a_scheduler_in_a_thread_local_completes_its_jobs_when_the_thread_ends() {
     thread_local! {
         static JOBS: RefCell<Option<JobScheduler>> = const { RefCell::new(None) };
     }
-    for workers in [0, 1] {
+    // Thread locals go in an order of their own, so what the scheduler itself keeps in some may be
+    // gone by then. Which are there depends on what the thread did before, and in which order.
+    let orders = [(false, false), (true, false), (false, true), (true, true)];
+    for (workers, (local_first, work_first)) in
+        [0, 1].into_iter().flat_map(|w| orders.map(|o| (w, o)))
+    {
         must_end(move || {
             let ran = Arc::new(AtomicUsize::new(0));
             let count = Arc::clone(&ran);
             let thread = thread::spawn(move || {
+                if local_first {
+                    JOBS.set(None);
+                }
                 let jobs = scheduler(workers);
+                if work_first {
+                    let job = jobs.schedule_for_each(&[], (), 10, 1, |(), _| {}).unwrap();
+                    let job = jobs.schedule(&[job], (), |()| {}).unwrap();
+                    jobs.complete(job);
+                }
                 let mut last = JobHandle::COMPLETED;
                 for _ in 0..10 {
                     let count = Arc::clone(&count);

@@ -14,9 +14,14 @@ use common::{Door, Drops, Flag, Log, WORKERS, eventually, must_end, panic_messag
 #[derive(Debug)]
 struct Bomb;
 
+/// A payload without memory: who catches it may have to forget it, which leak checkers would tell of.
+struct Bang;
+
 impl Drop for Bomb {
     fn drop(&mut self) {
-        assert!(thread::panicking(), "bomb");
+        if !thread::panicking() {
+            panic::panic_any(Bang);
+        }
     }
 }
 
@@ -647,41 +652,41 @@ fn a_scheduler_dropped_by_a_panic_completes_its_jobs_also_those_that_panic() {
 }
 
 #[test]
-fn a_deep_chain_after_a_panic_does_not_run() {
+fn a_deep_chain_after_a_panic_does_not_run_and_is_soon_done_with() {
     const MANY: usize = 100_000;
     for workers in [0, 1] {
         for flushed in [false, true] {
-            let jobs = scheduler(workers);
-            let ran = Arc::new(AtomicUsize::new(0));
-            let mut last = fails(&jobs);
-            for _ in 0..MANY {
-                let ran = Arc::clone(&ran);
-                let job = move |()| {
-                    ran.fetch_add(1, Ordering::Relaxed);
-                };
-                last = jobs.schedule(&[last], (), job).unwrap();
-            }
-            if flushed {
-                jobs.flush();
-            }
-            assert_eq!(jobs.try_complete(last).unwrap_err().panicked_job(), "Fails");
-            assert_eq!(ran.load(Ordering::Relaxed), 0);
+            must_end(move || {
+                let jobs = scheduler(workers);
+                let ran = Flag::default();
+                let mut last = fails(&jobs);
+                for _ in 0..MANY {
+                    last = jobs.schedule(&[last], (), ran.raises()).unwrap();
+                }
+                if flushed {
+                    jobs.flush();
+                }
+                assert_eq!(jobs.try_complete(last).unwrap_err().panicked_job(), "Fails");
+                assert!(!ran.is_up());
+            });
         }
     }
 }
 
 #[test]
-fn a_deep_chain_that_is_held_while_its_first_job_fails_does_not_run() {
-    let jobs = scheduler(1);
-    let ran = Flag::default();
-    let bad = fails(&jobs);
-    let mut last = bad;
-    for _ in 0..100_000 {
-        last = jobs.schedule(&[last], (), ran.raises()).unwrap();
-    }
-    jobs.try_complete(bad).unwrap_err();
-    assert_eq!(jobs.try_complete(last).unwrap_err().panicked_job(), "Fails");
-    assert!(!ran.is_up());
+fn a_deep_chain_that_is_held_while_its_first_job_fails_does_not_run_and_is_soon_done_with() {
+    must_end(|| {
+        let jobs = scheduler(1);
+        let ran = Flag::default();
+        let bad = fails(&jobs);
+        let mut last = bad;
+        for _ in 0..100_000 {
+            last = jobs.schedule(&[last], (), ran.raises()).unwrap();
+        }
+        jobs.try_complete(bad).unwrap_err();
+        assert_eq!(jobs.try_complete(last).unwrap_err().panicked_job(), "Fails");
+        assert!(!ran.is_up());
+    });
 }
 
 #[test]

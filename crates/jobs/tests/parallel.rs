@@ -75,7 +75,8 @@ fn a_job_without_indices_is_not_called_and_completes() {
 #[test]
 fn a_job_smaller_than_its_batch_size_is_one_batch() {
     for workers in WORKERS {
-        assert_eq!(batches(&scheduler(workers), 5, 64), [0..5]);
+        let whole = 0..5;
+        assert_eq!(batches(&scheduler(workers), 5, 64), [whole]);
     }
 }
 

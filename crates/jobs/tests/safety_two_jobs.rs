@@ -167,14 +167,14 @@ fn a_writer_must_come_after_all_readers() {
         let mut cell = JobCell::new(0);
         let names = ["Reader 0", "Reader 1", "Reader 2", "Reader 3", "Reader 4"];
         let readers = names.map(|name| read(&jobs, name, &[], &cell).unwrap());
-        for missing in 0..names.len() {
+        for (missing, name) in names.into_iter().enumerate() {
             let mut some = readers.to_vec();
             let _ = some.remove(missing);
             let refused = write(&jobs, "Writer", &some, &mut cell).unwrap_err();
             let ScheduleError::Conflict { other, other_access, .. } = refused else {
                 panic!("{refused}");
             };
-            assert_eq!((other, other_access), (names[missing], Access::Read));
+            assert_eq!((other, other_access), (name, Access::Read));
         }
         let writer = write(&jobs, "Writer", &readers, &mut cell).unwrap();
         jobs.complete(writer);

@@ -60,6 +60,20 @@ pub(crate) static PART: Part = Part {
             limits: SERIAL,
             requires: &[of_rayon(0.9)],
         },
+        // The same, where each of our jobs also takes the container that the one before wrote, so that
+        // scheduling checks the access; the peers, which have no such check, do as before.
+        Case {
+            name: "chain_1000_checked",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("ancho", ancho::chain_checked),
+                ("rayon", rayon::chain),
+                ("rayon_inside", rayon_inside::chain),
+                ("serial", serial::chain),
+            ],
+            limits: SERIAL,
+            requires: &[],
+        },
         // 1,000 jobs that depend on nothing, and a wait for all of them.
         Case {
             name: "fan_1000",

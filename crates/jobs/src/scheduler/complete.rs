@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 
 use super::{JobScheduler, State, is_held};
+use crate::context::InJob;
 use crate::failure::JobFailed;
 use crate::handle::{JobHandle, JobId};
 use crate::mode::ExecutionMode;
@@ -263,12 +264,13 @@ impl JobScheduler {
             state.chain = 0;
             (places, std::mem::take(&mut state.held))
         };
+        let in_job = InJob::enter(0, self.id, "");
         for place in places.clone() {
             let index = held[place].node;
             let node = self.node(index);
             // SAFETY: this is the owner.
             unsafe { node.notes() }.set_held(false);
-            participant.run_private(index, node);
+            participant.run_private(index, node, &in_job);
             while !node.dependents.is_closed() {
                 self.wait_for_any(&[index]);
             }
@@ -353,6 +355,9 @@ impl JobScheduler {
                 self.wait_for_any(&todo);
             }
         }
+        if shared {
+            self.shared.take_back_tickets();
+        }
         let state = &mut *self.state.borrow_mut();
         state.order = order;
         state.todo = todo;
@@ -373,7 +378,8 @@ impl JobScheduler {
         }
         self.state.borrow_mut().unhold(node);
         self.inherit_failure(node);
-        self.participant(walk).run_private(index, node);
+        let in_job = InJob::enter(0, self.id, "");
+        self.participant(walk).run_private(index, node, &in_job);
         true
     }
 

@@ -332,6 +332,12 @@ impl State {
         self.held_count += 1;
     }
 
+    /// Says whether the job is the one that was scheduled last, and is held.
+    #[inline]
+    fn is_latest(&self, job: JobId) -> bool {
+        self.chain > 0 && job.sequence + 1 == self.next_sequence
+    }
+
     /// Says whether the job is the last of a chain of held ones: such a one has nothing else to wait for.
     #[inline]
     fn ends_chain(&self, job: JobId) -> bool {

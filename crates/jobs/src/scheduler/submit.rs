@@ -154,10 +154,10 @@ impl JobScheduler {
         task.name = name;
         notes.clear_dependencies();
         for &handle in request.dependencies {
-            self.depend(name, handle, true, notes)?;
+            self.depend(state, name, handle, true, notes)?;
         }
         for &handle in request.after {
-            self.depend(name, handle, false, notes)?;
+            self.depend(state, name, handle, false, notes)?;
         }
         if let TaskKind::Parallel(_) | TaskKind::Deferred(..) = functions.kind {
             // SAFETY: the node is free, and this is the owner.
@@ -209,6 +209,7 @@ impl JobScheduler {
     #[inline(always)]
     fn depend(
         &self,
+        state: &State,
         job: &'static str,
         handle: JobHandle,
         passes_failure: bool,
@@ -217,7 +218,7 @@ impl JobScheduler {
         if handle.scheduler != self.id && handle.scheduler != 0 {
             return Err(Box::new(ScheduleError::ForeignHandle { job }));
         }
-        if self.find(handle.job()).is_some() {
+        if state.is_latest(handle.job()) || self.find(handle.job()).is_some() {
             notes.add_dependency(Dependency::new(handle.job(), passes_failure));
         }
         Ok(())

@@ -1,0 +1,6 @@
+use ancho_jobs::{CellWrite, JobStruct};
+
+#[derive(JobStruct)]
+struct Add<'a>(CellWrite<'a, u32>);
+
+fn main() {}
