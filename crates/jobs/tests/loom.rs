@@ -5,10 +5,7 @@
 //! with three preemptions (`LOOM_MAX_PREEMPTIONS=3`).
 #![cfg(loom)]
 #![allow(dead_code, reason = "a model uses only a part of the files it includes")]
-#![allow(
-    unsafe_code,
-    reason = "loom's cells report unsynchronised accesses; lists follow pointers"
-)]
+#![expect(unsafe_code, reason = "loom checks its own cells; lists follow pointers")]
 
 #[path = "../src/dependents.rs"]
 mod dependents;
