@@ -320,6 +320,12 @@ impl JobScheduler {
                     }
                 }
             }
+            if !alone && !self.shared.injector.is_empty() {
+                // What was flushed before may be behind much else in the queue: it comes first now.
+                // Those that were published just now are among the open ones.
+                state.ready.clear();
+                state.ready.extend(order.iter().filter(|&&index| self.node(index).gate.is_open()));
+            }
             self.announce(state, true);
             let shuffle = matches!(state.mode, ExecutionMode::Shuffle { .. });
             let shared = !alone && (wide || publish);
