@@ -31,8 +31,8 @@ impl CpuLevel {
     ///
     /// This is [`V3`](Self::V3) or what the machine has, whichever is lower, unless another limit was
     /// set by [`limit`](Self::limit) or by the environment variable `ANCHO_CPU_LEVEL`. `V4` is for those
-    /// who ask: with 512-bit vectors, loops that wait for memory ran a tenth slower than with 256-bit
-    /// ones on the CPUs measured.
+    /// who ask: on the CPUs measured, 512-bit vectors were no faster in loops that wait for memory, and a
+    /// tenth slower over data that does not begin at a cache line.
     ///
     /// # Examples
     ///
