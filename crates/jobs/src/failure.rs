@@ -108,8 +108,10 @@ impl Drop for JobPanic {
         let payload = self.payload.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(payload) = payload {
             let _in_job = InJob::enter(0, 0, self.job);
-            if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-                std::mem::forget(second);
+            if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload)))
+                && let Err(third) = catch_unwind(AssertUnwindSafe(|| drop(second)))
+            {
+                std::mem::forget(third);
             }
         }
     }

@@ -55,7 +55,8 @@ pub trait ParallelJobStruct {
 ///
 /// # Examples
 ///
-/// ```
+#[cfg_attr(feature = "derive", doc = "```")]
+#[cfg_attr(not(feature = "derive"), doc = "```ignore")]
 /// use ancho_jobs::{CellWrite, Job, JobCell, JobPool, JobScheduler, JobStruct};
 ///
 /// #[derive(JobStruct)]
@@ -85,7 +86,8 @@ pub trait Job: JobStruct {
 ///
 /// # Examples
 ///
-/// ```
+#[cfg_attr(feature = "derive", doc = "```")]
+#[cfg_attr(not(feature = "derive"), doc = "```ignore")]
 /// use ancho_jobs::{JobPool, JobScheduler, JobSlice, SliceRead, SliceWrite};
 /// use ancho_jobs::{ParallelFor, ParallelJobStruct};
 ///
@@ -119,7 +121,8 @@ pub trait ParallelFor: ParallelJobStruct {
 ///
 /// # Examples
 ///
-/// ```
+#[cfg_attr(feature = "derive", doc = "```")]
+#[cfg_attr(not(feature = "derive"), doc = "```ignore")]
 /// use ancho_jobs::{JobPool, JobScheduler, JobSlice, SliceWrite};
 /// use ancho_jobs::{ParallelForBatch, ParallelJobStruct};
 /// use std::ops::Range;
