@@ -6,6 +6,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// A set of CPU features that kernels are compiled for.
 ///
 /// The order is the order of ability: a CPU of one level runs the code of every lower one.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_burst::CpuLevel;
+/// assert!(CpuLevel::Baseline < CpuLevel::V3 && CpuLevel::V3 < CpuLevel::V4);
+/// assert_eq!(CpuLevel::V3.to_string(), "v3");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum CpuLevel {
@@ -25,6 +33,13 @@ static CURRENT: AtomicU8 = AtomicU8::new(0);
 
 impl CpuLevel {
     /// Every level, lowest first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_burst::CpuLevel;
+    /// assert_eq!(CpuLevel::ALL.map(CpuLevel::name), ["baseline", "v3", "v4"]);
+    /// ```
     pub const ALL: [Self; 3] = [Self::Baseline, Self::V3, Self::V4];
 
     /// Returns the level that [`dispatch`](crate::dispatch) uses now.

@@ -9,6 +9,18 @@ use crate::ranges::Ranges;
 /// Which batch of a parallel job is at hand.
 ///
 /// Concurrent writers get it: see [`ConcurrentWrite`](crate::ConcurrentWrite).
+///
+/// # Examples
+///
+/// The last of a thousand indices in batches of 64, as the owner would run it:
+///
+/// ```
+/// use ancho_jobs::BatchInfo;
+///
+/// let batch = BatchInfo { index: 15, range: 960..1000, thread: 0 };
+/// assert_eq!(batch.range.start, batch.index * 64);
+/// assert_eq!(batch.range.len(), 40);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchInfo {
     /// Which batch, counted from zero in the order of the indices: the key to sort by where results

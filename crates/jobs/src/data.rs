@@ -22,6 +22,45 @@ use crate::safety::AccessList;
 /// - [`Held`](Self::Held) keeps the declared containers' blocks alive, and so the memory that the
 ///   views reach.
 /// - The views reach nothing else, and no longer than their lifetime.
+///
+/// # Examples
+///
+/// The token of a container that is a list, for jobs that write it:
+///
+/// ```
+/// use ancho_jobs::{Access, AccessList, ContainerLabel, Guarded, Held};
+/// use ancho_jobs::{JobData, JobPool, JobScheduler};
+///
+/// struct ListWrite<'a>(&'a mut Guarded<Vec<u32>>);
+///
+/// // SAFETY: declares that it writes the list, which it borrows mutably, as its lifetime says; holds
+/// // the list's block; and views the list alone, no longer than the block is borrowed.
+/// unsafe impl JobData for ListWrite<'_> {
+///     type Held = Held<Vec<u32>>;
+///     type Whole<'v> = &'v mut Vec<u32>;
+///
+///     fn declare(&self, accesses: &mut AccessList) {
+///         accesses.add(self.0, Access::Write);
+///     }
+///
+///     fn hold(self) -> Held<Vec<u32>> {
+///         self.0.hold()
+///     }
+///
+///     unsafe fn whole(held: &mut Held<Vec<u32>>) -> &mut Vec<u32> {
+///         // SAFETY: nobody else uses the list, since the declared access passed the check, and this
+///         // is the one view of it.
+///         unsafe { &mut *held.as_ptr() }
+///     }
+/// }
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut list = Guarded::new(vec![3, 1, 2], ContainerLabel::of::<Vec<u32>>());
+/// let sort = jobs.schedule(&[], ListWrite(&mut list), |list| list.sort()).unwrap();
+/// assert!(list.get().is_err(), "the job was not completed");
+/// jobs.complete(sort);
+/// assert_eq!(list.get().unwrap(), &[1, 2, 3]);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not something a job can take along",
     label = "not job data",
@@ -61,6 +100,70 @@ pub unsafe trait JobData {
 ///
 /// - As for [`JobData`].
 /// - The views of two batches may be used at the same time by two threads.
+///
+/// # Examples
+///
+/// The token of a container that is a table of 256 numbers, for jobs that write it. It is [`JobData`] in
+/// the same way as the example there.
+///
+/// ```
+/// use ancho_jobs::{BatchInfo, ContainerLabel, Guarded, Held, JobPool, JobScheduler};
+/// use ancho_jobs::{ParallelJobData, ScheduleError};
+/// # use ancho_jobs::{Access, AccessList, JobData};
+///
+/// struct TableWrite<'a>(&'a mut Guarded<[u32; 256]>);
+/// #
+/// # // SAFETY: declares that it writes the table, which it borrows mutably, as its lifetime says; holds
+/// # // the table's block; and views the table alone, no longer than the block is borrowed.
+/// # unsafe impl JobData for TableWrite<'_> {
+/// #     type Held = Held<[u32; 256]>;
+/// #     type Whole<'v> = &'v mut [u32; 256];
+/// #
+/// #     fn declare(&self, accesses: &mut AccessList) {
+/// #         accesses.add(self.0, Access::Write);
+/// #     }
+/// #
+/// #     fn hold(self) -> Held<[u32; 256]> {
+/// #         self.0.hold()
+/// #     }
+/// #
+/// #     unsafe fn whole(held: &mut Held<[u32; 256]>) -> &mut [u32; 256] {
+/// #         // SAFETY: nobody else uses the table, since the declared access passed the check, and this
+/// #         // is the one view of it.
+/// #         unsafe { &mut *held.as_ptr() }
+/// #     }
+/// # }
+///
+/// // SAFETY: the views of two batches have no number in common, since batches have no index in common.
+/// unsafe impl ParallelJobData for TableWrite<'_> {
+///     type Batch<'v> = &'v mut [u32];
+///     type Item<'b> = &'b mut u32;
+///
+///     fn check_count(&self, job: &'static str, count: usize) -> Result<(), ScheduleError> {
+///         let (container, length) = (self.0.label(), 256);
+///         let too_short = ScheduleError::TooShort { container, job, length, count };
+///         if count <= length { Ok(()) } else { Err(too_short) }
+///     }
+///
+///     unsafe fn batch<'v>(held: &'v Held<[u32; 256]>, batch: &BatchInfo) -> &'v mut [u32] {
+///         assert!(batch.range.end <= 256, "the table is too short for the batch");
+///         let first = held.as_ptr().cast::<u32>().wrapping_add(batch.range.start);
+///         // SAFETY: inside the table, which is held. Nobody outside of the job uses it, since the
+///         // declared access passed the check, and no other batch has one of these indices.
+///         unsafe { std::slice::from_raw_parts_mut(first, batch.range.len()) }
+///     }
+///
+///     fn item<'b>(batch: &'b mut &mut [u32], offset: usize) -> &'b mut u32 {
+///         &mut batch[offset]
+///     }
+/// }
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut table = Guarded::new([0; 256], ContainerLabel::of::<[u32; 256]>());
+/// let job = jobs.schedule_for_each(&[], TableWrite(&mut table), 256, 32, |number, i| *number = i as u32);
+/// jobs.complete(job.unwrap());
+/// assert_eq!(table.get().unwrap()[255], 255);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be split between the batches of a parallel job",
     label = "not for parallel jobs",

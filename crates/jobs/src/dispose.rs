@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "declares that a job frees a container")]
 
 use crate::data::JobData;
-use crate::error::ScheduleError;
+use crate::error::{Kept, ScheduleError};
 use crate::handle::JobHandle;
 use crate::safety::{Access, AccessList, Guarded, Held, JobCell, JobSlice};
 use crate::scheduler::JobScheduler;
@@ -16,14 +16,28 @@ impl<T: Send + 'static> Guarded<T> {
     ///
     /// Returns the container and the error if a job that uses it is not among the given ones, or what
     /// they depend on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded, JobPool, JobScheduler};
+    /// use std::sync::Arc;
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let value = Arc::new(5);
+    /// let guarded = Guarded::new(Arc::clone(&value), ContainerLabel::of::<Arc<i32>>());
+    /// let freed = guarded.dispose_after(&jobs, &[]).unwrap();
+    /// jobs.complete(freed);
+    /// assert_eq!(Arc::strong_count(&value), 1);
+    /// ```
     pub fn dispose_after(
         mut self,
         jobs: &JobScheduler,
         dependencies: &[JobHandle],
-    ) -> Result<JobHandle, (Self, ScheduleError)> {
+    ) -> Result<JobHandle, Kept<Self, ScheduleError>> {
         // The job does nothing: its count on the block is the last, and goes when it has run.
         let job = jobs.named("Dispose").schedule(dependencies, Disposal(&mut self), |()| {});
-        job.map_err(|error| (self, error))
+        job.map_err(|error| Kept { container: self, error })
     }
 }
 
@@ -49,9 +63,10 @@ impl<T: Send + 'static> JobCell<T> {
         self,
         jobs: &JobScheduler,
         dependencies: &[JobHandle],
-    ) -> Result<JobHandle, (Self, ScheduleError)> {
+    ) -> Result<JobHandle, Kept<Self, ScheduleError>> {
         let disposed = self.value.dispose_after(jobs, dependencies);
-        disposed.map_err(|(value, error)| (Self { value }, error))
+        disposed
+            .map_err(|Kept { container: value, error }| Kept { container: Self { value }, error })
     }
 }
 
@@ -61,13 +76,29 @@ impl<T: Send + 'static> JobSlice<T> {
     /// # Errors
     ///
     /// Returns the array and the error if another uncompleted job uses it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut values = JobSlice::new(100, 1_u32);
+    /// let double = jobs.schedule_for_each(&[], values.write(), 100, 16, |value, _| *value *= 2).unwrap();
+    /// let (values, refused) = values.dispose_after(&jobs, &[]).unwrap_err();
+    /// assert!(refused.to_string().starts_with("A0001: "));
+    /// jobs.complete(values.dispose_after(&jobs, &[double]).unwrap());
+    /// ```
     pub fn dispose_after(
         self,
         jobs: &JobScheduler,
         dependencies: &[JobHandle],
-    ) -> Result<JobHandle, (Self, ScheduleError)> {
+    ) -> Result<JobHandle, Kept<Self, ScheduleError>> {
         let disposed = self.elements.dispose_after(jobs, dependencies);
-        disposed.map_err(|(elements, error)| (Self { elements }, error))
+        disposed.map_err(|Kept { container: elements, error }| Kept {
+            container: Self { elements },
+            error,
+        })
     }
 }
 

@@ -9,6 +9,21 @@ use crate::safety::{Access, ContainerLabel};
 ///
 /// The message begins with a code, names the job, the container and the other job, and says what to
 /// do. The page of each code is in the `errors` folder of the repository.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobCell, JobPool, JobScheduler, ScheduleError};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut score = JobCell::new(0);
+/// let add = jobs.named("Add").schedule(&[], score.write(), |score| *score += 1).unwrap();
+/// let refused = jobs.named("Show").schedule(&[], score.read(), |_| {}).unwrap_err();
+/// assert!(matches!(refused, ScheduleError::Conflict { job: "Show", other: "Add", .. }));
+/// // The remedy is to say which comes first.
+/// let show = jobs.named("Show").schedule(&[add], score.read(), |score| assert_eq!(*score, 1));
+/// jobs.complete(show.unwrap());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScheduleError {
@@ -141,6 +156,20 @@ impl fmt::Display for ScheduleError {
 impl std::error::Error for ScheduleError {}
 
 /// Why a container was not lent to its owner: a scheduled job uses it. Code A0003.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{Access, JobCell, JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut score = JobCell::new(0);
+/// let add = jobs.named("Add").schedule(&[], score.write(), |score| *score += 1).unwrap();
+/// let refused = score.get().unwrap_err();
+/// assert_eq!((refused.job, refused.job_access), ("Add", Access::Write));
+/// jobs.complete(add);
+/// assert_eq!(score.get(), Ok(&1));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AccessError {
     /// The container.
@@ -170,6 +199,16 @@ impl std::error::Error for AccessError {}
 /// Why a pool could not be made: the system refused a thread. Code A0012.
 ///
 /// The workers that were already running have been ended.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::JobPool;
+///
+/// // No system has room for such a stack.
+/// let refused = JobPool::builder().workers(1).stack_size(1 << 60).build().unwrap_err();
+/// assert!(refused.to_string().starts_with("A0012: the system refused worker thread 1 of 1 "));
+/// ```
 pub struct PoolError {
     pub(crate) spawned: usize,
     pub(crate) wanted: usize,
@@ -191,6 +230,47 @@ impl fmt::Display for PoolError {
 impl std::error::Error for PoolError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.source)
+    }
+}
+
+/// An error, and the container that a call would have used up and gives back instead.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobCell, JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut total = JobCell::new(0);
+/// let job = jobs.schedule(&[], total.write(), |total| *total = 7).unwrap();
+/// let kept = total.into_inner().unwrap_err();
+/// assert!(kept.to_string().starts_with("A0003: "));
+/// jobs.complete(job);
+/// assert_eq!(kept.container.into_inner().unwrap(), 7);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Kept<C, E> {
+    /// The container, as it was.
+    pub container: C,
+    /// Why it was not used up.
+    pub error: E,
+}
+
+impl<C, E: fmt::Display> fmt::Display for Kept<C, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<C, E: fmt::Debug> fmt::Debug for Kept<C, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<C, E: std::error::Error> std::error::Error for Kept<C, E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
     }
 }
 

@@ -46,16 +46,49 @@ pub(crate) struct JobPanic {
 
 impl JobFailed {
     /// Returns the name of the job that failed: it panicked, or it did not run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let bad = jobs.named("Divide").schedule(&[], (), |()| panic!("by zero")).unwrap();
+    /// let next = jobs.named("Report").schedule(&[bad], (), |()| {}).unwrap();
+    /// assert_eq!(jobs.try_complete(next).unwrap_err().job(), "Report");
+    /// ```
     pub fn job(&self) -> &'static str {
         self.job
     }
 
     /// Returns the name of the job that panicked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let bad = jobs.named("Divide").schedule(&[], (), |()| panic!("by zero")).unwrap();
+    /// let next = jobs.named("Report").schedule(&[bad], (), |()| {}).unwrap();
+    /// assert_eq!(jobs.try_complete(next).unwrap_err().panicked_job(), "Divide");
+    /// ```
     pub fn panicked_job(&self) -> &'static str {
         self.panic.job
     }
 
     /// Returns the panic's message, or a stand-in where the payload is not a string.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let bad = jobs.named("Divide").schedule(&[], (), |()| panic!("by zero")).unwrap();
+    /// let next = jobs.named("Report").schedule(&[bad], (), |()| {}).unwrap();
+    /// assert_eq!(jobs.try_complete(next).unwrap_err().message(), "by zero");
+    /// ```
     pub fn message(&self) -> &str {
         &self.panic.message
     }

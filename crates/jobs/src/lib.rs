@@ -37,7 +37,7 @@ pub use ancho_derive::{JobStruct, ParallelJobStruct};
 pub use claims::BatchInfo;
 pub use context::thread_index;
 pub use data::{JobData, ParallelJobData, Plain};
-pub use error::{AccessError, PoolError, ScheduleError};
+pub use error::{AccessError, Kept, PoolError, ScheduleError};
 pub use failure::JobFailed;
 pub use handle::JobHandle;
 pub use job::{Job, JobStruct, ParallelFor, ParallelForBatch, ParallelJobStruct};

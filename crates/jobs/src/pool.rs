@@ -39,6 +39,16 @@ pub struct JobPool {
 }
 
 /// How a pool is to be made. See [`JobPool::builder`].
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::JobPool;
+///
+/// let builder = JobPool::builder().workers(2);
+/// let pools = [builder.clone().build().unwrap(), builder.spin(0).build().unwrap()];
+/// assert!(pools.iter().all(|pool| pool.workers() == 2));
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "call `build` to make the pool"]
 pub struct JobPoolBuilder {
@@ -81,6 +91,15 @@ impl JobPool {
     /// # Panics
     ///
     /// Panics if the system refuses a thread; [`builder`](Self::builder) returns an error instead.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::JobPool;
+    ///
+    /// let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    /// assert_eq!(JobPool::new().workers(), cores - 1);
+    /// ```
     #[track_caller]
     pub fn new() -> Self {
         match Self::builder().build() {
@@ -104,6 +123,13 @@ impl JobPool {
     }
 
     /// Returns the number of worker threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = ancho_jobs::JobPool::builder().workers(3).build().unwrap();
+    /// assert_eq!(pool.workers(), 3);
+    /// ```
     pub fn workers(&self) -> usize {
         self.shared().workers.len()
     }
@@ -130,6 +156,19 @@ impl JobPool {
     /// Takes the events recorded since the last call, in the order they began.
     ///
     /// Each thread keeps its latest 16,384. See [`write_chrome_trace`](crate::write_chrome_trace).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let pool = JobPool::new();
+    /// let jobs = JobScheduler::new(&pool);
+    /// pool.set_profiling(true);
+    /// jobs.complete(jobs.schedule(&[], (), |()| {}).unwrap());
+    /// assert_eq!(pool.take_events().len(), 1);
+    /// assert!(pool.take_events().is_empty(), "they were taken");
+    /// ```
     pub fn take_events(&self) -> Vec<JobEvent> {
         self.shared().profiler.take()
     }
@@ -154,6 +193,16 @@ impl fmt::Debug for JobPool {
 impl JobPoolBuilder {
     /// Sets the number of worker threads. With none, everything runs on the owners' threads, with the
     /// same results. By default there is one for each core but one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, thread_index};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::builder().workers(0).build().unwrap());
+    /// let job = jobs.schedule(&[], (), |()| assert_eq!(thread_index(), Some(0))).unwrap();
+    /// jobs.complete(job);
+    /// ```
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
@@ -162,6 +211,18 @@ impl JobPoolBuilder {
     /// Sets how many rounds an idle worker looks for work before it sleeps: 2,000 by default, some ten
     /// microseconds. More shortens the way to the next parallel job and burns more of an idle core;
     /// zero sleeps at once. An owner that waits for a job is as patient.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// // For a program that is idle most of the time.
+    /// let jobs = JobScheduler::new(&JobPool::builder().spin(0).build().unwrap());
+    /// let job = jobs.schedule(&[], (), |()| {}).unwrap();
+    /// jobs.complete(job);
+    /// assert!(jobs.is_completed(job));
+    /// ```
     pub fn spin(mut self, rounds: u32) -> Self {
         self.spin = rounds;
         self
@@ -170,12 +231,35 @@ impl JobPoolBuilder {
     /// Sets how many jobs of all schedulers together may be uncompleted at a time: 1,048,576 by default,
     /// 268,435,456 at most. There is room for 64 jobs at a time, and a scheduler keeps the room that it ever
     /// needed; so allow 64 for each scheduler at least. Memory for jobs is taken as needed, not ahead.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, ScheduleError};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::builder().max_jobs(64).build().unwrap());
+    /// for _ in 0..64 {
+    ///     jobs.schedule(&[], (), |()| {}).unwrap();
+    /// }
+    /// let refused = jobs.schedule(&[], (), |()| {}).unwrap_err();
+    /// assert!(matches!(refused, ScheduleError::TooManyJobs { limit: 64, .. }));
+    /// ```
     pub fn max_jobs(mut self, jobs: usize) -> Self {
         self.max_jobs = jobs.min(1 << 28);
         self
     }
 
     /// Sets the stack size of the worker threads, in bytes. By default it is the standard library's.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::JobPool;
+    ///
+    /// // For jobs that call themselves very often.
+    /// let pool = JobPool::builder().workers(1).stack_size(8 * 1024 * 1024).build().unwrap();
+    /// assert_eq!(pool.workers(), 1);
+    /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = Some(bytes);
         self
@@ -186,6 +270,16 @@ impl JobPoolBuilder {
     /// # Errors
     ///
     /// Returns an error if the system refuses a thread. The threads made before have ended by then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::JobPool;
+    ///
+    /// let pool = JobPool::builder().workers(2).build()?;
+    /// assert_eq!(pool.workers(), 2);
+    /// # Ok::<(), ancho_jobs::PoolError>(())
+    /// ```
     pub fn build(self) -> Result<JobPool, PoolError> {
         let cores = || thread::available_parallelism().map_or(1, NonZero::get);
         let workers = self.workers.unwrap_or_else(|| cores() - 1);

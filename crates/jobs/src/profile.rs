@@ -14,6 +14,20 @@ const RING: usize = 16 * 1024;
 /// One thread's work on one job, from start to end.
 ///
 /// A parallel job has one event for each thread that took part.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let pool = JobPool::new();
+/// let jobs = JobScheduler::new(&pool);
+/// pool.set_profiling(true);
+/// jobs.complete(jobs.named("Steer").schedule(&[], (), |()| {}).unwrap());
+/// let event = pool.take_events()[0];
+/// assert_eq!(event.job, "Steer");
+/// assert!(event.start <= event.end && event.thread < jobs.thread_count());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JobEvent {

@@ -41,6 +41,22 @@ pub struct Work<'v, D: ParallelJobData> {
 
 impl<'v, D: ParallelJobData> Work<'v, D> {
     /// Returns the views of the next batch and its indices, or `None` when no batch is left.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut starts = JobSlice::new(100, 0);
+    /// let job = jobs.schedule_work(&[], starts.write(), 100, 8, |work| {
+    ///     while let Some((starts, range)) = work.next_batch() {
+    ///         starts.fill(range.start);
+    ///     }
+    /// });
+    /// jobs.complete(job.unwrap());
+    /// assert_eq!(starts.as_slice().unwrap()[15..17], [8, 16]);
+    /// ```
     #[inline(always)]
     pub fn next_batch(&mut self) -> Option<(D::Batch<'v>, Range<usize>)> {
         let info = self.claims.next()?;
@@ -53,6 +69,20 @@ impl<'v, D: ParallelJobData> Work<'v, D> {
     /// Calls `job` with the views and the indices of every batch that is left.
     ///
     /// The same as a loop over [`next_batch`](Self::next_batch), and quicker where batches are small.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut starts = JobSlice::new(100, 0);
+    /// let job = jobs.schedule_work(&[], starts.write(), 100, 8, |work| {
+    ///     work.for_each_batch(|starts, range| starts.fill(range.start));
+    /// });
+    /// jobs.complete(job.unwrap());
+    /// assert_eq!(starts.as_slice().unwrap()[15..17], [8, 16]);
+    /// ```
     #[inline(always)]
     pub fn for_each_batch(&mut self, mut job: impl FnMut(D::Batch<'v>, Range<usize>)) {
         let held = self.held;

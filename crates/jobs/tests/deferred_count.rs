@@ -94,7 +94,7 @@ fn the_list_cannot_be_touched_or_resized_while_the_job_is_scheduled() {
     let job = jobs.schedule_deferred(&[], list.read(), |list| list.len(), 1, |_, _| {}).unwrap();
     list.get_mut().unwrap_err();
     assert_eq!(list.get().unwrap().len(), 3);
-    let list = list.into_inner().unwrap_err().0;
+    let list = list.into_inner().unwrap_err().container;
     jobs.complete(job);
     assert_eq!(list.into_inner().unwrap(), [1, 2, 3]);
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::thread;
 
-use ancho_jobs::{JobCell, JobSlice, ScheduleError};
+use ancho_jobs::{JobCell, JobSlice, Kept, ScheduleError};
 use common::{Door, Drops, WORKERS, eventually, occupy_workers, scheduler};
 
 #[test]
@@ -107,9 +107,9 @@ fn taking_the_value_out_does_not_free_it() {
     let drops = Drops::default();
     let mut values = JobSlice::from(vec![drops.value(), drops.value()]);
     let job = jobs.schedule_for_each(&[], values.write(), 2, 1, |_, _| {}).unwrap();
-    let (values, _) = values.into_vec().map_err(|(values, e)| (values, e.job)).err().unwrap();
+    let Kept { container: values, .. } = values.into_vec().unwrap_err();
     jobs.complete(job);
-    let vec = values.into_vec().map_err(|(_, error)| error).unwrap();
+    let vec = values.into_vec().unwrap();
     assert_eq!((vec.len(), drops.count()), (2, 0));
     drop(vec);
     assert_eq!(drops.count(), 2);
@@ -124,8 +124,8 @@ fn dispose_after_frees_when_the_given_jobs_are_done() {
         let values = JobSlice::from(vec![drops.value()]);
         let before = jobs.schedule(&[], (), |()| {}).unwrap();
         let uses = jobs.schedule(&[before], cell.write(), |_| {}).unwrap();
-        let freed = cell.dispose_after(&jobs, &[uses]).map_err(|(_, error)| error).unwrap();
-        let also = values.dispose_after(&jobs, &[freed]).map_err(|(_, error)| error).unwrap();
+        let freed = cell.dispose_after(&jobs, &[uses]).unwrap();
+        let also = values.dispose_after(&jobs, &[freed]).unwrap();
         jobs.complete(uses);
         assert_eq!(drops.count(), 0);
         jobs.complete(freed);
@@ -142,7 +142,7 @@ fn dispose_after_waits_for_jobs_that_do_not_use_the_container() {
     let door = Door::default();
     let busy = occupy_workers(&jobs, &door);
     let cell = JobCell::new(drops.value());
-    let freed = cell.dispose_after(&jobs, &busy).map_err(|(_, error)| error).unwrap();
+    let freed = cell.dispose_after(&jobs, &busy).unwrap();
     jobs.flush();
     common::a_while();
     assert_eq!(drops.count(), 0);
@@ -157,7 +157,7 @@ fn dispose_after_the_wrong_jobs_gives_the_container_back() {
     let cell = JobCell::new(7).named("cell");
     let uses = jobs.named("Uses").schedule(&[], cell.read(), |_| {}).unwrap();
     let other = jobs.schedule(&[], (), |()| {}).unwrap();
-    let (cell, error) = cell.dispose_after(&jobs, &[other]).unwrap_err();
+    let Kept { container: cell, error } = cell.dispose_after(&jobs, &[other]).unwrap_err();
     let ScheduleError::Conflict { container, other, .. } = error else {
         panic!("{error}");
     };
@@ -166,7 +166,7 @@ fn dispose_after_the_wrong_jobs_gives_the_container_back() {
 
     let values = JobSlice::from(vec![1, 2]);
     let reads = jobs.schedule(&[], values.read(), |_| {}).unwrap();
-    let (values, _) = values.dispose_after(&jobs, &[]).unwrap_err();
+    let Kept { container: values, .. } = values.dispose_after(&jobs, &[]).unwrap_err();
     assert_eq!(values.as_slice(), Ok(&[1, 2][..]));
     jobs.complete_all(&[uses, reads]);
     assert_eq!(cell.into_inner().unwrap(), 7);
@@ -180,7 +180,7 @@ fn dispose_after_a_job_that_fails_frees_all_the_same() {
         let drops = Drops::default();
         let mut cell = JobCell::new(drops.value());
         let fails = jobs.schedule(&[], cell.write(), |_| panic!("oh")).unwrap();
-        let freed = cell.dispose_after(&jobs, &[fails]).map_err(|(_, error)| error).unwrap();
+        let freed = cell.dispose_after(&jobs, &[fails]).unwrap();
         jobs.try_complete(freed).unwrap_err();
         assert_eq!(drops.count(), 1);
     }

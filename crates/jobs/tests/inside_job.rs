@@ -8,7 +8,7 @@ mod common;
 use std::thread;
 
 use ancho_jobs::{
-    BatchInfo, ConcurrentWrite, JobCell, JobHandle, JobScheduler, JobSlice, ScheduleError,
+    BatchInfo, ConcurrentWrite, JobCell, JobHandle, JobScheduler, JobSlice, Kept, ScheduleError,
 };
 use common::{Drops, panic_message, pool, scheduler};
 
@@ -65,7 +65,7 @@ fn combining_is_refused() {
 #[test]
 fn disposing_after_a_job_is_refused_and_gives_the_container_back() {
     in_job(|jobs| {
-        let (cell, error) = JobCell::new(5).dispose_after(jobs, &[]).unwrap_err();
+        let Kept { container: cell, error } = JobCell::new(5).dispose_after(jobs, &[]).unwrap_err();
         assert!(matches!(error, ScheduleError::InsideJob { inside: "Outer", .. }));
         assert_eq!(cell.into_inner().unwrap(), 5);
     });

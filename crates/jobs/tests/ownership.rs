@@ -9,7 +9,7 @@ use std::thread;
 
 use ancho_jobs::{
     AccessList, CellConcurrent, CellRead, CellWrite, Guarded, Held, JobBuilder, JobCell, JobFailed,
-    JobHandle, JobPool, JobScheduler, JobSlice, ScheduleError, SliceRead, SliceWrite,
+    JobHandle, JobPool, JobScheduler, JobSlice, Kept, ScheduleError, SliceRead, SliceWrite,
     UnrestrictedSlice,
 };
 use common::{Door, Flag, eventually, must_end, occupy_workers, panic_message, pool, scheduler};
@@ -196,7 +196,7 @@ fn a_container_in_use_by_another_scheduler_is_refused() {
                 label.made()
             )
         );
-        let (mut cell, error) = cell.dispose_after(&here, &[]).unwrap_err();
+        let Kept { container: mut cell, error } = cell.dispose_after(&here, &[]).unwrap_err();
         assert!(matches!(error, ScheduleError::ForeignContainer { .. }));
         cell.get().unwrap_err();
         other.complete(used);

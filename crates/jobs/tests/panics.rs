@@ -582,7 +582,7 @@ fn a_panic_while_a_job_frees_a_container_stops_nobody() {
             jobs.flush();
             let _ = jobs.try_complete(job);
 
-            let job = JobCell::new(Bomb).dispose_after(&jobs, &[]).map_err(|(_, e)| e).unwrap();
+            let job = JobCell::new(Bomb).dispose_after(&jobs, &[]).unwrap();
             jobs.flush();
             let _ = jobs.try_complete(job);
             assert_usable(&jobs);

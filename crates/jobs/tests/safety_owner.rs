@@ -2,7 +2,7 @@
 
 mod common;
 
-use ancho_jobs::{Access, AccessError, ContainerLabel, Guarded, JobCell, JobSlice};
+use ancho_jobs::{Access, AccessError, ContainerLabel, Guarded, JobCell, JobSlice, Kept};
 use common::{WORKERS, eventually, scheduler};
 
 #[test]
@@ -20,7 +20,7 @@ fn a_container_that_a_job_writes_can_be_neither_read_nor_written() {
         let label = cell.label();
         assert_eq!(cell.get(), Err(refused(Access::Read, label)));
         assert_eq!(cell.get_mut(), Err(refused(Access::Write, label)));
-        let (mut cell, error) = cell.into_inner().unwrap_err();
+        let Kept { container: mut cell, error } = cell.into_inner().unwrap_err();
         assert_eq!(error, refused(Access::Write, label));
         jobs.complete(job);
         assert_eq!(cell.get(), Ok(&2));
@@ -38,7 +38,7 @@ fn a_container_that_jobs_read_can_be_read_and_not_written() {
         assert_eq!(values.as_slice(), Ok(&[1, 2][..]));
         let error = values.as_mut_slice().unwrap_err();
         assert_eq!((error.job_access, error.access), (Access::Read, Access::Write));
-        let (mut values, _) = values.into_vec().unwrap_err();
+        let Kept { container: mut values, .. } = values.into_vec().unwrap_err();
         jobs.complete(job);
         values.as_mut_slice().unwrap()[0] = 5;
         assert_eq!(values.into_vec().unwrap(), [5, 2]);

@@ -7,6 +7,15 @@ use std::ptr::NonNull;
 use super::{Guarded, Slot};
 
 /// What a job does with a container.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::Access;
+///
+/// assert_eq!(Access::Read.to_string(), "reads");
+/// assert_eq!(Access::Concurrent.to_string(), "writes concurrently");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Reads it. Any number of jobs may read at a time.
@@ -39,6 +48,17 @@ impl fmt::Display for Access {
 /// The containers that a job declares, and what it does with each.
 ///
 /// Filled by [`JobData::declare`](crate::JobData::declare).
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{AccessList, JobCell, JobData, JobSlice};
+///
+/// let (values, mut sum) = (JobSlice::new(10, 1), JobCell::new(0));
+/// let mut accesses = AccessList::default();
+/// (values.read(), sum.write()).declare(&mut accesses);
+/// assert_eq!(format!("{accesses:?}"), "[Read, Write]");
+/// ```
 #[derive(Default)]
 pub struct AccessList {
     pub(super) declared: Vec<Declared>,
@@ -59,6 +79,17 @@ unsafe impl Send for AccessList {}
 
 impl AccessList {
     /// Declares that the job uses the container in the given way.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{Access, AccessList, ContainerLabel, Guarded};
+    ///
+    /// let value = Guarded::new(5, ContainerLabel::of::<i32>());
+    /// let mut accesses = AccessList::default();
+    /// accesses.add(&value, Access::Read);
+    /// assert_eq!(format!("{accesses:?}"), "[Read]");
+    /// ```
     pub fn add<T>(&mut self, container: &Guarded<T>, access: Access) {
         self.declared.push(Declared { slot: NonNull::from(container.slot()), access });
     }

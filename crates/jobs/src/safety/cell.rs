@@ -7,7 +7,7 @@ use super::{Access, AccessList, ContainerLabel, Guarded, Held};
 use crate::claims::BatchInfo;
 use crate::context::thread_index;
 use crate::data::{JobData, ParallelJobData};
-use crate::error::{AccessError, ScheduleError};
+use crate::error::{AccessError, Kept, ScheduleError};
 
 /// One value of any type that jobs share with its owner.
 ///
@@ -81,12 +81,26 @@ pub trait ConcurrentWrite: Send + Sync + 'static {
 
 impl<T: Send + 'static> JobCell<T> {
     /// Makes a cell with a value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let cell = ancho_jobs::JobCell::new(5);
+    /// assert_eq!(*cell.get().unwrap(), 5);
+    /// ```
     #[track_caller]
     pub fn new(value: T) -> Self {
         Self { value: Guarded::new(value, ContainerLabel::of::<Self>()) }
     }
 
     /// Gives the cell a name for error messages.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let cell = ancho_jobs::JobCell::new(5).named("score");
+    /// assert!(cell.label().to_string().starts_with("`score` "));
+    /// ```
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         let label = self.label().named(name);
@@ -94,11 +108,35 @@ impl<T: Send + 'static> JobCell<T> {
     }
 
     /// Returns a token for jobs that read the value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobCell, JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let score = JobCell::new(5);
+    /// let job = jobs.schedule(&[], score.read(), |score| assert_eq!(*score, 5)).unwrap();
+    /// assert_eq!(*score.get().unwrap(), 5, "the owner may read beside the job");
+    /// jobs.complete(job);
+    /// ```
     pub fn read(&self) -> CellRead<'_, T> {
         CellRead { cell: &self.value }
     }
 
     /// Returns a token for a single job that writes the value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobCell, JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut score = JobCell::new(5);
+    /// let job = jobs.schedule(&[], score.write(), |score| *score += 1).unwrap();
+    /// jobs.complete(job);
+    /// assert_eq!(*score.get().unwrap(), 6);
+    /// ```
     pub fn write(&mut self) -> CellWrite<'_, T> {
         CellWrite { cell: &mut self.value }
     }
@@ -106,6 +144,35 @@ impl<T: Send + 'static> JobCell<T> {
     /// Returns a token for jobs that write the value from all their batches at once.
     ///
     /// Until such a job is completed, the value can be neither read nor written by anyone else.
+    ///
+    /// # Examples
+    ///
+    /// With the `Counter` of the example of [`ConcurrentWrite`]:
+    ///
+    /// ```
+    /// # use ancho_jobs::{BatchInfo, ConcurrentWrite};
+    /// use ancho_jobs::{JobCell, JobPool, JobScheduler};
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// # struct Counter(AtomicU64);
+    /// #
+    /// # impl ConcurrentWrite for Counter {
+    /// #     type Writer<'v> = &'v AtomicU64;
+    /// #     fn writer(&self, _: &BatchInfo) -> &AtomicU64 {
+    /// #         &self.0
+    /// #     }
+    /// #     fn reborrow<'b>(writer: &'b mut &AtomicU64) -> &'b AtomicU64 {
+    /// #         writer
+    /// #     }
+    /// # }
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut calls = JobCell::new(Counter(AtomicU64::new(0)));
+    /// let job = jobs.schedule_for_each(&[], calls.concurrent(), 1000, 64, |calls, _| {
+    ///     calls.fetch_add(1, Ordering::Relaxed);
+    /// });
+    /// jobs.complete(job.unwrap());
+    /// assert_eq!(calls.get_mut().unwrap().0.get_mut(), &1000);
+    /// ```
     pub fn concurrent(&mut self) -> CellConcurrent<'_, T>
     where
         T: ConcurrentWrite,
@@ -116,6 +183,13 @@ impl<T: Send + 'static> JobCell<T> {
 
 impl<T> JobCell<T> {
     /// Returns what the cell is called in error messages.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let cell = ancho_jobs::JobCell::new(5);
+    /// assert!(cell.label().to_string().starts_with("the JobCell<i32> made at "));
+    /// ```
     pub fn label(&self) -> ContainerLabel {
         self.value.label()
     }
@@ -125,6 +199,19 @@ impl<T> JobCell<T> {
     /// # Errors
     ///
     /// Returns an error if an uncompleted job writes it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobCell, JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut score = JobCell::new(5);
+    /// let job = jobs.schedule(&[], score.write(), |score| *score += 1).unwrap();
+    /// assert!(score.get().is_err(), "the job was not completed");
+    /// jobs.complete(job);
+    /// assert_eq!(score.get(), Ok(&6));
+    /// ```
     #[inline]
     pub fn get(&self) -> Result<&T, AccessError> {
         self.value.get()
@@ -135,6 +222,14 @@ impl<T> JobCell<T> {
     /// # Errors
     ///
     /// Returns an error if an uncompleted job uses it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut cell = ancho_jobs::JobCell::new(5);
+    /// *cell.get_mut().unwrap() += 1;
+    /// assert_eq!(*cell.get().unwrap(), 6);
+    /// ```
     #[inline]
     pub fn get_mut(&mut self) -> Result<&mut T, AccessError> {
         self.value.get_mut()
@@ -145,8 +240,17 @@ impl<T> JobCell<T> {
     /// # Errors
     ///
     /// Returns the cell and the error if an uncompleted job uses it.
-    pub fn into_inner(self) -> Result<T, (Self, AccessError)> {
-        self.value.into_inner().map_err(|(value, error)| (Self { value }, error))
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let cell = ancho_jobs::JobCell::new(vec![1, 2]);
+    /// assert_eq!(cell.into_inner().unwrap(), [1, 2]);
+    /// ```
+    pub fn into_inner(self) -> Result<T, Kept<Self, AccessError>> {
+        self.value
+            .into_inner()
+            .map_err(|Kept { container: value, error }| Kept { container: Self { value }, error })
     }
 }
 
@@ -160,6 +264,20 @@ impl<T: fmt::Debug> fmt::Debug for JobCell<T> {
 }
 
 /// A loan of a [`JobCell`], for a job that reads it.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{CellRead, JobCell, JobHandle, JobPool, JobScheduler};
+///
+/// fn expect_five(jobs: &JobScheduler, score: CellRead<'_, u32>) -> JobHandle {
+///     jobs.schedule(&[], score, |score| assert_eq!(*score, 5)).unwrap()
+/// }
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let score = JobCell::new(5);
+/// jobs.complete_all(&[expect_five(&jobs, score.read()), expect_five(&jobs, score.read())]);
+/// ```
 #[derive(Debug)]
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct CellRead<'a, T> {
@@ -167,6 +285,21 @@ pub struct CellRead<'a, T> {
 }
 
 /// A loan of a [`JobCell`], for a single job that writes it.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{CellWrite, JobCell, JobHandle, JobPool, JobScheduler};
+///
+/// fn raise(jobs: &JobScheduler, score: CellWrite<'_, u32>, by: u32) -> JobHandle {
+///     jobs.schedule(&[], score, move |score| *score += by).unwrap()
+/// }
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut score = JobCell::new(5);
+/// jobs.complete(raise(&jobs, score.write(), 3));
+/// assert_eq!(*score.get().unwrap(), 8);
+/// ```
 #[derive(Debug)]
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct CellWrite<'a, T> {
@@ -174,6 +307,38 @@ pub struct CellWrite<'a, T> {
 }
 
 /// A loan of a [`JobCell`], for a job that writes it from all its batches at once.
+///
+/// # Examples
+///
+/// With the `Counter` of the example of [`ConcurrentWrite`]:
+///
+/// ```
+/// # use ancho_jobs::{BatchInfo, ConcurrentWrite};
+/// use ancho_jobs::{CellConcurrent, JobCell, JobHandle, JobPool, JobScheduler};
+/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+///
+/// # struct Counter(AtomicU64);
+/// #
+/// # impl ConcurrentWrite for Counter {
+/// #     type Writer<'v> = &'v AtomicU64;
+/// #     fn writer(&self, _: &BatchInfo) -> &AtomicU64 {
+/// #         &self.0
+/// #     }
+/// #     fn reborrow<'b>(writer: &'b mut &AtomicU64) -> &'b AtomicU64 {
+/// #         writer
+/// #     }
+/// # }
+/// #
+/// fn count(jobs: &JobScheduler, calls: CellConcurrent<'_, Counter>) -> JobHandle {
+///     let job = |calls: &AtomicU64, _| drop(calls.fetch_add(1, Relaxed));
+///     jobs.schedule_for_each(&[], calls, 1000, 64, job).unwrap()
+/// }
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut calls = JobCell::new(Counter(AtomicU64::new(0)));
+/// jobs.complete(count(&jobs, calls.concurrent()));
+/// assert_eq!(calls.get_mut().unwrap().0.get_mut(), &1000);
+/// ```
 #[derive(Debug)]
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct CellConcurrent<'a, T> {

@@ -10,7 +10,7 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use super::{Access, ContainerLabel, Slot};
-use crate::error::AccessError;
+use crate::error::{AccessError, Kept};
 use crate::primitive::{AtomicUsize, Ordering};
 
 /// A value that jobs can share with its owner: what containers are made of.
@@ -58,6 +58,18 @@ unsafe impl<T: Send> Send for Guarded<T> {}
 ///
 /// It keeps the value alive and in place, and gives a pointer to it; what may be done through the
 /// pointer is what the job has declared.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{ContainerLabel, Guarded};
+///
+/// let value = Guarded::new(5, ContainerLabel::of::<i32>());
+/// let held = value.hold();
+/// drop(value);
+/// // SAFETY: the value is held, and nobody writes it.
+/// assert_eq!(unsafe { *held.as_ptr() }, 5);
+/// ```
 pub struct Held<T> {
     block: NonNull<Block<T>>,
 }
@@ -104,6 +116,15 @@ impl<T> Drop for Held<T> {
 
 impl<T: Send + 'static> Guarded<T> {
     /// Puts the value in a block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded};
+    ///
+    /// let value = Guarded::new(5, ContainerLabel::of::<i32>());
+    /// assert_eq!(*value.get().unwrap(), 5);
+    /// ```
     pub fn new(value: T, label: ContainerLabel) -> Self {
         let block = Box::new(Block {
             references: AtomicUsize::new(1),
@@ -115,6 +136,16 @@ impl<T: Send + 'static> Guarded<T> {
 
     /// Changes what the container is called in error messages. For builders: once jobs have used the
     /// container, its name stays.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded};
+    ///
+    /// let label = ContainerLabel::of::<i32>();
+    /// let value = Guarded::new(5, label).relabelled(label.named("score"));
+    /// assert_eq!(value.label(), label.named("score"));
+    /// ```
     #[must_use]
     pub fn relabelled(mut self, label: ContainerLabel) -> Self {
         if self.is_unique() {
@@ -125,6 +156,16 @@ impl<T: Send + 'static> Guarded<T> {
     }
 
     /// Gives a job its own count on the block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded};
+    ///
+    /// let value = Guarded::new(5, ContainerLabel::of::<i32>());
+    /// let held = value.hold();
+    /// assert_eq!(held.as_ptr(), value.as_ptr());
+    /// ```
     #[inline]
     pub fn hold(&self) -> Held<T> {
         if self.spare.get() == 0 {
@@ -145,6 +186,15 @@ impl<T: Send + 'static> Guarded<T> {
 
 impl<T> Guarded<T> {
     /// Returns what the container is called in error messages.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded};
+    ///
+    /// let label = ContainerLabel::of::<i32>();
+    /// assert_eq!(Guarded::new(5, label).label(), label);
+    /// ```
     pub fn label(&self) -> ContainerLabel {
         self.block().slot.label
     }
@@ -154,6 +204,15 @@ impl<T> Guarded<T> {
     /// # Errors
     ///
     /// Returns an error if an uncompleted job writes it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded};
+    ///
+    /// let value = Guarded::new(5, ContainerLabel::of::<i32>());
+    /// assert_eq!(value.get(), Ok(&5));
+    /// ```
     #[inline]
     pub fn get(&self) -> Result<&T, AccessError> {
         self.block().slot.check_owner(Access::Read)?;
@@ -168,6 +227,16 @@ impl<T> Guarded<T> {
     /// # Errors
     ///
     /// Returns an error if an uncompleted job uses it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded};
+    ///
+    /// let mut value = Guarded::new(5, ContainerLabel::of::<i32>());
+    /// *value.get_mut().unwrap() += 1;
+    /// assert_eq!(value.get(), Ok(&6));
+    /// ```
     #[inline]
     pub fn get_mut(&mut self) -> Result<&mut T, AccessError> {
         self.block().slot.check_owner(Access::Write)?;
@@ -185,9 +254,18 @@ impl<T> Guarded<T> {
     /// # Panics
     ///
     /// Panics if somebody kept a [`Held`] beyond the end of its job.
-    pub fn into_inner(self) -> Result<T, (Self, AccessError)> {
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded};
+    ///
+    /// let value = Guarded::new(vec![1, 2], ContainerLabel::of::<Vec<i32>>());
+    /// assert_eq!(value.into_inner().unwrap(), [1, 2]);
+    /// ```
+    pub fn into_inner(self) -> Result<T, Kept<Self, AccessError>> {
         if let Err(error) = self.block().slot.check_owner(Access::Write) {
-            return Err((self, error));
+            return Err(Kept { container: self, error });
         }
         // Every job that used the value was completed, so it has given up its count.
         assert!(self.is_unique(), "a `Held` of {} outlives the job it was made for", self.label());
@@ -210,6 +288,17 @@ impl<T> Guarded<T> {
     }
 
     /// Returns where the value is, whoever uses it. It stays there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded};
+    ///
+    /// let value = Guarded::new(5, ContainerLabel::of::<i32>());
+    /// let place = value.as_ptr();
+    /// let moved = value;
+    /// assert_eq!(moved.as_ptr(), place);
+    /// ```
     #[inline]
     pub fn as_ptr(&self) -> *mut T {
         self.block().value.get()
@@ -222,11 +311,30 @@ impl<T> Guarded<T> {
 
 impl<T> Held<T> {
     /// Returns what the container is called in error messages.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded};
+    ///
+    /// let label = ContainerLabel::of::<i32>();
+    /// assert_eq!(Guarded::new(5, label).hold().label(), label);
+    /// ```
     pub fn label(&self) -> ContainerLabel {
         self.block().slot.label
     }
 
     /// Returns where the value is. It stays there while the block is held.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded};
+    ///
+    /// let held = Guarded::new(5, ContainerLabel::of::<i32>()).hold();
+    /// // SAFETY: the value is held, and nobody writes it.
+    /// assert_eq!(unsafe { *held.as_ptr() }, 5);
+    /// ```
     #[inline(always)]
     pub fn as_ptr(&self) -> *mut T {
         self.block().value.get()

@@ -23,18 +23,49 @@ pub struct ContainerLabel {
 
 impl ContainerLabel {
     /// Labels a container of type `C`, made where the calling function was called.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::ContainerLabel;
+    ///
+    /// struct Deck(ContainerLabel);
+    ///
+    /// #[track_caller]
+    /// fn deck() -> Deck {
+    ///     Deck(ContainerLabel::of::<Deck>())
+    /// }
+    ///
+    /// let (deck, line) = (deck(), line!());
+    /// assert!(deck.0.to_string().starts_with("the Deck made at "));
+    /// assert_eq!(deck.0.made().line(), line);
+    /// ```
     #[track_caller]
     pub fn of<C: ?Sized>() -> Self {
         Self { name: None, type_name: type_name::<C>(), made: Location::caller() }
     }
 
     /// Adds a name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let label = ancho_jobs::ContainerLabel::of::<u32>().named("score");
+    /// assert!(label.to_string().starts_with("`score` (u32 made at "));
+    /// ```
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }
 
     /// Returns where the container was made.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (cell, line) = (ancho_jobs::JobCell::new(5), line!());
+    /// assert_eq!(cell.label().made().line(), line);
+    /// ```
     pub fn made(&self) -> &'static Location<'static> {
         self.made
     }

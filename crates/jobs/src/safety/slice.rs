@@ -9,7 +9,7 @@ use super::elements::Elements;
 use super::{Access, AccessList, ContainerLabel, Guarded, Held};
 use crate::claims::BatchInfo;
 use crate::data::{JobData, ParallelJobData};
-use crate::error::{AccessError, ScheduleError};
+use crate::error::{AccessError, Kept, ScheduleError};
 
 /// An array of fixed length that jobs share with its owner.
 ///
@@ -47,6 +47,15 @@ impl<T: Send + 'static> JobSlice<T> {
     ///
     /// This is the fastest memory for loops over numbers. An array [from a vector](Self::from) stays
     /// where the vector was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let ones = ancho_jobs::JobSlice::new(100, 1.0_f32);
+    /// let elements = ones.as_slice().unwrap();
+    /// assert_eq!(elements, [1.0; 100]);
+    /// assert_eq!(elements.as_ptr() as usize % 64, 0);
+    /// ```
     #[track_caller]
     pub fn new(length: usize, value: T) -> Self
     where
@@ -61,6 +70,13 @@ impl<T: Send + 'static> JobSlice<T> {
     }
 
     /// Gives the array a name for error messages.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let values = ancho_jobs::JobSlice::new(100, 0).named("values");
+    /// assert!(values.label().to_string().starts_with("`values` "));
+    /// ```
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         let label = self.label().named(name);
@@ -68,12 +84,40 @@ impl<T: Send + 'static> JobSlice<T> {
     }
 
     /// Returns a token for jobs that read the array.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let values = JobSlice::from(vec![1, 2, 3]);
+    /// let job = jobs.schedule(&[], values.read(), |values| assert_eq!(values, [1, 2, 3])).unwrap();
+    /// assert_eq!(values.as_slice().unwrap()[0], 1, "the owner may read beside the job");
+    /// jobs.complete(job);
+    /// ```
     pub fn read(&self) -> SliceRead<'_, T> {
         SliceRead { slice: self }
     }
 
     /// Returns a token for jobs that write the array: all of it in a single job, its own part in each
     /// batch of a parallel one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut values = JobSlice::new(100, 0);
+    /// let whole = jobs.schedule(&[], values.write(), |values| values.fill(7)).unwrap();
+    /// let parts = jobs.schedule_parallel(&[whole], values.write(), 100, 16, |part, range| {
+    ///     assert_eq!(part.len(), range.len());
+    ///     part[0] = range.start;
+    /// });
+    /// jobs.complete(parts.unwrap());
+    /// assert_eq!(values.as_slice().unwrap()[15..17], [7, 16]);
+    /// ```
     pub fn write(&mut self) -> SliceWrite<'_, T> {
         SliceWrite { slice: self }
     }
@@ -114,11 +158,24 @@ impl<T: Send + 'static> JobSlice<T> {
 
 impl<T> JobSlice<T> {
     /// Returns what the array is called in error messages.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let values = ancho_jobs::JobSlice::new(100, 0);
+    /// assert!(values.label().to_string().starts_with("the JobSlice<i32> made at "));
+    /// ```
     pub fn label(&self) -> ContainerLabel {
         self.elements.label()
     }
 
     /// Returns how many elements there are. This never changes, and is known while jobs run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_jobs::JobSlice::new(100, 0).len(), 100);
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         // SAFETY: the length never changes, so reading it needs no check.
@@ -126,6 +183,12 @@ impl<T> JobSlice<T> {
     }
 
     /// Says whether there are no elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(ancho_jobs::JobSlice::<u32>::from(vec![]).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -135,6 +198,19 @@ impl<T> JobSlice<T> {
     /// # Errors
     ///
     /// Returns an error if an uncompleted job writes the array.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut values = JobSlice::from(vec![3, 1, 2]);
+    /// let sort = jobs.schedule(&[], values.write(), |values| values.sort()).unwrap();
+    /// assert!(values.as_slice().is_err(), "the job was not completed");
+    /// jobs.complete(sort);
+    /// assert_eq!(values.as_slice().unwrap(), [1, 2, 3]);
+    /// ```
     #[inline]
     pub fn as_slice(&self) -> Result<&[T], AccessError> {
         let elements = self.elements.get()?;
@@ -147,6 +223,14 @@ impl<T> JobSlice<T> {
     /// # Errors
     ///
     /// Returns an error if an uncompleted job uses the array.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut values = ancho_jobs::JobSlice::from(vec![3, 1, 2]);
+    /// values.as_mut_slice().unwrap().sort();
+    /// assert_eq!(values.as_slice().unwrap(), [1, 2, 3]);
+    /// ```
     #[inline]
     pub fn as_mut_slice(&mut self) -> Result<&mut [T], AccessError> {
         let elements = self.elements.get_mut()?;
@@ -159,10 +243,19 @@ impl<T> JobSlice<T> {
     /// # Errors
     ///
     /// Returns the array and the error if an uncompleted job uses it.
-    pub fn into_vec(self) -> Result<Vec<T>, (Self, AccessError)> {
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let values = ancho_jobs::JobSlice::from(vec![1, 2, 3]);
+    /// assert_eq!(values.into_vec().unwrap(), [1, 2, 3]);
+    /// ```
+    pub fn into_vec(self) -> Result<Vec<T>, Kept<Self, AccessError>> {
         match self.elements.into_inner() {
             Ok(elements) => Ok(elements.into_vec()),
-            Err((elements, error)) => Err((Self { elements }, error)),
+            Err(Kept { container: elements, error }) => {
+                Err(Kept { container: Self { elements }, error })
+            }
         }
     }
 }
@@ -184,6 +277,20 @@ impl<T: fmt::Debug> fmt::Debug for JobSlice<T> {
 }
 
 /// A loan of a [`JobSlice`], for a job that reads it.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobHandle, JobPool, JobScheduler, JobSlice, SliceRead};
+///
+/// fn expect_sorted(jobs: &JobScheduler, values: SliceRead<'_, u32>) -> JobHandle {
+///     jobs.schedule(&[], values, |values| assert!(values.is_sorted())).unwrap()
+/// }
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let values = JobSlice::from(vec![1, 2, 3]);
+/// jobs.complete(expect_sorted(&jobs, values.read()));
+/// ```
 #[derive(Debug)]
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct SliceRead<'a, T> {
@@ -191,6 +298,21 @@ pub struct SliceRead<'a, T> {
 }
 
 /// A loan of a [`JobSlice`], for a job that writes it.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobHandle, JobPool, JobScheduler, JobSlice, SliceWrite};
+///
+/// fn double(jobs: &JobScheduler, values: SliceWrite<'_, u32>, count: usize) -> JobHandle {
+///     jobs.schedule_for_each(&[], values, count, 64, |value, _| *value *= 2).unwrap()
+/// }
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut values = JobSlice::new(1000, 1);
+/// jobs.complete(double(&jobs, values.write(), 1000));
+/// assert_eq!(values.as_slice().unwrap()[999], 2);
+/// ```
 #[derive(Debug)]
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct SliceWrite<'a, T> {
@@ -198,6 +320,21 @@ pub struct SliceWrite<'a, T> {
 }
 
 /// A loan of a [`JobSlice`], for a job that writes it anywhere from any batch.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobPool, JobScheduler, JobSlice, SliceUnrestricted};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut values = JobSlice::new(100, 0);
+/// // SAFETY: each index writes one element of its own.
+/// let token: SliceUnrestricted<'_, usize> = unsafe { values.write_unrestricted() };
+/// // SAFETY: as above.
+/// let job = |values: ancho_jobs::UnrestrictedSlice<'_, usize>, i| unsafe { *values.get_mut(i ^ 1) = i };
+/// jobs.complete(jobs.schedule_for_each(&[], token, 100, 8, job).unwrap());
+/// assert_eq!(values.as_slice().unwrap()[..4], [1, 0, 3, 2]);
+/// ```
 #[derive(Debug)]
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct SliceUnrestricted<'a, T> {
@@ -346,6 +483,23 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
 /// All the elements of an array, open to every batch of a job, unchecked.
 ///
 /// See [`JobSlice::write_unrestricted`].
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut values = JobSlice::from(vec![1, 2, 0, 0]);
+/// // SAFETY: the indices 0 and 1 are read, each by its own batch, and 2 and 3 are written so.
+/// let token = unsafe { values.write_unrestricted() };
+/// let job = jobs.schedule_for_each(&[], token, 2, 1, |values, i| {
+///     // SAFETY: as above.
+///     unsafe { *values.get_mut(i + 2) = values.get(i) * 10 }
+/// });
+/// jobs.complete(job.unwrap());
+/// assert_eq!(values.as_slice().unwrap(), [1, 2, 10, 20]);
+/// ```
 #[derive(Debug)]
 pub struct UnrestrictedSlice<'v, T> {
     start: *mut T,
@@ -363,16 +517,54 @@ impl<T> Copy for UnrestrictedSlice<'_, T> {}
 
 impl<'v, T> UnrestrictedSlice<'v, T> {
     /// Returns how many elements there are.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut values = JobSlice::from(vec![1, 2, 3]);
+    /// // SAFETY: a single job has no other batches.
+    /// let token = unsafe { values.write_unrestricted() };
+    /// jobs.run(token, |values| assert_eq!(values.len(), 3)).unwrap();
+    /// ```
     pub fn len(self) -> usize {
         self.length
     }
 
     /// Says whether there are no elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut values = JobSlice::from(vec![1, 2, 3]);
+    /// // SAFETY: a single job has no other batches.
+    /// let token = unsafe { values.write_unrestricted() };
+    /// jobs.run(token, |values| assert!(!values.is_empty())).unwrap();
+    /// ```
     pub fn is_empty(self) -> bool {
         self.length == 0
     }
 
     /// Returns where the elements are.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut values = JobSlice::from(vec![1, 2, 3]);
+    /// // SAFETY: a single job has no other batches.
+    /// let token = unsafe { values.write_unrestricted() };
+    /// // SAFETY: there is a first element, and nobody else uses it.
+    /// jobs.run(token, |values| unsafe { *values.as_mut_ptr() = 7 }).unwrap();
+    /// assert_eq!(values.as_slice().unwrap(), [7, 2, 3]);
+    /// ```
     pub fn as_mut_ptr(self) -> *mut T {
         self.start
     }
@@ -386,6 +578,20 @@ impl<'v, T> UnrestrictedSlice<'v, T> {
     /// # Safety
     ///
     /// No batch writes the element while the reference is in use.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut values = JobSlice::from(vec![1, 2, 3]);
+    /// // SAFETY: a single job has no other batches.
+    /// let token = unsafe { values.write_unrestricted() };
+    /// // SAFETY: nobody writes the element.
+    /// let last = jobs.run(token, |values| unsafe { *values.get(2) });
+    /// assert_eq!(last.unwrap(), 3);
+    /// ```
     pub unsafe fn get(self, index: usize) -> &'v T {
         assert!(index < self.length, "element {index} of an array of {}", self.length);
         // SAFETY: inside the array, and not written, by the contract.
@@ -401,6 +607,20 @@ impl<'v, T> UnrestrictedSlice<'v, T> {
     /// # Safety
     ///
     /// Nobody else uses the element while the reference is in use.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut values = JobSlice::from(vec![1, 2, 3]);
+    /// // SAFETY: a single job has no other batches.
+    /// let token = unsafe { values.write_unrestricted() };
+    /// // SAFETY: nobody else uses the element.
+    /// jobs.run(token, |values| unsafe { *values.get_mut(2) = 7 }).unwrap();
+    /// assert_eq!(values.as_slice().unwrap(), [1, 2, 7]);
+    /// ```
     pub unsafe fn get_mut(self, index: usize) -> &'v mut T {
         assert!(index < self.length, "element {index} of an array of {}", self.length);
         // SAFETY: inside the array, and not shared, by the contract.

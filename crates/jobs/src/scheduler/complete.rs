@@ -25,6 +25,19 @@ impl JobScheduler {
     ///   [`try_complete`](Self::try_complete) returns an error instead.
     /// - Panics with code A0006 when called from inside a job, and with code A0004 for a handle of
     ///   another scheduler.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobCell, JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut total = JobCell::new(0);
+    /// let first = jobs.schedule(&[], total.write(), |total| *total += 1).unwrap();
+    /// let second = jobs.schedule(&[first], total.write(), |total| *total *= 10).unwrap();
+    /// jobs.complete(second);
+    /// assert_eq!(*total.get().unwrap(), 10);
+    /// ```
     #[track_caller]
     pub fn complete(&self, handle: JobHandle) {
         if let Err(failed) = self.try_complete(handle) {
@@ -43,6 +56,19 @@ impl JobScheduler {
     /// # Panics
     ///
     /// As [`complete`](Self::complete), but for code A0011.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let good = jobs.schedule(&[], (), |()| {}).unwrap();
+    /// let bad = jobs.schedule(&[], (), |()| panic!("by zero")).unwrap();
+    /// assert!(jobs.try_complete(good).is_ok());
+    /// assert_eq!(jobs.try_complete(bad).unwrap_err().message(), "by zero");
+    /// assert!(jobs.is_completed(bad));
+    /// ```
     #[track_caller]
     pub fn try_complete(&self, handle: JobHandle) -> Result<(), JobFailed> {
         self.refuse_inside_job("complete a job");
@@ -87,6 +113,18 @@ impl JobScheduler {
     /// # Panics
     ///
     /// As [`try_complete`](Self::try_complete).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let good = jobs.schedule(&[], (), |()| {}).unwrap();
+    /// let bad = jobs.schedule(&[], (), |()| panic!("by zero")).unwrap();
+    /// assert_eq!(jobs.try_complete_all(&[good, bad]).unwrap_err().message(), "by zero");
+    /// assert!(jobs.is_completed(good) && jobs.is_completed(bad));
+    /// ```
     #[track_caller]
     pub fn try_complete_all(&self, handles: &[JobHandle]) -> Result<(), JobFailed> {
         self.refuse_inside_job("complete a job");
@@ -174,6 +212,18 @@ impl JobScheduler {
     /// # Panics
     ///
     /// Panics with code A0004 for a handle of another scheduler.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobHandle, JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let job = jobs.schedule(&[], (), |()| {}).unwrap();
+    /// assert!(!jobs.is_completed(job), "nothing has started it");
+    /// jobs.complete(job);
+    /// assert!(jobs.is_completed(job) && jobs.is_completed(JobHandle::COMPLETED));
+    /// ```
     #[track_caller]
     pub fn is_completed(&self, handle: JobHandle) -> bool {
         self.refuse_foreign(handle);

@@ -1,6 +1,21 @@
 //! Lists of indices, for jobs that append and filter.
 
 /// A list that [`JobScheduler::schedule_append`](crate::JobScheduler::schedule_append) and [`JobScheduler::schedule_filter`](crate::JobScheduler::schedule_filter) work on.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::IndexList;
+///
+/// fn even_squares(mut list: impl IndexList) {
+///     (0..5).for_each(|number| list.append(number * number));
+///     list.keep(|square| square % 2 == 0);
+/// }
+///
+/// let mut list = Vec::<u32>::new();
+/// even_squares(&mut list);
+/// assert_eq!(list, [0, 4, 16]);
+/// ```
 pub trait IndexList {
     /// Adds an index at the end.
     fn append(&mut self, index: usize);

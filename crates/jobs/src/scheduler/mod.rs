@@ -107,6 +107,17 @@ impl JobScheduler {
     /// # Panics
     ///
     /// Panics when 4,294,967,294 schedulers were made by the process before.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let pool = JobPool::new();
+    /// let (game, sound) = (JobScheduler::new(&pool), JobScheduler::new(&pool));
+    /// let job = game.schedule(&[], (), |()| {}).unwrap();
+    /// assert!(sound.schedule(&[job], (), |()| {}).is_err(), "a job of another scheduler");
+    /// ```
     pub fn new(pool: &JobPool) -> Self {
         let (place, parker) = pool.shared().admit_owner();
         let state = State {
@@ -143,17 +154,46 @@ impl JobScheduler {
     }
 
     /// Returns the pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::builder().workers(2).build().unwrap());
+    /// assert_eq!(jobs.pool().workers(), 2);
+    /// ```
     pub fn pool(&self) -> &JobPool {
         &self.pool
     }
 
     /// Returns how many threads may work for this scheduler at the same time: the pool's workers and
     /// the owner. [`thread_index`](crate::thread_index) is below this.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::builder().workers(2).build().unwrap());
+    /// assert_eq!(jobs.thread_count(), 3);
+    /// ```
     pub fn thread_count(&self) -> usize {
         self.pool.workers() + 1
     }
 
     /// Returns the order in which jobs and batches are started where the graph leaves that open.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ExecutionMode, JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// assert_eq!(jobs.mode(), ExecutionMode::Parallel);
+    /// jobs.set_mode(ExecutionMode::Serial);
+    /// assert_eq!(jobs.mode(), ExecutionMode::Serial);
+    /// ```
     pub fn mode(&self) -> ExecutionMode {
         self.state.borrow().mode
     }
