@@ -85,9 +85,9 @@ impl<T: Send + 'static> JobSlice<T> {
     /// let jobs = JobScheduler::new(&JobPool::new());
     /// let mut values = JobSlice::new(100, 1_u32);
     /// let double = jobs.schedule_for_each(&[], values.write(), 100, 16, |value, _| *value *= 2).unwrap();
-    /// let (values, refused) = values.dispose_after(&jobs, &[]).unwrap_err();
+    /// let refused = values.dispose_after(&jobs, &[]).unwrap_err();
     /// assert!(refused.to_string().starts_with("A0001: "));
-    /// jobs.complete(values.dispose_after(&jobs, &[double]).unwrap());
+    /// jobs.complete(refused.container.dispose_after(&jobs, &[double]).unwrap());
     /// ```
     pub fn dispose_after(
         self,

@@ -52,9 +52,8 @@ impl<T: Send + 'static> JobSlice<T> {
     ///
     /// ```
     /// let ones = ancho_jobs::JobSlice::new(100, 1.0_f32);
-    /// let elements = ones.as_slice().unwrap();
-    /// assert_eq!(elements, [1.0; 100]);
-    /// assert_eq!(elements.as_ptr() as usize % 64, 0);
+    /// assert_eq!(ones.as_slice().unwrap(), [1.0; 100]);
+    /// assert_eq!(ones.as_slice().unwrap().as_ptr() as usize % 64, 0);
     /// ```
     #[track_caller]
     pub fn new(length: usize, value: T) -> Self
@@ -89,7 +88,6 @@ impl<T: Send + 'static> JobSlice<T> {
     ///
     /// ```
     /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
-    ///
     /// let jobs = JobScheduler::new(&JobPool::new());
     /// let values = JobSlice::from(vec![1, 2, 3]);
     /// let job = jobs.schedule(&[], values.read(), |values| assert_eq!(values, [1, 2, 3])).unwrap();
@@ -107,15 +105,12 @@ impl<T: Send + 'static> JobSlice<T> {
     ///
     /// ```
     /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
-    ///
     /// let jobs = JobScheduler::new(&JobPool::new());
     /// let mut values = JobSlice::new(100, 0);
     /// let whole = jobs.schedule(&[], values.write(), |values| values.fill(7)).unwrap();
-    /// let parts = jobs.schedule_parallel(&[whole], values.write(), 100, 16, |part, range| {
-    ///     assert_eq!(part.len(), range.len());
-    ///     part[0] = range.start;
-    /// });
-    /// jobs.complete(parts.unwrap());
+    /// let first = |part: &mut [usize], range: std::ops::Range<usize>| part[0] = range.start;
+    /// let parts = jobs.schedule_parallel(&[whole], values.write(), 100, 16, first).unwrap();
+    /// jobs.complete(parts);
     /// assert_eq!(values.as_slice().unwrap()[15..17], [7, 16]);
     /// ```
     pub fn write(&mut self) -> SliceWrite<'_, T> {
@@ -202,14 +197,8 @@ impl<T> JobSlice<T> {
     /// # Examples
     ///
     /// ```
-    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
-    ///
-    /// let jobs = JobScheduler::new(&JobPool::new());
-    /// let mut values = JobSlice::from(vec![3, 1, 2]);
-    /// let sort = jobs.schedule(&[], values.write(), |values| values.sort()).unwrap();
-    /// assert!(values.as_slice().is_err(), "the job was not completed");
-    /// jobs.complete(sort);
-    /// assert_eq!(values.as_slice().unwrap(), [1, 2, 3]);
+    /// let values = ancho_jobs::JobSlice::from(vec![1, 2, 3]);
+    /// assert_eq!(values.as_slice(), Ok(&[1, 2, 3][..]));
     /// ```
     #[inline]
     pub fn as_slice(&self) -> Result<&[T], AccessError> {
@@ -247,8 +236,7 @@ impl<T> JobSlice<T> {
     /// # Examples
     ///
     /// ```
-    /// let values = ancho_jobs::JobSlice::from(vec![1, 2, 3]);
-    /// assert_eq!(values.into_vec().unwrap(), [1, 2, 3]);
+    /// assert_eq!(ancho_jobs::JobSlice::new(3, 5).into_vec().unwrap(), [5, 5, 5]);
     /// ```
     pub fn into_vec(self) -> Result<Vec<T>, Kept<Self, AccessError>> {
         match self.elements.into_inner() {
@@ -280,17 +268,7 @@ impl<T: fmt::Debug> fmt::Debug for JobSlice<T> {
 ///
 /// # Examples
 ///
-/// ```
-/// use ancho_jobs::{JobHandle, JobPool, JobScheduler, JobSlice, SliceRead};
-///
-/// fn expect_sorted(jobs: &JobScheduler, values: SliceRead<'_, u32>) -> JobHandle {
-///     jobs.schedule(&[], values, |values| assert!(values.is_sorted())).unwrap()
-/// }
-///
-/// let jobs = JobScheduler::new(&JobPool::new());
-/// let values = JobSlice::from(vec![1, 2, 3]);
-/// jobs.complete(expect_sorted(&jobs, values.read()));
-/// ```
+/// See [`JobSlice::read`].
 #[derive(Debug)]
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct SliceRead<'a, T> {
@@ -301,18 +279,7 @@ pub struct SliceRead<'a, T> {
 ///
 /// # Examples
 ///
-/// ```
-/// use ancho_jobs::{JobHandle, JobPool, JobScheduler, JobSlice, SliceWrite};
-///
-/// fn double(jobs: &JobScheduler, values: SliceWrite<'_, u32>, count: usize) -> JobHandle {
-///     jobs.schedule_for_each(&[], values, count, 64, |value, _| *value *= 2).unwrap()
-/// }
-///
-/// let jobs = JobScheduler::new(&JobPool::new());
-/// let mut values = JobSlice::new(1000, 1);
-/// jobs.complete(double(&jobs, values.write(), 1000));
-/// assert_eq!(values.as_slice().unwrap()[999], 2);
-/// ```
+/// See [`JobSlice::write`].
 #[derive(Debug)]
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct SliceWrite<'a, T> {
@@ -323,18 +290,7 @@ pub struct SliceWrite<'a, T> {
 ///
 /// # Examples
 ///
-/// ```
-/// use ancho_jobs::{JobPool, JobScheduler, JobSlice, SliceUnrestricted};
-///
-/// let jobs = JobScheduler::new(&JobPool::new());
-/// let mut values = JobSlice::new(100, 0);
-/// // SAFETY: each index writes one element of its own.
-/// let token: SliceUnrestricted<'_, usize> = unsafe { values.write_unrestricted() };
-/// // SAFETY: as above.
-/// let job = |values: ancho_jobs::UnrestrictedSlice<'_, usize>, i| unsafe { *values.get_mut(i ^ 1) = i };
-/// jobs.complete(jobs.schedule_for_each(&[], token, 100, 8, job).unwrap());
-/// assert_eq!(values.as_slice().unwrap()[..4], [1, 0, 3, 2]);
-/// ```
+/// See [`JobSlice::write_unrestricted`].
 #[derive(Debug)]
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct SliceUnrestricted<'a, T> {
@@ -488,17 +444,17 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
 ///
 /// ```
 /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
-///
 /// let jobs = JobScheduler::new(&JobPool::new());
 /// let mut values = JobSlice::from(vec![1, 2, 0, 0]);
-/// // SAFETY: the indices 0 and 1 are read, each by its own batch, and 2 and 3 are written so.
+/// // SAFETY: a single job has no batches that could meet.
 /// let token = unsafe { values.write_unrestricted() };
-/// let job = jobs.schedule_for_each(&[], token, 2, 1, |values, i| {
-///     // SAFETY: as above.
-///     unsafe { *values.get_mut(i + 2) = values.get(i) * 10 }
+/// let job = jobs.schedule(&[], token, |values| {
+///     assert!(!values.is_empty() && values.len() == 4);
+///     // SAFETY: nobody else uses the elements, and there is a first one.
+///     unsafe { (*values.get_mut(3), *values.as_mut_ptr()) = (values.get(1) * 10, 7) };
 /// });
 /// jobs.complete(job.unwrap());
-/// assert_eq!(values.as_slice().unwrap(), [1, 2, 10, 20]);
+/// assert_eq!(values.as_slice().unwrap(), [7, 2, 0, 20]);
 /// ```
 #[derive(Debug)]
 pub struct UnrestrictedSlice<'v, T> {
@@ -517,54 +473,16 @@ impl<T> Copy for UnrestrictedSlice<'_, T> {}
 
 impl<'v, T> UnrestrictedSlice<'v, T> {
     /// Returns how many elements there are.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
-    ///
-    /// let jobs = JobScheduler::new(&JobPool::new());
-    /// let mut values = JobSlice::from(vec![1, 2, 3]);
-    /// // SAFETY: a single job has no other batches.
-    /// let token = unsafe { values.write_unrestricted() };
-    /// jobs.run(token, |values| assert_eq!(values.len(), 3)).unwrap();
-    /// ```
     pub fn len(self) -> usize {
         self.length
     }
 
     /// Says whether there are no elements.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
-    ///
-    /// let jobs = JobScheduler::new(&JobPool::new());
-    /// let mut values = JobSlice::from(vec![1, 2, 3]);
-    /// // SAFETY: a single job has no other batches.
-    /// let token = unsafe { values.write_unrestricted() };
-    /// jobs.run(token, |values| assert!(!values.is_empty())).unwrap();
-    /// ```
     pub fn is_empty(self) -> bool {
         self.length == 0
     }
 
     /// Returns where the elements are.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
-    ///
-    /// let jobs = JobScheduler::new(&JobPool::new());
-    /// let mut values = JobSlice::from(vec![1, 2, 3]);
-    /// // SAFETY: a single job has no other batches.
-    /// let token = unsafe { values.write_unrestricted() };
-    /// // SAFETY: there is a first element, and nobody else uses it.
-    /// jobs.run(token, |values| unsafe { *values.as_mut_ptr() = 7 }).unwrap();
-    /// assert_eq!(values.as_slice().unwrap(), [7, 2, 3]);
-    /// ```
     pub fn as_mut_ptr(self) -> *mut T {
         self.start
     }
@@ -578,20 +496,6 @@ impl<'v, T> UnrestrictedSlice<'v, T> {
     /// # Safety
     ///
     /// No batch writes the element while the reference is in use.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
-    ///
-    /// let jobs = JobScheduler::new(&JobPool::new());
-    /// let mut values = JobSlice::from(vec![1, 2, 3]);
-    /// // SAFETY: a single job has no other batches.
-    /// let token = unsafe { values.write_unrestricted() };
-    /// // SAFETY: nobody writes the element.
-    /// let last = jobs.run(token, |values| unsafe { *values.get(2) });
-    /// assert_eq!(last.unwrap(), 3);
-    /// ```
     pub unsafe fn get(self, index: usize) -> &'v T {
         assert!(index < self.length, "element {index} of an array of {}", self.length);
         // SAFETY: inside the array, and not written, by the contract.
@@ -607,20 +511,6 @@ impl<'v, T> UnrestrictedSlice<'v, T> {
     /// # Safety
     ///
     /// Nobody else uses the element while the reference is in use.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
-    ///
-    /// let jobs = JobScheduler::new(&JobPool::new());
-    /// let mut values = JobSlice::from(vec![1, 2, 3]);
-    /// // SAFETY: a single job has no other batches.
-    /// let token = unsafe { values.write_unrestricted() };
-    /// // SAFETY: nobody else uses the element.
-    /// jobs.run(token, |values| unsafe { *values.get_mut(2) = 7 }).unwrap();
-    /// assert_eq!(values.as_slice().unwrap(), [1, 2, 7]);
-    /// ```
     pub unsafe fn get_mut(self, index: usize) -> &'v mut T {
         assert!(index < self.length, "element {index} of an array of {}", self.length);
         // SAFETY: inside the array, and not shared, by the contract.
