@@ -356,7 +356,7 @@ impl JobScheduler {
     /// Works until the targets have finished. Leaves them and all they depend on in `state.order`.
     fn finish(&self, targets: impl Iterator<Item = u32> + Clone) {
         let alone = self.works_alone();
-        let (order, mut todo, walk, shared, shuffle) = {
+        let (order, mut todo, walk, shared, announced, shuffle) = {
             let state = &mut *self.state.borrow_mut();
             let unfinished = |index: &u32| !self.node(*index).dependents.is_closed();
             let publish = !alone && targets.clone().filter(unfinished).nth(1).is_some();
@@ -376,10 +376,11 @@ impl JobScheduler {
                 state.ready.clear();
                 state.ready.extend(order.iter().filter(|&&index| self.node(index).gate.is_open()));
             }
+            let announced = !state.ready.is_empty();
             self.announce(state, true);
             let shuffle = matches!(state.mode, ExecutionMode::Shuffle { .. });
             let shared = !alone && (wide || publish);
-            (order, std::mem::take(&mut state.todo), state.mark, shared, shuffle)
+            (order, std::mem::take(&mut state.todo), state.mark, shared, announced, shuffle)
         };
         // The list is worked off from its end. With others, that is the end where they do not begin;
         // else each job must come after what it depends on, and alone, in the order of scheduling.
@@ -411,7 +412,7 @@ impl JobScheduler {
                 self.wait_for_any(&todo);
             }
         }
-        if shared {
+        if announced {
             self.shared.take_back_tickets();
         }
         let state = &mut *self.state.borrow_mut();
