@@ -141,7 +141,7 @@ impl Participant<'_> {
         // or all it depends on was seen to have finished.
         let run = || unsafe { run(node.payload()) };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
-            note_panic(node, task, 0, payload);
+            self.note_panic(node, task, 0, payload);
         }
         self.record(node, task, start);
     }
@@ -159,7 +159,7 @@ impl Participant<'_> {
             // SAFETY: as in `run_single`; the claims give each batch to one participant.
             let run = || unsafe { run(node.payload(), &mut claims) };
             let Err(payload) = catch_unwind(AssertUnwindSafe(run)) else { break };
-            note_panic(node, task, claims.current(), payload);
+            self.note_panic(node, task, claims.current(), payload);
             if claims.started() == started {
                 // It does not even get to its first batch: trying again would not end.
                 claims.abandon();
@@ -198,7 +198,7 @@ impl Participant<'_> {
         let (count, batches) = match asked {
             Ok(answer) => answer,
             Err(payload) => {
-                note_panic(node, task, 0, payload);
+                self.note_panic(node, task, 0, payload);
                 (0, 0)
             }
         };
@@ -213,7 +213,7 @@ impl Participant<'_> {
         // consumed: a single job comes here only if it did not run.
         let drop = || unsafe { (task.functions.drop)(node.payload()) };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(drop)) {
-            note_panic(node, task, 0, payload);
+            self.note_panic(node, task, 0, payload);
         }
     }
 
@@ -268,10 +268,12 @@ impl Participant<'_> {
             self.pool.sleep.notify();
         }
     }
-}
 
-#[cold]
-fn note_panic(node: &Node, task: &Task, batch: usize, payload: Box<dyn Any + Send>) {
-    let sequence = node.sequence.get();
-    node.fail(Arc::new(JobPanic::new(task.name, sequence, batch, payload)));
+    #[cold]
+    fn note_panic(self, node: &Node, task: &Task, batch: usize, payload: Box<dyn Any + Send>) {
+        let panic = JobPanic::new(task.name, node.sequence.get(), batch, payload);
+        node.fail(Arc::new(panic));
+        // Relaxed: who finds the job finished finds this done.
+        self.pool.panics.store(1, Ordering::Relaxed);
+    }
 }

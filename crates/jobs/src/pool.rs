@@ -73,6 +73,8 @@ pub(crate) struct PoolShared {
     pub(crate) sleep: Sleep,
     pub(crate) spin: u32,
     pub(crate) shutdown: AtomicU32,
+    /// One when a job has ever panicked: as long as none has, nobody looks for failures.
+    pub(crate) panics: AtomicU32,
     pub(crate) profiler: Profiler,
     owners: Mutex<Owners>,
 }
@@ -290,6 +292,7 @@ impl JobPoolBuilder {
             sleep: Sleep::new(workers),
             spin: self.spin,
             shutdown: AtomicU32::new(0),
+            panics: AtomicU32::new(0),
             profiler: Profiler::new(workers + 1),
             owners: Mutex::default(),
         });

@@ -480,7 +480,8 @@ impl JobScheduler {
         order: &[u32],
         targets: impl Iterator<Item = u32>,
     ) -> Result<(), JobFailed> {
-        let told = if order.iter().any(|&index| self.node(index).has_failed()) {
+        let any_panicked = self.shared.panics.load(Ordering::Relaxed) != 0;
+        let told = if any_panicked && order.iter().any(|&index| self.node(index).has_failed()) {
             self.fail_held_dependants(state);
             self.failure_to_tell(order, targets)
         } else {

@@ -63,6 +63,17 @@ impl JobScheduler {
         state.walk.clear();
         let mut wide = false;
         for target in targets {
+            // SAFETY: this is the owner.
+            let notes = unsafe { self.node(target).notes() };
+            if notes.dependency_count() == 0 && notes.mark() != mark {
+                // Nothing to walk to.
+                notes.set_mark(mark);
+                state.order.push(target);
+                if publish && notes.is_held() {
+                    self.publish(state, target);
+                }
+                continue;
+            }
             self.enter(state, target, mark);
             while let Some((index, at)) = state.walk.last_mut() {
                 let (index, place) = (*index, *at as usize);
