@@ -4,6 +4,8 @@ use std::cell::Cell;
 
 thread_local! {
     static CURRENT: Cell<Option<Context>> = const { Cell::new(None) };
+    /// The name of the job, while there is one: apart, since it is all that changes along a chain.
+    static NAME: Cell<&'static str> = const { Cell::new("") };
 }
 
 #[derive(Clone, Copy)]
@@ -13,7 +15,6 @@ struct Context {
     /// that nothing is to be dropped: the owner may be a thread that is ending.
     scheduler: u32,
     around: [u32; 4],
-    job: &'static str,
 }
 
 /// Returns the index of the thread that the calling job runs on, or `None` outside of a job.
@@ -45,7 +46,7 @@ pub fn thread_index() -> Option<usize> {
 
 /// Returns the name of the job that the calling thread is inside of.
 pub(crate) fn current_job() -> Option<&'static str> {
-    CURRENT.get().map(|context| context.job)
+    CURRENT.get().map(|_| NAME.get())
 }
 
 /// Says whether the calling thread is inside of a job of the scheduler, perhaps with jobs of others in
@@ -59,6 +60,7 @@ pub(crate) fn is_inside_job_of(scheduler: u32) -> bool {
 /// Marks the calling thread as working on a job until it is dropped.
 pub(crate) struct InJob {
     outer: Option<Context>,
+    outer_name: &'static str,
 }
 
 impl InJob {
@@ -69,8 +71,8 @@ impl InJob {
             let [a, b, c, _] = outer.around;
             [outer.scheduler, a, b, c]
         });
-        CURRENT.set(Some(Context { thread: thread as u32, scheduler, around, job }));
-        Self { outer }
+        CURRENT.set(Some(Context { thread: thread as u32, scheduler, around }));
+        Self { outer, outer_name: NAME.replace(job) }
     }
 }
 
@@ -78,7 +80,7 @@ impl InJob {
     /// Goes on to another job of the same scheduler.
     #[inline]
     pub(crate) fn rename(&self, job: &'static str) {
-        CURRENT.set(CURRENT.get().map(|context| Context { job, ..context }));
+        NAME.set(job);
     }
 }
 
@@ -86,5 +88,6 @@ impl Drop for InJob {
     #[inline]
     fn drop(&mut self) {
         CURRENT.set(self.outer);
+        NAME.set(self.outer_name);
     }
 }

@@ -44,7 +44,8 @@ pub(crate) struct Node {
     /// The sequence number of the job that is here; zero in a free node.
     pub(crate) sequence: Sequence,
     pub(crate) dependents: Dependents,
-    /// How many jobs this one still waits for, and one more while it is being published.
+    /// How many jobs this one still waits for, and one more while it is being published. Zero at all
+    /// other times, also in the next job's.
     pub(crate) pending: AtomicU32,
     pub(crate) gate: Gate,
     /// One when `panic` is set. Read by the threads of the protocol, whose edges order it.

@@ -46,7 +46,7 @@ impl Participant<'_> {
     /// Runs a job that only the owner, who is the caller, knows of. Nothing waits for it in a list:
     /// links are made when jobs are published. A parallel job with work for others is shared with
     /// them, and may still be under way when this returns. `in_job` marks the thread as inside of one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn run_private(self, index: u32, node: &Node, in_job: &InJob) {
         // SAFETY: the caller is the owner of a node that is not published.
         let task = unsafe { node.task() };
@@ -133,7 +133,7 @@ impl Participant<'_> {
     }
 
     /// Runs a single job, inside of which the thread is marked to be. A panic is noted in the node.
-    #[inline]
+    #[inline(always)]
     fn run_single(self, node: &Node, task: &Task, run: unsafe fn(*mut u8)) {
         let start = self.pool.profiler.start();
         // SAFETY: the payload was stored together with the functions. A single job comes here once,

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "reads and writes the owner's notes in nodes")]
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use super::{JobScheduler, State, is_held};
 use crate::context::InJob;
@@ -10,6 +11,7 @@ use crate::handle::{JobHandle, JobId};
 use crate::mode::ExecutionMode;
 use crate::node::{Node, TaskKind};
 use crate::primitive::{Ordering, relax};
+use crate::ranges::Ranges;
 use crate::table::BLOCK;
 
 impl JobScheduler {
@@ -333,9 +335,12 @@ impl JobScheduler {
                     told = self.failure_to_tell(&[index], std::iter::empty()).map_or(Ok(()), Err);
                 }
             }
-            self.recycle(&mut self.state.borrow_mut(), index, node);
+            if let Some(lanes) = self.vacate(node) {
+                self.state.borrow_mut().ranges.push(lanes);
+            }
         }
         let state = &mut *self.state.borrow_mut();
+        state.free.extend(held[places.clone()].iter().map(|job| job.node));
         state.held = held;
         state.held.truncate(places.start);
         told
@@ -496,18 +501,26 @@ impl JobScheduler {
     /// Frees a node.
     #[inline(always)]
     fn recycle(&self, state: &mut State, index: u32, node: &Node) {
+        state.ranges.extend(self.vacate(node));
+        state.free.push(index);
+    }
+
+    /// Ends the stay of a job that has finished. Returns the lanes of a parallel one.
+    #[inline(always)]
+    fn vacate(&self, node: &Node) -> Option<Arc<Ranges>> {
         if node.has_failed() {
             node.forget_failure();
         }
         // SAFETY: this is the owner of a node that has finished, and no other reference to the task,
         // or what is parallel about it, is in use.
-        unsafe {
-            if let TaskKind::Parallel(_) | TaskKind::Deferred(..) = node.task().functions.kind {
-                state.ranges.extend(node.parallel_mut().ranges.take());
+        let lanes = unsafe {
+            match node.task().functions.kind {
+                TaskKind::Join | TaskKind::Single(_) => None,
+                TaskKind::Parallel(_) | TaskKind::Deferred(..) => node.parallel_mut().ranges.take(),
             }
-        }
+        };
         node.sequence.set(0);
-        state.free.push(index);
+        lanes
     }
 
     #[cold]

@@ -131,7 +131,6 @@ impl JobScheduler {
         state.next_sequence += 1;
         state.hold(job, node, &self.nodes);
         node.dependents.reopen();
-        node.pending.store(0, Ordering::Relaxed);
         node.sequence.set(job.sequence);
         Ok((job, node))
     }
