@@ -36,13 +36,12 @@ pub(super) fn chain(cell: Cell) -> Reading {
 pub(super) fn chain_checked(cell: Cell) -> Reading {
     let jobs = JobScheduler::new(&pool());
     let operation = |count: &mut JobCell<u64>| {
-        let mut last: Option<JobHandle> = None;
+        let mut last = JobHandle::COMPLETED;
         for job in 0..JOBS {
-            let next = move |(count,): (&mut u64,)| *count = work::step(*count, job);
-            let job = jobs.schedule(last.as_slice(), (count.write(),), next);
-            last = Some(job.expect("in order"));
+            let next = move |count: &mut u64| *count = work::step(*count, job);
+            last = jobs.schedule(&[last], count.write(), next).expect("in order");
         }
-        last.into_iter().for_each(|last| jobs.complete(last));
+        jobs.complete(last);
     };
     cell.run(JobCell::new(0), operation, |count| *count.get().expect("completed"))
 }

@@ -72,7 +72,7 @@ pub(crate) static PART: Part = Part {
                 ("serial", serial::chain),
             ],
             limits: SERIAL,
-            requires: &[],
+            requires: &[of_rayon(0.9)],
         },
         // 1,000 jobs that depend on nothing, and a wait for all of them.
         Case {
