@@ -1,6 +1,10 @@
 //! What a job takes along: tokens of containers, alone, in tuples, or in structs.
 #![expect(unsafe_code, reason = "declares and implements the contract between jobs and containers")]
 
+use std::any::Any;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use crate::claims::BatchInfo;
 use crate::error::ScheduleError;
 use crate::safety::AccessList;
@@ -90,6 +94,21 @@ pub unsafe trait JobData {
     /// - The declared accesses passed the safety check, and no job that conflicts is running.
     /// - Nothing else is opened from `held` while the views are in use.
     unsafe fn whole(held: &mut Self::Held) -> Self::Whole<'_>;
+
+    /// Whether something is left to do when the job has run. If not, [`settle`](Self::settle) is not
+    /// called.
+    const SETTLES: bool = false;
+
+    /// Puts in order what the job wrote, after its last batch, also if one panicked, and before
+    /// anyone who waits for the job goes on. A panic here is the job's.
+    ///
+    /// # Safety
+    ///
+    /// - The declared accesses passed the safety check, and no job that conflicts is running.
+    /// - Nothing that was opened from `held` is in use.
+    unsafe fn settle(held: &mut Self::Held) {
+        _ = held;
+    }
 }
 
 /// Job data that a parallel job can take along, since it can be opened for one batch.
@@ -280,6 +299,28 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for Plain<T> {
     }
 }
 
+/// The first panic of several steps that are all taken.
+#[derive(Default)]
+pub(crate) struct Panics(Option<Box<dyn Any + Send>>);
+
+impl Panics {
+    pub(crate) fn catch(&mut self, step: impl FnOnce()) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(step)) {
+            match &self.0 {
+                None => self.0 = Some(payload),
+                // Its destructor may be anything, and this is no place to run it.
+                Some(_) => mem::forget(payload),
+            }
+        }
+    }
+
+    pub(crate) fn resume(self) {
+        if let Some(payload) = self.0 {
+            resume_unwind(payload);
+        }
+    }
+}
+
 /// Implements both traits for tuples: each does what its parts do, in order.
 macro_rules! tuples {
     ($(($($part:ident $place:tt),+)),+ $(,)?) => {$(
@@ -302,6 +343,17 @@ macro_rules! tuples {
             unsafe fn whole(held: &mut Self::Held) -> Self::Whole<'_> {
                 // SAFETY: the caller's promises for the whole hold for each part.
                 unsafe { ($($part::whole(&mut held.$place),)+) }
+            }
+
+            const SETTLES: bool = $($part::SETTLES)||+;
+
+            unsafe fn settle(held: &mut Self::Held) {
+                let mut panics = Panics::default();
+                $(if $part::SETTLES {
+                    // SAFETY: the caller's promises for the whole hold for each part.
+                    panics.catch(|| unsafe { $part::settle(&mut held.$place) });
+                })+
+                panics.resume();
             }
         }
 

@@ -100,6 +100,15 @@ pub enum ScheduleError {
         /// How many indices the job has.
         count: usize,
     },
+    /// A0013: the memory that the container was made in was taken back.
+    Expired {
+        /// The container.
+        container: ContainerLabel,
+        /// The job that was refused.
+        job: &'static str,
+        /// What the memory is called.
+        memory: &'static str,
+    },
 }
 
 impl fmt::Display for ScheduleError {
@@ -149,48 +158,95 @@ impl fmt::Display for ScheduleError {
                 "A0010: job `{job}` has {count} indices, but {container} has {length} elements; pass a \
                  smaller count"
             ),
+            Self::Expired { container, job, memory } => write!(
+                f,
+                "A0013: job `{job}` takes {container}, which can no longer be used, because {memory} has \
+                 taken back what was made in it before; make a new one"
+            ),
         }
     }
 }
 
 impl std::error::Error for ScheduleError {}
 
-/// Why a container was not lent to its owner: a scheduled job uses it. Code A0003.
+/// Why a container was not lent to its owner.
 ///
 /// # Examples
 ///
 /// ```
-/// use ancho_jobs::{Access, JobCell, JobPool, JobScheduler};
+/// use ancho_jobs::{Access, AccessError, JobCell, JobPool, JobScheduler};
 ///
 /// let jobs = JobScheduler::new(&JobPool::new());
 /// let mut score = JobCell::new(0);
 /// let add = jobs.named("Add").schedule(&[], score.write(), |score| *score += 1).unwrap();
 /// let refused = score.get().unwrap_err();
-/// assert_eq!((refused.job, refused.job_access), ("Add", Access::Write));
+/// assert!(matches!(refused, AccessError::InUse { job: "Add", job_access: Access::Write, .. }));
 /// jobs.complete(add);
 /// assert_eq!(score.get(), Ok(&1));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct AccessError {
-    /// The container.
-    pub container: ContainerLabel,
-    /// What the owner wanted to do with it.
-    pub access: Access,
-    /// The job that uses it and was not completed.
-    pub job: &'static str,
-    /// What that job does with it.
-    pub job_access: Access,
+#[non_exhaustive]
+pub enum AccessError {
+    /// A0003: a job that was not completed uses it.
+    InUse {
+        /// The container.
+        container: ContainerLabel,
+        /// What the owner wanted to do with it.
+        access: Access,
+        /// The job that uses it and was not completed.
+        job: &'static str,
+        /// What that job does with it.
+        job_access: Access,
+    },
+    /// A0013: the memory that the container was made in was taken back.
+    Expired {
+        /// The container.
+        container: ContainerLabel,
+        /// What the memory is called.
+        memory: &'static str,
+    },
+}
+
+impl AccessError {
+    /// Returns the error in a few words, as the `Debug` form of a container has it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobCell, JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut score = JobCell::new(0);
+    /// let add = jobs.named("Add").schedule(&[], score.write(), |score| *score += 1).unwrap();
+    /// assert_eq!(score.get().unwrap_err().summary().to_string(), "in use by job `Add`");
+    /// assert_eq!(format!("{score:?}"), "JobCell(in use by job `Add`)");
+    /// # jobs.complete(add);
+    /// ```
+    pub fn summary(&self) -> impl fmt::Display {
+        fmt::from_fn(move |f| match self {
+            Self::InUse { job, .. } => write!(f, "in use by job `{job}`"),
+            Self::Expired { memory, .. } => write!(f, "taken back by {memory}"),
+        })
+    }
 }
 
 impl fmt::Display for AccessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { container, access, job, job_access } = self;
-        let wanted = if *access == Access::Read { "read" } else { "written" };
-        write!(
-            f,
-            "A0003: {container} cannot be {wanted} now, because job `{job}` {job_access} it and was not \
-             completed; complete `{job}` first"
-        )
+        match *self {
+            Self::InUse { container, access, job, job_access } => {
+                let wanted = if access == Access::Read { "read" } else { "written" };
+                write!(
+                    f,
+                    "A0003: {container} cannot be {wanted} now, because job `{job}` {job_access} it and \
+                     was not completed; complete `{job}` first"
+                )
+            }
+            Self::Expired { container, memory } => write!(
+                f,
+                "A0013: {container} can no longer be used, because {memory} has taken back what was \
+                 made in it before; make a new one"
+            ),
+        }
     }
 }
 

@@ -48,7 +48,8 @@ pub use profile::{JobEvent, write_chrome_trace};
 pub use safety::HeldSlice;
 pub use safety::{
     Access, AccessList, CellConcurrent, CellRead, CellWrite, ConcurrentWrite, ContainerLabel,
-    Guarded, Held, JobCell, JobSlice, SliceRead, SliceUnrestricted, SliceWrite, UnrestrictedSlice,
+    Contiguous, Epoch, EpochStamp, Guarded, Held, JobCell, JobSlice, SliceMemory, SliceRead,
+    SliceUnrestricted, SliceWrite, UnrestrictedSlice,
 };
 pub use scheduler::{IndexList, JobBuilder, JobScheduler};
 pub use work::Work;

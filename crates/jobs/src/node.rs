@@ -105,6 +105,13 @@ pub(crate) struct TaskFunctions {
     /// - The payload holds what the functions are for, and nobody uses it.
     /// - It was not consumed, and is not used again.
     pub(crate) drop: unsafe fn(payload: *mut u8),
+    /// Settles what a parallel job wrote, before it is dropped.
+    ///
+    /// # Safety
+    ///
+    /// - The payload holds what the functions are for, and nobody uses it.
+    /// - All participants have left, and the payload was not dropped.
+    pub(crate) settle: Option<unsafe fn(payload: *mut u8)>,
 }
 
 /// How a job is run.
@@ -278,5 +285,5 @@ impl Node {
 
 impl TaskFunctions {
     /// Those of a job that only waits for others.
-    pub(crate) const JOIN: Self = Self { kind: TaskKind::Join, drop: |_| {} };
+    pub(crate) const JOIN: Self = Self { kind: TaskKind::Join, drop: |_| {}, settle: None };
 }

@@ -110,6 +110,7 @@ impl Participant<'_> {
             let claims = Claims::alone(self.thread, count, *batch, batches, *shuffle);
             self.run_parallel(node, task, claims);
         }
+        self.settle(node, task);
         self.drop_payload(node, task);
         self.finish(node)
     }
@@ -128,6 +129,7 @@ impl Participant<'_> {
         if !node.gate.leave() {
             return None;
         }
+        self.settle(node, task);
         self.drop_payload(node, task);
         self.finish(node)
     }
@@ -204,6 +206,20 @@ impl Participant<'_> {
         };
         parallel.count.store(count as u64, Ordering::Relaxed);
         parallel.batches.store(batches, Ordering::Relaxed);
+    }
+
+    /// Settles what a parallel job wrote, when nobody works on it any more.
+    #[inline]
+    fn settle(self, node: &Node, task: &Task) {
+        let Some(settle) = task.functions.settle else { return };
+        let _in_job = InJob::enter(self.thread, task.scheduler, task.name);
+        // SAFETY: the payload was stored together with the functions. The caller is the only thread
+        // inside, the others have left, and the payload is dropped after this.
+        let settle = || unsafe { settle(node.payload()) };
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(settle)) {
+            // After all batches: a panic in one of those is told first.
+            self.note_panic(node, task, usize::MAX, payload);
+        }
     }
 
     /// Drops the data and closure of a job that nobody works on any more.

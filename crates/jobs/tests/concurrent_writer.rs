@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ancho_jobs::{
-    Access, BatchInfo, ConcurrentWrite, ExecutionMode, JobCell, JobScheduler, JobSlice,
-    ScheduleError,
+    Access, AccessError, BatchInfo, ConcurrentWrite, ExecutionMode, JobCell, JobScheduler,
+    JobSlice, ScheduleError,
 };
 use common::{WORKERS, scheduler};
 
@@ -16,12 +16,13 @@ struct Counter(AtomicU64);
 
 impl ConcurrentWrite for Counter {
     type Writer<'v> = &'v AtomicU64;
+    type Item<'b> = &'b AtomicU64;
 
     fn writer(&self, _: &BatchInfo) -> &AtomicU64 {
         &self.0
     }
 
-    fn reborrow<'b>(writer: &'b mut &AtomicU64) -> &'b AtomicU64 {
+    fn item<'b>(writer: &'b mut &AtomicU64, _: usize) -> &'b AtomicU64 {
         writer
     }
 }
@@ -62,12 +63,13 @@ impl Drop for Part<'_> {
 
 impl ConcurrentWrite for Collect {
     type Writer<'v> = Part<'v>;
+    type Item<'b> = Part<'b>;
 
     fn writer(&self, batch: &BatchInfo) -> Part<'_> {
         Part::Own { collect: self, batch: batch.index, values: Vec::new() }
     }
 
-    fn reborrow<'b>(writer: &'b mut Part<'_>) -> Part<'b> {
+    fn item<'b>(writer: &'b mut Part<'_>, _: usize) -> Part<'b> {
         Part::Lent(writer.values())
     }
 }
@@ -141,13 +143,14 @@ fn writers_are_told_batch_range_and_thread() {
 
     impl ConcurrentWrite for Infos {
         type Writer<'v> = BatchInfo;
+        type Item<'b> = BatchInfo;
 
         fn writer(&self, batch: &BatchInfo) -> BatchInfo {
             self.0.lock().unwrap().push(batch.clone());
             batch.clone()
         }
 
-        fn reborrow(writer: &mut BatchInfo) -> BatchInfo {
+        fn item(writer: &mut BatchInfo, _: usize) -> BatchInfo {
             writer.clone()
         }
     }
@@ -177,7 +180,10 @@ fn the_container_can_be_neither_read_nor_written_meanwhile() {
     let job =
         jobs.named("First").schedule_for_each(&[], count.concurrent(), 10, 1, |_, _| {}).unwrap();
     let error = count.get().unwrap_err();
-    assert_eq!((error.job, error.job_access), ("First", Access::Concurrent));
+    assert!(matches!(
+        error,
+        AccessError::InUse { job: "First", job_access: Access::Concurrent, .. }
+    ));
     assert!(count.get_mut().is_err());
     let conflict = |access| {
         Err(ScheduleError::Conflict {
@@ -248,12 +254,13 @@ fn a_panic_while_a_writer_is_made_fails_the_job() {
 
     impl ConcurrentWrite for Broken {
         type Writer<'v> = ();
+        type Item<'b> = ();
 
         fn writer(&self, batch: &BatchInfo) {
             assert_ne!(batch.index, 2, "no writer");
         }
 
-        fn reborrow((): &mut ()) {}
+        fn item((): &mut (), _: usize) {}
     }
 
     for workers in WORKERS {

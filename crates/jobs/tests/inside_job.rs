@@ -148,12 +148,13 @@ fn batches_counts_filters_and_writers_are_inside_their_job() {
 
     impl ConcurrentWrite for Writer {
         type Writer<'v> = ();
+        type Item<'b> = ();
 
         fn writer(&self, _: &BatchInfo) {
             refused();
         }
 
-        fn reborrow((): &mut ()) {}
+        fn item((): &mut (), _: usize) {}
     }
 
     fn refused() {

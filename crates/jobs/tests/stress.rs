@@ -260,12 +260,13 @@ struct Counter(AtomicU64);
 
 impl ConcurrentWrite for Counter {
     type Writer<'v> = &'v AtomicU64;
+    type Item<'b> = &'b AtomicU64;
 
     fn writer(&self, _: &BatchInfo) -> &AtomicU64 {
         &self.0
     }
 
-    fn reborrow<'b>(writer: &'b mut &AtomicU64) -> &'b AtomicU64 {
+    fn item<'b>(writer: &'b mut &AtomicU64, _: usize) -> &'b AtomicU64 {
         writer
     }
 }

@@ -50,10 +50,11 @@ pub struct JobCell<T> {
 ///
 /// impl ConcurrentWrite for Counter {
 ///     type Writer<'v> = &'v AtomicU64;
+///     type Item<'b> = &'b AtomicU64;
 ///     fn writer(&self, _: &BatchInfo) -> &AtomicU64 {
 ///         &self.0
 ///     }
-///     fn reborrow<'b>(writer: &'b mut &AtomicU64) -> &'b AtomicU64 {
+///     fn item<'b>(writer: &'b mut &AtomicU64, _: usize) -> &'b AtomicU64 {
 ///         writer
 ///     }
 /// }
@@ -72,11 +73,21 @@ pub trait ConcurrentWrite: Send + Sync + 'static {
     /// What a batch writes through.
     type Writer<'v>;
 
-    /// Makes the writer of one batch.
+    /// What one index writes through.
+    type Item<'b>;
+
+    /// Makes the writer of one batch. A single job is one batch, with the index 0 and an empty range.
     fn writer(&self, batch: &BatchInfo) -> Self::Writer<'_>;
 
-    /// Lends a batch's writer for one index.
-    fn reborrow<'b>(writer: &'b mut Self::Writer<'_>) -> Self::Writer<'b>;
+    /// Lends a batch's writer to the index that is `offset` after its first.
+    fn item<'b>(writer: &'b mut Self::Writer<'_>, offset: usize) -> Self::Item<'b>;
+
+    /// Puts in order what the batches wrote. Called once, when the job's last batch is done and before
+    /// anyone who waits for the job goes on; also if a batch panicked. A panic here fails the job, and
+    /// is to say what `container` is called.
+    fn settle(&mut self, container: ContainerLabel) {
+        _ = container;
+    }
 }
 
 impl<T: Send + 'static> JobCell<T> {
@@ -121,7 +132,7 @@ impl<T: Send + 'static> JobCell<T> {
     /// jobs.complete(job);
     /// ```
     pub fn read(&self) -> CellRead<'_, T> {
-        CellRead { cell: &self.value }
+        self.value.read()
     }
 
     /// Returns a token for a single job that writes the value.
@@ -138,7 +149,7 @@ impl<T: Send + 'static> JobCell<T> {
     /// assert_eq!(*score.get().unwrap(), 6);
     /// ```
     pub fn write(&mut self) -> CellWrite<'_, T> {
-        CellWrite { cell: &mut self.value }
+        self.value.write()
     }
 
     /// Returns a token for jobs that write the value from all their batches at once.
@@ -158,10 +169,11 @@ impl<T: Send + 'static> JobCell<T> {
     /// #
     /// # impl ConcurrentWrite for Counter {
     /// #     type Writer<'v> = &'v AtomicU64;
+    /// #     type Item<'b> = &'b AtomicU64;
     /// #     fn writer(&self, _: &BatchInfo) -> &AtomicU64 {
     /// #         &self.0
     /// #     }
-    /// #     fn reborrow<'b>(writer: &'b mut &AtomicU64) -> &'b AtomicU64 {
+    /// #     fn item<'b>(writer: &'b mut &AtomicU64, _: usize) -> &'b AtomicU64 {
     /// #         writer
     /// #     }
     /// # }
@@ -177,7 +189,50 @@ impl<T: Send + 'static> JobCell<T> {
     where
         T: ConcurrentWrite,
     {
-        CellConcurrent { cell: &mut self.value }
+        self.value.concurrent()
+    }
+}
+
+/// Tokens of the value as a whole, for containers that need no others.
+impl<T: Send + 'static> Guarded<T> {
+    /// Returns a token for jobs that read the value. See [`JobCell::read`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded, JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let names = Guarded::new(vec!["Ada"], ContainerLabel::of::<Vec<&str>>());
+    /// jobs.complete(jobs.schedule(&[], names.read(), |names| assert_eq!(names.len(), 1)).unwrap());
+    /// ```
+    pub fn read(&self) -> CellRead<'_, T> {
+        CellRead { cell: self }
+    }
+
+    /// Returns a token for a single job that writes the value. See [`JobCell::write`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded, JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut names = Guarded::new(vec!["Ada"], ContainerLabel::of::<Vec<&str>>());
+    /// jobs.complete(jobs.schedule(&[], names.write(), |names| names.push("Grace")).unwrap());
+    /// assert_eq!(names.get().unwrap(), &["Ada", "Grace"]);
+    /// ```
+    pub fn write(&mut self) -> CellWrite<'_, T> {
+        CellWrite { cell: self }
+    }
+
+    /// Returns a token for jobs that write the value from all their batches at once. See
+    /// [`ConcurrentWrite`] for an example.
+    pub fn concurrent(&mut self) -> CellConcurrent<'_, T>
+    where
+        T: ConcurrentWrite,
+    {
+        CellConcurrent { cell: self }
     }
 }
 
@@ -258,7 +313,7 @@ impl<T: fmt::Debug> fmt::Debug for JobCell<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.get() {
             Ok(value) => f.debug_tuple("JobCell").field(value).finish(),
-            Err(error) => write!(f, "JobCell(in use by job `{}`)", error.job),
+            Err(error) => write!(f, "JobCell({})", error.summary()),
         }
     }
 }
@@ -321,10 +376,11 @@ pub struct CellWrite<'a, T> {
 /// #
 /// # impl ConcurrentWrite for Counter {
 /// #     type Writer<'v> = &'v AtomicU64;
+/// #     type Item<'b> = &'b AtomicU64;
 /// #     fn writer(&self, _: &BatchInfo) -> &AtomicU64 {
 /// #         &self.0
 /// #     }
-/// #     fn reborrow<'b>(writer: &'b mut &AtomicU64) -> &'b AtomicU64 {
+/// #     fn item<'b>(writer: &'b mut &AtomicU64, _: usize) -> &'b AtomicU64 {
 /// #         writer
 /// #     }
 /// # }
@@ -430,12 +486,20 @@ unsafe impl<T: ConcurrentWrite> JobData for CellConcurrent<'_, T> {
         // check.
         unsafe { &*held.as_ptr() }.writer(&batch)
     }
+
+    const SETTLES: bool = true;
+
+    unsafe fn settle(held: &mut Held<T>) {
+        // SAFETY: nobody else uses the value, since the declared access passed the check, and the
+        // job's writers are gone.
+        unsafe { &mut *held.as_ptr() }.settle(held.label());
+    }
 }
 
 // SAFETY: as above.
 unsafe impl<T: ConcurrentWrite> ParallelJobData for CellConcurrent<'_, T> {
     type Batch<'v> = T::Writer<'v>;
-    type Item<'b> = T::Writer<'b>;
+    type Item<'b> = T::Item<'b>;
 
     fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
         Ok(())
@@ -449,7 +513,7 @@ unsafe impl<T: ConcurrentWrite> ParallelJobData for CellConcurrent<'_, T> {
     }
 
     #[inline(always)]
-    fn item<'b>(batch: &'b mut T::Writer<'_>, _: usize) -> T::Writer<'b> {
-        T::reborrow(batch)
+    fn item<'b>(batch: &'b mut T::Writer<'_>, offset: usize) -> T::Item<'b> {
+        T::item(batch, offset)
     }
 }

@@ -11,10 +11,27 @@ const CACHE_LINE: usize = 64;
 /// The elements, and the memory they are in. No reference covers them all, so that batches can be
 /// opened side by side.
 pub(crate) struct Elements<T> {
-    pub(super) start: NonNull<T>,
-    pub(super) length: usize,
+    start: NonNull<T>,
+    length: usize,
+    memory: Memory,
+}
+
+/// How the memory of an array is freed. See [`JobSlice::from_raw`](crate::JobSlice::from_raw).
+#[derive(Clone, Copy, Debug)]
+pub struct SliceMemory {
     /// What the memory was allocated with; of size zero if it was not.
-    layout: Layout,
+    pub layout: Layout,
+    /// Frees it. Called exactly once, also where the size is zero.
+    pub free: unsafe fn(memory: NonNull<u8>, layout: Layout, context: *mut ()),
+    /// Passed on to that function.
+    pub context: *mut (),
+}
+
+/// Where the memory came from.
+enum Memory {
+    /// A vector, or just like one's: allocated with this layout, if its size is not zero.
+    Vector(Layout),
+    Foreign(SliceMemory),
 }
 
 // SAFETY: owns its elements, as a vector does.
@@ -32,11 +49,12 @@ impl<T> Elements<T> {
         }
         let layout = Layout::array::<T>(length).and_then(|layout| layout.align_to(CACHE_LINE));
         let layout = layout.expect("the elements fit in memory");
-        let mut elements = Self { start: NonNull::dangling(), length: 0, layout };
+        let memory = Memory::Vector(layout);
+        let mut elements = Self { start: NonNull::dangling(), length: 0, memory };
         if layout.size() > 0 {
             // SAFETY: the size is not zero.
-            let memory = NonNull::new(unsafe { alloc::alloc(layout) });
-            elements.start = memory.unwrap_or_else(|| alloc::handle_alloc_error(layout)).cast();
+            let start = NonNull::new(unsafe { alloc::alloc(layout) });
+            elements.start = start.unwrap_or_else(|| alloc::handle_alloc_error(layout)).cast();
         }
         for index in 0..length {
             // SAFETY: inside the memory just allocated. The length follows, so that
@@ -47,13 +65,28 @@ impl<T> Elements<T> {
         elements
     }
 
+    /// # Safety
+    ///
+    /// As for [`JobSlice::from_raw`](crate::JobSlice::from_raw).
+    pub(super) unsafe fn from_raw(elements: NonNull<[T]>, memory: SliceMemory) -> Self {
+        Self { start: elements.cast(), length: elements.len(), memory: Memory::Foreign(memory) }
+    }
+
+    /// Returns where the elements are.
+    #[inline]
+    pub(super) fn as_ptr(&self) -> NonNull<[T]> {
+        NonNull::slice_from_raw_parts(self.start, self.length)
+    }
+
     pub(super) fn into_vec(self) -> Vec<T> {
         let this = ManuallyDrop::new(self);
-        let capacity = match size_of::<T>() {
-            0 => this.length,
-            size => this.layout.size() / size,
-        };
-        if this.layout.align() == align_of::<T>() {
+        if let Memory::Vector(layout) = this.memory
+            && layout.align() == align_of::<T>()
+        {
+            let capacity = match size_of::<T>() {
+                0 => this.length,
+                size => layout.size() / size,
+            };
             // SAFETY: the parts of a vector that was taken apart by `From<Vec<T>>`, or just like those,
             // put together once.
             return unsafe { Vec::from_raw_parts(this.start.as_ptr(), this.length, capacity) };
@@ -74,9 +107,14 @@ impl<T> Elements<T> {
     ///
     /// The elements are gone, and neither they nor the memory is used again.
     unsafe fn free(&self) {
-        if self.layout.size() > 0 {
+        match self.memory {
+            Memory::Vector(layout) if layout.size() == 0 => {}
             // SAFETY: allocated with this layout, by `aligned` or by the vector it came from.
-            unsafe { alloc::dealloc(self.start.as_ptr().cast(), self.layout) };
+            Memory::Vector(layout) => unsafe { alloc::dealloc(self.start.as_ptr().cast(), layout) },
+            // SAFETY: freed as its owner asked for, once, by the contract.
+            Memory::Foreign(SliceMemory { layout, free, context }) => unsafe {
+                free(self.start.cast(), layout, context);
+            },
         }
     }
 }
@@ -89,11 +127,11 @@ impl<T> From<Vec<T>> for Elements<T> {
             start: NonNull::new(elements.as_mut_ptr()).expect("a vector's memory is somewhere"),
             length: elements.len(),
             // The capacity of a vector of nothing is without bounds, and so is its size in memory: zero.
-            layout: if size_of::<T>() == 0 {
+            memory: Memory::Vector(if size_of::<T>() == 0 {
                 Layout::new::<T>()
             } else {
                 layout.expect("a vector's")
-            },
+            }),
         }
     }
 }

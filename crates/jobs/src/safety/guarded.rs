@@ -9,7 +9,7 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-use super::{Access, ContainerLabel, Slot};
+use super::{Access, ContainerLabel, EpochStamp, Slot};
 use crate::error::{AccessError, Kept};
 use crate::primitive::{AtomicUsize, Ordering};
 
@@ -39,11 +39,18 @@ pub struct Guarded<T> {
     spare: Cell<usize>,
 }
 
+/// The header comes first, so that a pointer to the block is one to the header.
+#[repr(C)]
 struct Block<T> {
+    header: Header,
+    value: UnsafeCell<T>,
+}
+
+/// What is known of a block whatever is in it.
+struct Header {
     /// How many `Held` there are, and the owner's, spare ones included.
     references: AtomicUsize,
     slot: Slot,
-    value: UnsafeCell<T>,
 }
 
 /// How many spare references are taken at a time.
@@ -81,36 +88,105 @@ unsafe impl<T: Send> Send for Held<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Held<T> {}
 
-/// Gives up references to a block, and frees it with the last.
+/// Gives up references to a block, and says whether they were the last, so that it has to be freed.
 ///
 /// # Safety
 ///
 /// The caller has so many references, and does not use them afterwards.
-unsafe fn release<T>(block: NonNull<Block<T>>, references: usize) {
+#[inline]
+unsafe fn release(header: NonNull<Header>, references: usize) -> bool {
     // SAFETY: the references that are given up keep the block alive until here.
-    let count = unsafe { &block.as_ref().references };
+    let count = unsafe { &header.as_ref().references };
     // Release: all that was done through these references happens before the block is freed.
-    if count.fetch_sub(references, Ordering::Release) == references {
-        // Acquire: all that was done through the others does, too. A load rather than a fence, since
-        // ThreadSanitizer does not know fences.
-        count.load(Ordering::Acquire);
-        // SAFETY: made by `Box::new` in `Guarded::new`, and these were the last references.
-        drop(unsafe { Box::from_raw(block.as_ptr()) });
+    if count.fetch_sub(references, Ordering::Release) != references {
+        return false;
     }
+    // Acquire: all that was done through the others does, too. A load rather than a fence, since
+    // ThreadSanitizer does not know fences.
+    count.load(Ordering::Acquire);
+    true
+}
+
+/// Frees a block.
+///
+/// # Safety
+///
+/// It is a block of a `T`, and the last references to it were released.
+unsafe fn free<T>(header: NonNull<Header>) {
+    // SAFETY: made by `Box::new` in `Guarded::new`, and nobody has a reference.
+    drop(unsafe { Box::from_raw(header.cast::<Block<T>>().as_ptr()) });
 }
 
 impl<T> Drop for Guarded<T> {
     fn drop(&mut self) {
-        // SAFETY: the owner's reference and the spare ones, which are gone with this.
-        unsafe { release(self.block, 1 + self.spare.get()) };
+        // SAFETY: the owner's reference and the spare ones, which are gone with this; the block is freed
+        // with the last.
+        unsafe {
+            if release(self.block.cast(), 1 + self.spare.get()) {
+                free::<T>(self.block.cast());
+            }
+        }
     }
 }
 
 impl<T> Drop for Held<T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the reference is gone with this.
-        unsafe { release(self.block, 1) };
+        // SAFETY: the reference is gone with this; the block is freed with the last.
+        unsafe {
+            if release(self.block.cast(), 1) {
+                free::<T>(self.block.cast());
+            }
+        }
+    }
+}
+
+/// A job's count on the block of a [`Guarded`], whatever is in it.
+pub(super) struct HeldAny {
+    header: NonNull<Header>,
+    free: unsafe fn(NonNull<Header>),
+}
+
+// SAFETY: as for `Held`, from which it is made: what is in the block is `Send`.
+unsafe impl Send for HeldAny {}
+// SAFETY: as above.
+unsafe impl Sync for HeldAny {}
+
+impl HeldAny {
+    #[inline]
+    pub(super) fn label(&self) -> ContainerLabel {
+        // SAFETY: this reference keeps the block alive, and nobody has a mutable reference to it.
+        unsafe { self.header.as_ref() }.slot.label
+    }
+
+    /// Returns where the value is.
+    ///
+    /// # Safety
+    ///
+    /// It was made from a `Held<T>`.
+    #[inline(always)]
+    pub(super) unsafe fn value<T>(&self) -> *mut T {
+        // SAFETY: this reference keeps the block alive, and it is a block of a `T`, by the contract.
+        unsafe { self.header.cast::<Block<T>>().as_ref() }.value.get()
+    }
+}
+
+impl<T: Send> From<Held<T>> for HeldAny {
+    fn from(held: Held<T>) -> Self {
+        let header = ManuallyDrop::new(held).block.cast();
+        Self { header, free: free::<T> }
+    }
+}
+
+impl Drop for HeldAny {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the reference is gone with this; the block is freed with the last, as what it is.
+        unsafe {
+            if release(self.header, 1) {
+                (self.free)(self.header);
+            }
+        }
     }
 }
 
@@ -127,8 +203,7 @@ impl<T: Send + 'static> Guarded<T> {
     /// ```
     pub fn new(value: T, label: ContainerLabel) -> Self {
         let block = Box::new(Block {
-            references: AtomicUsize::new(1),
-            slot: Slot::new(label),
+            header: Header { references: AtomicUsize::new(1), slot: Slot::new(label) },
             value: UnsafeCell::new(value),
         });
         Self { block: NonNull::from(Box::leak(block)), spare: Cell::new(0) }
@@ -150,7 +225,29 @@ impl<T: Send + 'static> Guarded<T> {
     pub fn relabelled(mut self, label: ContainerLabel) -> Self {
         if self.is_unique() {
             // SAFETY: there is no other reference to the block, and this one is borrowed mutably.
-            unsafe { self.block.as_mut() }.slot.label = label;
+            unsafe { self.block.as_mut() }.header.slot.label = label;
+        }
+        self
+    }
+
+    /// Makes the container unusable from the moment the stamp's [`Epoch`](crate::Epoch) advances. For
+    /// builders: once jobs have used the container, it stays as it is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Epoch, Guarded};
+    ///
+    /// let frame = Epoch::new("the frame's memory");
+    /// let value = Guarded::new(5, ContainerLabel::of::<i32>()).stamped(frame.stamp());
+    /// frame.advance();
+    /// assert!(value.get().is_err());
+    /// ```
+    #[must_use]
+    pub fn stamped(mut self, stamp: EpochStamp) -> Self {
+        if self.is_unique() {
+            // SAFETY: there is no other reference to the block, and this one is borrowed mutably.
+            unsafe { self.block.as_mut() }.header.slot.stamp = Some(stamp);
         }
         self
     }
@@ -178,7 +275,7 @@ impl<T: Send + 'static> Guarded<T> {
     #[cold]
     fn take_spare(&self) {
         // Relaxed: the owner's own reference keeps the block alive meanwhile, as in `Arc::clone`.
-        let before = self.block().references.fetch_add(SPARE, Ordering::Relaxed);
+        let before = self.block().header.references.fetch_add(SPARE, Ordering::Relaxed);
         assert!(before < usize::MAX / 2, "too many jobs hold {}", self.label());
         self.spare.set(SPARE);
     }
@@ -196,7 +293,7 @@ impl<T> Guarded<T> {
     /// assert_eq!(Guarded::new(5, label).label(), label);
     /// ```
     pub fn label(&self) -> ContainerLabel {
-        self.block().slot.label
+        self.block().header.slot.label
     }
 
     /// Lends the value to read.
@@ -215,7 +312,7 @@ impl<T> Guarded<T> {
     /// ```
     #[inline]
     pub fn get(&self) -> Result<&T, AccessError> {
-        self.block().slot.check_owner(Access::Read)?;
+        self.block().header.slot.check_owner(Access::Read)?;
         // SAFETY: no uncompleted job writes the value. One that would cannot be scheduled while the
         // reference is in use: its token would come from `&mut self`, as the contract of `JobData`
         // demands of those that write. The owner's own mutable references come from `&mut self` too.
@@ -239,7 +336,7 @@ impl<T> Guarded<T> {
     /// ```
     #[inline]
     pub fn get_mut(&mut self) -> Result<&mut T, AccessError> {
-        self.block().slot.check_owner(Access::Write)?;
+        self.block().header.slot.check_owner(Access::Write)?;
         // SAFETY: no uncompleted job uses the value, and none can be scheduled while the reference is
         // in use, since its token would borrow `self`.
         Ok(unsafe { &mut *self.block().value.get() })
@@ -264,7 +361,7 @@ impl<T> Guarded<T> {
     /// assert_eq!(value.into_inner().unwrap(), [1, 2]);
     /// ```
     pub fn into_inner(self) -> Result<T, Kept<Self, AccessError>> {
-        if let Err(error) = self.block().slot.check_owner(Access::Write) {
+        if let Err(error) = self.block().header.slot.check_owner(Access::Write) {
             return Err(Kept { container: self, error });
         }
         // Every job that used the value was completed, so it has given up its count.
@@ -278,7 +375,7 @@ impl<T> Guarded<T> {
     /// Says whether all references to the block are the owner's.
     fn is_unique(&self) -> bool {
         // Acquire pairs with the release in `release`: what the jobs did is visible here.
-        self.block().references.load(Ordering::Acquire) == 1 + self.spare.get()
+        self.block().header.references.load(Ordering::Acquire) == 1 + self.spare.get()
     }
 
     #[inline]
@@ -305,7 +402,7 @@ impl<T> Guarded<T> {
     }
 
     pub(super) fn slot(&self) -> &Slot {
-        &self.block().slot
+        &self.block().header.slot
     }
 }
 
@@ -321,7 +418,7 @@ impl<T> Held<T> {
     /// assert_eq!(Guarded::new(5, label).hold().label(), label);
     /// ```
     pub fn label(&self) -> ContainerLabel {
-        self.block().slot.label
+        self.block().header.slot.label
     }
 
     /// Returns where the value is. It stays there while the block is held.
@@ -351,13 +448,13 @@ impl<T: fmt::Debug> fmt::Debug for Guarded<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.get() {
             Ok(value) => f.debug_tuple("Guarded").field(value).finish(),
-            Err(error) => write!(f, "Guarded(in use by job `{}`)", error.job),
+            Err(error) => write!(f, "Guarded({})", error.summary()),
         }
     }
 }
 
 impl<T> fmt::Debug for Held<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Held").field(&self.block().slot.label).finish()
+        f.debug_tuple("Held").field(&self.block().header.slot.label).finish()
     }
 }

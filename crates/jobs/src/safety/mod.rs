@@ -19,16 +19,23 @@
 
 mod access;
 mod cell;
+mod contiguous;
 mod elements;
+mod epoch;
 mod guarded;
 mod label;
 mod slice;
+mod slice_tokens;
 mod slot;
 
 pub(crate) use access::Declared;
 pub use access::{Access, AccessList};
 pub use cell::{CellConcurrent, CellRead, CellWrite, ConcurrentWrite, JobCell};
+pub use contiguous::{Contiguous, HeldSlice};
+pub use elements::SliceMemory;
+pub use epoch::{Epoch, EpochStamp};
 pub use guarded::{Guarded, Held};
 pub use label::ContainerLabel;
-pub use slice::{HeldSlice, JobSlice, SliceRead, SliceUnrestricted, SliceWrite, UnrestrictedSlice};
+pub use slice::JobSlice;
+pub use slice_tokens::{SliceRead, SliceUnrestricted, SliceWrite, UnrestrictedSlice};
 pub(crate) use slot::{Slot, SlotConflict, Use};

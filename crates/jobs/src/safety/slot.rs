@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::{Access, ContainerLabel};
+use super::{Access, ContainerLabel, EpochStamp};
 use crate::error::AccessError;
 use crate::handle::JobId;
 use crate::table::NodeTable;
@@ -11,6 +11,8 @@ use crate::table::NodeTable;
 /// The uncompleted jobs that use a container.
 pub(crate) struct Slot {
     pub(crate) label: ContainerLabel,
+    /// When the container's memory is taken back, if that can happen.
+    pub(crate) stamp: Option<EpochStamp>,
     users: RefCell<Users>,
 }
 
@@ -38,20 +40,31 @@ pub(crate) enum SlotConflict {
     Foreign(Use),
     /// A job that this one is not ordered after uses it.
     Unordered(Use),
+    /// Its memory, which has this name, was taken back.
+    Expired(&'static str),
 }
 
 impl Slot {
     pub(crate) fn new(label: ContainerLabel) -> Self {
         let users = Users { scheduler: 0, nodes: None, writer: None, readers: Vec::new() };
-        Self { label, users: RefCell::new(users) }
+        Self { label, stamp: None, users: RefCell::new(users) }
+    }
+
+    /// Returns the name of the container's memory if that was taken back.
+    #[inline]
+    fn expired(&self) -> Option<&'static str> {
+        self.stamp.as_ref().filter(|stamp| stamp.is_past()).map(EpochStamp::name)
     }
 
     /// Looks for an uncompleted job that conflicts with the owner's access.
     #[inline]
     pub(crate) fn check_owner(&self, access: Access) -> Result<(), AccessError> {
+        if let Some(memory) = self.expired() {
+            return Err(AccessError::Expired { container: self.label, memory });
+        }
         match self.users.borrow_mut().conflict(access, |_| false) {
             None => Ok(()),
-            Some(user) => Err(AccessError {
+            Some(user) => Err(AccessError::InUse {
                 container: self.label,
                 access,
                 job: user.name,
@@ -68,6 +81,7 @@ impl Slot {
         let passes = users.scheduler == scheduler
             && users.readers.is_empty()
             && next.access != Access::Read
+            && self.stamp.is_none()
             && users.writer.as_ref().is_some_and(|writer| writer.job == previous);
         if passes {
             users.writer = Some(next);
@@ -84,6 +98,9 @@ impl Slot {
         scheduler: u32,
         ordered: impl FnMut(JobId) -> bool,
     ) -> Result<(), SlotConflict> {
+        if let Some(memory) = self.expired() {
+            return Err(SlotConflict::Expired(memory));
+        }
         let users = &mut *self.users.borrow_mut();
         if users.scheduler == scheduler {
             return users

@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::JobScheduler;
-use super::erase::{each_batch, each_index};
+use super::erase::{call_and_settle, each_batch, each_index};
 use super::index_list::IndexList;
 use crate::context::InJob;
 use crate::data::{JobData, ParallelJobData};
@@ -308,7 +308,7 @@ impl JobBuilder<'_> {
         let start = self.jobs.shared.profiler.start();
         // SAFETY: the declared accesses passed the check just now. No job that conflicts can be
         // scheduled before the call returns, since the containers are borrowed as long.
-        let result = job(unsafe { D::whole(&mut held) });
+        let result = unsafe { call_and_settle::<D, R>(&mut held, job) };
         if let Some(start) = start {
             self.jobs.shared.profiler.record(0, name, 0, start);
         }

@@ -7,7 +7,7 @@ use std::ptr;
 use super::builder::JobBuilder;
 use super::submit::Request;
 use crate::claims::Claims;
-use crate::data::{JobData, ParallelJobData};
+use crate::data::{JobData, Panics, ParallelJobData};
 use crate::error::ScheduleError;
 use crate::handle::JobHandle;
 use crate::node::{TaskFunctions, TaskKind};
@@ -32,6 +32,8 @@ impl JobBuilder<'_> {
             &TaskFunctions {
                 kind: TaskKind::Single(run_single::<D, F>),
                 drop: drop_payload::<Single<D, F>>,
+                // It settles by itself: its payload is consumed when it runs.
+                settle: None,
             }
         };
         let request =
@@ -62,6 +64,7 @@ impl JobBuilder<'_> {
             &TaskFunctions {
                 kind: TaskKind::Parallel(run_work::<D, F>),
                 drop: drop_payload::<Parallel<D, F>>,
+                settle: if D::SETTLES { Some(settle_parallel::<D, F>) } else { None },
             }
         };
         data.check_count(name, count)?;
@@ -91,6 +94,7 @@ impl JobBuilder<'_> {
             &TaskFunctions {
                 kind: TaskKind::Deferred(ask_count::<D, C, F>, run_deferred::<D, C, F>),
                 drop: drop_payload::<Deferred<D, C, F>>,
+                settle: if D::SETTLES { Some(settle_deferred::<D, C, F>) } else { None },
             }
         };
         let request = Request { name, functions, dependencies, after: self.after, count: 0, batch };
@@ -158,7 +162,32 @@ where
     // SAFETY: the payload is of this type, and consumed here: a single job runs once.
     let Single { mut held, job } = unsafe { ptr::read(payload.cast::<Single<D, F>>()) };
     // SAFETY: the check has passed, what the job depends on has finished, and nothing else is opened.
-    job(unsafe { D::whole(&mut held) });
+    unsafe { call_and_settle::<D, ()>(&mut held, job) };
+}
+
+/// Calls a single job, and settles what it wrote.
+///
+/// # Safety
+///
+/// The declared accesses passed the safety check, no job that conflicts is running, and nothing else is
+/// opened from `held`.
+#[inline(always)]
+pub(super) unsafe fn call_and_settle<D: JobData, R>(
+    held: &mut D::Held,
+    job: impl for<'v> FnOnce(D::Whole<'v>) -> R,
+) -> R {
+    if !D::SETTLES {
+        // SAFETY: by this function's contract.
+        return job(unsafe { D::whole(held) });
+    }
+    let mut panics = Panics::default();
+    let mut result = None;
+    // SAFETY: by this function's contract.
+    panics.catch(|| result = Some(job(unsafe { D::whole(held) })));
+    // SAFETY: by this function's contract; what the job opened went with it.
+    panics.catch(|| unsafe { D::settle(held) });
+    panics.resume();
+    result.expect("a job that did not panic has a result")
 }
 
 /// # Safety
@@ -199,6 +228,26 @@ where
     let Deferred { parallel, count } = unsafe { &mut *payload.cast::<Deferred<D, C, F>>() };
     // SAFETY: the check has passed, what the job depends on has finished, and nothing else is opened.
     count(unsafe { D::whole(&mut parallel.held) })
+}
+
+/// # Safety
+///
+/// As for `TaskFunctions::settle`, with a payload of `Parallel<D, F>` that has run.
+unsafe fn settle_parallel<D: ParallelJobData, F>(payload: *mut u8) {
+    // SAFETY: the payload is of this type, and nobody uses it.
+    let Parallel { held, .. } = unsafe { &mut *payload.cast::<Parallel<D, F>>() };
+    // SAFETY: the check has passed for the job that just ran, and its views are gone.
+    unsafe { D::settle(held) };
+}
+
+/// # Safety
+///
+/// As for `TaskFunctions::settle`, with a payload of `Deferred<D, C, F>` that has run.
+unsafe fn settle_deferred<D: ParallelJobData, C, F>(payload: *mut u8) {
+    // SAFETY: the payload is of this type, and nobody uses it.
+    let Deferred { parallel, .. } = unsafe { &mut *payload.cast::<Deferred<D, C, F>>() };
+    // SAFETY: the check has passed for the job that just ran, and its views are gone.
+    unsafe { D::settle(&mut parallel.held) };
 }
 
 /// # Safety

@@ -285,6 +285,7 @@ fn refusal(
     conflict: &SlotConflict,
 ) -> Box<ScheduleError> {
     Box::new(match *conflict {
+        SlotConflict::Expired(memory) => ScheduleError::Expired { container, job, memory },
         SlotConflict::Foreign(Use { name: other, .. }) => {
             ScheduleError::ForeignContainer { container, job, other }
         }

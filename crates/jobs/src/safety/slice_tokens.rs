@@ -1,0 +1,297 @@
+//! Tokens of arrays, whatever container has the elements.
+#![expect(unsafe_code, reason = "opens parts of an array to batches, each part to one")]
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::contiguous::{HeldSlice, SliceSource};
+use super::{Access, AccessList};
+use crate::claims::BatchInfo;
+use crate::data::{JobData, ParallelJobData};
+use crate::error::ScheduleError;
+
+/// A loan of a container's elements, for a job that reads them.
+///
+/// # Examples
+///
+/// See [`JobSlice::read`](crate::JobSlice::read).
+#[must_use = "a token does nothing until a job is scheduled with it"]
+pub struct SliceRead<'a, T> {
+    source: &'a dyn SliceSource<T>,
+}
+
+/// A loan of a container's elements, for a job that writes them.
+///
+/// # Examples
+///
+/// See [`JobSlice::write`](crate::JobSlice::write).
+#[must_use = "a token does nothing until a job is scheduled with it"]
+pub struct SliceWrite<'a, T> {
+    source: &'a mut dyn SliceSource<T>,
+}
+
+/// A loan of a container's elements, for a job that writes them anywhere from any batch.
+///
+/// # Examples
+///
+/// See [`JobSlice::write_unrestricted`](crate::JobSlice::write_unrestricted).
+#[must_use = "a token does nothing until a job is scheduled with it"]
+pub struct SliceUnrestricted<'a, T> {
+    source: &'a mut dyn SliceSource<T>,
+}
+
+impl<'a, T> SliceRead<'a, T> {
+    pub(super) fn new(source: &'a dyn SliceSource<T>) -> Self {
+        Self { source }
+    }
+}
+
+impl<'a, T> SliceWrite<'a, T> {
+    pub(super) fn new(source: &'a mut dyn SliceSource<T>) -> Self {
+        Self { source }
+    }
+}
+
+impl<'a, T> SliceUnrestricted<'a, T> {
+    pub(super) fn new(source: &'a mut dyn SliceSource<T>) -> Self {
+        Self { source }
+    }
+}
+
+macro_rules! debug_with_label {
+    ($($token:ident),+) => {$(
+        impl<T> fmt::Debug for $token<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($token)).field(&self.source.label()).finish()
+            }
+        }
+    )+};
+}
+
+debug_with_label!(SliceRead, SliceWrite, SliceUnrestricted);
+
+// SAFETY: declares that it reads the array, holds its block, and views it shared; `T: Sync` lets
+// several threads do so.
+unsafe impl<T: Send + Sync + 'static> JobData for SliceRead<'_, T> {
+    type Held = HeldSlice<T>;
+    type Whole<'v> = &'v [T];
+
+    fn declare(&self, accesses: &mut AccessList) {
+        self.source.declare(accesses, Access::Read);
+    }
+
+    fn hold(self) -> HeldSlice<T> {
+        self.source.hold()
+    }
+
+    #[inline(always)]
+    unsafe fn whole(held: &mut HeldSlice<T>) -> &[T] {
+        // SAFETY: the job is running, and nobody writes the array, since the declared access passed the
+        // check.
+        unsafe { held.view() }
+    }
+}
+
+// SAFETY: as above; every batch sees the same shared elements.
+unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceRead<'_, T> {
+    type Batch<'v> = &'v [T];
+    type Item<'b> = &'b [T];
+
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v HeldSlice<T>, _: &BatchInfo) -> &'v [T] {
+        // SAFETY: the job is running, and nobody writes the array, since the declared access passed the
+        // check.
+        unsafe { held.view() }
+    }
+
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut &[T], _: usize) -> &'b [T] {
+        batch
+    }
+}
+
+// SAFETY: declares that it writes the array, which it borrows mutably, holds its block, and views all
+// of it in one single job.
+unsafe impl<T: Send + 'static> JobData for SliceWrite<'_, T> {
+    type Held = HeldSlice<T>;
+    type Whole<'v> = &'v mut [T];
+
+    fn declare(&self, accesses: &mut AccessList) {
+        self.source.declare(accesses, Access::Write);
+    }
+
+    fn hold(self) -> HeldSlice<T> {
+        self.source.hold()
+    }
+
+    #[inline(always)]
+    unsafe fn whole(held: &mut HeldSlice<T>) -> &mut [T] {
+        // SAFETY: the job is running, and nobody else uses the array, since the declared access passed
+        // the check.
+        unsafe { held.view_all_mut() }
+    }
+}
+
+// SAFETY: as above; the views of two batches have no element in common, since batches have no index
+// in common.
+unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
+    type Batch<'v> = &'v mut [T];
+    type Item<'b> = &'b mut T;
+
+    fn check_count(&self, job: &'static str, count: usize) -> Result<(), ScheduleError> {
+        match self.source.known_length() {
+            Some(length) if count > length => {
+                let container = self.source.label();
+                Err(ScheduleError::TooShort { container, job, length, count })
+            }
+            // If the length is not known, the batches look.
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v HeldSlice<T>, batch: &BatchInfo) -> &'v mut [T] {
+        // SAFETY: the job is running. The range is a batch's. Nobody outside of the job uses the array,
+        // since the declared access passed the check, and no other batch has one of these indices.
+        unsafe { held.view_mut(batch.range.start, batch.range.end) }
+    }
+
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut &mut [T], offset: usize) -> &'b mut T {
+        &mut batch[offset]
+    }
+}
+
+/// All the elements of an array, open to every batch of a job, unchecked.
+///
+/// See [`JobSlice::write_unrestricted`](crate::JobSlice::write_unrestricted).
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut values = JobSlice::from(vec![1, 2, 0, 0]);
+/// // SAFETY: a single job has no batches that could meet.
+/// let token = unsafe { values.write_unrestricted() };
+/// let job = jobs.schedule(&[], token, |values| {
+///     assert!(!values.is_empty() && values.len() == 4);
+///     // SAFETY: nobody else uses the elements, and there is a first one.
+///     unsafe { (*values.get_mut(3), *values.as_mut_ptr()) = (values.get(1) * 10, 7) };
+/// });
+/// jobs.complete(job.unwrap());
+/// assert_eq!(values.as_slice().unwrap(), [7, 2, 0, 20]);
+/// ```
+#[derive(Debug)]
+pub struct UnrestrictedSlice<'v, T> {
+    start: *mut T,
+    length: usize,
+    _elements: PhantomData<&'v mut [T]>,
+}
+
+impl<T> UnrestrictedSlice<'_, T> {
+    #[inline(always)]
+    fn of(held: &HeldSlice<T>) -> Self {
+        let elements = held.elements();
+        Self { start: elements.cast().as_ptr(), length: elements.len(), _elements: PhantomData }
+    }
+}
+
+impl<T> Clone for UnrestrictedSlice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for UnrestrictedSlice<'_, T> {}
+
+impl<'v, T> UnrestrictedSlice<'v, T> {
+    /// Returns how many elements there are.
+    pub fn len(self) -> usize {
+        self.length
+    }
+
+    /// Says whether there are no elements.
+    pub fn is_empty(self) -> bool {
+        self.length == 0
+    }
+
+    /// Returns where the elements are.
+    pub fn as_mut_ptr(self) -> *mut T {
+        self.start
+    }
+
+    /// Returns an element.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no such element.
+    ///
+    /// # Safety
+    ///
+    /// No batch writes the element while the reference is in use.
+    pub unsafe fn get(self, index: usize) -> &'v T {
+        assert!(index < self.length, "element {index} of an array of {}", self.length);
+        // SAFETY: inside the array, and not written, by the contract.
+        unsafe { &*self.start.add(index) }
+    }
+
+    /// Returns an element, to change it.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no such element.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses the element while the reference is in use.
+    pub unsafe fn get_mut(self, index: usize) -> &'v mut T {
+        assert!(index < self.length, "element {index} of an array of {}", self.length);
+        // SAFETY: inside the array, and not shared, by the contract.
+        unsafe { &mut *self.start.add(index) }
+    }
+}
+
+// SAFETY: declares that it writes the array, which it borrows mutably, and holds its block. What the
+// job does through the view is promised by the caller of `write_unrestricted`.
+unsafe impl<T: Send + Sync + 'static> JobData for SliceUnrestricted<'_, T> {
+    type Held = HeldSlice<T>;
+    type Whole<'v> = UnrestrictedSlice<'v, T>;
+
+    fn declare(&self, accesses: &mut AccessList) {
+        self.source.declare(accesses, Access::Write);
+    }
+
+    fn hold(self) -> HeldSlice<T> {
+        self.source.hold()
+    }
+
+    #[inline(always)]
+    unsafe fn whole(held: &mut HeldSlice<T>) -> UnrestrictedSlice<'_, T> {
+        UnrestrictedSlice::of(held)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceUnrestricted<'_, T> {
+    type Batch<'v> = UnrestrictedSlice<'v, T>;
+    type Item<'b> = UnrestrictedSlice<'b, T>;
+
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v HeldSlice<T>, _: &BatchInfo) -> UnrestrictedSlice<'v, T> {
+        UnrestrictedSlice::of(held)
+    }
+
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut UnrestrictedSlice<'_, T>, _: usize) -> UnrestrictedSlice<'b, T> {
+        *batch
+    }
+}
