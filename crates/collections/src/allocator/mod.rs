@@ -1,0 +1,316 @@
+//! Where containers get their memory.
+//!
+//! Every container keeps an [`Allocator`], a handle of one word. Behind it is the system's memory, an
+//! arena, or a user's [`MemorySource`]. The system's memory, which most containers use, is reached by one
+//! branch; everything else goes through a [`Source`], out of line.
+#![expect(unsafe_code, reason = "implements the unsafe trait of allocators")]
+
+mod line_aligned;
+mod registry;
+mod source;
+mod system;
+
+pub(crate) use line_aligned::LINE;
+pub use line_aligned::LineAligned;
+pub use registry::LiveContainer;
+pub(crate) use registry::Registration;
+pub use source::MemorySource;
+
+use std::alloc::Layout;
+use std::fmt;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use allocator_api2::alloc::{AllocError, Allocator as RawAllocator, Global};
+use ancho_jobs::{ContainerLabel, Epoch, EpochStamp};
+
+use registry::Registry;
+use system::System;
+
+/// Where a container gets its memory: a handle that every container keeps.
+///
+/// It is one word, and a clone is the same allocator. The memory behind it lives as long as the last
+/// handle, so a container can outlive whoever made its allocator.
+///
+/// It implements `Allocator` of the crate `allocator-api2`, so the vectors of that crate and the maps of
+/// `hashbrown` can use it too.
+///
+/// # Examples
+///
+/// ```
+/// use allocator_api2::vec::Vec;
+/// use ancho_collections::Allocator;
+///
+/// let mut scores = Vec::new_in(Allocator::PERSISTENT);
+/// scores.push(5);
+/// assert_eq!(scores.allocator().name(), "Persistent");
+/// ```
+#[derive(Clone, Default)]
+pub struct Allocator(Option<Arc<Source>>);
+
+/// What is behind a handle that is not the plain system's memory.
+struct Source {
+    name: &'static str,
+    memory: Memory,
+    /// Where containers are entered, if anybody wants to know which are alive.
+    registry: Option<Arc<Registry>>,
+    /// What ends the use of containers, if the memory can be taken back before they are gone.
+    epoch: Option<Epoch>,
+}
+
+enum Memory {
+    System,
+    Custom(Box<dyn MemorySource>),
+}
+
+impl Allocator {
+    /// The system's memory, through the program's global allocator.
+    ///
+    /// Nobody is told of what is never freed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::Allocator;
+    ///
+    /// assert_eq!(Allocator::PERSISTENT, Allocator::default());
+    /// ```
+    pub const PERSISTENT: Self = Self(None);
+
+    /// Makes an allocator of a user's source of memory.
+    ///
+    /// The name is what messages call it. The source is dropped with the last handle.
+    ///
+    /// # Examples
+    ///
+    /// See [`MemorySource`] for one that limits what it gives. This one gives nothing:
+    ///
+    /// ```
+    /// use std::alloc::Layout;
+    /// use std::ptr::NonNull;
+    ///
+    /// use allocator_api2::vec::Vec;
+    /// use ancho_collections::{Allocator, MemorySource};
+    ///
+    /// struct Nothing;
+    ///
+    /// // SAFETY: there is no memory to promise anything about.
+    /// unsafe impl MemorySource for Nothing {
+    ///     fn allocate(&self, _: Layout) -> Option<NonNull<u8>> { None }
+    ///     unsafe fn deallocate(&self, _: NonNull<u8>, _: Layout) {}
+    /// }
+    ///
+    /// let mut list: Vec<u8, _> = Vec::new_in(Allocator::custom("Nothing", Nothing));
+    /// assert!(list.try_reserve(1).is_err());
+    /// ```
+    pub fn custom(name: &'static str, source: impl MemorySource) -> Self {
+        let memory = Memory::Custom(Box::new(source));
+        Self(Some(Arc::new(Source { name, memory, registry: None, epoch: None })))
+    }
+
+    /// Returns what messages call the allocator.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Allocator::PERSISTENT.name(), "Persistent");
+    /// ```
+    pub fn name(&self) -> &'static str {
+        self.0.as_ref().map_or("Persistent", |source| source.name)
+    }
+
+    /// Enters a container in the allocator's registry, if it has one. The container keeps the result.
+    pub(crate) fn register(&self, label: ContainerLabel) -> Option<Registration> {
+        let source = self.0.as_deref()?;
+        source.registry.as_ref().map(|registry| registry.register(label, source.name))
+    }
+
+    /// Returns the moment after which a container that is made now has lost its memory, if the allocator
+    /// can be rewound.
+    pub(crate) fn stamp(&self) -> Option<EpochStamp> {
+        self.0.as_deref()?.epoch.as_ref().map(Epoch::stamp)
+    }
+}
+
+/// Two handles are equal if memory of one can be given back to the other.
+impl PartialEq for Allocator {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(one), Some(two)) => Arc::ptr_eq(one, two),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Allocator {}
+
+impl fmt::Debug for Allocator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Allocator").field(&self.name()).finish()
+    }
+}
+
+// SAFETY: memory of the global allocator stays until it is given back, and so does that of a source, by
+// the contract of `MemorySource`, until the source is dropped, which happens with the last clone of the
+// handle. All clones lead to the same source, and give back to it what came from it.
+unsafe impl RawAllocator for Allocator {
+    #[inline]
+    fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+        match &self.0 {
+            None => Global.allocate(layout),
+            Some(source) => source.allocate(layout, false),
+        }
+    }
+
+    #[inline]
+    fn allocate_zeroed(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+        match &self.0 {
+            None => Global.allocate_zeroed(layout),
+            Some(source) => source.allocate(layout, true),
+        }
+    }
+
+    #[inline]
+    unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller's promises, unchanged.
+        unsafe {
+            match &self.0 {
+                None => Global.deallocate(memory, layout),
+                Some(source) => source.deallocate(memory, layout),
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn grow(
+        &self,
+        memory: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        // SAFETY: the caller's promises, unchanged.
+        unsafe {
+            match &self.0 {
+                None => Global.grow(memory, old, new),
+                Some(source) => source.resize(memory, old, new),
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn grow_zeroed(
+        &self,
+        memory: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        // SAFETY: the caller's promises, unchanged. What is grown is valid for the new size, so the part
+        // beyond the old one can be cleared.
+        unsafe {
+            match &self.0 {
+                None => Global.grow_zeroed(memory, old, new),
+                Some(source) => {
+                    let grown = source.resize(memory, old, new)?;
+                    let added = grown.cast::<u8>().add(old.size());
+                    added.write_bytes(0, new.size() - old.size());
+                    Ok(grown)
+                }
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn shrink(
+        &self,
+        memory: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        // SAFETY: the caller's promises, unchanged.
+        unsafe {
+            match &self.0 {
+                None => Global.shrink(memory, old, new),
+                Some(source) => source.resize(memory, old, new),
+            }
+        }
+    }
+}
+
+/// The same for sources, which are never asked for zero bytes, and never change an alignment.
+impl Source {
+    fn memory(&self) -> &dyn MemorySource {
+        match &self.memory {
+            Memory::System => &System,
+            Memory::Custom(source) => &**source,
+        }
+    }
+
+    #[inline(never)]
+    fn allocate(&self, layout: Layout, zeroed: bool) -> Result<NonNull<[u8]>, AllocError> {
+        let memory = match (layout.size(), zeroed) {
+            (0, _) => Some(nothing(layout)),
+            (_, false) => self.memory().allocate(layout),
+            (_, true) => self.memory().allocate_zeroed(layout),
+        };
+        exactly(memory, layout)
+    }
+
+    /// # Safety
+    ///
+    /// As of [`RawAllocator::deallocate`].
+    #[inline(never)]
+    unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
+        if layout.size() != 0 {
+            // SAFETY: the memory is from here and not given back yet, and nobody uses it afterwards. A
+            // layout that fits is the last one it was asked with, since it is no larger than that.
+            unsafe { self.memory().deallocate(memory, layout) };
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As of [`RawAllocator::grow`] or [`RawAllocator::shrink`].
+    #[inline(never)]
+    unsafe fn resize(
+        &self,
+        memory: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        if old.size() == 0 || new.size() == 0 || old.align() != new.align() {
+            let moved = self.allocate(new, false)?;
+            // SAFETY: both are valid for the smaller of the two sizes, and the new memory is nobody
+            // else's. The old one is given back with the caller's promises.
+            unsafe {
+                let kept = old.size().min(new.size());
+                ptr::copy_nonoverlapping(memory.as_ptr(), moved.as_ptr().cast(), kept);
+                self.deallocate(memory, old);
+            }
+            return Ok(moved);
+        }
+        // SAFETY: the memory is from here and not given back yet, the layout is the last one it was
+        // asked with, and the new size is that of a layout with the same alignment. It is not zero, and
+        // the comparison says which of the two methods may be called.
+        let resized = unsafe {
+            if new.size() >= old.size() {
+                self.memory().grow(memory, old, new.size())
+            } else {
+                self.memory().shrink(memory, old, new.size())
+            }
+        };
+        exactly(resized, new)
+    }
+}
+
+/// Returns what stands for memory of no bytes.
+fn nothing(layout: Layout) -> NonNull<u8> {
+    layout.dangling_ptr()
+}
+
+/// Says that the memory has as many bytes as were asked for, and no more: sources may rely on getting
+/// it back with that size.
+fn exactly(memory: Option<NonNull<u8>>, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+    let memory = memory.ok_or(AllocError)?;
+    Ok(NonNull::slice_from_raw_parts(memory, layout.size()))
+}

@@ -1,0 +1,171 @@
+//! Which containers are alive, where they were made, and in which frame.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ancho_jobs::ContainerLabel;
+
+/// A container that is alive: it was neither dropped nor disposed of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveContainer {
+    /// What the container is called, and where it was made.
+    pub label: ContainerLabel,
+    /// The name of the allocator that its memory is from.
+    pub allocator: &'static str,
+    /// The frame in which it was made.
+    pub frame: u64,
+}
+
+/// The live containers of some allocators, in the order in which they were made.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The present frame.
+    frame: u64,
+    /// The number of the next container. Numbers only rise, and with them the frames.
+    next: u64,
+    /// Containers with smaller numbers were looked at by `Registry::aged`, which tells of each once.
+    looked_at: u64,
+    live: BTreeMap<u64, LiveContainer>,
+}
+
+/// What a container keeps while it is alive: its entry in a [`Registry`], which goes when this is
+/// dropped. Of a container that is forgotten, the entry stays.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    registry: Arc<Registry>,
+    number: u64,
+}
+
+impl Registry {
+    /// Enters a container.
+    pub(super) fn register(
+        self: &Arc<Self>,
+        label: ContainerLabel,
+        allocator: &'static str,
+    ) -> Registration {
+        let mut state = self.state();
+        let number = state.next;
+        state.next += 1;
+        let frame = state.frame;
+        state.live.insert(number, LiveContainer { label, allocator, frame });
+        Registration { registry: Arc::clone(self), number }
+    }
+
+    /// Returns the present frame.
+    pub(super) fn frame(&self) -> u64 {
+        self.state().frame
+    }
+
+    /// Begins the next frame, and returns the containers of one allocator that are now more than
+    /// `frames` old and were not before.
+    pub(super) fn advance(
+        &self,
+        allocator: &'static str,
+        frames: u64,
+    ) -> (u64, Vec<LiveContainer>) {
+        let mut state = self.state();
+        state.frame += 1;
+        let frame = state.frame;
+        // Numbers and frames rise together, so those that are old come first.
+        let is_old = |container: &LiveContainer| frame - container.frame > frames;
+        let found = state.live.range(state.looked_at..);
+        let old: Vec<_> = found.take_while(|(_, container)| is_old(container)).collect();
+        let looked_at = old.last().map_or(state.looked_at, |(number, _)| **number + 1);
+        let told = old.into_iter().map(|(_, container)| *container);
+        let told = told.filter(|container| container.allocator == allocator).collect();
+        state.looked_at = looked_at;
+        (frame, told)
+    }
+
+    /// Returns all live containers, in the order in which they were made.
+    pub(super) fn live(&self) -> Vec<LiveContainer> {
+        self.state().live.values().copied().collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing in here panics half way, so a poisoned state is still a good one.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Registration {
+    /// Changes what the container is called.
+    pub(crate) fn relabel(&self, label: ContainerLabel) {
+        if let Some(container) = self.registry.state().live.get_mut(&self.number) {
+            container.label = label;
+        }
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.registry.state().live.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn label(name: &'static str) -> ContainerLabel {
+        ContainerLabel::of::<u32>().named(name)
+    }
+
+    fn names(containers: &[LiveContainer]) -> Vec<ContainerLabel> {
+        containers.iter().map(|container| container.label).collect()
+    }
+
+    #[test]
+    fn containers_are_listed_in_the_order_in_which_they_were_made() {
+        let registry = Arc::new(Registry::default());
+        let made = ["c", "a", "b"].map(label);
+        let [c, a, b] = made.map(|label| registry.register(label, "TempJob"));
+        assert_eq!(names(&registry.live()), made);
+        drop(a);
+        assert_eq!(names(&registry.live()), [made[0], made[2]]);
+        drop((c, b));
+        assert_eq!(registry.live(), []);
+    }
+
+    #[test]
+    fn a_container_is_told_of_once_when_it_has_become_too_old() {
+        let registry = Arc::new(Registry::default());
+        let (first, second) = (label("first"), label("second"));
+        let _first = registry.register(first, "TempJob");
+        let _other = registry.register(label("other"), "Persistent");
+        let mut told = Vec::new();
+        let _second = (1..=10)
+            .map(|_| {
+                let (frame, old) = registry.advance("TempJob", 4);
+                told.push((frame, names(&old)));
+                (frame == 2).then(|| registry.register(second, "TempJob"))
+            })
+            .collect::<Vec<_>>();
+        told.retain(|(_, names)| !names.is_empty());
+        assert_eq!(told, [(5, vec![first]), (7, vec![second])]);
+    }
+
+    #[test]
+    fn a_forgotten_container_stays_listed() {
+        let registry = Arc::new(Registry::default());
+        let lost = label("lost");
+        std::mem::forget(registry.register(lost, "TempJob"));
+        assert_eq!(names(&registry.live()), [lost]);
+    }
+
+    #[test]
+    fn a_container_can_be_renamed_and_dropped_on_another_thread() {
+        let registry = Arc::new(Registry::default());
+        let entry = registry.register(label("before"), "Persistent");
+        let after = label("after");
+        entry.relabel(after);
+        assert_eq!(names(&registry.live()), [after]);
+        std::thread::spawn(move || drop(entry)).join().unwrap();
+        assert_eq!(registry.live(), []);
+    }
+}
