@@ -125,6 +125,24 @@ impl Allocator {
         source.registry.as_ref().map(|registry| registry.register(label, source.name))
     }
 
+    /// Gives up the handle for a pointer that stands for it, to be turned back once.
+    pub(crate) fn into_raw(self) -> *mut () {
+        self.0.map_or(ptr::null_mut(), |source| Arc::into_raw(source).cast_mut().cast())
+    }
+
+    /// Turns the pointer back into the handle.
+    ///
+    /// # Safety
+    ///
+    /// The pointer is from [`into_raw`](Self::into_raw), and is turned back once.
+    pub(crate) unsafe fn from_raw(pointer: *mut ()) -> Self {
+        if pointer.is_null() {
+            return Self(None);
+        }
+        // SAFETY: made by `Arc::into_raw`, by the contract, which also says that it is done once.
+        Self(Some(unsafe { Arc::from_raw(pointer.cast_const().cast()) }))
+    }
+
     /// Returns the moment after which a container that is made now has lost its memory, if the allocator
     /// can be rewound.
     pub(crate) fn stamp(&self) -> Option<EpochStamp> {

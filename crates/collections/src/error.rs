@@ -1,0 +1,155 @@
+//! What containers refuse, and in which words.
+
+use std::error::Error;
+use std::fmt;
+
+/// Why memory could not be had. Code A0017.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::List;
+///
+/// let mut list = List::from([1_u64, 2, 3]);
+/// let refused = list.try_reserve(usize::MAX).unwrap_err();
+/// assert!(refused.to_string().starts_with("A0017: the allocator `Persistent` has no room for "));
+/// assert_eq!(list[..], [1, 2, 3]);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct AllocationError {
+    /// The allocator that was asked.
+    pub allocator: &'static str,
+    /// For how many elements.
+    pub elements: usize,
+    /// How many bytes one of them takes.
+    pub element_size: usize,
+}
+
+impl fmt::Display for AllocationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { allocator, elements, element_size } = self;
+        write!(
+            f,
+            "A0017: the allocator `{allocator}` has no room for {elements} elements of {element_size} \
+             bytes; ask for fewer, or use another allocator"
+        )
+    }
+}
+
+impl Error for AllocationError {}
+
+/// Why a capacity was not changed.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::{CapacityError, List};
+///
+/// let mut list = List::from([1, 2, 3]);
+/// let refused = list.set_capacity(2).unwrap_err();
+/// assert_eq!(refused, CapacityError::BelowLength { capacity: 2, length: 3 });
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CapacityError {
+    /// A0016: there are more elements than would have room.
+    BelowLength {
+        /// What was asked for.
+        capacity: usize,
+        /// How many elements there are.
+        length: usize,
+    },
+    /// A0017: there is no memory for it.
+    Allocation(AllocationError),
+}
+
+impl fmt::Display for CapacityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BelowLength { capacity, length } => write!(
+                f,
+                "A0016: a capacity of {capacity} is not enough for the {length} elements that are there; \
+                 remove some first"
+            ),
+            Self::Allocation(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for CapacityError {}
+
+impl From<AllocationError> for CapacityError {
+    fn from(error: AllocationError) -> Self {
+        Self::Allocation(error)
+    }
+}
+
+/// A value that did not get into a container, and why: nothing is lost.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::{Rejected, RingQueue};
+///
+/// let mut queue = RingQueue::with_capacity(1);
+/// queue.try_enqueue("first").unwrap();
+/// let Rejected { value, error } = queue.try_enqueue("second").unwrap_err();
+/// assert_eq!(value, "second");
+/// assert!(error.to_string().starts_with("A0019: "));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Rejected<T, E> {
+    /// What was to be put in.
+    pub value: T,
+    /// Why it was not.
+    pub error: E,
+}
+
+impl<T, E: fmt::Display> fmt::Display for Rejected<T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<T, E: fmt::Display> fmt::Debug for Rejected<T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<T, E: Error> Error for Rejected<T, E> {}
+
+/// What `unwrap` shows of an error is the sentence, with the code and the remedy.
+macro_rules! debug_as_display {
+    ($($error:ty),+ $(,)?) => {$(
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    )+};
+}
+pub(crate) use debug_as_display;
+
+debug_as_display!(AllocationError, CapacityError);
+
+/// Panics because `index` is not among the `length` elements of `what`.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(crate) fn index_outside(what: &str, index: usize, length: usize) -> ! {
+    panic!(
+        "A0014: index {index} is outside of {what} of {length} elements; check the length first"
+    );
+}
+
+/// Panics because a range is not among the `length` elements of `what`.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(crate) fn range_outside(what: &str, start: usize, end: usize, length: usize) -> ! {
+    panic!(
+        "A0014: the range {start}..{end} is outside of {what} of {length} elements; check the length \
+         first"
+    );
+}

@@ -1,0 +1,652 @@
+//! A list that grows.
+#![expect(unsafe_code, reason = "copies slices into spare room")]
+
+mod lane;
+mod native;
+
+pub use lane::ListLane;
+pub use native::NativeList;
+
+use std::fmt;
+use std::ops::{Deref, DerefMut, Range};
+use std::ptr;
+
+use allocator_api2::vec::Vec as RawVec;
+use ancho_jobs::IndexList;
+
+use crate::allocator::Allocator;
+use crate::error::{AllocationError, CapacityError, Rejected, index_outside, range_outside};
+use crate::lanes::Lanes;
+use crate::native::labelled_as;
+
+/// A list that grows: a vector with an allocator, for jobs.
+///
+/// It is a slice to read and change its elements; the methods here change how many there are. What a job
+/// sees of a [`NativeList`] is this.
+///
+/// The capacity grows to the next power of two, and is at least a cache line's worth.
+///
+/// # Examples
+///
+/// ```
+/// let mut list = ancho_collections::List::new();
+/// list.push(3_u32);
+/// list.extend_from_slice(&[1, 2]);
+/// list.sort();
+/// assert_eq!(list[..], [1, 2, 3]);
+/// assert_eq!(list.capacity(), 16, "64 bytes");
+/// ```
+pub struct List<T> {
+    items: RawVec<T, Allocator>,
+    lanes: Lanes<ListLane<T>>,
+    /// What parallel writers wrote and there was no room for.
+    overflow: Vec<T>,
+}
+
+labelled_as!(List<T>, NativeList);
+
+impl<T> List<T> {
+    /// Makes an empty list, without any memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(ancho_collections::List::<u32>::new().is_empty());
+    /// ```
+    pub const fn new() -> Self {
+        let items = RawVec::new_in(Allocator::PERSISTENT);
+        Self { items, lanes: Lanes::new(), overflow: Vec::new() }
+    }
+
+    /// Makes an empty list that will have its memory from the allocator.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, List};
+    /// assert_eq!(List::<u32>::new_in(&Allocator::PERSISTENT).capacity(), 0);
+    /// ```
+    pub fn new_in(allocator: &Allocator) -> Self {
+        let items = RawVec::new_in(allocator.clone());
+        Self { items, lanes: Lanes::new(), overflow: Vec::new() }
+    }
+
+    /// Makes an empty list with room for so many elements.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::List::<u32>::with_capacity(100).capacity(), 100);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
+    }
+
+    /// Makes an empty list with room for so many elements, in the allocator's memory.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, List};
+    /// assert_eq!(List::<u32>::with_capacity_in(100, &Allocator::PERSISTENT).capacity(), 100);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+        let mut list = Self::new_in(allocator);
+        unwrap(list.reserve_to(capacity));
+        list
+    }
+
+    /// Returns for how many elements there is room, those that are there included.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::List::<u32>::with_capacity(100).capacity(), 100);
+    /// ```
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.items.capacity()
+    }
+
+    /// Returns the allocator that the memory is from.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::List::<u32>::new().allocator().name(), "Persistent");
+    /// ```
+    pub fn allocator(&self) -> &Allocator {
+        self.items.allocator()
+    }
+
+    /// Makes room for exactly so many elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if there are more elements already (A0016), or if there is
+    /// no memory for so many (A0017).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 2, 3]);
+    /// list.set_capacity(10).unwrap();
+    /// assert_eq!(list.capacity(), 10);
+    /// assert!(list.set_capacity(2).unwrap_err().to_string().starts_with("A0016: "));
+    /// ```
+    pub fn set_capacity(&mut self, capacity: usize) -> Result<(), CapacityError> {
+        let length = self.items.len();
+        if capacity < length {
+            return Err(CapacityError::BelowLength { capacity, length });
+        }
+        self.reserve_to(capacity)?;
+        self.items.shrink_to(capacity);
+        Ok(())
+    }
+
+    /// Makes room for so many more elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::<u32>::new();
+    /// list.try_reserve(100).unwrap();
+    /// assert!(list.capacity() >= 100);
+    /// assert!(list.try_reserve(usize::MAX).is_err());
+    /// ```
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
+        let needed = self.items.len().saturating_add(additional);
+        if needed <= self.items.capacity() {
+            return Ok(());
+        }
+        let line = 64_usize.checked_div(size_of::<T>()).unwrap_or(0);
+        let grown = needed.checked_next_power_of_two().unwrap_or(needed).max(line);
+        self.reserve_to(grown)
+    }
+
+    /// Makes room for so many more elements.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::<u32>::new();
+    /// list.reserve(100);
+    /// assert!(list.capacity() >= 100);
+    /// ```
+    #[track_caller]
+    pub fn reserve(&mut self, additional: usize) {
+        unwrap(self.try_reserve(additional));
+    }
+
+    fn reserve_to(&mut self, capacity: usize) -> Result<(), AllocationError> {
+        let length = self.items.len();
+        self.items.try_reserve_exact(capacity.saturating_sub(length)).map_err(|_| AllocationError {
+            allocator: self.items.allocator().name(),
+            elements: capacity,
+            element_size: size_of::<T>(),
+        })
+    }
+
+    /// Adds an element at the end.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if the list has to grow and there is no memory for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::new();
+    /// list.push("one");
+    /// assert_eq!(list[..], ["one"]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn push(&mut self, value: T) {
+        if self.items.len() == self.items.capacity() {
+            self.grow();
+        }
+        self.items.push(value);
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn grow(&mut self) {
+        self.reserve(1);
+    }
+
+    /// Adds an element at the end, if there is memory for it.
+    ///
+    /// # Errors
+    ///
+    /// Gives the element back if the list has to grow and there is no memory for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::new();
+    /// assert!(list.try_push(5).is_ok());
+    /// ```
+    pub fn try_push(&mut self, value: T) -> Result<(), Rejected<T, AllocationError>> {
+        if let Err(error) = self.try_reserve(1) {
+            return Err(Rejected { value, error });
+        }
+        self.items.push(value);
+        Ok(())
+    }
+
+    /// Removes the last element, if there is one, and returns it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 2]);
+    /// assert_eq!([list.pop(), list.pop(), list.pop()], [Some(2), Some(1), None]);
+    /// ```
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        self.items.pop()
+    }
+
+    /// Adds copies of all the elements of a slice at the end.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if the list has to grow and there is no memory for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 2]);
+    /// list.extend_from_slice(&[3, 4]);
+    /// assert_eq!(list[..], [1, 2, 3, 4]);
+    /// ```
+    #[track_caller]
+    pub fn extend_from_slice(&mut self, values: &[T])
+    where
+        T: Copy,
+    {
+        self.insert_slice(self.len(), values);
+    }
+
+    /// Adds a value at the end so many times (Unity's `AddReplicate`).
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if the list has to grow and there is no memory for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1]);
+    /// list.push_repeated(7, 3);
+    /// assert_eq!(list[..], [1, 7, 7, 7]);
+    /// ```
+    #[track_caller]
+    pub fn push_repeated(&mut self, value: T, count: usize)
+    where
+        T: Clone,
+    {
+        self.reserve(count);
+        self.items.resize(self.items.len() + count, value);
+    }
+
+    /// Makes the list so long: shortens it, or fills it up with a value.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if the list has to grow and there is no memory for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 2, 3]);
+    /// list.resize(2, 0);
+    /// list.resize(4, 0);
+    /// assert_eq!(list[..], [1, 2, 0, 0]);
+    /// ```
+    #[track_caller]
+    pub fn resize(&mut self, length: usize, value: T)
+    where
+        T: Clone,
+    {
+        self.reserve(length.saturating_sub(self.len()));
+        self.items.resize(length, value);
+    }
+
+    /// Inserts an element before the one at `index`.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0014 if the index is beyond the end, and with code A0017 if there is no memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 3]);
+    /// list.insert(1, 2);
+    /// assert_eq!(list[..], [1, 2, 3]);
+    /// ```
+    #[track_caller]
+    pub fn insert(&mut self, index: usize, value: T) {
+        if index > self.len() {
+            index_outside("a list", index, self.len());
+        }
+        self.reserve(1);
+        self.items.insert(index, value);
+    }
+
+    /// Inserts copies of all the elements of a slice before the one at `index` (Unity's `InsertRange`).
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0014 if the index is beyond the end, and with code A0017 if there is no memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 4]);
+    /// list.insert_slice(1, &[2, 3]);
+    /// assert_eq!(list[..], [1, 2, 3, 4]);
+    /// ```
+    #[track_caller]
+    pub fn insert_slice(&mut self, index: usize, values: &[T])
+    where
+        T: Copy,
+    {
+        let length = self.len();
+        if index > length {
+            index_outside("a list", index, length);
+        }
+        self.reserve(values.len());
+        // SAFETY: there is room for so many more. The elements after `index` move up, without overlap with
+        // `values`, which is borrowed while the list is borrowed mutably; all are `Copy`.
+        unsafe {
+            let gap = self.items.as_mut_ptr().add(index);
+            ptr::copy(gap, gap.add(values.len()), length - index);
+            ptr::copy_nonoverlapping(values.as_ptr(), gap, values.len());
+            self.items.set_len(length + values.len());
+        }
+    }
+
+    /// Removes the element at `index` and returns it. Those after it move up.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0014 if there is no such element.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 2, 3]);
+    /// assert_eq!(list.remove(0), 1);
+    /// assert_eq!(list[..], [2, 3]);
+    /// ```
+    #[track_caller]
+    pub fn remove(&mut self, index: usize) -> T {
+        if index >= self.len() {
+            index_outside("a list", index, self.len());
+        }
+        self.items.remove(index)
+    }
+
+    /// Removes the element at `index` and returns it. The last one takes its place.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0014 if there is no such element.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 2, 3]);
+    /// assert_eq!(list.swap_remove(0), 1);
+    /// assert_eq!(list[..], [3, 2]);
+    /// ```
+    #[track_caller]
+    pub fn swap_remove(&mut self, index: usize) -> T {
+        if index >= self.len() {
+            index_outside("a list", index, self.len());
+        }
+        self.items.swap_remove(index)
+    }
+
+    /// Removes the elements in the range. Those after it move up.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0014 if the range ends beyond the list, or before it starts.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 2, 3, 4]);
+    /// list.remove_range(1..3);
+    /// assert_eq!(list[..], [1, 4]);
+    /// ```
+    #[track_caller]
+    pub fn remove_range(&mut self, range: Range<usize>) {
+        if range.start > range.end || range.end > self.len() {
+            range_outside("a list", range.start, range.end, self.len());
+        }
+        self.items.drain(range);
+    }
+
+    /// Removes the elements in the range. As many from the end take their place.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0014 if the range ends beyond the list, or before it starts.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 2, 3, 4, 5]);
+    /// list.swap_remove_range(0..2);
+    /// assert_eq!(list[..], [4, 5, 3]);
+    /// ```
+    #[track_caller]
+    pub fn swap_remove_range(&mut self, range: Range<usize>) {
+        let length = self.len();
+        if range.start > range.end || range.end > length {
+            range_outside("a list", range.start, range.end, length);
+        }
+        // As many as are after the range, and not more than it has.
+        let moved = range.len().min(length - range.end);
+        for offset in 0..moved {
+            self.items.swap(range.start + offset, length - moved + offset);
+        }
+        self.items.truncate(length - range.len());
+    }
+
+    /// Keeps the elements for which the function returns true, in order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 2, 3, 4]);
+    /// list.retain(|value| value % 2 == 0);
+    /// assert_eq!(list[..], [2, 4]);
+    /// ```
+    pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
+        self.items.retain(keep);
+    }
+
+    /// Shortens the list to so many elements, if it has more.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 2, 3]);
+    /// list.truncate(1);
+    /// assert_eq!(list[..], [1]);
+    /// ```
+    pub fn truncate(&mut self, length: usize) {
+        self.items.truncate(length);
+    }
+
+    /// Removes all elements, and keeps the memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 2, 3]);
+    /// list.clear();
+    /// assert!(list.is_empty() && list.capacity() >= 3);
+    /// ```
+    pub fn clear(&mut self) {
+        self.items.clear();
+    }
+
+    /// Takes out what parallel writers wrote and there was no room for, in order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut list = NativeList::with_capacity(2);
+    /// let job = jobs.schedule_for_each(&[], list.writer(), 5, 1, |list, i| list.push(i)).unwrap();
+    /// assert!(jobs.try_complete(job).unwrap_err().to_string().contains("A0015: "));
+    /// let list = list.get_mut().unwrap();
+    /// assert_eq!(list[..], [0, 1]);
+    /// assert_eq!(list.take_overflow(), [2, 3, 4]);
+    /// ```
+    pub fn take_overflow(&mut self) -> Vec<T> {
+        std::mem::take(&mut self.overflow)
+    }
+}
+
+#[track_caller]
+fn unwrap(reserved: Result<(), AllocationError>) {
+    if let Err(error) = reserved {
+        panic!("{error}");
+    }
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Deref for List<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &self.items
+    }
+}
+
+impl<T> DerefMut for List<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.items
+    }
+}
+
+impl<T: Clone> Clone for List<T> {
+    /// Copies the elements, into memory of the same allocator. What parallel writers left is not copied.
+    fn clone(&self) -> Self {
+        Self { items: self.items.clone(), lanes: Lanes::new(), overflow: Vec::new() }
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for List<T> {
+    fn from(values: [T; N]) -> Self {
+        values.into_iter().collect()
+    }
+}
+
+impl<T> FromIterator<T> for List<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut list = Self::new();
+        list.extend(values);
+        list
+    }
+}
+
+impl<T> Extend<T> for List<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
+        let values = values.into_iter();
+        let (at_least, _) = values.size_hint();
+        self.reserve(at_least);
+        values.for_each(|value| self.push(value));
+    }
+}
+
+impl<'a, T> IntoIterator for &'a List<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a mut List<T> {
+    type Item = &'a mut T;
+    type IntoIter = std::slice::IterMut<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
+impl<T: PartialEq> PartialEq for List<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for List<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for List<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// Lists of indices, for [`schedule_append`](ancho_jobs::JobScheduler::schedule_append) and
+/// [`schedule_filter`](ancho_jobs::JobScheduler::schedule_filter).
+impl IndexList for &mut List<usize> {
+    fn append(&mut self, index: usize) {
+        self.push(index);
+    }
+
+    fn keep(&mut self, mut accept: impl FnMut(usize) -> bool) {
+        self.retain(|&index| accept(index));
+    }
+}
+
+impl IndexList for &mut List<u32> {
+    fn append(&mut self, index: usize) {
+        self.push(u32::try_from(index).expect("a list of `u32` holds indices up to 4294967295"));
+    }
+
+    fn keep(&mut self, mut accept: impl FnMut(usize) -> bool) {
+        self.retain(|&index| accept(index as usize));
+    }
+}

@@ -1,0 +1,351 @@
+//! A container that jobs share: plain data, and what guards it.
+
+use std::fmt;
+
+use ancho_jobs::{
+    AccessError, CellConcurrent, CellRead, CellWrite, ConcurrentWrite, ContainerLabel, Guarded,
+    JobHandle, JobScheduler, Kept, ScheduleError,
+};
+
+use crate::allocator::{Allocator, Registration};
+
+/// Plain data that can be shared as a [`Native`] container.
+///
+/// Implement it for a type of your own to have it as `Native<Type>`. There is nothing to write, unless the
+/// container is to have another name in error messages.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::{Container, Native};
+///
+/// #[derive(Default)]
+/// struct HighScores {
+///     best: [u32; 3],
+/// }
+///
+/// impl Container for HighScores {}
+///
+/// let mut scores = Native::of(HighScores::default());
+/// scores.get_mut().unwrap().best[0] = 100;
+/// assert!(scores.label().to_string().starts_with("the Native<HighScores> made at "));
+/// ```
+pub trait Container: Sized + Send + 'static {
+    /// Returns what the container is called in error messages, unless it has a name of its own.
+    #[track_caller]
+    fn label() -> ContainerLabel {
+        ContainerLabel::of::<Native<Self>>()
+    }
+}
+
+/// A container that jobs share with its owner.
+///
+/// All containers of this crate but [`NativeArray`](crate::NativeArray) are this one type around different
+/// data: a [`NativeList<T>`](crate::NativeList) is a `Native<List<T>>`. The data itself, such as
+/// [`List`](crate::List), knows nothing of jobs: it can be a local variable, or an element of another
+/// container. This type knows which jobs use it, and lends it:
+///
+/// - to its owner, with [`get`](Self::get) and [`get_mut`](Self::get_mut), as long as no uncompleted job
+///   is in the way;
+/// - to jobs, by tokens: [`read`](Self::read) for any number of them, [`write`](Self::write) for one,
+///   [`writer`](Self::writer) for all the batches of a parallel one.
+///
+/// It is checked once for each loan, and never for each element.
+///
+/// Dropping it frees the memory at once, or when the last job that uses it is done, and never waits. So a
+/// container that is only needed by a job can be dropped as soon as the job is scheduled (Unity's
+/// `DeallocateOnJobCompletion`).
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::NativeList;
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut primes = NativeList::new().named("primes");
+/// primes.get_mut()?.extend_from_slice(&[2, 3, 5]);
+///
+/// let grow = jobs.schedule(&[], primes.write(), |primes| primes.push(7))?;
+/// assert!(primes.get().is_err(), "the job was not completed");
+/// jobs.complete(grow);
+/// assert_eq!(primes.get()?[..], [2, 3, 5, 7]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Native<C> {
+    data: Guarded<C>,
+    /// Keeps it among the live containers of its allocator.
+    registration: Option<Registration>,
+}
+
+impl<C: Container> Native<C> {
+    /// Shares the data.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{List, Native};
+    ///
+    /// let list = Native::of(List::from([1, 2, 3]));
+    /// assert_eq!(list.get().unwrap().len(), 3);
+    /// ```
+    #[track_caller]
+    pub fn of(data: C) -> Self {
+        Self::of_in(data, &Allocator::PERSISTENT)
+    }
+
+    /// Shares the data, which is in memory of the given allocator: it appears in the allocator's reports,
+    /// and goes out of use when that takes its memory back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{FrameMemory, List, Native};
+    ///
+    /// let memory = FrameMemory::new("level");
+    /// let list = Native::of_in(List::<u32>::new_in(&memory.persistent()), &memory.persistent());
+    /// assert_eq!(memory.live().len(), 1);
+    /// drop(list);
+    /// assert_eq!(memory.live().len(), 0);
+    /// ```
+    #[track_caller]
+    pub fn of_in(data: C, allocator: &Allocator) -> Self {
+        let label = C::label();
+        let mut data = Guarded::new(data, label);
+        if let Some(stamp) = allocator.stamp() {
+            data = data.stamped(stamp);
+        }
+        Self { data, registration: allocator.register(label) }
+    }
+
+    /// Gives the container a name for error messages and reports.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let list = ancho_collections::NativeList::<u32>::new().named("scores");
+    /// assert!(list.label().to_string().starts_with("`scores` (NativeList<u32> made at "));
+    /// ```
+    #[must_use]
+    pub fn named(self, name: &'static str) -> Self {
+        let label = self.label().named(name);
+        if let Some(registration) = &self.registration {
+            registration.relabel(label);
+        }
+        Self { data: self.data.relabelled(label), registration: self.registration }
+    }
+
+    /// Returns a token for jobs that read the container.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let list = NativeList::from([1, 2, 3]);
+    /// let job = jobs.schedule(&[], list.read(), |list| assert_eq!(list.len(), 3)).unwrap();
+    /// assert_eq!(list.get().unwrap()[0], 1, "the owner may read beside the job");
+    /// jobs.complete(job);
+    /// ```
+    pub fn read(&self) -> CellRead<'_, C> {
+        self.data.read()
+    }
+
+    /// Returns a token for a single job that writes the container.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut list = NativeList::from([3, 1, 2]);
+    /// jobs.complete(jobs.schedule(&[], list.write(), |list| list.sort()).unwrap());
+    /// assert_eq!(list.get().unwrap()[..], [1, 2, 3]);
+    /// ```
+    pub fn write(&mut self) -> CellWrite<'_, C> {
+        self.data.write()
+    }
+
+    /// Returns a token for jobs that write the container from all their batches at once (Unity's
+    /// `ParallelWriter`).
+    ///
+    /// Until such a job is completed, the container can be neither read nor written by anyone else.
+    ///
+    /// # Determinism
+    ///
+    /// What is written becomes part of the container when the last batch is done, in the order of the
+    /// batches, and of the writes in each: the same for any number of threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut even = NativeList::with_capacity(500);
+    /// let job = jobs.schedule_for_each(&[], even.writer(), 1000, 64, |even, i| {
+    ///     if i % 2 == 0 {
+    ///         even.push(i);
+    ///     }
+    /// });
+    /// jobs.complete(job.unwrap());
+    /// assert_eq!(even.get().unwrap()[..3], [0, 2, 4]);
+    /// ```
+    pub fn writer(&mut self) -> CellConcurrent<'_, C>
+    where
+        C: ConcurrentWrite,
+    {
+        self.data.concurrent()
+    }
+
+    /// Frees the container after the given jobs, on whatever thread is free then.
+    ///
+    /// Dropping it is as good wherever the jobs are those that use it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the container and the error if a job that uses it is not among the given ones, or what
+    /// they depend on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut list = NativeList::from([3, 1, 2]);
+    /// let sort = jobs.schedule(&[], list.write(), |list| list.sort()).unwrap();
+    /// let refused = list.dispose_after(&jobs, &[]).unwrap_err();
+    /// assert!(refused.to_string().starts_with("A0001: "));
+    /// jobs.complete(refused.container.dispose_after(&jobs, &[sort]).unwrap());
+    /// ```
+    pub fn dispose_after(
+        self,
+        jobs: &JobScheduler,
+        dependencies: &[JobHandle],
+    ) -> Result<JobHandle, Kept<Self, ScheduleError>> {
+        let Self { data, registration } = self;
+        data.dispose_after(jobs, dependencies).map_err(|Kept { container: data, error }| Kept {
+            container: Self { data, registration },
+            error,
+        })
+    }
+
+    pub(crate) fn guarded(&self) -> &Guarded<C> {
+        &self.data
+    }
+
+    pub(crate) fn guarded_mut(&mut self) -> &mut Guarded<C> {
+        &mut self.data
+    }
+}
+
+impl<C> Native<C> {
+    /// Returns what the container is called in error messages.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let list = ancho_collections::NativeList::<u32>::new();
+    /// assert!(list.label().to_string().starts_with("the NativeList<u32> made at "));
+    /// ```
+    pub fn label(&self) -> ContainerLabel {
+        self.data.label()
+    }
+
+    /// Lends the data to read.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if an uncompleted job writes it (A0003), or if its memory was taken back (A0013).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let list = ancho_collections::NativeList::from([1, 2, 3]);
+    /// assert_eq!(list.get().unwrap()[1], 2);
+    /// ```
+    #[inline]
+    pub fn get(&self) -> Result<&C, AccessError> {
+        self.data.get()
+    }
+
+    /// Lends the data to write.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if an uncompleted job uses it (A0003), or if its memory was taken back (A0013).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::NativeList::new();
+    /// list.get_mut().unwrap().push(5);
+    /// assert_eq!(list.get().unwrap()[0], 5);
+    /// ```
+    #[inline]
+    pub fn get_mut(&mut self) -> Result<&mut C, AccessError> {
+        self.data.get_mut()
+    }
+
+    /// Takes the data out.
+    ///
+    /// # Errors
+    ///
+    /// Returns the container and the error if an uncompleted job uses it (A0003), or if its memory was
+    /// taken back (A0013).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let list = ancho_collections::NativeList::from([1, 2, 3]);
+    /// assert_eq!(list.into_inner().unwrap()[..], [1, 2, 3]);
+    /// ```
+    pub fn into_inner(self) -> Result<C, Kept<Self, AccessError>> {
+        let Self { data, registration } = self;
+        data.into_inner().map_err(|Kept { container: data, error }| Kept {
+            container: Self { data, registration },
+            error,
+        })
+    }
+}
+
+impl<C> Native<C> {
+    /// Frees the container: at once, or when the last job that uses it is done. The same as dropping it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// ancho_collections::NativeList::from([1, 2, 3]).dispose();
+    /// ```
+    pub fn dispose(self) {}
+}
+
+impl<C: fmt::Debug> fmt::Debug for Native<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.get() {
+            Ok(data) => data.fmt(f),
+            Err(error) => write!(f, "Native({})", error.summary()),
+        }
+    }
+}
+
+/// Names a container's alias in error messages: `NativeList<u32>`, where the type is `Native<List<u32>>`.
+macro_rules! labelled_as {
+    ($data:ident<$($parameter:ident),*>, $alias:ident) => {
+        impl<$($parameter: Send + 'static),*> crate::Container for $data<$($parameter),*> {
+            #[track_caller]
+            fn label() -> ancho_jobs::ContainerLabel {
+                struct $alias<$($parameter),*>(std::marker::PhantomData<($($parameter,)*)>);
+                ancho_jobs::ContainerLabel::of::<$alias<$($parameter),*>>()
+            }
+        }
+    };
+}
+pub(crate) use labelled_as;
