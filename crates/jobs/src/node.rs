@@ -50,6 +50,9 @@ pub(crate) struct Node {
     pub(crate) gate: Gate,
     /// One when `panic` is set. Read by the threads of the protocol, whose edges order it.
     failed: AtomicU32,
+    /// Whether the payload was spilled. Goes with the payload, but is not beside it: that would be one
+    /// more cache line for a small job.
+    spilled: UnsafeCell<bool>,
     task: UnsafeCell<Task>,
     side: OwnerSide,
     payload: UnsafeCell<Payload>,
@@ -148,6 +151,7 @@ impl Node {
             gate: Gate::new(),
             dependents: Dependents::new(),
             failed: AtomicU32::new(0),
+            spilled: UnsafeCell::new(false),
             task: UnsafeCell::new(Task {
                 owner: 0,
                 scheduler: 0,
@@ -201,7 +205,7 @@ impl Node {
     #[inline]
     pub(crate) unsafe fn payload(&self) -> *mut u8 {
         // SAFETY: by this function's contract nobody stores another payload meanwhile.
-        unsafe { &*self.payload.get() }.get()
+        unsafe { (*self.payload.get()).get(*self.spilled.get()) }
     }
 
     /// Stores the payload.
@@ -212,7 +216,7 @@ impl Node {
     #[inline]
     pub(crate) unsafe fn store_payload<P>(&self, payload: P) {
         // SAFETY: by this function's contract nobody else uses the payload.
-        unsafe { &mut *self.payload.get() }.store(payload);
+        unsafe { *self.spilled.get() = (*self.payload.get()).store(payload) };
     }
 
     /// Returns what there is to know of a parallel job.

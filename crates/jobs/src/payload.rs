@@ -12,11 +12,11 @@ const INLINE_BYTES: usize = 160;
 #[repr(align(16))]
 struct Inline(UnsafeCell<MaybeUninit<[u8; INLINE_BYTES]>>);
 
-/// The place. It does not know what it holds: who stores a value there runs or drops it.
+/// The place. It does not know what it holds: who stores a value there runs or drops it, and remembers
+/// whether it was spilled.
 #[repr(C)]
 pub(crate) struct Payload {
     inline: Inline,
-    spilled: bool,
     /// Memory for a value that does not fit inline. Kept for the node's next large job, so that a
     /// program that schedules the same jobs every frame allocates nothing.
     spill: Option<(NonNull<u8>, Layout)>,
@@ -25,28 +25,29 @@ pub(crate) struct Payload {
 impl Payload {
     pub(crate) fn new() -> Self {
         let inline = Inline(UnsafeCell::new(MaybeUninit::uninit()));
-        Self { inline, spill: None, spilled: false }
+        Self { inline, spill: None }
     }
 
-    /// Stores a value. What was stored before is forgotten.
-    pub(crate) fn store<T>(&mut self, value: T) {
+    /// Stores a value, and returns whether it was spilled. What was stored before is forgotten.
+    pub(crate) fn store<T>(&mut self, value: T) -> bool {
         let layout = Layout::new::<T>();
-        self.spilled = layout.size() > INLINE_BYTES || layout.align() > align_of::<Inline>();
-        if self.spilled {
+        let spilled = layout.size() > INLINE_BYTES || layout.align() > align_of::<Inline>();
+        if spilled {
             self.reserve(layout);
         }
         // SAFETY: the place is large and aligned enough for a `T`, by the choice just made, and ours
         // alone, by `&mut self`.
-        unsafe { ptr::write(self.get().cast::<T>(), value) };
+        unsafe { ptr::write(self.get(spilled).cast::<T>(), value) };
+        spilled
     }
 
-    /// Returns where the value is.
+    /// Returns where the value is, which was spilled or not.
     #[inline]
-    pub(crate) fn get(&self) -> *mut u8 {
-        match self.spill {
-            Some((memory, _)) if self.spilled => memory.as_ptr(),
-            _ => self.inline.0.get().cast(),
+    pub(crate) fn get(&self, spilled: bool) -> *mut u8 {
+        if spilled && let Some((memory, _)) = self.spill {
+            return memory.as_ptr();
         }
+        self.inline.0.get().cast()
     }
 
     #[cold]
