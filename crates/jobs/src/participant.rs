@@ -45,9 +45,10 @@ impl Participant<'_> {
 
     /// Runs a job that only the owner, who is the caller, knows of. Nothing waits for it in a list:
     /// links are made when jobs are published. A parallel job with work for others is shared with
-    /// them, and may still be under way when this returns. `in_job` marks the thread as inside of one.
+    /// them, and may still be under way when this returns: then the result is false. `in_job` marks the
+    /// thread as inside of one.
     #[inline(always)]
-    pub(crate) fn run_private(self, index: u32, node: &Node, in_job: &InJob) {
+    pub(crate) fn run_private(&self, index: u32, node: &Node, in_job: &InJob) -> bool {
         // SAFETY: the caller is the owner of a node that is not published.
         let task = unsafe { node.task() };
         if node.has_failed() {
@@ -61,11 +62,12 @@ impl Participant<'_> {
                 }
                 TaskKind::Parallel(_) | TaskKind::Deferred(..) => {
                     self.start(index, node);
-                    return;
+                    return false;
                 }
             }
         }
         node.dependents.close_private();
+        true
     }
 
     /// Starts the job of a node that the caller has claimed. Returns a claimed dependant, if the job
@@ -136,7 +138,7 @@ impl Participant<'_> {
 
     /// Runs a single job, inside of which the thread is marked to be. A panic is noted in the node.
     #[inline(always)]
-    fn run_single(self, node: &Node, task: &Task, run: unsafe fn(*mut u8)) {
+    fn run_single(&self, node: &Node, task: &Task, run: unsafe fn(*mut u8)) {
         let start = self.pool.profiler.start();
         // SAFETY: the payload was stored together with the functions. A single job comes here once,
         // since its gate admits one thread. The scheduler made the safety check, and the job is ready,

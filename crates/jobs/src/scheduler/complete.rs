@@ -317,21 +317,27 @@ impl JobScheduler {
             (places, std::mem::take(&mut state.held))
         };
         let in_job = InJob::enter(0, self.id, "");
-        for place in places.clone() {
-            let index = held[place].node;
+        let mut chain = held[places.clone()].iter();
+        while let Some(&JobId { node: index, .. }) = chain.next() {
             let node = self.node(index);
             // SAFETY: this is the owner.
             unsafe { node.notes() }.set_held(false);
-            participant.run_private(index, node, &in_job);
+            let has_finished = participant.run_private(index, node, &in_job);
+            if has_finished && !node.has_failed() {
+                // Not a parallel one, so it leaves nothing else behind.
+                node.sequence.set(0);
+                continue;
+            }
             while !node.dependents.is_closed() {
                 self.wait_for_any(&[index]);
             }
             if node.has_failed() {
                 // Only the next of the chain depends on this one, and would find it gone.
-                if let Some(next) = held.get(place + 1) {
+                let next = chain.as_slice().first();
+                if let Some(next) = next {
                     self.inherit_failure(self.node(next.node));
                 }
-                if told.is_ok() || place + 1 == places.end {
+                if told.is_ok() || next.is_none() {
                     told = self.failure_to_tell(&[index], std::iter::empty()).map_or(Ok(()), Err);
                 }
             }
