@@ -119,8 +119,7 @@ impl JobScheduler {
     ) -> Result<(JobId, &Node), Box<ScheduleError>> {
         let state = &mut *self.state.borrow_mut();
         let Some(index) = state.allocate(&self.nodes, self.place, self.id) else {
-            let limit = self.nodes.capacity();
-            return Err(Box::new(ScheduleError::TooManyJobs { job: request.name, limit }));
+            return Err(self.too_many_jobs(request.name));
         };
         let node = self.node(index);
         let job = JobId { sequence: state.next_sequence, node: index };
@@ -152,11 +151,10 @@ impl JobScheduler {
         task.functions = functions;
         task.name = name;
         notes.clear_dependencies();
-        for &handle in request.dependencies {
-            self.depend(state, name, handle, true, notes)?;
-        }
-        for &handle in request.after {
-            self.depend(state, name, handle, false, notes)?;
+        match (request.dependencies, request.after) {
+            ([], []) => {}
+            (&[only], []) => self.depend(state, name, only, true, notes)?,
+            _ => self.depend_on_all(state, request, notes)?,
         }
         if let TaskKind::Parallel(_) | TaskKind::Deferred(..) = functions.kind {
             // SAFETY: the node is free, and this is the owner.
@@ -204,6 +202,23 @@ impl JobScheduler {
         Ok(())
     }
 
+    /// Adds the dependencies of a job that has several.
+    #[inline(never)]
+    fn depend_on_all(
+        &self,
+        state: &State,
+        request: &Request<'_>,
+        notes: Notes<'_>,
+    ) -> Result<(), Box<ScheduleError>> {
+        for &handle in request.dependencies {
+            self.depend(state, request.name, handle, true, notes)?;
+        }
+        for &handle in request.after {
+            self.depend(state, request.name, handle, false, notes)?;
+        }
+        Ok(())
+    }
+
     /// Adds a dependency, unless it was completed.
     #[inline(always)]
     fn depend(
@@ -215,12 +230,17 @@ impl JobScheduler {
         notes: Notes<'_>,
     ) -> Result<(), Box<ScheduleError>> {
         if handle.scheduler != self.id && handle.scheduler != 0 {
-            return Err(Box::new(ScheduleError::ForeignHandle { job }));
+            return Err(foreign_handle(job));
         }
         if state.is_latest(handle.job()) || self.find(handle.job()).is_some() {
             notes.add_dependency(Dependency::new(handle.job(), passes_failure));
         }
         Ok(())
+    }
+
+    #[cold]
+    fn too_many_jobs(&self, job: &'static str) -> Box<ScheduleError> {
+        Box::new(ScheduleError::TooManyJobs { job, limit: self.nodes.capacity() })
     }
 
     #[inline(never)]
@@ -275,6 +295,11 @@ impl JobScheduler {
         }
         Ok(())
     }
+}
+
+#[cold]
+fn foreign_handle(job: &'static str) -> Box<ScheduleError> {
+    Box::new(ScheduleError::ForeignHandle { job })
 }
 
 #[cold]
