@@ -365,11 +365,17 @@ impl State {
             _ => 0,
         };
         if self.held.len() == self.held.capacity() {
-            // Before it grows, forget those that are held no more.
-            self.held.retain(|&job| is_held(nodes, job).is_some());
+            self.make_room(nodes);
         }
         self.held.push(job);
         self.held_count += 1;
+    }
+
+    /// Forgets the jobs that are held no more, before the list of those that are grows.
+    #[cold]
+    fn make_room(&mut self, nodes: &NodeTable) {
+        self.held.retain(|&job| is_held(nodes, job).is_some());
+        self.held.reserve(1);
     }
 
     /// Says whether the job is the one that was scheduled last, and is held.
