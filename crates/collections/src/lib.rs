@@ -3,6 +3,7 @@
 mod allocator;
 mod array;
 mod error;
+mod fixed;
 mod lanes;
 mod list;
 mod native;
@@ -10,6 +11,11 @@ mod native;
 pub use allocator::{Allocator, LineAligned, LiveContainer, MemorySource};
 pub use array::NativeArray;
 pub use error::{AllocationError, CapacityError, Rejected};
+pub use fixed::{
+    FixedList, FixedList32, FixedList64, FixedList128, FixedList512, FixedList4096, FixedListFull,
+    FixedListIntoIter, FixedString, FixedString32, FixedString64, FixedString128, FixedString512,
+    FixedString4096, FixedStringError, FormatError,
+};
 pub use lanes::{Lane, Lanes, ParallelWriter};
 pub use list::{List, ListLane, NativeList};
 pub use native::{Container, Native};

@@ -1,0 +1,389 @@
+//! What changes a string of fixed size.
+
+use std::fmt::{self, Display, Write};
+use std::ops::{Bound, RangeBounds};
+
+use super::error::FixedStringError;
+use super::format::{write_format, write_value};
+use super::string::FixedString;
+
+impl<const N: usize> FixedString<N> {
+    /// Appends a code point.
+    ///
+    /// # Errors
+    ///
+    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::FixedString::<8>::from_static("ano");
+    /// assert_eq!(text.push('ñ'), Ok(()));
+    /// assert!(text.push('s').is_err());
+    /// assert_eq!(text, "anoñ");
+    /// ```
+    pub fn push(&mut self, c: char) -> Result<(), FixedStringError> {
+        self.push_str(c.encode_utf8(&mut [0; 4]))
+    }
+
+    /// Appends a text, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::FixedString::<8>::from_static("año");
+    /// assert!(text.push_str(" 1").is_err());
+    /// assert_eq!(text, "año");
+    /// ```
+    pub fn push_str(&mut self, text: &str) -> Result<(), FixedStringError> {
+        self.raw.push_str(text)
+    }
+
+    /// Appends a value as `{}` shows it, whole or not at all.
+    ///
+    /// Takes numbers, and with `format_args!` whatever the standard library can format. The `write!`
+    /// macro works as well, but leaves what it wrote before there was no more room.
+    ///
+    /// # Errors
+    ///
+    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it, and
+    /// [`Format`](FixedStringError::Format), if its `Display` returns an error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::FixedString32::from_static("hp ");
+    /// text.append(75)?;
+    /// text.append(format_args!(" ({:.1}%)", 37.5))?;
+    /// assert_eq!(text, "hp 75 (37.5%)");
+    /// # Ok::<(), ancho_collections::FixedStringError>(())
+    /// ```
+    pub fn append(&mut self, value: impl Display) -> Result<(), FixedStringError> {
+        let mut appender = Appender::new(self);
+        write_value(&mut appender, &value)?;
+        appender.finish()
+    }
+
+    /// Appends a format, with the arguments in the place of `{0}` to `{9}`, whole or not at all.
+    ///
+    /// For formats that are known only when the program runs, such as those of a translation. `{{` and
+    /// `}}` stand for braces. An argument may be named twice, or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`Format`](FixedStringError::Format), if the format cannot be filled in: it says why and where.
+    /// [`Overflow`](FixedStringError::Overflow), if there is no room for the result.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{FixedString32, FixedStringError, FormatError};
+    ///
+    /// let mut text = FixedString32::new();
+    /// text.append_format("{1} of {0} {{coins}}", &[&10, &3])?;
+    /// assert_eq!(text, "3 of 10 {coins}");
+    /// let refused = text.append_format("no {coins}", &[]).unwrap_err();
+    /// assert_eq!(refused, FormatError::BadFormat { position: 3 }.into());
+    /// # Ok::<(), FixedStringError>(())
+    /// ```
+    pub fn append_format(
+        &mut self,
+        format: &str,
+        arguments: &[&dyn Display],
+    ) -> Result<(), FixedStringError> {
+        let mut appender = Appender::new(self);
+        write_format(&mut appender, format, arguments)?;
+        appender.finish()
+    }
+
+    /// Inserts a code point before the byte at `index`.
+    ///
+    /// # Panics
+    ///
+    /// With A0031, if `index` is inside a code point, or beyond the end.
+    ///
+    /// # Errors
+    ///
+    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::FixedString32::from_static("ao");
+    /// text.insert(1, 'ñ')?;
+    /// assert_eq!(text, "año");
+    /// # Ok::<(), ancho_collections::FixedStringError>(())
+    /// ```
+    #[track_caller]
+    pub fn insert(&mut self, index: usize, c: char) -> Result<(), FixedStringError> {
+        self.insert_str(index, c.encode_utf8(&mut [0; 4]))
+    }
+
+    /// Inserts a text before the byte at `index`, whole or not at all.
+    ///
+    /// # Panics
+    ///
+    /// With A0031, if `index` is inside a code point, or beyond the end.
+    ///
+    /// # Errors
+    ///
+    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::FixedString32::from_static("Ana");
+    /// text.insert_str(0, "Lady ")?;
+    /// assert_eq!(text, "Lady Ana");
+    /// # Ok::<(), ancho_collections::FixedStringError>(())
+    /// ```
+    #[track_caller]
+    pub fn insert_str(&mut self, index: usize, text: &str) -> Result<(), FixedStringError> {
+        self.replace_range(index..index, text)
+    }
+
+    /// Puts a text in the place of a range of bytes, whole or not at all.
+    ///
+    /// # Panics
+    ///
+    /// With A0031, if the range begins or ends inside a code point, or beyond the end, or if it ends
+    /// before it begins.
+    ///
+    /// # Errors
+    ///
+    /// [`Overflow`](FixedStringError::Overflow), if there is no room for the result.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::FixedString32::from_static("3 of 10");
+    /// text.replace_range(..1, "nine")?;
+    /// assert_eq!(text, "nine of 10");
+    /// # Ok::<(), ancho_collections::FixedStringError>(())
+    /// ```
+    #[track_caller]
+    pub fn replace_range(
+        &mut self,
+        range: impl RangeBounds<usize>,
+        with: &str,
+    ) -> Result<(), FixedStringError> {
+        let start = match range.start_bound() {
+            Bound::Included(start) => *start,
+            Bound::Excluded(before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(last) => last.saturating_add(1),
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => self.len(),
+        };
+        self.check_boundary(start);
+        self.check_boundary(end);
+        if start > end {
+            bad_range(start, end, N);
+        }
+        self.raw.replace_range(start..end, with)
+    }
+
+    /// Replaces each occurrence of a text by another, all or none.
+    ///
+    /// Occurrences are found as `str::replace` finds them, which makes a `String` instead.
+    ///
+    /// # Errors
+    ///
+    /// [`Overflow`](FixedStringError::Overflow), if there is no room for the result.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::FixedString32::from_static("1, 2, 3");
+    /// text.replace_all(", ", "-")?;
+    /// assert_eq!(text, "1-2-3");
+    /// # Ok::<(), ancho_collections::FixedStringError>(())
+    /// ```
+    pub fn replace_all(&mut self, from: &str, to: &str) -> Result<(), FixedStringError> {
+        let mut replaced = Self::new();
+        let mut appender = Appender::new(&mut replaced);
+        let mut end = 0;
+        for (at, found) in self.match_indices(from) {
+            appender.add(&self[end..at]);
+            appender.add(to);
+            end = at + found.len();
+        }
+        appender.add(&self[end..]);
+        appender.finish()?;
+        *self = replaced;
+        Ok(())
+    }
+
+    /// Removes the code point that begins at byte `index`, and returns it.
+    ///
+    /// # Panics
+    ///
+    /// With A0031, if none begins there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::FixedString32::from_static("año");
+    /// assert_eq!(text.remove(1), 'ñ');
+    /// assert_eq!(text, "ao");
+    /// ```
+    #[track_caller]
+    pub fn remove(&mut self, index: usize) -> char {
+        let Some(c) = self.get(index..).and_then(|rest| rest.chars().next()) else {
+            bad_position(self, index, N);
+        };
+        self.cut(index, index + c.len_utf8());
+        c
+    }
+
+    /// Removes the last code point, and returns it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::FixedString32::from_static("sí");
+    /// assert_eq!((text.pop(), text.pop(), text.pop()), (Some('í'), Some('s'), None));
+    /// ```
+    pub fn pop(&mut self) -> Option<char> {
+        let last = self.chars().next_back()?;
+        let len = self.len();
+        self.cut(len - last.len_utf8(), len);
+        Some(last)
+    }
+
+    /// Removes all behind byte `len`, if there is something.
+    ///
+    /// # Panics
+    ///
+    /// With A0031, if `len` is inside a code point.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::FixedString32::from_static("Ana Paz");
+    /// text.truncate(3);
+    /// assert_eq!(text, "Ana");
+    /// ```
+    #[track_caller]
+    pub fn truncate(&mut self, len: usize) {
+        let end = self.len();
+        if len < end {
+            self.check_boundary(len);
+            self.cut(len, end);
+        }
+    }
+
+    /// Removes all text.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::FixedString32::from_static("Ana");
+    /// text.clear();
+    /// assert!(text.is_empty());
+    /// ```
+    pub fn clear(&mut self) {
+        self.truncate(0);
+    }
+
+    /// Removes a range whose ends are known to be between code points.
+    fn cut(&mut self, start: usize, end: usize) {
+        let cut = self.raw.replace_range(start..end, "");
+        debug_assert_eq!(cut, Ok(()), "a shorter text fits");
+    }
+
+    #[track_caller]
+    fn check_boundary(&self, position: usize) {
+        if !self.is_char_boundary(position) {
+            bad_position(self, position, N);
+        }
+    }
+}
+
+/// Writes each piece whole or not at all; a `write!` of several may leave the first ones.
+impl<const N: usize> Write for FixedString<N> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.push_str(text).map_err(|_| fmt::Error)
+    }
+}
+
+/// Appends to a string in pieces, and takes them back unless all of them fit.
+///
+/// It does so when it is dropped, and so also when a `Display` panics.
+struct Appender<'a, const N: usize> {
+    string: &'a mut FixedString<N>,
+    /// How much of the string stays.
+    kept: usize,
+    /// How long it would be with all pieces, which may be more than fits.
+    needed: usize,
+}
+
+impl<'a, const N: usize> Appender<'a, N> {
+    fn new(string: &'a mut FixedString<N>) -> Self {
+        let len = string.len();
+        Self { string, kept: len, needed: len }
+    }
+
+    fn add(&mut self, text: &str) {
+        self.needed = self.needed.saturating_add(text.len());
+        // Past the first piece that does not fit, pieces are only counted, for the error to say.
+        if self.needed <= FixedString::<N>::CAPACITY {
+            let pushed = self.string.push_str(text);
+            debug_assert_eq!(pushed, Ok(()), "the length is what was counted");
+        }
+    }
+
+    fn finish(mut self) -> Result<(), FixedStringError> {
+        let (capacity, needed) = (FixedString::<N>::CAPACITY, self.needed);
+        if needed > capacity {
+            return Err(FixedStringError::Overflow { capacity, needed });
+        }
+        self.kept = needed;
+        Ok(())
+    }
+}
+
+impl<const N: usize> Drop for Appender<'_, N> {
+    fn drop(&mut self) {
+        self.string.truncate(self.kept);
+    }
+}
+
+impl<const N: usize> Write for Appender<'_, N> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.add(text);
+        Ok(())
+    }
+}
+
+#[cold]
+#[track_caller]
+fn bad_position(text: &str, position: usize, size: usize) -> ! {
+    let len = text.len();
+    let begin = text.floor_char_boundary(position);
+    match text[begin..].chars().next() {
+        Some(c) => panic!(
+            "A0031: byte {position} of a FixedString<{size}> is inside {c:?}, which begins at byte {begin}; \
+             take positions from `find` or `char_indices`"
+        ),
+        None => panic!(
+            "A0031: byte {position} of a FixedString<{size}> was asked for, and its text is {len} bytes \
+             long; take positions from `find` or `char_indices`"
+        ),
+    }
+}
+
+#[cold]
+#[track_caller]
+fn bad_range(start: usize, end: usize, size: usize) -> ! {
+    panic!(
+        "A0031: a range of a FixedString<{size}> begins at byte {start} and ends before it, at byte {end}; \
+         pass the smaller position first"
+    )
+}

@@ -1,0 +1,475 @@
+//! A list of fixed size.
+
+use std::any::type_name;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::slice;
+
+use zerocopy::{Immutable, IntoBytes};
+
+use super::error::FixedListFull;
+use super::raw::RawList;
+
+/// A list in a value of 32 bytes.
+pub type FixedList32<T> = FixedList<T, 32>;
+/// A list in a value of 64 bytes.
+pub type FixedList64<T> = FixedList<T, 64>;
+/// A list in a value of 128 bytes.
+pub type FixedList128<T> = FixedList<T, 128>;
+/// A list in a value of 512 bytes.
+pub type FixedList512<T> = FixedList<T, 512>;
+/// A list in a value of 4096 bytes.
+pub type FixedList4096<T> = FixedList<T, 4096>;
+
+/// A list of `Copy` values that is stored in the value itself, of `N` bytes.
+///
+/// It is `Copy` and owns no memory elsewhere, so a component or a job can hold it. It is a slice in all
+/// that reads, sorts and searches. For a list of any length, use `Vec`.
+///
+/// Unity has five sizes, which are also here by name: [`FixedList32`] is its `FixedList32Bytes`. Any other
+/// size that is a multiple of the alignment of `T` does as well.
+///
+/// # Layout
+///
+/// The length is a `u16` in little-endian order. The elements begin behind it, at the first byte where
+/// they are aligned: at byte 2 if their alignment is 1 or 2, and else at the byte of their alignment. The
+/// list is aligned like its elements, and is `N` bytes large whatever they are.
+///
+/// ```text
+/// FixedList32<u32>: 7 elements, of which there are 2
+///
+/// byte   0     2     4           8           12                    32
+///      ┌─────┬─────┬───────────┬───────────┬────────────────────────┐
+///      │  2  │  0  │     a     │     b     │ 0   0   0   0     …    │
+///      └─────┴─────┴───────────┴───────────┴────────────────────────┘
+///       length       elements                zeros
+/// ```
+///
+/// So as many elements fit as go into `N` less 2, 4, 8, 16… bytes:
+///
+/// | alignment and size of `T` | 32 | 64 | 128 | 512 | 4096 |
+/// |---|---|---|---|---|---|
+/// | 1 (`u8`) | 30 | 62 | 126 | 510 | 4094 |
+/// | 2 (`u16`) | 15 | 31 | 63 | 255 | 2047 |
+/// | 4 (`u32`, `f32`) | 7 | 15 | 31 | 127 | 1023 |
+/// | 8 (`u64`, `f64`) | 3 | 7 | 15 | 63 | 511 |
+/// | 16 (`u128`) | 1 | 3 | 7 | 31 | 255 |
+///
+/// There are 65535 at most, which is also how many of zero bytes fit. A list that has not room for one
+/// does not compile.
+///
+/// # Determinism
+///
+/// All behind the elements is zero, whatever was there before, and so is the gap before them. If `T` has
+/// no padding, and is equal where its bytes are, then equal lists have equal bytes.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::FixedList32;
+///
+/// let mut path = FixedList32::from([4_u32, 8]);
+/// path.push(15);
+/// assert_eq!(path, [4, 8, 15]);
+/// assert_eq!((path.len(), path.capacity(), size_of_val(&path)), (3, 7, 32));
+/// assert!(path.contains(&8));
+/// ```
+///
+/// ```compile_fail,E0080
+/// // 32 bytes, and two for the length.
+/// let list = ancho_collections::FixedList32::<[u8; 32]>::new();
+/// ```
+#[derive(Clone, Copy)]
+pub struct FixedList<T: Copy, const N: usize> {
+    raw: RawList<T, N>,
+}
+
+impl<T: Copy, const N: usize> FixedList<T, N> {
+    /// How many elements the list holds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::FixedList64;
+    ///
+    /// assert_eq!(FixedList64::<f32>::CAPACITY, 15);
+    /// ```
+    pub const CAPACITY: usize = RawList::<T, N>::CAPACITY;
+
+    /// Makes an empty list.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let list = ancho_collections::FixedList32::<u32>::new();
+    /// assert!(list.is_empty());
+    /// ```
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { raw: RawList::new() }
+    }
+
+    /// Returns how many elements the list holds, which is [`CAPACITY`](Self::CAPACITY).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let list = ancho_collections::FixedList32::from([1_u32, 2]);
+    /// assert_eq!(list.capacity() - list.len(), 5);
+    /// ```
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        Self::CAPACITY
+    }
+
+    /// Returns whether there is no room for another element.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(ancho_collections::FixedList32::from([1_u64, 2, 3]).is_full());
+    /// ```
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        self.raw.len() == Self::CAPACITY
+    }
+
+    /// Returns the elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::FixedList32::from([1, 2]).as_slice(), [1, 2]);
+    /// ```
+    #[must_use]
+    pub const fn as_slice(&self) -> &[T] {
+        self.raw.as_slice()
+    }
+
+    /// Returns the elements, to be changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([2, 1]);
+    /// list.as_mut_slice().sort();
+    /// assert_eq!(list, [1, 2]);
+    /// ```
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        self.raw.as_mut_slice()
+    }
+
+    /// Returns all bytes of the list: the length, the elements, and the zeros around them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let list = ancho_collections::FixedList::<u8, 8>::from([7, 9]);
+    /// assert_eq!(list.raw_bytes(), &[2, 0, 7, 9, 0, 0, 0, 0]);
+    /// ```
+    #[must_use]
+    pub fn raw_bytes(&self) -> &[u8; N]
+    where
+        T: IntoBytes + Immutable,
+    {
+        self.raw.bytes()
+    }
+
+    /// Appends an element.
+    ///
+    /// # Panics
+    ///
+    /// With A0032, if the list is full. To be told instead, use [`try_push`](Self::try_push).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1, 2]);
+    /// list.push(3);
+    /// assert_eq!(list, [1, 2, 3]);
+    /// ```
+    #[track_caller]
+    pub fn push(&mut self, value: T) {
+        if self.try_push(value).is_err() {
+            over_capacity::<T, N>(self.len(), 1);
+        }
+    }
+
+    /// Appends an element, or gives it back.
+    ///
+    /// # Errors
+    ///
+    /// [`FixedListFull`], if the list is full.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1_u64, 2]);
+    /// assert!(list.try_push(3).is_ok());
+    /// assert_eq!(list.try_push(4).unwrap_err().value, 4);
+    /// ```
+    pub fn try_push(&mut self, value: T) -> Result<(), FixedListFull<T>> {
+        if self.raw.push_all(slice::from_ref(&value)) {
+            Ok(())
+        } else {
+            Err(full::<T, N, _>(value))
+        }
+    }
+
+    /// Appends the elements of a slice.
+    ///
+    /// # Panics
+    ///
+    /// With A0032, if there is no room for all of them. Then none is appended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1]);
+    /// list.extend_from_slice(&[2, 3]);
+    /// assert_eq!(list, [1, 2, 3]);
+    /// ```
+    #[track_caller]
+    pub fn extend_from_slice(&mut self, values: &[T]) {
+        if self.try_extend_from_slice(values).is_err() {
+            over_capacity::<T, N>(self.len(), values.len());
+        }
+    }
+
+    /// Appends the elements of a slice, all of them or none.
+    ///
+    /// # Errors
+    ///
+    /// [`FixedListFull`], if there is no room for all of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1_u64]);
+    /// assert!(list.try_extend_from_slice(&[2, 3, 4]).is_err());
+    /// assert_eq!(list, [1]);
+    /// ```
+    pub fn try_extend_from_slice<'a>(
+        &mut self,
+        values: &'a [T],
+    ) -> Result<(), FixedListFull<&'a [T]>> {
+        if self.raw.push_all(values) { Ok(()) } else { Err(full::<T, N, _>(values)) }
+    }
+
+    /// Removes the last element, and returns it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1]);
+    /// assert_eq!((list.pop(), list.pop()), (Some(1), None));
+    /// ```
+    pub fn pop(&mut self) -> Option<T> {
+        let last = self.last().copied()?;
+        self.raw.shorten(self.len() - 1);
+        Some(last)
+    }
+
+    /// Inserts an element before the one at `index`, and keeps the order of the others.
+    ///
+    /// # Panics
+    ///
+    /// With A0033, if `index` is beyond the end, and with A0032, if the list is full.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1, 3]);
+    /// list.insert(1, 2);
+    /// assert_eq!(list, [1, 2, 3]);
+    /// ```
+    #[track_caller]
+    pub fn insert(&mut self, index: usize, value: T) {
+        let len = self.len();
+        if index > len {
+            bad_index::<T, N>("insert at", index, len);
+        }
+        self.push(value);
+        self.copy_within(index..len, index + 1);
+        self[index] = value;
+    }
+
+    /// Removes the element at `index`, returns it, and keeps the order of the others.
+    ///
+    /// Unity calls it `RemoveAt`.
+    ///
+    /// # Panics
+    ///
+    /// With A0033, if there is none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1, 2, 3]);
+    /// assert_eq!(list.remove(0), 1);
+    /// assert_eq!(list, [2, 3]);
+    /// ```
+    #[track_caller]
+    pub fn remove(&mut self, index: usize) -> T {
+        let len = self.len();
+        if index >= len {
+            bad_index::<T, N>("remove", index, len);
+        }
+        let value = self[index];
+        self.copy_within(index + 1.., index);
+        self.raw.shorten(len - 1);
+        value
+    }
+
+    /// Removes the element at `index`, returns it, and puts the last one in its place.
+    ///
+    /// Unity calls it `RemoveAtSwapBack`.
+    ///
+    /// # Panics
+    ///
+    /// With A0033, if there is none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1, 2, 3]);
+    /// assert_eq!(list.swap_remove(0), 1);
+    /// assert_eq!(list, [3, 2]);
+    /// ```
+    #[track_caller]
+    pub fn swap_remove(&mut self, index: usize) -> T {
+        let len = self.len();
+        if index >= len {
+            bad_index::<T, N>("remove", index, len);
+        }
+        let value = self[index];
+        self[index] = self[len - 1];
+        self.raw.shorten(len - 1);
+        value
+    }
+
+    /// Removes the elements for which `keep` says no, and keeps the order of the others.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1, 2, 3, 4]);
+    /// list.retain(|value| value % 2 == 0);
+    /// assert_eq!(list, [2, 4]);
+    /// ```
+    pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        let mut kept = 0;
+        for index in 0..self.len() {
+            let value = self[index];
+            if keep(&value) {
+                self[kept] = value;
+                kept += 1;
+            }
+        }
+        self.raw.shorten(kept);
+    }
+
+    /// Makes the list `len` elements long: removes those behind, or appends copies of `value`.
+    ///
+    /// # Panics
+    ///
+    /// With A0032, if `len` is larger than [`CAPACITY`](Self::CAPACITY). Then nothing is changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1]);
+    /// list.resize(3, 0);
+    /// assert_eq!(list, [1, 0, 0]);
+    /// ```
+    #[track_caller]
+    pub fn resize(&mut self, len: usize, value: T) {
+        let old = self.len();
+        if len > Self::CAPACITY {
+            over_capacity::<T, N>(old, len - old);
+        }
+        self.truncate(len);
+        for _ in old..len {
+            self.push(value);
+        }
+    }
+
+    /// Removes all behind the first `len` elements, if there are some.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1, 2, 3]);
+    /// list.truncate(1);
+    /// assert_eq!(list, [1]);
+    /// ```
+    pub fn truncate(&mut self, len: usize) {
+        if len < self.len() {
+            self.raw.shorten(len);
+        }
+    }
+
+    /// Removes all elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1, 2, 3]);
+    /// list.clear();
+    /// assert!(list.is_empty());
+    /// ```
+    pub fn clear(&mut self) {
+        self.raw.shorten(0);
+    }
+}
+
+impl<T: Copy, const N: usize> Default for FixedList<T, N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Copy, const N: usize> Deref for FixedList<T, N> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.as_slice()
+    }
+}
+
+impl<T: Copy, const N: usize> DerefMut for FixedList<T, N> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.as_mut_slice()
+    }
+}
+
+impl<T: Copy + fmt::Debug, const N: usize> fmt::Debug for FixedList<T, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().fmt(f)
+    }
+}
+
+fn full<T: Copy, const N: usize, V>(value: V) -> FixedListFull<V> {
+    FixedListFull { value, capacity: FixedList::<T, N>::CAPACITY }
+}
+
+#[cold]
+#[track_caller]
+fn over_capacity<T: Copy, const N: usize>(len: usize, more: usize) -> ! {
+    panic!(
+        "A0032: a FixedList<{}, {N}> with {len} elements was to get {more} more, and holds {}; take a \
+         larger size, or append with `try_push` and keep what comes back",
+        type_name::<T>(),
+        FixedList::<T, N>::CAPACITY,
+    )
+}
+
+#[cold]
+#[track_caller]
+fn bad_index<T: Copy, const N: usize>(what: &str, index: usize, len: usize) -> ! {
+    panic!(
+        "A0033: cannot {what} index {index} of a FixedList<{}, {N}> with {len} elements; compare the index \
+         with `len()` first",
+        type_name::<T>(),
+    )
+}

@@ -1,0 +1,312 @@
+//! A string of fixed size.
+
+use std::fmt::{self, Debug, Display};
+use std::ops::Deref;
+
+use super::error::FixedStringError;
+use super::raw::RawText;
+
+/// A text of up to 29 bytes in a value of 32.
+pub type FixedString32 = FixedString<32>;
+/// A text of up to 61 bytes in a value of 64.
+pub type FixedString64 = FixedString<64>;
+/// A text of up to 125 bytes in a value of 128.
+pub type FixedString128 = FixedString<128>;
+/// A text of up to 509 bytes in a value of 512.
+pub type FixedString512 = FixedString<512>;
+/// A text of up to 4093 bytes in a value of 4096.
+pub type FixedString4096 = FixedString<4096>;
+
+/// A text in UTF-8 that is stored in the value itself, of `N` bytes.
+///
+/// It is `Copy` and owns no memory elsewhere, so a component or a job can hold it. It is a `str` in all
+/// that reads. What writes returns an error where there is no room, and then has changed nothing. For a
+/// text of any length, use `String`.
+///
+/// Unity has five sizes, which are also here by name: [`FixedString32`] is its `FixedString32Bytes`. Any
+/// other size from 3 to 65538 bytes does as well.
+///
+/// # Layout
+///
+/// ```text
+/// byte   0   1   2   3   4   5                   N-1
+///      ┌───┬───┬───┬───┬───┬───┬─────────────────┬───┐
+///      │ 3   0 │ A   n   a │ 0   0   0   0   …   │ 0 │
+///      └───┴───┴───┴───┴───┴───┴─────────────────┴───┘
+///        length  text        zeros                 NUL
+/// ```
+///
+/// The length is a `u16` in little-endian order, and counts bytes. All behind the text is zero, whatever
+/// was there before: equal strings have equal bytes, on every machine. The last byte is always zero, so C
+/// finds an end. The alignment is 1.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::FixedString32;
+///
+/// let mut name = FixedString32::from_static("Ana");
+/// name.push_str(" Paz")?;
+/// assert_eq!(name, "Ana Paz");
+/// assert_eq!((name.len(), size_of_val(&name)), (7, 32));
+/// // Reading is reading a `str`, and so is parsing.
+/// assert!(name.starts_with("Ana"));
+/// assert_eq!(FixedString32::from_static("1.5").parse(), Ok(1.5_f32));
+/// # Ok::<(), ancho_collections::FixedStringError>(())
+/// ```
+#[derive(Clone, Copy)]
+#[cfg_attr(
+    feature = "zerocopy",
+    derive(zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout, zerocopy::Unaligned)
+)]
+#[repr(transparent)]
+pub struct FixedString<const N: usize> {
+    pub(super) raw: RawText<N>,
+}
+
+impl<const N: usize> FixedString<N> {
+    /// How many bytes of text the string holds: three less than its size.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::FixedString64;
+    ///
+    /// assert_eq!(FixedString64::CAPACITY, 61);
+    /// ```
+    pub const CAPACITY: usize = RawText::<N>::CAPACITY;
+
+    /// Makes an empty string.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::FixedString32::new(), "");
+    /// ```
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { raw: RawText::new() }
+    }
+
+    /// Makes a string of a text that is known to fit, such as a literal.
+    ///
+    /// In a constant, a text that does not fit is an error of the compiler's. For a text that is not
+    /// known beforehand, use `try_from`, or [`from_truncated`](Self::from_truncated).
+    ///
+    /// # Panics
+    ///
+    /// With A0030, if the text is longer than [`CAPACITY`](Self::CAPACITY).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::FixedString32;
+    ///
+    /// const PLAYER: FixedString32 = FixedString32::from_static("Player");
+    /// assert_eq!(PLAYER, "Player");
+    /// ```
+    ///
+    /// ```compile_fail,E0080
+    /// use ancho_collections::FixedString;
+    ///
+    /// const PLAYER: FixedString<8> = FixedString::from_static("Player");
+    /// # let player = PLAYER;
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub const fn from_static(text: &'static str) -> Self {
+        let mut raw = RawText::new();
+        match raw.push_str(text) {
+            Ok(()) => Self { raw },
+            // The compiler shows text and no values, so the values are made text.
+            Err(_) => panic!("{}", too_long(text.len(), N, Self::CAPACITY).as_str()),
+        }
+    }
+
+    /// Makes a string of as much of the text as fits, cut between two code points.
+    ///
+    /// To be told whether something was cut, use [`copy_from_truncated`](Self::copy_from_truncated).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::FixedString;
+    ///
+    /// // Five bytes of text, and ñ takes two.
+    /// assert_eq!(FixedString::<8>::from_truncated("mañana"), "maña");
+    /// assert_eq!(FixedString::<8>::from_truncated("cabañas"), "caba");
+    /// ```
+    #[must_use]
+    pub fn from_truncated(text: &str) -> Self {
+        let mut string = Self::new();
+        // That it was cut is what the caller asked for.
+        let _ = string.copy_from_truncated(text);
+        string
+    }
+
+    /// Replaces the content by as much of the text as fits, cut between two code points.
+    ///
+    /// # Errors
+    ///
+    /// [`Truncation`](FixedStringError::Truncation), if something was cut. The string has the rest.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{FixedString, FixedStringError};
+    ///
+    /// let mut word = FixedString::<8>::new();
+    /// assert_eq!(word.copy_from_truncated("año"), Ok(()));
+    /// let cut = word.copy_from_truncated("cabañas");
+    /// assert_eq!(cut, Err(FixedStringError::Truncation { kept: 4, len: 8 }));
+    /// assert_eq!(word, "caba");
+    /// ```
+    pub fn copy_from_truncated(&mut self, text: &str) -> Result<(), FixedStringError> {
+        let kept = text.floor_char_boundary(Self::CAPACITY);
+        self.clear();
+        self.push_str(&text[..kept])?;
+        if kept == text.len() {
+            Ok(())
+        } else {
+            Err(FixedStringError::Truncation { kept, len: text.len() })
+        }
+    }
+
+    /// Makes a string of bytes that have to be UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// [`Encoding`](FixedStringError::Encoding), if they are not, and
+    /// [`Overflow`](FixedStringError::Overflow), if there are too many.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{FixedString32, FixedStringError};
+    ///
+    /// assert_eq!(FixedString32::from_utf8(b"Ana")?, "Ana");
+    /// let refused = FixedString32::from_utf8(b"An\xff").unwrap_err();
+    /// assert_eq!(refused, FixedStringError::Encoding { position: 2 });
+    /// # Ok::<(), FixedStringError>(())
+    /// ```
+    pub fn from_utf8(bytes: &[u8]) -> Result<Self, FixedStringError> {
+        Self::try_from(str::from_utf8(bytes)?)
+    }
+
+    /// Makes a string of all its bytes, as [`raw_bytes`](Self::raw_bytes) gave them.
+    ///
+    /// They are checked, so they may come from a file or from another machine.
+    ///
+    /// # Errors
+    ///
+    /// [`Overflow`](FixedStringError::Overflow), if the length is larger than the capacity;
+    /// [`Encoding`](FixedStringError::Encoding), if the text is not UTF-8;
+    /// [`NotZero`](FixedStringError::NotZero), if there is something behind it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{FixedString, FixedStringError};
+    ///
+    /// assert_eq!(FixedString::from_raw_bytes([2, 0, b'h', b'i', 0, 0, 0, 0])?, "hi");
+    /// let refused = FixedString::from_raw_bytes([1, 0, b'h', b'i', 0, 0, 0, 0]).unwrap_err();
+    /// assert_eq!(refused, FixedStringError::NotZero { position: 3 });
+    /// # Ok::<(), FixedStringError>(())
+    /// ```
+    pub fn from_raw_bytes(bytes: [u8; N]) -> Result<Self, FixedStringError> {
+        Ok(Self { raw: RawText::from_bytes(bytes)? })
+    }
+
+    /// Returns all bytes of the string: the length, the text, and the zeros behind it.
+    ///
+    /// Equal strings have equal bytes, so a checksum of them is one of the text. The bytes of the text
+    /// alone are `as_bytes`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::ffi::CStr;
+    ///
+    /// let text = ancho_collections::FixedString::<8>::from_static("hi");
+    /// assert_eq!(text.raw_bytes(), &[2, 0, b'h', b'i', 0, 0, 0, 0]);
+    /// // What C is given begins behind the length.
+    /// assert_eq!(CStr::from_bytes_until_nul(&text.raw_bytes()[2..]), Ok(c"hi"));
+    /// ```
+    #[must_use]
+    pub const fn raw_bytes(&self) -> &[u8; N] {
+        self.raw.bytes()
+    }
+
+    /// Returns the text.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::FixedString32::from_static("Ana").as_str(), "Ana");
+    /// ```
+    #[must_use]
+    pub const fn as_str(&self) -> &str {
+        self.raw.as_str()
+    }
+
+    /// Returns how many bytes of text the string holds, which is [`CAPACITY`](Self::CAPACITY).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let text = ancho_collections::FixedString32::from_static("Ana");
+    /// assert_eq!(text.capacity() - text.len(), 26);
+    /// ```
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        Self::CAPACITY
+    }
+}
+
+impl<const N: usize> Default for FixedString<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> Deref for FixedString<N> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl<const N: usize> Display for FixedString<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(self.as_str(), f)
+    }
+}
+
+impl<const N: usize> Debug for FixedString<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Debug::fmt(self.as_str(), f)
+    }
+}
+
+/// What `from_static` panics with, for a text of `len` bytes.
+const fn too_long(len: usize, size: usize, capacity: usize) -> RawText<256> {
+    const fn push(message: &mut RawText<256>, text: &str) {
+        assert!(message.push_str(text).is_ok());
+    }
+    const fn push_number(message: &mut RawText<256>, number: usize) {
+        if number >= 10 {
+            push_number(message, number / 10);
+        }
+        push(message, "0123456789".split_at(number % 10).1.split_at(1).0);
+    }
+    let mut message = RawText::new();
+    push(&mut message, "A0030: a text of ");
+    push_number(&mut message, len);
+    push(&mut message, " bytes does not fit in a FixedString<");
+    push_number(&mut message, size);
+    push(&mut message, ">, which holds ");
+    push_number(&mut message, capacity);
+    push(&mut message, "; take a larger size, or cut the text with `from_truncated`");
+    message
+}
