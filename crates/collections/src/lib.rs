@@ -2,14 +2,17 @@
 
 mod allocator;
 mod array;
+mod columns;
 mod error;
 mod fixed;
 mod lanes;
 mod list;
 mod native;
+mod slice;
 
 pub use allocator::{Allocator, LineAligned, LiveContainer, MemorySource};
 pub use array::NativeArray;
+pub use columns::{Columns, ColumnsRead, ColumnsWrite, NativeColumns, Row};
 pub use error::{AllocationError, CapacityError, Rejected};
 pub use fixed::{
     FixedList, FixedList32, FixedList64, FixedList128, FixedList512, FixedList4096, FixedListFull,
@@ -19,3 +22,4 @@ pub use fixed::{
 pub use lanes::{Lane, Lanes, ParallelWriter};
 pub use list::{List, ListLane, NativeList};
 pub use native::{Container, Native};
+pub use slice::{NativeSlice, NativeSliceIter, NativeSliceMut, SliceError};

@@ -1,0 +1,243 @@
+//! Columns that jobs share.
+#![expect(unsafe_code, reason = "opens parts of columns to batches, each part to one")]
+
+use ancho_jobs::{
+    Access, AccessList, BatchInfo, ContainerLabel, Guarded, Held, JobData, ParallelJobData,
+    ScheduleError,
+};
+
+use super::{Columns, Row};
+use crate::allocator::Allocator;
+use crate::native::{Container, Native};
+
+/// [`Columns`] that jobs share.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::NativeColumns;
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut particles = NativeColumns::from_iter((0..1000).map(|i| (i as f32, 0.5_f32)));
+/// let job = jobs.schedule_parallel(&[], particles.write_columns(), 1000, 256, |(x, v), _| {
+///     for (x, v) in x.iter_mut().zip(v) {
+///         *x += *v;
+///     }
+/// })?;
+/// jobs.complete(job);
+/// assert_eq!(particles.get()?.get(10), Some((&10.5, &0.5)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type NativeColumns<R> = Native<Columns<R>>;
+
+mod alias {
+    /// Exists for its name.
+    pub(super) struct NativeColumns<R>(std::marker::PhantomData<R>);
+}
+
+impl<R: Row> Container for Columns<R> {
+    #[track_caller]
+    fn label() -> ContainerLabel {
+        ContainerLabel::of::<alias::NativeColumns<R>>()
+    }
+}
+
+impl<R: Row> Native<Columns<R>> {
+    /// Makes an empty table, without any memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(ancho_collections::NativeColumns::<(f32, u8)>::new().get().unwrap().is_empty());
+    /// ```
+    #[track_caller]
+    pub fn new() -> Self {
+        Self::of(Columns::new())
+    }
+
+    /// Makes an empty table that will have its memory from the allocator.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, NativeColumns};
+    /// assert!(NativeColumns::<(f32, u8)>::new_in(&Allocator::PERSISTENT).get().unwrap().is_empty());
+    /// ```
+    #[track_caller]
+    pub fn new_in(allocator: &Allocator) -> Self {
+        Self::of_in(Columns::new_in(allocator), allocator)
+    }
+
+    /// Returns a token for jobs that read the columns as slices.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeColumns;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let table = NativeColumns::from_iter([(1, 'a'), (2, 'b')]);
+    /// let job = jobs.schedule(&[], table.read_columns(), |(numbers, _)| assert_eq!(numbers, [1, 2]));
+    /// jobs.complete(job.unwrap());
+    /// ```
+    pub fn read_columns(&self) -> ColumnsRead<'_, R> {
+        ColumnsRead { columns: self.guarded() }
+    }
+
+    /// Returns a token for jobs that change the rows and not their number: all of them in a single job,
+    /// its own part of every column in each batch of a parallel one.
+    ///
+    /// How many there are is looked up when the job runs. See [`NativeColumns`] for an example.
+    pub fn write_columns(&mut self) -> ColumnsWrite<'_, R> {
+        ColumnsWrite { columns: self.guarded_mut() }
+    }
+}
+
+/// A loan of columns, for a job that reads them.
+#[must_use = "a token does nothing until a job is scheduled with it"]
+pub struct ColumnsRead<'a, R: Row> {
+    columns: &'a Guarded<Columns<R>>,
+}
+
+/// A loan of columns, for a job that changes their rows.
+#[must_use = "a token does nothing until a job is scheduled with it"]
+pub struct ColumnsWrite<'a, R: Row> {
+    columns: &'a mut Guarded<Columns<R>>,
+}
+
+// SAFETY: declares that it reads the columns, holds their block, and views them shared; the storage being
+// `Sync` lets several threads do so.
+unsafe impl<R: Row<Storage: Sync>> JobData for ColumnsRead<'_, R> {
+    type Held = Held<Columns<R>>;
+    type Whole<'v> = R::Slices<'v>;
+
+    fn declare(&self, accesses: &mut AccessList) {
+        accesses.add(self.columns, Access::Read);
+    }
+
+    fn hold(self) -> Held<Columns<R>> {
+        self.columns.hold()
+    }
+
+    #[inline(always)]
+    unsafe fn whole(held: &mut Held<Columns<R>>) -> R::Slices<'_> {
+        // SAFETY: nobody writes the columns, since the declared access passed the check.
+        unsafe { &*held.as_ptr() }.slices()
+    }
+}
+
+// SAFETY: as above; every batch sees the same shared columns.
+unsafe impl<R: Row<Storage: Sync>> ParallelJobData for ColumnsRead<'_, R> {
+    type Batch<'v> = R::Slices<'v>;
+    type Item<'b> = R::Slices<'b>;
+
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v Held<Columns<R>>, _: &BatchInfo) -> R::Slices<'v> {
+        // SAFETY: nobody writes the columns, since the declared access passed the check.
+        unsafe { &*held.as_ptr() }.slices()
+    }
+
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut R::Slices<'_>, _: usize) -> R::Slices<'b> {
+        R::shorten(batch)
+    }
+}
+
+// SAFETY: declares that it writes the columns, which it borrows mutably, holds their block, and views all
+// of them in one single job.
+unsafe impl<R: Row> JobData for ColumnsWrite<'_, R> {
+    type Held = Held<Columns<R>>;
+    type Whole<'v> = R::SlicesMut<'v>;
+
+    fn declare(&self, accesses: &mut AccessList) {
+        accesses.add(self.columns, Access::Write);
+    }
+
+    fn hold(self) -> Held<Columns<R>> {
+        self.columns.hold()
+    }
+
+    #[inline(always)]
+    unsafe fn whole(held: &mut Held<Columns<R>>) -> R::SlicesMut<'_> {
+        // SAFETY: nobody else uses the columns, since the declared access passed the check, and this is
+        // the one view of them.
+        unsafe { &mut *held.as_ptr() }.slices_mut()
+    }
+}
+
+// SAFETY: as above; the views of two batches have no row in common, since batches have no index in common.
+unsafe impl<R: Row> ParallelJobData for ColumnsWrite<'_, R> {
+    type Batch<'v> = R::SlicesMut<'v>;
+    type Item<'b> = R::RefsMut<'b>;
+
+    fn check_count(&self, job: &'static str, count: usize) -> Result<(), ScheduleError> {
+        // If a job that was not completed writes them, only that one knows, and the batches look.
+        match self.columns.get().map(Columns::len) {
+            Ok(length) if count > length => {
+                let container = self.columns.label();
+                Err(ScheduleError::TooShort { container, job, length, count })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v Held<Columns<R>>, batch: &BatchInfo) -> R::SlicesMut<'v> {
+        // SAFETY: the columns are not changed as a whole while the job runs, only their elements, which
+        // are outside of them.
+        let Columns { storage, .. } = unsafe { &*held.as_ptr() };
+        let length = R::len(storage);
+        if batch.range.end > length {
+            too_short(batch.range.start, batch.range.end, length, held.label());
+        }
+        // SAFETY: inside the columns. Nobody outside of the job uses them, since the declared access passed
+        // the check, and no other batch has one of these indices.
+        unsafe { R::part_mut(storage, batch.range.clone()) }
+    }
+
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut R::SlicesMut<'_>, offset: usize) -> R::RefsMut<'b> {
+        R::refs_mut(batch, offset)
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn too_short(start: usize, end: usize, length: usize, container: ContainerLabel) -> ! {
+    panic!(
+        "A0010: a batch has the indices {start}..{end}, but {container} has {length} rows; return a \
+         smaller count"
+    );
+}
+
+impl<R: Row> Default for Native<Columns<R>> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<R: Row> FromIterator<R> for Native<Columns<R>> {
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = R>>(rows: I) -> Self {
+        Self::of(Columns::from_iter(rows))
+    }
+}
+
+impl<R: Row> std::fmt::Debug for ColumnsRead<'_, R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ColumnsRead").field(&self.columns.label()).finish()
+    }
+}
+
+impl<R: Row> std::fmt::Debug for ColumnsWrite<'_, R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ColumnsWrite").field(&self.columns.label()).finish()
+    }
+}

@@ -1,0 +1,439 @@
+//! A view of elements that are a stride apart.
+#![expect(unsafe_code, reason = "finds elements a stride apart")]
+
+use std::fmt;
+use std::iter::FusedIterator;
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut, Range};
+use std::ptr::NonNull;
+
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::error::{debug_as_display, index_outside, range_outside};
+
+/// A view of elements that are a stride apart: one field of an array of structs, or every other element.
+///
+/// It is made on the spot, also inside of a job, from a slice that is at hand. Where the elements lie side
+/// by side, a plain slice does as well and vectorises better; for a loop over one field that runs often,
+/// [`Columns`](crate::Columns) are faster.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::NativeSlice;
+/// use std::mem::offset_of;
+/// use zerocopy::{FromBytes, Immutable, IntoBytes};
+///
+/// #[derive(FromBytes, IntoBytes, Immutable)]
+/// #[repr(C)]
+/// struct Particle {
+///     position: [f32; 3],
+///     mass: f32,
+/// }
+///
+/// let particles = [1.0, 2.0, 4.0].map(|mass| Particle { position: [0.0; 3], mass });
+/// let masses = NativeSlice::<f32>::of_field(&particles, offset_of!(Particle, mass)).unwrap();
+/// assert_eq!(masses.iter().sum::<f32>(), 7.0);
+/// assert_eq!(masses[1], 2.0);
+/// assert_eq!(masses.stride(), 16);
+/// ```
+pub struct NativeSlice<'a, T> {
+    start: NonNull<T>,
+    length: usize,
+    /// In bytes.
+    stride: usize,
+    _elements: PhantomData<&'a [T]>,
+}
+
+/// A view of elements that are a stride apart, to change them. See [`NativeSlice`].
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::NativeSliceMut;
+///
+/// let mut numbers = [1, 2, 3, 4, 5];
+/// let mut odd = NativeSliceMut::from(&mut numbers[..]).step_by(2);
+/// odd.iter_mut().for_each(|number| *number *= 10);
+/// assert_eq!(numbers, [10, 2, 30, 4, 50]);
+/// ```
+pub struct NativeSliceMut<'a, T> {
+    start: NonNull<T>,
+    length: usize,
+    /// In bytes.
+    stride: usize,
+    _elements: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: as a shared slice, and a mutable one.
+unsafe impl<T: Sync> Send for NativeSlice<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for NativeSlice<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for NativeSliceMut<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for NativeSliceMut<'_, T> {}
+
+impl<T> Clone for NativeSlice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for NativeSlice<'_, T> {}
+
+/// Why there is no such view. Code A0028.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::NativeSlice;
+///
+/// let pairs = [[1_u32, 2], [3, 4]];
+/// let refused = NativeSlice::<u32>::of_field(&pairs, 6).unwrap_err();
+/// assert!(refused.to_string().starts_with("A0028: "));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SliceError {
+    /// The field ends beyond the struct.
+    Outside {
+        /// Where the field begins.
+        offset: usize,
+        /// How many bytes the field and the struct have.
+        sizes: (usize, usize),
+    },
+    /// The field is not where a value of its type can be.
+    Misaligned {
+        /// Where the field begins.
+        offset: usize,
+        /// What its place has to be a multiple of.
+        alignment: usize,
+    },
+    /// What is copied is not as long as what it is copied to.
+    Lengths {
+        /// How many elements are copied.
+        from: usize,
+        /// To how many.
+        to: usize,
+    },
+}
+
+impl fmt::Display for SliceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Outside { offset, sizes: (field, whole) } => write!(
+                f,
+                "A0028: a field of {field} bytes at offset {offset} ends beyond a struct of {whole} bytes; \
+                 use `offset_of!`"
+            ),
+            Self::Misaligned { offset, alignment } => write!(
+                f,
+                "A0028: a field at offset {offset} is not aligned to {alignment} bytes in every struct; use \
+                 `offset_of!`, with the field's own type"
+            ),
+            Self::Lengths { from, to } => write!(
+                f,
+                "A0028: {from} elements cannot be copied to {to}; take a part that is as long"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SliceError {}
+
+debug_as_display!(SliceError);
+
+/// Finds the field at `offset` of the first struct.
+fn find_field<S, T>(structs: NonNull<S>, offset: usize) -> Result<NonNull<T>, SliceError> {
+    if offset.checked_add(size_of::<T>()).is_none_or(|end| end > size_of::<S>()) {
+        return Err(SliceError::Outside { offset, sizes: (size_of::<T>(), size_of::<S>()) });
+    }
+    let alignment = align_of::<T>();
+    let place = structs.addr().get() + offset;
+    if !place.is_multiple_of(alignment) || !size_of::<S>().is_multiple_of(alignment) {
+        return Err(SliceError::Misaligned { offset, alignment });
+    }
+    // Wrapping, since there may be no struct at all.
+    let field = structs.as_ptr().wrapping_byte_add(offset).cast();
+    Ok(NonNull::new(field).expect("memory does not wrap around"))
+}
+
+/// The methods that both views have.
+macro_rules! view {
+    ($view:ident) => {
+        impl<'a, T> $view<'a, T> {
+            /// Returns how many elements there are.
+            #[inline]
+            pub fn len(&self) -> usize {
+                self.length
+            }
+
+            /// Says whether there are no elements.
+            #[inline]
+            pub fn is_empty(&self) -> bool {
+                self.length == 0
+            }
+
+            /// Returns how many bytes it is from one element to the next.
+            #[inline]
+            pub fn stride(&self) -> usize {
+                self.stride
+            }
+
+            /// Narrows the view to the elements in the range.
+            ///
+            /// # Panics
+            ///
+            /// Panics with code A0014 if the range ends beyond the view, or before it starts.
+            #[must_use]
+            #[track_caller]
+            pub fn slice(self, range: Range<usize>) -> Self {
+                if range.start > range.end || range.end > self.length {
+                    range_outside("a view", range.start, range.end, self.length);
+                }
+                if range.is_empty() {
+                    return Self { length: 0, ..self };
+                }
+                // SAFETY: there is such an element.
+                let start = unsafe { self.start.byte_add(range.start * self.stride) };
+                Self { start, length: range.len(), ..self }
+            }
+
+            /// Narrows the view to every `step`th element, beginning with the first.
+            ///
+            /// # Panics
+            ///
+            /// Panics with code A0014 if `step` is zero.
+            #[must_use]
+            #[track_caller]
+            pub fn step_by(self, step: usize) -> Self {
+                if step == 0 {
+                    panic!("A0014: a view of every 0th element has no end; step by 1 or more");
+                }
+                // One element or none has no next one, and so no stride that could be too large.
+                let length = self.length.div_ceil(step);
+                let stride = if length > 1 { self.stride * step } else { self.stride };
+                Self { length, stride, ..self }
+            }
+
+            /// Returns the element at `index`, if there is one.
+            #[inline]
+            pub fn get(&self, index: usize) -> Option<&T> {
+                // SAFETY: there is such an element, and it is borrowed as the view is.
+                (index < self.length).then(|| unsafe { self.at(index).as_ref() })
+            }
+
+            /// Returns the elements, one after the other.
+            #[inline]
+            pub fn iter(&self) -> NativeSliceIter<'_, T> {
+                let Self { start, length, stride, .. } = *self;
+                NativeSliceIter {
+                    view: NativeSlice { start, length, stride, _elements: PhantomData },
+                }
+            }
+
+            /// Copies the elements to a slice of the same length.
+            ///
+            /// # Errors
+            ///
+            /// Returns an error, and copies nothing, if the slice is longer or shorter.
+            pub fn copy_to(&self, slice: &mut [T]) -> Result<(), SliceError>
+            where
+                T: Copy,
+            {
+                if self.length != slice.len() {
+                    return Err(SliceError::Lengths { from: self.length, to: slice.len() });
+                }
+                self.iter().zip(slice).for_each(|(element, place)| *place = *element);
+                Ok(())
+            }
+
+            /// # Safety
+            ///
+            /// There is such an element.
+            #[inline(always)]
+            unsafe fn at(&self, index: usize) -> NonNull<T> {
+                // SAFETY: inside of what the view was made from.
+                unsafe { self.start.byte_add(index * self.stride) }
+            }
+        }
+
+        impl<T> Index<usize> for $view<'_, T> {
+            type Output = T;
+
+            /// # Panics
+            ///
+            /// Panics with code A0014 if there is no such element.
+            #[inline]
+            fn index(&self, index: usize) -> &T {
+                self.get(index).unwrap_or_else(|| index_outside("a view", index, self.length))
+            }
+        }
+
+        impl<'v, T> IntoIterator for &'v $view<'_, T> {
+            type Item = &'v T;
+            type IntoIter = NativeSliceIter<'v, T>;
+
+            fn into_iter(self) -> NativeSliceIter<'v, T> {
+                self.iter()
+            }
+        }
+
+        impl<T: fmt::Debug> fmt::Debug for $view<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_list().entries(self).finish()
+            }
+        }
+    };
+}
+
+view!(NativeSlice);
+view!(NativeSliceMut);
+
+impl<'a, T> NativeSlice<'a, T> {
+    /// Returns the field at `offset` of every struct (Unity's `SliceWithStride`).
+    ///
+    /// The bounds say that every byte of the structs is initialised, and that any bytes are a value of the
+    /// field's type: a wrong offset gives other numbers, never worse.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a field of this type is not inside the struct at that place, or not aligned
+    /// there.
+    pub fn of_field<S>(structs: &'a [S], offset: usize) -> Result<Self, SliceError>
+    where
+        S: IntoBytes + Immutable,
+        T: FromBytes + Immutable,
+    {
+        let start = find_field(NonNull::from(structs).cast::<S>(), offset)?;
+        Ok(Self { start, length: structs.len(), stride: size_of::<S>(), _elements: PhantomData })
+    }
+}
+
+impl<'a, T> NativeSliceMut<'a, T> {
+    /// Returns the field at `offset` of every struct, to change it. See [`NativeSlice::of_field`].
+    ///
+    /// # Errors
+    ///
+    /// As [`NativeSlice::of_field`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeSliceMut;
+    ///
+    /// let mut pairs = [[1_u32, 2], [3, 4]];
+    /// let mut seconds = NativeSliceMut::<u32>::of_field(&mut pairs, 4).unwrap();
+    /// seconds.copy_from(&[20, 40]).unwrap();
+    /// assert_eq!(pairs, [[1, 20], [3, 40]]);
+    /// ```
+    pub fn of_field<S>(structs: &'a mut [S], offset: usize) -> Result<Self, SliceError>
+    where
+        S: IntoBytes + FromBytes,
+        T: IntoBytes + FromBytes,
+    {
+        let length = structs.len();
+        let start = find_field(NonNull::from(structs).cast::<S>(), offset)?;
+        Ok(Self { start, length, stride: size_of::<S>(), _elements: PhantomData })
+    }
+
+    /// Returns the element at `index`, to change it, if there is one.
+    #[inline]
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        // SAFETY: there is such an element, and it is borrowed as the view is.
+        (index < self.length).then(|| unsafe { self.at(index).as_mut() })
+    }
+
+    /// Returns the elements, one after the other, to change them.
+    pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut T> {
+        let Self { start, stride, .. } = *self;
+        // SAFETY: there are so many elements, each of which is borrowed once, as the view is. They do not
+        // overlap: the stride is at least the size of an element.
+        (0..self.length).map(move |index| unsafe { start.byte_add(index * stride).as_mut() })
+    }
+
+    /// Copies a slice of the same length to the elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and copies nothing, if the slice is longer or shorter.
+    pub fn copy_from(&mut self, slice: &[T]) -> Result<(), SliceError>
+    where
+        T: Copy,
+    {
+        if self.length != slice.len() {
+            return Err(SliceError::Lengths { from: slice.len(), to: self.length });
+        }
+        self.iter_mut().zip(slice).for_each(|(place, element)| *place = *element);
+        Ok(())
+    }
+}
+
+impl<T> IndexMut<usize> for NativeSliceMut<'_, T> {
+    /// # Panics
+    ///
+    /// Panics with code A0014 if there is no such element.
+    #[inline]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        let length = self.length;
+        self.get_mut(index).unwrap_or_else(|| index_outside("a view", index, length))
+    }
+}
+
+impl<'a, T> From<&'a [T]> for NativeSlice<'a, T> {
+    fn from(slice: &'a [T]) -> Self {
+        let (start, length) = (NonNull::from(slice).cast(), slice.len());
+        Self { start, length, stride: size_of::<T>(), _elements: PhantomData }
+    }
+}
+
+impl<'a, T> From<&'a mut [T]> for NativeSliceMut<'a, T> {
+    fn from(slice: &'a mut [T]) -> Self {
+        let length = slice.len();
+        let start = NonNull::from(slice).cast();
+        Self { start, length, stride: size_of::<T>(), _elements: PhantomData }
+    }
+}
+
+/// The elements of a [`NativeSlice`], one after the other.
+#[derive(Clone, Debug)]
+pub struct NativeSliceIter<'a, T> {
+    view: NativeSlice<'a, T>,
+}
+
+impl<'a, T> Iterator for NativeSliceIter<'a, T> {
+    type Item = &'a T;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a T> {
+        let view = &mut self.view;
+        if view.length == 0 {
+            return None;
+        }
+        // SAFETY: there is a first element, which lives as long as the view's elements do.
+        let first = unsafe { view.start.as_ref() };
+        view.length -= 1;
+        if view.length > 0 {
+            // SAFETY: there is a next one.
+            view.start = unsafe { view.start.byte_add(view.stride) };
+        }
+        Some(first)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.view.length, Some(self.view.length))
+    }
+}
+
+impl<'a, T> DoubleEndedIterator for NativeSliceIter<'a, T> {
+    #[inline]
+    fn next_back(&mut self) -> Option<&'a T> {
+        self.view.length = self.view.length.checked_sub(1)?;
+        // SAFETY: there is such an element, which lives as long as the view's elements do.
+        Some(unsafe { self.view.at(self.view.length).as_ref() })
+    }
+}
+
+impl<T> ExactSizeIterator for NativeSliceIter<'_, T> {}
+impl<T> FusedIterator for NativeSliceIter<'_, T> {}
