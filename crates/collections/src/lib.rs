@@ -8,7 +8,9 @@ mod fixed;
 mod lanes;
 mod list;
 mod native;
+mod shared_values;
 mod slice;
+mod sort;
 
 pub use allocator::{Allocator, LineAligned, LiveContainer, MemorySource};
 pub use array::NativeArray;
@@ -22,4 +24,5 @@ pub use fixed::{
 pub use lanes::{Lane, Lanes, ParallelWriter};
 pub use list::{List, ListLane, NativeList};
 pub use native::{Container, Native};
+pub use shared_values::{Groups, SharedValues};
 pub use slice::{NativeSlice, NativeSliceIter, NativeSliceMut, SliceError};
