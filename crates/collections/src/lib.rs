@@ -12,7 +12,10 @@ mod shared_values;
 mod slice;
 mod sort;
 
-pub use allocator::{Allocator, LineAligned, LiveContainer, MemorySource};
+pub use allocator::{
+    Allocator, FrameMemory, FrameReport, LeakReport, LineAligned, LiveContainer,
+    MAX_TEMP_JOB_FRAMES, MemorySource, RewindableAllocator, Temp, TempList, temp_scope,
+};
 pub use array::NativeArray;
 pub use columns::{Columns, ColumnsRead, ColumnsWrite, NativeColumns, Row};
 pub use error::{AllocationError, CapacityError, Rejected};

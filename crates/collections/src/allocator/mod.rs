@@ -5,16 +5,32 @@
 //! branch; everything else goes through a [`Source`], out of line.
 #![expect(unsafe_code, reason = "implements the unsafe trait of allocators")]
 
+mod arena;
+mod block;
+mod frame;
 mod line_aligned;
+mod piece;
 mod registry;
+mod report;
+mod rewindable;
 mod source;
 mod system;
+mod temp;
+mod temp_list;
+mod temp_scope;
+mod word;
 
+pub use frame::{FrameMemory, MAX_TEMP_JOB_FRAMES};
 pub(crate) use line_aligned::LINE;
 pub use line_aligned::LineAligned;
 pub use registry::LiveContainer;
 pub(crate) use registry::Registration;
+pub use report::{FrameReport, LeakReport};
+pub use rewindable::RewindableAllocator;
 pub use source::MemorySource;
+pub use temp::Temp;
+pub use temp_list::TempList;
+pub use temp_scope::temp_scope;
 
 use std::alloc::Layout;
 use std::fmt;
@@ -24,6 +40,7 @@ use std::sync::Arc;
 use allocator_api2::alloc::{AllocError, Allocator as RawAllocator, Global};
 use ancho_jobs::{ContainerLabel, Epoch, EpochStamp};
 
+use arena::Arena;
 use registry::Registry;
 use system::System;
 
@@ -31,6 +48,17 @@ use system::System;
 ///
 /// It is one word, and a clone is the same allocator. The memory behind it lives as long as the last
 /// handle, so a container can outlive whoever made its allocator.
+///
+/// | allocator | memory lives | for |
+/// |---|---|---|
+/// | [`Allocator::PERSISTENT`] | until the container is dropped | anything |
+/// | [`FrameMemory::persistent`](crate::FrameMemory::persistent) | the same, and leaks are listed | what a world owns |
+/// | [`FrameMemory::temp_job`](crate::FrameMemory::temp_job) | the same, and is told of after four frames | what jobs share for a moment |
+/// | [`RewindableAllocator`](crate::RewindableAllocator) | until it is rewound | all that one phase made, at once |
+/// | [`Allocator::custom`] | as its source says | limits, counting, places |
+///
+/// Scratch memory for one function is [`Temp`](crate::Temp), which is not an `Allocator`: it is
+/// borrowed, and so never reaches a job.
 ///
 /// It implements `Allocator` of the crate `allocator-api2`, so the vectors of that crate and the maps of
 /// `hashbrown` can use it too.
@@ -55,18 +83,20 @@ struct Source {
     /// Where containers are entered, if anybody wants to know which are alive.
     registry: Option<Arc<Registry>>,
     /// What ends the use of containers, if the memory can be taken back before they are gone.
-    epoch: Option<Epoch>,
+    epoch: Option<Arc<Epoch>>,
 }
 
 enum Memory {
     System,
+    Arena(Arc<Arena>),
     Custom(Box<dyn MemorySource>),
 }
 
 impl Allocator {
     /// The system's memory, through the program's global allocator.
     ///
-    /// Nobody is told of what is never freed.
+    /// Nobody is told of what is never freed; for that, see
+    /// [`FrameMemory::persistent`](crate::FrameMemory::persistent).
     ///
     /// # Examples
     ///
@@ -105,7 +135,11 @@ impl Allocator {
     /// ```
     pub fn custom(name: &'static str, source: impl MemorySource) -> Self {
         let memory = Memory::Custom(Box::new(source));
-        Self(Some(Arc::new(Source { name, memory, registry: None, epoch: None })))
+        Self::new(Source { name, memory, registry: None, epoch: None })
+    }
+
+    fn new(source: Source) -> Self {
+        Self(Some(Arc::new(source)))
     }
 
     /// Returns what messages call the allocator.
@@ -146,7 +180,7 @@ impl Allocator {
     /// Returns the moment after which a container that is made now has lost its memory, if the allocator
     /// can be rewound.
     pub(crate) fn stamp(&self) -> Option<EpochStamp> {
-        self.0.as_deref()?.epoch.as_ref().map(Epoch::stamp)
+        self.0.as_deref()?.epoch.as_ref().map(|epoch| epoch.stamp())
     }
 }
 
@@ -260,6 +294,7 @@ impl Source {
     fn memory(&self) -> &dyn MemorySource {
         match &self.memory {
             Memory::System => &System,
+            Memory::Arena(arena) => &**arena,
             Memory::Custom(source) => &**source,
         }
     }

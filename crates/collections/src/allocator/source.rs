@@ -149,7 +149,7 @@ pub unsafe trait MemorySource: Send + Sync + 'static {
 /// - `new_size` is not zero, and, rounded up to the layout's alignment, no more than [`isize::MAX`];
 /// - `kept` is no more than either size;
 /// - unless `None` is returned, nobody uses the old pointer afterwards.
-unsafe fn move_memory<S: MemorySource + ?Sized>(
+pub(super) unsafe fn move_memory<S: MemorySource + ?Sized>(
     source: &S,
     memory: NonNull<u8>,
     layout: Layout,

@@ -1,0 +1,312 @@
+//! Memory that is taken in a row, by many threads, from blocks.
+//!
+//! The block in use is found, and memory taken of it, without a lock. When it is full, another one is
+//! chosen or made, under a lock. See [`block`](super::block) for what keeps memory alive.
+#![expect(unsafe_code, reason = "is a source of memory")]
+
+use std::alloc::Layout;
+use std::ptr::{self, NonNull, null_mut};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::block::{Block, Outcome, Taken, bytes_for, record_of};
+use super::piece::Piece;
+use super::source::move_memory;
+use super::{LINE, MemorySource};
+
+/// The size of the first block, and the smallest there is.
+pub(super) const FIRST_BLOCK: usize = 128 << 10;
+/// The size up to which blocks double. Only an allocation that needs more gets a larger one.
+pub(super) const LARGEST_BLOCK: usize = 64 << 20;
+/// How many blocks there can be to allocate from.
+pub(super) const MAX_BLOCKS: usize = 64;
+
+/// Memory that is taken in a row, by many threads, from blocks.
+///
+/// Every allocation begins at a line. Memory that was taken last in its block can grow in place and be
+/// given back at once; all other memory of a block is free again when the last allocation in it is gone.
+#[derive(Debug)]
+pub(super) struct Arena {
+    /// The record of the block where memory is looked for first, or null. Records live as long as the
+    /// arena.
+    current: AtomicPtr<Block>,
+    blocks: Mutex<Blocks>,
+    first_block: usize,
+    largest_block: usize,
+}
+
+#[derive(Debug, Default)]
+struct Blocks {
+    /// Those to allocate from.
+    open: Vec<Arc<Block>>,
+    /// Those that have live allocations and give out no more.
+    retired: Vec<Arc<Block>>,
+    /// Records without memory.
+    spare: Vec<Arc<Block>>,
+}
+
+/// How much memory an arena has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ArenaStatistics {
+    pub(super) blocks: usize,
+    pub(super) retired: usize,
+    pub(super) bytes_used: usize,
+    pub(super) bytes_reserved: usize,
+}
+
+impl Arena {
+    /// Makes an arena whose first block has so many bytes, or 128 KiB if that is more.
+    pub(super) fn new(first_block: usize) -> Self {
+        Self::with_block_sizes(first_block.max(FIRST_BLOCK), LARGEST_BLOCK)
+    }
+
+    fn with_block_sizes(first_block: usize, largest_block: usize) -> Self {
+        let (current, blocks) = (AtomicPtr::new(null_mut()), Mutex::default());
+        Self { current, blocks, first_block, largest_block }
+    }
+
+    /// Makes all memory free that no allocation uses.
+    ///
+    /// Blocks that were used since the last time are kept, the others given back to the system. A block
+    /// with a live allocation is retired: it is freed when the last one in it is gone.
+    pub(super) fn rewind(&self) {
+        let blocks = &mut *self.lock();
+        blocks.sort_out(Block::rewind);
+        self.make_current(blocks, 0);
+    }
+
+    /// Gives back to the system the blocks that are empty and were not used since the last time.
+    pub(super) fn sweep(&self) {
+        self.lock().sort_out(Block::sweep);
+    }
+
+    /// Returns how much memory there is, at a moment that is already over if other threads allocate.
+    pub(super) fn statistics(&self) -> ArenaStatistics {
+        let blocks = self.lock();
+        let all = blocks.open.iter().chain(&blocks.retired);
+        ArenaStatistics {
+            blocks: blocks.open.len(),
+            retired: blocks.retired.len(),
+            bytes_used: blocks.open.iter().map(|block| block.bytes_used()).sum(),
+            // Less the line that each has for its bookkeeping.
+            bytes_reserved: all.map(|block| block.bytes() - LINE).sum(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Blocks> {
+        // Nothing in here panics half way, so poisoned blocks are still good ones.
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks for memory in all blocks, and makes another one if there is none.
+    #[cold]
+    #[inline(never)]
+    fn allocate_slowly(&self, layout: Layout) -> Option<NonNull<u8>> {
+        let blocks = &mut *self.lock();
+        let needed = bytes_for(layout)?;
+        loop {
+            for index in 0..blocks.open.len() {
+                match blocks.open[index].take(layout) {
+                    Taken::Memory(memory) => {
+                        self.make_current(blocks, index);
+                        return Some(memory);
+                    }
+                    Taken::Full => {}
+                    // Blocks are given other memory only under the lock, which is held.
+                    Taken::Replaced => unreachable!("a block was replaced under the lock"),
+                }
+            }
+            if blocks.open.len() >= MAX_BLOCKS {
+                return None;
+            }
+            let memory = Piece::new(self.next_size(blocks.open.len(), needed)?)?;
+            let block = blocks.spare.pop().unwrap_or_else(|| Arc::new(Block::closed()));
+            block.open(memory);
+            blocks.open.push(block);
+        }
+    }
+
+    /// Returns how large the next block is: twice as large for each that there is, with a line more, so
+    /// that one allocation of that size fits.
+    fn next_size(&self, count: usize, needed: usize) -> Option<usize> {
+        let doubled = (0..count).fold(self.first_block, |size, _| {
+            if size < self.largest_block { (size * 2).min(self.largest_block) } else { size }
+        });
+        doubled.checked_add(LINE).map(|size| size.max(needed))
+    }
+
+    /// Has memory be looked for in this block first, if there is such a block.
+    fn make_current(&self, blocks: &Blocks, index: usize) {
+        let current =
+            blocks.open.get(index).map_or(null_mut(), |block| Arc::as_ptr(block).cast_mut());
+        // Release: whoever finds the record finds it made.
+        self.current.store(current, Ordering::Release);
+    }
+
+    /// Frees the memory of a retired block whose last allocation has just been given back.
+    #[cold]
+    #[inline(never)]
+    fn free_retired(&self, block: *const Block) {
+        let blocks = &mut *self.lock();
+        let found = blocks.retired.iter().position(|retired| ptr::eq(&**retired, block));
+        debug_assert!(found.is_some(), "a block is retired under the lock in which it is closed");
+        if let Some(index) = found {
+            let block = blocks.retired.swap_remove(index);
+            blocks.free(block);
+        }
+    }
+}
+
+impl Blocks {
+    /// Does the same with each open block, and puts it where it belongs then.
+    fn sort_out(&mut self, treat: impl Fn(&Block) -> Outcome) {
+        for block in std::mem::take(&mut self.open) {
+            match treat(&block) {
+                Outcome::Kept => self.open.push(block),
+                Outcome::Retired => self.retired.push(block),
+                Outcome::Unused => self.free(block),
+            }
+        }
+    }
+
+    /// Frees the memory of a block that is closed and empty, and keeps its record.
+    fn free(&mut self, block: Arc<Block>) {
+        // SAFETY: the callers were told so by the block, and have removed it from where it could be found
+        // a second time.
+        unsafe { block.free() };
+        self.spare.push(block);
+    }
+}
+
+// SAFETY: an allocation is lines of a block that are within its memory and at a line or more, as `take`
+// makes sure. They are nobody else's until given back, by the invariants of `block`, and blocks that have
+// live allocations are not freed before the arena is dropped. What is resized keeps its contents, in
+// place or by a copy. Nothing unwinds.
+unsafe impl MemorySource for Arena {
+    #[inline]
+    fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
+        // Acquire pairs with the release of `make_current`.
+        let current = self.current.load(Ordering::Acquire);
+        // SAFETY: null, or a record, which lives as long as the arena.
+        if let Some(block) = unsafe { current.as_ref() } {
+            match block.take(layout) {
+                Taken::Memory(memory) => return Some(memory),
+                Taken::Replaced if block.leave() => self.free_retired(block),
+                Taken::Replaced | Taken::Full => {}
+            }
+        }
+        self.allocate_slowly(layout)
+    }
+
+    unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: the memory is from here, has this size, and is not used again: the caller's promises. A
+        // record lives as long as the arena.
+        unsafe {
+            let block = record_of(memory, layout.size());
+            if (*block).give_back(memory, layout.size()) {
+                self.free_retired(block);
+            }
+        }
+    }
+
+    unsafe fn grow(
+        &self,
+        memory: NonNull<u8>,
+        layout: Layout,
+        new_size: usize,
+    ) -> Option<NonNull<u8>> {
+        // SAFETY: the caller's promises: the memory is from here, has this size, and the new one is not
+        // smaller. A record lives as long as the arena.
+        unsafe {
+            let block = &*record_of(memory, layout.size());
+            let grown = block.grow(memory, layout.size(), new_size);
+            grown.or_else(|| move_memory(self, memory, layout, new_size, layout.size()))
+        }
+    }
+
+    unsafe fn shrink(
+        &self,
+        memory: NonNull<u8>,
+        layout: Layout,
+        new_size: usize,
+    ) -> Option<NonNull<u8>> {
+        // SAFETY: the caller's promises: the memory is from here, has this size, and the new one is not
+        // larger. A record lives as long as the arena.
+        unsafe {
+            let block = &*record_of(memory, layout.size());
+            Some(block.shrink(memory, layout.size(), new_size))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(size: usize, align: usize) -> Layout {
+        Layout::from_size_align(size, align).unwrap()
+    }
+
+    #[test]
+    fn blocks_double_up_to_the_largest_and_then_stay() {
+        let arena = Arena::new(0);
+        let sizes: Vec<_> =
+            (0..12).map(|count| arena.next_size(count, 0).unwrap() - LINE).collect();
+        let kib: Vec<_> = sizes.iter().map(|size| size >> 10).collect();
+        let doubled = [128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 65536, 65536];
+        assert_eq!(kib, doubled);
+        // An allocation that needs more gets more, and the next block is as large as ever.
+        assert_eq!(arena.next_size(0, 100 << 20), Some(100 << 20));
+    }
+
+    #[test]
+    fn there_are_at_most_64_blocks() {
+        let arena = Arena::with_block_sizes(1024, 4096);
+        let large = layout(3000, 8);
+        let taken: Vec<_> = (0..MAX_BLOCKS).map(|_| arena.allocate(large).unwrap()).collect();
+        assert_eq!(arena.allocate(large), None);
+        assert_eq!(arena.statistics().blocks, MAX_BLOCKS);
+        // There is room for something smaller, and in what is given back.
+        let small = arena.allocate(layout(100, 8)).unwrap();
+        // SAFETY: all of them were taken above, and are given back once.
+        unsafe {
+            arena.deallocate(taken[7], large);
+            let again = arena.allocate(large).unwrap();
+            assert_eq!(again, taken[7]);
+            arena.deallocate(small, layout(100, 8));
+            taken.iter().for_each(|memory| arena.deallocate(*memory, large));
+        }
+        assert_eq!(arena.statistics().bytes_used, 0);
+    }
+
+    #[test]
+    fn retired_blocks_do_not_count() {
+        let arena = Arena::with_block_sizes(1024, 1024);
+        let taken: Vec<_> = (0..2 * MAX_BLOCKS)
+            .map(|_| {
+                let memory = arena.allocate(layout(100, 8)).unwrap();
+                arena.rewind();
+                memory
+            })
+            .collect();
+        assert_eq!(arena.statistics().retired, 2 * MAX_BLOCKS);
+        // SAFETY: all of them were taken above, and are given back once.
+        unsafe { taken.iter().for_each(|memory| arena.deallocate(*memory, layout(100, 8))) };
+        let nothing = ArenaStatistics { blocks: 0, retired: 0, bytes_used: 0, bytes_reserved: 0 };
+        assert_eq!(arena.statistics(), nothing);
+        // Their records are used again.
+        let memory = arena.allocate(layout(100, 8)).unwrap();
+        assert_eq!(arena.lock().spare.len(), 2 * MAX_BLOCKS - 1);
+        // SAFETY: as above.
+        unsafe { arena.deallocate(memory, layout(100, 8)) };
+    }
+
+    #[test]
+    fn memory_that_was_never_given_back_goes_with_the_arena() {
+        // AddressSanitizer would tell of a leak.
+        let arena = Arena::new(0);
+        arena.allocate(layout(100, 8)).unwrap();
+        arena.rewind();
+        arena.allocate(layout(100, 4096)).unwrap();
+    }
+}

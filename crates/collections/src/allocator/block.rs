@@ -1,0 +1,465 @@
+//! One block of an arena: who has taken how much of it.
+//!
+//! A block is a record and a [`Piece`] of memory. Allocations are whole lines, one after the other. Each
+//! ends with the address of the record, so that whoever gives it back finds the block without a search:
+//!
+//! ```text
+//! | contents, from a line on | unused | record |  contents ...
+//! |<------------ whole lines ------------------>|
+//! ```
+//!
+//! One word says all that changes: how many lines were taken, how many allocations are alive, whether
+//! there were any since the last rewind, and whether the block is closed, that is, gives out no more. So
+//! each change is one exchange, and
+//!
+//! - *a block with a live allocation is never emptied or freed*. Both are exchanges that expect no live
+//!   allocation, and to take memory is to count it as alive in the same exchange;
+//! - *a closed block stays closed* until it is given other memory. The allocation that leaves it empty,
+//!   or whoever closes it when it is empty, frees its memory, exactly once.
+//!
+//! Records are not freed while their arena lives, only used again. So a thread may look at a record
+//! that has meanwhile been closed, freed, and given other memory. All it does then is an exchange, which
+//! either fails, or makes the record's memory, whatever it is now, stay. After that it looks again
+//! whether it still is the memory it had measured, and if not, gives back what it took.
+#![expect(unsafe_code, reason = "hands out parts of a block, and finds the way back to it")]
+
+use std::alloc::Layout;
+use std::ptr::{self, NonNull, null_mut};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use super::LINE;
+use super::piece::Piece;
+use super::word::Word;
+
+/// The record of a block.
+#[derive(Debug)]
+pub(super) struct Block {
+    /// A [`Word`].
+    word: AtomicU64,
+    /// The memory. Written only while the block is closed and empty, and the arena locked.
+    start: AtomicPtr<u8>,
+    /// How many lines the memory has. Written as `start` is.
+    lines: AtomicU64,
+}
+
+/// Lines that are about to be taken, and all that was looked at to choose them.
+struct Claim {
+    word: Word,
+    start: *mut u8,
+    capacity: u64,
+    first: u64,
+    end: u64,
+}
+
+/// What became of an attempt to take memory.
+pub(super) enum Taken {
+    /// Here it is.
+    Memory(NonNull<u8>),
+    /// The block has not enough room, or is closed.
+    Full,
+    /// The record was given other memory meanwhile. The caller gives back what was taken of that, with
+    /// [`Block::leave`].
+    Replaced,
+}
+
+/// What became of a block when its arena was rewound or swept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It stays open.
+    Kept,
+    /// It was not used since the last time, and is empty and closed now: the caller frees its memory.
+    Unused,
+    /// It is closed, and has live allocations, the last of which will free its memory.
+    Retired,
+}
+
+/// The size of the address of the record, at the end of each allocation.
+const RECORD: usize = size_of::<*const Block>();
+
+/// Returns how many lines an allocation of so many bytes takes, if that can be counted.
+fn lines_for(size: usize) -> Option<u64> {
+    let lines = u64::try_from(size.checked_add(RECORD)?.div_ceil(LINE)).ok()?;
+    (lines <= Word::MAX_USED).then_some(lines)
+}
+
+/// Returns how many bytes a block needs, so that it has room for such an allocation.
+pub(super) fn bytes_for(layout: Layout) -> Option<usize> {
+    // A block begins at a line. A larger alignment may cost as much again, less that line.
+    let skipped = layout.align().saturating_sub(LINE);
+    let lines = usize::try_from(lines_for(layout.size())?).ok()?;
+    let bytes = lines.checked_mul(LINE)?.checked_add(skipped)?;
+    (bytes as u64 / LINE as u64 <= Word::MAX_USED).then_some(bytes)
+}
+
+impl Block {
+    /// Makes a record without memory.
+    pub(super) fn closed() -> Self {
+        let word = AtomicU64::new(Word::CLOSED.0);
+        Self { word, start: AtomicPtr::new(null_mut()), lines: AtomicU64::new(0) }
+    }
+
+    /// Gives a closed, empty block its memory, and opens it. The arena is locked.
+    pub(super) fn open(&self, memory: Piece) {
+        debug_assert_eq!(self.load().0, Word::CLOSED.0);
+        let (start, size) = memory.into_raw();
+        // The way back from an allocation to its record goes through its address, see `record_of`.
+        start.as_ptr().expose_provenance();
+        self.start.store(start.as_ptr(), Ordering::Relaxed);
+        self.lines.store((size / LINE) as u64, Ordering::Relaxed);
+        // Release: whoever takes memory, by an exchange that acquires, sees the two above.
+        self.word.store(Word::OPEN.0, Ordering::Release);
+    }
+
+    /// Frees the memory of a closed and empty block. The arena is locked.
+    ///
+    /// # Safety
+    ///
+    /// The caller promises that
+    ///
+    /// - the block is closed and empty: `rewind` or `sweep` said that it is unused, or `leave` or
+    ///   `give_back` returned `true`;
+    /// - this is called once for each time that it was.
+    pub(super) unsafe fn free(&self) {
+        debug_assert_eq!((self.load().is(Word::CLOSED), self.load().live()), (true, 0));
+        self.word.store(Word::CLOSED.0, Ordering::Relaxed);
+        let start = self.start.swap(null_mut(), Ordering::Relaxed);
+        let size = self.lines.swap(0, Ordering::Relaxed) as usize * LINE;
+        if let Some(start) = NonNull::new(start) {
+            // SAFETY: they were stored in `open`, and are taken out once.
+            drop(unsafe { Piece::from_raw(start, size) });
+        }
+    }
+
+    /// Tries to take memory.
+    #[inline]
+    pub(super) fn take(&self, layout: Layout) -> Taken {
+        let mut word = self.load();
+        loop {
+            let Some(claim) = self.measure(word, layout) else { return Taken::Full };
+            match self.claim(&claim) {
+                Ok(taken) => return taken,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Says which lines such an allocation would take, if the block has room for it.
+    #[inline]
+    fn measure(&self, word: Word, layout: Layout) -> Option<Claim> {
+        let start = self.start.load(Ordering::Relaxed);
+        let capacity = self.lines.load(Ordering::Relaxed);
+        let free = start.addr().wrapping_add((word.used() as usize).wrapping_mul(LINE));
+        let skipped = free.wrapping_neg() & (layout.align() - 1);
+        let first = word.used() + (skipped / LINE) as u64;
+        let end = first + lines_for(layout.size())?;
+        let has_room = !word.is(Word::CLOSED) && word.live() < Word::MAX_LIVE && end <= capacity;
+        has_room.then_some(Claim { word, start, capacity, first, end })
+    }
+
+    /// Takes the lines, unless the word has changed: then it is returned.
+    #[inline]
+    fn claim(&self, claim: &Claim) -> Result<Taken, Word> {
+        let &Claim { word, start, capacity, first, end } = claim;
+        let taken = word.with(end, word.live() + 1).with_flag(Word::TOUCHED);
+        // Acquire pairs with the release of `open`, and with that of all who gave back the lines that are
+        // taken now: their last use of them comes before.
+        self.word
+            .compare_exchange_weak(word.0, taken.0, Ordering::Acquire, Ordering::Relaxed)
+            .map_err(Word)?;
+        // From here on the block has a live allocation, and so keeps its memory.
+        let same = self.start.load(Ordering::Relaxed) == start
+            && self.lines.load(Ordering::Relaxed) == capacity;
+        if !same {
+            return Ok(Taken::Replaced);
+        }
+        // SAFETY: the lines are within the memory, as was measured, and nobody else's.
+        Ok(Taken::Memory(unsafe { self.sign(first, end) }))
+    }
+
+    /// Gives back an allocation that was taken of a replaced block. If `true` is returned, it was the last
+    /// of a closed block, whose memory the caller frees.
+    pub(super) fn leave(&self) -> bool {
+        self.exchange(|word| {
+            let live = word.live() - 1;
+            Some(word.with(if live == 0 { 0 } else { word.used() }, live))
+        })
+        .is_some_and(|left| left.is(Word::CLOSED) && left.live() == 0)
+    }
+
+    /// Gives back memory. If `true` is returned, it was the last of a closed block, whose memory the
+    /// caller frees.
+    ///
+    /// Lines that were taken last are free at once, all others when the block is empty.
+    ///
+    /// # Safety
+    ///
+    /// The caller promises that
+    ///
+    /// - `memory` was taken of this block with this size, or last resized to it, and was not given back;
+    /// - nobody uses it afterwards.
+    pub(super) unsafe fn give_back(&self, memory: NonNull<u8>, size: usize) -> bool {
+        let (first, end) = self.range(memory, size);
+        self.exchange(|word| {
+            let live = word.live() - 1;
+            let used = match word.used() {
+                _ if live == 0 => 0,
+                used if used == end => first,
+                used => used,
+            };
+            Some(word.with(used, live))
+        })
+        .is_some_and(|left| left.is(Word::CLOSED) && left.live() == 0)
+    }
+
+    /// Makes memory larger where it is, if it was taken last and there is room.
+    ///
+    /// # Safety
+    ///
+    /// The caller promises that
+    ///
+    /// - `memory` was taken of this block with this size, or last resized to it, and was not given back;
+    /// - `new_size` is not smaller.
+    pub(super) unsafe fn grow(
+        &self,
+        memory: NonNull<u8>,
+        size: usize,
+        new_size: usize,
+    ) -> Option<NonNull<u8>> {
+        let (first, end) = self.range(memory, size);
+        let new_end = first.checked_add(lines_for(new_size)?)?;
+        if new_end != end {
+            let capacity = self.lines.load(Ordering::Relaxed);
+            self.exchange(|word| {
+                let fits = word.used() == end && new_end <= capacity && !word.is(Word::CLOSED);
+                fits.then(|| word.with(new_end, word.live()))
+            })?;
+        }
+        // SAFETY: the lines are within the memory. The first ones are the caller's, and the others have
+        // just been taken.
+        Some(unsafe { self.sign(first, new_end) })
+    }
+
+    /// Makes memory smaller. The lines that are left over are free at once if they were taken last.
+    ///
+    /// # Safety
+    ///
+    /// The caller promises that
+    ///
+    /// - `memory` was taken of this block with this size, or last resized to it, and was not given back;
+    /// - `new_size` is not larger.
+    pub(super) unsafe fn shrink(
+        &self,
+        memory: NonNull<u8>,
+        size: usize,
+        new_size: usize,
+    ) -> NonNull<u8> {
+        let (first, end) = self.range(memory, size);
+        let (_, new_end) = self.range(memory, new_size);
+        // SAFETY: the lines are the caller's.
+        let memory = unsafe { self.sign(first, new_end) };
+        // Only now, since lines that were left are somebody else's.
+        self.exchange(|word| (word.used() == end).then(|| word.with(new_end, word.live())));
+        memory
+    }
+
+    /// Makes all lines free, if no allocation is alive. Otherwise, or if there was none since the last
+    /// time, closes the block.
+    pub(super) fn rewind(&self) -> Outcome {
+        let rewound = self.exchange(|word| {
+            let keep = word.live() == 0 && word.is(Word::TOUCHED);
+            Some(if keep { Word::OPEN } else { word.with_flag(Word::CLOSED) })
+        });
+        match rewound {
+            Some(word) if !word.is(Word::CLOSED) => Outcome::Kept,
+            Some(word) if word.live() == 0 => Outcome::Unused,
+            _ => Outcome::Retired,
+        }
+    }
+
+    /// Closes the block if there was no allocation since the last time.
+    pub(super) fn sweep(&self) -> Outcome {
+        let swept = self.exchange(|word| {
+            let keep = word.live() != 0 || word.is(Word::TOUCHED);
+            Some(if keep { word.without_flag(Word::TOUCHED) } else { Word::CLOSED })
+        });
+        if swept.is_some_and(|word| word.is(Word::CLOSED)) {
+            Outcome::Unused
+        } else {
+            Outcome::Kept
+        }
+    }
+
+    /// Returns how many bytes were taken.
+    pub(super) fn bytes_used(&self) -> usize {
+        self.load().used() as usize * LINE
+    }
+
+    /// Returns how many bytes there are.
+    pub(super) fn bytes(&self) -> usize {
+        self.lines.load(Ordering::Relaxed) as usize * LINE
+    }
+
+    fn load(&self) -> Word {
+        // Relaxed: what is done because of this value is done by an exchange that expects it.
+        Word(self.word.load(Ordering::Relaxed))
+    }
+
+    /// Changes the word as the function says, unless it says `None`, and returns what it is then.
+    #[inline]
+    fn exchange(&self, change: impl Fn(Word) -> Option<Word>) -> Option<Word> {
+        let mut word = self.load();
+        loop {
+            let changed = change(word)?;
+            // Release: what was done with lines that become free comes before what others do with them.
+            // Acquire: and so it does for the one who frees all of them.
+            match self.word.compare_exchange_weak(
+                word.0,
+                changed.0,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Some(changed),
+                Err(now) => word = Word(now),
+            }
+        }
+    }
+
+    /// Returns the first and the end of the lines of an allocation that is alive.
+    fn range(&self, memory: NonNull<u8>, size: usize) -> (u64, u64) {
+        // A live allocation keeps `start` as it is. It fits, so its lines can be counted.
+        let offset = memory.addr().get() - self.start.load(Ordering::Relaxed).addr();
+        let first = (offset / LINE) as u64;
+        (first, first + (size + RECORD).div_ceil(LINE) as u64)
+    }
+
+    /// Writes the record's address at the end of some lines, and returns where they begin.
+    ///
+    /// The pointer is made from the block's own: that of the caller may be good for the contents only.
+    ///
+    /// # Safety
+    ///
+    /// The caller promises that
+    ///
+    /// - the lines are within the block, and part of a live allocation of the caller's;
+    /// - `end` is beyond `first`.
+    #[inline]
+    unsafe fn sign(&self, first: u64, end: u64) -> NonNull<u8> {
+        let start = self.start.load(Ordering::Relaxed);
+        // SAFETY: both are within the memory, whose lines are aligned for an address. A line has room
+        // for one, and nobody else uses it.
+        unsafe {
+            let record = start.add(end as usize * LINE - RECORD).cast::<*const Self>();
+            record.write(ptr::from_ref(self));
+            NonNull::new_unchecked(start.add(first as usize * LINE))
+        }
+    }
+}
+
+/// Returns the record of the block that an allocation is of.
+///
+/// # Safety
+///
+/// The caller promises that
+///
+/// - `memory` was taken of a block with this size, or last resized to it, and was not given back.
+#[inline]
+pub(super) unsafe fn record_of(memory: NonNull<u8>, size: usize) -> *const Block {
+    let lines = (size + RECORD).div_ceil(LINE);
+    let record = memory.addr().get() + lines * LINE - RECORD;
+    // By address, since the pointer may be good for the contents only, as that of a box is.
+    let record = ptr::with_exposed_provenance::<*const Block>(record);
+    // SAFETY: `sign` wrote it there, and whoever owns the allocation has left it alone.
+    unsafe { record.read() }
+}
+
+/// With its arena a block goes, and the memory of allocations that were never given back.
+impl Drop for Block {
+    fn drop(&mut self) {
+        *self.word.get_mut() = Word::CLOSED.0;
+        // SAFETY: nobody uses the memory, since the last handle to the arena is gone; and this is the end.
+        unsafe { self.free() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened(bytes: usize) -> Block {
+        let block = Block::closed();
+        block.open(Piece::new(bytes).unwrap());
+        block
+    }
+
+    fn take(block: &Block, size: usize) -> Option<NonNull<u8>> {
+        match block.take(Layout::from_size_align(size, 1).unwrap()) {
+            Taken::Memory(memory) => Some(memory),
+            Taken::Full => None,
+            Taken::Replaced => panic!("nobody replaced it"),
+        }
+    }
+
+    #[test]
+    fn the_last_allocation_frees_a_retired_block() {
+        let block = opened(1024);
+        let [one, two] = [100, 200].map(|size| take(&block, size).unwrap());
+        assert!(block.rewind() == Outcome::Retired);
+        assert_eq!(take(&block, 1), None);
+        // SAFETY: each was taken above, and the block freed when it says so.
+        unsafe {
+            assert_eq!(record_of(one, 100), ptr::from_ref(&block));
+            assert!(!block.give_back(two, 200));
+            assert!(block.give_back(one, 100));
+            block.free();
+        }
+        assert_eq!(block.bytes(), 0);
+    }
+
+    #[test]
+    fn a_block_is_kept_if_it_was_used() {
+        let block = opened(1024);
+        let memory = take(&block, 100).unwrap();
+        // SAFETY: taken above.
+        assert!(!unsafe { block.give_back(memory, 100) });
+        assert_eq!(block.bytes_used(), 0);
+        assert!(block.rewind() == Outcome::Kept);
+        assert!(block.rewind() == Outcome::Unused);
+    }
+
+    /// A thread measures, is held up, and goes on when the record has been given other memory, in which
+    /// just as much is taken.
+    #[test]
+    fn a_claim_on_memory_that_was_replaced_is_given_back() {
+        let block = opened(1024);
+        let large = Layout::from_size_align(900, 1).unwrap();
+        let claim = block.measure(block.load(), large).unwrap();
+
+        assert!(block.rewind() == Outcome::Unused);
+        // SAFETY: it is empty and closed.
+        unsafe { block.free() };
+        block.open(Piece::new(128).unwrap());
+
+        let claimed = loop {
+            // The exchange may fail for no reason.
+            if let Ok(claimed) = block.claim(&claim) {
+                break claimed;
+            }
+        };
+        assert!(matches!(claimed, Taken::Replaced));
+        assert!(block.rewind() == Outcome::Retired);
+        assert!(block.leave());
+        // SAFETY: it was the last of a closed block.
+        unsafe { block.free() };
+    }
+
+    #[test]
+    fn what_cannot_be_counted_is_refused() {
+        let block = opened(1024);
+        assert_eq!(take(&block, isize::MAX as usize), None);
+        let largest = Layout::from_size_align(1 << 62, 1).unwrap();
+        assert_eq!(bytes_for(largest), None);
+        let aligned = Layout::from_size_align(1, 1 << 62).unwrap();
+        assert_eq!(bytes_for(aligned), None);
+        assert!(matches!(block.take(aligned), Taken::Full));
+    }
+}

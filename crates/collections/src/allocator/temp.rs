@@ -1,0 +1,435 @@
+//! Scratch memory for one thread: taken by moving a pointer, given back all at once.
+#![expect(unsafe_code, reason = "hands out parts of blocks as references")]
+#![expect(clippy::mut_from_ref, reason = "every call hands out other memory")]
+
+use std::alloc::Layout;
+use std::any::type_name;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::mem::{MaybeUninit, needs_drop};
+use std::ptr::NonNull;
+use std::slice;
+
+use super::piece::Piece;
+use super::{LINE, TempList};
+
+/// Scratch memory for one thread: taken by moving a pointer, given back all at once.
+///
+/// It takes a few instructions to allocate and none to free. Everything that is allocated borrows the
+/// `Temp`, and [`reset`](Self::reset), which makes all of it free again, borrows it mutably. So memory
+/// that was given back cannot be reached: such a program does not compile. For scratch memory inside a
+/// function or a job, where there is no `Temp` at hand, see [`temp_scope`](crate::temp_scope).
+///
+/// Slices, lists and maps begin at a 64-byte line, single values where their type asks. Memory comes from
+/// blocks of 64 KiB and then twice as much each time, up to 64 MiB. They are kept when it is reset, so
+/// that a program that does the same each frame soon asks the system for nothing. In Unity this is
+/// `Allocator.Temp`.
+///
+/// Destructors do not run, and values that have one are refused when the program is compiled. A
+/// [`TempList`] runs the destructors of its elements.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::Temp;
+///
+/// let mut temp = Temp::new();
+/// let squares = temp.slice_from_fn(5, |n| n * n);
+/// let total = temp.alloc(0);
+/// *total += squares.iter().sum::<usize>();
+/// assert_eq!(*total, 30);
+/// temp.reset();
+/// assert_eq!(temp.bytes_used(), 0);
+/// ```
+///
+/// What was given back cannot be used:
+///
+/// ```compile_fail,E0502
+/// let mut temp = ancho_collections::Temp::new();
+/// let five = temp.alloc(5);
+/// temp.reset();
+/// assert_eq!(*five, 5);
+/// ```
+///
+/// Scratch memory cannot enter a scheduled job, which may run when it is gone:
+///
+/// ```compile_fail,E0597
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let temp = ancho_collections::Temp::new();
+/// let five = temp.alloc(5);
+/// let _ = jobs.schedule(&[], (), move |()| *five += 1);
+/// ```
+///
+/// Two threads cannot allocate from it at once:
+///
+/// ```compile_fail,E0277
+/// let temp = ancho_collections::Temp::new();
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| temp.alloc(5));
+/// });
+/// ```
+pub struct Temp {
+    /// Where free memory begins and ends in the block in use. These and `start` are its pointers, or all
+    /// the same dangling one.
+    pub(super) next: Cell<NonNull<u8>>,
+    pub(super) end: Cell<NonNull<u8>>,
+    /// Where its memory begins.
+    start: Cell<NonNull<u8>>,
+    /// How many blocks are in use. They come first in `blocks`, the one in use now at their end.
+    begun: Cell<usize>,
+    /// How many bytes were taken in blocks that came before.
+    used_before: Cell<usize>,
+    blocks: RefCell<Vec<Piece>>,
+}
+
+/// Blocks begin with a line that is left free. So the end of memory in one block is never the beginning
+/// of memory in another, and what ends at `next` is of the block in use.
+const GAP: usize = LINE;
+
+const FIRST_BLOCK: usize = 64 << 10;
+const LARGEST_BLOCK: usize = 64 << 20;
+
+#[repr(align(64))]
+struct Line;
+
+const NOWHERE: NonNull<u8> = NonNull::<Line>::dangling().cast();
+
+// SAFETY: the blocks are this `Temp`'s alone, so are the pointers into them, and neither knows of threads.
+// What borrows from it keeps it from being sent.
+unsafe impl Send for Temp {}
+
+impl Temp {
+    /// Makes scratch memory. Nothing is asked of the system until it is used.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Temp::new().bytes_reserved(), 0);
+    /// ```
+    pub const fn new() -> Self {
+        Self {
+            next: Cell::new(NOWHERE),
+            end: Cell::new(NOWHERE),
+            start: Cell::new(NOWHERE),
+            begun: Cell::new(0),
+            used_before: Cell::new(0),
+            blocks: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// Makes scratch memory with room for so many bytes.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the system refuses, with code A0021.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let temp = ancho_collections::Temp::with_capacity(1_000_000);
+    /// let reserved = temp.bytes_reserved();
+    /// temp.slice(1_000_000, 0_u8);
+    /// assert_eq!(temp.bytes_reserved(), reserved);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity(bytes: usize) -> Self {
+        let temp = Self::new();
+        if bytes > 0 && temp.begin_block(bytes).is_none() {
+            refused::<u8>(bytes);
+        }
+        temp
+    }
+
+    /// Puts a value in scratch memory.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the system refuses, with code A0021.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let temp = ancho_collections::Temp::new();
+    /// let position = temp.alloc([1.0, 2.0]);
+    /// position[0] += 1.0;
+    /// assert_eq!(*position, [2.0, 2.0]);
+    /// ```
+    ///
+    /// A value with a destructor is refused, since that would not run:
+    ///
+    /// ```compile_fail,E0080
+    /// ancho_collections::Temp::new().alloc(String::new());
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn alloc<T>(&self, value: T) -> &mut T {
+        const { assert!(!needs_drop::<T>(), "the destructor would not run: use a `TempList`") };
+        let Some(memory) = self.take(size_of::<T>(), align_of::<T>()) else { refused::<T>(1) };
+        let place = memory.cast::<MaybeUninit<T>>();
+        // SAFETY: the memory fits the type, is nobody else's, and is neither given back nor moved while
+        // `self` is borrowed.
+        unsafe { place.as_ptr().as_mut_unchecked() }.write(value)
+    }
+
+    /// Makes a slice of so many copies of a value.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the system refuses, with code A0021.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let temp = ancho_collections::Temp::new();
+    /// assert_eq!(temp.slice(3, 7), [7, 7, 7]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn slice<T: Copy>(&self, count: usize, value: T) -> &mut [T] {
+        self.slice_from_fn(count, |_| value)
+    }
+
+    /// Makes a slice of what a function returns for each index.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the system refuses, with code A0021.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let temp = ancho_collections::Temp::new();
+    /// assert_eq!(temp.slice_from_fn(3, |n| n * 10), [0, 10, 20]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn slice_from_fn<T>(&self, count: usize, mut value: impl FnMut(usize) -> T) -> &mut [T] {
+        const { assert!(!needs_drop::<T>(), "the destructors would not run: use a `TempList`") };
+        let places = self.slice_uninit(count);
+        for (index, place) in places.iter_mut().enumerate() {
+            place.write(value(index));
+        }
+        // SAFETY: every element has just been written. If the function panics, none is left to drop.
+        unsafe { places.assume_init_mut() }
+    }
+
+    /// Makes a copy of a slice.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the system refuses, with code A0021.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let temp = ancho_collections::Temp::new();
+    /// let sorted = temp.slice_copy(&[3, 1, 2]);
+    /// sorted.sort();
+    /// assert_eq!(sorted, [1, 2, 3]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn slice_copy<T: Copy>(&self, values: &[T]) -> &mut [T] {
+        self.slice_uninit(values.len()).write_copy_of_slice(values)
+    }
+
+    /// Makes a slice whose elements are yet to be written.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the system refuses, with code A0021.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let temp = ancho_collections::Temp::new();
+    /// let buffer = temp.slice_uninit::<u32>(100);
+    /// assert_eq!(*buffer[5].write(7), 7);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn slice_uninit<T>(&self, count: usize) -> &mut [MaybeUninit<T>] {
+        let memory = match Layout::array::<T>(count) {
+            Ok(layout) => self.take(layout.size(), layout.align().max(LINE)),
+            Err(_) => None,
+        };
+        let Some(memory) = memory else { refused::<T>(count) };
+        // SAFETY: the memory fits so many elements, is nobody else's, and is neither given back nor
+        // moved while `self` is borrowed. Elements that are yet to be written need no contents.
+        unsafe { slice::from_raw_parts_mut(memory.cast().as_ptr(), count) }
+    }
+
+    /// Makes an empty list whose elements will be in scratch memory.
+    ///
+    /// The list that was made or grown last grows where it is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let temp = ancho_collections::Temp::new();
+    /// let mut hits = temp.list();
+    /// hits.extend([3, 1, 2]);
+    /// hits.sort();
+    /// assert_eq!(hits, [1, 2, 3]);
+    /// ```
+    pub fn list<T>(&self) -> TempList<'_, T> {
+        TempList::new_in(self)
+    }
+
+    /// Makes all of it free again, and keeps the blocks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut temp = ancho_collections::Temp::new();
+    /// for frame in 0..60 {
+    ///     temp.slice(1000, frame);
+    ///     temp.reset();
+    /// }
+    /// assert!(temp.bytes_reserved() <= 64 << 10);
+    /// ```
+    #[inline]
+    pub fn reset(&mut self) {
+        if self.begun.get() > 1 {
+            self.begin_with_the_first_block();
+        }
+        self.next.set(self.start.get());
+    }
+
+    /// Returns how many bytes were taken since the last [`reset`](Self::reset), with what was lost to
+    /// alignment.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let temp = ancho_collections::Temp::new();
+    /// temp.slice(100, 0_u8);
+    /// assert_eq!(temp.bytes_used(), 100);
+    /// ```
+    pub fn bytes_used(&self) -> usize {
+        self.used_before.get() + (self.next.get().addr().get() - self.start.get().addr().get())
+    }
+
+    /// Returns how many bytes are kept.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let temp = ancho_collections::Temp::with_capacity(1000);
+    /// assert!(temp.bytes_reserved() >= 1000);
+    /// ```
+    pub fn bytes_reserved(&self) -> usize {
+        self.blocks.borrow().iter().map(Piece::size).sum()
+    }
+
+    /// Takes memory, if there is any. The alignment is a power of two, and the size at most
+    /// [`isize::MAX`].
+    #[inline(always)]
+    pub(super) fn take(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
+        match self.take_from_block(size, align) {
+            Some(memory) => Some(memory),
+            None => self.take_from_next_block(size, align),
+        }
+    }
+
+    #[inline(always)]
+    fn take_from_block(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
+        let next = self.next.get();
+        let skipped = next.addr().get().wrapping_neg() & (align - 1);
+        // Neither side can overflow: an alignment is at most half of the address space, a size less, and
+        // `next` is never beyond `end`.
+        if skipped + size > self.end.get().addr().get() - next.addr().get() {
+            return None;
+        }
+        // SAFETY: both stay within the block that `next` points into, or where it is, if that is nowhere.
+        let (start, next) = unsafe { (next.add(skipped), next.add(skipped + size)) };
+        self.next.set(next);
+        Some(start)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_from_next_block(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
+        if size == 0 {
+            return Layout::from_size_align(0, align).ok().map(|layout| layout.dangling_ptr());
+        }
+        // A block begins at a line. A larger alignment may cost as much again, less that line.
+        self.begin_block(size.checked_add(align.saturating_sub(LINE))?)?;
+        self.take_from_block(size, align)
+    }
+
+    /// Goes on to a block with so many bytes: one that was kept, or else a new one.
+    fn begin_block(&self, bytes: usize) -> Option<()> {
+        let used = self.bytes_used();
+        let size = bytes.checked_add(GAP)?;
+        let mut blocks = self.blocks.borrow_mut();
+        // A block of which nothing was taken is not in use, and is left for what it has room for.
+        let untouched = self.begun.get() > 0 && used == self.used_before.get();
+        let begun = self.begun.get() - usize::from(untouched);
+        let kept = blocks[begun..].iter().position(|block| block.size() >= size);
+        let chosen = match kept {
+            Some(index) => begun + index,
+            None => {
+                let largest = blocks.iter().map(Piece::size).max().unwrap_or(0);
+                let usual = (2 * largest).clamp(FIRST_BLOCK, LARGEST_BLOCK);
+                blocks.push(Piece::new(size.max(usual))?);
+                blocks.len() - 1
+            }
+        };
+        blocks.swap(begun, chosen);
+        self.used_before.set(used);
+        self.begun.set(begun + 1);
+        self.enter(&blocks[begun]);
+        Some(())
+    }
+
+    #[cold]
+    fn begin_with_the_first_block(&mut self) {
+        self.used_before.set(0);
+        self.begun.set(1);
+        self.enter(&self.blocks.borrow()[0]);
+    }
+
+    /// Makes a block the one in use.
+    fn enter(&self, block: &Piece) {
+        // SAFETY: a block is larger than the gap, and its end is the end of its memory.
+        let (start, end) = unsafe { (block.start().add(GAP), block.start().add(block.size())) };
+        self.start.set(start);
+        self.next.set(start);
+        self.end.set(end);
+    }
+
+    /// Says whether memory ends where the free memory begins: if so, it was taken last.
+    #[inline]
+    pub(super) fn is_last(&self, memory: NonNull<u8>, size: usize) -> bool {
+        memory.addr().get() + size == self.next.get().addr().get()
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn refused<T>(count: usize) -> ! {
+    panic!(
+        "A0021: there is no scratch memory for {count} values of `{}`; ask for fewer, or use a list of \
+         the `Temp`, whose `try_reserve` returns the error",
+        type_name::<T>()
+    );
+}
+
+impl Default for Temp {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Temp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Temp")
+            .field("bytes_used", &self.bytes_used())
+            .field("bytes_reserved", &self.bytes_reserved())
+            .finish()
+    }
+}
