@@ -101,7 +101,7 @@ mod tests {
         let mistake = |words| parse_words(words).unwrap_err();
         assert_eq!(
             mistake("lief"),
-            "There is no sample `lief`; there are first_job, particles, life, mandelbrot, timeline."
+            "There is no sample `lief`; there are first_job, native_counter, particles, life, mandelbrot, timeline."
         );
         assert_eq!(mistake("--fast"), "There is no option `--fast`.");
         assert_eq!(mistake("--trace"), "`--trace` needs the name of a file.");

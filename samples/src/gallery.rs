@@ -5,11 +5,17 @@ use std::path::Path;
 
 use ancho_jobs::{JobPool, JobScheduler};
 
-use crate::{first_job, life, mandelbrot, particles, timeline};
+use crate::{first_job, life, mandelbrot, native_counter, particles, timeline};
 
 /// All samples, in the order to read them.
-pub(crate) const SAMPLES: &[Sample] =
-    &[first_job::SAMPLE, particles::SAMPLE, life::SAMPLE, mandelbrot::SAMPLE, timeline::SAMPLE];
+pub(crate) const SAMPLES: &[Sample] = &[
+    first_job::SAMPLE,
+    native_counter::SAMPLE,
+    particles::SAMPLE,
+    life::SAMPLE,
+    mandelbrot::SAMPLE,
+    timeline::SAMPLE,
+];
 
 /// How many frames a sample runs for in passing, and with `--headless`.
 pub(crate) const FRAMES: u32 = 60;
@@ -42,7 +48,7 @@ pub(crate) struct Stage<'s> {
 
 pub(crate) fn list() {
     for sample in SAMPLES {
-        println!("  {:<12}{}", sample.name, sample.summary);
+        println!("  {:<16}{}", sample.name, sample.summary);
     }
 }
 

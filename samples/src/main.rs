@@ -10,6 +10,7 @@ mod gallery;
 mod headless;
 mod life;
 mod mandelbrot;
+mod native_counter;
 mod particles;
 mod random;
 mod state_hash;

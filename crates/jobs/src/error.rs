@@ -234,11 +234,16 @@ impl fmt::Display for AccessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::InUse { container, access, job, job_access } => {
+                let uses = match job_access {
+                    Access::Read => "reads it",
+                    Access::Write => "writes it",
+                    Access::Concurrent => "writes it concurrently",
+                };
                 let wanted = if access == Access::Read { "read" } else { "written" };
                 write!(
                     f,
-                    "A0003: {container} cannot be {wanted} now, because job `{job}` {job_access} it and \
-                     was not completed; complete `{job}` first"
+                    "A0003: {container} cannot be {wanted} now, because job `{job}` {uses} and was not \
+                     completed; complete `{job}` first"
                 )
             }
             Self::Expired { container, memory } => write!(
