@@ -31,7 +31,7 @@ unsafe impl RawAllocator for &Temp {
         Ok(NonNull::slice_from_raw_parts(memory, layout.size()))
     }
 
-    /// Memory that was taken last is free at once, other memory when the `Temp` is reset.
+    // Memory that was taken last is free at once, other memory when the `Temp` is reset.
     #[inline]
     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
         if self.is_last(memory, layout.size()) {
