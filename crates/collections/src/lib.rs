@@ -2,6 +2,7 @@
 
 mod allocator;
 mod array;
+mod blob;
 mod columns;
 mod error;
 mod fixed;
@@ -17,6 +18,10 @@ pub use allocator::{
     MAX_TEMP_JOB_FRAMES, MemorySource, RewindableAllocator, Temp, TempList, temp_scope,
 };
 pub use array::NativeArray;
+pub use blob::{
+    BlobArray, BlobAsset, BlobAssetReference, BlobBuilder, BlobData, BlobError, BlobPlace,
+    BlobPlaces, BlobPtr, BlobReader, BlobStore, BlobString, BlobVisitor,
+};
 pub use columns::{Columns, ColumnsRead, ColumnsWrite, NativeColumns, Row};
 pub use error::{AllocationError, CapacityError, Rejected};
 pub use fixed::{

@@ -1,9 +1,19 @@
 #![doc = include_str!("../README.md")]
 
+mod blob;
 mod job;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
+
+/// Derives `ancho_collections::BlobData`, for structs and enums that can be in a blob.
+///
+/// See `ancho_collections::BlobData` for an example.
+#[proc_macro_derive(BlobData)]
+pub fn derive_blob_data(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    blob::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
 
 /// Derives `ancho_jobs::JobStruct`, for structs that are single jobs.
 ///

@@ -1,0 +1,225 @@
+//! Finished blobs.
+#![expect(unsafe_code, reason = "vouches for the type of the root")]
+
+use std::any::type_name;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::block::{AlignedBytes, Block};
+use super::bytes::{self, HEADER, Refusal};
+use super::check::{Fault, check};
+use super::data::{BlobData, check_type};
+use super::describe::layout_hash;
+use super::error::BlobError;
+
+/// A finished blob: a `T`, with all its arrays and texts, in one block that never changes.
+///
+/// It is made by [`BlobBuilder`](crate::BlobBuilder), or from the bytes of an earlier one. A clone is
+/// the same block once more, counted; the last one frees it. Components refer to assets by a
+/// [`BlobAssetReference`](crate::BlobAssetReference), which a [`BlobStore`](crate::BlobStore) gives out.
+///
+/// Two assets are equal if their bytes are: `-0.0` is not `0.0`, `NaN` equals itself, and what is
+/// shared in one has to be shared in the other. [`ptr_eq`](Self::ptr_eq) says whether they are the same
+/// block.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::{BlobArray, BlobAsset, BlobBuilder};
+///
+/// let mut builder = BlobBuilder::new(BlobArray::new());
+/// builder.array(builder.root(), |root| root, [2_u64, 3, 5]).unwrap();
+/// let primes = builder.build().unwrap();
+/// let bytes = primes.to_bytes(1);
+/// let loaded = BlobAsset::<BlobArray<u64>>::from_bytes(&bytes, 1).unwrap();
+/// assert_eq!(loaded[2], 5);
+/// assert_eq!(loaded, primes);
+/// ```
+pub struct BlobAsset<T> {
+    block: Arc<Block>,
+    root: PhantomData<T>,
+}
+
+impl<T: BlobData> BlobAsset<T> {
+    /// Takes a block for a blob.
+    ///
+    /// # Safety
+    ///
+    /// - The bytes of the block were built with a `T` as root, or checked to have one.
+    pub(super) unsafe fn from_block(block: Block) -> Self {
+        Self { block: Arc::new(block), root: PhantomData }
+    }
+
+    /// Takes a counted block for a blob.
+    ///
+    /// # Safety
+    ///
+    /// - The block is that of a `BlobAsset<T>`.
+    pub(super) unsafe fn from_shared(block: Arc<Block>) -> Self {
+        Self { block, root: PhantomData }
+    }
+
+    pub(super) fn into_shared(self) -> Arc<Block> {
+        self.block
+    }
+
+    /// Makes a blob from the bytes that [`to_bytes`](Self::to_bytes) returned.
+    ///
+    /// Nothing about the bytes is taken for granted. They can come from a file or a network: either they
+    /// are a blob of this type, down to the last offset, text and `bool`, or there is an error.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the bytes are of another version, or of a type with other fields, or if they
+    /// are not a blob, not all of it, or more than it.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the number of bytes, in memory too, whatever they are.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobAsset, BlobBuilder, BlobError};
+    ///
+    /// let mut bytes = BlobBuilder::new(true).build().unwrap().to_bytes(1);
+    /// assert!(*BlobAsset::<bool>::from_bytes(&bytes, 1).unwrap());
+    /// *bytes.last_mut().unwrap() = 2;
+    /// let refused = BlobAsset::<bool>::from_bytes(&bytes, 1);
+    /// assert!(matches!(refused, Err(BlobError::Corrupt { root: "bool", .. })));
+    /// ```
+    pub fn from_bytes(bytes: &[u8], version: u32) -> Result<Self, BlobError> {
+        const { check_type::<T>() };
+        let root = type_name::<T>();
+        let corrupt =
+            |Fault { at, what }, before| BlobError::Corrupt { root, at: at + before, fault: what };
+        let block =
+            bytes::from_bytes(bytes, layout_hash::<T>(), version).map_err(
+                |refusal| match refusal {
+                    Refusal::Version(found) => {
+                        BlobError::OtherVersion { root, expected: version, found }
+                    }
+                    Refusal::Layout(difference) => BlobError::OtherLayout { root, difference },
+                    Refusal::Fault(fault) => corrupt(fault, 0),
+                },
+            )?;
+        let mut aligned = AlignedBytes::zeroed(block.len());
+        aligned.as_mut_slice().copy_from_slice(block);
+        check::<T>(aligned.as_slice()).map_err(|fault| corrupt(fault, HEADER))?;
+        // SAFETY: these bytes were just checked to have a `T` as root.
+        Ok(unsafe { Self::from_block(Block::new(aligned)) })
+    }
+
+    /// Returns the bytes of the blob behind a header with the given version, for a file or a network.
+    ///
+    /// The version is the user's: [`from_bytes`](Self::from_bytes) refuses any other than it is asked
+    /// for. The header also tells whether the types, their fields and their layout are the same, on this
+    /// machine and in this version of the program.
+    ///
+    /// # Determinism
+    ///
+    /// The same blob gives the same bytes on all machines of one byte order, as far as they agree on the
+    /// alignment of numbers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::BlobBuilder;
+    ///
+    /// let bytes = BlobBuilder::new(7_u32).build().unwrap().to_bytes(1);
+    /// assert_eq!(bytes.len(), 48 + 4);
+    /// ```
+    pub fn to_bytes(&self, version: u32) -> Vec<u8> {
+        bytes::to_bytes(self.as_bytes(), self.content_hash(), layout_hash::<T>(), version)
+    }
+}
+
+impl<T> BlobAsset<T> {
+    /// Returns the bytes of the blob, without a header.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::BlobBuilder;
+    ///
+    /// let blob = BlobBuilder::new([1_u8, 2, 3]).build().unwrap();
+    /// assert_eq!(blob.as_bytes(), [1, 2, 3]);
+    /// ```
+    pub fn as_bytes(&self) -> &[u8] {
+        self.block.as_bytes()
+    }
+
+    /// Returns a hash of the bytes of the blob: XXH64 with seed 0.
+    ///
+    /// It does not change from run to run, and not with the version of this crate, so it can be written
+    /// to files.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::BlobBuilder;
+    ///
+    /// let blob = BlobBuilder::new(*b"abc").build().unwrap();
+    /// assert_eq!(blob.content_hash(), 0x44BC_2CF5_AD77_0999);
+    /// ```
+    pub fn content_hash(&self) -> u64 {
+        self.block.hash()
+    }
+
+    /// Says whether two assets are the same block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobAsset, BlobBuilder};
+    ///
+    /// let seven = BlobBuilder::new(7).build().unwrap();
+    /// let again = BlobBuilder::new(7).build().unwrap();
+    /// assert!(BlobAsset::ptr_eq(&seven, &seven.clone()));
+    /// assert!(seven == again && !BlobAsset::ptr_eq(&seven, &again));
+    /// ```
+    pub fn ptr_eq(this: &Self, other: &Self) -> bool {
+        Arc::ptr_eq(&this.block, &other.block)
+    }
+}
+
+impl<T: BlobData> Deref for BlobAsset<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: an asset is made from nothing but blocks that have a `T` as root.
+        unsafe { self.block.root() }
+    }
+}
+
+impl<T> Clone for BlobAsset<T> {
+    fn clone(&self) -> Self {
+        Self { block: self.block.clone(), root: PhantomData }
+    }
+}
+
+impl<T> PartialEq for BlobAsset<T> {
+    fn eq(&self, other: &Self) -> bool {
+        Self::ptr_eq(self, other)
+            || (self.content_hash() == other.content_hash() && self.as_bytes() == other.as_bytes())
+    }
+}
+
+impl<T> Eq for BlobAsset<T> {}
+
+impl<T> Hash for BlobAsset<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.content_hash().hash(state);
+    }
+}
+
+/// Shows the root.
+impl<T: BlobData + fmt::Debug> fmt::Debug for BlobAsset<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

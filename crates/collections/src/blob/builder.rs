@@ -1,0 +1,346 @@
+//! Builds blobs.
+#![expect(unsafe_code, reason = "vouches for the types at places, and for that of the root")]
+
+use std::any::type_name;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::array::BlobArray;
+use super::asset::BlobAsset;
+use super::data::BlobData;
+use super::error::BlobError;
+use super::layout::{LayoutFault, Link};
+use super::pieces::{FieldKey, Pieces, Placed};
+use super::place::{BlobPlace, BlobPlaces};
+use super::pointer::BlobPtr;
+use super::string::BlobString;
+
+/// Builds a blob: a root, and whatever its arrays, texts and pointers hold, in any depth.
+///
+/// A value is handed over with its arrays, texts and pointers empty. They are filled afterwards, each
+/// once, by the place of the value and a closure that picks the field; what is put there has a place,
+/// too, and its fields are filled in the same way. Fields that are not filled stay empty.
+///
+/// The bytes of the blob depend on the values and on what is shared, not on the order of the calls.
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(feature = "derive")] {
+/// use ancho_collections::{BlobArray, BlobBuilder, BlobData, BlobString};
+///
+/// #[derive(BlobData, Default)]
+/// #[repr(C)]
+/// struct Curve {
+///     name: BlobString,
+///     samples: BlobArray<f32>,
+/// }
+///
+/// let mut builder = BlobBuilder::new(Curve::default());
+/// builder.string(builder.root(), |curve| &curve.name, "jump").unwrap();
+/// builder.array(builder.root(), |curve| &curve.samples, [0.0, 0.7, 1.0]).unwrap();
+/// let curve = builder.build().unwrap();
+/// assert_eq!(&*curve.name, "jump");
+/// assert_eq!(curve.samples[1], 0.7);
+/// # }
+/// ```
+#[must_use = "a blob is made by `build`"]
+pub struct BlobBuilder<T> {
+    /// Told apart from other builders, for their places.
+    id: u64,
+    pieces: Pieces,
+    root: PhantomData<fn() -> T>,
+}
+
+impl<T: BlobData> BlobBuilder<T> {
+    /// Begins a blob with its root.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::BlobBuilder;
+    ///
+    /// let builder = BlobBuilder::new([1, 2, 3]);
+    /// assert_eq!(*builder.build().unwrap(), [1, 2, 3]);
+    /// ```
+    pub fn new(root: T) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        // Relaxed: only that no two are the same matters.
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { id, pieces: Pieces::new(root), root: PhantomData }
+    }
+
+    /// Returns the place of the root.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobBuilder, BlobString};
+    ///
+    /// let mut builder = BlobBuilder::new(BlobString::new());
+    /// builder.string(builder.root(), |root| root, "Ada").unwrap();
+    /// assert_eq!(*builder.build().unwrap(), "Ada");
+    /// ```
+    pub fn root(&self) -> BlobPlace<T> {
+        BlobPlace::new(self.id, 0)
+    }
+
+    /// Fills an array, and returns the places of its elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the place is of another builder, if the closure does not return a field of its
+    /// argument, if the field was filled before, or if the blob gets larger than 4 GiB.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobArray, BlobBuilder};
+    ///
+    /// // An array of arrays.
+    /// let mut builder = BlobBuilder::new(BlobArray::new());
+    /// let rows = [const { BlobArray::new() }; 2];
+    /// let rows = builder.array(builder.root(), |root| root, rows).unwrap();
+    /// for (number, row) in rows.iter().enumerate() {
+    ///     builder.array(row, |row| row, [number; 3].map(|number| number as u8)).unwrap();
+    /// }
+    /// assert_eq!(builder.build().unwrap()[1], [1, 1, 1]);
+    /// ```
+    pub fn array<P: BlobData, V: BlobData>(
+        &mut self,
+        place: BlobPlace<P>,
+        field: impl FnOnce(&P) -> &BlobArray<V>,
+        values: impl IntoIterator<Item = V>,
+    ) -> Result<BlobPlaces<V>, BlobError> {
+        let key = self.locate_empty(place, field)?;
+        let Placed { piece, count } = self.pieces.place(values).map_err(explain::<T>)?;
+        self.pieces.set_link(key, Link { target: piece, length: Some(count) });
+        Ok(BlobPlaces::new(BlobPlace::new(self.id, piece.unwrap_or(0)), count))
+    }
+
+    /// Fills a text.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the place is of another builder, if the closure does not return a field of its
+    /// argument, if the field was filled before, or if the blob gets larger than 4 GiB.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobBuilder, BlobString};
+    ///
+    /// let mut builder = BlobBuilder::new([const { BlobString::new() }; 2]);
+    /// builder.string(builder.root(), |names| &names[0], "Ada").unwrap();
+    /// builder.string(builder.root(), |names| &names[1], "Grace").unwrap();
+    /// assert_eq!(builder.build().unwrap()[1], "Grace");
+    /// ```
+    pub fn string<P: BlobData>(
+        &mut self,
+        place: BlobPlace<P>,
+        field: impl FnOnce(&P) -> &BlobString,
+        text: &str,
+    ) -> Result<(), BlobError> {
+        let key = self.locate_empty(place, field)?;
+        let Placed { piece, count } = self.pieces.place(text.bytes()).map_err(explain::<T>)?;
+        self.pieces.set_link(key, Link { target: piece, length: Some(count) });
+        Ok(())
+    }
+
+    /// Gives a pointer its value, and returns the place of that.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the place is of another builder, if the closure does not return a field of its
+    /// argument, if the field was filled before, or if the blob gets larger than 4 GiB.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobBuilder, BlobPtr};
+    ///
+    /// let mut builder = BlobBuilder::new(BlobPtr::new());
+    /// builder.pointer(builder.root(), |root| root, 7).unwrap();
+    /// assert_eq!(builder.build().unwrap().get(), Some(&7));
+    /// ```
+    pub fn pointer<P: BlobData, V: BlobData>(
+        &mut self,
+        place: BlobPlace<P>,
+        field: impl FnOnce(&P) -> &BlobPtr<V>,
+        value: V,
+    ) -> Result<BlobPlace<V>, BlobError> {
+        let key = self.locate_empty(place, field)?;
+        let Placed { piece, .. } = self.pieces.place([value]).map_err(explain::<T>)?;
+        self.pieces.set_link(key, Link { target: piece, length: None });
+        Ok(BlobPlace::new(self.id, piece.unwrap_or(0)))
+    }
+
+    /// Fills an array with the elements of another one, which the two then share.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one of the places is of another builder, if a closure does not return a field
+    /// of its argument, if the field was filled before, or if the one it should share with was not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobArray, BlobBuilder};
+    ///
+    /// let mut builder = BlobBuilder::new([const { BlobArray::new() }; 2]);
+    /// let root = builder.root();
+    /// builder.array(root, |root| &root[0], [1, 2, 3]).unwrap();
+    /// builder.share_array(root, |root| &root[1], root, |root| &root[0]).unwrap();
+    /// let blob = builder.build().unwrap();
+    /// assert_eq!(blob[0].as_ptr(), blob[1].as_ptr());
+    /// ```
+    pub fn share_array<P: BlobData, Q: BlobData, V: BlobData>(
+        &mut self,
+        place: BlobPlace<P>,
+        field: impl FnOnce(&P) -> &BlobArray<V>,
+        with: BlobPlace<Q>,
+        with_field: impl FnOnce(&Q) -> &BlobArray<V>,
+    ) -> Result<(), BlobError> {
+        self.share(place, field, with, with_field)
+    }
+
+    /// Fills a text with that of another field, which the two then share.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one of the places is of another builder, if a closure does not return a field
+    /// of its argument, if the field was filled before, or if the one it should share with was not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobBuilder, BlobString};
+    ///
+    /// let mut builder = BlobBuilder::new([const { BlobString::new() }; 2]);
+    /// let root = builder.root();
+    /// builder.string(root, |root| &root[0], "Ada").unwrap();
+    /// builder.share_string(root, |root| &root[1], root, |root| &root[0]).unwrap();
+    /// assert_eq!(builder.build().unwrap()[1], "Ada");
+    /// ```
+    pub fn share_string<P: BlobData, Q: BlobData>(
+        &mut self,
+        place: BlobPlace<P>,
+        field: impl FnOnce(&P) -> &BlobString,
+        with: BlobPlace<Q>,
+        with_field: impl FnOnce(&Q) -> &BlobString,
+    ) -> Result<(), BlobError> {
+        self.share(place, field, with, with_field)
+    }
+
+    /// Gives a pointer the value of another one, which the two then share.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one of the places is of another builder, if a closure does not return a field
+    /// of its argument, if the field was filled before, or if the one it should share with was not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobBuilder, BlobPtr};
+    ///
+    /// let mut builder = BlobBuilder::new([const { BlobPtr::new() }; 2]);
+    /// let root = builder.root();
+    /// builder.pointer(root, |root| &root[0], 7).unwrap();
+    /// builder.share_pointer(root, |root| &root[1], root, |root| &root[0]).unwrap();
+    /// assert_eq!(builder.build().unwrap()[1].get(), Some(&7));
+    /// ```
+    pub fn share_pointer<P: BlobData, Q: BlobData, V: BlobData>(
+        &mut self,
+        place: BlobPlace<P>,
+        field: impl FnOnce(&P) -> &BlobPtr<V>,
+        with: BlobPlace<Q>,
+        with_field: impl FnOnce(&Q) -> &BlobPtr<V>,
+    ) -> Result<(), BlobError> {
+        self.share(place, field, with, with_field)
+    }
+
+    /// Makes the blob.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the blob is larger than 4 GiB, counting what is shared as often as one can
+    /// get there, or more than 256 pointers deep, or if a value contains itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::BlobBuilder;
+    ///
+    /// let answer = BlobBuilder::new(42).build().unwrap();
+    /// assert_eq!(*answer, 42);
+    /// ```
+    pub fn build(self) -> Result<BlobAsset<T>, BlobError> {
+        let block = self.pieces.build().map_err(explain::<T>)?;
+        // SAFETY: the first piece is the root, a `T`, and it comes first. Each field that was filled
+        // leads to values of its type: the methods above place such, or take those of a field of the
+        // same type.
+        Ok(unsafe { BlobAsset::from_block(block) })
+    }
+
+    /// Both fields are of one type, one of the three that the methods above name.
+    fn share<P: BlobData, Q: BlobData, F: BlobData>(
+        &mut self,
+        place: BlobPlace<P>,
+        field: impl FnOnce(&P) -> &F,
+        with: BlobPlace<Q>,
+        with_field: impl FnOnce(&Q) -> &F,
+    ) -> Result<(), BlobError> {
+        let key = self.locate_empty(place, field)?;
+        let source = self.locate(with, with_field)?;
+        let nothing =
+            BlobError::NothingToShare { value: type_name::<Q>(), field: type_name::<F>() };
+        let link = self.pieces.link(source).ok_or(nothing)?;
+        self.pieces.set_link(key, link);
+        Ok(())
+    }
+
+    fn locate_empty<P: BlobData, F: BlobData>(
+        &self,
+        place: BlobPlace<P>,
+        field: impl FnOnce(&P) -> &F,
+    ) -> Result<FieldKey, BlobError> {
+        let key = self.locate(place, field)?;
+        match self.pieces.link(key) {
+            None => Ok(key),
+            Some(_) => {
+                Err(BlobError::FilledTwice { value: type_name::<P>(), field: type_name::<F>() })
+            }
+        }
+    }
+
+    fn locate<P: BlobData, F: BlobData>(
+        &self,
+        place: BlobPlace<P>,
+        field: impl FnOnce(&P) -> &F,
+    ) -> Result<FieldKey, BlobError> {
+        if place.builder != self.id {
+            return Err(BlobError::ForeignPlace { value: type_name::<P>() });
+        }
+        // SAFETY: this builder has made the place when it placed a `P` there; no other has its number.
+        let key = unsafe { self.pieces.locate(place.piece, place.offset, field) };
+        key.ok_or(BlobError::NotAField { value: type_name::<P>(), field: type_name::<F>() })
+    }
+}
+
+/// Names the root in the error.
+fn explain<T>(fault: LayoutFault) -> BlobError {
+    let root = type_name::<T>();
+    match fault {
+        LayoutFault::TooLarge => BlobError::TooLarge { root },
+        LayoutFault::TooDeep => BlobError::TooDeep { root },
+        LayoutFault::Cyclic => BlobError::Cyclic { root },
+    }
+}
+
+impl<T> fmt::Debug for BlobBuilder<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BlobBuilder<{}>({} pieces)", type_name::<T>(), self.pieces.len())
+    }
+}

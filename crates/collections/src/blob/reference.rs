@@ -1,0 +1,150 @@
+//! References to assets in stores.
+
+use std::any::type_name;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+
+/// A reference to a blob asset in a [`BlobStore`](crate::BlobStore), for components.
+///
+/// It is a key of 16 bytes, not a pointer: where it leads is checked each time, and a reference to an
+/// asset that was removed gives an error, never the asset that came after it. Sixteen zero bytes are
+/// [`NULL`](Self::NULL). Two references are equal if they lead to the same asset.
+///
+/// ```text
+///  byte  0         4             8                16
+///        ┌─────────┬─────────────┬────────────────┐
+///        │ index   │ generation  │ store          │
+///        └─────────┴─────────────┴────────────────┘
+/// ```
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::{BlobAssetReference, BlobBuilder, BlobStore};
+///
+/// #[derive(Clone, Copy)]
+/// struct Jump {
+///     height: BlobAssetReference<f32>,
+/// }
+///
+/// let mut store = BlobStore::new();
+/// let jump = Jump { height: store.insert(BlobBuilder::new(1.5).build().unwrap()) };
+/// assert_eq!(store.get(jump.height), Ok(&1.5));
+/// ```
+#[repr(C)]
+pub struct BlobAssetReference<T> {
+    pub(super) index: u32,
+    /// From 1; 0 in null.
+    pub(super) generation: u32,
+    /// From 1; 0 in null.
+    pub(super) store: u64,
+    asset: PhantomData<fn() -> T>,
+}
+
+impl<T> BlobAssetReference<T> {
+    /// The reference to no asset.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::BlobAssetReference;
+    ///
+    /// assert!(BlobAssetReference::<f32>::NULL.is_null());
+    /// ```
+    pub const NULL: Self = Self { index: 0, generation: 0, store: 0, asset: PhantomData };
+
+    pub(super) const fn new(index: u32, generation: u32, store: u64) -> Self {
+        Self { index, generation, store, asset: PhantomData }
+    }
+
+    /// Says whether this is the reference to no asset.
+    ///
+    /// It says nothing about whether the asset is still there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobBuilder, BlobStore};
+    ///
+    /// let mut store = BlobStore::new();
+    /// assert!(!store.insert(BlobBuilder::new(1.5).build().unwrap()).is_null());
+    /// ```
+    pub const fn is_null(self) -> bool {
+        self.generation == 0
+    }
+
+    /// Returns the reference as a number, for tools that write components as bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::BlobAssetReference;
+    ///
+    /// assert_eq!(BlobAssetReference::<f32>::NULL.to_bits(), 0);
+    /// ```
+    pub const fn to_bits(self) -> u128 {
+        (self.store as u128) << 64 | (self.generation as u128) << 32 | self.index as u128
+    }
+
+    /// Makes a reference from the number that [`to_bits`](Self::to_bits) returned, in the same run of
+    /// the program.
+    ///
+    /// Any number will do: one that leads to no asset, or to one of another type, gives an error when
+    /// the store is asked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobAssetReference, BlobBuilder, BlobStore};
+    ///
+    /// let mut store = BlobStore::new();
+    /// let reference = store.insert(BlobBuilder::new(1.5_f32).build().unwrap());
+    /// assert_eq!(BlobAssetReference::from_bits(reference.to_bits()), reference);
+    /// let other = BlobAssetReference::<u32>::from_bits(reference.to_bits());
+    /// assert!(store.get(other).is_err());
+    /// ```
+    pub const fn from_bits(bits: u128) -> Self {
+        Self::new(bits as u32, (bits >> 32) as u32, (bits >> 64) as u64)
+    }
+}
+
+impl<T> Clone for BlobAssetReference<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for BlobAssetReference<T> {}
+
+impl<T> Default for BlobAssetReference<T> {
+    fn default() -> Self {
+        Self::NULL
+    }
+}
+
+impl<T> PartialEq for BlobAssetReference<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_bits() == other.to_bits()
+    }
+}
+
+impl<T> Eq for BlobAssetReference<T> {}
+
+impl<T> Hash for BlobAssetReference<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.to_bits().hash(state);
+    }
+}
+
+impl<T> fmt::Debug for BlobAssetReference<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { index, generation, store, .. } = self;
+        let asset = type_name::<T>();
+        if self.is_null() {
+            write!(f, "BlobAssetReference<{asset}>(null)")
+        } else {
+            write!(f, "BlobAssetReference<{asset}>({index}v{generation} of store {store})")
+        }
+    }
+}

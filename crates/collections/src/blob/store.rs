@@ -1,0 +1,296 @@
+//! Where assets live that components refer to.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::asset::BlobAsset;
+use super::data::BlobData;
+use super::error::BlobError;
+use super::reader::BlobReader;
+use super::reference::BlobAssetReference;
+use super::table::Table;
+
+/// The place where blob assets live that components refer to.
+///
+/// It gives out a [`BlobAssetReference`] for each asset, and the asset for a reference. Equal assets of
+/// one type are kept once. Each [`insert`](Self::insert) counts and each [`remove`](Self::remove) takes
+/// one away; with the last the asset is disposed of, and references to it give an error from then on.
+///
+/// Jobs and other threads read through a [`BlobReader`], which sees the store as it was when the reader
+/// was made, and keeps that alive.
+///
+/// # Determinism
+///
+/// References depend on the order of the calls alone, but for the number of the store, which counts the
+/// stores of the program.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::{BlobBuilder, BlobStore};
+///
+/// let mut store = BlobStore::new();
+/// let height = store.insert(BlobBuilder::new(1.5).build().unwrap());
+/// assert_eq!(store.get(height), Ok(&1.5));
+/// store.remove(height).unwrap();
+/// let refused = store.get(height).unwrap_err();
+/// assert!(refused.to_string().starts_with("A0040: the blob asset `f64` was disposed"));
+/// ```
+pub struct BlobStore {
+    /// Shared with the readers; copied when it changes while there are any.
+    table: Arc<Table>,
+    /// How often the asset of each slot was inserted and not removed. Not in the table, so that readers
+    /// do not make it be copied.
+    counts: Vec<u64>,
+    /// Slots that can be used again, the last first.
+    free: Vec<u32>,
+    /// The slots of all assets, by type and content hash.
+    by_content: HashMap<(TypeId, u64), Vec<u32>>,
+    length: usize,
+}
+
+impl BlobStore {
+    /// Makes an empty store.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::BlobStore;
+    ///
+    /// assert!(BlobStore::new().is_empty());
+    /// ```
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        // Relaxed: only that no two are the same matters.
+        let table = Table::new(NEXT.fetch_add(1, Ordering::Relaxed));
+        let (counts, free, by_content) = (Vec::new(), Vec::new(), HashMap::new());
+        Self { table: Arc::new(table), counts, free, by_content, length: 0 }
+    }
+
+    /// Puts an asset in the store, and returns the reference to it.
+    ///
+    /// If the store has an equal asset of the same type, that one counts once more, and its reference is
+    /// returned. Equal means equal bytes, as with `==`.
+    ///
+    /// # Complexity
+    ///
+    /// The first change after a [`reader`](Self::reader) was made copies the table, which has one entry
+    /// for each asset, if a reader is still there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobBuilder, BlobStore};
+    ///
+    /// let mut store = BlobStore::new();
+    /// let first = store.insert(BlobBuilder::new(1.5).build().unwrap());
+    /// let second = store.insert(BlobBuilder::new(1.5).build().unwrap());
+    /// assert_eq!(first, second);
+    /// // Removed as often as it was inserted.
+    /// store.remove(first).unwrap();
+    /// assert_eq!(store.get(second), Ok(&1.5));
+    /// store.remove(second).unwrap();
+    /// assert!(store.get(second).is_err());
+    /// ```
+    pub fn insert<T: BlobData>(&mut self, asset: BlobAsset<T>) -> BlobAssetReference<T> {
+        let indices = self.by_content.entry(content_key(&asset)).or_default();
+        let is_equal = |index: &&u32| {
+            let block = self.table.block(**index);
+            block.is_some_and(|block| block.as_bytes() == asset.as_bytes())
+        };
+        if let Some(index) = indices.iter().find(is_equal) {
+            self.counts[*index as usize] += 1;
+            let generation = self.table.generation(*index);
+            return BlobAssetReference::new(*index, generation, self.table.store);
+        }
+        let table = Arc::make_mut(&mut self.table);
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.counts.push(0);
+            table.add()
+        });
+        indices.push(index);
+        self.length += 1;
+        self.counts[index as usize] = 1;
+        table.fill(index, asset)
+    }
+
+    /// Takes one count from an asset, and with the last removes it from the store.
+    ///
+    /// Returns the asset. References to it give an error once it is removed; what readers see of it
+    /// stays. Unity calls this `Dispose`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the asset was already removed, or if the reference is null, of another store
+    /// or of another type.
+    ///
+    /// # Complexity
+    ///
+    /// As [`insert`](Self::insert).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobBuilder, BlobStore};
+    ///
+    /// let mut store = BlobStore::new();
+    /// let height = store.insert(BlobBuilder::new(1.5).build().unwrap());
+    /// assert_eq!(*store.remove(height).unwrap(), 1.5);
+    /// assert!(store.remove(height).is_err());
+    /// ```
+    pub fn remove<T: BlobData>(
+        &mut self,
+        reference: BlobAssetReference<T>,
+    ) -> Result<BlobAsset<T>, BlobError> {
+        let asset = self.table.asset(reference)?;
+        let index = reference.index;
+        let count = &mut self.counts[index as usize];
+        *count -= 1;
+        if *count == 0 {
+            self.length -= 1;
+            let key = content_key(&asset);
+            if let Some(indices) = self.by_content.get_mut(&key) {
+                indices.retain(|other| *other != index);
+                if indices.is_empty() {
+                    self.by_content.remove(&key);
+                }
+            }
+            if Arc::make_mut(&mut self.table).clear(index) {
+                self.free.push(index);
+            }
+        }
+        Ok(asset)
+    }
+
+    /// Returns the root of an asset.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the asset was removed, or if the reference is null, of another store or of
+    /// another type.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobBuilder, BlobStore};
+    ///
+    /// let mut store = BlobStore::new();
+    /// let height = store.insert(BlobBuilder::new(1.5).build().unwrap());
+    /// assert_eq!(store.get(height), Ok(&1.5));
+    /// ```
+    #[inline]
+    pub fn get<T: BlobData>(&self, reference: BlobAssetReference<T>) -> Result<&T, BlobError> {
+        self.table.get(reference)
+    }
+
+    /// Returns an asset, counted by itself: it stays when it is removed from the store.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobBuilder, BlobStore};
+    ///
+    /// let mut store = BlobStore::new();
+    /// let height = store.insert(BlobBuilder::new(1.5_f32).build().unwrap());
+    /// let file = store.asset(height).unwrap().to_bytes(1);
+    /// assert_eq!(file.len(), 48 + 4);
+    /// ```
+    pub fn asset<T: BlobData>(
+        &self,
+        reference: BlobAssetReference<T>,
+    ) -> Result<BlobAsset<T>, BlobError> {
+        self.table.asset(reference)
+    }
+
+    /// Returns a view of the store as it is now, for jobs and other threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobBuilder, BlobStore};
+    ///
+    /// let mut store = BlobStore::new();
+    /// let height = store.insert(BlobBuilder::new(1.5).build().unwrap());
+    /// let reader = store.reader();
+    /// store.remove(height).unwrap();
+    /// assert_eq!(reader.get(height), Ok(&1.5));
+    /// ```
+    pub fn reader(&self) -> BlobReader {
+        BlobReader::new(self.table.clone())
+    }
+
+    /// Returns how many assets there are.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobBuilder, BlobStore};
+    ///
+    /// let mut store = BlobStore::new();
+    /// store.insert(BlobBuilder::new(1.5).build().unwrap());
+    /// assert_eq!(store.len(), 1);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Says whether there are no assets.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::BlobStore;
+    ///
+    /// assert!(BlobStore::new().is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+}
+
+fn content_key<T: BlobData>(asset: &BlobAsset<T>) -> (TypeId, u64) {
+    (TypeId::of::<T>(), asset.content_hash())
+}
+
+impl Default for BlobStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for BlobStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BlobStore({} assets)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blob::BlobBuilder;
+
+    #[test]
+    fn a_slot_retires_before_its_generations_repeat() {
+        let mut store = BlobStore::new();
+        let asset = BlobBuilder::new(7_u32).build().unwrap();
+        let first = store.insert(asset.clone());
+        Arc::make_mut(&mut store.table).set_generation(0, u32::MAX - 1);
+        let last = BlobAssetReference::<u32>::new(0, u32::MAX - 1, first.store);
+        assert_eq!(store.get(last), Ok(&7));
+        store.remove(last).unwrap();
+
+        let next = store.insert(asset);
+        assert_eq!((next.index, next.generation), (1, 1));
+        for generation in [0, 1, u32::MAX - 1, u32::MAX] {
+            let retired = BlobAssetReference::<u32>::new(0, generation, first.store);
+            assert!(store.get(retired).is_err());
+        }
+    }
+}

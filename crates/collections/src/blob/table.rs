@@ -1,0 +1,157 @@
+//! The slots of a store, as readers see them.
+#![expect(unsafe_code, reason = "lends assets whose type it has compared")]
+
+use std::any::{TypeId, type_name};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::asset::BlobAsset;
+use super::block::Block;
+use super::data::BlobData;
+use super::error::BlobError;
+use super::reference::BlobAssetReference;
+
+/// The slots of a store. Those of a reader never change.
+#[derive(Clone)]
+pub(super) struct Table {
+    /// Which store this is.
+    pub(super) store: u64,
+    slots: Vec<Slot>,
+}
+
+/// The place of one asset.
+#[derive(Clone)]
+struct Slot {
+    /// The generation of the asset that is there; of an empty slot, that of the next.
+    generation: u32,
+    /// The type of the root; that of `Empty` if there is no asset.
+    asset: TypeId,
+    name: &'static str,
+    /// Where the root is; dangling if there is no asset. Here as well as in the block, to save a load.
+    root: NonNull<u8>,
+    block: Option<Arc<Block>>,
+}
+
+// SAFETY: the root is in the block, which the slot has a count on, and which is `Send` and `Sync`.
+unsafe impl Send for Slot {}
+// SAFETY: as above.
+unsafe impl Sync for Slot {}
+
+/// Not the type of any asset.
+struct Empty;
+
+impl Slot {
+    fn empty(generation: u32) -> Self {
+        let (asset, name) = (TypeId::of::<Empty>(), "");
+        Self { generation, asset, name, root: NonNull::dangling(), block: None }
+    }
+}
+
+impl Table {
+    pub(super) fn new(store: u64) -> Self {
+        Self { store, slots: Vec::new() }
+    }
+
+    /// Returns the root of an asset.
+    #[inline]
+    pub(super) fn get<T: BlobData>(
+        &self,
+        reference: BlobAssetReference<T>,
+    ) -> Result<&T, BlobError> {
+        match self.find(reference) {
+            // SAFETY: the slot has an asset of type `T`, and a count on its block; see `fill`. Nobody
+            // changes the slot while the table is borrowed.
+            Some(slot) => Ok(unsafe { slot.root.cast::<T>().as_ref() }),
+            None => Err(self.explain(reference)),
+        }
+    }
+
+    /// Returns an asset, counted.
+    pub(super) fn asset<T: BlobData>(
+        &self,
+        reference: BlobAssetReference<T>,
+    ) -> Result<BlobAsset<T>, BlobError> {
+        let block = self.find(reference).and_then(|slot| slot.block.clone());
+        let block = block.ok_or_else(|| self.explain(reference))?;
+        // SAFETY: the slot has an asset of type `T`, and this is its block; see `fill`.
+        Ok(unsafe { BlobAsset::from_shared(block) })
+    }
+
+    /// Returns the slot of an asset, if it is there and of that type.
+    #[inline]
+    fn find<T: BlobData>(&self, reference: BlobAssetReference<T>) -> Option<&Slot> {
+        let slot = self.slots.get(reference.index as usize)?;
+        let is_this = slot.generation == reference.generation
+            && slot.asset == TypeId::of::<T>()
+            && reference.store == self.store;
+        is_this.then_some(slot)
+    }
+
+    /// Says why a reference leads to no asset.
+    #[cold]
+    fn explain<T: BlobData>(&self, reference: BlobAssetReference<T>) -> BlobError {
+        let asset = type_name::<T>();
+        if reference.is_null() {
+            return BlobError::Null { asset };
+        }
+        if reference.store != self.store {
+            return BlobError::ForeignStore { asset };
+        }
+        match self.slots.get(reference.index as usize) {
+            Some(slot) if slot.generation == reference.generation && slot.block.is_some() => {
+                BlobError::WrongType { wanted: asset, found: slot.name }
+            }
+            _ => BlobError::Disposed { asset },
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Returns the generation of a slot.
+    pub(super) fn generation(&self, index: u32) -> u32 {
+        self.slots[index as usize].generation
+    }
+
+    /// Returns the block in a slot.
+    pub(super) fn block(&self, index: u32) -> Option<&Arc<Block>> {
+        self.slots[index as usize].block.as_ref()
+    }
+
+    /// Adds an empty slot, and returns its index.
+    pub(super) fn add(&mut self) -> u32 {
+        let index = u32::try_from(self.slots.len()).expect("a store has room for 2^32 assets");
+        self.slots.push(Slot::empty(1));
+        index
+    }
+
+    /// Puts an asset in an empty slot, and returns the reference to it.
+    pub(super) fn fill<T: BlobData>(
+        &mut self,
+        index: u32,
+        asset: BlobAsset<T>,
+    ) -> BlobAssetReference<T> {
+        let slot = &mut self.slots[index as usize];
+        let block = asset.into_shared();
+        // The block is that of a `BlobAsset<T>`, so it has a `T` as root, at its start.
+        slot.root = block.start();
+        slot.asset = TypeId::of::<T>();
+        slot.name = type_name::<T>();
+        slot.block = Some(block);
+        BlobAssetReference::new(index, slot.generation, self.store)
+    }
+
+    /// Takes the asset out of a slot, and returns whether the slot can be used again: not after its last
+    /// generation, or a reference of the first would lead to it.
+    pub(super) fn clear(&mut self, index: u32) -> bool {
+        let slot = &mut self.slots[index as usize];
+        *slot = Slot::empty(slot.generation.saturating_add(1));
+        slot.generation < u32::MAX
+    }
+
+    #[cfg(test)]
+    pub(super) fn set_generation(&mut self, index: u32, generation: u32) {
+        self.slots[index as usize].generation = generation;
+    }
+}

@@ -1,0 +1,171 @@
+//! Types that can be in a blob.
+//!
+//! The one unsafe thing about the code that is made is that it says so. It lists fields, and lets the
+//! compiler find their types and offsets. It relies on nothing that it has read: an attribute macro
+//! further down may still add fields, change their types or the order they are laid out in.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{
+    Data, DataEnum, DataStruct, DeriveInput, Error, Fields, Generics, Index, Member, Result,
+    parse_quote,
+};
+
+pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
+    let repr = Repr::parse(input)?;
+    let visit = match &input.data {
+        Data::Struct(data) => visit_struct(input, data, &repr)?,
+        Data::Enum(data) => visit_enum(input, data, &repr)?,
+        Data::Union(data) => {
+            let message = "a union cannot be in a blob: which of its fields is valid is not known";
+            return Err(Error::new(data.union_token.span(), message));
+        }
+    };
+    let name = &input.ident;
+    let generics = bounded(&input.generics);
+    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let alignment = input.generics.params.is_empty().then(|| {
+        let message = format!("a blob is aligned to 16 bytes; `{name}` asks for more");
+        quote!(::core::assert!(::core::mem::align_of::<#name>() <= 16, #message);)
+    });
+    Ok(quote! {
+        #[automatically_derived]
+        // SAFETY: `visit` reports each field, none left out, with the type and the offset that the compiler
+        // has found, or the value of each variant. Any valid fields are a valid struct, any of the values
+        // a valid enum. The fields are `BlobData`, so they have no cells, pointers or destructors, and the
+        // type itself has no `Drop`, or the constant below would not compile.
+        unsafe impl #impl_generics ::ancho_collections::BlobData for #name #type_generics
+        #where_clause
+        {
+            fn visit<__V: ::ancho_collections::BlobVisitor>(__visitor: &mut __V) {
+                #visit
+            }
+        }
+
+        // Two implementations, of which only one may fit: it does not compile for a type with a `Drop`.
+        #[allow(dead_code, drop_bounds, reason = "asks for a `Drop` where there must be none")]
+        const _: () = {
+            #alignment
+
+            trait MustNotImplementDrop {}
+            impl<__T: ::core::ops::Drop + ?::core::marker::Sized> MustNotImplementDrop for __T {}
+            impl #impl_generics MustNotImplementDrop for #name #type_generics #where_clause {}
+        };
+    })
+}
+
+fn visit_struct(input: &DeriveInput, data: &DataStruct, repr: &Repr) -> Result<TokenStream> {
+    if !repr.is_c {
+        let message = "a struct in a blob has a layout that can be in files: write `#[repr(C)]`";
+        return Err(Error::new(input.ident.span(), message));
+    }
+    let members: Vec<Member> = match &data.fields {
+        Fields::Named(fields) => {
+            fields.named.iter().filter_map(|field| field.ident.clone()).map(Member::Named).collect()
+        }
+        Fields::Unnamed(fields) => (0..fields.unnamed.len())
+            .map(|index| Member::Unnamed(Index { index: index as u32, span: Span::call_site() }))
+            .collect(),
+        Fields::Unit => Vec::new(),
+    };
+    let visits = members.iter().zip(&data.fields).map(|(member, field)| {
+        let name = match member {
+            Member::Named(name) => name.unraw().to_string(),
+            Member::Unnamed(index) => index.index.to_string(),
+        };
+        // A type that cannot be in a blob is an error there, at the field.
+        let span = Span::call_site().located_at(field.ty.span());
+        quote_spanned! { span=>
+            ::ancho_collections::BlobVisitor::field(
+                __visitor,
+                #name,
+                ::core::mem::offset_of!(Self, #member),
+                |__value: &Self| &__value.#member,
+            );
+        }
+    });
+    let name = input.ident.unraw().to_string();
+    Ok(quote! {
+        // No field is left out.
+        let _ = |__value: &Self| {
+            let Self { #(#members: _,)* } = __value;
+        };
+        ::ancho_collections::BlobVisitor::structure::<Self>(__visitor, #name);
+        #(#visits)*
+    })
+}
+
+fn visit_enum(input: &DeriveInput, data: &DataEnum, repr: &Repr) -> Result<TokenStream> {
+    if !repr.is_integer {
+        let message = "an enum in a blob has a size that can be in files: write `#[repr(u8)]`, or another integer";
+        return Err(Error::new(input.ident.span(), message));
+    }
+    if data.variants.is_empty() {
+        let message = "an enum without variants cannot be in a blob: it has no values";
+        return Err(Error::new(input.ident.span(), message));
+    }
+    if let Some(variant) = data.variants.iter().find(|variant| !variant.fields.is_empty()) {
+        let message =
+            "a variant with fields cannot be in a blob; keep the fields in a struct beside it";
+        return Err(Error::new(variant.span(), message));
+    }
+    let variants = data.variants.iter().map(|variant| {
+        let (ident, name) = (&variant.ident, variant.ident.unraw().to_string());
+        quote!((#name, Self::#ident as ::core::primitive::i128))
+    });
+    let name = input.ident.unraw().to_string();
+    Ok(quote! {
+        ::ancho_collections::BlobVisitor::variants::<Self>(__visitor, #name, &[#(#variants),*]);
+    })
+}
+
+/// What the `repr` attributes say.
+struct Repr {
+    /// `C` or `transparent`.
+    is_c: bool,
+    is_integer: bool,
+}
+
+impl Repr {
+    fn parse(input: &DeriveInput) -> Result<Self> {
+        let mut repr = Self { is_c: false, is_integer: false };
+        for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
+            attribute.parse_nested_meta(|meta| {
+                let Some(word) = meta.path.get_ident().map(ToString::to_string) else {
+                    return Ok(());
+                };
+                match word.as_str() {
+                    "C" | "transparent" => repr.is_c = true,
+                    "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64" => {
+                        repr.is_integer = true;
+                    }
+                    "packed" => {
+                        let message =
+                            "a packed struct cannot be in a blob: its fields are not aligned";
+                        return Err(meta.error(message));
+                    }
+                    _ => {}
+                }
+                // The number of `align(16)` is the compiler's to read.
+                if meta.input.peek(syn::token::Paren) {
+                    let number;
+                    syn::parenthesized!(number in meta.input);
+                    number.parse::<TokenStream>()?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(repr)
+    }
+}
+
+/// The parameters of the type, each of which can be in a blob.
+fn bounded(generics: &Generics) -> Generics {
+    let mut generics = generics.clone();
+    for parameter in generics.type_params_mut() {
+        parameter.bounds.push(parse_quote!(::ancho_collections::BlobData));
+    }
+    generics
+}
