@@ -1,0 +1,12 @@
+use ancho_collections::{BlobArray, BlobBuilder, BlobData};
+
+#[derive(BlobData, Default)]
+#[repr(C)]
+struct Curve {
+    samples: BlobArray<f32>,
+}
+
+fn main() {
+    let curve = BlobBuilder::new(Curve::default()).build().unwrap();
+    let _copy: BlobArray<f32> = curve.samples.clone();
+}

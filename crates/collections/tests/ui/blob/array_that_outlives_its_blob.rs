@@ -1,0 +1,14 @@
+use ancho_collections::{BlobArray, BlobBuilder, BlobData};
+
+#[derive(BlobData, Default)]
+#[repr(C)]
+struct Curve {
+    samples: BlobArray<f32>,
+}
+
+fn main() {
+    let curve = BlobBuilder::new(Curve::default()).build().unwrap();
+    let samples = &curve.samples;
+    drop(curve);
+    assert!(samples.is_empty());
+}
