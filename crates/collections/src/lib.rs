@@ -34,3 +34,6 @@ pub use list::{List, ListLane, NativeList};
 pub use native::{Container, Native};
 pub use shared_values::{Groups, SharedValues};
 pub use slice::{NativeSlice, NativeSliceIter, NativeSliceMut, SliceError};
+
+#[doc = include_str!("../guide/writing_containers.md")]
+pub mod writing_containers {}
