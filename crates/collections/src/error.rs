@@ -133,6 +133,16 @@ pub(crate) use debug_as_display;
 
 debug_as_display!(AllocationError, CapacityError);
 
+/// Panics if there was no memory.
+#[inline]
+#[track_caller]
+pub(crate) fn expect_memory<R>(result: Result<R, AllocationError>) -> R {
+    match result {
+        Ok(result) => result,
+        Err(error) => panic!("{error}"),
+    }
+}
+
 /// Panics because `index` is not among the `length` elements of `what`.
 #[cold]
 #[inline(never)]

@@ -9,6 +9,9 @@ mod fixed;
 mod lanes;
 mod list;
 mod native;
+mod queue;
+mod ring;
+mod ring_queue;
 mod shared_values;
 mod slice;
 mod sort;
@@ -32,6 +35,9 @@ pub use fixed::{
 pub use lanes::{Lane, Lanes, ParallelWriter};
 pub use list::{List, ListLane, NativeList};
 pub use native::{Container, Native};
+pub use queue::{NativeQueue, Queue, QueueLane};
+pub use ring::QueueDrain;
+pub use ring_queue::{NativeRingQueue, QueueFull, RingQueue};
 pub use shared_values::{Groups, SharedValues};
 pub use slice::{NativeSlice, NativeSliceIter, NativeSliceMut, SliceError};
 

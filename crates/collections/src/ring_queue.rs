@@ -1,0 +1,414 @@
+//! A queue of fixed capacity.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::allocator::Allocator;
+use crate::error::{Rejected, debug_as_display, expect_memory};
+use crate::list::List;
+use crate::native::{Native, labelled_as};
+use crate::ring::{QueueDrain, Ring, RingIter};
+
+/// A queue of fixed capacity: first in, first out, and what it has no room for is refused.
+///
+/// What a job sees of a [`NativeRingQueue`] is this. For one that grows, use [`Queue`](crate::Queue).
+///
+/// All of its memory is taken when it is made, for the next power of two of elements. A queue of capacity
+/// zero is always full, and always empty.
+///
+/// # Examples
+///
+/// ```
+/// let mut queue = ancho_collections::RingQueue::with_capacity(2);
+/// queue.enqueue("first");
+/// queue.enqueue("second");
+/// assert!(queue.try_enqueue("third").is_err());
+/// assert_eq!(queue.dequeue(), Some("first"));
+/// assert!(queue.try_enqueue("third").is_ok());
+/// ```
+pub struct RingQueue<T> {
+    /// Has at least as many slots as the capacity, and so never grows.
+    ring: Ring<T>,
+    capacity: usize,
+}
+
+/// A [`RingQueue`] that jobs share.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::NativeRingQueue;
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut last = NativeRingQueue::with_capacity(3);
+/// let job = jobs.schedule(&[], last.write(), |last| {
+///     for frame in 0..10 {
+///         if last.is_full() {
+///             last.dequeue();
+///         }
+///         last.enqueue(frame);
+///     }
+/// })?;
+/// jobs.complete(job);
+/// assert!(last.get()?.iter().eq(&[7, 8, 9]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type NativeRingQueue<T> = Native<RingQueue<T>>;
+
+labelled_as!(RingQueue<T>, NativeRingQueue);
+
+/// Why an element was not enqueued. Code A0019.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::{QueueFull, RingQueue};
+///
+/// let mut queue = RingQueue::with_capacity(0);
+/// assert_eq!(queue.try_enqueue(5).unwrap_err().error, QueueFull { capacity: 0 });
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct QueueFull {
+    /// How many elements there are, which is as many as there is room for.
+    pub capacity: usize,
+}
+
+impl fmt::Display for QueueFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { capacity } = self;
+        write!(
+            f,
+            "A0019: the ring queue is full with {capacity} elements; dequeue some, or make it larger"
+        )
+    }
+}
+
+impl Error for QueueFull {}
+
+debug_as_display!(QueueFull);
+
+impl<T> RingQueue<T> {
+    /// Makes an empty queue for so many elements.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::RingQueue::<u32>::with_capacity(100).capacity(), 100);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
+    }
+
+    /// Makes an empty queue for so many elements, in the allocator's memory.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, RingQueue};
+    /// assert_eq!(RingQueue::<u32>::with_capacity_in(100, &Allocator::PERSISTENT).capacity(), 100);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+        let mut ring = Ring::new_in(allocator.clone());
+        expect_memory(ring.reserve(capacity));
+        Self { ring, capacity }
+    }
+
+    /// Returns how many elements there are.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::RingQueue::<u32>::with_capacity(100).len(), 0);
+    /// ```
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Says whether there are no elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(ancho_collections::RingQueue::<u32>::with_capacity(100).is_empty());
+    /// ```
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Says whether there is no room.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut queue = ancho_collections::RingQueue::with_capacity(1);
+    /// queue.enqueue(5);
+    /// assert!(queue.is_full());
+    /// ```
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.len() == self.capacity
+    }
+
+    /// Returns for how many elements there is room, those that are there included.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::RingQueue::<u32>::with_capacity(100).capacity(), 100);
+    /// ```
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Returns the allocator that the memory is from.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let queue = ancho_collections::RingQueue::<u32>::with_capacity(100);
+    /// assert_eq!(queue.allocator().name(), "Persistent");
+    /// ```
+    pub fn allocator(&self) -> &Allocator {
+        self.ring.allocator()
+    }
+
+    /// Adds an element at the end.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0019 if the queue is full.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut queue = ancho_collections::RingQueue::with_capacity(1);
+    /// queue.enqueue(5);
+    /// assert_eq!(queue.peek(), Some(&5));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn enqueue(&mut self, value: T) {
+        if let Err(Rejected { error, .. }) = self.try_enqueue(value) {
+            panic!("{error}");
+        }
+    }
+
+    /// Adds an element at the end, if there is room.
+    ///
+    /// # Errors
+    ///
+    /// Gives the element back if the queue is full.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut queue = ancho_collections::RingQueue::with_capacity(1);
+    /// assert!(queue.try_enqueue(5).is_ok());
+    /// assert_eq!(queue.try_enqueue(6).unwrap_err().value, 6);
+    /// ```
+    #[inline]
+    pub fn try_enqueue(&mut self, value: T) -> Result<(), Rejected<T, QueueFull>> {
+        if self.is_full() {
+            return Err(Rejected { value, error: QueueFull { capacity: self.capacity } });
+        }
+        self.ring.push(value);
+        Ok(())
+    }
+
+    /// Removes the first element, if there is one, and returns it (Unity's `TryDequeue`).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut queue = ancho_collections::RingQueue::with_capacity(1);
+    /// queue.enqueue(5);
+    /// assert_eq!([queue.dequeue(), queue.dequeue()], [Some(5), None]);
+    /// ```
+    #[inline]
+    pub fn dequeue(&mut self) -> Option<T> {
+        self.ring.pop()
+    }
+
+    /// Returns the element that would be dequeued next.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::RingQueue::<u32>::with_capacity(1).peek(), None);
+    /// ```
+    #[inline]
+    pub fn peek(&self) -> Option<&T> {
+        self.ring.first()
+    }
+
+    /// Returns the element that would be dequeued next, to change it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut queue = ancho_collections::RingQueue::with_capacity(1);
+    /// queue.enqueue(5);
+    /// *queue.peek_mut().unwrap() += 10;
+    /// assert_eq!(queue.dequeue(), Some(15));
+    /// ```
+    #[inline]
+    pub fn peek_mut(&mut self) -> Option<&mut T> {
+        self.ring.first_mut()
+    }
+
+    /// Removes all elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut queue = ancho_collections::RingQueue::with_capacity(1);
+    /// queue.enqueue(5);
+    /// queue.clear();
+    /// assert!(queue.is_empty());
+    /// ```
+    pub fn clear(&mut self) {
+        self.ring.clear();
+    }
+
+    /// Removes all elements, and returns them one by one, first come first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut queue = ancho_collections::RingQueue::with_capacity(1);
+    /// queue.enqueue(5);
+    /// assert_eq!(queue.drain().sum::<i32>(), 5);
+    /// assert!(queue.is_empty());
+    /// ```
+    pub fn drain(&mut self) -> QueueDrain<'_, T> {
+        QueueDrain(&mut self.ring)
+    }
+
+    /// Looks at all elements, first come first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut queue = ancho_collections::RingQueue::with_capacity(2);
+    /// queue.enqueue(5);
+    /// queue.enqueue(6);
+    /// assert!(queue.iter().eq(&[5, 6]));
+    /// ```
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + Clone {
+        self.ring.iter()
+    }
+
+    /// Returns all elements in two slices, those of the first slice before those of the second.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut queue = ancho_collections::RingQueue::with_capacity(2);
+    /// queue.enqueue(5);
+    /// assert_eq!(queue.as_slices().0, [5]);
+    /// ```
+    #[inline]
+    pub fn as_slices(&self) -> (&[T], &[T]) {
+        self.ring.as_slices()
+    }
+
+    /// Copies the elements to a list, in memory of the same allocator.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut queue = ancho_collections::RingQueue::with_capacity(2);
+    /// queue.enqueue(5);
+    /// assert_eq!(queue.to_list()[..], [5]);
+    /// ```
+    #[track_caller]
+    pub fn to_list(&self) -> List<T>
+    where
+        T: Clone,
+    {
+        let mut list = List::with_capacity_in(self.len(), self.allocator());
+        list.extend(self.iter().cloned());
+        list
+    }
+}
+
+impl<T: Send + 'static> Native<RingQueue<T>> {
+    /// Makes an empty queue for so many elements. See [`RingQueue::with_capacity`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let queue = ancho_collections::NativeRingQueue::<u32>::with_capacity(100);
+    /// assert_eq!(queue.get().unwrap().capacity(), 100);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::of(RingQueue::with_capacity(capacity))
+    }
+
+    /// Makes an empty queue for so many elements, in the allocator's memory. See
+    /// [`RingQueue::with_capacity_in`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, NativeRingQueue};
+    /// let queue = NativeRingQueue::<u32>::with_capacity_in(100, &Allocator::PERSISTENT);
+    /// assert_eq!(queue.get().unwrap().capacity(), 100);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+        Self::of_in(RingQueue::with_capacity_in(capacity, allocator), allocator)
+    }
+}
+
+impl<T: Clone> Clone for RingQueue<T> {
+    /// Copies the elements, into memory of the same allocator, to a queue of the same capacity.
+    fn clone(&self) -> Self {
+        let mut copy = Self::with_capacity_in(self.capacity, self.allocator());
+        self.iter().for_each(|value| copy.enqueue(value.clone()));
+        copy
+    }
+}
+
+impl<'a, T> IntoIterator for &'a RingQueue<T> {
+    type Item = &'a T;
+    type IntoIter = RingIter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.ring.iter()
+    }
+}
+
+/// Two queues are equal if their elements are, whatever their capacity.
+impl<T: PartialEq> PartialEq for RingQueue<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.ring == other.ring
+    }
+}
+
+impl<T: Eq> Eq for RingQueue<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for RingQueue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.ring.fmt(f)
+    }
+}
