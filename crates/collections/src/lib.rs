@@ -15,6 +15,7 @@ mod ring_queue;
 mod shared_values;
 mod slice;
 mod sort;
+mod stream;
 
 pub use allocator::{
     Allocator, FrameMemory, FrameReport, LeakReport, LineAligned, LiveContainer,
@@ -40,6 +41,7 @@ pub use ring::QueueDrain;
 pub use ring_queue::{NativeRingQueue, QueueFull, RingQueue};
 pub use shared_values::{Groups, SharedValues};
 pub use slice::{NativeSlice, NativeSliceIter, NativeSliceMut, SliceError};
+pub use stream::{LaneReader, LaneWriter, NativeStream, Stream, StreamError, StreamWriter};
 
 #[doc = include_str!("../guide/writing_containers.md")]
 pub mod writing_containers {}

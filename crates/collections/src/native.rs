@@ -339,16 +339,18 @@ impl<C: fmt::Debug> fmt::Debug for Native<C> {
 /// Names a container's alias in error messages: `NativeList<u32>`, where the type is `Native<List<u32>>`.
 /// Once in a module.
 macro_rules! labelled_as {
-    ($data:ident<$($parameter:ident),*>, $alias:ident) => {
+    ($data:ident $(<$($parameter:ident),*>)?, $alias:ident) => {
         mod alias {
             /// Exists for its name.
-            pub(super) struct $alias<$($parameter),*>(std::marker::PhantomData<($($parameter,)*)>);
+            pub(super) struct $alias$(<$($parameter),*>(
+                std::marker::PhantomData<($($parameter,)*)>
+            ))?;
         }
 
-        impl<$($parameter: Send + 'static),*> crate::Container for $data<$($parameter),*> {
+        impl$(<$($parameter: Send + 'static),*>)? crate::Container for $data$(<$($parameter),*>)? {
             #[track_caller]
             fn label() -> ancho_jobs::ContainerLabel {
-                ancho_jobs::ContainerLabel::of::<alias::$alias<$($parameter),*>>()
+                ancho_jobs::ContainerLabel::of::<alias::$alias$(<$($parameter),*>)?>()
             }
         }
     };

@@ -1,0 +1,81 @@
+//! Why something was not read from a stream.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::error::debug_as_display;
+
+/// Why something was not read from a stream. Code A0026.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::{Stream, StreamError};
+///
+/// let stream = Stream::new(3);
+/// let refused = stream.reader(7).unwrap_err();
+/// assert_eq!(refused, StreamError::NoSuchLane { lane: 7, lanes: 3 });
+/// assert!(refused.to_string().starts_with("A0026: lane 7 cannot be read, "));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// There is no such lane.
+    NoSuchLane {
+        /// What was asked for.
+        lane: usize,
+        /// How many lanes there are.
+        lanes: usize,
+    },
+    /// All values of the lane were read.
+    NothingLeft {
+        /// The lane.
+        lane: usize,
+    },
+    /// The next value has another size.
+    OtherSize {
+        /// The lane.
+        lane: usize,
+        /// The size of the value that was written, in bytes.
+        written: usize,
+        /// The size of the type that was asked for, in bytes.
+        asked: usize,
+    },
+    /// Not all values of the lane were read.
+    NotAllRead {
+        /// The lane.
+        lane: usize,
+        /// How many values were not read.
+        left: usize,
+    },
+}
+
+impl fmt::Display for StreamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchLane { lane, lanes } => write!(
+                f,
+                "A0026: lane {lane} cannot be read, since the stream has {lanes} lanes; check `lanes()` \
+                 first"
+            ),
+            Self::NothingLeft { lane } => write!(
+                f,
+                "A0026: there is no value left in lane {lane}; check `remaining()` before each read"
+            ),
+            Self::OtherSize { lane, written, asked } => write!(
+                f,
+                "A0026: the next value in lane {lane} has {written} bytes, and a type of {asked} bytes \
+                 was asked for; read the types in the order in which they were written"
+            ),
+            Self::NotAllRead { lane, left } => write!(
+                f,
+                "A0026: {left} values in lane {lane} were not read; read them, or drop the reader \
+                 without `finish`"
+            ),
+        }
+    }
+}
+
+impl Error for StreamError {}
+
+debug_as_display!(StreamError);

@@ -1,0 +1,415 @@
+//! Values of any type, in lanes.
+//!
+//! # What can go wrong
+//!
+//! Unity's `NativeStream` throws an exception in each of these cases. Here the lifetime of a [`LaneWriter`]
+//! is what lies between `BeginForEachIndex` and `EndForEachIndex`, so most of them cannot be written.
+//!
+//! |  # | Misuse | What happens |
+//! |---:|---|---|
+//! |  1 | writing without beginning a lane | does not compile: a stream has no `write` |
+//! |  2 | ending a lane that was not begun | does not compile: there is nothing to call |
+//! |  3 | not ending a lane | cannot happen: it ends with its writer |
+//! |  4 | writing after the end of a lane | does not compile: the writer is gone |
+//! |  5 | beginning a lane before the last one has ended | does not compile: a writer borrows its stream |
+//! |  6 | copying a writer by value | does not compile: a writer is moved |
+//! |  7 | copying a writer by value for a function to write through | does not compile, as above |
+//! |  8 | keeping a lane's writer after its turn in a job | does not compile: it is lent for one call |
+//! |  9 | beginning a lane twice | panics with A0025 |
+//! | 10 | a second job that writes a lane of the first one | the job panics with A0025 |
+//! | 11 | writing a lane that does not exist | panics with A0025 |
+//! | 12 | a job over more indices than there are lanes | the job panics with A0025 |
+//! | 13 | a batch that writes the lane of another one | the job panics with A0025 |
+//! | 14 | two jobs that write at a time, or one that reads meanwhile | scheduling returns A0001 |
+//! | 15 | reading while a job that writes was not completed | `get` returns A0003 |
+//! | 16 | reading without beginning a lane | does not compile: a stream has no `read` |
+//! | 17 | reading a lane that does not exist | returns A0026 |
+//! | 18 | reading more values than there are | returns A0026, and the reader stays where it is |
+//! | 19 | reading a value of another size | returns A0026, and the reader stays where it is |
+//! | 20 | ending a lane of which values were not read | [`LaneReader::finish`] returns A0026 |
+//!
+//! Using a stream that was disposed of (21), or was never made (22), does not compile. Values that have
+//! pointers or padding in them (23) are not `IntoBytes`, and do not compile.
+//!
+//! The compiler refuses 1 and 16,
+//!
+//! ```compile_fail,E0599
+//! let mut stream = ancho_collections::Stream::new(1);
+//! stream.write(5_u32);
+//! ```
+//!
+//! ```compile_fail,E0599
+//! let stream = ancho_collections::Stream::new(1);
+//! stream.read::<u32>();
+//! ```
+//!
+//! 2 and 4,
+//!
+//! ```compile_fail,E0382
+//! let mut stream = ancho_collections::Stream::new(1);
+//! let mut lane = stream.lane(0);
+//! drop(lane);
+//! lane.write(5_u32);
+//! ```
+//!
+//! 5,
+//!
+//! ```compile_fail,E0499
+//! let mut stream = ancho_collections::Stream::new(2);
+//! let mut first = stream.lane(0);
+//! let mut second = stream.lane(1);
+//! first.write(5_u32);
+//! ```
+//!
+//! 6 and 7,
+//!
+//! ```compile_fail,E0382
+//! use ancho_collections::{LaneWriter, Stream};
+//!
+//! fn write_five(mut lane: LaneWriter<'_>) {
+//!     lane.write(5_u32);
+//! }
+//!
+//! let mut stream = Stream::new(1);
+//! let mut lane = stream.lane(0);
+//! write_five(lane);
+//! lane.write(6_u32);
+//! ```
+//!
+//! 8,
+//!
+//! ```compile_fail
+//! # use ancho_jobs::{JobPool, JobScheduler};
+//! # let jobs = JobScheduler::new(&JobPool::new());
+//! let mut stream = ancho_collections::NativeStream::new(2);
+//! let kept = std::sync::Mutex::new(None);
+//! let job = jobs.schedule_for_each(&[], stream.writer(), 2, 1, move |lane, _| {
+//!     *kept.lock().unwrap() = Some(lane);
+//! });
+//! ```
+//!
+//! reading beside writing,
+//!
+//! ```compile_fail,E0502
+//! let mut stream = ancho_collections::Stream::new(2);
+//! let mut lane = stream.lane(0);
+//! let reader = stream.reader(0);
+//! lane.write(5_u32);
+//! ```
+//!
+//! 21,
+//!
+//! ```compile_fail,E0382
+//! let stream = ancho_collections::NativeStream::new(2);
+//! stream.dispose();
+//! stream.get();
+//! ```
+//!
+//! 22,
+//!
+//! ```compile_fail,E0381
+//! let stream: ancho_collections::NativeStream;
+//! stream.get();
+//! ```
+//!
+//! and 23.
+//!
+//! ```compile_fail,E0277
+//! ancho_collections::Stream::new(1).lane(0).write("text");
+//! ```
+
+mod error;
+mod native;
+mod reader;
+mod writer;
+
+pub use error::StreamError;
+pub use native::NativeStream;
+pub use reader::LaneReader;
+pub use writer::{LaneWriter, StreamWriter};
+
+use std::fmt;
+
+use zerocopy::FromBytes;
+
+use crate::allocator::Allocator;
+use crate::lanes::Lanes;
+use crate::list::List;
+use crate::native::labelled_as;
+use writer::BatchLanes;
+
+/// Values of any type, in lanes that are written at once and read back in order.
+///
+/// For results whose number and types only the job knows that makes them: each index of a parallel job
+/// writes a lane of its own, as many values as it likes, and the lanes are read by their index afterwards.
+/// What a job sees of a [`NativeStream`] is this. Where all values have one type and it does not matter
+/// which index they are from, a [`List`] is simpler.
+///
+/// A lane is written once, and from beginning to end, until the stream is [cleared](Self::clear).
+///
+/// Values are kept as their bytes, each after its size: reading a value of another size is an error, and
+/// reading another type of the same size is defined, being the type's [`FromBytes`].
+///
+/// # Determinism
+///
+/// What is read from a lane is what was written to it, whatever the threads did.
+///
+/// # Examples
+///
+/// ```
+/// let mut stream = ancho_collections::Stream::new(2);
+/// let mut lane = stream.lane(1);
+/// lane.write(5_u32);
+/// lane.write([1.5_f32, 2.5]);
+/// assert_eq!(stream.count(), 2);
+///
+/// let mut reader = stream.reader(1)?;
+/// assert_eq!(reader.read::<u32>()?, 5);
+/// assert_eq!(reader.read::<[f32; 2]>()?, [1.5, 2.5]);
+/// reader.finish()?;
+/// # Ok::<(), ancho_collections::StreamError>(())
+/// ```
+pub struct Stream {
+    /// For each lane, where its values are.
+    spans: List<Span>,
+    /// The values, each after its size, those of a lane one after the other.
+    bytes: List<u8>,
+    /// What the batches of a parallel job have written, until it is done.
+    batches: Lanes<BatchLanes>,
+}
+
+labelled_as!(Stream, NativeStream);
+
+/// Where the values of a lane are.
+#[derive(Clone, Copy, Default)]
+struct Span {
+    /// In bytes.
+    start: usize,
+    /// In bytes.
+    length: usize,
+    /// How many values.
+    count: usize,
+    begun: bool,
+}
+
+impl Stream {
+    /// Makes a stream with so many lanes.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Stream::new(100).lanes(), 100);
+    /// ```
+    #[track_caller]
+    pub fn new(lanes: usize) -> Self {
+        Self::new_in(lanes, &Allocator::PERSISTENT)
+    }
+
+    /// Makes a stream with so many lanes, in the allocator's memory.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, Stream};
+    /// assert_eq!(Stream::new_in(100, &Allocator::PERSISTENT).lanes(), 100);
+    /// ```
+    #[track_caller]
+    pub fn new_in(lanes: usize, allocator: &Allocator) -> Self {
+        let mut spans = List::with_capacity_in(lanes, allocator);
+        spans.resize(lanes, Span::default());
+        Self { spans, bytes: List::new_in(allocator), batches: Lanes::new() }
+    }
+
+    /// Returns how many lanes there are (Unity's `ForEachCount`).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Stream::new(100).lanes(), 100);
+    /// ```
+    pub fn lanes(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Returns how many values there are in all lanes.
+    ///
+    /// # Complexity
+    ///
+    /// Looks at each lane.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut stream = ancho_collections::Stream::new(2);
+    /// stream.lane(0).write(5_u32);
+    /// stream.lane(1).write(6_u8);
+    /// assert_eq!(stream.count(), 2);
+    /// ```
+    pub fn count(&self) -> usize {
+        self.spans.iter().map(|span| span.count).sum()
+    }
+
+    /// Says whether there are no values in any lane.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(ancho_collections::Stream::new(100).is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+
+    /// Returns the allocator that the memory is from.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Stream::new(1).allocator().name(), "Persistent");
+    /// ```
+    pub fn allocator(&self) -> &Allocator {
+        self.bytes.allocator()
+    }
+
+    /// Removes all values, and makes so many lanes, which can be written again. Keeps the memory.
+    ///
+    /// In a job that has the number from elsewhere, this is Unity's `ScheduleConstruct`.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for the lanes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut stream = ancho_collections::Stream::new(1);
+    /// stream.lane(0).write(5_u32);
+    /// stream.clear(3);
+    /// assert_eq!((stream.count(), stream.lanes()), (0, 3));
+    /// stream.lane(0).write(6_u32);
+    /// ```
+    #[track_caller]
+    pub fn clear(&mut self, lanes: usize) {
+        self.batches.settle(BatchLanes::forget);
+        self.bytes.clear();
+        self.spans.clear();
+        self.spans.resize(lanes, Span::default());
+    }
+
+    /// Begins a lane (Unity's `BeginForEachIndex`). It ends with its writer (`EndForEachIndex`).
+    ///
+    /// For the lanes of a parallel job, see [`NativeStream`].
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0025 if there is no such lane, or if it was begun before.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut stream = ancho_collections::Stream::new(1);
+    /// stream.lane(0).write(5_u32);
+    /// assert_eq!(stream.reader(0).unwrap().read(), Ok(5_u32));
+    /// ```
+    #[track_caller]
+    pub fn lane(&mut self, index: usize) -> LaneWriter<'_> {
+        let lanes = self.lanes();
+        let Some(span) = self.spans.get_mut(index) else { writer::no_such_lane(index, lanes) };
+        if span.begun {
+            writer::begun_before(index);
+        }
+        LaneWriter::begin(&mut self.bytes, span)
+    }
+
+    /// Begins to read a lane.
+    ///
+    /// A lane can be read any number of times, and by any number of readers at once.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with code A0026 if there is no such lane.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut stream = ancho_collections::Stream::new(1);
+    /// stream.lane(0).write(5_u32);
+    /// assert_eq!(stream.reader(0).unwrap().read(), Ok(5_u32));
+    /// assert!(stream.reader(1).is_err());
+    /// ```
+    pub fn reader(&self, lane: usize) -> Result<LaneReader<'_>, StreamError> {
+        match self.spans.get(lane) {
+            Some(&span) => Ok(LaneReader::new(lane, self.bytes_of(span), span.count)),
+            None => Err(StreamError::NoSuchLane { lane, lanes: self.lanes() }),
+        }
+    }
+
+    /// Copies all values to a list, lane by lane, in memory of the same allocator (Unity's
+    /// `ToNativeArray`).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with code A0026 if there is a value of another size.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut stream = ancho_collections::Stream::new(2);
+    /// stream.lane(1).write(6_u32);
+    /// stream.lane(0).write(5_u32);
+    /// assert_eq!(stream.to_list::<u32>().unwrap()[..], [5, 6]);
+    /// assert!(stream.to_list::<u64>().is_err());
+    /// ```
+    #[track_caller]
+    pub fn to_list<T: FromBytes>(&self) -> Result<List<T>, StreamError> {
+        let mut list = List::with_capacity_in(self.count(), self.allocator());
+        for lane in 0..self.lanes() {
+            let mut reader = self.reader(lane)?;
+            while reader.remaining() > 0 {
+                list.push(reader.read()?);
+            }
+        }
+        Ok(list)
+    }
+
+    fn bytes_of(&self, span: Span) -> &[u8] {
+        &self.bytes[span.start..][..span.length]
+    }
+}
+
+impl Clone for Stream {
+    /// Copies the values, into memory of the same allocator.
+    fn clone(&self) -> Self {
+        Self { spans: self.spans.clone(), bytes: self.bytes.clone(), batches: Lanes::new() }
+    }
+}
+
+/// Two streams are equal if they have as many lanes, and the same bytes in each.
+impl PartialEq for Stream {
+    fn eq(&self, other: &Self) -> bool {
+        let (ours, theirs) = (self.spans.iter(), other.spans.iter());
+        self.lanes() == other.lanes()
+            && ours.zip(theirs).all(|(&our, &their)| self.bytes_of(our) == other.bytes_of(their))
+    }
+}
+
+impl Eq for Stream {}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.count();
+        f.debug_struct("Stream").field("lanes", &self.lanes()).field("count", &count).finish()
+    }
+}
