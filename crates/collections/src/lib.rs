@@ -2,6 +2,7 @@
 
 mod allocator;
 mod array;
+mod bit_array;
 mod blob;
 mod columns;
 mod error;
@@ -22,6 +23,7 @@ pub use allocator::{
     MAX_TEMP_JOB_FRAMES, MemorySource, RewindableAllocator, Temp, TempList, temp_scope,
 };
 pub use array::NativeArray;
+pub use bit_array::{BitArray, NativeBitArray};
 pub use blob::{
     BlobArray, BlobAsset, BlobAssetReference, BlobBuilder, BlobData, BlobError, BlobPlace,
     BlobPlaces, BlobPtr, BlobReader, BlobStore, BlobString, BlobVisitor,
