@@ -17,6 +17,7 @@ mod shared_values;
 mod slice;
 mod sort;
 mod stream;
+mod text;
 
 pub use allocator::{
     Allocator, FrameMemory, FrameReport, LeakReport, LineAligned, LiveContainer,
@@ -44,6 +45,7 @@ pub use ring_queue::{NativeRingQueue, QueueFull, RingQueue};
 pub use shared_values::{Groups, SharedValues};
 pub use slice::{NativeSlice, NativeSliceIter, NativeSliceMut, SliceError};
 pub use stream::{LaneReader, LaneWriter, NativeStream, Stream, StreamError, StreamWriter};
+pub use text::{InvalidUtf8, NativeText, Text};
 
 #[doc = include_str!("../guide/writing_containers.md")]
 pub mod writing_containers {}

@@ -1,0 +1,400 @@
+//! Text that grows.
+#![expect(unsafe_code, reason = "takes bytes for text without looking at them again")]
+
+mod convert;
+mod error;
+mod native;
+
+pub use error::InvalidUtf8;
+pub use native::NativeText;
+
+use std::ops::Deref;
+use std::str;
+
+use crate::allocator::Allocator;
+use crate::error::{AllocationError, expect_memory};
+use crate::list::List;
+use crate::native::labelled_as;
+
+/// Text that grows: a `String` with an allocator, for jobs.
+///
+/// It is UTF-8, and read as a `str`. What a job sees of a [`NativeText`] is this.
+///
+/// Whoever reads it borrows it, so it cannot be changed meanwhile:
+///
+/// ```compile_fail,E0502
+/// let mut text = ancho_collections::Text::from("one");
+/// let word = text.as_str();
+/// text.push_str(" two");
+/// assert_eq!(word, "one");
+/// ```
+///
+/// # Examples
+///
+/// ```
+/// use std::fmt::Write;
+///
+/// let mut text = ancho_collections::Text::from("score: ");
+/// write!(text, "{}", 42)?;
+/// assert_eq!(text, "score: 42");
+/// # Ok::<(), std::fmt::Error>(())
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Text {
+    /// Always UTF-8.
+    bytes: List<u8>,
+}
+
+labelled_as!(Text, NativeText);
+
+impl Text {
+    /// Makes an empty text, without any memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(ancho_collections::Text::new().is_empty());
+    /// ```
+    pub const fn new() -> Self {
+        Self { bytes: List::new() }
+    }
+
+    /// Makes an empty text that will have its memory from the allocator.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, Text};
+    /// assert_eq!(Text::new_in(&Allocator::PERSISTENT).capacity(), 0);
+    /// ```
+    pub fn new_in(allocator: &Allocator) -> Self {
+        Self { bytes: List::new_in(allocator) }
+    }
+
+    /// Makes an empty text with room for so many bytes.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Text::with_capacity(100).capacity(), 100);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { bytes: List::with_capacity(capacity) }
+    }
+
+    /// Makes an empty text with room for so many bytes, in the allocator's memory.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, Text};
+    /// assert_eq!(Text::with_capacity_in(100, &Allocator::PERSISTENT).capacity(), 100);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+        Self { bytes: List::with_capacity_in(capacity, allocator) }
+    }
+
+    /// Makes a text of UTF-8 bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with code A0027 if the bytes are not UTF-8.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Text::from_utf8(b"Ada").unwrap(), "Ada");
+    /// ```
+    #[track_caller]
+    pub fn from_utf8(bytes: &[u8]) -> Result<Self, InvalidUtf8> {
+        let mut text = Self::new();
+        text.push_utf8(bytes)?;
+        Ok(text)
+    }
+
+    /// Returns the text as a `str`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Text::from("Ada").as_str(), "Ada");
+    /// ```
+    #[inline]
+    pub fn as_str(&self) -> &str {
+        // SAFETY: every method keeps the bytes UTF-8: it adds those of a `str`, and divides them only
+        // between characters.
+        unsafe { str::from_utf8_unchecked(&self.bytes) }
+    }
+
+    /// Returns for how many bytes there is room, those that are there included.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Text::from("Ada").capacity(), 64);
+    /// ```
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Returns the allocator that the memory is from.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Text::new().allocator().name(), "Persistent");
+    /// ```
+    pub fn allocator(&self) -> &Allocator {
+        self.bytes.allocator()
+    }
+
+    /// Makes room for so many more bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::Text::from("Ada");
+    /// assert!(text.try_reserve(100).is_ok());
+    /// assert!(text.try_reserve(usize::MAX).is_err());
+    /// ```
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
+        self.bytes.try_reserve(additional)
+    }
+
+    /// Makes room for so many more bytes.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::Text::new();
+    /// text.reserve(100);
+    /// assert!(text.capacity() >= 100);
+    /// ```
+    #[track_caller]
+    pub fn reserve(&mut self, additional: usize) {
+        self.bytes.reserve(additional);
+    }
+
+    /// Adds a character at the end.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if the text has to grow and there is no memory for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::Text::from("caf");
+    /// text.push('é');
+    /// assert_eq!(text, "café");
+    /// ```
+    #[track_caller]
+    pub fn push(&mut self, character: char) {
+        self.push_str(character.encode_utf8(&mut [0; 4]));
+    }
+
+    /// Adds a string at the end.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if the text has to grow and there is no memory for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::Text::from("Ada");
+    /// text.push_str(" Lovelace");
+    /// assert_eq!(text, "Ada Lovelace");
+    /// ```
+    #[track_caller]
+    pub fn push_str(&mut self, string: &str) {
+        expect_memory(self.try_push_str(string));
+    }
+
+    /// Adds a string at the end, if there is memory for it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if the text has to grow and there is no memory for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::Text::new();
+    /// assert!(text.try_push_str("Ada").is_ok());
+    /// ```
+    pub fn try_push_str(&mut self, string: &str) -> Result<(), AllocationError> {
+        self.bytes.try_reserve(string.len())?;
+        self.bytes.extend_from_slice(string.as_bytes());
+        Ok(())
+    }
+
+    /// Adds UTF-8 bytes at the end.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with code A0027, and changes nothing, if the bytes are not UTF-8.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if the text has to grow and there is no memory for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::Text::from("Ada");
+    /// assert!(text.push_utf8(b" caf\xE9").is_err());
+    /// assert!(text.push_utf8(b" Lovelace").is_ok());
+    /// assert_eq!(text, "Ada Lovelace");
+    /// ```
+    #[track_caller]
+    pub fn push_utf8(&mut self, bytes: &[u8]) -> Result<(), InvalidUtf8> {
+        match str::from_utf8(bytes) {
+            Ok(string) => {
+                self.push_str(string);
+                Ok(())
+            }
+            Err(error) => Err(InvalidUtf8 { valid_up_to: error.valid_up_to() }),
+        }
+    }
+
+    /// Inserts a string before the byte at `index`.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0014 if the index is beyond the end or inside of a character, and with code A0017
+    /// if there is no memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::Text::from("Ada Lovelace");
+    /// text.insert_str(4, "King-");
+    /// assert_eq!(text, "Ada King-Lovelace");
+    /// ```
+    #[track_caller]
+    pub fn insert_str(&mut self, index: usize, string: &str) {
+        self.check_boundary(index);
+        self.bytes.insert_slice(index, string.as_bytes());
+    }
+
+    /// Removes the character that begins at the byte at `index`, and returns it.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0014 if no character begins there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::Text::from("café!");
+    /// assert_eq!(text.remove(3), 'é');
+    /// assert_eq!(text, "caf!");
+    /// ```
+    #[track_caller]
+    pub fn remove(&mut self, index: usize) -> char {
+        self.check_boundary(index);
+        let Some(character) = self[index..].chars().next() else {
+            no_character(index, self.len());
+        };
+        self.bytes.remove_range(index..index + character.len_utf8());
+        character
+    }
+
+    /// Removes the last character, if there is one, and returns it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::Text::from("café");
+    /// assert_eq!(text.pop(), Some('é'));
+    /// assert_eq!(text, "caf");
+    /// ```
+    pub fn pop(&mut self) -> Option<char> {
+        let character = self.chars().next_back()?;
+        self.bytes.truncate(self.len() - character.len_utf8());
+        Some(character)
+    }
+
+    /// Shortens the text to so many bytes, if it has more.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0014 if that is inside of a character.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::Text::from("Ada Lovelace");
+    /// text.truncate(3);
+    /// assert_eq!(text, "Ada");
+    /// ```
+    #[track_caller]
+    pub fn truncate(&mut self, length: usize) {
+        if length < self.len() {
+            self.check_boundary(length);
+            self.bytes.truncate(length);
+        }
+    }
+
+    /// Removes all characters, and keeps the memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::Text::from("Ada");
+    /// text.clear();
+    /// assert!(text.is_empty() && text.capacity() >= 3);
+    /// ```
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    #[track_caller]
+    fn check_boundary(&self, index: usize) {
+        if !self.is_char_boundary(index) {
+            no_character(index, self.len());
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn no_character(index: usize, length: usize) -> ! {
+    panic!(
+        "A0014: no character begins at byte {index} of a text of {length} bytes; take an index from \
+         `char_indices` or `find`"
+    );
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    #[inline]
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
