@@ -10,6 +10,10 @@ use crate::claims::BatchInfo;
 use crate::data::{JobData, ParallelJobData};
 use crate::error::ScheduleError;
 
+/// The container. It borrows nothing, and says so: otherwise the lifetime of a token that writes could not
+/// be shortened.
+type Source<T> = dyn SliceSource<T> + 'static;
+
 /// A loan of a container's elements, for a job that reads them.
 ///
 /// # Examples
@@ -17,7 +21,7 @@ use crate::error::ScheduleError;
 /// See [`JobSlice::read`](crate::JobSlice::read).
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct SliceRead<'a, T> {
-    source: &'a dyn SliceSource<T>,
+    source: &'a Source<T>,
 }
 
 /// A loan of a container's elements, for a job that writes them.
@@ -27,7 +31,7 @@ pub struct SliceRead<'a, T> {
 /// See [`JobSlice::write`](crate::JobSlice::write).
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct SliceWrite<'a, T> {
-    source: &'a mut dyn SliceSource<T>,
+    source: &'a mut Source<T>,
 }
 
 /// A loan of a container's elements, for a job that writes them anywhere from any batch.
@@ -37,23 +41,23 @@ pub struct SliceWrite<'a, T> {
 /// See [`JobSlice::write_unrestricted`](crate::JobSlice::write_unrestricted).
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct SliceUnrestricted<'a, T> {
-    source: &'a mut dyn SliceSource<T>,
+    source: &'a mut Source<T>,
 }
 
 impl<'a, T> SliceRead<'a, T> {
-    pub(super) fn new(source: &'a dyn SliceSource<T>) -> Self {
+    pub(super) fn new(source: &'a Source<T>) -> Self {
         Self { source }
     }
 }
 
 impl<'a, T> SliceWrite<'a, T> {
-    pub(super) fn new(source: &'a mut dyn SliceSource<T>) -> Self {
+    pub(super) fn new(source: &'a mut Source<T>) -> Self {
         Self { source }
     }
 }
 
 impl<'a, T> SliceUnrestricted<'a, T> {
-    pub(super) fn new(source: &'a mut dyn SliceSource<T>) -> Self {
+    pub(super) fn new(source: &'a mut Source<T>) -> Self {
         Self { source }
     }
 }
