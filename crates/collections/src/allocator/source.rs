@@ -18,8 +18,8 @@ use std::ptr::{self, NonNull};
 /// An implementation promises that
 ///
 /// - memory from [`allocate`](Self::allocate) and the other methods is valid for reads and writes of
-///   `layout.size()` bytes, its address is a multiple of `layout.align()`, and what
-///   [`allocate_zeroed`](Self::allocate_zeroed) gives is all zero;
+///   `layout.size()` bytes, or of as many as it was resized to, its address is a multiple of
+///   `layout.align()`, and what [`allocate_zeroed`](Self::allocate_zeroed) gives is all zero;
 /// - nothing else uses that memory until it is deallocated, resized by [`grow`](Self::grow) or
 ///   [`shrink`](Self::shrink), or the source is dropped, whichever comes first. Moving the source
 ///   changes nothing;

@@ -18,9 +18,12 @@ use super::{
 /// # Safety
 ///
 /// - [`elements`](Self::elements) returns elements that are there, for whoever may read or write the value
-///   as a whole to read or write.
+///   as a whole to read or write. So nobody changes them through a shared reference to the value.
 /// - They are not inside of `Self`, and stay where they are until the value is changed through a mutable
 ///   reference, or dropped.
+/// - Several threads may call `elements` at the same time, also while their views of the elements, or the
+///   owner's shared reference to the value, are in use, and also if `Self` is not `Sync`: it touches neither
+///   the elements nor anything else that can change meanwhile, unless that is made for sharing.
 ///
 /// # Examples
 ///
@@ -118,7 +121,8 @@ unsafe impl<S: Contiguous> SliceSource<S::Element> for Guarded<S> {
     fn hold(&self) -> HeldSlice<S::Element> {
         let place = Place::LookUp(|block| {
             // SAFETY: made from a `Held<S>`, below. A job that is running may read the value, and so
-            // where its elements are: whoever could change that does not run meanwhile.
+            // where its elements are: whoever could change that does not run meanwhile. That other threads
+            // do the same, or use the value as readers do, is allowed by the contract of `Contiguous`.
             unsafe { &*block.value::<S>() }.elements()
         });
         HeldSlice { place, block: Self::hold(self).into() }
@@ -140,8 +144,10 @@ pub(super) enum Place<T> {
     LookUp(fn(&HeldAny) -> NonNull<[T]>),
 }
 
-// SAFETY: the block may be let go of on any thread, since `T: Send`. The pointer is used by the views
-// alone, which ask for `T: Sync` where several threads see the same elements.
+// SAFETY: the block may be let go of on any thread, since what is in it is `Send`. The pointer, and what
+// the function returns, is used by the views alone, which ask for `T: Send`, and for `T: Sync` where several
+// threads see the same elements. The function itself may be called by several threads, by the contract of
+// `Contiguous`.
 unsafe impl<T: Send> Send for HeldSlice<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for HeldSlice<T> {}
