@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, Once, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ancho_jobs::{JobHandle, JobPool, JobScheduler};
+use ancho_jobs::{ExecutionMode, JobHandle, JobPool, JobScheduler};
 
 /// The numbers of workers for which results must be the same.
 pub(crate) const WORKERS: [usize; 4] = [0, 1, 2, 4];
@@ -25,6 +25,24 @@ pub(crate) fn pool(workers: usize) -> JobPool {
 /// A scheduler on a pool of its own.
 pub(crate) fn scheduler(workers: usize) -> JobScheduler {
     JobScheduler::new(&pool(workers))
+}
+
+/// The modes in which results must be the same.
+const MODES: [ExecutionMode; 4] = [
+    ExecutionMode::Parallel,
+    ExecutionMode::Serial,
+    ExecutionMode::Shuffle { seed: 1 },
+    ExecutionMode::Shuffle { seed: 7 },
+];
+
+/// A scheduler for each number of workers in each mode, on pools of their own.
+pub(crate) fn schedulers() -> impl Iterator<Item = JobScheduler> {
+    let all = WORKERS.into_iter().flat_map(|workers| MODES.map(|mode| (workers, mode)));
+    all.map(|(workers, mode)| {
+        let jobs = scheduler(workers);
+        jobs.set_mode(mode);
+        jobs
+    })
 }
 
 /// Waits until the condition holds.
