@@ -1,0 +1,588 @@
+//! Safe code that does its worst to containers is refused, or harmless.
+//!
+//! It panics wherever it is called, forgets what it is lent, runs out of memory at any call, keeps writers
+//! that it should let go, and drops things on other threads. What is checked is that every element is
+//! dropped once, that all memory is given back, and that results do not depend on threads. The sanitizers
+//! see the rest.
+#![expect(unsafe_code, reason = "implements a source of memory that fails")]
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
+use std::thread;
+
+use ancho_collections::{
+    Allocator, Container, Lane, Lanes, List, ListLane, MemorySource, Native, NativeArray,
+    NativeList, ParallelWriter,
+};
+use ancho_jobs::{
+    BatchInfo, ConcurrentWrite, ContainerLabel, ExecutionMode, JobHandle, JobPool, JobScheduler,
+    ScheduleError,
+};
+
+const MODES: [ExecutionMode; 3] =
+    [ExecutionMode::Parallel, ExecutionMode::Serial, ExecutionMode::Shuffle { seed: 3 }];
+
+fn scheduler(workers: usize) -> JobScheduler {
+    JobScheduler::new(&JobPool::builder().workers(workers).build().unwrap())
+}
+
+/// A scheduler for each number of workers in each mode.
+fn schedulers() -> impl Iterator<Item = JobScheduler> {
+    [0, 1, 2, 4].into_iter().flat_map(|workers| MODES.map(|mode| (workers, mode))).map(
+        |(workers, mode)| {
+            let jobs = scheduler(workers);
+            jobs.set_mode(mode);
+            jobs
+        },
+    )
+}
+
+/// Returns the message of the panic in `body`, or `None` if it did not panic.
+fn panics(body: impl FnOnce()) -> Option<String> {
+    let payload = catch_unwind(AssertUnwindSafe(body)).err()?;
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    Some(text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default())
+}
+
+/// How many of its values are alive, and at which of their calls the next panic comes.
+#[derive(Clone, Default)]
+struct Census {
+    alive: Arc<AtomicIsize>,
+    calls_left: Arc<AtomicIsize>,
+}
+
+/// A value that is counted, and panics when it is made, cloned or dropped, when the time comes.
+struct Person(Census);
+
+impl Census {
+    fn person(&self) -> Person {
+        self.step("made");
+        self.alive.fetch_add(1, SeqCst);
+        Person(self.clone())
+    }
+
+    fn alive(&self) -> isize {
+        self.alive.load(SeqCst)
+    }
+
+    /// Panics at the call after so many.
+    fn panic_after(&self, calls: isize) {
+        self.calls_left.store(calls + 1, SeqCst);
+    }
+
+    fn step(&self, what: &str) {
+        if self.calls_left.fetch_sub(1, SeqCst) == 1 && !thread::panicking() {
+            panic!("a person is {what}");
+        }
+    }
+}
+
+impl Clone for Person {
+    fn clone(&self) -> Self {
+        self.0.person()
+    }
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        self.0.alive.fetch_sub(1, SeqCst);
+        self.0.step("dropped");
+    }
+}
+
+/// Does something with panics at every call of a person there is, one after the other.
+fn with_a_panic_at_every_call(script: impl Fn(&Census)) {
+    for calls in 0.. {
+        let census = Census::default();
+        census.panic_after(calls);
+        let panicked = panics(|| script(&census));
+        assert_eq!(census.alive(), 0, "with a panic after {calls} calls: {panicked:?}");
+        if panicked.is_none() && census.calls_left.load(SeqCst) > 0 {
+            assert!(calls > 5, "the script does something");
+            return;
+        }
+    }
+}
+
+// Panics in what users write.
+
+#[test]
+fn a_list_whose_elements_panic_drops_each_of_them_once() {
+    with_a_panic_at_every_call(|census| {
+        let mut list = List::new();
+        list.push(census.person());
+        list.extend((0..5).map(|_| census.person()));
+        list.push_repeated(list[0].clone(), 3);
+        list.insert(2, census.person());
+        list.resize(12, census.person());
+        drop(list.clone());
+        list.swap_remove_range(0..3);
+        list.remove_range(1..3);
+        list.retain(|_| {
+            census.step("looked at");
+            census.alive() % 2 == 0
+        });
+        list.resize(4, census.person());
+        list.truncate(2);
+        drop(list.pop());
+        list.set_capacity(list.len()).unwrap();
+        list.clear();
+    });
+}
+
+#[test]
+fn an_array_whose_elements_panic_drops_each_of_them_once() {
+    with_a_panic_at_every_call(|census| {
+        let array = NativeArray::from_fn(3, |_| census.person());
+        let copy = NativeArray::from_slice_in(array.get().unwrap(), &Allocator::PERSISTENT);
+        drop(copy.into_vec().unwrap());
+        drop(NativeArray::from(vec![census.person(), census.person()]));
+    });
+}
+
+#[test]
+fn elements_that_panic_in_jobs_are_dropped_once() {
+    for workers in [0, 2] {
+        let pool = JobPool::builder().workers(workers).build().unwrap();
+        with_a_panic_at_every_call(|census| {
+            let jobs = JobScheduler::new(&pool);
+            let mut list = NativeList::with_capacity(6);
+            let mut array = NativeArray::from_fn(4, |_| census.person());
+            let makes = census.clone();
+            let write = jobs.schedule_for_each(&[], list.writer(), 8, 1, move |list, _| {
+                list.push(makes.person());
+            });
+            let makes = census.clone();
+            let data = (array.write(), list.write());
+            let swap =
+                jobs.named("Swap").after(&[write.unwrap()]).schedule(&[], data, move |data| {
+                    let (array, list) = data;
+                    array[0] = makes.person();
+                    if let (Some(first), Some(last)) = (list.first_mut(), array.last_mut()) {
+                        mem::swap(first, last);
+                    }
+                    drop(list.take_overflow());
+                });
+            let disposed = array.dispose_after(&jobs, &[swap.unwrap()]).unwrap();
+            let _ = jobs.try_complete(disposed);
+            drop(list);
+            // Workers panic too, which is told when the job is completed, not here.
+            let _ = catch_unwind(AssertUnwindSafe(|| census.step("called at last")));
+            drop(jobs);
+        });
+    }
+}
+
+#[test]
+fn an_iterator_that_lies_about_its_length_is_refused_or_read_to_its_end() {
+    struct Liar(usize, usize);
+
+    impl Iterator for Liar {
+        type Item = usize;
+
+        fn next(&mut self) -> Option<usize> {
+            self.0 = self.0.checked_sub(1)?;
+            Some(self.0)
+        }
+
+        fn size_hint(&self) -> (usize, Option<usize>) {
+            (self.1, Some(self.1))
+        }
+    }
+
+    let mut list = List::new();
+    list.extend(Liar(100, 0));
+    list.extend(Liar(3, 50));
+    assert_eq!(list.len(), 103);
+    assert!(panics(|| list.extend(Liar(3, usize::MAX))).unwrap().starts_with("A0017: "));
+    assert_eq!(list.len(), 103);
+}
+
+// Memory that cannot be had.
+
+/// The system's memory, until a number of calls were made. Then there is none.
+struct Failing {
+    calls: AtomicIsize,
+    out: Arc<AtomicUsize>,
+}
+
+// SAFETY: the memory is the system's, which keeps the same promises; the numbers only refuse.
+unsafe impl MemorySource for Failing {
+    fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
+        if self.calls.fetch_sub(1, SeqCst) <= 0 {
+            return None;
+        }
+        self.out.fetch_add(layout.size(), SeqCst);
+        // SAFETY: the size is not zero.
+        NonNull::new(unsafe { alloc(layout) })
+    }
+
+    unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
+        self.out.fetch_sub(layout.size(), SeqCst);
+        // SAFETY: it was allocated above, with this layout.
+        unsafe { dealloc(memory.as_ptr(), layout) };
+    }
+}
+
+#[test]
+fn lengths_beyond_all_memory_are_refused() {
+    let refused = |body: fn()| {
+        let message = panics(body).unwrap();
+        assert!(message.starts_with("A0017: "), "{message}");
+    };
+    refused(|| drop(List::<u16>::with_capacity(usize::MAX)));
+    refused(|| drop(List::<u8>::with_capacity(isize::MAX as usize)));
+    refused(|| drop(NativeArray::<u8>::zeroed_in(usize::MAX, &Allocator::PERSISTENT)));
+    refused(|| drop(NativeArray::<u64>::new(usize::MAX / 8 + 1)));
+    refused(|| List::from([1_u8]).reserve(usize::MAX));
+    refused(|| List::from([1_u8]).resize(usize::MAX, 0));
+    refused(|| List::from([1_u8]).push_repeated(0, usize::MAX));
+    assert!(List::from([1_u8]).set_capacity(usize::MAX).is_err());
+}
+
+// Sizes and alignments.
+
+#[test]
+fn elements_of_any_alignment_are_where_they_belong() {
+    fn check<T: Copy + Send + Sync + PartialEq + 'static>(value: T, align: usize) {
+        let is_aligned = move |value: &T| std::ptr::from_ref(value).addr().is_multiple_of(align);
+        for jobs in [scheduler(0), scheduler(2)] {
+            let out = Arc::<AtomicUsize>::default();
+            let source = Failing { calls: AtomicIsize::new(isize::MAX), out: Arc::clone(&out) };
+            let allocator = Allocator::custom("Counting", source);
+            let mut list = NativeList::with_capacity_in(9, &allocator);
+            let mut array = NativeArray::from_slice_in(&[value; 9], &allocator);
+            let data = (list.writer(), array.write());
+            let job = jobs.schedule_for_each(&[], data, 9, 2, move |(list, element), _| {
+                assert!(is_aligned(element));
+                list.push(*element);
+            });
+            let look = jobs.schedule(&[job.unwrap()], list.read_elements(), move |all| {
+                assert!(all.len() == 9 && all.iter().all(is_aligned));
+            });
+            jobs.complete(look.unwrap());
+            let list = list.get_mut().unwrap();
+            list.push(value);
+            list.set_capacity(10).unwrap();
+            assert!(list.iter().all(|element| is_aligned(element) && *element == value));
+            assert!(array.into_vec().unwrap().iter().all(is_aligned));
+            *list = List::new();
+            assert_eq!(out.load(SeqCst), 0);
+        }
+    }
+
+    #[derive(Clone, Copy, PartialEq)]
+    #[repr(align(128))]
+    struct Lines(u8);
+
+    #[derive(Clone, Copy, PartialEq)]
+    #[repr(align(4096))]
+    struct Page(u8);
+
+    #[derive(Clone, Copy, PartialEq)]
+    #[repr(align(4096))]
+    struct Corner;
+
+    check(5_u8, 1);
+    check([5_u8; 3], 1);
+    check(Lines(5), 128);
+    check(Page(5), 4096);
+    check(Corner, 4096);
+    check((), 1);
+}
+
+// Writers that are not treated well.
+
+#[test]
+fn a_writer_that_is_forgotten_loses_what_it_wrote_and_no_more() {
+    for jobs in schedulers() {
+        // Of no size, so that nothing is leaked.
+        let mut list = NativeList::<()>::new();
+        let job = jobs.schedule_parallel(&[], list.writer(), 10, 1, |mut list, range| {
+            list.push(());
+            if range.start == 4 {
+                mem::forget(list);
+            }
+        });
+        jobs.complete(job.unwrap());
+        assert_eq!(list.get().unwrap().len(), 9);
+    }
+}
+
+#[test]
+fn writers_that_are_kept_together_and_exchanged_write_what_they_hold() {
+    for jobs in schedulers() {
+        let census = Census::default();
+        let mut list = NativeList::with_capacity(40);
+        let makes = census.clone();
+        let job = jobs.schedule_work(&[], list.writer(), 40, 1, move |work| {
+            let mut kept = Vec::new();
+            while let Some((mut writer, _)) = work.next_batch() {
+                writer.push(makes.person());
+                kept.push(writer);
+            }
+            if let [first, .., last] = &mut kept[..] {
+                mem::swap(&mut **first, &mut **last);
+            }
+            // Another thread may let go of them.
+            thread::scope(|scope| scope.spawn(move || drop(kept)).join()).unwrap();
+        });
+        jobs.complete(job.unwrap());
+        assert_eq!((list.get().unwrap().len(), census.alive()), (40, 40));
+        drop(list);
+        assert_eq!(census.alive(), 0);
+    }
+}
+
+#[test]
+fn a_lane_that_is_taken_away_belongs_to_who_took_it() {
+    use std::sync::Mutex;
+
+    for jobs in schedulers() {
+        let census = Census::default();
+        let stolen = Arc::new(Mutex::new(Vec::<ListLane<Person>>::new()));
+        let mut list = NativeList::with_capacity(10);
+        let (makes, takes) = (census.clone(), Arc::clone(&stolen));
+        let job = jobs.schedule_for_each(&[], list.writer(), 10, 1, move |list, i| {
+            list.push(makes.person());
+            if i % 2 == 0 {
+                takes.lock().unwrap().push(mem::take(list));
+            }
+        });
+        jobs.complete(job.unwrap());
+        assert_eq!(list.get().unwrap().len(), 5);
+        drop(list);
+        assert_eq!(census.alive(), 5);
+        stolen.lock().unwrap().clear();
+        assert_eq!(census.alive(), 0);
+    }
+}
+
+#[test]
+fn what_is_written_without_a_job_waits_for_the_next_one() {
+    let jobs = scheduler(2);
+    let mut list = NativeList::with_capacity(10);
+    let by_hand = BatchInfo { index: 7, range: 0..0, thread: 99 };
+    list.get().unwrap().writer(&by_hand).push(7);
+    let reads = jobs.schedule_parallel(&[], list.read(), 4, 1, |list, range| {
+        let batch = BatchInfo { index: range.start, range, thread: 0 };
+        list.writer(&batch).push(batch.index);
+    });
+    jobs.complete(reads.unwrap());
+    assert!(list.get().unwrap().is_empty());
+    let job = jobs.schedule(&[], list.writer(), |_| {}).unwrap();
+    jobs.complete(job);
+    assert_eq!(list.get().unwrap()[..], [0, 1, 2, 3, 7]);
+}
+
+#[test]
+fn writers_that_find_no_room_lose_nothing() {
+    for jobs in schedulers() {
+        let census = Census::default();
+        let mut list = NativeList::with_capacity(7);
+        let mut last = JobHandle::COMPLETED;
+        for _ in 0..2 {
+            let makes = census.clone();
+            last = jobs
+                .named("Write")
+                .after(&[last])
+                .schedule_for_each(&[], list.writer(), 10, 3, move |list, _| {
+                    list.push(makes.person());
+                })
+                .unwrap();
+        }
+        let failed = jobs.try_complete(last).unwrap_err();
+        assert!(failed.message().starts_with("A0015: parallel writers wrote 10 elements to "));
+        let list = list.get_mut().unwrap();
+        assert_eq!((list.len(), census.alive()), (7, 20));
+        drop(list.clone());
+        assert_eq!(list.take_overflow().len(), 13);
+        assert_eq!(census.alive(), 7);
+    }
+}
+
+/// A container whose lanes call what the test says.
+#[derive(Default)]
+struct Odd {
+    lanes: Lanes<OddLane>,
+    settled: Vec<usize>,
+}
+
+/// Panics when it is asked whether it is empty after 13 was written to it.
+#[derive(Default)]
+struct OddLane(Vec<usize>);
+
+impl Lane for OddLane {
+    fn is_empty(&self) -> bool {
+        assert!(!self.0.contains(&13) || thread::panicking(), "bad luck");
+        self.0.is_empty()
+    }
+}
+
+impl Container for Odd {}
+
+impl ConcurrentWrite for Odd {
+    type Writer<'v> = ParallelWriter<'v, OddLane>;
+    type Item<'b> = &'b mut OddLane;
+
+    fn writer(&self, batch: &BatchInfo) -> ParallelWriter<'_, OddLane> {
+        self.lanes.open(batch.index)
+    }
+
+    fn item<'b>(writer: &'b mut ParallelWriter<'_, OddLane>, _: usize) -> &'b mut OddLane {
+        writer
+    }
+
+    fn settle(&mut self, _: ContainerLabel) {
+        let Self { lanes, settled } = self;
+        lanes.settle(|lane| {
+            assert!(!lane.0.contains(&17), "no seventeen");
+            settled.append(&mut lane.0);
+        });
+    }
+}
+
+#[test]
+fn lanes_survive_panics_in_what_their_author_wrote() {
+    for jobs in schedulers() {
+        let mut odd = Native::of(Odd::default());
+        let mut write = |values: std::ops::Range<usize>| {
+            let first = values.start;
+            let job = jobs.schedule_for_each(&[], odd.writer(), values.len(), 1, move |lane, i| {
+                lane.0.push(first + i);
+            });
+            let failed = jobs.try_complete(job.unwrap()).map_err(|failed| failed.to_string());
+            (failed, mem::take(&mut odd.get_mut().unwrap().settled))
+        };
+        let (failed, settled) = write(10..16);
+        assert!(failed.unwrap_err().contains("bad luck"));
+        assert_eq!(settled, [10, 11, 12, 14, 15], "the others are settled");
+        let (failed, settled) = write(15..20);
+        assert!(failed.unwrap_err().contains("no seventeen"));
+        assert_eq!(settled, [15, 16], "those before it");
+        assert_eq!(write(20..23), (Ok(()), vec![20, 21, 22]), "nothing is left of the others");
+    }
+}
+
+// Containers that move about.
+
+#[test]
+fn a_list_that_a_job_takes_away_leaves_an_empty_one() {
+    for jobs in schedulers() {
+        let census = Census::default();
+        let mut list = (0..5).map(|_| census.person()).collect::<NativeList<_>>();
+        let take = jobs.schedule(&[], list.write(), |list| drop(mem::take(list))).unwrap();
+        let count = |all: &mut [Person]| all.len();
+        let none = jobs.schedule_deferred(&[take], list.write_elements(), count, 1, |_, _| {
+            unreachable!("there are none");
+        });
+        let some = jobs.schedule_for_each(&[none.unwrap()], list.write_elements(), 1, 1, |_, _| {});
+        let failed = jobs.try_complete(some.unwrap()).unwrap_err();
+        assert!(failed.message().starts_with("A0010: "), "{failed}");
+        assert_eq!((list.get().unwrap().len(), census.alive()), (0, 0));
+    }
+}
+
+#[test]
+fn the_list_and_its_elements_are_one_to_the_checks() {
+    for jobs in schedulers() {
+        let mut list = NativeList::from([1, 2, 3]);
+        let write = jobs.schedule(&[], list.write_elements(), |all| all[0] = 5).unwrap();
+        let conflict = |refused| {
+            assert!(matches!(refused, Err(ScheduleError::Conflict { .. })), "{refused:?}");
+        };
+        conflict(jobs.schedule(&[], list.write(), |_| {}));
+        conflict(jobs.schedule(&[], list.writer(), |_| {}));
+        conflict(jobs.schedule(&[], list.read(), |_| {}));
+        conflict(jobs.schedule(&[], list.read_elements(), |_| {}));
+        conflict(jobs.schedule_for_each(&[], list.write_elements(), 3, 1, |_, _| {}));
+        assert!(jobs.run(list.read(), |_| {}).is_err());
+        assert!(jobs.run_parallel(list.writer(), 3, 1, |_, _| {}).is_err());
+        assert!(list.get().is_err() && list.get_mut().is_err());
+        let mut list = list.into_inner().unwrap_err().container;
+        let grow = jobs.schedule(&[write], list.write(), |list| list.push(4)).unwrap();
+        let mut list = list.dispose_after(&jobs, &[write]).unwrap_err().container;
+        jobs.complete(grow);
+        assert_eq!(list.get_mut().unwrap()[..], [5, 2, 3, 4]);
+    }
+}
+
+#[test]
+fn containers_are_dropped_on_any_thread_and_their_source_after_them() {
+    struct Watched(Failing, Arc<AtomicUsize>);
+
+    // SAFETY: passes on what another source gives.
+    unsafe impl MemorySource for Watched {
+        fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
+            self.0.allocate(layout)
+        }
+
+        unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
+            // SAFETY: the caller's promises; it is from that source.
+            unsafe { self.0.deallocate(memory, layout) };
+        }
+    }
+
+    impl Drop for Watched {
+        fn drop(&mut self) {
+            assert_eq!(self.0.out.load(SeqCst), 0, "everything was given back before");
+            self.1.fetch_add(1, SeqCst);
+        }
+    }
+
+    for jobs in schedulers() {
+        let (census, gone) = (Census::default(), Arc::<AtomicUsize>::default());
+        let source = Failing { calls: AtomicIsize::new(isize::MAX), out: Arc::default() };
+        let allocator = Allocator::custom("Watched", Watched(source, Arc::clone(&gone)));
+        let mut list = NativeList::with_capacity_in(20, &allocator).named("list");
+        let mut array = NativeArray::from_fn_in(20, |_| census.person(), &allocator);
+        drop(allocator);
+        let data = (list.writer(), array.write());
+        let job = jobs.schedule_for_each(&[], data, 20, 1, |(list, person), _| {
+            list.push(person.clone());
+        });
+        jobs.flush();
+        thread::spawn(move || drop((list.named("renamed"), array))).join().unwrap();
+        jobs.complete(job.unwrap());
+        assert_eq!((census.alive(), gone.load(SeqCst)), (0, 1));
+    }
+}
+
+#[test]
+fn containers_of_containers_are_freed_from_the_inside() {
+    let jobs = scheduler(2);
+    let census = Census::default();
+    let mut lists = NativeList::with_capacity(10);
+    let makes = census.clone();
+    let job = jobs.schedule_for_each(&[], lists.writer(), 10, 1, move |lists, i| {
+        lists.push((0..i).map(|_| makes.person()).collect::<List<_>>());
+    });
+    let drain = jobs.schedule(&[job.unwrap()], lists.write(), |lists| lists.truncate(5)).unwrap();
+    jobs.complete(drain);
+    assert_eq!(census.alive(), 10);
+    drop(lists);
+    assert_eq!(census.alive(), 0);
+}
+
+#[test]
+fn a_job_that_never_runs_frees_what_it_held() {
+    for jobs in schedulers() {
+        let census = Census::default();
+        let mut list = NativeList::with_capacity(5);
+        let mut array = NativeArray::from_fn(5, |_| census.person());
+        let bad = jobs.schedule(&[], (), |()| panic!("bad")).unwrap();
+        let (makes, held) = (census.clone(), census.person());
+        let data = (list.writer(), array.write());
+        let job = jobs.schedule_for_each(&[bad], data, 5, 1, move |(list, _), _| {
+            list.push(makes.person());
+            let _ = &held;
+        });
+        drop(array);
+        assert!(jobs.try_complete(job.unwrap()).is_err());
+        assert_eq!((list.get().unwrap().len(), census.alive()), (0, 0));
+    }
+}
