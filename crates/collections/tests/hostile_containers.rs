@@ -229,6 +229,61 @@ unsafe impl MemorySource for Failing {
 }
 
 #[test]
+fn memory_that_runs_out_at_any_call_is_refused_with_a_code() {
+    let jobs = scheduler(1);
+    for calls in 0.. {
+        let (out, census) = (Arc::<AtomicUsize>::default(), Census::default());
+        let source = Failing { calls: AtomicIsize::new(calls), out: Arc::clone(&out) };
+        let allocator = Allocator::custom("Failing", source);
+        let panicked = panics(|| {
+            let mut list = List::with_capacity_in(2, &allocator);
+            list.extend((0..40).map(|_| census.person()));
+            let mut copy = list.clone();
+            copy.truncate(3);
+            copy.set_capacity(5).map_err(|error| panic!("{error}")).unwrap();
+            assert_eq!((copy.len(), copy.capacity()), (3, 5));
+            copy.set_capacity(100).map_err(|error| panic!("{error}")).unwrap();
+            copy.insert(1, census.person());
+            copy.push_repeated(census.person(), 200);
+            let array = NativeArray::from_fn_in(10, |_| census.person(), &allocator);
+            let zeros = NativeArray::<u64>::zeroed_in(10, &allocator);
+            let mut shared = Native::of_in(list, &allocator);
+            let data = (shared.write(), zeros.read());
+            let push = jobs.schedule(&[], data, |(list, _)| {
+                let more = list.clone();
+                list.extend(more.iter().cloned());
+            });
+            if let Err(failed) = jobs.try_complete(push.unwrap()) {
+                panic!("{}", failed.message());
+            }
+            drop(array);
+        });
+        assert_eq!(census.alive(), 0);
+        assert_eq!(out.load(SeqCst), 0, "all memory was given back");
+        match panicked {
+            None => return,
+            Some(message) => assert!(
+                message.starts_with("A0017: the allocator `Failing` has no room for "),
+                "{message}"
+            ),
+        }
+    }
+}
+
+#[test]
+fn a_list_that_cannot_be_made_smaller_stays_as_it_was() {
+    let source = Failing { calls: AtomicIsize::new(1), out: Arc::default() };
+    let mut list = List::with_capacity_in(100, &Allocator::custom("Failing", source));
+    list.extend_from_slice(&[1, 2, 3]);
+    let refused = list.set_capacity(10).unwrap_err();
+    assert!(refused.to_string().starts_with("A0017: "));
+    assert_eq!((&list[..], list.capacity()), (&[1, 2, 3][..], 100));
+    list.clear();
+    list.set_capacity(0).unwrap();
+    assert_eq!(list.capacity(), 0);
+}
+
+#[test]
 fn lengths_beyond_all_memory_are_refused() {
     let refused = |body: fn()| {
         let message = panics(body).unwrap();
@@ -245,6 +300,27 @@ fn lengths_beyond_all_memory_are_refused() {
 }
 
 // Sizes and alignments.
+
+#[test]
+fn elements_without_a_size_can_be_counted_without_end() {
+    for jobs in schedulers() {
+        let mut list = NativeList::<()>::new();
+        list.get_mut().unwrap().extend_from_slice(&[(); usize::MAX - 10]);
+        let job = jobs.schedule_for_each(&[], list.writer(), 10, 1, |list, _| list.push(()));
+        jobs.complete(job.unwrap());
+        assert_eq!(list.get().unwrap().len(), usize::MAX);
+
+        // There is room for no more, not even of nothing.
+        assert!(panics(|| list.get_mut().unwrap().push(())).is_some());
+        assert!(panics(|| list.get_mut().unwrap().extend_from_slice(&[(); 3])).is_some());
+        assert!(panics(|| list.get_mut().unwrap().push_repeated((), 3)).is_some());
+        let job = jobs.schedule_for_each(&[], list.writer(), 4, 1, |list, _| {
+            list.extend_from_slice(&[(); 3]);
+        });
+        assert!(jobs.try_complete(job.unwrap()).is_err());
+        assert_eq!(list.get().unwrap().len(), usize::MAX);
+    }
+}
 
 #[test]
 fn elements_of_any_alignment_are_where_they_belong() {

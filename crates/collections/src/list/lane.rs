@@ -68,10 +68,10 @@ impl<T: Send + Sync + 'static> ConcurrentWrite for List<T> {
         let room = self.items.capacity() - self.items.len();
         let Self { items, lanes, overflow } = self;
         let before = overflow.len();
-        let mut written = 0;
+        let mut written = 0_usize;
         lanes.settle(|ListLane(lane)| {
             let fits = lane.len().min(room.saturating_sub(written));
-            written += lane.len();
+            written = written.saturating_add(lane.len());
             append(items, lane, fits);
             overflow.append(lane);
         });

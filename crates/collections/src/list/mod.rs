@@ -150,7 +150,13 @@ impl<T> List<T> {
             return Err(CapacityError::BelowLength { capacity, length });
         }
         self.reserve_to(capacity)?;
-        self.items.shrink_to(capacity);
+        if self.items.capacity() > capacity {
+            // By moving: the vector's own way to shrink ends the program if the allocator refuses.
+            let mut smaller = Self::new_in(self.allocator());
+            smaller.reserve_to(capacity)?;
+            smaller.items.append(&mut self.items);
+            self.items = smaller.items;
+        }
         Ok(())
     }
 
@@ -169,7 +175,9 @@ impl<T> List<T> {
     /// assert!(list.try_reserve(usize::MAX).is_err());
     /// ```
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
-        let needed = self.items.len().saturating_add(additional);
+        let Some(needed) = self.items.len().checked_add(additional) else {
+            return Err(self.no_room(usize::MAX));
+        };
         if needed <= self.items.capacity() {
             return Ok(());
         }
@@ -197,12 +205,13 @@ impl<T> List<T> {
     }
 
     fn reserve_to(&mut self, capacity: usize) -> Result<(), AllocationError> {
-        let length = self.items.len();
-        self.items.try_reserve_exact(capacity.saturating_sub(length)).map_err(|_| AllocationError {
-            allocator: self.items.allocator().name(),
-            elements: capacity,
-            element_size: size_of::<T>(),
-        })
+        let additional = capacity.saturating_sub(self.items.len());
+        self.items.try_reserve_exact(additional).map_err(|_| self.no_room(capacity))
+    }
+
+    fn no_room(&self, elements: usize) -> AllocationError {
+        let allocator = self.items.allocator().name();
+        AllocationError { allocator, elements, element_size: size_of::<T>() }
     }
 
     /// Adds an element at the end.
@@ -569,8 +578,15 @@ impl<T> DerefMut for List<T> {
 
 impl<T: Clone> Clone for List<T> {
     /// Copies the elements, into memory of the same allocator. What parallel writers left is not copied.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
     fn clone(&self) -> Self {
-        Self { items: self.items.clone(), lanes: Lanes::new(), overflow: Vec::new() }
+        // Not as the vector is cloned: that ends the program if the allocator refuses.
+        let mut clone = Self::with_capacity_in(self.len(), self.allocator());
+        clone.items.extend_from_slice(self);
+        clone
     }
 }
 
