@@ -79,8 +79,10 @@ pub struct Lanes<L> {
 }
 
 struct Shelf<L> {
-    /// What was written, by the number of the batch.
-    written: Vec<(usize, L)>,
+    /// What was written, by the number of the batch, and the place in which it was handed in: a batch may
+    /// have several lanes, and the count of a deferred job, which comes before the batches, has one with the
+    /// number of the first.
+    written: Vec<((usize, usize), L)>,
     /// Emptied lanes, whose memory is used again.
     spare: Vec<L>,
 }
@@ -104,19 +106,20 @@ impl<L: Lane> Lanes<L> {
         let shelf = self
             .shelf
             .get_or_init(|| Box::new(Mutex::new(Shelf { written: Vec::new(), spare: Vec::new() })));
-        let lane = lock(shelf).spare.pop().unwrap_or_default();
-        ParallelWriter { lane, batch, shelf }
+        // Apart, so that the lock is not held while a lane is made: that is up to the lane's author.
+        let spare = lock(shelf).spare.pop();
+        ParallelWriter { lane: spare.unwrap_or_default(), batch, shelf }
     }
 
-    /// Calls the function with each lane that was written to, in the order of the batches. It is to leave
-    /// the lane empty.
+    /// Calls the function with each lane that was written to, in the order of the batches; several lanes of
+    /// one batch in the order in which they were handed in. It is to leave the lane empty.
     ///
     /// A lane that is not empty afterwards, because the function panicked, is dropped with what is in it.
     pub fn settle(&mut self, mut empty: impl FnMut(&mut L)) {
         let Some(shelf) = self.shelf.get_mut() else { return };
         let Shelf { written, spare } = shelf.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // Each batch is there once at most, so the order is the same whatever the sort does with equals.
-        written.sort_unstable_by_key(|&(batch, _)| batch);
+        // No two are equal, so it does not matter what the sort does with equals. A stable one allocates.
+        written.sort_unstable_by_key(|&(order, _)| order);
         // Draining drops the rest if the function panics.
         for (_, mut lane) in written.drain(..) {
             empty(&mut lane);
@@ -174,11 +177,13 @@ impl<L: Lane> DerefMut for ParallelWriter<'_, L> {
 impl<L: Lane> Drop for ParallelWriter<'_, L> {
     fn drop(&mut self) {
         let lane = mem::take(&mut self.lane);
+        let is_empty = lane.is_empty();
         let mut shelf = lock(self.shelf);
-        if lane.is_empty() {
+        if is_empty {
             shelf.spare.push(lane);
         } else {
-            shelf.written.push((self.batch, lane));
+            let place = shelf.written.len();
+            shelf.written.push(((self.batch, place), lane));
         }
     }
 }

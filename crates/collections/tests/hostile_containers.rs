@@ -439,6 +439,29 @@ fn a_lane_that_is_taken_away_belongs_to_who_took_it() {
 }
 
 #[test]
+fn what_the_count_of_a_deferred_job_writes_comes_first_whatever_the_threads_do() {
+    let expected = (0..200).map(|i| i + 1000).collect::<Vec<_>>();
+    let expected = [vec![1, 2], expected].concat();
+    for jobs in schedulers() {
+        for _ in 0..5 {
+            let mut list = NativeList::with_capacity(300);
+            let count = |mut list: ParallelWriter<'_, ListLane<usize>>| {
+                list.extend_from_slice(&[1, 2]);
+                200
+            };
+            let write = |mut list: ParallelWriter<'_, ListLane<usize>>, range| {
+                list.extend_from_slice(
+                    &Vec::from_iter(range).iter().map(|i| i + 1000).collect::<Vec<_>>(),
+                );
+            };
+            let job = jobs.schedule_deferred(&[], list.writer(), count, 1, write).unwrap();
+            jobs.complete(job);
+            assert_eq!(list.get().unwrap()[..], expected);
+        }
+    }
+}
+
+#[test]
 fn what_is_written_without_a_job_waits_for_the_next_one() {
     let jobs = scheduler(2);
     let mut list = NativeList::with_capacity(10);
