@@ -36,7 +36,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
             // Stand-alone fences are not modelled by the sanitizer; `cfg(tsan)` lets the code
             // that uses them say the same by stronger orderings.
             .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tsan")
-            .env_default("TSAN_OPTIONS", "allow_addr2line=1")
+            .env_default("TSAN_OPTIONS", "allow_addr2line=1:allocator_may_return_null=1")
     });
     Outcome::Tested(tally)
 }
