@@ -2,11 +2,11 @@
 #![expect(unsafe_code, reason = "declares and implements the contract between jobs and containers")]
 
 use std::any::Any;
-use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::claims::BatchInfo;
 use crate::error::ScheduleError;
+use crate::failure::discard;
 use crate::safety::AccessList;
 
 /// What a job takes along: an access token of a container, or several.
@@ -299,7 +299,7 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for Plain<T> {
     }
 }
 
-/// The first panic of several steps that are all taken.
+/// The first panic of several steps of a job that are all taken.
 #[derive(Default)]
 pub(crate) struct Panics(Option<Box<dyn Any + Send>>);
 
@@ -308,8 +308,7 @@ impl Panics {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(step)) {
             match &self.0 {
                 None => self.0 = Some(payload),
-                // Its destructor may be anything, and this is no place to run it.
-                Some(_) => mem::forget(payload),
+                Some(_) => discard(payload),
             }
         }
     }

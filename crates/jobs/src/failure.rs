@@ -141,12 +141,18 @@ impl Drop for JobPanic {
         let payload = self.payload.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(payload) = payload {
             let _in_job = InJob::enter(0, 0, self.job);
-            if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload)))
-                && let Err(third) = catch_unwind(AssertUnwindSafe(|| drop(second)))
-            {
-                std::mem::forget(third);
-            }
+            discard(payload);
         }
+    }
+}
+
+/// Drops the payload of a panic. If that panics, and so on, that is the end of it. To be called inside of a
+/// job.
+pub(crate) fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload)))
+        && let Err(third) = catch_unwind(AssertUnwindSafe(|| drop(second)))
+    {
+        std::mem::forget(third);
     }
 }
 

@@ -2,7 +2,8 @@
 
 mod common;
 
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Mutex;
 use std::thread;
 
@@ -321,6 +322,48 @@ fn a_panic_of_the_job_is_told_before_one_while_settling() {
 }
 
 #[test]
+fn a_panic_that_is_not_told_is_dropped() {
+    /// Panics with a value that is counted, and panics itself when it is dropped.
+    struct Failing(Drops);
+
+    struct Bomb(Drops);
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            drop(self.0.value());
+            panic!("once more");
+        }
+    }
+
+    impl ConcurrentWrite for Failing {
+        type Writer<'v> = ();
+        type Item<'b> = ();
+
+        fn writer(&self, _: &BatchInfo) {}
+
+        fn item((): &mut (), _: usize) {}
+
+        fn settle(&mut self, _: ContainerLabel) {
+            std::panic::panic_any(Bomb(self.0.clone()));
+        }
+    }
+
+    for jobs in schedulers() {
+        let drops = Drops::default();
+        let (mut one, mut two) =
+            (JobCell::new(Failing(drops.clone())), JobCell::new(Failing(drops.clone())));
+        let data = (one.concurrent(), two.concurrent());
+        let job = jobs.schedule(&[], data, |_| panic!("first")).unwrap();
+        assert_eq!(jobs.try_complete(job).unwrap_err().message(), "first");
+        assert_eq!(drops.count(), 2);
+        let data = (one.concurrent(), two.concurrent());
+        let job = jobs.schedule_for_each(&[], data, 4, 1, |_, _| panic!("first")).unwrap();
+        assert_eq!(jobs.try_complete(job).unwrap_err().message(), "first");
+        assert_eq!(drops.count(), 4);
+    }
+}
+
+#[test]
 fn a_panic_while_settling_reaches_the_caller_of_a_job_that_runs_at_once() {
     for jobs in schedulers() {
         let mut pages = failing("cannot settle");
@@ -422,7 +465,7 @@ fn a_container_that_was_dropped_meanwhile_is_settled_and_then_freed() {
 #[test]
 fn a_job_cannot_be_scheduled_while_another_is_settled() {
     thread_local! {
-        static JOBS: Cell<Option<&'static JobScheduler>> = const { Cell::new(None) };
+        static JOBS: RefCell<Option<Rc<JobScheduler>>> = const { RefCell::new(None) };
     }
 
     #[derive(Default)]
@@ -437,15 +480,15 @@ fn a_job_cannot_be_scheduled_while_another_is_settled() {
         fn item((): &mut (), _: usize) {}
 
         fn settle(&mut self, _: ContainerLabel) {
-            let jobs = JOBS.get().expect("the owner settles");
+            let jobs = JOBS.with_borrow(Option::clone).expect("the owner settles");
             self.0.extend(jobs.schedule(&[], (), |()| {}).err());
             self.0.extend(jobs.run((), |()| {}).err());
         }
     }
 
-    // A pool without workers, so that the owner settles; it stays for the sake of the reference.
-    let jobs: &'static JobScheduler = Box::leak(Box::new(scheduler(0)));
-    JOBS.set(Some(jobs));
+    // On a pool without workers, so that the owner settles.
+    let jobs = Rc::new(scheduler(0));
+    JOBS.set(Some(Rc::clone(&jobs)));
     let mut greedy = JobCell::new(Greedy::default());
     jobs.complete(jobs.schedule(&[], greedy.concurrent(), |()| {}).unwrap());
     jobs.complete(jobs.schedule_for_each(&[], greedy.concurrent(), 4, 1, |(), _| {}).unwrap());
