@@ -284,7 +284,8 @@ impl<T: Send + 'static> NativeArray<T> {
     ///
     /// # Errors
     ///
-    /// Returns the array and the error if another uncompleted job uses it.
+    /// Returns the array and the error if another uncompleted job uses it (A0001), or if its memory was
+    /// taken back (A0013): drop it then.
     ///
     /// # Examples
     ///

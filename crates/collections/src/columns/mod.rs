@@ -111,7 +111,13 @@ impl<R: Row> Columns<R> {
     /// ```
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
         let length = self.len();
-        let needed = length.saturating_add(additional);
+        let no_room_for = |elements| AllocationError {
+            allocator: self.allocator.name(),
+            elements,
+            element_size: size_of::<R>(),
+        };
+        // Of rows without a size there is room for as many as can be counted, and for no more.
+        let needed = length.checked_add(additional).ok_or_else(|| no_room_for(usize::MAX))?;
         if needed <= self.capacity() {
             return Ok(());
         }
@@ -119,8 +125,7 @@ impl<R: Row> Columns<R> {
         if R::try_reserve_exact(&mut self.storage, grown - length) {
             return Ok(());
         }
-        let element_size = size_of::<R>();
-        Err(AllocationError { allocator: self.allocator.name(), elements: grown, element_size })
+        Err(no_room_for(grown))
     }
 
     /// Makes room for so many more rows.
