@@ -164,9 +164,19 @@ pub unsafe trait JobData {
 ///         if count <= length { Ok(()) } else { Err(too_short) }
 ///     }
 ///
-///     unsafe fn batch<'v>(held: &'v Held<[u32; 256]>, batch: &BatchInfo) -> &'v mut [u32] {
+///     type Open<'v> = *mut u32;
+///
+///     unsafe fn open(held: &Held<[u32; 256]>) -> *mut u32 {
+///         held.as_ptr().cast()
+///     }
+///
+///     unsafe fn batch<'v>(
+///         _: &'v Held<[u32; 256]>,
+///         table: &*mut u32,
+///         batch: &BatchInfo,
+///     ) -> &'v mut [u32] {
 ///         assert!(batch.range.end <= 256, "the table is too short for the batch");
-///         let first = held.as_ptr().cast::<u32>().wrapping_add(batch.range.start);
+///         let first = table.wrapping_add(batch.range.start);
 ///         // SAFETY: inside the table, which is held. Nobody outside of the job uses it, since the
 ///         // declared access passed the check, and no other batch has one of these indices.
 ///         unsafe { std::slice::from_raw_parts_mut(first, batch.range.len()) }
@@ -199,6 +209,17 @@ pub unsafe trait ParallelJobData: JobData {
     /// Refuses a count that the containers are too short for. `job` is the job's name, for the error.
     fn check_count(&self, job: &'static str, count: usize) -> Result<(), ScheduleError>;
 
+    /// What a thread that takes part looks up once, for all its batches: where the elements are, say.
+    type Open<'v>;
+
+    /// Looks up what the batches are opened from.
+    ///
+    /// # Safety
+    ///
+    /// The declared accesses passed the safety check, and no job that conflicts is running, as long as
+    /// what is returned is used.
+    unsafe fn open(held: &Self::Held) -> Self::Open<'_>;
+
     /// Opens the views for one batch.
     ///
     /// # Panics
@@ -208,9 +229,13 @@ pub unsafe trait ParallelJobData: JobData {
     ///
     /// # Safety
     ///
-    /// - The declared accesses passed the safety check, and no job that conflicts is running.
-    /// - The indices of `batch` are in no other batch that is opened from `held`.
-    unsafe fn batch<'v>(held: &'v Self::Held, batch: &BatchInfo) -> Self::Batch<'v>;
+    /// - What [`open`](Self::open) asks for; `open` is what it returned for `held`.
+    /// - The indices of `batch` are in no other batch of the job that is opened.
+    unsafe fn batch<'v>(
+        held: &'v Self::Held,
+        open: &Self::Open<'v>,
+        batch: &BatchInfo,
+    ) -> Self::Batch<'v>;
 
     /// Narrows a batch's views to the index that is `offset` after its first.
     fn item<'b>(batch: &'b mut Self::Batch<'_>, offset: usize) -> Self::Item<'b>;
@@ -239,7 +264,11 @@ unsafe impl ParallelJobData for () {
         Ok(())
     }
 
-    unsafe fn batch(_: &(), _: &BatchInfo) {}
+    type Open<'v> = ();
+
+    unsafe fn open(_: &()) {}
+
+    unsafe fn batch(_: &(), _: &(), _: &BatchInfo) {}
 
     fn item(_: &mut (), _: usize) {}
 }
@@ -288,8 +317,15 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for Plain<T> {
         Ok(())
     }
 
+    type Open<'v> = &'v T;
+
     #[inline(always)]
-    unsafe fn batch<'v>(held: &'v T, _: &BatchInfo) -> &'v T {
+    unsafe fn open(held: &T) -> &T {
+        held
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v T, _: &&'v T, _: &BatchInfo) -> &'v T {
         held
     }
 
@@ -366,10 +402,22 @@ macro_rules! tuples {
                 Ok(())
             }
 
+            type Open<'v> = ($($part::Open<'v>,)+);
+
             #[inline(always)]
-            unsafe fn batch<'v>(held: &'v Self::Held, batch: &BatchInfo) -> Self::Batch<'v> {
+            unsafe fn open(held: &Self::Held) -> Self::Open<'_> {
                 // SAFETY: the caller's promises for the whole hold for each part.
-                unsafe { ($($part::batch(&held.$place, batch),)+) }
+                unsafe { ($($part::open(&held.$place),)+) }
+            }
+
+            #[inline(always)]
+            unsafe fn batch<'v>(
+                held: &'v Self::Held,
+                open: &Self::Open<'v>,
+                batch: &BatchInfo,
+            ) -> Self::Batch<'v> {
+                // SAFETY: the caller's promises for the whole hold for each part.
+                unsafe { ($($part::batch(&held.$place, &open.$place, batch),)+) }
             }
 
             #[inline(always)]

@@ -36,6 +36,8 @@ use crate::data::ParallelJobData;
 /// ```
 pub struct Work<'v, D: ParallelJobData> {
     pub(crate) held: &'v D::Held,
+    /// What the batches are opened from.
+    pub(crate) open: D::Open<'v>,
     pub(crate) claims: &'v mut Claims,
 }
 
@@ -62,7 +64,7 @@ impl<'v, D: ParallelJobData> Work<'v, D> {
         let info = self.claims.next()?;
         // SAFETY: the claims gave this batch to this participant alone, once, and `Work` is made only
         // for jobs that are under way.
-        let batch = unsafe { D::batch(self.held, &info) };
+        let batch = unsafe { D::batch(self.held, &self.open, &info) };
         Some((batch, info.range))
     }
 
@@ -85,12 +87,13 @@ impl<'v, D: ParallelJobData> Work<'v, D> {
     /// ```
     #[inline(always)]
     pub fn for_each_batch(&mut self, mut job: impl FnMut(D::Batch<'v>, Range<usize>)) {
-        let held = self.held;
-        self.claims.for_each(
+        let Self { held, open, claims } = self;
+        let held = *held;
+        claims.for_each(
             #[inline(always)]
             |info| {
                 // SAFETY: as in `next_batch`.
-                let batch = unsafe { D::batch(held, &info) };
+                let batch = unsafe { D::batch(held, open, &info) };
                 job(batch, info.range);
             },
         );

@@ -137,10 +137,21 @@ unsafe impl<R: Row<Storage: Sync>> ParallelJobData for ColumnsRead<'_, R> {
         Ok(())
     }
 
+    type Open<'v> = R::Slices<'v>;
+
     #[inline(always)]
-    unsafe fn batch<'v>(held: &'v Held<Columns<R>>, _: &BatchInfo) -> R::Slices<'v> {
+    unsafe fn open(held: &Held<Columns<R>>) -> R::Slices<'_> {
         // SAFETY: nobody writes the columns, since the declared access passed the check.
         unsafe { &*held.as_ptr() }.slices()
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(
+        _: &'v Held<Columns<R>>,
+        open: &R::Slices<'v>,
+        _: &BatchInfo,
+    ) -> R::Slices<'v> {
+        *open
     }
 
     #[inline(always)]
@@ -187,8 +198,16 @@ unsafe impl<R: Row> ParallelJobData for ColumnsWrite<'_, R> {
         }
     }
 
+    type Open<'v> = ();
+
+    unsafe fn open(_: &Held<Columns<R>>) {}
+
     #[inline(always)]
-    unsafe fn batch<'v>(held: &'v Held<Columns<R>>, batch: &BatchInfo) -> R::SlicesMut<'v> {
+    unsafe fn batch<'v>(
+        held: &'v Held<Columns<R>>,
+        (): &(),
+        batch: &BatchInfo,
+    ) -> R::SlicesMut<'v> {
         // SAFETY: the columns are not changed as a whole while the job runs, only their elements, which
         // are outside of them.
         let Columns { storage, .. } = unsafe { &*held.as_ptr() };

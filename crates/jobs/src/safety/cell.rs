@@ -431,10 +431,17 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for CellRead<'_, T> {
         Ok(())
     }
 
+    type Open<'v> = &'v T;
+
     #[inline(always)]
-    unsafe fn batch<'v>(held: &'v Held<T>, _: &BatchInfo) -> &'v T {
+    unsafe fn open(held: &Held<T>) -> &T {
         // SAFETY: nobody writes the value, since the declared access passed the check.
         unsafe { &*held.as_ptr() }
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(_: &'v Held<T>, open: &&'v T, _: &BatchInfo) -> &'v T {
+        open
     }
 
     #[inline(always)]
@@ -505,11 +512,18 @@ unsafe impl<T: ConcurrentWrite> ParallelJobData for CellConcurrent<'_, T> {
         Ok(())
     }
 
+    type Open<'v> = &'v T;
+
     #[inline(always)]
-    unsafe fn batch<'v>(held: &'v Held<T>, batch: &BatchInfo) -> T::Writer<'v> {
+    unsafe fn open(held: &Held<T>) -> &T {
         // SAFETY: nobody has a mutable reference to the value, since the declared access passed the
         // check.
-        unsafe { &*held.as_ptr() }.writer(batch)
+        unsafe { &*held.as_ptr() }
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(_: &'v Held<T>, open: &&'v T, batch: &BatchInfo) -> T::Writer<'v> {
+        open.writer(batch)
     }
 
     #[inline(always)]

@@ -189,12 +189,17 @@ impl<T> HeldSlice<T> {
 
     /// # Safety
     ///
-    /// - The job that holds this is running.
+    /// - `elements` are those that [`elements`](Self::elements) returned, and the job that holds this is
+    ///   running.
     /// - The range does not end before it starts.
     /// - Nobody else uses the elements in the range while the view is in use.
     #[inline(always)]
-    pub(super) unsafe fn view_mut<'v>(&self, start: usize, end: usize) -> &'v mut [T] {
-        let elements = self.elements();
+    pub(super) unsafe fn part<'v>(
+        &self,
+        elements: NonNull<[T]>,
+        start: usize,
+        end: usize,
+    ) -> &'v mut [T] {
         if end > elements.len() {
             outside(start, end, elements.len(), self.block.label());
         }

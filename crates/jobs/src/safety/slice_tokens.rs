@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 
 use super::contiguous::{HeldSlice, SliceSource};
 use super::{Access, AccessList};
@@ -105,11 +106,18 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceRead<'_, T> {
         Ok(())
     }
 
+    type Open<'v> = &'v [T];
+
     #[inline(always)]
-    unsafe fn batch<'v>(held: &'v HeldSlice<T>, _: &BatchInfo) -> &'v [T] {
+    unsafe fn open(held: &HeldSlice<T>) -> &[T] {
         // SAFETY: the job is running, and nobody writes the array, since the declared access passed the
         // check.
         unsafe { held.view() }
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(_: &'v HeldSlice<T>, open: &&'v [T], _: &BatchInfo) -> &'v [T] {
+        open
     }
 
     #[inline(always)]
@@ -157,11 +165,22 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
         }
     }
 
+    type Open<'v> = NonNull<[T]>;
+
     #[inline(always)]
-    unsafe fn batch<'v>(held: &'v HeldSlice<T>, batch: &BatchInfo) -> &'v mut [T] {
+    unsafe fn open(held: &HeldSlice<T>) -> NonNull<[T]> {
+        held.elements()
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(
+        held: &'v HeldSlice<T>,
+        open: &NonNull<[T]>,
+        batch: &BatchInfo,
+    ) -> &'v mut [T] {
         // SAFETY: the job is running. The range is a batch's. Nobody outside of the job uses the array,
         // since the declared access passed the check, and no other batch has one of these indices.
-        unsafe { held.view_mut(batch.range.start, batch.range.end) }
+        unsafe { held.part(*open, batch.range.start, batch.range.end) }
     }
 
     #[inline(always)]
@@ -289,9 +308,20 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceUnrestricted<'_, 
         Ok(())
     }
 
+    type Open<'v> = UnrestrictedSlice<'v, T>;
+
     #[inline(always)]
-    unsafe fn batch<'v>(held: &'v HeldSlice<T>, _: &BatchInfo) -> UnrestrictedSlice<'v, T> {
+    unsafe fn open(held: &HeldSlice<T>) -> UnrestrictedSlice<'_, T> {
         UnrestrictedSlice::of(held)
+    }
+
+    #[inline(always)]
+    unsafe fn batch<'v>(
+        _: &'v HeldSlice<T>,
+        open: &UnrestrictedSlice<'v, T>,
+        _: &BatchInfo,
+    ) -> UnrestrictedSlice<'v, T> {
+        *open
     }
 
     #[inline(always)]

@@ -200,7 +200,9 @@ where
 {
     // SAFETY: the payload is of this type, and the participants share it.
     let Parallel { held, job } = unsafe { &*payload.cast::<Parallel<D, F>>() };
-    job(&mut Work { held, claims });
+    // SAFETY: the check has passed, and what the job depends on has finished.
+    let open = unsafe { D::open(held) };
+    job(&mut Work { held, open, claims });
 }
 
 /// # Safety
@@ -213,7 +215,9 @@ where
 {
     // SAFETY: the payload is of this type, and the participants share it.
     let Deferred { parallel, .. } = unsafe { &*payload.cast::<Deferred<D, C, F>>() };
-    (parallel.job)(&mut Work { held: &parallel.held, claims });
+    // SAFETY: the check has passed, and what the job depends on has finished.
+    let open = unsafe { D::open(&parallel.held) };
+    (parallel.job)(&mut Work { held: &parallel.held, open, claims });
 }
 
 /// # Safety
