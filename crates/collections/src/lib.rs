@@ -7,17 +7,21 @@ mod blob;
 mod columns;
 mod error;
 mod fixed;
+mod hashed_pairs;
 mod lanes;
 mod list;
+mod map;
 mod native;
 mod queue;
 mod reference;
 mod ring;
 mod ring_queue;
+mod set;
 mod shared_values;
 mod slice;
 mod sort;
 mod stream;
+mod table;
 mod text;
 
 pub use allocator::{
@@ -39,11 +43,15 @@ pub use fixed::{
 };
 pub use lanes::{Lane, Lanes, ParallelWriter};
 pub use list::{List, ListLane, NativeList};
+pub use map::{
+    DuplicateKey, FixedState, Map, MapIntoIter, MapIter, MapIterMut, MapLane, NativeHashMap,
+};
 pub use native::{Container, Native};
 pub use queue::{NativeQueue, Queue, QueueLane};
 pub use reference::{NativeReference, Reference};
 pub use ring::QueueDrain;
 pub use ring_queue::{NativeRingQueue, QueueFull, RingQueue};
+pub use set::{NativeHashSet, Set, SetIntoIter, SetIter, SetLane};
 pub use shared_values::{Groups, SharedValues};
 pub use slice::{NativeSlice, NativeSliceIter, NativeSliceMut, SliceError};
 pub use stream::{LaneReader, LaneWriter, NativeStream, Stream, StreamError, StreamWriter};

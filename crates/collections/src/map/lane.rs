@@ -1,0 +1,167 @@
+//! How the batches of a parallel job add to a map.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+
+use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel};
+use hashbrown::hash_table::Entry;
+
+use super::{FixedState, Map, hash_with, is_pair_of};
+use crate::hashed_pairs::{HashedPair, HashedPairs};
+use crate::lanes::{Lane, ParallelWriter};
+use crate::table::{self, Table};
+
+/// What one batch adds to a map.
+///
+/// # Examples
+///
+/// See [`NativeHashMap`](crate::NativeHashMap).
+pub struct MapLane<K, V, S = FixedState>(HashedPairs<K, V, S>);
+
+impl<K: Hash, V, S: BuildHasher> MapLane<K, V, S> {
+    /// Adds a key if it is not there (Unity's `TryAdd`).
+    ///
+    /// It does not say whether the key was added, because that is decided when the job's last batch is
+    /// done. A key that was in the map before the job keeps its value. Of several writers of one key, the
+    /// one in the lowest batch wins, and within a batch the first, whatever the threads did. The pairs of
+    /// the others are dropped.
+    ///
+    /// The map does not grow: if it has no room for all new keys, the job fails, with code A0015, the
+    /// first ones are in the map, and the others are in its [overflow](Map::take_overflow). If comparing
+    /// keys panics, the job fails with that, what was added before is in the map, and the rest of what the
+    /// job wrote is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeHashMap;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut first = NativeHashMap::with_capacity(10);
+    /// let job = jobs.schedule_for_each(&[], first.writer(), 1000, 64, |first, i| first.try_add(i % 10, i));
+    /// jobs.complete(job.unwrap());
+    /// assert_eq!(first.get().unwrap()[&7], 7, "and not 17, 27, 37");
+    /// ```
+    #[inline]
+    pub fn try_add(&mut self, key: K, value: V) {
+        self.0.push(key, value);
+    }
+}
+
+impl<K, V, S> Default for MapLane<K, V, S> {
+    fn default() -> Self {
+        Self(HashedPairs::default())
+    }
+}
+
+impl<K, V, S> Lane for MapLane<K, V, S> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<K, V, S> fmt::Debug for MapLane<K, V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MapLane").field("written", &self.0.len()).finish_non_exhaustive()
+    }
+}
+
+impl<K, V, S> ConcurrentWrite for Map<K, V, S>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    V: Send + Sync + 'static,
+    S: BuildHasher + Clone + Send + Sync + 'static,
+{
+    type Writer<'v> = ParallelWriter<'v, MapLane<K, V, S>>;
+    type Item<'b> = &'b mut MapLane<K, V, S>;
+
+    #[inline]
+    fn writer(&self, batch: &BatchInfo) -> ParallelWriter<'_, MapLane<K, V, S>> {
+        let mut writer = self.lanes.open(batch.index);
+        writer.0.open(&self.hasher);
+        writer
+    }
+
+    #[inline(always)]
+    fn item<'b>(
+        writer: &'b mut ParallelWriter<'_, MapLane<K, V, S>>,
+        _: usize,
+    ) -> &'b mut MapLane<K, V, S> {
+        writer
+    }
+
+    fn settle(&mut self, container: ContainerLabel) {
+        self.settle_lanes(container, "new keys");
+    }
+}
+
+impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
+    /// Adds what the batches wrote. Messages call that `what`.
+    pub(crate) fn settle_lanes(&mut self, container: ContainerLabel, what: &str) {
+        let before = self.table.len();
+        let room = table::capacity(&self.table) - before;
+        let Self { table, hasher, lanes, overflow } = self;
+        let mut late = Late { pairs: overflow, kept: 0, hashes: Table::default() };
+        lanes.settle(|MapLane(lane)| {
+            let mut written = lane.drain_from(0);
+            settle_lane(table, hasher, &mut written);
+            written.for_each(|pair| late.add(table, pair));
+        });
+        if late.kept > 0 {
+            let written = table.len() - before + late.kept;
+            panic!(
+                "A0015: parallel writers wrote {written} {what} to {container}, which had room for \
+                 {room} more; raise its capacity before the job is scheduled"
+            );
+        }
+    }
+}
+
+/// Adds what was written until the table has no room.
+fn settle_lane<K: Hash + Eq, V>(
+    table: &mut Table<(K, V)>,
+    hasher: &impl BuildHasher,
+    written: &mut impl Iterator<Item = HashedPair<K, V>>,
+) {
+    loop {
+        if table::is_full(table) {
+            if table.len() == table::capacity(table) {
+                return;
+            }
+            table::purge(table, hash_with(hasher));
+        }
+        let Some(HashedPair { hash, key, value }) = written.next() else { return };
+        if let Entry::Vacant(room) = table.entry(hash, is_pair_of(&key), hash_with(hasher)) {
+            room.insert((key, value));
+        }
+    }
+}
+
+/// What comes when the table has no room.
+struct Late<'m, K, V> {
+    /// The overflow, in which that of earlier jobs may still be.
+    pairs: &'m mut Vec<(K, V)>,
+    /// How many of them are from this job.
+    kept: usize,
+    /// The hashes and places of those.
+    hashes: Table<(u64, usize)>,
+}
+
+impl<K: Eq, V> Late<'_, K, V> {
+    /// Keeps a pair if its key is neither in the table nor among those that were kept before.
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self, table: &Table<(K, V)>, HashedPair { hash, key, value }: HashedPair<K, V>) {
+        if table.find(hash, is_pair_of(&key)).is_some() {
+            return;
+        }
+        let place = self.pairs.len();
+        let is_same = |&(other, at): &(u64, usize)| other == hash && self.pairs[at].0 == key;
+        if let Entry::Vacant(room) = self.hashes.entry(hash, is_same, |&(hash, _)| hash) {
+            room.insert((hash, place));
+            self.pairs.push((key, value));
+            self.kept += 1;
+        }
+    }
+}

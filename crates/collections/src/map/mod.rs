@@ -1,0 +1,343 @@
+//! A map from keys to values.
+
+mod access;
+mod iter;
+mod key_error;
+mod lane;
+mod native;
+mod traits;
+
+pub use foldhash::fast::FixedState;
+pub use iter::{MapIntoIter, MapIter, MapIterMut};
+pub use key_error::DuplicateKey;
+pub use lane::MapLane;
+pub use native::NativeHashMap;
+
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash};
+use std::mem;
+
+use crate::allocator::Allocator;
+use crate::error::{AllocationError, CapacityError};
+use crate::lanes::Lanes;
+use crate::table::{self, Table, unwrap};
+
+/// A map from keys to values: a hash map with an allocator, for jobs.
+///
+/// What a job sees of a [`NativeHashMap`] is this.
+///
+/// The table is that of the crate `hashbrown`, and the hash function that of `foldhash`. Another one can
+/// be given [at the start](Self::with_hasher).
+///
+/// # Determinism
+///
+/// The hash function has a fixed seed, so the order of iteration depends on the operations alone: it is
+/// the same in every run, for any number of threads. It may be another on another kind of processor.
+/// Where strangers choose the keys, they could choose ones that collide: give such a map a hasher with a
+/// random seed.
+///
+/// # Examples
+///
+/// ```
+/// let mut scores = ancho_collections::Map::new();
+/// scores.insert("Ada", 10);
+/// assert!(!scores.try_add("Ada", 20), "there already");
+/// assert_eq!(scores["Ada"], 10);
+/// assert_eq!(scores.get("Bob"), None);
+/// ```
+///
+/// A map that is being walked cannot be changed, which Unity finds out at run time:
+///
+/// ```compile_fail,E0499
+/// let mut scores = ancho_collections::Map::from([("Ada", 10)]);
+/// for (name, score) in &mut scores {
+///     scores.remove(name);
+/// }
+/// ```
+pub struct Map<K, V, S = FixedState> {
+    table: Table<(K, V)>,
+    hasher: S,
+    lanes: Lanes<MapLane<K, V, S>>,
+    /// What parallel writers wrote and there was no room for.
+    overflow: Vec<(K, V)>,
+}
+
+impl<K, V> Map<K, V> {
+    /// Makes an empty map, without any memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(ancho_collections::Map::<u32, u32>::new().is_empty());
+    /// ```
+    pub const fn new() -> Self {
+        Self {
+            table: Table::new_in(Allocator::PERSISTENT),
+            hasher: FixedState::with_seed(0),
+            lanes: Lanes::new(),
+            overflow: Vec::new(),
+        }
+    }
+
+    /// Makes an empty map that will have its memory from the allocator.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, Map};
+    /// assert_eq!(Map::<u32, u32>::new_in(&Allocator::PERSISTENT).capacity(), 0);
+    /// ```
+    pub fn new_in(allocator: &Allocator) -> Self {
+        Self::with_hasher_in(FixedState::default(), allocator)
+    }
+
+    /// Makes an empty map with room for at least so many keys.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(ancho_collections::Map::<u32, u32>::with_capacity(100).capacity() >= 100);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
+    }
+
+    /// Makes an empty map with room for at least so many keys, in the allocator's memory.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, Map};
+    /// assert!(Map::<u32, u32>::with_capacity_in(100, &Allocator::PERSISTENT).capacity() >= 100);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+        let mut map = Self::new_in(allocator);
+        unwrap(table::try_reserve(&mut map.table, capacity, |_| {
+            unreachable!("there is nothing to hash")
+        }));
+        map
+    }
+}
+
+impl<K, V, S> Map<K, V, S> {
+    /// Makes an empty map with a hash function of its own, without any memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::hash::RandomState;
+    ///
+    /// let mut names = ancho_collections::Map::with_hasher(RandomState::new());
+    /// names.insert("from the network", 1);
+    /// assert_eq!(names.len(), 1);
+    /// ```
+    pub fn with_hasher(hasher: S) -> Self {
+        Self::with_hasher_in(hasher, &Allocator::PERSISTENT)
+    }
+
+    /// Makes an empty map with a hash function of its own, that will have its memory from the allocator.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, FixedState, Map};
+    ///
+    /// let map = Map::<u32, u32>::with_hasher_in(FixedState::with_seed(7), &Allocator::PERSISTENT);
+    /// assert!(map.is_empty());
+    /// ```
+    pub fn with_hasher_in(hasher: S, allocator: &Allocator) -> Self {
+        Self {
+            table: Table::new_in(allocator.clone()),
+            hasher,
+            lanes: Lanes::new(),
+            overflow: Vec::new(),
+        }
+    }
+
+    /// Returns how many keys there are (Unity's `Count`).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Map::from([(1, "one"), (2, "two")]).len(), 2);
+    /// ```
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Says whether there is no key.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(!ancho_collections::Map::from([(1, "one")]).is_empty());
+    /// ```
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// Returns for how many keys there is room, those that are there included.
+    ///
+    /// It is the next that a table can have of what was asked for, and is not lowered by removing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Map::<u32, u32>::with_capacity(100).capacity(), 112);
+    /// ```
+    pub fn capacity(&self) -> usize {
+        table::capacity(&self.table)
+    }
+
+    /// Returns the allocator that the memory is from.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let map = ancho_collections::Map::<u32, u32>::new();
+    /// assert_eq!(map.allocator().name(), "Persistent");
+    /// ```
+    pub fn allocator(&self) -> &Allocator {
+        self.table.allocator()
+    }
+
+    /// Returns the hash function.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::hash::BuildHasher;
+    ///
+    /// let map = ancho_collections::Map::<u32, u32>::new();
+    /// assert_eq!(map.hasher().hash_one(5), map.hasher().hash_one(5));
+    /// ```
+    pub fn hasher(&self) -> &S {
+        &self.hasher
+    }
+
+    /// Removes all keys and values, and keeps the memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut map = ancho_collections::Map::from([(1, "one")]);
+    /// map.clear();
+    /// assert!(map.is_empty() && map.capacity() >= 1);
+    /// ```
+    pub fn clear(&mut self) {
+        self.table.clear();
+    }
+
+    /// Takes out what parallel writers wrote and there was no room for, in order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeHashMap;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut map = NativeHashMap::with_capacity(3);
+    /// let job = jobs.schedule_for_each(&[], map.writer(), 5, 1, |map, i| map.try_add(i, i * i)).unwrap();
+    /// assert!(jobs.try_complete(job).unwrap_err().to_string().contains("A0015: "));
+    /// let map = map.get_mut().unwrap();
+    /// assert_eq!(map.len(), 3);
+    /// assert_eq!(map.take_overflow(), [(3, 9), (4, 16)]);
+    /// ```
+    pub fn take_overflow(&mut self) -> Vec<(K, V)> {
+        mem::take(&mut self.overflow)
+    }
+
+    pub(crate) fn table(&self) -> &Table<(K, V)> {
+        &self.table
+    }
+
+    pub(crate) fn table_mut(&mut self) -> &mut Table<(K, V)> {
+        &mut self.table
+    }
+
+    pub(crate) fn into_table(self) -> Table<(K, V)> {
+        self.table
+    }
+}
+
+impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
+    /// Makes room for at least so many keys, and gives back memory that is not needed for that.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if there are more keys already (A0016), or if there is no
+    /// memory for so many (A0017).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut map = ancho_collections::Map::from([(1, "one"), (2, "two")]);
+    /// map.set_capacity(10).unwrap();
+    /// assert_eq!(map.capacity(), 14);
+    /// assert!(map.set_capacity(1).unwrap_err().to_string().starts_with("A0016: "));
+    /// ```
+    pub fn set_capacity(&mut self, capacity: usize) -> Result<(), CapacityError> {
+        table::set_capacity(&mut self.table, capacity, hash_with(&self.hasher))
+    }
+
+    /// Makes room for so many more keys.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut map = ancho_collections::Map::<u32, u32>::new();
+    /// map.try_reserve(100).unwrap();
+    /// assert!(map.capacity() >= 100);
+    /// assert!(map.try_reserve(usize::MAX).is_err());
+    /// ```
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
+        table::try_reserve(&mut self.table, additional, hash_with(&self.hasher))
+    }
+
+    /// Makes room for so many more keys.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut map = ancho_collections::Map::<u32, u32>::new();
+    /// map.reserve(100);
+    /// assert!(map.capacity() >= 100);
+    /// ```
+    #[track_caller]
+    pub fn reserve(&mut self, additional: usize) {
+        unwrap(self.try_reserve(additional));
+    }
+}
+
+/// Returns what tells the hash of a pair.
+#[inline(always)]
+fn hash_with<K: Hash, V, S: BuildHasher>(hasher: &S) -> impl Fn(&(K, V)) -> u64 {
+    move |(key, _)| hasher.hash_one(key)
+}
+
+/// Returns what recognises the pair of a key.
+#[inline(always)]
+fn is_pair_of<K: Borrow<Q>, V, Q: Eq + ?Sized>(key: &Q) -> impl Fn(&(K, V)) -> bool {
+    move |(other, _)| key == other.borrow()
+}
