@@ -11,6 +11,7 @@ mod hashed_pairs;
 mod lanes;
 mod list;
 mod map;
+mod multi_map;
 mod native;
 mod queue;
 mod reference;
@@ -45,6 +46,9 @@ pub use lanes::{Lane, Lanes, ParallelWriter};
 pub use list::{List, ListLane, NativeList};
 pub use map::{
     DuplicateKey, FixedState, Map, MapIntoIter, MapIter, MapIterMut, MapLane, NativeHashMap,
+};
+pub use multi_map::{
+    MultiMap, MultiMapIter, MultiMapLane, MultiMapValues, MultiMapValuesMut, NativeMultiHashMap,
 };
 pub use native::{Container, Native};
 pub use queue::{NativeQueue, Queue, QueueLane};

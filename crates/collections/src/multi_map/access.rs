@@ -1,0 +1,320 @@
+//! How values get into a map of many values, are found, and get out again.
+
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash};
+
+use super::nodes::{Chain, NIL};
+use super::{
+    MultiMap, MultiMapIter, MultiMapValues, MultiMapValuesMut, hash_with, head, is_head_of,
+};
+use crate::list::List;
+use crate::table::{self, unwrap};
+
+impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
+    /// Adds a value to a key, after those that it has.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if the map has to grow and there is no memory for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut map = ancho_collections::MultiMap::new();
+    /// map.add("even", 2);
+    /// map.add("odd", 1);
+    /// map.add("even", 4);
+    /// assert!(map.values_for("even").eq(&[2, 4]));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn add(&mut self, key: K, value: V) {
+        let hash = self.hasher.hash_one(&key);
+        if self.nodes.is_full() || table::is_full(&self.heads) {
+            self.grow(hash, &key);
+        }
+        let head = head(&mut self.heads, hash, key, &self.hasher);
+        self.nodes.append(&mut head.chain, value);
+    }
+
+    /// Makes room for a value, and for its key unless that is there.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn grow(&mut self, hash: u64, key: &K) {
+        unwrap(self.nodes.try_reserve(1));
+        let reserved = table::try_reserve(&mut self.heads, 1, hash_with(&self.hasher));
+        if self.heads.find(hash, is_head_of(key)).is_none() {
+            unwrap(reserved);
+        }
+    }
+
+    /// Walks the values of a key, in the order in which they were added: none if it is not there (Unity's
+    /// `GetValuesForKey`, `TryGetFirstValue` and `TryGetNextValue`).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let map = ancho_collections::MultiMap::from([(1, 'a'), (2, 'b'), (1, 'c')]);
+    /// assert!(map.values_for(&1).eq(&['a', 'c']));
+    /// assert_eq!(map.values_for(&3).next(), None);
+    /// ```
+    #[inline]
+    pub fn values_for<Q>(&self, key: &Q) -> MultiMapValues<'_, V>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.nodes.values(self.chain(key))
+    }
+
+    /// Walks the values of a key, to change them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut map = ancho_collections::MultiMap::from([(1, 5), (2, 6), (1, 7)]);
+    /// map.values_for_mut(&1).for_each(|value| *value += 10);
+    /// assert!(map.values_for(&1).eq(&[15, 17]));
+    /// ```
+    #[inline]
+    pub fn values_for_mut<Q>(&mut self, key: &Q) -> MultiMapValuesMut<'_, V>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let chain = self.chain(key);
+        self.nodes.values_mut(chain)
+    }
+
+    /// Returns the first value of a key, if it is there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let map = ancho_collections::MultiMap::from([(1, 'a'), (1, 'b')]);
+    /// assert_eq!(map.get_first(&1), Some(&'a'));
+    /// ```
+    #[inline]
+    pub fn get_first<Q>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.values_for(key).next()
+    }
+
+    /// Says whether a key has values.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(ancho_collections::MultiMap::from([(1, 'a')]).contains_key(&1));
+    /// ```
+    #[inline]
+    pub fn contains_key<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.chain(key).is_some()
+    }
+
+    /// Returns how many values a key has (Unity's `CountValuesForKey`).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let map = ancho_collections::MultiMap::from([(1, 'a'), (1, 'b')]);
+    /// assert_eq!([map.count_for_key(&1), map.count_for_key(&2)], [2, 0]);
+    /// ```
+    #[inline]
+    pub fn count_for_key<Q>(&self, key: &Q) -> usize
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.chain(key).map_or(0, |chain| chain.count as usize)
+    }
+
+    #[inline(always)]
+    fn chain<Q>(&self, key: &Q) -> Option<Chain>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hasher.hash_one(key);
+        self.heads.find(hash, is_head_of(key)).map(|head| head.chain)
+    }
+
+    /// Removes a key with all its values, and returns how many those were.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut map = ancho_collections::MultiMap::from([(1, 'a'), (2, 'b'), (1, 'c')]);
+    /// assert_eq!([map.remove(&1), map.remove(&1)], [2, 0]);
+    /// assert_eq!(map.len(), 1);
+    /// ```
+    pub fn remove<Q>(&mut self, key: &Q) -> usize
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hasher.hash_one(key);
+        let Ok(head) = self.heads.find_entry(hash, is_head_of(key)) else { return 0 };
+        let (head, _) = head.remove();
+        self.nodes.discard(head.chain);
+        head.chain.count as usize
+    }
+
+    /// Removes all values of a key that are equal to the given one, and returns how many those were.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut map = ancho_collections::MultiMap::from([(1, 'a'), (1, 'b'), (1, 'a'), (2, 'a')]);
+    /// assert_eq!(map.remove_value(&1, &'a'), 2);
+    /// assert!(map.values_for(&1).eq(&['b']));
+    /// ```
+    pub fn remove_value<Q>(&mut self, key: &Q, value: &V) -> usize
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+        V: PartialEq,
+    {
+        self.retain_key(key, |other| other != value)
+    }
+
+    /// Keeps the values of a key for which the function returns true, and returns how many it removed
+    /// (Unity's `Remove` with an iterator).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut map = ancho_collections::MultiMap::from([(1, 5), (1, 6), (1, 7), (2, 6)]);
+    /// assert_eq!(map.retain_key(&1, |value| *value % 2 == 1), 1);
+    /// assert!(map.values_for(&1).eq(&[5, 7]));
+    /// ```
+    pub fn retain_key<Q>(&mut self, key: &Q, mut keep: impl FnMut(&mut V) -> bool) -> usize
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hasher.hash_one(key);
+        let Ok(mut head) = self.heads.find_entry(hash, is_head_of(key)) else { return 0 };
+        let mut removed = 0;
+        let mut before = NIL;
+        let mut place = head.get().chain.first;
+        while let Some((value, next)) = self.nodes.get_mut(place) {
+            if keep(value) {
+                before = place;
+            } else {
+                let chain = &mut head.get_mut().chain;
+                // The value is dropped when the map is in order, which that may leave by a panic.
+                let value = self.nodes.take(chain, before, place);
+                removed += 1;
+                if chain.count == 0 {
+                    head.remove();
+                    drop(value);
+                    break;
+                }
+            }
+            place = next;
+        }
+        removed
+    }
+}
+
+impl<K, V, S> MultiMap<K, V, S> {
+    /// Walks all values, with their keys: key by key, and for each in the order in which they were added.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let map = ancho_collections::MultiMap::from([(1, 5), (2, 6), (1, 7)]);
+    /// assert_eq!(map.iter().map(|(key, value)| key * value).sum::<i32>(), 24);
+    /// ```
+    #[inline]
+    pub fn iter(&self) -> MultiMapIter<'_, K, V> {
+        MultiMapIter::new(self.heads.iter(), &self.nodes)
+    }
+
+    /// Walks the keys: each once, in no order that means something.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let map = ancho_collections::MultiMap::from([(1, 'a'), (2, 'b'), (1, 'c')]);
+    /// assert_eq!(map.keys().len(), 2);
+    /// ```
+    #[inline]
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &K> + Clone {
+        self.heads.iter().map(|head| &head.key)
+    }
+
+    /// Returns a sorted list of the keys, each once (Unity's `GetUniqueKeyArray`).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let map = ancho_collections::MultiMap::from([(2, 'b'), (1, 'a'), (2, 'c')]);
+    /// assert_eq!(map.unique_keys()[..], [1, 2]);
+    /// ```
+    pub fn unique_keys(&self) -> List<K>
+    where
+        K: Ord + Clone,
+    {
+        let mut keys: List<K> = self.keys().cloned().collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// Returns a list of the keys, each as often as it has values (Unity's `GetKeyArray`).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let map = ancho_collections::MultiMap::from([(1, 'a'), (1, 'b')]);
+    /// assert_eq!(map.to_key_list()[..], [1, 1]);
+    /// ```
+    pub fn to_key_list(&self) -> List<K>
+    where
+        K: Clone,
+    {
+        self.iter().map(|(key, _)| key.clone()).collect()
+    }
+
+    /// Returns a list of the values, in the order of the [keys](Self::to_key_list) (Unity's
+    /// `GetValueArray`).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let map = ancho_collections::MultiMap::from([(1, 'a'), (1, 'b')]);
+    /// assert_eq!(map.to_value_list()[..], ['a', 'b']);
+    /// ```
+    pub fn to_value_list(&self) -> List<V>
+    where
+        V: Clone,
+    {
+        self.iter().map(|(_, value)| value.clone()).collect()
+    }
+
+    /// Returns a list of the keys, and one of the values in the same order (Unity's `GetKeyValueArrays`).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let map = ancho_collections::MultiMap::from([(1, 'a'), (1, 'b')]);
+    /// let (keys, values) = map.to_key_value_lists();
+    /// assert_eq!((&keys[..], &values[..]), (&[1, 1][..], &['a', 'b'][..]));
+    /// ```
+    pub fn to_key_value_lists(&self) -> (List<K>, List<V>)
+    where
+        K: Clone,
+        V: Clone,
+    {
+        (self.to_key_list(), self.to_value_list())
+    }
+}

@@ -1,0 +1,103 @@
+//! How the values that a job has added are laid out: those of one key side by side.
+//!
+//! A spatial hash is read far more often than it is written, and a long chain whose nodes follow each other
+//! in memory is read twice as fast as one that is scattered. So the values wait until all of them are known.
+//! They are counted by key meanwhile, and then each goes to its place.
+
+use std::hash::{BuildHasher, Hash};
+use std::mem;
+
+use super::nodes::{NIL, Nodes};
+use super::{Head, hash_with, head};
+use crate::error::AllocationError;
+use crate::hashed_pairs::HashedPair;
+use crate::table::{self, Table};
+
+/// Memory that is kept from job to job.
+pub(super) struct Waiting<V> {
+    groups: Vec<Group>,
+    /// The values, with the number of their group.
+    values: Vec<(u32, V)>,
+}
+
+/// The values of one key that a job has added.
+pub(super) struct Group {
+    /// Where the next one goes.
+    pub(super) next: u32,
+    /// Where the last one goes, and one more. While they are counted, it is their number.
+    pub(super) end: u32,
+}
+
+impl<V> Waiting<V> {
+    pub(super) const fn new() -> Self {
+        Self { groups: Vec::new(), values: Vec::new() }
+    }
+}
+
+/// Adds values: some to the places of removed ones, and the others when it is dropped, also by a panic.
+pub(super) struct Grouping<'m, K, V> {
+    pub(super) heads: &'m mut Table<Head<K>>,
+    pub(super) nodes: &'m mut Nodes<V>,
+    pub(super) waiting: &'m mut Waiting<V>,
+}
+
+impl<K: Hash + Eq, V> Grouping<'_, K, V> {
+    /// Returns for how many more values there is room.
+    pub(super) fn room(&self) -> usize {
+        self.nodes.capacity() - self.nodes.len() - self.waiting.values.len()
+    }
+
+    /// Makes room for so many new keys.
+    pub(super) fn try_reserve_keys(
+        &mut self,
+        additional: usize,
+        hasher: &impl BuildHasher,
+    ) -> Result<(), AllocationError> {
+        table::try_reserve(self.heads, additional, hash_with(hasher))
+    }
+
+    /// Takes values, for which there is room.
+    pub(super) fn extend(
+        &mut self,
+        mut pairs: impl ExactSizeIterator<Item = HashedPair<K, V>>,
+        hasher: &impl BuildHasher,
+    ) {
+        while self.nodes.has_gaps()
+            && let Some(HashedPair { hash, key, value }) = pairs.next()
+        {
+            let head = head(self.heads, hash, key, hasher);
+            self.nodes.append(&mut head.chain, value);
+        }
+        let Waiting { groups, values } = &mut *self.waiting;
+        values.extend(pairs.map(|HashedPair { hash, key, value }| {
+            let head = head(self.heads, hash, key, hasher);
+            if head.group == NIL {
+                head.group = groups.len() as u32;
+                groups.push(Group { next: 0, end: 0 });
+            }
+            groups[head.group as usize].end += 1;
+            (head.group, value)
+        }));
+    }
+}
+
+impl<K, V> Drop for Grouping<'_, K, V> {
+    fn drop(&mut self) {
+        let Waiting { groups, values } = &mut *self.waiting;
+        if values.is_empty() {
+            return;
+        }
+        let mut start = self.nodes.len() as u32;
+        for head in self.heads.iter_mut() {
+            let group = mem::replace(&mut head.group, NIL);
+            if let Some(group) = groups.get_mut(group as usize) {
+                let end = start + group.end;
+                *group = Group { next: start, end };
+                self.nodes.lengthen(&mut head.chain, start..end);
+                start = end;
+            }
+        }
+        self.nodes.fill(groups, values.drain(..));
+        groups.clear();
+    }
+}
