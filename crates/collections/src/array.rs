@@ -105,7 +105,7 @@ impl<T: Send + 'static> NativeArray<T> {
     where
         T: Clone,
     {
-        Self::from_fn_in(length, |_| value.clone(), &Allocator::PERSISTENT)
+        Self::from_fn_in(length, move |_| value.clone(), &Allocator::PERSISTENT)
     }
 
     /// Makes an array of `length` elements that are all zero bytes. For large arrays the system often has

@@ -15,7 +15,7 @@ impl<T: Send + 'static> Guarded<T> {
     /// # Errors
     ///
     /// Returns the container and the error if a job that uses it is not among the given ones, or what
-    /// they depend on.
+    /// they depend on (A0001), or if its memory was taken back (A0013).
     ///
     /// # Examples
     ///

@@ -72,7 +72,8 @@ impl RewindableAllocator {
     /// ```
     pub fn with_initial_size(bytes: usize) -> Self {
         const NAME: &str = "Rewindable";
-        let (arena, epoch) = (Arc::new(Arena::new(bytes)), Arc::new(Epoch::new(NAME)));
+        let (arena, epoch) =
+            (Arc::new(Arena::new(bytes)), Arc::new(Epoch::new("the rewindable allocator")));
         let memory = Memory::Arena(Arc::clone(&arena));
         let source = Source { name: NAME, memory, registry: None, epoch: Some(Arc::clone(&epoch)) };
         Self { allocator: Allocator::new(source), arena, epoch, version: AtomicU64::new(0) }

@@ -7,12 +7,9 @@ use crate::primitive::{AtomicU64, Ordering};
 
 /// What the containers of one allocator have in common: the moment when their memory is taken back.
 ///
-/// A container that was [stamped](Guarded::stamped) can be used until the epoch advances, and is refused
+/// A container that was [stamped](crate::Guarded::stamped) can be used until the epoch advances, and is refused
 /// after that, to its owner and to jobs, with code A0013. Jobs that were scheduled before go on using
 /// it; the memory itself is the allocator's business.
-///
-/// [`Guarded::stamped`]: crate::Guarded::stamped
-/// [stamped]: crate::Guarded::stamped
 ///
 /// # Examples
 ///
