@@ -1,11 +1,15 @@
 //! Random scripts of allocating, resizing, freeing and rewinding, against a list of what is alive.
 #![expect(unsafe_code, reason = "calls allocators directly")]
 
+#[path = "common/model.rs"]
+mod model;
+
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
 use allocator_api2::alloc::Allocator as RawAllocator;
 use ancho_collections::{Allocator, FrameMemory, RewindableAllocator, Temp};
+use model::cases;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -139,7 +143,7 @@ impl<A: RawAllocator> Model<A> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn rewindable_memory_never_overlaps_and_keeps_its_contents(

@@ -1,9 +1,13 @@
 //! An array of bits beside a `Vec<bool>`.
 
+#[path = "common/model.rs"]
+mod model;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_collections::{BitArray, NativeBitArray};
 use ancho_jobs::{JobPool, JobScheduler};
+use model::cases;
 use proptest::prelude::*;
 
 /// Returns the message of a panic.
@@ -113,6 +117,8 @@ fn range(a: usize, b: usize, length: usize) -> std::ops::Range<usize> {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn bits_are_a_vector_of_booleans(
         first in prop::collection::vec(any::<bool>(), 0..300),

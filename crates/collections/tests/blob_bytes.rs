@@ -1,9 +1,13 @@
 //! Saving and loading, whatever the bytes.
 #![cfg(feature = "derive")]
 
+#[path = "common/model.rs"]
+mod model;
+
 use ancho_collections::{
     BlobArray, BlobAsset, BlobBuilder, BlobData, BlobError, BlobPtr, BlobString,
 };
+use model::cases;
 use proptest::prelude::*;
 
 /// The size of the header, and where the fields of it are that a forger has to set right.
@@ -370,7 +374,7 @@ fn word() -> impl Strategy<Value = u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(2000))]
 
     #[test]
     fn forged_words_do_no_harm(

@@ -1,6 +1,8 @@
 //! Tables in columns, alone and in jobs (N16).
 
 mod common;
+#[path = "common/model.rs"]
+mod model;
 
 use ancho_collections::{Columns, NativeColumns};
 use ancho_jobs::ScheduleError;
@@ -8,6 +10,7 @@ use common::source::limited;
 use common::{
     Counted, Drops, WORKERS, assert_refused, numbers, panic_message, scheduler, schedulers,
 };
+use model::cases;
 use proptest::prelude::*;
 
 #[test]
@@ -358,7 +361,7 @@ enum Step {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(cases(128))]
 
     #[test]
     fn any_script_does_what_a_vector_of_tuples_does(

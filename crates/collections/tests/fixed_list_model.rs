@@ -1,8 +1,12 @@
 //! Random edits of a list of fixed size do what they do to a `Vec` that must not grow.
 
+#[path = "common/model.rs"]
+mod model;
+
 use std::fmt::Debug;
 
 use ancho_collections::FixedList;
+use model::cases;
 use proptest::prelude::*;
 use zerocopy::{Immutable, IntoBytes};
 
@@ -110,8 +114,7 @@ where
 
 #[test]
 fn random_edits_do_what_they_do_to_a_vec() {
-    let config =
-        ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() };
+    let config = cases(256);
     proptest!(config, |(edits in prop::collection::vec(edit(), 1..64))| {
         compare::<u8, 8>(&edits);
         compare::<u8, 32>(&edits);

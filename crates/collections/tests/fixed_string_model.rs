@@ -1,6 +1,10 @@
 //! Random edits of a string of fixed size do what they do to a `String` that must not grow.
 
+#[path = "common/model.rs"]
+mod model;
+
 use ancho_collections::{FixedString, FixedStringError};
+use model::cases;
 use proptest::prelude::*;
 
 /// Small enough to be full most of the time.
@@ -133,8 +137,7 @@ fn apply(edit: &Edit, string: &mut FixedString<SIZE>, model: &mut String) {
 
 #[test]
 fn random_edits_do_what_they_do_to_a_string() {
-    let config =
-        ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() };
+    let config = cases(512);
     proptest!(config, |(edits in prop::collection::vec(edit(), 1..64))| {
         let mut string = FixedString::new();
         let mut model = String::new();
@@ -149,8 +152,7 @@ fn random_edits_do_what_they_do_to_a_string() {
 
 #[test]
 fn random_bytes_are_refused_or_give_themselves_back() {
-    let config =
-        ProptestConfig { cases: 2048, failure_persistence: None, ..ProptestConfig::default() };
+    let config = cases(2048);
     // Mostly small numbers, so that lengths and zeros are often right.
     let byte = || prop_oneof![4 => Just(0_u8), 4 => 0..8_u8, 2 => 0x20..0x7F_u8, 1 => any::<u8>()];
     proptest!(config, |(bytes in prop::array::uniform8(byte()))| {

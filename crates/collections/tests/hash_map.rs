@@ -1,11 +1,15 @@
 //! The map: what it answers, and what it refuses.
 
+#[path = "common/model.rs"]
+mod model;
+
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use ancho_collections::{CapacityError, FixedState, Map, NativeHashMap, Rejected};
+use model::cases;
 use proptest::prelude::*;
 
 /// What a panic said.
@@ -211,6 +215,8 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn it_answers_as_the_standard_map_does(script in prop::collection::vec(operation(), 0..200)) {
         let mut map = Map::<u8, u16>::new();

@@ -1,9 +1,13 @@
 //! The set: what it answers, and what sets do with each other.
 
+#[path = "common/model.rs"]
+mod model;
+
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_collections::{List, NativeHashSet, Set};
+use model::cases;
 use proptest::prelude::*;
 
 #[test]
@@ -93,6 +97,8 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn it_answers_as_the_standard_set_does(script in prop::collection::vec(operation(), 0..150)) {
         let mut set = Set::<u8>::new();

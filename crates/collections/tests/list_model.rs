@@ -1,10 +1,13 @@
 //! A list does what a vector does (N3).
 
 mod common;
+#[path = "common/model.rs"]
+mod model;
 
 use ancho_collections::{Allocator, List, RewindableAllocator};
 use common::panic_message;
 use common::source::limited;
+use model::cases;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -157,7 +160,7 @@ fn run(allocator: &Allocator, steps: &[Step]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(cases(128))]
 
     #[test]
     fn any_script_has_the_same_result(steps in steps()) {

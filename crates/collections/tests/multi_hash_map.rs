@@ -1,11 +1,15 @@
 //! The map of many values: their order, and how they go.
 
+#[path = "common/model.rs"]
+mod model;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use ancho_collections::{CapacityError, MultiMap, NativeMultiHashMap};
+use model::cases;
 use proptest::prelude::*;
 
 #[test]
@@ -210,6 +214,8 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn it_answers_as_a_map_of_vectors_does(script in prop::collection::vec(operation(), 0..200)) {
         let mut map = MultiMap::<u8, u8>::new();

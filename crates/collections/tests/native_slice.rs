@@ -1,12 +1,15 @@
 //! Views of elements that are a stride apart (N2).
 
 mod common;
+#[path = "common/model.rs"]
+mod model;
 
 use std::mem::offset_of;
 use std::ops::Range;
 
 use ancho_collections::{NativeArray, NativeSlice, NativeSliceMut, SliceError};
 use common::{assert_refused, scheduler};
+use model::cases;
 use proptest::prelude::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -223,7 +226,7 @@ enum Narrow {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn any_narrowing_is_arithmetic_of_indices(

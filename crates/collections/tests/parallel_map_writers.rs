@@ -1,5 +1,8 @@
 //! Parallel writers of maps and sets: the same result whatever the threads do.
 
+#[path = "common/model.rs"]
+mod model;
+
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -10,6 +13,7 @@ use ancho_collections::{
     Map, MapLane, MultiMap, MultiMapLane, NativeHashMap, NativeHashSet, NativeMultiHashMap,
 };
 use ancho_jobs::{ExecutionMode, JobPool, JobScheduler};
+use model::cases;
 use proptest::prelude::*;
 
 /// Runs with several numbers of workers and in several modes, and returns what all of them gave.
@@ -349,7 +353,7 @@ fn writes() -> impl Strategy<Value = Vec<Vec<u8>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn parallel_writers_do_what_one_writer_does(

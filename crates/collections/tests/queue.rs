@@ -1,6 +1,9 @@
 //! A queue beside `VecDeque`, what it drops, and what it does without memory.
 #![expect(unsafe_code, reason = "implements a source of memory that refuses")]
 
+#[path = "common/model.rs"]
+mod model;
+
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -9,6 +12,7 @@ use std::ptr::NonNull;
 
 use ancho_collections::{Allocator, MemorySource, NativeQueue, Queue};
 use ancho_jobs::{JobPool, JobScheduler};
+use model::cases;
 use proptest::prelude::*;
 
 /// Gives nothing that is larger than a limit.
@@ -249,6 +253,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn a_queue_does_what_a_deque_does(steps in prop::collection::vec(step(), 0..200)) {
         let mut queue = Queue::new();

@@ -1,12 +1,15 @@
 //! Containers whose memory was taken back, and jobs that still use it (N1, N13).
 
 mod common;
+#[path = "common/model.rs"]
+mod model;
 
 use std::thread;
 
 use ancho_collections::{Native, NativeArray, NativeColumns, NativeList, RewindableAllocator};
 use ancho_jobs::{AccessError, ScheduleError};
 use common::{Door, Drops, WORKERS, assert_refused, eventually, numbers, scheduler};
+use model::cases;
 use proptest::prelude::*;
 
 #[test]
@@ -235,7 +238,7 @@ enum Step {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases(48))]
 
     /// Whatever the order in which containers are dropped, jobs run, and memory is taken back: nobody's
     /// elements are ever overwritten by another's.

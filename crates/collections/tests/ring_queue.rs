@@ -1,11 +1,15 @@
 //! A queue of fixed capacity.
 
+#[path = "common/model.rs"]
+mod model;
+
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use ancho_collections::{NativeRingQueue, QueueFull, Rejected, RingQueue};
 use ancho_jobs::{JobPool, JobScheduler};
+use model::cases;
 use proptest::prelude::*;
 
 #[test]
@@ -85,6 +89,8 @@ fn a_full_queue_fails_the_job_that_writes_it() {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn a_ring_queue_is_a_deque_with_a_limit(
         capacity in 0_usize..20,

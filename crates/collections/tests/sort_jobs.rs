@@ -1,7 +1,11 @@
 //! Sorting with all threads (N12).
 
+#[path = "common/model.rs"]
+mod model;
+
 use ancho_collections::{NativeArray, NativeList, SharedValues};
 use ancho_jobs::{ExecutionMode, JobPool, JobScheduler};
+use model::cases;
 use proptest::prelude::*;
 
 const WORKERS: [usize; 4] = [0, 1, 2, 4];
@@ -133,7 +137,7 @@ fn shared_values_are_counted_and_found() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn any_numbers_are_sorted(mut numbers in prop::collection::vec(0_u16..500, 0..30_000)) {

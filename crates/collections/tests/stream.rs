@@ -1,10 +1,14 @@
 //! Lanes of values: what is read back, and what is refused. The numbers are those of the table of misuses
 //! in the module; what does not compile is shown there.
 
+#[path = "common/model.rs"]
+mod model;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_collections::{NativeArray, NativeList, NativeStream, Stream, StreamError, StreamWriter};
 use ancho_jobs::{BatchInfo, ConcurrentWrite, JobPool, JobScheduler};
+use model::cases;
 use proptest::prelude::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -321,6 +325,8 @@ fn read_as(
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn lanes_are_vectors_of_bytes(
         lanes in prop::collection::vec(prop::collection::vec(value(), 0..10), 0..20),

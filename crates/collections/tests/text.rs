@@ -1,6 +1,9 @@
 //! Text beside a `String`.
 #![expect(unsafe_code, reason = "implements a source of memory that refuses")]
 
+#[path = "common/model.rs"]
+mod model;
+
 use std::alloc::Layout;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
@@ -9,6 +12,7 @@ use std::ptr::NonNull;
 
 use ancho_collections::{Allocator, InvalidUtf8, MemorySource, NativeText, Text};
 use ancho_jobs::{JobPool, JobScheduler};
+use model::cases;
 use proptest::prelude::*;
 
 /// Gives nothing.
@@ -124,6 +128,8 @@ fn boundary(index: usize, string: &str) -> usize {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn text_does_what_a_string_does(steps in prop::collection::vec(step(), 0..60)) {
         let mut text = Text::new();

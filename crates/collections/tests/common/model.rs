@@ -1,0 +1,17 @@
+//! How tests against a model draw their cases.
+#![expect(clippy::print_stdout, reason = "is shown if the test fails")]
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use proptest::test_runner::{Config, RngSeed};
+
+/// Other cases on each run. A test that fails shows the seed, with which they can be had again.
+pub(crate) fn cases(cases: u32) -> Config {
+    let asked = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = asked.unwrap_or_else(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        now.map_or(0, |now| now.as_nanos() as u64)
+    });
+    println!("the seed is {seed}; PROPTEST_RNG_SEED={seed} draws the same cases");
+    Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(seed), ..Config::default() }
+}
