@@ -1,6 +1,7 @@
 //! Inside the process of one cell: check the result, then take samples.
 
 use std::fmt;
+use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
@@ -25,6 +26,9 @@ const BURN: Duration = Duration::from_secs(1);
 pub(crate) enum Sampling {
     /// A sample repeats the operation for a millisecond; the figure is the time of one.
     Repeat,
+    /// A sample is one operation on a state that was made for it; the figure is its time. For what
+    /// can only be done once to a state, and takes so long that reading the clock does not matter.
+    Afresh,
     /// A sample is one operation after the process has slept this long; the figure is its time,
     /// with the cost of reading the clock (some 30 ns) in it.
     AfterIdle(Duration),
@@ -59,6 +63,10 @@ impl Cell {
     /// `result` condenses what the operation has done to `state` so far. It is called once, after a
     /// number of operations that is the same for every subject, and must return the same for all
     /// of them. Neither making nor dropping `state` is timed.
+    ///
+    /// # Panics
+    ///
+    /// When the case is sampled [afresh](Sampling::Afresh).
     pub(crate) fn run<S>(
         self,
         mut state: S,
@@ -69,15 +77,48 @@ impl Cell {
             operation(&mut state);
         }
         let result = result(&mut state);
-        if self.effort == Effort::Check {
-            return Reading { result, time: None };
-        }
-        let samples = match self.sampling {
+        self.reading(result, |sampling| match sampling {
             Sampling::Repeat => repeat(|| operation(&mut state)),
+            Sampling::Afresh => panic!("a case that is sampled afresh is run with `run_afresh`"),
             Sampling::AfterIdle(idle) => after_idle(idle, || operation(&mut state)),
             Sampling::Burn { period } => vec![burn(period, || operation(&mut state))],
+        })
+    }
+
+    /// Measures `operation` on states that `make` makes, one for each operation.
+    ///
+    /// Neither making nor dropping them is timed, and each is dropped before the next is made.
+    /// `result` is called once, on a state that was operated on.
+    ///
+    /// # Panics
+    ///
+    /// When the case is sampled otherwise than [afresh](Sampling::Afresh).
+    pub(crate) fn run_afresh<S>(
+        self,
+        mut make: impl FnMut() -> S,
+        mut operation: impl FnMut(&mut S),
+        result: impl FnOnce(&mut S) -> u64,
+    ) -> Reading {
+        for _ in 1..CHECKED_OPERATIONS {
+            operation(&mut make());
+        }
+        let mut state = make();
+        operation(&mut state);
+        let result = result(&mut state);
+        drop(state);
+        self.reading(result, |sampling| match sampling {
+            Sampling::Afresh => afresh(make, operation),
+            other => panic!("a case that is sampled {other:?} is run with `run`"),
+        })
+    }
+
+    /// Takes the samples, if they are asked for.
+    fn reading(self, result: u64, samples: impl FnOnce(Sampling) -> Vec<f64>) -> Reading {
+        let time = match self.effort {
+            Effort::Check => None,
+            Effort::Measure => Some(Summary::of(&samples(self.sampling))),
         };
-        Reading { result, time: Some(Summary::of(&samples)) }
+        Reading { result, time }
     }
 }
 
@@ -142,6 +183,29 @@ fn repeat(mut operation: impl FnMut()) -> Vec<f64> {
     samples
 }
 
+fn afresh<S>(mut make: impl FnMut() -> S, mut operation: impl FnMut(&mut S)) -> Vec<f64> {
+    let mut time = || {
+        let mut state = make();
+        let start = Instant::now();
+        operation(&mut state);
+        // What is only ever dropped must be made all the same.
+        black_box(&mut state);
+        nanoseconds(start.elapsed())
+    };
+
+    let warm = Instant::now();
+    while warm.elapsed() < WARM_UP {
+        time();
+    }
+
+    let mut samples = Vec::new();
+    let start = Instant::now();
+    while samples.len() < LEAST_SAMPLES || start.elapsed() < TOTAL {
+        samples.push(time());
+    }
+    samples
+}
+
 fn after_idle(idle: Duration, mut operation: impl FnMut()) -> Vec<f64> {
     let mut samples = Vec::new();
     let start = Instant::now();
@@ -181,6 +245,19 @@ fn nanoseconds(duration: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn making_is_not_timed() {
+        let nap = Duration::from_millis(2);
+        let make = || {
+            std::thread::sleep(nap);
+            0
+        };
+        let cell = Cell::new(Sampling::Afresh, Effort::Measure);
+        let reading = cell.run_afresh(make, |done| *done += 1, |done| *done);
+        assert_eq!(reading.result, 1, "each operation has a state of its own");
+        assert!(reading.time.expect("it was measured").min < nanoseconds(nap));
+    }
 
     #[test]
     fn readings_survive_the_pipe() {

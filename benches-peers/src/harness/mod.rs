@@ -2,7 +2,8 @@
 //!
 //! A part is a table: [`Case`]s down, subjects across. A case names how it is sampled and gives
 //! one function per subject; the function builds its fixture and hands the operation to
-//! [`Cell::run`]. Nothing here knows of any particular library.
+//! [`Cell::run`], or to [`Cell::run_afresh`] if each operation needs a state of its own.
+//! Nothing here knows of any particular library.
 
 mod cell;
 pub(crate) mod json;

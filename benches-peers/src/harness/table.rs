@@ -46,7 +46,7 @@ impl Row<'_> {
 fn row(part: &Part, case: &Case, row: &Row<'_>) -> Vec<String> {
     let unit = match case.sampling {
         Sampling::Burn { .. } => " (CPU per s)",
-        Sampling::Repeat | Sampling::AfterIdle(_) => "",
+        Sampling::Repeat | Sampling::Afresh | Sampling::AfterIdle(_) => "",
     };
     let mut cells = vec![format!("{}{unit}", case.name)];
     for subject in part.subjects {

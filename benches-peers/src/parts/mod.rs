@@ -1,11 +1,12 @@
 //! The parts of the benchmark, a module each.
 
+mod collections;
 mod jobs;
 
 use crate::harness::Part;
 
 /// Every part, in the order in which the crates stand on each other.
-pub(crate) static ALL: &[&Part] = &[&jobs::PART];
+pub(crate) static ALL: &[&Part] = &[&jobs::PART, &collections::PART];
 
 /// Finds a part by name.
 pub(crate) fn find(name: &str) -> Option<&'static Part> {

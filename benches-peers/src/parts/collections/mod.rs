@@ -1,0 +1,115 @@
+//! What it costs to fill, read and walk containers, alone and from two threads, and to have scratch
+//! memory: a million operations each.
+
+mod ancho;
+mod dashmap;
+mod hashbrown;
+mod segqueue;
+mod standard;
+mod system;
+mod work;
+
+use crate::harness::{Bound, Case, Part, Require, Role, Sampling, Subject};
+
+pub(crate) static PART: Part = Part {
+    name: "collections",
+    about: "the cost of containers and of scratch memory",
+    subjects: &[
+        Subject { name: "ancho", role: Role::Ours },
+        Subject { name: "std", role: Role::Peer },
+        Subject { name: "hashbrown", role: Role::Peer },
+        Subject { name: "dashmap", role: Role::Peer },
+        Subject { name: "segqueue", role: Role::Peer },
+        Subject { name: "system", role: Role::Peer },
+    ],
+    cases: &[
+        // From an empty list, which grows.
+        Case {
+            name: "list_push",
+            sampling: Sampling::Afresh,
+            cells: &[("ancho", ancho::list_push), ("std", standard::list_push)],
+            limits: &[],
+            requires: &[at_most("std", 1.05)],
+        },
+        // The sum of all elements.
+        Case {
+            name: "list_iterate",
+            sampling: Sampling::Repeat,
+            cells: &[("ancho", ancho::list_iterate), ("std", standard::list_iterate)],
+            limits: &[],
+            requires: &[at_most("std", 1.05)],
+        },
+        // From an empty map, which grows.
+        Case {
+            name: "map_insert",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("ancho", ancho::map_insert),
+                ("std", standard::map_insert),
+                ("hashbrown", hashbrown::map_insert),
+            ],
+            limits: &[],
+            requires: &[at_most("hashbrown", 1.1)],
+        },
+        // All keys, each of them there, in an order that is not that of inserting.
+        Case {
+            name: "map_lookup",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("ancho", ancho::map_lookup),
+                ("std", standard::map_lookup),
+                ("hashbrown", hashbrown::map_lookup),
+            ],
+            limits: &[],
+            requires: &[at_most("hashbrown", 1.1)],
+        },
+        // The sum of all values.
+        Case {
+            name: "map_iterate",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("ancho", ancho::map_iterate),
+                ("std", standard::map_iterate),
+                ("hashbrown", hashbrown::map_iterate),
+            ],
+            limits: &[],
+            requires: &[at_most("hashbrown", 1.1)],
+        },
+        // All elements in, then all out, in a queue that has the room.
+        Case {
+            name: "queue_push_pop",
+            sampling: Sampling::Repeat,
+            cells: &[("ancho", ancho::queue_push_pop), ("std", standard::queue_push_pop)],
+            limits: &[],
+            requires: &[at_most("std", 1.2)],
+        },
+        // Two threads into one map that has the room, until the owner has read one value.
+        Case {
+            name: "map_insert_2t",
+            sampling: Sampling::Afresh,
+            cells: &[("ancho", ancho::map_insert_2t), ("dashmap", dashmap::map_insert_2t)],
+            limits: &[],
+            requires: &[at_most("dashmap", 1.0)],
+        },
+        // Two threads into one queue, until the owner has taken one element out.
+        Case {
+            name: "queue_push_2t",
+            sampling: Sampling::Afresh,
+            cells: &[("ancho", ancho::queue_push_2t), ("segqueue", segqueue::queue_push_2t)],
+            limits: &[],
+            requires: &[at_most("segqueue", 1.0)],
+        },
+        // Blocks of 1 KiB whose first byte is written.
+        Case {
+            name: "temp_alloc",
+            sampling: Sampling::Repeat,
+            cells: &[("ancho", ancho::temp_alloc), ("system", system::temp_alloc)],
+            limits: &[],
+            requires: &[at_most("system", 0.33)],
+        },
+    ],
+};
+
+const fn at_most(peer: &'static str, most: f64) -> Require {
+    Require { over: "ancho", under: peer, bound: Bound::AtMost(most) }
+}
