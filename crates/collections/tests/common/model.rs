@@ -12,6 +12,8 @@ pub(crate) fn cases(cases: u32) -> Config {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         now.map_or(0, |now| now.as_nanos() as u64)
     });
+    // ThreadSanitizer is slow, and most models have one thread.
+    let cases = if cfg!(tsan) { cases.div_ceil(16) } else { cases };
     println!("the seed is {seed}; PROPTEST_RNG_SEED={seed} draws the same cases");
     Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(seed), ..Config::default() }
 }
