@@ -73,6 +73,23 @@ fn enums_are_checked() {
     assert_eq!(bytes.as_bytes(), [(-1_i16).to_ne_bytes(), 1000_i16.to_ne_bytes()].concat());
 }
 
+/// A variant with empty parentheses is a function, and as a number that would be an address.
+#[test]
+fn variants_are_numbers_with_and_without_brackets() {
+    #[derive(BlobData, Debug, PartialEq, Clone, Copy)]
+    #[repr(u8)]
+    enum Bare {
+        Unit,
+        Round(),
+        Curly {},
+    }
+
+    for (number, bare) in [Bare::Unit, Bare::Round(), Bare::Curly {}].into_iter().enumerate() {
+        let loaded = through_bytes(bare);
+        assert_eq!((*loaded, loaded.as_bytes()), (bare, &[number as u8][..]));
+    }
+}
+
 #[test]
 fn a_struct_can_contain_arrays_of_itself() {
     #[derive(BlobData)]

@@ -113,7 +113,9 @@ fn visit_enum(input: &DeriveInput, data: &DataEnum, repr: &Repr) -> Result<Token
     }
     let variants = data.variants.iter().map(|variant| {
         let (ident, name) = (&variant.ident, variant.ident.unraw().to_string());
-        quote!((#name, Self::#ident as ::core::primitive::i128))
+        // With braces, which fit any variant without fields, and nothing else. Without them `A()` would be
+        // a function, the number of which is its address.
+        quote!((#name, Self::#ident {} as ::core::primitive::i128))
     });
     let name = input.ident.unraw().to_string();
     Ok(quote! {
