@@ -73,6 +73,11 @@ fn enums_are_checked() {
     assert_eq!(bytes.as_bytes(), [(-1_i16).to_ne_bytes(), 1000_i16.to_ne_bytes()].concat());
 }
 
+#[test]
+fn values_without_bytes_are_not_gone_through() {
+    through_bytes([const { Unit }; 1 << 60]);
+}
+
 /// A variant with empty parentheses is a function, and as a number that would be an address.
 #[test]
 fn variants_are_numbers_with_and_without_brackets() {

@@ -66,6 +66,8 @@ impl BlobVisitor for Copy {
 
     #[inline]
     fn repeat<T: BlobData>(&mut self, count: usize) {
+        // Values without bytes can be more than anybody could go through.
+        let count = if size_of::<T>() == 0 { 0 } else { count };
         for index in 0..count {
             self.part::<T>(index * size_of::<T>());
         }
