@@ -22,7 +22,7 @@ pub(super) struct Waiting<V> {
 
 /// The values of one key that a job has added.
 pub(super) struct Group {
-    /// Where the next one goes.
+    /// Where the next one goes; `NIL` while they are counted, and after that if the key is gone.
     pub(super) next: u32,
     /// Where the last one goes, and one more. While they are counted, it is their number.
     pub(super) end: u32,
@@ -73,7 +73,7 @@ impl<K: Hash + Eq, V> Grouping<'_, K, V> {
             let head = head(self.heads, hash, key, hasher);
             if head.group == NIL {
                 head.group = groups.len() as u32;
-                groups.push(Group { next: 0, end: 0 });
+                groups.push(Group { next: NIL, end: 0 });
             }
             groups[head.group as usize].end += 1;
             (head.group, value)
@@ -97,7 +97,8 @@ impl<K, V> Drop for Grouping<'_, K, V> {
                 start = end;
             }
         }
-        self.nodes.fill(groups, values.drain(..));
+        // A key that panicked when it was hashed again has taken others with it. Their groups have no place.
+        self.nodes.fill(start, groups, values.drain(..));
         groups.clear();
     }
 }

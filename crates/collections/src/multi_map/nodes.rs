@@ -108,16 +108,17 @@ impl<V> Nodes<V> {
     }
 
     /// Adds values, for which there is room, each at the next place of its group. The groups are the places
-    /// after all nodes, one after the other.
+    /// after all nodes, one after the other, up to `end`. The values of a group without a place are dropped.
     pub(super) fn fill(
         &mut self,
+        end: u32,
         groups: &mut [Group],
-        values: impl ExactSizeIterator<Item = (u32, V)>,
+        values: impl Iterator<Item = (u32, V)>,
     ) {
-        self.nodes.resize_with(self.nodes.len() + values.len(), || Node { value: None, next: NIL });
+        self.nodes.resize_with(end as usize, || Node { value: None, next: NIL });
         for (group, value) in values {
             let Group { next: place, end } = &mut groups[group as usize];
-            let node = &mut self.nodes[*place as usize];
+            let Some(node) = self.nodes.get_mut(*place as usize) else { continue };
             node.value = Some(value);
             *place += 1;
             node.next = if place == end { NIL } else { *place };
