@@ -41,6 +41,18 @@ pub(crate) fn try_reserve<T>(
     })
 }
 
+/// Copies a table, elements in the same places.
+///
+/// Not as the table is cloned: that ends the program if the allocator refuses. A table that has as many
+/// buckets already is copied into those.
+pub(crate) fn try_clone<T: Clone>(table: &Table<T>) -> Result<Table<T>, AllocationError> {
+    let mut copy = Table::new_in(table.allocator().clone());
+    try_reserve(&mut copy, capacity(table), |_| unreachable!("there is nothing to hash"))?;
+    debug_assert_eq!(copy.num_buckets(), table.num_buckets(), "or it asks for memory again");
+    copy.clone_from(table);
+    Ok(copy)
+}
+
 /// Makes room for at least so many elements in all, and not for many more.
 pub(crate) fn set_capacity<T>(
     table: &mut Table<T>,

@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, Hash};
 use super::{Map, MapIntoIter, MapIter, MapIterMut};
 use crate::allocator::Allocator;
 use crate::lanes::Lanes;
+use crate::table::{self, unwrap};
 
 impl<K, V, S: Default> Default for Map<K, V, S> {
     fn default() -> Self {
@@ -16,9 +17,14 @@ impl<K, V, S: Default> Default for Map<K, V, S> {
 impl<K: Clone, V: Clone, S: Clone> Clone for Map<K, V, S> {
     /// Copies the pairs, into memory of the same allocator, where they have the same order. What parallel
     /// writers left is not copied.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no memory, with code A0017.
+    #[track_caller]
     fn clone(&self) -> Self {
         Self {
-            table: self.table.clone(),
+            table: unwrap(table::try_clone(&self.table)),
             hasher: self.hasher.clone(),
             lanes: Lanes::new(),
             overflow: Vec::new(),

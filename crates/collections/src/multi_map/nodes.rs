@@ -235,8 +235,14 @@ impl<V> Nodes<V> {
     }
 }
 
-impl<V: Clone> Clone for Nodes<V> {
-    fn clone(&self) -> Self {
-        Self { nodes: self.nodes.clone(), free: self.free, free_count: self.free_count }
+impl<V: Clone> Nodes<V> {
+    /// Copies the nodes, to the same places. The vector's own way to do so ends the program if the allocator
+    /// refuses.
+    pub(super) fn try_clone(&self) -> Result<Self, AllocationError> {
+        let mut copy = Self::new_in(self.nodes.allocator().clone());
+        copy.try_reserve_exact(self.nodes.len())?;
+        copy.nodes.extend_from_slice(&self.nodes);
+        (copy.free, copy.free_count) = (self.free, self.free_count);
+        Ok(copy)
     }
 }

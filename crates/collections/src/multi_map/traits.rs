@@ -7,7 +7,7 @@ use super::grouping::Waiting;
 use super::{MultiMap, MultiMapIter};
 use crate::allocator::Allocator;
 use crate::lanes::Lanes;
-use crate::table::unwrap;
+use crate::table::{self, unwrap};
 
 impl<K, V, S: Default> Default for MultiMap<K, V, S> {
     fn default() -> Self {
@@ -18,10 +18,15 @@ impl<K, V, S: Default> Default for MultiMap<K, V, S> {
 impl<K: Clone, V: Clone, S: Clone> Clone for MultiMap<K, V, S> {
     /// Copies the keys and values, into memory of the same allocator, where they have the same order.
     /// What parallel writers left is not copied.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no memory, with code A0017.
+    #[track_caller]
     fn clone(&self) -> Self {
         Self {
-            heads: self.heads.clone(),
-            nodes: self.nodes.clone(),
+            heads: unwrap(table::try_clone(&self.heads)),
+            nodes: unwrap(self.nodes.try_clone()),
             hasher: self.hasher.clone(),
             lanes: Lanes::new(),
             waiting: Waiting::new(),

@@ -15,6 +15,11 @@ impl<T, S: Default> Default for Set<T, S> {
 impl<T: Clone, S: Clone> Clone for Set<T, S> {
     /// Copies the values, into memory of the same allocator, where they have the same order. What
     /// parallel writers left is not copied.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no memory, with code A0017.
+    #[track_caller]
     fn clone(&self) -> Self {
         Self { map: self.map.clone() }
     }

@@ -17,6 +17,7 @@ struct Numbers {
     out: AtomicUsize,
     limit: AtomicUsize,
     calls: AtomicUsize,
+    refused_call: AtomicUsize,
 }
 
 impl Ledger {
@@ -35,6 +36,16 @@ impl Ledger {
         self.0.limit.store(bytes, SeqCst);
     }
 
+    /// Has it refuse one call: the next one, if there are no calls to come before that, and so on.
+    pub(crate) fn refuse_after(&self, calls: usize) {
+        self.0.refused_call.store(self.calls() + calls, SeqCst);
+    }
+
+    /// Has it refuse no call but those that are too much. Says whether it has refused the one it was to.
+    pub(crate) fn refuse_none(&self) -> bool {
+        self.0.refused_call.swap(usize::MAX, SeqCst) < self.calls()
+    }
+
     /// Has it refuse everything from here on.
     pub(crate) fn refuse(&self) {
         self.limit(0);
@@ -44,7 +55,9 @@ impl Ledger {
 // SAFETY: the memory is the system's, which keeps the same promises; the numbers only refuse.
 unsafe impl MemorySource for Ledger {
     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
-        self.0.calls.fetch_add(1, SeqCst);
+        if self.0.calls.fetch_add(1, SeqCst) == self.0.refused_call.load(SeqCst) {
+            return None;
+        }
         let limit = self.0.limit.load(SeqCst);
         let more = |out: usize| out.checked_add(layout.size()).filter(|out| *out <= limit);
         self.0.out.fetch_update(SeqCst, SeqCst, more).ok()?;
@@ -61,7 +74,7 @@ unsafe impl MemorySource for Ledger {
 
 /// An allocator called `Limited`, and its books.
 pub(crate) fn limited(limit: usize) -> (Allocator, Ledger) {
-    let (out, calls) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let ledger = Ledger(Arc::new(Numbers { out, limit: AtomicUsize::new(limit), calls }));
+    let [out, limit, calls, refused_call] = [0, limit, 0, usize::MAX].map(AtomicUsize::new);
+    let ledger = Ledger(Arc::new(Numbers { out, limit, calls, refused_call }));
     (Allocator::custom("Limited", ledger.clone()), ledger)
 }
