@@ -322,4 +322,19 @@ fn parallel_writers_lose_nothing() {
     ledger.refuse();
     let settled = catch_unwind(AssertUnwindSafe(|| write(&mut full, |lane, n| lane.push(n))));
     assert!(settled.is_err() && full.take_overflow().into_iter().eq(20..60));
+
+    at_every_call(
+        |allocator| {
+            let mut queue = Queue::new_in(allocator);
+            queue.extend(0..20);
+            queue
+        },
+        |queue| write(queue, |lane, n| lane.enqueue(n)),
+        |queue, panicked| {
+            let mut all: Vec<_> = queue.iter().copied().collect();
+            assert_eq!(all.len() < 60, panicked);
+            all.extend(queue.take_overflow());
+            assert!(all.into_iter().eq(0..60));
+        },
+    );
 }

@@ -36,7 +36,8 @@ impl<T> QueueLane<T> {
     /// Adds an element, after those that this batch has added before.
     ///
     /// The elements become part of the queue when the job's last batch is done, in the order of the
-    /// batches. The queue grows as it has to.
+    /// batches. The queue grows as it has to. If there is no memory, the job panics with code A0017, and what
+    /// got none is in the [overflow](Queue::take_overflow).
     ///
     /// # Examples
     ///
@@ -81,7 +82,20 @@ impl<T: Send + Sync + 'static> ConcurrentWrite for Queue<T> {
     }
 
     fn settle(&mut self, _: ContainerLabel) {
-        let Self { ring, lanes } = self;
-        lanes.settle(|QueueLane(lane)| ring.append(lane));
+        let Self { ring, lanes, overflow } = self;
+        let mut no_memory = None;
+        lanes.settle(|QueueLane(lane)| {
+            // Once there was none, what comes later waits too, or it would overtake.
+            if no_memory.is_none() {
+                no_memory = ring.reserve(lane.len()).err();
+            }
+            match no_memory {
+                None => ring.append(lane),
+                Some(_) => overflow.append(lane),
+            }
+        });
+        if let Some(error) = no_memory {
+            panic!("{error}");
+        }
     }
 }

@@ -7,6 +7,7 @@ pub use lane::QueueLane;
 pub use native::NativeQueue;
 
 use std::fmt;
+use std::mem;
 
 use crate::allocator::Allocator;
 use crate::error::{AllocationError, Rejected, expect_memory};
@@ -36,6 +37,8 @@ use crate::ring::{QueueDrain, Ring, RingIter};
 pub struct Queue<T> {
     ring: Ring<T>,
     lanes: Lanes<QueueLane<T>>,
+    /// What parallel writers wrote and there was no memory for.
+    overflow: Vec<T>,
 }
 
 labelled_as!(Queue<T>, NativeQueue);
@@ -49,7 +52,7 @@ impl<T> Queue<T> {
     /// assert!(ancho_collections::Queue::<u32>::new().is_empty());
     /// ```
     pub const fn new() -> Self {
-        Self { ring: Ring::new_in(Allocator::PERSISTENT), lanes: Lanes::new() }
+        Self::with(Ring::new_in(Allocator::PERSISTENT))
     }
 
     /// Makes an empty queue that will have its memory from the allocator.
@@ -61,7 +64,7 @@ impl<T> Queue<T> {
     /// assert_eq!(Queue::<u32>::new_in(&Allocator::PERSISTENT).capacity(), 0);
     /// ```
     pub fn new_in(allocator: &Allocator) -> Self {
-        Self { ring: Ring::new_in(allocator.clone()), lanes: Lanes::new() }
+        Self::with(Ring::new_in(allocator.clone()))
     }
 
     /// Makes an empty queue with room for so many elements, or more.
@@ -334,6 +337,25 @@ impl<T> Queue<T> {
         list.extend(self.iter().cloned());
         list
     }
+
+    /// Takes out what parallel writers wrote and there was no memory for, in order.
+    ///
+    /// A job whose elements got no memory fails with code A0017. From the first batch on that got none, they
+    /// are here.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut queue = ancho_collections::Queue::from([1, 2, 3]);
+    /// assert!(queue.take_overflow().is_empty());
+    /// ```
+    pub fn take_overflow(&mut self) -> Vec<T> {
+        mem::take(&mut self.overflow)
+    }
+
+    const fn with(ring: Ring<T>) -> Self {
+        Self { ring, lanes: Lanes::new(), overflow: Vec::new() }
+    }
 }
 
 impl<T> Default for Queue<T> {
@@ -345,7 +367,7 @@ impl<T> Default for Queue<T> {
 impl<T: Clone> Clone for Queue<T> {
     /// Copies the elements, into memory of the same allocator.
     fn clone(&self) -> Self {
-        Self { ring: self.ring.clone(), lanes: Lanes::new() }
+        Self::with(self.ring.clone())
     }
 }
 
