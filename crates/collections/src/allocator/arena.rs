@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::block::{Block, Outcome, Taken, bytes_for, record_of};
 use super::piece::Piece;
 use super::source::move_memory;
+use super::word::Word;
 use super::{LINE, MemorySource};
 
 /// The size of the first block, and the smallest there is.
@@ -127,12 +128,13 @@ impl Arena {
     }
 
     /// Returns how large the next block is: twice as large for each that there is, with a line more, so
-    /// that one allocation of that size fits.
+    /// that one allocation of that size fits. `None` if it has more lines than can be counted.
     fn next_size(&self, count: usize, needed: usize) -> Option<usize> {
         let doubled = (0..count).fold(self.first_block, |size, _| {
             if size < self.largest_block { (size * 2).min(self.largest_block) } else { size }
         });
-        doubled.checked_add(LINE).map(|size| size.max(needed))
+        let size = doubled.checked_add(LINE)?.max(needed);
+        (size.div_ceil(LINE) as u64 <= Word::MAX_USED).then_some(size)
     }
 
     /// Has memory be looked for in this block first, if there is such a block.
@@ -257,6 +259,8 @@ mod tests {
         assert_eq!(kib, doubled);
         // An allocation that needs more gets more, and the next block is as large as ever.
         assert_eq!(arena.next_size(0, 100 << 20), Some(100 << 20));
+        // As long as its lines can be counted.
+        assert_eq!(Arena::new(1 << 46).next_size(0, 0), None);
     }
 
     #[test]
