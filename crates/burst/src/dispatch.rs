@@ -1,10 +1,13 @@
 //! The one entry through which kernels are compiled per CPU level.
 
+use crate::CpuLevel;
+
 /// Runs `kernel`, compiled for the level in use, and returns what it returns.
 ///
 /// Everything that is inlined into the closure is compiled with the level's features; a call that
-/// is not inlined runs as it was compiled elsewhere. So keep loops inside the closure, and mark
-/// closures and helpers that must not stay calls `#[inline(always)]`.
+/// is not inlined runs as it was compiled elsewhere. So keep loops inside the closure. The closure itself is
+/// always inlined, and so is a closure that it calls in one place; what it calls in several places
+/// may stay a call unless it is marked `#[inline(always)]`, which [`burst`](macro@crate::burst) does.
 ///
 /// # Determinism
 ///
@@ -19,8 +22,43 @@
 /// ```
 #[inline(always)]
 pub fn dispatch<R, K: FnOnce() -> R>(kernel: K) -> R {
+    dispatch_as::<K, R, K>(CpuLevel::V4, kernel)
+}
+
+/// Runs `kernel` as [`dispatch`] does, at the given level at most, and returns what it returns.
+///
+/// With [`CpuLevel::Baseline`] this call is not dispatched. Useful where wider vectors were measured to
+/// be slower, and to compare levels in one process; the level of everything else stays as it is. The level
+/// is never above the one in use.
+///
+/// # Determinism
+///
+/// The result is the same bit for bit at every level.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_burst::{CpuLevel, dispatch_at_most};
+///
+/// let values = [1.0_f32, 2.0, 3.0];
+/// let sum = |level| dispatch_at_most(level, || values.iter().sum::<f32>());
+/// assert_eq!(sum(CpuLevel::Baseline), sum(CpuLevel::V3));
+/// ```
+#[inline(always)]
+pub fn dispatch_at_most<R, K: FnOnce() -> R>(level: CpuLevel, kernel: K) -> R {
+    dispatch_as::<K, R, K>(level, kernel)
+}
+
+/// As [`dispatch_at_most`], for crates whose own closures enclose the user's: the inspector names the
+/// kernel after the type `N`.
+#[doc(hidden)]
+#[inline(always)]
+pub fn dispatch_as<N, R, K: FnOnce() -> R>(level: CpuLevel, kernel: K) -> R {
     #[cfg(all(feature = "dispatch", target_arch = "x86_64"))]
-    return crate::compiled::run(kernel);
+    return crate::compiled::run::<N, R, K>(level, kernel);
     #[cfg(not(all(feature = "dispatch", target_arch = "x86_64")))]
-    kernel()
+    {
+        let _ = level;
+        kernel()
+    }
 }

@@ -3,7 +3,50 @@
 #[cfg(all(feature = "dispatch", target_arch = "x86_64"))]
 mod compiled;
 mod dispatch;
+#[cfg(feature = "inspect")]
+pub mod inspect;
 mod level;
 
-pub use dispatch::dispatch;
+/// Compiles a function for each CPU level, and runs the best version the CPU offers.
+///
+/// The body is a kernel as for [`dispatch`], named after the function. Closures in it are marked
+/// `#[inline(always)]`, unless they carry an `inline` attribute, so that none stays a call to code compiled
+/// for the baseline; closures in the arguments of macros and functions inside are left as they are. Slices
+/// are best parameters of the function: the compiler knows then that they do not overlap.
+///
+/// `#[burst(inline)]` is for helpers of kernels: the function is always inlined, and its closures are.
+/// `#[burst(closures)]` is for functions that hold kernels and are none, such as one that schedules jobs:
+/// only the closures are marked.
+///
+/// Methods with `self` can be kernels. Functions that are `async`, `const`, `unsafe` or `extern` cannot, nor
+/// can functions in an `impl` that have no `self` and name what only the `impl` knows.
+///
+/// # Determinism
+///
+/// The result is the same bit for bit at every level.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_burst::burst;
+///
+/// #[burst]
+/// fn advance(positions: &mut [f32], velocities: &[f32], seconds: f32) {
+///     for (position, velocity) in positions.iter_mut().zip(velocities) {
+///         *position += travelled(*velocity, seconds);
+///     }
+/// }
+///
+/// #[burst(inline)]
+/// fn travelled(velocity: f32, seconds: f32) -> f32 {
+///     velocity * seconds
+/// }
+///
+/// let mut positions = [0.0, 1.0];
+/// advance(&mut positions, &[2.0, 4.0], 0.5);
+/// assert_eq!(positions, [1.0, 3.0]);
+/// ```
+#[cfg(feature = "macros")]
+pub use ancho_derive::burst;
+pub use dispatch::{dispatch, dispatch_as, dispatch_at_most};
 pub use level::CpuLevel;

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod blob;
+mod burst;
 mod job;
 
 use proc_macro::TokenStream;
@@ -31,4 +32,14 @@ pub fn derive_job_struct(input: TokenStream) -> TokenStream {
 pub fn derive_parallel_job_struct(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     job::derive_parallel(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Compiles a function for each CPU level, or marks the closures in it as always inlined.
+///
+/// See `ancho_burst::burst` for what it takes, and examples.
+#[proc_macro_attribute]
+pub fn burst(options: TokenStream, item: TokenStream) -> TokenStream {
+    burst::attribute(options.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
 }

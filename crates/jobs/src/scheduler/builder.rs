@@ -5,6 +5,8 @@ use std::any::type_name;
 use std::fmt;
 use std::ops::Range;
 
+use ancho_burst::CpuLevel;
+
 use super::JobScheduler;
 use super::erase::{call_and_settle, each_batch, each_index};
 use super::index_list::IndexList;
@@ -35,11 +37,13 @@ pub struct JobBuilder<'s> {
     pub(super) jobs: &'s JobScheduler,
     pub(super) name: Option<&'static str>,
     pub(super) after: &'s [JobHandle],
+    /// The CPU level that the job's loop runs at, at most.
+    level: CpuLevel,
 }
 
 impl<'s> JobBuilder<'s> {
     pub(super) fn new(jobs: &'s JobScheduler, name: Option<&'static str>) -> Self {
-        Self { jobs, name, after: &[] }
+        Self { jobs, name, after: &[], level: CpuLevel::V4 }
     }
 
     /// Orders the job after others, and nothing more: unlike a job that depends on them, it runs also
@@ -59,6 +63,27 @@ impl<'s> JobBuilder<'s> {
     /// ```
     pub fn after(self, jobs: &'s [JobHandle]) -> Self {
         Self { after: jobs, ..self }
+    }
+
+    /// Leaves the job's loop at the CPU level of the build, whatever the machine has.
+    ///
+    /// Parallel jobs are compiled for several CPU levels, and run the best one (see `ancho_burst`). Useful
+    /// for a job that was measured to be slower so. The results are the same.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut values = JobSlice::from(vec![1.0_f32; 100]);
+    /// let job = jobs.named("Double").without_dispatch();
+    /// let job = job.schedule_for_each(&[], values.write(), 100, 32, |value, _| *value *= 2.0);
+    /// jobs.complete(job.unwrap());
+    /// assert_eq!(values.as_slice().unwrap(), [2.0; 100]);
+    /// ```
+    pub fn without_dispatch(self) -> Self {
+        Self { level: CpuLevel::Baseline, ..self }
     }
 
     /// Returns the job's name: the given one, or that of the type that does the work.
@@ -106,7 +131,16 @@ impl JobBuilder<'_> {
     {
         let name = self.name_or::<F>();
         // SAFETY: the closure is `Send` and `Sync`, and borrows nothing.
-        unsafe { self.submit_work(name, dependencies, data, count, batch, each_batch::<D, F>(job)) }
+        unsafe {
+            self.submit_work(
+                name,
+                dependencies,
+                data,
+                count,
+                batch,
+                each_batch::<F, D, F>(self.level, job),
+            )
+        }
     }
 
     /// Schedules a parallel job, called for each index. See [`JobScheduler::schedule_for_each`].
@@ -128,7 +162,16 @@ impl JobBuilder<'_> {
     {
         let name = self.name_or::<F>();
         // SAFETY: the closure is `Send` and `Sync`, and borrows nothing.
-        unsafe { self.submit_work(name, dependencies, data, count, batch, each_index::<D, F>(job)) }
+        unsafe {
+            self.submit_work(
+                name,
+                dependencies,
+                data,
+                count,
+                batch,
+                each_index::<F, D, F>(self.level, job),
+            )
+        }
     }
 
     /// Schedules a parallel job whose count is asked for when all before it has finished. See
@@ -153,7 +196,14 @@ impl JobBuilder<'_> {
         let name = self.name_or::<F>();
         // SAFETY: the closures are `Send` and `Sync`, and borrow nothing.
         unsafe {
-            self.submit_deferred(name, dependencies, data, count, batch, each_batch::<D, F>(job))
+            self.submit_deferred(
+                name,
+                dependencies,
+                data,
+                count,
+                batch,
+                each_batch::<F, D, F>(self.level, job),
+            )
         }
     }
 
@@ -261,7 +311,8 @@ impl JobBuilder<'_> {
         batch: usize,
     ) -> Result<JobHandle, ScheduleError> {
         let (name, data) = (self.name_or::<J>(), job.into_data());
-        let execute = each_index::<J::Data, _>(
+        let execute = each_index::<J, J::Data, _>(
+            self.level,
             #[inline(always)]
             |fields, index| J::execute(J::item(fields), index),
         );
@@ -283,7 +334,8 @@ impl JobBuilder<'_> {
         batch: usize,
     ) -> Result<JobHandle, ScheduleError> {
         let (name, data) = (self.name_or::<J>(), job.into_data());
-        let execute = each_batch::<J::Data, _>(
+        let execute = each_batch::<J, J::Data, _>(
+            self.level,
             #[inline(always)]
             |fields, range| J::execute(J::batch(fields), range),
         );
@@ -338,7 +390,8 @@ impl JobBuilder<'_> {
     {
         let name = self.name_or::<F>();
         let job = &job;
-        let each = each_batch::<D, _>(
+        let each = each_batch::<F, D, _>(
+            self.level,
             #[inline(always)]
             move |views, range| job(views, range),
         );

@@ -4,6 +4,8 @@
 use std::ops::Range;
 use std::ptr;
 
+use ancho_burst::CpuLevel;
+
 use super::builder::JobBuilder;
 use super::submit::Request;
 use crate::claims::Claims;
@@ -119,29 +121,40 @@ struct Deferred<D: ParallelJobData, C, F> {
     count: C,
 }
 
-/// Makes a participant's work of a call for each batch, compiled for each CPU level.
-pub(super) fn each_batch<D, F>(job: F) -> impl for<'v> Fn(&mut Work<'v, D>)
+/// Makes a participant's work of a call for each batch, compiled for each CPU level up to `level`.
+///
+/// The inspector of `ancho_burst` names the kernel after the type `N`.
+pub(super) fn each_batch<N, D, F>(level: CpuLevel, job: F) -> impl for<'v> Fn(&mut Work<'v, D>)
 where
     D: ParallelJobData,
     F: for<'v> Fn(D::Batch<'v>, Range<usize>),
 {
     move |work: &mut Work<'_, D>| {
-        ancho_burst::dispatch(
+        ancho_burst::dispatch_as::<N, _, _>(
+            level,
             #[inline(always)]
             || {
-                work.for_each_batch(&job);
+                // Not `&job`: calls through references go through a function of the standard library
+                // that is not always inlined, and would end the level there.
+                work.for_each_batch(
+                    #[inline(always)]
+                    |views, range| job(views, range),
+                );
             },
         );
     }
 }
 
-/// Makes a participant's work of a call for each index, compiled for each CPU level.
-pub(super) fn each_index<D, F>(job: F) -> impl for<'v> Fn(&mut Work<'v, D>)
+/// Makes a participant's work of a call for each index, compiled for each CPU level up to `level`.
+///
+/// The inspector of `ancho_burst` names the kernel after the type `N`.
+pub(super) fn each_index<N, D, F>(level: CpuLevel, job: F) -> impl for<'v> Fn(&mut Work<'v, D>)
 where
     D: ParallelJobData,
     F: for<'b> Fn(D::Item<'b>, usize),
 {
-    each_batch::<D, _>(
+    each_batch::<N, D, _>(
+        level,
         #[inline(always)]
         move |mut views, range: Range<usize>| {
             for offset in 0..range.end - range.start {

@@ -1,0 +1,99 @@
+//! The inspector: what the compiler made of each kernel (Unity's Burst Inspector).
+//!
+//! Reads the symbols and the code of an executable, decodes every instantiation of every kernel, and counts
+//! what is in it. Kernels are named after their functions and closures, as [`std::any::type_name`] does.
+//! Needs optimised code, x86-64 and ELF; elsewhere every call says so as an [`InspectError`].
+//!
+//! # Examples
+//!
+//! ```
+//! use ancho_burst::inspect;
+//!
+//! ancho_burst::dispatch(|| std::hint::black_box([1.0_f32; 64]).map(|value| value * 2.0));
+//! match inspect::kernels() {
+//!     Ok(reports) => reports.iter().for_each(|report| println!("{report}")),
+//!     Err(reason) => println!("{reason}"),
+//! }
+//! ```
+
+mod code;
+mod error;
+mod image;
+mod report;
+mod verdict;
+
+use std::path::Path;
+
+pub use error::InspectError;
+pub use report::{Call, Counts, Instance, Report};
+pub use verdict::{Verdict, expect_vectorized, verdict};
+
+/// Returns what became of every kernel in the running executable, ordered by name.
+///
+/// # Errors
+///
+/// When the executable cannot be read, or is of a kind that the inspector does not know.
+///
+/// # Examples
+///
+/// ```
+/// for report in ancho_burst::inspect::kernels().unwrap_or_default() {
+///     assert!(!report.name.is_empty());
+/// }
+/// ```
+pub fn kernels() -> Result<Vec<Report>, InspectError> {
+    let path = std::env::current_exe().map_err(|error| InspectError::Read(error.to_string()))?;
+    kernels_of(&path)
+}
+
+/// Returns what became of every kernel in an executable, ordered by name.
+///
+/// It must have been built with this feature, without which kernels leave no names.
+///
+/// # Errors
+///
+/// As [`kernels`].
+///
+/// # Examples
+///
+/// ```
+/// use std::path::Path;
+/// assert!(ancho_burst::inspect::kernels_of(Path::new("no such file")).is_err());
+/// ```
+pub fn kernels_of(executable: &Path) -> Result<Vec<Report>, InspectError> {
+    image::reports(executable)
+}
+
+/// Returns what became of one kernel in the running executable.
+///
+/// A name may be given from any `::` on: `game::steer` and `steer` find the kernel of the function `steer` in
+/// the crate `game`, the closures in it, and the loop of a library that was given one of them.
+///
+/// # Errors
+///
+/// As [`kernels`], and when no kernel or more than one has the name.
+///
+/// # Examples
+///
+/// ```
+/// let error = ancho_burst::inspect::kernel("no_such_kernel").unwrap_err();
+/// assert!(!error.to_string().is_empty());
+/// ```
+pub fn kernel(name: &str) -> Result<Report, InspectError> {
+    select(kernels()?, name)
+}
+
+/// Picks the one report of that name, as [`kernel`] does.
+///
+/// # Errors
+///
+/// When no kernel or more than one has the name.
+///
+/// # Examples
+///
+/// ```
+/// assert!(ancho_burst::inspect::select(Vec::new(), "steer").is_err());
+/// ```
+pub fn select(reports: Vec<Report>, name: &str) -> Result<Report, InspectError> {
+    report::find(reports, name)
+}

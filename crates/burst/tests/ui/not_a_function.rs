@@ -1,0 +1,6 @@
+use ancho_burst::burst;
+
+#[burst]
+struct Kernel;
+
+fn main() {}

@@ -1,0 +1,8 @@
+use ancho_burst::burst;
+
+#[burst]
+unsafe fn kernel(value: f32) -> f32 {
+    value
+}
+
+fn main() {}

@@ -1,0 +1,229 @@
+//! `#[burst]`: functions compiled for each CPU level, and closures that are always inlined.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{
+    Attribute, Error, Expr, FnArg, GenericParam, Ident, ItemFn, Pat, Result, Safety, Token,
+    parse_quote,
+};
+
+/// What the attribute is to do with its function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Compile it for each level.
+    Dispatch,
+    /// Inline it always.
+    Inline,
+    /// Only mark the closures in it.
+    Closures,
+}
+
+pub(crate) fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    let mode = parse_mode(options)?;
+    let message = "`#[burst]` is for functions with a body";
+    let mut function: ItemFn =
+        syn::parse2(item.clone()).map_err(|_| Error::new_spanned(&item, message))?;
+    check(&function, mode)?;
+    MarkClosures.visit_block_mut(&mut function.block);
+    match mode {
+        Mode::Closures => {}
+        Mode::Inline => {
+            if let Some(inline) = inline_attribute(&function.attrs) {
+                let message = "`#[burst(inline)]` inlines always; take this attribute away";
+                return Err(Error::new_spanned(inline, message));
+            }
+            function.attrs.push(parse_quote!(#[inline(always)]));
+        }
+        Mode::Dispatch if function.sig.receiver().is_some() => dispatch_method(&mut function),
+        Mode::Dispatch => dispatch_function(&mut function)?,
+    }
+    Ok(function.into_token_stream())
+}
+
+fn parse_mode(options: TokenStream) -> Result<Mode> {
+    let options =
+        Punctuated::<Ident, Token![,]>::parse_terminated.parse2(options).map_err(|error| {
+            Error::new(error.span(), "`#[burst]` takes one option, `inline` or `closures`, or none")
+        })?;
+    let mut mode = Mode::Dispatch;
+    for option in &options {
+        if mode != Mode::Dispatch {
+            let message = "`#[burst]` takes one option: `inline` and `closures` exclude each other";
+            return Err(Error::new(option.span(), message));
+        }
+        mode = match option.to_string().as_str() {
+            "inline" => Mode::Inline,
+            "closures" => Mode::Closures,
+            other => {
+                let message = format!(
+                    "`#[burst]` has no option `{other}`; there are `inline`, for helpers that must be \
+                     inlined, and `closures`, for functions that only hold kernels"
+                );
+                return Err(Error::new(option.span(), message));
+            }
+        };
+    }
+    Ok(mode)
+}
+
+/// Refuses what cannot be compiled for several levels, each with its reason.
+fn check(function: &ItemFn, mode: Mode) -> Result<()> {
+    let signature = &function.sig;
+    let refuse = |span: Span, message: &str| Err(Error::new(span, message));
+    if let Some(token) = &signature.asyncness
+        && mode != Mode::Closures
+    {
+        let message = "an `async` function cannot be a burst kernel: its body runs in pieces, later. \
+                       Put the loop in a function of its own";
+        return refuse(token.span(), message);
+    }
+    if mode != Mode::Dispatch {
+        return Ok(());
+    }
+    if let Some(token) = &signature.constness {
+        let message = "a `const` function cannot be a burst kernel: the level is picked at run time. \
+                       `#[burst(inline)]` is for helpers";
+        return refuse(token.span(), message);
+    }
+    if let Safety::Unsafe(token) = &signature.safety {
+        let message = "an `unsafe` function cannot be a burst kernel. Make a safe one, which may call \
+                       unsafe helpers that are `#[burst(inline)]`";
+        return refuse(token.span(), message);
+    }
+    if let Some(abi) = &signature.abi {
+        let message = "an `extern` function cannot be a burst kernel. Call the kernel from it";
+        return refuse(abi.span(), message);
+    }
+    Ok(())
+}
+
+/// Moves the body to an inner function, and dispatches calls of that.
+///
+/// A closure with the body would lose what the compiler knows of parameters: that what is behind a
+/// `&mut` parameter is reached through nothing else. Loops over many slices vectorise only with it.
+fn dispatch_function(function: &mut ItemFn) -> Result<()> {
+    let mut inner = function.sig.clone();
+    // Not a name that the body could use for something else.
+    let kernel = format_ident!("__burst_{}", inner.ident);
+    inner.ident = kernel.clone();
+    let mut names = Vec::new();
+    for (position, input) in function.sig.inputs.iter_mut().enumerate() {
+        let FnArg::Typed(parameter) = input else { continue };
+        // The pattern belongs to the body; the outer function needs a name to hand on.
+        let name = format_ident!("__{position}", span = Span::mixed_site());
+        parameter.pat = Box::new(Pat::Verbatim(name.to_token_stream()));
+        parameter.attrs.clear();
+        names.push(name);
+    }
+    // `impl Trait` parameters cannot be named beside others that are; the compiler infers both.
+    let has_impl_trait = MentionsImplTrait::in_inputs(&inner);
+    let generics = inner.generics.params.iter().filter_map(|parameter| match parameter {
+        GenericParam::Type(parameter) => Some(&parameter.ident),
+        GenericParam::Const(parameter) => Some(&parameter.ident),
+        GenericParam::Lifetime(_) => None,
+    });
+    let turbofish = (!has_impl_trait).then(|| quote!(::<#(#generics),*>));
+    if let Some(span) = MentionsSelf::find(function) {
+        let message = "a function without `self` that says `Self` cannot be a burst kernel. Name the type, \
+                       or put the kernel outside of the `impl`";
+        return Err(Error::new(span, message));
+    }
+    let body = &function.block;
+    function.block = parse_quote!({
+        #[inline(always)]
+        #inner #body
+
+        ::ancho_burst::dispatch(
+            #[inline(always)]
+            move || #kernel #turbofish (#(#names),*),
+        )
+    });
+    Ok(())
+}
+
+/// Dispatches the body as a closure, since an inner function knows nothing of `self`.
+fn dispatch_method(function: &mut ItemFn) {
+    let result = match &function.sig.output {
+        // A closure cannot be annotated with `impl Trait`; its result is inferred.
+        syn::ReturnType::Type(arrow, ty) if !matches!(**ty, syn::Type::ImplTrait(_)) => {
+            quote!(#arrow #ty)
+        }
+        syn::ReturnType::Type(..) => quote!(),
+        syn::ReturnType::Default => quote!(-> ()),
+    };
+    let body = &function.block;
+    function.block = parse_quote!({
+        ::ancho_burst::dispatch(
+            #[inline(always)]
+            move || #result #body,
+        )
+    });
+}
+
+fn inline_attribute(attributes: &[Attribute]) -> Option<&Attribute> {
+    attributes.iter().find(|attribute| attribute.path().is_ident("inline"))
+}
+
+/// Marks closures `#[inline(always)]`, but for those that say otherwise.
+struct MarkClosures;
+
+impl VisitMut for MarkClosures {
+    fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        visit_mut::visit_expr_mut(self, expression);
+        if let Expr::Closure(closure) = expression
+            && closure.asyncness.is_none()
+            && inline_attribute(&closure.attrs).is_none()
+        {
+            closure.attrs.push(parse_quote!(#[inline(always)]));
+            // Attributes are stable on statements and arguments only; a block makes it a statement
+            // everywhere, and lets the expected type through.
+            *expression = parse_quote!({ #closure });
+        }
+    }
+
+    /// Functions, modules and the like inside are their own business.
+    fn visit_item_mut(&mut self, _: &mut syn::Item) {}
+}
+
+struct MentionsImplTrait(bool);
+
+impl MentionsImplTrait {
+    fn in_inputs(signature: &syn::Signature) -> bool {
+        let mut this = Self(false);
+        for input in &mut signature.inputs.clone() {
+            this.visit_fn_arg_mut(input);
+        }
+        this.0
+    }
+}
+
+impl VisitMut for MentionsImplTrait {
+    fn visit_type_impl_trait_mut(&mut self, _: &mut syn::TypeImplTrait) {
+        self.0 = true;
+    }
+}
+
+struct MentionsSelf(Option<Span>);
+
+impl MentionsSelf {
+    fn find(function: &ItemFn) -> Option<Span> {
+        let mut this = Self(None);
+        this.visit_item_fn_mut(&mut function.clone());
+        this.0
+    }
+}
+
+impl VisitMut for MentionsSelf {
+    fn visit_ident_mut(&mut self, ident: &mut Ident) {
+        if ident == "Self" {
+            self.0.get_or_insert(ident.span());
+        }
+    }
+
+    /// An `impl` inside has a `Self` of its own.
+    fn visit_item_mut(&mut self, _: &mut syn::Item) {}
+}
