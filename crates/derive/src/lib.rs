@@ -39,7 +39,9 @@ pub fn derive_parallel_job_struct(input: TokenStream) -> TokenStream {
 /// See `ancho_burst::burst` for what it takes, and examples.
 #[proc_macro_attribute]
 pub fn burst(options: TokenStream, item: TokenStream) -> TokenStream {
-    burst::attribute(options.into(), item.into())
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    burst::attribute(options.into(), item.clone().into()).map_or_else(
+        // With the item as it was, so that its users do not fail as well.
+        |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
+        Into::into,
+    )
 }
