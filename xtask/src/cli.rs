@@ -1,5 +1,6 @@
 //! The command line, from words to a [`Request`].
 
+use crate::inspect;
 use crate::peers;
 use crate::step::{self, Step};
 use crate::test;
@@ -10,6 +11,7 @@ pub(crate) enum Request {
     Help,
     Test(test::Options),
     Step(&'static Step),
+    Inspect(inspect::Options),
     Peers(peers::Options),
 }
 
@@ -28,6 +30,7 @@ pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Request, 
             None => Ok(Request::Help),
         },
         "test" => parse_test(words).map(Request::Test),
+        "inspect" => inspect::Options::parse(words).map(Request::Inspect),
         "peers" => peers::Options::parse(words).map(Request::Peers),
         name => {
             let step = step::find(name).ok_or_else(|| format!("unknown command `{name}`"))?;

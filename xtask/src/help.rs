@@ -16,6 +16,10 @@ pub(crate) fn text() -> String {
         let mark = if step.heavy { " *" } else { "" };
         line(step.name, &format!("{}{mark}", step.about));
     }
+    line("inspect", "shows what became of kernels at each CPU level: inspect [<kernel>] [flags]");
+    line("", "  --package P  the package of the program, with one of the next three");
+    line("", "  --example E, --test T, --bin B  the program; without, the stock kernels");
+    line("", "  --asm        also prints the assembly");
     line("peers", "measures against other libraries: peers <part> [flags]");
     line("", "  --case NAME  one case of the part");
     line("", "  --rounds N   how many rounds of interleaved runs");

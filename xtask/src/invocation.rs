@@ -81,13 +81,18 @@ impl Invocation {
     }
 
     /// Runs quietly and gives what it printed, or why it failed.
-    pub(crate) fn capture(mut self) -> Result<String, String> {
+    pub(crate) fn capture(self) -> Result<String, String> {
+        self.capture_both().map(|(output, _)| output)
+    }
+
+    /// As [`capture`](Self::capture), with what it printed to standard error beside it.
+    pub(crate) fn capture_both(mut self) -> Result<(String, String), String> {
         let output =
             self.0.output().map_err(|error| format!("`{}`: {error}", self.command_line()))?;
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
         if output.status.success() {
-            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+            Ok((String::from_utf8_lossy(&output.stdout).into_owned(), complaint))
         } else {
-            let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
             Err(format!("`{}` failed: {}", self.command_line(), complaint.trim()))
         }
     }

@@ -14,6 +14,7 @@ mod clippy;
 mod docs;
 mod fmt;
 mod help;
+mod inspect;
 mod invocation;
 mod loom;
 mod manifest;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         }
         Request::Test(options) => test::run(&workspace, options),
         Request::Step(step) => test::run_steps(&workspace, &[step], false, &[]),
+        Request::Inspect(options) => inspect::run(&workspace, &options),
         Request::Peers(options) => peers::run(&workspace, &options),
     };
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -1,0 +1,243 @@
+//! `cargo xtask inspect`: what the compiler made of the kernels of a program.
+
+use std::collections::BTreeSet;
+
+use crate::invocation::Invocation;
+use crate::tree::Tree;
+use crate::workspace::Workspace;
+
+/// Which kernel of which program to show.
+#[derive(Debug, Default, Eq, PartialEq)]
+pub(crate) struct Options {
+    kernel: Option<String>,
+    package: Option<String>,
+    /// The kind of the target and its name, such as `example` and `kernels`.
+    target: Option<(String, String)>,
+    assembly: bool,
+}
+
+impl Options {
+    /// Reads the words after `inspect`.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when a word is not known or a value is missing.
+    pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut options = Self::default();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--asm" => options.assembly = true,
+                "--package" | "--example" | "--test" | "--bin" => {
+                    let Some(value) = words.next() else {
+                        return Err(format!("`inspect {word}` wants a name after it"));
+                    };
+                    if word == "--package" {
+                        options.package = Some(value);
+                    } else if let Some((kind, name)) = &options.target {
+                        return Err(format!(
+                            "`inspect` reads one program, found `--{kind} {name}` and `{word} {value}`"
+                        ));
+                    } else {
+                        options.target = Some((word.trim_start_matches('-').to_owned(), value));
+                    }
+                }
+                flag if flag.starts_with('-') => {
+                    return Err(format!("`inspect` does not know `{flag}`"));
+                }
+                name => {
+                    if let Some(first) = &options.kernel {
+                        return Err(format!(
+                            "`inspect` shows one kernel, found `{first}` and `{name}`"
+                        ));
+                    }
+                    options.kernel = Some(word);
+                }
+            }
+        }
+        if options.package.is_some() && options.target.is_none() {
+            return Err("`inspect --package` wants `--example`, `--test` or `--bin` too".to_owned());
+        }
+        Ok(options)
+    }
+
+    fn package(&self) -> &str {
+        self.package.as_deref().unwrap_or("ancho_burst")
+    }
+
+    fn target(&self) -> (&str, &str) {
+        self.target.as_ref().map_or(("example", "kernels"), |(kind, name)| (kind, name))
+    }
+}
+
+/// Builds the program, prints what its kernels are made of and why loops stayed scalar; true when it could.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
+    let (kind, name) = options.target();
+    let package = options.package();
+    let feature = match feature(&workspace.tree(), package) {
+        Ok(feature) => feature,
+        Err(sentence) => {
+            println!("{sentence}");
+            return false;
+        }
+    };
+    // One codegen unit and line numbers, without which the compiler keeps its reasons to itself.
+    let words = format!(
+        "rustc --profile testrelease -p {package} --{kind} {name} --features {feature} \
+         --message-format=json-render-diagnostics"
+    );
+    let built = Invocation::cargo(workspace, &words)
+        .target_dir(&workspace.target_dir("inspect"))
+        .args(["--", "-Ccodegen-units=1", "-Cdebuginfo=1", "-Cremark=loop-vectorize"])
+        .capture_both();
+    let (messages, remarks) = match built {
+        Ok(output) => output,
+        Err(error) => {
+            println!("{error}");
+            return false;
+        }
+    };
+    let Some(executable) = executable(&messages) else {
+        println!("cargo built no executable for `--{kind} {name}` of `{package}`");
+        return false;
+    };
+    let words =
+        "run --quiet --profile testrelease -p ancho_burst --features inspect --example inspector";
+    let mut inspector = Invocation::cargo(workspace, words)
+        .target_dir(&workspace.target_dir("inspect"))
+        .args(["--", &executable]);
+    if let Some(kernel) = &options.kernel {
+        inspector = inspector.args([kernel]);
+    }
+    if options.assembly {
+        inspector = inspector.args(["--asm"]);
+    }
+    let shown = inspector.check();
+    if shown {
+        print!("{}", reasons(&remarks));
+    }
+    shown
+}
+
+/// The feature that makes kernels leave their names, by the way it is reached from a package.
+fn feature(tree: &Tree, package: &str) -> Result<&'static str, String> {
+    let members = tree.members();
+    let Some(member) = members.iter().find(|member| member.package == package) else {
+        let names: Vec<&str> = members.iter().map(|member| member.package.as_str()).collect();
+        return Err(format!("no package is called `{package}`; there are {}", names.join(", ")));
+    };
+    let dependencies = member.manifest.dependencies();
+    let depends = |name: &str| dependencies.iter().any(|dependency| dependency.package == name);
+    if package == "ancho_burst" || depends("ancho_burst") {
+        Ok("ancho_burst/inspect")
+    } else if depends("ancho_jobs") {
+        Ok("ancho_jobs/inspect")
+    } else {
+        Err(format!(
+            "`{package}` has no kernels: it depends on neither `ancho_burst` nor `ancho_jobs`"
+        ))
+    }
+}
+
+/// The path that cargo tells of the executable it built.
+fn executable(messages: &str) -> Option<String> {
+    let marker = "\"executable\":\"";
+    let line = messages.lines().rfind(|line| line.contains(marker))?;
+    let path = &line[line.find(marker)? + marker.len()..];
+    Some(path[..path.find('"')?].replace("\\\\", "\\"))
+}
+
+/// The loops that the compiler left scalar, and its reasons, without repetitions: a kernel is
+/// compiled for each level, with mostly the same fate.
+///
+/// Loops over iterators are told of at a line of the standard library.
+fn reasons(remarks: &str) -> String {
+    let mut lines = BTreeSet::new();
+    for remark in remarks.lines() {
+        let Some((place, text)) = remark.split_once(" loop-vectorize ") else { continue };
+        let Some((_, reason)) = text.split_once("loop not vectorized: ") else { continue };
+        let place = place.trim_start_matches("note: ");
+        let place = place.split_once("/library/").map_or(place, |(_, within)| within);
+        lines.insert(format!("  {place}: {}\n", reason.trim_end()));
+    }
+    if lines.is_empty() {
+        return "The compiler gives no reason for a loop that it left scalar.\n".to_owned();
+    }
+    let mut text = "Loops of this program that were not vectorised, and why:\n".to_owned();
+    text.extend(lines);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, String> {
+        Options::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn the_stock_kernels_are_the_default() {
+        let options = parse("").unwrap();
+        assert_eq!((options.package(), options.target()), ("ancho_burst", ("example", "kernels")));
+        let options = parse("steer --package samples --bin samples --asm").unwrap();
+        assert_eq!((options.package(), options.target()), ("samples", ("bin", "samples")));
+        assert!(options.assembly && options.kernel.as_deref() == Some("steer"));
+    }
+
+    #[test]
+    fn wrong_words_are_named() {
+        for (line, message) in [
+            ("--package", "`inspect --package` wants a name after it"),
+            ("--package samples", "`inspect --package` wants `--example`, `--test` or `--bin` too"),
+            ("--lib", "`inspect` does not know `--lib`"),
+            ("a b", "`inspect` shows one kernel, found `a` and `b`"),
+            ("--bin a --test b", "`inspect` reads one program, found `--bin a` and `--test b`"),
+        ] {
+            assert_eq!(parse(line), Err(message.to_owned()), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_executable_is_the_last_that_cargo_tells_of() {
+        let messages = "{\"reason\":\"compiler-artifact\",\"executable\":null}\n\
+                        {\"executable\":\"/t/kernels\",\"fresh\":false}\n{\"success\":true}\n";
+        assert_eq!(executable(messages).as_deref(), Some("/t/kernels"));
+        assert_eq!(executable("{\"executable\":null}"), None);
+    }
+
+    #[test]
+    fn reasons_are_told_once() {
+        let remarks = "\
+note: src/a.rs:3:5 loop-vectorize (analysis): loop not vectorized: call instruction cannot be vectorized
+
+note: src/a.rs:3:5 loop-vectorize (analysis): loop not vectorized: call instruction cannot be vectorized
+
+note: src/a.rs:9:1 loop-vectorize (success): vectorized loop (vectorization width: 8)
+
+note: /rustc/x/library/core/src/a.rs:1:1 loop-vectorize (analysis): loop not vectorized: other
+note: src/a.rs:3:5 loop-vectorize (missed): loop not vectorized
+";
+        let expected = "Loops of this program that were not vectorised, and why:\n  \
+                        core/src/a.rs:1:1: other\n  \
+                        src/a.rs:3:5: call instruction cannot be vectorized\n";
+        assert_eq!(reasons(remarks), expected);
+        assert!(reasons("").starts_with("The compiler gives no reason"));
+    }
+
+    #[test]
+    fn the_feature_is_reached_through_what_the_package_depends_on() {
+        let manifest = |name: &str, dependency: &str| {
+            format!("[package]\nname = \"{name}\"\n[dependencies]\n{dependency}.workspace = true\n")
+        };
+        let (game, other) = (manifest("game", "ancho_jobs"), manifest("other", "syn"));
+        let tree = Tree::from_files([
+            ("crates/game/Cargo.toml", game.as_str()),
+            ("crates/other/Cargo.toml", other.as_str()),
+        ]);
+        assert_eq!(feature(&tree, "game"), Ok("ancho_jobs/inspect"));
+        let error = feature(&tree, "other").unwrap_err();
+        assert!(error.starts_with("`other` has no kernels"), "{error}");
+        let error = feature(&tree, "gaem").unwrap_err();
+        assert_eq!(error, "no package is called `gaem`; there are game, other");
+    }
+}
