@@ -50,6 +50,7 @@ fn steer(positions: &mut [f32], velocities: &mut [f32], targets: &[f32]) {
 }
 
 /// The loop of a library, as `ancho_jobs` has.
+#[burst(closures)]
 fn each_body(
     positions: &mut [f32],
     velocities: &mut [f32],

@@ -1,9 +1,11 @@
 //! A kernel compiled for each CPU level.
 //!
-//! Each level is a generic function of its own, the baseline too: the compiler cannot look through the
-//! type parameter before code generation, so that at that moment the kernel has one caller, and what has
-//! one caller is inlined whatever its size. A level that called the kernel in place would be a second one,
-//! and large kernels would stay calls to code compiled for the baseline.
+//! Each level is a generic function of its own, the baseline too, so that the levels differ in nothing but the
+//! features they are compiled for, and the inspector finds them all. A kernel that is too large for the compiler
+//! to copy it three times stays one function that all levels call, compiled for the baseline: as fast as without
+//! dispatch, and no faster. Only `#[inline(always)]` on the kernel's closure helps. Tried in vain: a wrapper that
+//! is always inlined and calls the kernel in one place, and one reached through a function pointer; the compiler
+//! inlines what is always inlined before it counts the callers of the rest.
 #![expect(unsafe_code, reason = "calls functions compiled for CPU features that were detected")]
 
 use crate::CpuLevel;
@@ -13,19 +15,13 @@ use crate::CpuLevel;
 /// `N` is the type that the inspector names the kernel after.
 #[inline(always)]
 pub(crate) fn run<N, R, K: FnOnce() -> R>(limit: CpuLevel, kernel: K) -> R {
-    // A closure of our own, that is inlined always, is what the levels share: the kernel itself is
-    // called in one place.
-    let shared = {
-        #[inline(always)]
-        move || kernel()
-    };
     match CpuLevel::current().min(limit) {
         // SAFETY: the level in use is never above `CpuLevel::available()`, which detected each
         // feature that `at_v4` is compiled for.
-        CpuLevel::V4 => unsafe { at_v4::<N, R, _>(shared) },
+        CpuLevel::V4 => unsafe { at_v4::<N, R, K>(kernel) },
         // SAFETY: as above, for the features of `at_v3`.
-        CpuLevel::V3 => unsafe { at_v3::<N, R, _>(shared) },
-        CpuLevel::Baseline => at_baseline::<N, R, _>(shared),
+        CpuLevel::V3 => unsafe { at_v3::<N, R, K>(kernel) },
+        CpuLevel::Baseline => at_baseline::<N, R, K>(kernel),
     }
 }
 

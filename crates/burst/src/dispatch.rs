@@ -5,9 +5,11 @@ use crate::CpuLevel;
 /// Runs `kernel`, compiled for the level in use, and returns what it returns.
 ///
 /// Everything that is inlined into the closure is compiled with the level's features; a call that
-/// is not inlined runs as it was compiled elsewhere. So keep loops inside the closure. The closure itself is
-/// always inlined, and so is a closure that it calls in one place; what it calls in several places
-/// may stay a call unless it is marked `#[inline(always)]`, which [`burst`](macro@crate::burst) does.
+/// is not inlined runs as it was compiled elsewhere, mostly for the baseline. So keep loops inside the closure.
+/// A closure that is large (about twenty lines) stays a call unless it is marked `#[inline(always)]`:
+/// `#[burst(closures)]` on the function around it marks it and those inside it. Loops that a library runs over a
+/// user's closure take that closure by value or call it in a marked closure of their own; a `&F` that is called as
+/// a function goes through one of the standard library's, and ends the level there.
 ///
 /// # Determinism
 ///

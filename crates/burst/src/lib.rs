@@ -7,6 +7,10 @@ mod dispatch;
 pub mod inspect;
 mod level;
 
+#[cfg(feature = "macros")]
+#[doc = include_str!("../guide/writing_kernels.md")]
+pub mod writing_kernels {}
+
 /// Compiles a function for each CPU level, and runs the best version the CPU offers.
 ///
 /// The body is a kernel as for [`dispatch`], named after the function. Closures in it are marked

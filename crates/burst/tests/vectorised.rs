@@ -99,7 +99,6 @@ fn a_large_closure_in_the_loop_of_another_is_vectorised() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, expect(unused_must_use, reason = "nothing to see in debug builds"))]
 fn a_call_in_the_loop_fails_the_assertion() {
     run_all();
     let caught = std::panic::catch_unwind(|| assert_vectorized!(not_vectorised, CpuLevel::V3));

@@ -115,7 +115,7 @@ fn dispatch_function(function: &mut ItemFn) -> Result<()> {
         let FnArg::Typed(parameter) = input else { continue };
         // The pattern belongs to the body; the outer function needs a name to hand on.
         let name = format_ident!("__{position}", span = Span::mixed_site());
-        parameter.pat = Box::new(Pat::Verbatim(name.to_token_stream()));
+        *parameter.pat = Pat::Verbatim(name.to_token_stream());
         parameter.attrs.clear();
         names.push(name);
     }

@@ -1,3 +1,5 @@
+#![expect(unsafe_code, reason = "the qualifier that is refused")]
+
 use ancho_burst::burst;
 
 #[burst]

@@ -129,6 +129,7 @@ where
     D: ParallelJobData,
     F: for<'v> Fn(D::Batch<'v>, Range<usize>),
 {
+    #[expect(clippy::redundant_closure, reason = "a closure of our own can be marked")]
     move |work: &mut Work<'_, D>| {
         ancho_burst::dispatch_as::<N, _, _>(
             level,
