@@ -9,6 +9,7 @@ fn scale(values: &mut [f32], factor: f32) {
     values.iter_mut().for_each(|value| *value *= factor);
 }
 
+#[expect(clippy::needless_lifetimes, reason = "lifetimes are what is tested")]
 #[burst]
 fn largest<'v, T: PartialOrd>(values: &'v [T]) -> Option<&'v T> {
     values.iter().fold(None, |best, value| match best {
