@@ -30,7 +30,7 @@ fn sum_in_lanes(values: &[f32]) -> f32 {
     lanes.iter().sum::<f32>() + rest.iter().sum::<f32>()
 }
 
-/// A closure that is too large to be inlined by itself, in a loop that someone else wrote.
+/// A closure of some size, marked so that it is inlined into a loop that someone else wrote.
 #[burst(closures)]
 fn steer(positions: &mut [f32], velocities: &mut [f32], targets: &[f32]) {
     each_body(positions, velocities, targets, |position, velocity, target| {
