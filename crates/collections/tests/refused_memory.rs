@@ -338,3 +338,24 @@ fn parallel_writers_lose_nothing() {
         },
     );
 }
+
+#[test]
+fn lanes_of_a_stream_that_got_no_memory_can_be_begun_again() {
+    let (allocator, ledger) = limited(usize::MAX);
+    let mut stream = Stream::new_in(2, &allocator);
+    let batch = BatchInfo { index: 0, range: 0..2, thread: 0 };
+    let write = |stream: &mut Stream| {
+        let mut writer = stream.writer(&batch);
+        (0..2).for_each(|offset| Stream::item(&mut writer, offset).write([offset as u64; 100]));
+        drop(writer);
+        stream.settle(ContainerLabel::of::<Stream>());
+    };
+    ledger.refuse_after(0);
+    let settled = catch_unwind(AssertUnwindSafe(|| write(&mut stream)));
+    let message = settled.unwrap_err().downcast::<String>().unwrap();
+    assert!(message.starts_with("A0017: ") && message.contains("can be begun again"), "{message}");
+    ledger.refuse_none();
+    assert_eq!(stream.count(), 0);
+    write(&mut stream);
+    assert_eq!(stream.reader(1).unwrap().read(), Ok([1_u64; 100]));
+}

@@ -220,9 +220,15 @@ impl ConcurrentWrite for Stream {
 
     fn settle(&mut self, container: ContainerLabel) {
         let Self { spans, bytes, batches } = self;
-        let mut twice = None;
+        let (mut twice, mut refused) = (None, None);
         batches.settle(|batch| {
             let moved = bytes.len();
+            if let Err(error) = bytes.try_reserve(batch.bytes.len()) {
+                // Its lanes are as if nobody had begun them; those of other batches may fit.
+                refused = Some(error);
+                batch.forget();
+                return;
+            }
             bytes.extend_from_slice(&batch.bytes);
             for (lane, span) in (batch.first..).zip(&batch.spans).filter(|(_, span)| span.begun) {
                 if spans[lane].begun {
@@ -234,6 +240,9 @@ impl ConcurrentWrite for Stream {
             }
             batch.forget();
         });
+        if let Some(error) = refused {
+            panic!("{error}; lanes of {container} that do not fit can be begun again");
+        }
         if let Some(lane) = twice {
             panic!(
                 "A0025: two writers began lane {lane} of {container}, which keeps the first; begin each \
