@@ -6,6 +6,7 @@ mod dispatch;
 #[cfg(feature = "inspect")]
 pub mod inspect;
 mod level;
+pub mod math;
 
 #[cfg(feature = "macros")]
 #[doc = include_str!("../guide/writing_kernels.md")]

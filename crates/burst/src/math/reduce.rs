@@ -1,0 +1,153 @@
+//! Many numbers made one, and in which order.
+
+use std::hint::black_box;
+
+use super::lane::select;
+
+/// How freely a reduction may treat floating-point numbers.
+///
+/// Addition of floats is not associative, so the order of a sum is part of its result, and a loop
+/// that adds to one variable cannot be spread over the lanes of a vector.
+///
+/// # Determinism
+///
+/// Either mode gives one result, the same bit for bit at every CPU level, in debug and release.
+/// Neither contracts `a * b + c`, assumes that there is no NaN, or replaces a division.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_burst::math::{FloatMode, sum};
+/// let values = vec![0.1_f32; 1000];
+/// assert_eq!(sum(&values, FloatMode::Strict), 99.99905);
+/// assert_eq!(sum(&values, FloatMode::Fast), 99.99997);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FloatMode {
+    /// First to last, as the plain loop.
+    #[default]
+    Strict,
+    /// In 32 lanes whatever the CPU has, the element at `i` in lane `i % 32`; then the upper half
+    /// of the lanes is added to the lower half, until one is left.
+    ///
+    /// What changes is which sums are rounded, so the result is mostly nearer to the true sum, and
+    /// a sum that would overflow on its way may not, or the other way around.
+    Fast,
+}
+
+/// The lanes of [`FloatMode::Fast`]: enough to keep two AVX-512 or eight SSE additions under way.
+const LANES: usize = 32;
+
+/// Returns the sum of `values`, 0 if there are none.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_burst::math::{FloatMode, sum};
+/// let values = [1.0, 2.0, 3.0];
+/// assert_eq!(ancho_burst::dispatch(|| sum(&values, FloatMode::Fast)), 6.0);
+/// ```
+#[inline(always)]
+#[must_use]
+pub fn sum(values: &[f32], mode: FloatMode) -> f32 {
+    match mode {
+        FloatMode::Strict => values.iter().fold(0.0, |sum, value| sum + value),
+        FloatMode::Fast => in_lanes(values, 0.0, |sum, value| sum + value),
+    }
+}
+
+/// Returns the sum of the products of elements at the same index, 0 if there are none.
+///
+/// The shorter slice decides how many there are.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_burst::math::{FloatMode, dot};
+/// assert_eq!(dot(&[1.0, 2.0], &[3.0, 4.0], FloatMode::Strict), 11.0);
+/// ```
+#[inline(always)]
+#[must_use]
+pub fn dot(left: &[f32], right: &[f32], mode: FloatMode) -> f32 {
+    if mode == FloatMode::Strict {
+        return left.iter().zip(right).fold(0.0, |sum, (left, right)| sum + left * right);
+    }
+    let count = left.len().min(right.len());
+    let (left, left_rest) = left[..count].as_chunks::<LANES>();
+    let (right, right_rest) = right[..count].as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for (left, right) in left.iter().zip(right) {
+        for lane in 0..LANES {
+            lanes[lane] += left[lane] * right[lane];
+        }
+    }
+    let mut lanes = black_box(lanes);
+    for ((sum, left), right) in lanes.iter_mut().zip(left_rest).zip(right_rest) {
+        *sum += left * right;
+    }
+    fold(lanes, |sum, other| sum + other)
+}
+
+/// Returns the smallest of `values`, infinity if there are none.
+///
+/// The order makes no difference, so there is no mode. NaN is left out, and a zero comes without
+/// its sign.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_burst::math::min;
+/// assert_eq!(min(&[3.0, f32::NAN, -2.0]), -2.0);
+/// ```
+#[inline(always)]
+#[must_use]
+pub fn min(values: &[f32]) -> f32 {
+    in_lanes(values, f32::INFINITY, |min, value| select(value < min, value, min)) + 0.0
+}
+
+/// Returns the largest of `values`, -infinity if there are none.
+///
+/// The order makes no difference, so there is no mode. NaN is left out, and a zero comes without
+/// its sign.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_burst::math::max;
+/// assert_eq!(max(&[3.0, f32::NAN, -2.0]), 3.0);
+/// ```
+#[inline(always)]
+#[must_use]
+pub fn max(values: &[f32]) -> f32 {
+    in_lanes(values, f32::NEG_INFINITY, |max, value| select(value > max, value, max)) + 0.0
+}
+
+/// Reduces in a fixed number of lanes, each of which starts at `start`.
+#[inline(always)]
+fn in_lanes(values: &[f32], start: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    let mut lanes = [start; LANES];
+    for chunk in chunks {
+        for lane in 0..LANES {
+            lanes[lane] = combine(lanes[lane], chunk[lane]);
+        }
+    }
+    // The compiler would shuffle the lanes inside the loop to have them in an order that suits
+    // what comes after. This is where it must have them in a row.
+    let mut lanes = black_box(lanes);
+    for (lane, value) in lanes.iter_mut().zip(rest) {
+        *lane = combine(*lane, *value);
+    }
+    fold(lanes, combine)
+}
+
+/// Folds the upper half of the lanes onto the lower half until one is left.
+#[inline(always)]
+fn fold(mut lanes: [f32; LANES], combine: impl Fn(f32, f32) -> f32) -> f32 {
+    for half in [16, 8, 4, 2, 1] {
+        for lane in 0..half {
+            lanes[lane] = combine(lanes[lane], lanes[lane + half]);
+        }
+    }
+    lanes[0]
+}
