@@ -13,6 +13,8 @@ pub(crate) enum Request {
     Step(&'static Step),
     Inspect(inspect::Options),
     Peers(peers::Options),
+    /// The words that choose functions.
+    Math(Vec<String>),
 }
 
 /// Reads the words after `cargo xtask`.
@@ -32,6 +34,7 @@ pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Request, 
         "test" => parse_test(words).map(Request::Test),
         "inspect" => inspect::Options::parse(words).map(Request::Inspect),
         "peers" => peers::Options::parse(words).map(Request::Peers),
+        "math" => Ok(Request::Math(words.collect())),
         name => {
             let step = step::find(name).ok_or_else(|| format!("unknown command `{name}`"))?;
             match words.next() {
@@ -80,6 +83,14 @@ mod tests {
             panic!("should be a step");
         };
         assert_eq!(step.name, "peers-check");
+    }
+
+    #[test]
+    fn math_takes_names_of_functions() {
+        let Ok(Request::Math(names)) = parse_words(&["math", "sin", "exp"]) else {
+            panic!("should be the math command");
+        };
+        assert_eq!(names, ["sin", "exp"]);
     }
 
     #[test]

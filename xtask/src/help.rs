@@ -25,6 +25,7 @@ pub(crate) fn text() -> String {
     line("", "  --rounds N   how many rounds of interleaved runs");
     line("", "  --native     builds everything with `-C target-cpu=native`");
     line("", "  --json FILE  also writes the figures to a file");
+    line("math", "measures the error of `ancho_burst::math` for all arguments: math [names]");
     line("help", "prints this text");
     text.push_str("\nWith CI=true a step whose tool is missing fails instead of being skipped.");
     text

@@ -18,6 +18,7 @@ mod inspect;
 mod invocation;
 mod loom;
 mod manifest;
+mod math;
 mod packages;
 mod peers;
 mod peers_check;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Request::Step(step) => test::run_steps(&workspace, &[step], false, &[]),
         Request::Inspect(options) => inspect::run(&workspace, &options),
         Request::Peers(options) => peers::run(&workspace, &options),
+        Request::Math(names) => math::run(&workspace, &names),
     };
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
