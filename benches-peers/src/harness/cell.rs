@@ -100,10 +100,10 @@ impl Cell {
         result: impl FnOnce(&mut S) -> u64,
     ) -> Reading {
         for _ in 1..CHECKED_OPERATIONS {
-            operation(&mut make());
+            perform(&mut operation, &mut make());
         }
         let mut state = make();
-        operation(&mut state);
+        perform(&mut operation, &mut state);
         let result = result(&mut state);
         drop(state);
         self.reading(result, |sampling| match sampling {
@@ -187,9 +187,7 @@ fn afresh<S>(mut make: impl FnMut() -> S, mut operation: impl FnMut(&mut S)) -> 
     let mut time = || {
         let mut state = make();
         let start = Instant::now();
-        operation(&mut state);
-        // What is only ever dropped must be made all the same.
-        black_box(&mut state);
+        perform(&mut operation, &mut state);
         nanoseconds(start.elapsed())
     };
 
@@ -204,6 +202,15 @@ fn afresh<S>(mut make: impl FnMut() -> S, mut operation: impl FnMut(&mut S)) -> 
         samples.push(time());
     }
     samples
+}
+
+/// Has one copy of the operation in the program, so that what is timed is compiled as what was
+/// checked, and the compiler does not save on inlining in a copy that is not.
+#[inline(never)]
+fn perform<S>(operation: &mut impl FnMut(&mut S), state: &mut S) {
+    operation(state);
+    // What is only ever dropped must be made all the same.
+    black_box(state);
 }
 
 fn after_idle(idle: Duration, mut operation: impl FnMut()) -> Vec<f64> {
