@@ -233,7 +233,12 @@ impl<T> List<T> {
         if self.items.len() == self.items.capacity() {
             self.grow();
         }
-        self.items.push(value);
+        let length = self.items.len();
+        // SAFETY: there is room for one more element.
+        unsafe {
+            self.items.as_mut_ptr().add(length).write(value);
+            self.items.set_len(length + 1);
+        }
     }
 
     #[cold]

@@ -29,7 +29,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     /// assert_eq!(scores.insert("Ada", 10), None);
     /// assert_eq!(scores.insert("Ada", 20), Some(10));
     /// ```
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.entry(&key) {
