@@ -10,7 +10,7 @@ use allocator_api2::boxed::Box as RawBox;
 use allocator_api2::vec::Vec as RawVec;
 use ancho_jobs::{
     AccessError, ContainerLabel, JobHandle, JobScheduler, JobSlice, Kept, ScheduleError,
-    SliceMemory, SliceRead, SliceUnrestricted, SliceWrite,
+    SliceMemory, SliceRead, SliceUnrestricted, SliceWrite, SliceWriteOnly,
 };
 use zerocopy::FromZeros;
 
@@ -267,6 +267,24 @@ impl<T: Send + 'static> NativeArray<T> {
     /// ```
     pub fn write(&mut self) -> SliceWrite<'_, T> {
         self.slice.write()
+    }
+
+    /// Returns a token for jobs that write the array, and cannot read it. See [`JobSlice::write_only`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeArray;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut array = NativeArray::<u32>::new(100);
+    /// let job = jobs.schedule_parallel(&[], array.write_only(), 100, 16, |mut part, _| part.fill(7));
+    /// jobs.complete(job.unwrap());
+    /// assert_eq!(array.get().unwrap()[99], 7);
+    /// ```
+    pub fn write_only(&mut self) -> SliceWriteOnly<'_, T> {
+        self.slice.write_only()
     }
 
     /// Returns a token for jobs that write the array anywhere from any batch, unchecked. See

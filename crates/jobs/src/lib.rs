@@ -49,7 +49,7 @@ pub use safety::HeldSlice;
 pub use safety::{
     Access, AccessList, CellConcurrent, CellRead, CellWrite, ConcurrentWrite, ContainerLabel,
     Contiguous, Epoch, EpochStamp, Guarded, Held, JobCell, JobSlice, SliceMemory, SliceRead,
-    SliceUnrestricted, SliceWrite, UnrestrictedSlice,
+    SliceUnrestricted, SliceWrite, SliceWriteOnly, UnrestrictedSlice, WriteOnlySlice,
 };
 pub use scheduler::{IndexList, JobBuilder, JobScheduler};
 pub use work::Work;

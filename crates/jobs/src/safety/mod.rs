@@ -27,6 +27,7 @@ mod label;
 mod slice;
 mod slice_tokens;
 mod slot;
+mod write_only;
 
 pub(crate) use access::Declared;
 pub use access::{Access, AccessList};
@@ -39,3 +40,4 @@ pub use label::ContainerLabel;
 pub use slice::JobSlice;
 pub use slice_tokens::{SliceRead, SliceUnrestricted, SliceWrite, UnrestrictedSlice};
 pub(crate) use slot::{Slot, SlotConflict, Use};
+pub use write_only::{SliceWriteOnly, WriteOnlySlice};
