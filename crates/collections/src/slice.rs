@@ -164,6 +164,16 @@ macro_rules! view {
     ($view:ident) => {
         impl<'a, T> $view<'a, T> {
             /// Returns how many elements there are.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use ancho_collections::NativeSlice;
+            ///
+            /// let numbers = [1, 2, 3, 4, 5, 6];
+            /// let odd = NativeSlice::from(&numbers[..]).step_by(2);
+            /// assert_eq!((odd.len(), odd.is_empty(), odd.stride()), (3, false, 8));
+            /// ```
             #[inline]
             pub fn len(&self) -> usize {
                 self.length
@@ -182,6 +192,16 @@ macro_rules! view {
             }
 
             /// Narrows the view to the elements in the range.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use ancho_collections::NativeSlice;
+            ///
+            /// let numbers = [1, 2, 3, 4, 5, 6];
+            /// let even = NativeSlice::from(&numbers[..]).slice(1..6).step_by(2);
+            /// assert!(even.iter().eq(&[2, 4, 6]));
+            /// ```
             ///
             /// # Panics
             ///
@@ -234,6 +254,18 @@ macro_rules! view {
             }
 
             /// Copies the elements to a slice of the same length.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use ancho_collections::NativeSlice;
+            ///
+            /// let (numbers, mut odd) = ([1, 2, 3, 4], [0; 2]);
+            /// let view = NativeSlice::from(&numbers[..]).step_by(2);
+            /// view.copy_to(&mut odd).unwrap();
+            /// assert_eq!(odd, [1, 3]);
+            /// assert!(view.copy_to(&mut []).unwrap_err().to_string().starts_with("A0028: "));
+            /// ```
             ///
             /// # Errors
             ///

@@ -101,12 +101,32 @@ impl<T: Send + 'static> JobSlice<T> {
     }
 
     /// Changes what the array is called in error messages. See [`Guarded::relabelled`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, JobSlice};
+    ///
+    /// let label = ContainerLabel::of::<[u8]>().named("pixels");
+    /// assert_eq!(JobSlice::new(3, 0_u8).relabelled(label).label(), label);
+    /// ```
     #[must_use]
     pub fn relabelled(self, label: ContainerLabel) -> Self {
         Self { elements: self.elements.relabelled(label) }
     }
 
     /// Makes the array unusable from the moment the stamp's epoch advances. See [`Guarded::stamped`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{Epoch, JobSlice};
+    ///
+    /// let frame = Epoch::new("the frame's memory");
+    /// let values = JobSlice::new(3, 0).stamped(frame.stamp());
+    /// frame.advance();
+    /// assert!(values.as_slice().is_err());
+    /// ```
     #[must_use]
     pub fn stamped(self, stamp: EpochStamp) -> Self {
         Self { elements: self.elements.stamped(stamp) }
