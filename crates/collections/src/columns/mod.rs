@@ -286,9 +286,7 @@ impl<R: Row> Columns<R> {
         if index >= self.len() {
             index_outside("a table", index, self.len());
         }
-        // At the end, from where the removed row's successor takes its place.
-        self.push(row);
-        self.swap_remove(index);
+        R::replace(&mut self.storage, index, row);
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a row of columns is made of.
 #![expect(unsafe_code, reason = "opens parts of columns to batches")]
 
+use std::mem;
 use std::ops::Range;
 
 use allocator_api2::vec::Vec as RawVec;
@@ -52,6 +53,9 @@ pub unsafe trait Row: Sized + Send + 'static {
 
     #[doc(hidden)]
     fn swap_remove(storage: &mut Self::Storage, index: usize) -> Self;
+
+    #[doc(hidden)]
+    fn replace(storage: &mut Self::Storage, index: usize, row: Self) -> Self;
 
     #[doc(hidden)]
     fn truncate(storage: &mut Self::Storage, length: usize);
@@ -121,6 +125,13 @@ macro_rules! rows {
 
             fn swap_remove(storage: &mut Self::Storage, index: usize) -> Self {
                 (storage.0.swap_remove(index), $(storage.$place.swap_remove(index),)*)
+            }
+
+            fn replace(storage: &mut Self::Storage, index: usize, row: Self) -> Self {
+                (
+                    mem::replace(&mut storage.0[index], row.0),
+                    $(mem::replace(&mut storage.$place[index], row.$place),)*
+                )
             }
 
             fn truncate(storage: &mut Self::Storage, length: usize) {
