@@ -228,10 +228,13 @@ impl<T: Send + 'static> NativeArray<T> {
     /// ```
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
-        if let Some(registration) = &self.registration {
-            registration.relabel(self.label().named(name));
+        let Self { slice, registration } = self;
+        let slice = slice.named(name);
+        if let Some(registration) = &registration {
+            // An array that a job holds keeps its name.
+            registration.relabel(slice.label());
         }
-        Self { slice: self.slice.named(name), registration: self.registration }
+        Self { slice, registration }
     }
 
     /// Returns a token for jobs that read the array. See [`JobSlice::read`].

@@ -128,11 +128,14 @@ impl<C: Container> Native<C> {
     /// ```
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
-        let label = self.label().named(name);
-        if let Some(registration) = &self.registration {
-            registration.relabel(label);
+        let Self { data, registration } = self;
+        let label = data.label().named(name);
+        let data = data.relabelled(label);
+        if let Some(registration) = &registration {
+            // A container that a job holds keeps its name.
+            registration.relabel(data.label());
         }
-        Self { data: self.data.relabelled(label), registration: self.registration }
+        Self { data, registration }
     }
 
     /// Returns a token for jobs that read the container.

@@ -319,3 +319,17 @@ fn a_job_that_finds_no_memory_fails_and_its_list_is_as_it_was() {
         assert_eq!(ledger.out(), 0);
     }
 }
+
+#[test]
+fn a_container_that_a_job_holds_keeps_its_name_in_errors_and_reports() {
+    let memory = FrameMemory::new("level");
+    let jobs = scheduler(0);
+    let mut list = NativeList::<u32>::new_in(&memory.persistent()).named("first");
+    let job = jobs.schedule(&[], list.write(), |list| list.push(1)).unwrap();
+    let list = list.named("second");
+    assert!(list.label().to_string().starts_with("`first` "));
+    assert_eq!(memory.live()[0].label, list.label());
+    jobs.complete(job);
+    let list = list.named("third");
+    assert_eq!(memory.live()[0].label, list.label());
+}

@@ -209,8 +209,8 @@ impl<T: Send + 'static> Guarded<T> {
         Self { block: NonNull::from(Box::leak(block)), spare: Cell::new(0) }
     }
 
-    /// Changes what the container is called in error messages. For builders: once jobs have used the
-    /// container, its name stays.
+    /// Changes what the container is called in error messages. For builders: while a job holds
+    /// the container, its name stays.
     ///
     /// # Examples
     ///
@@ -231,7 +231,7 @@ impl<T: Send + 'static> Guarded<T> {
     }
 
     /// Makes the container unusable from the moment the stamp's [`Epoch`](crate::Epoch) advances. For
-    /// builders: once jobs have used the container, it stays as it is.
+    /// builders: while a job holds the container, it stays as it is.
     ///
     /// # Examples
     ///
