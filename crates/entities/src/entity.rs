@@ -1,0 +1,81 @@
+//! The name of an entity.
+
+use std::fmt;
+
+/// An entity: the index of a slot in the table of its world, and which of the slot's entities it is.
+///
+/// An `Entity` is a name, not a thing: it is 8 bytes, can be copied, kept in components, and outlive what
+/// it names. A world says whether the entity still [exists](crate::World::exists).
+///
+/// Two worlds hand out the same names. An entity of one world means nothing in another, unless that one is
+/// its [fork](crate::World::fork).
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Entity, World};
+///
+/// let mut world = World::new("Simulation");
+/// let first = world.spawn(());
+/// assert_eq!((first.index(), first.version()), (0, 1));
+/// assert!(world.exists(first));
+/// assert!(!world.exists(Entity::NULL));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[repr(C, align(8))]
+pub struct Entity {
+    index: u32,
+    version: u32,
+}
+
+impl Entity {
+    /// The entity that never exists. It is all zero, so zeroed memory holds null references.
+    pub const NULL: Self = Self { index: 0, version: 0 };
+
+    /// Puts an entity together from its parts, as a file or a message has them.
+    ///
+    /// Whether there is such an entity is for the world to say.
+    pub const fn from_parts(index: u32, version: u32) -> Self {
+        Self { index, version }
+    }
+
+    /// Which slot of the world's table it has.
+    pub const fn index(self) -> u32 {
+        self.index
+    }
+
+    /// Which of the entities that had the slot, one after another, it is. Those of living entities are not zero.
+    pub const fn version(self) -> u32 {
+        self.version
+    }
+
+    /// Whether this is [`Entity::NULL`].
+    pub const fn is_null(self) -> bool {
+        self.index == 0 && self.version == 0
+    }
+
+    /// The entity as one number: the version in the upper half, the index in the lower.
+    pub const fn to_bits(self) -> u64 {
+        (self.version as u64) << 32 | self.index as u64
+    }
+
+    /// The entity that [`to_bits`](Self::to_bits) made this number of.
+    pub const fn from_bits(bits: u64) -> Self {
+        Self { index: bits as u32, version: (bits >> 32) as u32 }
+    }
+}
+
+impl fmt::Display for Entity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_null() {
+            return f.pad("null");
+        }
+        f.pad(&format!("{}v{}", self.index, self.version))
+    }
+}
+
+impl fmt::Debug for Entity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
