@@ -1,7 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod blob;
+mod bounds;
 mod burst;
+mod component;
+mod field;
 mod job;
 
 use proc_macro::TokenStream;
@@ -14,6 +17,24 @@ use syn::{DeriveInput, parse_macro_input};
 pub fn derive_blob_data(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     blob::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Derives `ancho_entities::Component`, and `ancho_entities::Field` with it.
+///
+/// See `ancho_entities::Component` for what it takes, and examples.
+#[proc_macro_derive(Component, attributes(component, field))]
+pub fn derive_component(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    component::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Derives `ancho_entities::Field`, for structs and enums that are in components.
+///
+/// See `ancho_entities::Field` for what it takes, and examples.
+#[proc_macro_derive(Field, attributes(field))]
+pub fn derive_field(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    field::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Derives `ancho_jobs::JobStruct`, for structs that are single jobs.

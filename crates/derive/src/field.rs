@@ -1,0 +1,278 @@
+//! Types that can be looked into.
+//!
+//! The one unsafe thing about the code that is made is that it says what a struct consists of. It lists fields, and
+//! lets the compiler find their types and offsets. It relies on nothing that it has read: an attribute macro
+//! further down may still add fields, change their types or the order they are laid out in. Of the bytes of enums
+//! nothing is said, so there the types may be those that were read.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, Data, DeriveInput, Error, Fields, Generics, Ident, Index, Member, Result, Type,
+};
+
+use crate::bounds;
+
+pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
+    Derived::new(input).map(|derived| derived.implementation)
+}
+
+/// An implementation of `Field`.
+pub(crate) struct Derived {
+    pub(crate) implementation: TokenStream,
+    /// The parameters of the type, with what they must be.
+    pub(crate) generics: Generics,
+}
+
+impl Derived {
+    pub(crate) fn new(input: &DeriveInput) -> Result<Self> {
+        if let Some(lifetime) = input.generics.lifetimes().next() {
+            let message =
+                "a component owns what is in it, and so do its fields: they have no lifetimes";
+            return Err(Error::new(lifetime.lifetime.span(), message));
+        }
+        refuse_packed(input)?;
+        let contents = Contents::parse(input)?;
+        let shape = contents.shape(&input.ident);
+        let hash_state = contents.hash_state();
+        let remap = contents.remap();
+        let name = &input.ident;
+        let generics = bounds::with_fields(&input.generics, contents.looked_into());
+        let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+        let implementation = quote! {
+            #[automatically_derived]
+            // SAFETY:
+            // - size and alignment are those of `Self`; the fields of a struct are all there, or `hash_state` would
+            //   not compile, with the types and offsets that the compiler has found
+            // - whether it is plain, and takes any bits, follows from the fields; an enum is and does neither
+            // - its author has asked for it: values may be put together from any fields
+            unsafe impl #impl_generics ::ancho_entities::Field for #name #type_generics #where_clause {
+                const SHAPE: &'static ::ancho_entities::Shape = &#shape;
+
+                fn hash_state(&self, __state: &mut ::ancho_entities::StateHasher) {
+                    #hash_state
+                }
+
+                fn remap(&mut self, __map: &mut ::ancho_entities::EntityRemap<'_>) {
+                    #remap
+                }
+            }
+        };
+        Ok(Self { implementation, generics })
+    }
+}
+
+/// What is in the type.
+enum Contents {
+    Opaque,
+    Struct(Vec<Part>),
+    Enum(Vec<Variant>),
+}
+
+struct Variant {
+    name: Ident,
+    parts: Vec<Part>,
+}
+
+/// A field of a struct or a variant.
+struct Part {
+    member: Member,
+    ty: Type,
+    is_opaque: bool,
+}
+
+impl Contents {
+    fn parse(input: &DeriveInput) -> Result<Self> {
+        // The fields are read even if nobody looks into them, so that mistakes in them are found.
+        let is_opaque = is_opaque(&input.attrs)?;
+        let contents = match &input.data {
+            Data::Struct(data) => Self::Struct(Part::all(&data.fields)?),
+            Data::Enum(data) => {
+                let variants = data.variants.iter().map(|variant| {
+                    refuse_options(&variant.attrs)?;
+                    Ok(Variant { name: variant.ident.clone(), parts: Part::all(&variant.fields)? })
+                });
+                Self::Enum(variants.collect::<Result<_>>()?)
+            }
+            Data::Union(_) if is_opaque => Self::Opaque,
+            Data::Union(data) => {
+                let message = "a union cannot be looked into: which of its fields is valid is not known. \
+                               Mark it `#[field(opaque)]`: then it is neither hashed nor searched for entities";
+                return Err(Error::new(data.union_token.span(), message));
+            }
+        };
+        Ok(if is_opaque { Self::Opaque } else { contents })
+    }
+
+    /// The types of the fields that are not opaque.
+    fn looked_into(&self) -> impl Iterator<Item = &Type> {
+        let (parts, variants): (&[Part], &[Variant]) = match self {
+            Self::Opaque => (&[], &[]),
+            Self::Struct(parts) => (parts, &[]),
+            Self::Enum(variants) => (&[], variants),
+        };
+        let parts = parts.iter().chain(variants.iter().flat_map(|variant| &variant.parts));
+        parts.filter(|part| !part.is_opaque).map(|part| &part.ty)
+    }
+
+    fn shape(&self, name: &Ident) -> TokenStream {
+        let name = name.unraw().to_string();
+        let kind = match self {
+            Self::Opaque => quote!(Opaque),
+            Self::Struct(parts) => {
+                let fields = parts.iter().map(Part::field);
+                quote!(Struct(&[#(#fields),*]))
+            }
+            Self::Enum(variants) => {
+                let variants = variants.iter().map(|variant| {
+                    let name = variant.name.unraw().to_string();
+                    let fields = variant.parts.iter().map(Part::variant_field);
+                    quote!(::ancho_entities::VariantShape { name: #name, fields: &[#(#fields),*] })
+                });
+                quote!(Enum(&[#(#variants),*]))
+            }
+        };
+        quote!(::ancho_entities::Shape::new::<Self>(#name, ::ancho_entities::FieldKind::#kind))
+    }
+
+    fn hash_state(&self) -> TokenStream {
+        let index = |index: u32| quote!(::ancho_entities::StateHasher::write_u32(__state, #index););
+        self.visit(index, |value, span| {
+            quote_spanned!(span=> ::ancho_entities::Field::hash_state(#value, __state);)
+        })
+    }
+
+    fn remap(&self) -> TokenStream {
+        self.visit(
+            |_| TokenStream::new(),
+            |value, span| quote_spanned!(span=> ::ancho_entities::Field::remap(#value, __map);),
+        )
+    }
+
+    /// Does one thing for the index of a variant, and another for each field that is not opaque.
+    fn visit(
+        &self,
+        visit_index: impl Fn(u32) -> TokenStream,
+        visit_part: impl Fn(&Ident, Span) -> TokenStream,
+    ) -> TokenStream {
+        let visit_all = |parts: &[Part]| {
+            let (mut pattern, mut visits) = (TokenStream::new(), TokenStream::new());
+            for (index, Part { member, ty, is_opaque }) in parts.iter().enumerate() {
+                if *is_opaque {
+                    pattern.extend(quote!(#member: _,));
+                } else {
+                    let value = format_ident!("__field_{index}");
+                    pattern.extend(quote!(#member: #value,));
+                    visits.extend(visit_part(&value, Span::call_site().located_at(ty.span())));
+                }
+            }
+            // All fields are named, so that none is left out.
+            (quote!({ #pattern }), visits)
+        };
+        match self {
+            Self::Opaque => TokenStream::new(),
+            Self::Struct(parts) => {
+                let (pattern, visits) = visit_all(parts);
+                quote!(let Self #pattern = self; #visits)
+            }
+            Self::Enum(variants) if variants.is_empty() => quote!(match *self {}),
+            Self::Enum(variants) => {
+                let arms = (0..).zip(variants).map(|(index, Variant { name, parts })| {
+                    let (pattern, visits) = visit_all(parts);
+                    let index = visit_index(index);
+                    quote!(Self::#name #pattern => { #index #visits })
+                });
+                quote!(match self { #(#arms)* })
+            }
+        }
+    }
+}
+
+impl Part {
+    fn all(fields: &Fields) -> Result<Vec<Self>> {
+        let parts = (0_u32..).zip(fields).map(|(index, field)| {
+            let member = match &field.ident {
+                Some(name) => Member::Named(name.clone()),
+                None => Member::Unnamed(Index { index, span: Span::call_site() }),
+            };
+            Ok(Self { member, ty: field.ty.clone(), is_opaque: is_opaque(&field.attrs)? })
+        });
+        parts.collect()
+    }
+
+    fn name(&self) -> String {
+        match &self.member {
+            Member::Named(name) => name.unraw().to_string(),
+            Member::Unnamed(index) => index.index.to_string(),
+        }
+    }
+
+    /// The shape of a field of a struct. A type that cannot be looked into is an error there, at the field.
+    fn field(&self) -> TokenStream {
+        let (name, member) = (self.name(), &self.member);
+        let describe = if self.is_opaque { quote!(opaque_field) } else { quote!(field) };
+        let span = Span::call_site().located_at(self.ty.span());
+        quote_spanned! { span=>
+            ::ancho_entities::__macro::#describe(
+                #name,
+                ::core::mem::offset_of!(Self, #member),
+                |__value: &Self| &__value.#member,
+            )
+        }
+    }
+
+    /// The shape of a field of a variant.
+    fn variant_field(&self) -> TokenStream {
+        let (name, ty) = (self.name(), &self.ty);
+        let describe = if self.is_opaque { quote!(opaque) } else { quote!(new) };
+        let span = Span::call_site().located_at(ty.span());
+        quote_spanned!(span=> ::ancho_entities::VariantField::#describe::<#ty>(#name))
+    }
+}
+
+/// Whether there is a `#[field(opaque)]`.
+fn is_opaque(attributes: &[Attribute]) -> Result<bool> {
+    let mut is_opaque = false;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("field")) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("opaque") {
+                let message = "there is no such option; a field that is not looked into is `#[field(opaque)]`";
+                return Err(meta.error(message));
+            }
+            is_opaque = true;
+            Ok(())
+        })?;
+    }
+    Ok(is_opaque)
+}
+
+fn refuse_options(attributes: &[Attribute]) -> Result<()> {
+    match attributes.iter().find(|attribute| attribute.path().is_ident("field")) {
+        Some(attribute) => {
+            let message = "a variant has no options: `#[field(opaque)]` stands before a field of it, or before the enum";
+            Err(Error::new(attribute.span(), message))
+        }
+        None => Ok(()),
+    }
+}
+
+fn refuse_packed(input: &DeriveInput) -> Result<()> {
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("packed") {
+                let message = "a packed struct cannot be looked into: its fields are not aligned";
+                return Err(meta.error(message));
+            }
+            // The number of `align(16)` is the compiler's to read.
+            if meta.input.peek(syn::token::Paren) {
+                let number;
+                syn::parenthesized!(number in meta.input);
+                number.parse::<TokenStream>()?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,303 @@
+//! The hash of the state of a world.
+
+use super::stream;
+
+/// How many bytes are mixed at once.
+const BLOCK: usize = 64;
+
+/// Odd numbers with as many ones as zeros; those of wyhash.
+const SECRETS: [u64; 4] =
+    [0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3, 0x5899_65CC_7537_4CC3];
+
+/// A hash of 64 bits that is the same on every machine, in every build.
+///
+/// It is a function of the bytes that were written, however the calls split them: all that is written is one
+/// stream. Numbers are in little-endian order, lengths have 64 bits, and every NaN is the same NaN. So
+/// whoever writes something of variable length writes its [length](Self::write_len) first.
+///
+/// The result is for comparing states: it finds every accident, and does not withstand somebody who
+/// searches for two states with the same hash.
+///
+/// # How it works
+///
+/// As the hashes of the wyhash family do: the step is a multiplication of two 64-bit words, whose product of
+/// 128 bits is folded to 64 by a XOR of its halves. A block of 64 bytes has eight words, and is taken by four
+/// lanes, which do not wait for each other:
+///
+/// ```text
+/// lane ← lane + fold((lane ^ word) × (next word ^ secret))
+/// ```
+///
+/// The lane is added since the product is zero if one of its factors is, and must not forget all that came
+/// before. In the end the last block is filled up with zeros, and the lanes are folded into the number
+/// of bytes, one after the other.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::StateHasher;
+///
+/// let mut whole = StateHasher::new();
+/// whole.write_bytes(b"state");
+/// let mut parts = StateHasher::new();
+/// parts.write_bytes(b"st");
+/// parts.write_u8(b'a');
+/// parts.write_bytes(b"te");
+/// assert_eq!(whole.finish(), parts.finish());
+/// assert_eq!(whole.finish(), 0xE258_7FFA_3156_46B3);
+/// ```
+#[derive(Clone, Debug)]
+pub struct StateHasher {
+    lanes: [u64; 4],
+    /// How many blocks the lanes have taken.
+    blocks: u64,
+    /// How many bytes of the next block are there: always less than a block.
+    filled: u8,
+    block: [u8; BLOCK],
+}
+
+impl StateHasher {
+    /// Makes a hasher that nothing was written to.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::StateHasher;
+    ///
+    /// assert_eq!(StateHasher::new().finish(), StateHasher::default().finish());
+    /// ```
+    #[must_use]
+    pub const fn new() -> Self {
+        let [first, second, third, fourth] = SECRETS;
+        // No lane begins with its own secret, or two words of it could be swapped.
+        let lanes = [fourth, first, second, third];
+        Self { lanes, blocks: 0, filled: 0, block: [0; BLOCK] }
+    }
+
+    /// Writes one byte.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut state = ancho_entities::StateHasher::new();
+    /// let before = state.finish();
+    /// // Zeros count as well.
+    /// state.write_u8(0);
+    /// assert_ne!(state.finish(), before);
+    /// ```
+    #[inline]
+    pub fn write_u8(&mut self, value: u8) {
+        self.push([value]);
+    }
+
+    /// Writes the two bytes of the number, the lower one first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::StateHasher;
+    /// let (mut number, mut bytes) = (StateHasher::new(), StateHasher::new());
+    /// number.write_u16(0x0201);
+    /// bytes.write_bytes(&[1, 2]);
+    /// assert_eq!(number.finish(), bytes.finish());
+    /// ```
+    #[inline]
+    pub fn write_u16(&mut self, value: u16) {
+        self.push(value.to_le_bytes());
+    }
+
+    /// Writes the four bytes of the number, the lowest first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::StateHasher;
+    /// let (mut number, mut bytes) = (StateHasher::new(), StateHasher::new());
+    /// number.write_u32(-2_i32 as u32);
+    /// bytes.write_bytes(&[0xFE, 0xFF, 0xFF, 0xFF]);
+    /// assert_eq!(number.finish(), bytes.finish());
+    /// ```
+    #[inline]
+    pub fn write_u32(&mut self, value: u32) {
+        self.push(value.to_le_bytes());
+    }
+
+    /// Writes the eight bytes of the number, the lowest first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::StateHasher;
+    /// let (mut number, mut bytes) = (StateHasher::new(), StateHasher::new());
+    /// number.write_u64(7);
+    /// bytes.write_bytes(&[7, 0, 0, 0, 0, 0, 0, 0]);
+    /// assert_eq!(number.finish(), bytes.finish());
+    /// ```
+    #[inline]
+    pub fn write_u64(&mut self, value: u64) {
+        self.push(value.to_le_bytes());
+    }
+
+    /// Writes the sixteen bytes of the number, the lowest first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::StateHasher;
+    /// let (mut number, mut halves) = (StateHasher::new(), StateHasher::new());
+    /// number.write_u128(1 << 64 | 7);
+    /// halves.write_u64(7);
+    /// halves.write_u64(1);
+    /// assert_eq!(number.finish(), halves.finish());
+    /// ```
+    #[inline]
+    pub fn write_u128(&mut self, value: u128) {
+        self.push(value.to_le_bytes());
+    }
+
+    /// Writes the bits of the number. Every NaN has the same bits, zero and minus zero have not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::StateHasher;
+    /// let hash = |value: f32| {
+    ///     let mut state = StateHasher::new();
+    ///     state.write_f32(value);
+    ///     state.finish()
+    /// };
+    /// assert_eq!(hash(f32::NAN), hash(-f32::NAN));
+    /// assert_ne!(hash(0.0), hash(-0.0));
+    /// ```
+    #[inline]
+    pub fn write_f32(&mut self, value: f32) {
+        self.push(stream::f32_bytes(value));
+    }
+
+    /// Writes the bits of the number. Every NaN has the same bits, zero and minus zero have not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::StateHasher;
+    /// let (mut number, mut bits) = (StateHasher::new(), StateHasher::new());
+    /// number.write_f64(1.5);
+    /// bits.write_u64(1.5_f64.to_bits());
+    /// assert_eq!(number.finish(), bits.finish());
+    /// ```
+    #[inline]
+    pub fn write_f64(&mut self, value: f64) {
+        self.push(stream::f64_bytes(value));
+    }
+
+    /// Writes a length, in 64 bits. It comes before what has the length.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::StateHasher;
+    /// let (mut length, mut number) = (StateHasher::new(), StateHasher::new());
+    /// length.write_len([1, 2, 3].len());
+    /// number.write_u64(3);
+    /// assert_eq!(length.finish(), number.finish());
+    /// ```
+    #[inline]
+    pub fn write_len(&mut self, len: usize) {
+        self.write_u64(len as u64);
+    }
+
+    /// Writes bytes, without their length.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ancho_entities::StateHasher;
+    /// let (mut whole, mut parts) = (StateHasher::new(), StateHasher::new());
+    /// whole.write_bytes(&[7; 1000]);
+    /// for _ in 0..1000 {
+    ///     parts.write_bytes(&[7]);
+    /// }
+    /// assert_eq!(whole.finish(), parts.finish());
+    /// ```
+    pub fn write_bytes(&mut self, mut bytes: &[u8]) {
+        let filled = usize::from(self.filled);
+        if filled > 0 || bytes.len() < BLOCK {
+            let room = &mut self.block[filled..];
+            if bytes.len() < room.len() {
+                room[..bytes.len()].copy_from_slice(bytes);
+                self.filled += bytes.len() as u8;
+                return;
+            }
+            let (head, rest) = bytes.split_at(room.len());
+            room.copy_from_slice(head);
+            self.lanes = mixed(self.lanes, &self.block);
+            self.blocks += 1;
+            bytes = rest;
+        }
+        let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+        self.lanes = blocks.iter().fold(self.lanes, mixed);
+        self.blocks += blocks.len() as u64;
+        self.block[..rest.len()].copy_from_slice(rest);
+        self.filled = rest.len() as u8;
+    }
+
+    /// Returns the hash of all that was written so far. More can be written.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut state = ancho_entities::StateHasher::new();
+    /// state.write_u32(7);
+    /// assert_eq!(state.finish(), state.clone().finish());
+    /// ```
+    #[must_use]
+    pub fn finish(&self) -> u64 {
+        let filled = usize::from(self.filled);
+        let mut lanes = self.lanes;
+        if filled > 0 {
+            let mut last = [0; BLOCK];
+            last[..filled].copy_from_slice(&self.block[..filled]);
+            lanes = mixed(lanes, &last);
+        }
+        let len = self.blocks.wrapping_mul(BLOCK as u64).wrapping_add(filled as u64);
+        let hash =
+            lanes.iter().zip(SECRETS).fold(len, |hash, (lane, secret)| folded(hash ^ lane, secret));
+        folded(hash ^ SECRETS[1], SECRETS[2])
+    }
+
+    /// Writes a few bytes, where there is room for them: all but one in sixteen words.
+    #[inline]
+    fn push<const N: usize>(&mut self, bytes: [u8; N]) {
+        let filled = usize::from(self.filled);
+        if filled + N < BLOCK {
+            self.block[filled..filled + N].copy_from_slice(&bytes);
+            self.filled += N as u8;
+        } else {
+            self.write_bytes(&bytes);
+        }
+    }
+}
+
+impl Default for StateHasher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Returns the lanes after one block.
+#[inline]
+fn mixed(mut lanes: [u64; 4], block: &[u8; BLOCK]) -> [u64; 4] {
+    let (words, _) = block.as_chunks::<8>();
+    for ((lane, pair), secret) in lanes.iter_mut().zip(words.as_chunks::<2>().0).zip(SECRETS) {
+        let [first, second] = pair.map(u64::from_le_bytes);
+        *lane = lane.wrapping_add(folded(*lane ^ first, second ^ secret));
+    }
+    lanes
+}
+
+/// Returns the product of two words, its halves folded.
+#[inline]
+fn folded(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}

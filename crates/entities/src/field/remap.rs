@@ -1,0 +1,64 @@
+//! New entities in the place of old ones.
+
+use std::fmt;
+
+use crate::Entity;
+
+/// What entities become when values are moved to where they have other names.
+///
+/// It stands around a function, which is never asked about [`Entity::NULL`]: null stays null.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Entity, EntityRemap, Field};
+///
+/// let mut targets = [Entity::from_parts(4, 1), Entity::NULL];
+/// let mut shift = |entity: Entity| Entity::from_parts(entity.index() + 100, 1);
+/// targets.remap(&mut EntityRemap::new(&mut shift));
+/// assert_eq!(targets, [Entity::from_parts(104, 1), Entity::NULL]);
+/// ```
+pub struct EntityRemap<'a> {
+    map: &'a mut (dyn FnMut(Entity) -> Entity + 'a),
+}
+
+impl<'a> EntityRemap<'a> {
+    /// Makes one that asks a function.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Entity, EntityRemap};
+    ///
+    /// let mut forget = |_| Entity::NULL;
+    /// let mut remap = EntityRemap::new(&mut forget);
+    /// assert!(remap.apply(Entity::from_parts(4, 1)).is_null());
+    /// ```
+    pub fn new(map: &'a mut (dyn FnMut(Entity) -> Entity + 'a)) -> Self {
+        Self { map }
+    }
+
+    /// Returns what takes the place of an entity.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Entity, EntityRemap};
+    ///
+    /// let mut map = |entity: Entity| Entity::from_parts(entity.index(), 9);
+    /// let mut remap = EntityRemap::new(&mut map);
+    /// assert_eq!(remap.apply(Entity::from_parts(4, 1)), Entity::from_parts(4, 9));
+    /// assert_eq!(remap.apply(Entity::NULL), Entity::NULL);
+    /// ```
+    #[inline]
+    #[must_use = "the entity itself stays as it is"]
+    pub fn apply(&mut self, entity: Entity) -> Entity {
+        if entity.is_null() { entity } else { (self.map)(entity) }
+    }
+}
+
+impl fmt::Debug for EntityRemap<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EntityRemap").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,147 @@
+//! `#[derive(Component)]`: what it finds out about types.
+#![cfg(feature = "derive")]
+#![forbid(unsafe_code)]
+#![deny(warnings)]
+
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use ancho_entities::{Component, Entity, Field};
+
+/// How values are duplicated, and how they begin.
+fn abilities<T: Component>() -> (String, String) {
+    (format!("{:?}", T::duplicate()), format!("{:?}", T::initial()))
+}
+
+fn is(abilities: (String, String), duplicate: &str, initial: &str) {
+    assert_eq!((abilities.0.as_str(), abilities.1.as_str()), (duplicate, initial));
+}
+
+#[derive(Component, Clone, Copy, Default)]
+struct Position {
+    _place: [f32; 3],
+}
+
+#[derive(Component, Clone)]
+#[component(name = "hero name")]
+struct Name(String);
+
+#[derive(Component, Default)]
+struct Inventory {
+    _items: Vec<Entity>,
+}
+
+#[derive(Component)]
+struct Tag;
+
+#[test]
+fn what_a_type_can_do_is_found_out() {
+    is(abilities::<Position>(), "bytes", "default");
+    is(abilities::<Name>(), "clone", "none");
+    is(abilities::<Inventory>(), "none", "default");
+    is(abilities::<Tag>(), "none", "none");
+}
+
+#[test]
+fn components_have_the_name_of_their_type_or_a_given_one() {
+    assert_eq!(Position::name(), std::any::type_name::<Position>());
+    assert_eq!(Name::name(), "hero name");
+}
+
+#[test]
+fn components_are_fields() {
+    assert_eq!(Inventory::SHAPE.fields()[0].shape.to_string(), "Vec<Entity>");
+    assert_eq!(Position::SHAPE.fields()[0].shape.to_string(), "[f32; 3]");
+}
+
+#[derive(Component, Clone, Copy, Default)]
+struct Pair<T>(T);
+
+#[derive(Component, Clone, Copy)]
+struct CopyPair<T: Copy>(T);
+
+#[derive(Component, Clone)]
+struct Sized<const N: usize>([u8; N]);
+
+/// What crosses threads with the parameter, and not without it.
+#[derive(Component)]
+struct Marked<T> {
+    _of: PhantomData<T>,
+}
+
+#[test]
+fn generic_types_do_what_their_bounds_say() {
+    is(abilities::<Pair<u8>>(), "none", "none");
+    is(abilities::<CopyPair<u8>>(), "bytes", "none");
+    is(abilities::<Sized<4>>(), "clone", "none");
+    is(abilities::<Marked<Tag>>(), "none", "none");
+    // Those that cannot be sent are types all the same.
+    let _ = Marked::<Rc<u8>> { _of: PhantomData };
+}
+
+#[test]
+fn types_without_parameters_have_a_place_for_their_number() {
+    assert!(Position::slot().is_some());
+    assert!(std::ptr::eq(Tag::slot().unwrap(), Tag::slot().unwrap()));
+    assert!(Pair::<u8>::slot().is_none());
+    assert!(Sized::<4>::slot().is_none());
+}
+
+#[test]
+fn components_may_be_defined_in_functions() {
+    #[derive(Component, Clone)]
+    enum State {
+        Idle,
+    }
+
+    is(abilities::<State>(), "clone", "none");
+    let _ = State::Idle;
+}
+
+/// As in a crate that has its own idea of everything.
+mod shadowed {
+    #![allow(dead_code, non_camel_case_types, reason = "only to be in the way")]
+
+    struct Option;
+    struct Some;
+    struct str;
+    struct Component;
+    struct Duplicate;
+    struct Probe;
+    trait Send {}
+    trait Sync {}
+    trait Copy {}
+    trait Clone {}
+    trait Default {}
+    trait Blanket {
+        fn duplicate(&self) {}
+        fn initial(&self) {}
+        fn clone(&self) {}
+        fn default(&self) {}
+        fn describe(&self) {}
+    }
+    impl<T: ?::core::marker::Sized> Blanket for T {}
+    mod core {}
+    mod std {}
+    mod ancho_entities {}
+
+    #[derive(
+        ::ancho_entities::Component,
+        ::core::clone::Clone,
+        ::core::marker::Copy,
+        ::core::default::Default,
+    )]
+    #[component(name = "position")]
+    pub(crate) struct Position {
+        x: f32,
+    }
+
+    #[derive(::ancho_entities::Component)]
+    pub(crate) struct Both<T>(T, #[field(opaque)] Option);
+}
+
+#[test]
+fn names_of_the_user_are_not_in_the_way() {
+    is(abilities::<shadowed::Position>(), "bytes", "default");
+    is(abilities::<shadowed::Both<u8>>(), "none", "none");
+}
