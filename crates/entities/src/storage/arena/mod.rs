@@ -1,0 +1,178 @@
+//! The memory of chunks: an arena of large blocks, which worlds share.
+//!
+//! ```text
+//! ChunkArena ── counted ──> Shared: limit, lock ──> State: free chunks of each size, latest on top
+//!                              ^                                   │
+//!              counted, while  │                                   v
+//!              a chunk is used └────────────────────── Block: counts of its chunks ──> 2 MiB of memory
+//!                                                        ^                                ^
+//! ChunkMemory: one count of one chunk ───────────────────┴────────────────────────────────┘
+//! ```
+//!
+//! A chunk is *used* from its allocation until its last count is gone, and *free* otherwise. Free chunks
+//! lie on a stack, so that the one which was used last, and is in the caches, is used next. A block whose
+//! chunks are all free is *wholly free*; only such blocks go back to the system.
+//!
+//! A block with a used chunk counts as a handle of its arena. So everything lives until the last handle and
+//! the last chunk are gone, whichever comes later, and a world may own chunks of an arena that it does not
+//! know.
+
+mod block;
+mod chunk;
+mod error;
+mod state;
+
+use std::fmt;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use state::State;
+
+pub(crate) use chunk::{ChunkMemory, LastChunk};
+pub use error::OutOfMemory;
+
+/// Where worlds have the memory of their chunks from.
+///
+/// An arena takes large blocks of memory from the system and cuts them into chunks. Chunks that a world no
+/// longer needs are kept, for the next that needs one, in this world or another of the same arena: the
+/// memory is there already, and the latest of it in the caches. When far more is kept than is used, blocks
+/// go back to the system.
+///
+/// Worlds use the [shared](Self::shared) arena unless they are told otherwise. One of its own gives a world,
+/// or a group of worlds, a limit, or memory that goes back to the system with it.
+///
+/// A `ChunkArena` is a handle: clones are the same arena. It lives as long as a handle or a world that has
+/// memory of it.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::ChunkArena;
+///
+/// let arena = ChunkArena::with_limit(64 << 20);
+/// let same = arena.clone();
+/// assert_eq!((same.stats().reserved, same.stats().used), (0, 0));
+/// ```
+#[derive(Clone)]
+pub struct ChunkArena(Arc<Shared>);
+
+/// How much memory an arena has.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{ArenaStats, ChunkArena};
+///
+/// let ArenaStats { reserved, used, .. } = ChunkArena::shared().stats();
+/// assert!(reserved >= used);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ArenaStats {
+    /// The bytes of all blocks. What was never used of them is not backed by memory, on most systems.
+    pub reserved: usize,
+    /// The bytes of the chunks that are in use. A chunk that several worlds share counts once.
+    pub used: usize,
+}
+
+/// What the handles of an arena and its blocks share.
+#[derive(Debug)]
+struct Shared {
+    /// How many bytes of chunks may be in use.
+    limit: Option<usize>,
+    state: Mutex<State>,
+}
+
+impl ChunkArena {
+    /// Makes an arena, without any memory so far.
+    #[must_use = "an arena does nothing by itself; give it to worlds"]
+    pub fn new() -> Self {
+        Self::with(None)
+    }
+
+    /// Returns the arena of the process, which worlds use unless they are told otherwise.
+    #[must_use = "a handle does nothing by itself"]
+    pub fn shared() -> Self {
+        static SHARED: LazyLock<ChunkArena> = LazyLock::new(ChunkArena::new);
+        SHARED.clone()
+    }
+
+    /// Makes an arena whose worlds have, together, at most so many bytes of chunks in use.
+    ///
+    /// A world that needs one more is refused, with [`OutOfMemory`]. What the arena keeps for later, or was
+    /// not used of a block, does not count: so the same program is always refused at the same point.
+    #[must_use = "an arena does nothing by itself; give it to worlds"]
+    pub fn with_limit(bytes: usize) -> Self {
+        Self::with(Some(bytes))
+    }
+
+    fn with(limit: Option<usize>) -> Self {
+        Self(Arc::new(Shared { limit, state: Mutex::new(State::default()) }))
+    }
+
+    /// Gives back to the system all blocks that nothing of is in use.
+    ///
+    /// An arena does so by itself when more is free than is in use and 64 MiB. Call this at a moment when it
+    /// is known that the memory will not be needed soon, as after a level.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the number of free chunks.
+    pub fn trim(&self) {
+        let surplus = self.0.lock().take_wholly_free(usize::MAX);
+        surplus.free();
+    }
+
+    /// Says how much memory the arena has, and how much of it is in use.
+    #[must_use = "counts, and does nothing else"]
+    pub fn stats(&self) -> ArenaStats {
+        self.0.lock().stats()
+    }
+
+    /// Allocates a chunk, at a multiple of its size, with one count. Its contents are not initialised.
+    ///
+    /// The size is a power of two from 4 KiB to 1 MiB.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfMemory`] if the limit or the system's memory is reached.
+    pub(crate) fn allocate(&self, chunk_size: u32) -> Result<ChunkMemory, OutOfMemory> {
+        let chunk = self.0.lock().allocate(&self.0, chunk_size as usize)?;
+        Ok(ChunkMemory::new(chunk))
+    }
+}
+
+impl Default for ChunkArena {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for ChunkArena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ArenaStats { reserved, used } = self.stats();
+        f.debug_struct("ChunkArena")
+            .field("reserved", &reserved)
+            .field("used", &used)
+            .field("limit", &self.0.limit)
+            .finish()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it is locked.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // A used chunk would have kept it alive.
+        debug_assert_eq!(state.stats().used, 0);
+        state.take_wholly_free(usize::MAX).free();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+//! Where the arrays of a chunk begin, and how many entities it holds.
+//!
+//! ```text
+//! | ids, 8 bytes each | gap | first column | gap | second column | unused |
+//! 0                         ^ multiple of 64     ^                        chunk size
+//! ```
+//!
+//! Columns begin at lines of the cache, so that two of them never share one, and loops over them start
+//! aligned. Where there are so many small columns that the gaps would cost more than half of the
+//! entities, they are packed instead, as the alignment of their types allows.
+
+use std::num::NonZero;
+
+/// A line of the cache: what columns begin at a multiple of.
+const LINE: u32 = 64;
+/// The size of an id.
+const ID_SIZE: u64 = 8;
+
+/// What the layout has to know of a component type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ColumnSize {
+    /// A multiple of the alignment. Zero for tags.
+    pub(crate) size: u32,
+    /// A power of two.
+    pub(crate) align: u32,
+}
+
+/// How a chunk is divided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ChunkLayout {
+    /// How many entities have room: at least one.
+    pub(crate) capacity: u32,
+    /// Where the array of each column begins, in the order of the columns. Ids are at 0. So are tags: they
+    /// have no bytes, and every alignment divides 0.
+    pub(crate) offsets: Box<[u32]>,
+}
+
+/// Why there is no layout: not even one entity has room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DoesNotFit {
+    /// What a chunk of one entity would need, gaps included.
+    pub(crate) entity_bytes: usize,
+    /// What a chunk has.
+    pub(crate) room: usize,
+}
+
+/// Divides a chunk, which begins at a multiple of its size, among ids and columns.
+///
+/// The capacity is the largest that fits, but not above the limit.
+///
+/// # Errors
+///
+/// [`DoesNotFit`] if there is no room for one entity, or a type's alignment is above the chunk's own.
+pub(crate) fn chunk_layout(
+    chunk_size: u32,
+    capacity_limit: Option<NonZero<u32>>,
+    columns: &[ColumnSize],
+) -> Result<ChunkLayout, DoesNotFit> {
+    debug_assert!(chunk_size.is_power_of_two());
+    debug_assert!(columns.iter().all(|c| c.align.is_power_of_two() && c.size % c.align == 0));
+
+    let largest_align = columns.iter().map(|column| column.align).max().unwrap_or(1);
+    let limit = capacity_limit.map_or(u32::MAX, NonZero::get);
+    let packed = capacity(chunk_size, limit, columns, 1);
+    if packed == 0 || largest_align > chunk_size {
+        let entity_bytes = end_of_columns(columns, 1, 1).max(u64::from(largest_align));
+        let entity_bytes = usize::try_from(entity_bytes).unwrap_or(usize::MAX);
+        return Err(DoesNotFit { entity_bytes, room: chunk_size as usize });
+    }
+    // What the limit cuts off anyway is no cost of the gaps, so the limited capacities are compared.
+    let at_lines = capacity(chunk_size, limit, columns, LINE);
+    let (capacity, start) =
+        if at_lines < packed - at_lines { (packed, 1) } else { (at_lines, LINE) };
+    Ok(ChunkLayout { capacity, offsets: offsets(columns, capacity, start) })
+}
+
+/// Returns how many entities fit, up to the limit, if columns begin at multiples of `start`.
+fn capacity(chunk_size: u32, limit: u32, columns: &[ColumnSize], start: u32) -> u32 {
+    let entity_bytes = columns.iter().fold(ID_SIZE, |sum, c| sum.saturating_add(c.size.into()));
+    // Without gaps there would be so many, which also keeps the products below in bounds. The more
+    // entities, the later each column ends: where that passes the end of the chunk can be searched for.
+    let mut fits = 0;
+    let mut may_fit = (u64::from(chunk_size) / entity_bytes).min(limit.into()) as u32;
+    while fits < may_fit {
+        let middle = fits + (may_fit - fits).div_ceil(2);
+        if end_of_columns(columns, middle, start) <= u64::from(chunk_size) {
+            fits = middle;
+        } else {
+            may_fit = middle - 1;
+        }
+    }
+    fits
+}
+
+/// Returns where the last column of so many entities ends.
+fn end_of_columns(columns: &[ColumnSize], capacity: u32, start: u32) -> u64 {
+    sized(columns).fold(u64::from(capacity) * ID_SIZE, |end, column| {
+        array_start(end, column, start)
+            .saturating_add(u64::from(capacity).saturating_mul(column.size.into()))
+    })
+}
+
+/// Returns where the columns of so many entities begin. They are known to fit.
+fn offsets(columns: &[ColumnSize], capacity: u32, start: u32) -> Box<[u32]> {
+    let mut end = u64::from(capacity) * ID_SIZE;
+    let offset = |column: &ColumnSize| {
+        if column.size == 0 {
+            return 0;
+        }
+        let offset = array_start(end, column, start);
+        end = offset + u64::from(capacity) * u64::from(column.size);
+        // All of it is inside the chunk, whose size is an `u32`.
+        offset as u32
+    };
+    columns.iter().map(offset).collect()
+}
+
+/// Returns where an array can begin when `end` bytes are taken.
+fn array_start(end: u64, column: &ColumnSize, start: u32) -> u64 {
+    end.checked_next_multiple_of(column.align.max(start).into()).unwrap_or(u64::MAX)
+}
+
+fn sized(columns: &[ColumnSize]) -> impl Iterator<Item = &ColumnSize> {
+    columns.iter().filter(|column| column.size != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CHUNK: u32 = 16 << 10;
+
+    fn column(size: u32, align: u32) -> ColumnSize {
+        ColumnSize { size, align }
+    }
+
+    fn floats(counts: &[u32]) -> Vec<ColumnSize> {
+        counts.iter().map(|count| column(4 * count, 4)).collect()
+    }
+
+    fn laid_out(columns: &[ColumnSize]) -> ChunkLayout {
+        chunk_layout(CHUNK, None, columns).unwrap()
+    }
+
+    #[test]
+    fn ids_alone_fill_a_chunk() {
+        let expected = ChunkLayout { capacity: 2048, offsets: Box::new([]) };
+        assert_eq!(laid_out(&[]), expected);
+    }
+
+    #[test]
+    fn entities_of_the_size_of_the_seeds() {
+        // Position, 12 bytes: 20 with the id. Without the gap there would be 819.
+        assert_eq!(laid_out(&floats(&[3])).capacity, 816);
+        // LocalToWorld, Position, Rotation, Scale: 112 bytes. Without gaps there would be 146.
+        let transform = laid_out(&floats(&[16, 3, 4, 3]));
+        assert_eq!(transform.capacity, 144);
+        assert_eq!(*transform.offsets, [1152, 10_368, 12_096, 14_400]);
+        // Five columns of 64 bytes: 320 and the id.
+        assert_eq!(laid_out(&[column(64, 4); 5]).capacity, 16_384 / 328);
+        // A column as large as a chunk less the line of the id.
+        assert_eq!(laid_out(&[column(CHUNK - 64, 4)]).offsets[0], 64);
+    }
+
+    #[test]
+    fn the_limit_is_kept_and_moves_columns_together() {
+        let limit = NonZero::new(128);
+        let layout = chunk_layout(CHUNK, limit, &floats(&[3, 3])).unwrap();
+        assert_eq!(layout, ChunkLayout { capacity: 128, offsets: Box::new([1024, 2560]) });
+        let large = chunk_layout(CHUNK, limit, &[column(300, 4)]).unwrap();
+        assert_eq!(large.capacity, 53);
+    }
+
+    #[test]
+    fn tags_take_no_room_whatever_their_alignment() {
+        let plain = laid_out(&floats(&[3, 1]));
+        let [first, second] = [column(12, 4), column(4, 4)];
+        let tagged = laid_out(&[column(0, 1), first, column(0, CHUNK), second, column(0, 64)]);
+        assert_eq!(tagged.capacity, plain.capacity);
+        assert_eq!(*tagged.offsets, [0, plain.offsets[0], 0, plain.offsets[1], 0]);
+    }
+
+    #[test]
+    fn many_small_columns_are_packed() {
+        // At lines they would not fit at all.
+        let thousand = laid_out(&floats(&[1; 1000]));
+        assert_eq!(thousand.capacity, 4);
+        assert_eq!(thousand.offsets[..3], [32, 48, 64]);
+        // With a limit of one they would fit, and stay where they fit.
+        let hundred = chunk_layout(CHUNK, NonZero::new(1), &floats(&[1; 100])).unwrap();
+        assert_eq!(hundred.offsets[..3], [64, 128, 192]);
+        // Here 63 would fit packed, and 32 at lines. That is just enough.
+        let bytes = |count| laid_out(&vec![column(1, 1); count]);
+        assert_eq!((bytes(252).capacity, bytes(252).offsets[0]), (32, 256));
+        // Here it would be 62, and 24.
+        assert_eq!((bytes(253).capacity, bytes(253).offsets[1]), (62, 558));
+    }
+
+    #[test]
+    fn alignment_counts_up_to_that_of_the_chunk() {
+        let layout = laid_out(&[column(4, 4), column(128, 128), column(4096, 4096)]);
+        assert_eq!(*layout.offsets, [64, 128, 4096]);
+        assert_eq!(layout.capacity, 3);
+        let half = laid_out(&[column(CHUNK / 2, CHUNK / 2)]);
+        assert_eq!((half.capacity, half.offsets[0]), (1, CHUNK / 2));
+
+        let refused = |columns: &[ColumnSize]| chunk_layout(CHUNK, None, columns).unwrap_err();
+        let room = CHUNK as usize;
+        assert_eq!(refused(&[column(CHUNK, CHUNK)]), DoesNotFit { entity_bytes: 2 * room, room });
+        assert_eq!(refused(&[column(0, 2 * CHUNK)]), DoesNotFit { entity_bytes: 2 * room, room });
+    }
+
+    #[test]
+    fn what_does_not_fit_is_measured() {
+        let refused = |columns: &[ColumnSize]| chunk_layout(CHUNK, None, columns).unwrap_err();
+        assert_eq!(
+            refused(&[column(16_380, 4)]),
+            DoesNotFit { entity_bytes: 16_388, room: 16_384 }
+        );
+        assert_eq!(chunk_layout(CHUNK, None, &[column(16_376, 8)]).unwrap().capacity, 1);
+        let huge = column(1 << 31, 1 << 31);
+        assert_eq!(refused(&[huge; 64]).entity_bytes, 65 << 31);
+        assert_eq!(refused(&[column(u32::MAX, 1); 3]).entity_bytes, 8 + 3 * u32::MAX as usize);
+    }
+
+    /// Where the arrays end if each begins as early as it may.
+    fn naive_end(columns: &[ColumnSize], capacity: u64, start: u64) -> u64 {
+        let mut end = 8 * capacity;
+        for column in columns.iter().filter(|column| column.size > 0) {
+            let align = start.max(column.align.into());
+            end = end.div_ceil(align) * align + capacity * u64::from(column.size);
+        }
+        end
+    }
+
+    fn any_column() -> impl Strategy<Value = ColumnSize> {
+        let small = (0_u32..8, 0_u32..30);
+        let large = (0_u32..14, 0_u32..2);
+        prop_oneof![8 => small, 1 => large]
+            .prop_map(|(shift, count)| column(count << shift, 1 << shift))
+    }
+
+    proptest! {
+        #[test]
+        fn arrays_are_aligned_disjoint_in_bounds_and_as_long_as_possible(
+            columns in prop::collection::vec(any_column(), 0..40),
+            chunk_shift in 12_u32..=20,
+            limit in 0_u32..300,
+        ) {
+            let chunk_size = 1_u32 << chunk_shift;
+            let limit = NonZero::new(limit);
+            let (size, most) = (u64::from(chunk_size), limit.map_or(u64::MAX, |l| l.get().into()));
+            let Ok(layout) = chunk_layout(chunk_size, limit, &columns) else {
+                prop_assert!(
+                    naive_end(&columns, 1, 1) > size || columns.iter().any(|c| c.align > chunk_size)
+                );
+                return Ok(());
+            };
+            prop_assert_eq!(layout.offsets.len(), columns.len());
+            let capacity = u64::from(layout.capacity);
+            let mut end = 8 * capacity;
+            for (column, &offset) in columns.iter().zip(&layout.offsets) {
+                prop_assert_eq!(offset % column.align, 0);
+                prop_assert!(offset < chunk_size);
+                if column.size > 0 {
+                    prop_assert!(u64::from(offset) >= end);
+                    end = u64::from(offset) + capacity * u64::from(column.size);
+                }
+            }
+            prop_assert!(end <= size);
+            prop_assert!(capacity >= 1 && capacity <= most);
+            // One more would not fit, neither at lines nor, if lines cost too much, packed.
+            let at_lines = layout.offsets.iter().all(|offset| offset % LINE == 0);
+            let start = if at_lines { 64 } else { 1 };
+            let fits = |n, start| n <= most && naive_end(&columns, n, start) <= size;
+            prop_assert!(!fits(capacity + 1, start));
+            prop_assert!(!fits(2 * capacity + 1, 1));
+        }
+    }
+}
