@@ -1,0 +1,258 @@
+//! Which entities exist, and where each of them is.
+//!
+//! An index leads to a slot, 12 bytes, in pages of 4,096. There are three kinds of indices:
+//!
+//! ```text
+//! 0                                 high water
+//! | living, and free ones in a chain |  fresh: not used since the last clear  ...
+//! ```
+//!
+//! The next entity gets the index that was freed last, or else the first fresh one. So which ids are handed
+//! out depends on nothing but the calls. An index goes with its slot's version, which rises when the entity
+//! dies, also below the water mark of a table that was cleared.
+//!
+//! **Copy on write.** A fork shares all pages, and marks them as shared on both sides. Who writes to a page
+//! that is marked looks whether it still is shared, and copies it if so. Who reads does not care.
+//!
+//! **Clearing** makes all indices fresh again. It does not touch the slots, but *parks* their pages: each shows
+//! a page of dead slots instead of its own. When the first fresh index falls into it, it is *unparked*, and
+//! the slots that were alive get their next version. So clearing takes a moment for each page, and finding
+//! an entity is not slower for it.
+
+mod check;
+mod compare;
+#[cfg(test)]
+mod model;
+mod page;
+#[cfg(test)]
+mod tests;
+
+use std::mem::MaybeUninit;
+
+use crate::Entity;
+use page::{PAGE_SHIFT, PAGE_SLOTS, Page, Slot, next_version};
+
+/// The chunk of slots that no entity has, and the end of the chain. No chunk and no index has this number.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// How many indices there are. Those above are for entities that do not exist yet: placeholders of commands.
+const INDICES: u32 = 1 << 31;
+
+/// Where an entity is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Location {
+    /// Not [`NONE`].
+    pub(crate) chunk: u32,
+    pub(crate) row: u32,
+}
+
+/// Which entities exist, and where each of them is.
+///
+/// What is asked for entities that do not exist, where they have to, is refused in debug builds, and makes a
+/// wrong table otherwise. It is never undefined behaviour here.
+#[derive(Debug)]
+pub(crate) struct EntityTable {
+    pages: Vec<Page>,
+    /// The index that was freed last, the first of the chain, or [`NONE`].
+    first_free: u32,
+    /// The first fresh index.
+    high_water: u32,
+    living: u32,
+}
+
+impl EntityTable {
+    /// Makes a table without entities.
+    pub(crate) const fn new() -> Self {
+        Self { pages: Vec::new(), first_free: NONE, high_water: 0, living: 0 }
+    }
+
+    /// How many entities there are.
+    pub(crate) fn living(&self) -> usize {
+        self.living as usize
+    }
+
+    /// How many more entities there can be.
+    pub(crate) fn room(&self) -> usize {
+        (INDICES - self.living) as usize
+    }
+
+    /// Says where an entity is, if it exists.
+    #[inline]
+    pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
+        let page = self.pages.get((entity.index() >> PAGE_SHIFT) as usize)?;
+        let Slot { version, chunk, row } = page.slot(entity.index());
+        // The version of a free slot is that of an entity to come.
+        (version == entity.version() && chunk != NONE).then_some(Location { chunk, row })
+    }
+
+    /// The version of the entity that has an index, or of the one that will have it next. `None` if no entity ever had it.
+    pub(crate) fn slot_version(&self, index: u32) -> Option<u32> {
+        let page = self.pages.get((index >> PAGE_SHIFT) as usize)?;
+        let slot = page.hidden_slots()[index as usize % PAGE_SLOTS];
+        Some(if page.is_parked() { slot.version_if_dead() } else { slot.version })
+    }
+
+    /// Makes an entity, which is there.
+    ///
+    /// # Panics
+    ///
+    /// If there is no [room](Self::room).
+    #[inline]
+    #[track_caller]
+    pub(crate) fn allocate(&mut self, location: Location) -> Entity {
+        debug_assert_ne!(location.chunk, NONE);
+        let index = if self.first_free == NONE { self.next_fresh() } else { self.first_free };
+        let slot = self.slot_mut(index);
+        let (version, next) = (slot.version, slot.row);
+        *slot = Slot { version, chunk: location.chunk, row: location.row };
+        if self.first_free == NONE {
+            self.high_water += 1;
+        } else {
+            self.first_free = next;
+        }
+        self.living += 1;
+        Entity::from_parts(index, version)
+    }
+
+    /// Makes as many entities as have room in `ids`, in rows of the chunk that follow one another. They are
+    /// the same as if made one by one.
+    ///
+    /// # Panics
+    ///
+    /// If there is no [room](Self::room) for all of them. None is made then.
+    #[track_caller]
+    pub(crate) fn allocate_rows(
+        &mut self,
+        mut ids: &mut [MaybeUninit<Entity>],
+        chunk: u32,
+        first_row: u32,
+    ) {
+        debug_assert_ne!(chunk, NONE);
+        if ids.len() > self.room() {
+            no_room();
+        }
+        let mut row = first_row;
+        while self.first_free != NONE
+            && let Some(id) = ids.split_off_first_mut()
+        {
+            id.write(self.allocate(Location { chunk, row }));
+            row += 1;
+        }
+        while !ids.is_empty() {
+            let first = self.next_fresh();
+            let slots = self.pages[(first >> PAGE_SHIFT) as usize].slots_mut();
+            let slots = &mut slots[first as usize % PAGE_SLOTS..];
+            let (now, later) = ids.split_at_mut(slots.len().min(ids.len()));
+            for ((id, slot), step) in now.iter_mut().zip(slots).zip(0..) {
+                id.write(Entity::from_parts(first + step, slot.version));
+                slot.chunk = chunk;
+                slot.row = row + step;
+            }
+            row += now.len() as u32;
+            self.high_water += now.len() as u32;
+            self.living += now.len() as u32;
+            ids = later;
+        }
+    }
+
+    /// Says that a living entity is somewhere else now.
+    #[inline]
+    pub(crate) fn relocate(&mut self, entity: Entity, location: Location) {
+        debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
+        debug_assert_ne!(location.chunk, NONE);
+        let slot = self.slot_mut(entity.index());
+        slot.chunk = location.chunk;
+        slot.row = location.row;
+    }
+
+    /// Lets a living entity die.
+    #[inline]
+    pub(crate) fn free(&mut self, entity: Entity) {
+        self.free_rows(&[entity]);
+    }
+
+    /// Lets entities die that are all living, one after the other.
+    pub(crate) fn free_rows(&mut self, entities: &[Entity]) {
+        let mut next = self.first_free;
+        for &entity in entities {
+            debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
+            let version = next_version(entity.version());
+            *self.slot_mut(entity.index()) = Slot { version, chunk: NONE, row: next };
+            next = entity.index();
+        }
+        self.first_free = next;
+        self.living -= entities.len() as u32;
+    }
+
+    /// Lets all entities die. The next ones have the indices 0, 1, 2, and so on, with other versions.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the number of pages.
+    pub(crate) fn clear(&mut self) {
+        self.pages.iter_mut().for_each(Page::park);
+        self.first_free = NONE;
+        self.high_water = 0;
+        self.living = 0;
+    }
+
+    /// Makes a table with the same entities, in the same places, and the same future.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the number of pages. Each is copied later, when the first of the two tables writes to it.
+    pub(crate) fn fork(&mut self) -> Self {
+        Self { pages: self.pages.iter_mut().map(Page::fork).collect(), ..*self }
+    }
+
+    /// Copies what is still shared with forks.
+    pub(crate) fn unshare(&mut self) {
+        self.pages.iter_mut().for_each(Page::unshare);
+    }
+
+    /// Gives the slot of an index below the water mark another version, for tests of what happens when
+    /// versions run out. Whoever lives in it is renamed.
+    #[doc(hidden)]
+    pub(crate) fn set_version(&mut self, index: u32, version: u32) {
+        assert_ne!(version, 0);
+        self.slot_mut(index).version = version;
+    }
+
+    /// The slot of an index that is not fresh, or of the first fresh one.
+    #[inline]
+    fn slot_mut(&mut self, index: u32) -> &mut Slot {
+        self.pages[(index >> PAGE_SHIFT) as usize].slot_mut(index)
+    }
+
+    /// Returns the first fresh index, after making sure that its page is there.
+    #[inline]
+    #[track_caller]
+    fn next_fresh(&mut self) -> u32 {
+        let index = self.high_water;
+        // Pages beyond the water mark are parked, if there are any.
+        if index.is_multiple_of(PAGE_SLOTS as u32) {
+            self.enter_page(index);
+        }
+        index
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn enter_page(&mut self, index: u32) {
+        if index == INDICES {
+            no_room();
+        }
+        match self.pages.get_mut((index >> PAGE_SHIFT) as usize) {
+            Some(page) => page.unpark(),
+            None => self.pages.push(Page::new()),
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn no_room() -> ! {
+    panic!("a world has at most {INDICES} entities; despawn some, or use several worlds");
+}

@@ -1,0 +1,250 @@
+//! Random calls on tables and their forks, compared with plain lists.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::tests::allocate_in;
+use super::*;
+
+/// What a table is, in the plainest way.
+#[derive(Clone, Default)]
+struct Model {
+    /// The version of each index that ever was used, or was given another one.
+    versions: Vec<u32>,
+    living: BTreeMap<u32, Location>,
+    /// The last is used next.
+    free: Vec<u32>,
+    high_water: u32,
+}
+
+impl Model {
+    fn allocate(&mut self, location: Location) -> Entity {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.high_water += 1;
+            self.high_water - 1
+        });
+        if self.versions.len() <= index as usize {
+            self.versions.push(1);
+        }
+        self.living.insert(index, location);
+        Entity::from_parts(index, self.versions[index as usize])
+    }
+
+    fn die(&mut self, index: u32) {
+        self.living.remove(&index).unwrap();
+        let version = &mut self.versions[index as usize];
+        *version = version.checked_add(1).unwrap_or(1);
+    }
+
+    fn free(&mut self, index: u32) {
+        self.die(index);
+        self.free.push(index);
+    }
+
+    fn clear(&mut self) {
+        let living: Vec<_> = self.living.keys().copied().collect();
+        living.into_iter().for_each(|index| self.die(index));
+        self.free.clear();
+        self.high_water = 0;
+    }
+
+    fn entity(&self, index: u32) -> Entity {
+        Entity::from_parts(index, self.versions[index as usize])
+    }
+
+    fn entities(&self) -> Vec<Entity> {
+        self.living.keys().map(|&index| self.entity(index)).collect()
+    }
+
+    fn future(&self) -> Vec<u64> {
+        let fresh = (self.high_water..self.versions.len() as u32)
+            .map(|index| self.entity(index))
+            .filter(|entity| entity.version() != 1);
+        let free = self.free.iter().rev().map(|&index| self.entity(index));
+        [u64::from(self.high_water), self.free.len() as u64]
+            .into_iter()
+            .chain(free.chain(fresh).map(Entity::to_bits))
+            .collect()
+    }
+}
+
+/// A table and its model.
+struct Pair {
+    table: EntityTable,
+    model: Model,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    Allocate(u32),
+    AllocateRows(u32, u32),
+    Relocate(usize, u32),
+    Free(usize),
+    /// So many from the first on, each some further than the one before.
+    FreeRows(usize, usize, usize),
+    /// Gives a living entity one of the last versions.
+    Age(usize),
+    Clear,
+    /// Goes on with a fork, and keeps the table.
+    Fork,
+    /// Goes on with one that was kept.
+    Switch(usize),
+    /// Drops one that was kept.
+    Forget(usize),
+    /// Compares with one that was kept.
+    Diff(usize),
+}
+
+fn any_call() -> impl Strategy<Value = Call> {
+    let which = any::<usize>();
+    prop_oneof![
+        6 => (0..9_u32).prop_map(Call::Allocate),
+        4 => (0..3000_u32, 0..9_u32).prop_map(|(rows, chunk)| Call::AllocateRows(rows, chunk)),
+        4 => (which, 0..9_u32).prop_map(|(which, chunk)| Call::Relocate(which, chunk)),
+        6 => which.prop_map(Call::Free),
+        4 => (which, 0..2000_usize, 1..700_usize)
+            .prop_map(|(first, rows, step)| Call::FreeRows(first, rows, step)),
+        2 => which.prop_map(Call::Age),
+        2 => Just(Call::Clear),
+        3 => Just(Call::Fork),
+        3 => which.prop_map(Call::Switch),
+        1 => which.prop_map(Call::Forget),
+        2 => which.prop_map(Call::Diff),
+    ]
+}
+
+/// One of the living entities, if there are any.
+fn pick(model: &Model, which: usize) -> Option<Entity> {
+    let which = which.checked_rem(model.living.len())?;
+    model.living.keys().nth(which).map(|&index| model.entity(index))
+}
+
+fn allocate_rows(pair: &mut Pair, rows: u32, chunk: u32) {
+    let ids = allocate_in(&mut pair.table, chunk, 7, rows);
+    for (id, row) in ids.into_iter().zip(7..) {
+        assert_eq!(id, pair.model.allocate(Location { chunk, row }));
+    }
+}
+
+fn free_rows(pair: &mut Pair, first: usize, rows: usize, step: usize) {
+    let entities = pair.model.entities();
+    let Some(first) = first.checked_rem(entities.len()) else { return };
+    // Steps that have no divisor in common with the length visit each once.
+    let step = (step..).find(|&step| greatest_divisor(step, entities.len()) == 1).unwrap_or(1);
+    let freed: Vec<_> = (0..rows.min(entities.len()))
+        .map(|row| entities[(first + row * step) % entities.len()])
+        .collect();
+    pair.table.free_rows(&freed);
+    freed.iter().for_each(|entity| pair.model.free(entity.index()));
+}
+
+fn greatest_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { greatest_divisor(b, a % b) }
+}
+
+fn compare(old: &Pair, new: &Pair) {
+    let (mut created, mut destroyed) = (Vec::new(), Vec::new());
+    EntityTable::diff(&old.table, &new.table, &mut created, &mut destroyed);
+    let (before, after) = (old.model.entities(), new.model.entities());
+    let missing = |from: &[Entity], other: &[Entity]| -> Vec<_> {
+        from.iter().copied().filter(|entity| other.binary_search(entity).is_err()).collect()
+    };
+    assert_eq!(created, missing(&after, &before));
+    assert_eq!(destroyed, missing(&before, &after));
+}
+
+fn check(pair: &Pair) {
+    let Pair { table, model } = pair;
+    table.check().unwrap();
+    assert_eq!(table.living(), model.living.len());
+    assert_eq!(table.high_water, model.high_water);
+    let mut future = Vec::new();
+    table.hash_free(&mut |number| future.push(number));
+    assert_eq!(future, model.future());
+    for index in 0..model.versions.len() as u32 {
+        let entity = model.entity(index);
+        assert_eq!(table.locate(entity), model.living.get(&index).copied(), "{entity}");
+        let earlier = Entity::from_parts(index, entity.version().wrapping_sub(1));
+        assert_eq!(table.locate(earlier), None, "{earlier}");
+    }
+}
+
+fn run(calls: &[Call]) {
+    let mut pair = Pair { table: EntityTable::new(), model: Model::default() };
+    let mut kept: Vec<Pair> = Vec::new();
+    for &call in calls {
+        let picked = |which: usize| which.checked_rem(kept.len());
+        match call {
+            Call::Allocate(chunk) => {
+                let location = Location { chunk, row: 3 };
+                assert_eq!(pair.table.allocate(location), pair.model.allocate(location));
+            }
+            Call::AllocateRows(rows, chunk) => allocate_rows(&mut pair, rows, chunk),
+            Call::Relocate(which, chunk) => {
+                if let Some(entity) = pick(&pair.model, which) {
+                    let location = Location { chunk, row: 5 };
+                    pair.table.relocate(entity, location);
+                    pair.model.living.insert(entity.index(), location);
+                }
+            }
+            Call::Free(which) => {
+                if let Some(entity) = pick(&pair.model, which) {
+                    pair.table.free(entity);
+                    pair.model.free(entity.index());
+                }
+            }
+            Call::FreeRows(first, rows, step) => free_rows(&mut pair, first, rows, step),
+            Call::Age(which) => {
+                if let Some(entity) = pick(&pair.model, which) {
+                    let version = u32::MAX - which as u32 % 2;
+                    pair.table.set_version(entity.index(), version);
+                    pair.model.versions[entity.index() as usize] = version;
+                }
+            }
+            Call::Clear => {
+                pair.table.clear();
+                pair.model.clear();
+            }
+            Call::Fork => {
+                let fork = Pair { table: pair.table.fork(), model: pair.model.clone() };
+                kept.push(std::mem::replace(&mut pair, fork));
+                kept.truncate(4);
+            }
+            Call::Switch(which) => {
+                if let Some(which) = picked(which) {
+                    std::mem::swap(&mut pair, &mut kept[which]);
+                }
+            }
+            Call::Forget(which) => {
+                if let Some(which) = picked(which) {
+                    kept.swap_remove(which);
+                }
+            }
+            Call::Diff(which) => {
+                if let Some(which) = picked(which) {
+                    compare(&kept[which], &pair);
+                    compare(&pair, &kept[which]);
+                }
+            }
+        }
+        check(&pair);
+    }
+    // What others wrote has not reached them.
+    kept.iter().for_each(check);
+}
+
+/// How many scripts are run. `PROPTEST_CASES` asks for more; a race detector is too slow for as many.
+fn config() -> ProptestConfig {
+    let cases = ProptestConfig::default().cases;
+    ProptestConfig::with_cases(if cfg!(tsan) { cases.div_ceil(16) } else { cases })
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn tables_are_what_plain_lists_are(calls in prop::collection::vec(any_call(), 1..40)) {
+        run(&calls);
+    }
+}
