@@ -1,5 +1,41 @@
 #![doc = include_str!("../README.md")]
 
+mod component;
 mod entity;
+mod error;
+mod field;
+mod manager;
+mod set;
+mod storage;
+mod version;
+mod world;
 
+#[cfg(feature = "derive")]
+pub use ancho_derive::{Component, Field};
+pub use component::{
+    Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, TypeSlot,
+};
 pub use entity::Entity;
+pub use error::EntityError;
+pub use field::{
+    EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher, VariantField, VariantShape,
+};
+pub use manager::{
+    Archetype, ArchetypeChunk, ArchetypeChunkMut, EntityChanges, EntityManager, EntityTracker,
+    NewEntities,
+};
+pub use set::{CloneSet, ComponentColumn, ComponentColumns, ComponentSet};
+pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
+pub use version::Version;
+pub use world::{World, WorldSettings};
+
+/// What derives name. No part of the API.
+#[doc(hidden)]
+pub mod __macro {
+    pub use crate::component::probe::{
+        DuplicateBytes, DuplicateClone, DuplicateNone, InitialDefault, InitialNone, Probe,
+    };
+    pub use crate::component::{Duplicate, Initial, TypeSlot};
+    pub use crate::field::{field, opaque_field};
+    pub use crate::storage::RowPlace;
+}

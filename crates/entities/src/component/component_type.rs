@@ -1,0 +1,119 @@
+//! A component type as a value.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ptr;
+
+use super::{Component, RegisterError, RuntimeType, TypeInfo, registry};
+use crate::field::Shape;
+
+/// A component type, as a value: for code that learns only at run time which components it works on.
+///
+/// It is the same for all worlds of the program. Unity's `ComponentType` and `TypeIndex`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, ComponentType};
+///
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// let health = ComponentType::of::<Health>();
+/// assert_eq!(health.size(), 4);
+/// assert_eq!(ComponentType::find(health.name()), Some(health));
+/// ```
+#[derive(Clone, Copy)]
+pub struct ComponentType(pub(crate) &'static TypeInfo);
+
+impl ComponentType {
+    /// The type `T`, which is registered the first time.
+    ///
+    /// # Panics
+    ///
+    /// With A0062 if another type has its name.
+    #[inline]
+    pub fn of<T: Component>() -> Self {
+        if let Some(info) = T::slot().and_then(|slot| slot.get()) {
+            return Self(info);
+        }
+        Self(registry::register::<T>())
+    }
+
+    /// Registers a type that is known only at run time: a number of bytes with a name.
+    ///
+    /// The same type can be registered again, by several worlds or scripts.
+    ///
+    /// # Errors
+    ///
+    /// If the name is that of another type, or the layout is none.
+    pub fn register(runtime: RuntimeType) -> Result<Self, RegisterError> {
+        registry::register_runtime(runtime).map(Self)
+    }
+
+    /// The type of this name, if there is one by now.
+    pub fn find(name: &str) -> Option<Self> {
+        registry::find(name).map(Self)
+    }
+
+    /// What the type is called.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// How many bytes a value takes in its chunk.
+    pub fn size(self) -> usize {
+        self.0.size
+    }
+
+    /// What addresses of values are multiples of.
+    pub fn align(self) -> usize {
+        self.0.align
+    }
+
+    /// A number made of the name: the same in every run, on every machine.
+    pub fn stable_hash(self) -> u64 {
+        self.0.stable_hash
+    }
+
+    /// Whether values take no memory, and it is only of interest whether they are there.
+    pub fn is_tag(self) -> bool {
+        self.0.size == 0
+    }
+
+    /// Whether the type was [registered](Self::register) at run time.
+    pub fn is_runtime(self) -> bool {
+        self.0.type_id.is_none()
+    }
+
+    /// Which fields a value has, and where.
+    pub fn shape(self) -> &'static Shape {
+        self.0.shape
+    }
+}
+
+impl PartialEq for ComponentType {
+    fn eq(&self, other: &Self) -> bool {
+        ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for ComponentType {}
+
+impl Hash for ComponentType {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0.stable_hash);
+    }
+}
+
+impl fmt::Display for ComponentType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0.name)
+    }
+}
+
+impl fmt::Debug for ComponentType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0.name)
+    }
+}

@@ -1,0 +1,75 @@
+//! What components are, and what is known of their types.
+
+mod component_type;
+mod duplicate;
+mod info;
+mod initial;
+pub(crate) mod probe;
+mod registry;
+mod runtime;
+mod slot;
+
+use std::any::type_name;
+
+pub use component_type::ComponentType;
+pub use duplicate::Duplicate;
+pub use initial::Initial;
+pub use registry::RegisterError;
+pub use runtime::RuntimeType;
+pub use slot::TypeSlot;
+
+pub(crate) use info::{Beginning, Copying, TypeInfo, Written};
+
+use crate::field::Field;
+
+/// Data of an entity: at most one value of each type.
+///
+/// Any type that may be sent to and shared between threads can be a component. Values lie side by side in
+/// chunks; a type without fields is a *tag*, and takes no memory at all. Unity's `IComponentData`.
+///
+/// The derive implements [`Field`] too, and finds out how values are [duplicated](Self::duplicate) and
+/// whether there is an [initial](Self::initial) one. It knows one option: `#[component(name = "…")]`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, World};
+///
+/// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+/// struct Health(u32);
+///
+/// #[derive(Component, Clone, Copy, Default)]
+/// struct Burning;
+///
+/// let mut world = World::new("Simulation");
+/// let orc = world.spawn((Health(20), Burning));
+/// assert_eq!(world.get::<Health>(orc), Ok(&Health(20)));
+/// assert!(world.has::<Burning>(orc));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a component",
+    label = "not a component",
+    note = "write `#[derive(Component)]` on the type; wrap types of other crates in one of your own"
+)]
+pub trait Component: Field + Send + Sync + Sized + 'static {
+    /// What the type is called in messages and files. No two component types of a program have one name.
+    fn name() -> &'static str {
+        type_name::<Self>()
+    }
+
+    /// How one value is made of another, when an entity is instantiated or a world is copied.
+    fn duplicate() -> Duplicate<Self> {
+        Duplicate::none()
+    }
+
+    /// The value of entities that are created without giving one.
+    fn initial() -> Initial<Self> {
+        Initial::none()
+    }
+
+    /// Where the type remembers what it was registered as.
+    #[doc(hidden)]
+    fn slot() -> Option<&'static TypeSlot<Self>> {
+        None
+    }
+}

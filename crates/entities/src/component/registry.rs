@@ -1,0 +1,158 @@
+//! All component types of the program.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::error::Error;
+use std::fmt;
+use std::sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::{Component, RuntimeType, TypeInfo};
+
+/// The types by what they can be found by. Nothing ever leaves it.
+#[derive(Default)]
+struct Registry {
+    by_type: HashMap<TypeId, &'static TypeInfo>,
+    by_name: HashMap<&'static str, &'static TypeInfo>,
+    by_stable_hash: HashMap<u64, &'static TypeInfo>,
+}
+
+static REGISTRY: LazyLock<RwLock<Registry>> = LazyLock::new(RwLock::default);
+
+// Nothing panics while it is locked for writing and half changed.
+fn read() -> RwLockReadGuard<'static, Registry> {
+    REGISTRY.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write() -> RwLockWriteGuard<'static, Registry> {
+    REGISTRY.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Registry {
+    fn next_index(&self) -> u32 {
+        u32::try_from(self.by_name.len()).expect("fewer component types than numbers for them")
+    }
+
+    /// Adds a type whose name is not taken.
+    fn insert(&mut self, info: TypeInfo) -> Result<&'static TypeInfo, RegisterError> {
+        if let Some(other) = self.by_stable_hash.get(&info.stable_hash) {
+            return Err(RegisterError::NameTaken { name: info.name, by: other.name });
+        }
+        let info: &'static TypeInfo = Box::leak(Box::new(info));
+        self.by_name.insert(info.name, info);
+        self.by_stable_hash.insert(info.stable_hash, info);
+        if let Some(id) = info.type_id {
+            self.by_type.insert(id, info);
+        }
+        Ok(info)
+    }
+}
+
+/// Finds the type `T`, or makes it known.
+#[cold]
+pub(super) fn register<T: Component>() -> &'static TypeInfo {
+    let known = read().by_type.get(&TypeId::of::<T>()).copied();
+    let info = known.unwrap_or_else(|| {
+        // The methods of `T` are anybody's code: they are not called while the registry is locked.
+        let mut info = TypeInfo::of::<T>(0);
+        let mut registry = write();
+        if let Some(known) = registry.by_type.get(&TypeId::of::<T>()) {
+            return known;
+        }
+        info.index = registry.next_index();
+        let registered = registry.insert(info);
+        drop(registry);
+        registered.unwrap_or_else(|error| panic!("{error}"))
+    });
+    if let Some(slot) = T::slot() {
+        slot.set(info);
+    }
+    info
+}
+
+/// Finds a runtime type, or makes it known.
+pub(super) fn register_runtime(runtime: RuntimeType) -> Result<&'static TypeInfo, RegisterError> {
+    runtime.check()?;
+    let mut registry = write();
+    if let Some(known) = registry.by_name.get(runtime.name()) {
+        return if known.type_id.is_none() && runtime.is_described_by(known.shape) {
+            Ok(known)
+        } else {
+            Err(RegisterError::NameTaken { name: runtime.leak_name(), by: known.name })
+        };
+    }
+    let index = registry.next_index();
+    registry.insert(runtime.into_info(index))
+}
+
+/// Finds a type by its name.
+pub(super) fn find(name: &str) -> Option<&'static TypeInfo> {
+    read().by_name.get(name).copied()
+}
+
+/// Why a component type was not registered.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{ComponentType, RuntimeType};
+///
+/// ComponentType::register(RuntimeType::new("mod::Fuel", 4, 4)).unwrap();
+/// let refused = ComponentType::register(RuntimeType::new("mod::Fuel", 8, 8)).unwrap_err();
+/// assert!(refused.to_string().starts_with("A0062: "));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RegisterError {
+    /// A0062: another type has the name, or a name that hashes to the same number.
+    NameTaken {
+        /// The name of the type that was to be registered.
+        name: &'static str,
+        /// The name of the one that is.
+        by: &'static str,
+    },
+    /// A0063: no type can have this layout.
+    BadLayout {
+        /// How many bytes a value was to take.
+        size: usize,
+        /// What its address was to be a multiple of.
+        align: usize,
+    },
+    /// A0063: a field does not lie in the type, or not as its kind has to.
+    BadField {
+        /// Where the field was to begin.
+        offset: usize,
+        /// How many bytes the field takes.
+        field_size: usize,
+        /// How many bytes the type takes.
+        size: usize,
+    },
+}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NameTaken { name, by } if name == by => write!(
+                f,
+                "A0062: two component types are called `{name}`, and they are not alike; give one of them \
+                 another name, with `#[component(name = \"…\")]` if it is derived"
+            ),
+            Self::NameTaken { name, by } => write!(
+                f,
+                "A0062: the names of the component types `{name}` and `{by}` have the same hash; give one of \
+                 them another name, with `#[component(name = \"…\")]` if it is derived"
+            ),
+            Self::BadLayout { size, align } => write!(
+                f,
+                "A0063: no component takes {size} bytes at multiples of {align}; the alignment is a power of \
+                 two up to 4096, and the size a multiple of it"
+            ),
+            Self::BadField { offset, field_size, size } => write!(
+                f,
+                "A0063: a field of {field_size} bytes cannot begin at byte {offset} of a component of {size} \
+                 bytes; fields are of a kind with a size, lie inside the component, and do not overlap"
+            ),
+        }
+    }
+}
+
+impl Error for RegisterError {}

@@ -1,0 +1,185 @@
+//! What worlds refuse, and in which words.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::storage::OutOfMemory;
+
+/// Why something could not be done with an entity. Nothing was changed.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, EntityError, World};
+///
+/// #[derive(Component, Debug)]
+/// #[component(name = "Health")]
+/// struct Health(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let stone = world.spawn(());
+/// let refused = world.get::<Health>(stone).unwrap_err();
+/// assert!(matches!(refused, EntityError::MissingComponent { .. }));
+/// assert_eq!(refused.to_string(), "A0051: entity 0v1 has no `Health`; add it first, or ask with `has`");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EntityError {
+    /// A0050: there is no such entity.
+    NoSuchEntity {
+        /// The entity that was named.
+        entity: Entity,
+        /// The version its slot is at, if the world has such a slot.
+        slot_version: Option<u32>,
+    },
+    /// A0051: the entity does not have the component.
+    MissingComponent {
+        /// The entity that was named.
+        entity: Entity,
+        /// What it does not have.
+        component: ComponentType,
+    },
+    /// A0052: the entity has the component already, and the world is strict.
+    AlreadyPresent {
+        /// The entity that was named.
+        entity: Entity,
+        /// What it has.
+        component: ComponentType,
+    },
+    /// A0053: a set of components has one type twice.
+    DuplicateComponent {
+        /// The type.
+        component: ComponentType,
+    },
+    /// A0054: an entity would be larger than a chunk.
+    DoesNotFit {
+        /// How many bytes the components of one entity would take, the gaps between them included.
+        entity_bytes: usize,
+        /// How many a chunk has.
+        chunk_bytes: usize,
+        /// The largest of the components.
+        largest: ComponentType,
+    },
+    /// A0055: the archetype is one of another world, or of a fork.
+    ForeignArchetype,
+    /// A0056: there is no memory for a chunk.
+    OutOfMemory(OutOfMemory),
+    /// A0057: a component was to be created without a value, and its type has no default.
+    NoInitialValue {
+        /// The type.
+        component: ComponentType,
+    },
+    /// A0058: the world cannot be copied, since a component cannot be duplicated.
+    NotDuplicable {
+        /// The type.
+        component: ComponentType,
+    },
+    /// A0059: the component's bytes can not be read, or not be written, as such.
+    NotBytes {
+        /// The type.
+        component: ComponentType,
+        /// Whether they were to be written.
+        write: bool,
+    },
+    /// A0060: as many values or bytes were expected, and others given.
+    WrongLength {
+        /// The type they are of.
+        component: ComponentType,
+        /// How many were expected.
+        expected: usize,
+        /// How many there were.
+        found: usize,
+    },
+    /// A0061: the entities do not have the same components.
+    DifferentArchetypes {
+        /// One of them.
+        left: Entity,
+        /// The other.
+        right: Entity,
+    },
+}
+
+impl fmt::Display for EntityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::NoSuchEntity { entity, .. } if entity.is_null() => f.write_str(
+                "A0050: the null entity never exists; was a reference left empty?",
+            ),
+            Self::NoSuchEntity { entity, slot_version: Some(version) }
+                if version.wrapping_sub(entity.version()).cast_signed() > 0 =>
+            {
+                write!(
+                    f,
+                    "A0050: entity {entity} does not exist any more: it was despawned; ask with `exists` before \
+                     following references that may be old"
+                )
+            }
+            Self::NoSuchEntity { entity, .. } => write!(
+                f,
+                "A0050: entity {entity} does not exist: this world has not created it yet; is it one of another \
+                 world?"
+            ),
+            Self::MissingComponent { entity, component } => write!(
+                f,
+                "A0051: entity {entity} has no `{component}`; add it first, or ask with `has`"
+            ),
+            Self::AlreadyPresent { entity, component } => write!(
+                f,
+                "A0052: entity {entity} has a `{component}` already, and the world is strict; use `set` to replace it"
+            ),
+            Self::DuplicateComponent { component } => write!(
+                f,
+                "A0053: an entity has one component of each type, and `{component}` is there twice; remove one"
+            ),
+            Self::DoesNotFit { entity_bytes, chunk_bytes, largest } => write!(
+                f,
+                "A0054: one entity with these components takes {entity_bytes} bytes, and a chunk has {chunk_bytes}; \
+                 the largest is `{largest}`, of {} bytes: box what is large in it, or set a larger chunk size",
+                largest.size()
+            ),
+            Self::ForeignArchetype => f.write_str(
+                "A0055: the archetype was not created by this world; ask this one for its own with `archetype`",
+            ),
+            Self::OutOfMemory(ref error) => error.fmt(f),
+            Self::NoInitialValue { component } => write!(
+                f,
+                "A0057: `{component}` has no default to begin with; give the component a value, or derive `Default`"
+            ),
+            Self::NotDuplicable { component } => write!(
+                f,
+                "A0058: a world with a `{component}` cannot be copied, since that is neither `Copy` nor `Clone`; \
+                 derive `Clone` for it"
+            ),
+            Self::NotBytes { component, write: false } => write!(
+                f,
+                "A0059: the bytes of `{component}` cannot be read, since some of them are padding or pointers; use \
+                 `get` with its type"
+            ),
+            Self::NotBytes { component, write: true } => write!(
+                f,
+                "A0059: the bytes of `{component}` cannot be written, since not all bytes are a value of it; use \
+                 `set` with its type"
+            ),
+            Self::WrongLength { component, expected, found } => write!(
+                f,
+                "A0060: {expected} were expected for `{component}`, and {found} given; all columns are of one \
+                 length, and bytes as many as the component takes"
+            ),
+            Self::DifferentArchetypes { left, right } => write!(
+                f,
+                "A0061: entities {left} and {right} do not have the same components, so that they cannot be \
+                 exchanged; add what one of them lacks first"
+            ),
+        }
+    }
+}
+
+impl Error for EntityError {}
+
+impl From<OutOfMemory> for EntityError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
+    }
+}

@@ -1,0 +1,127 @@
+//! Archetypes as values.
+
+use super::EntityManager;
+use crate::component::{Component, ComponentType};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::set::ComponentSet;
+use crate::storage::sort_types;
+
+/// An archetype of a world: which components an entity has, in no order.
+///
+/// It is a name, as an entity is, and good for the world that made it and for forks that were made since.
+/// Unity's `EntityArchetype`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, World};
+///
+/// #[derive(Component, Default)]
+/// struct Health(u32);
+///
+/// #[derive(Component, Default)]
+/// struct Armour(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let one = world.entities_mut().archetype::<(Health, Armour)>();
+/// let other = world.entities_mut().archetype::<(Armour, Health)>();
+/// assert_eq!(one, other);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Archetype {
+    number: u32,
+    serial: u32,
+}
+
+impl Archetype {
+    pub(super) fn new(number: u32, serial: u32) -> Self {
+        Self { number, serial }
+    }
+}
+
+impl EntityManager {
+    /// The archetype of entities with just these components.
+    ///
+    /// # Panics
+    ///
+    /// If a type is there twice, or an entity would be larger than a chunk.
+    #[track_caller]
+    pub fn archetype<S: ComponentSet>(&mut self) -> Archetype {
+        let found = self.set_number::<S>().and_then(|set| Ok(self.home(set)?.archetype));
+        match found {
+            Ok(number) => self.archetype_handle(number),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The archetype of entities with just these components.
+    ///
+    /// # Errors
+    ///
+    /// If a type is there twice, or an entity would be larger than a chunk.
+    pub fn archetype_of(&mut self, types: &[ComponentType]) -> Result<Archetype, EntityError> {
+        let mut sorted = types.to_vec();
+        sort_types(&mut sorted)
+            .map_err(|component| EntityError::DuplicateComponent { component })?;
+        let number = self.find_archetype(&sorted)?;
+        Ok(self.archetype_handle(number))
+    }
+
+    /// The archetype of an entity.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity.
+    pub fn entity_archetype(&self, entity: Entity) -> Result<Archetype, EntityError> {
+        let location = self.locate(entity)?;
+        Ok(self.archetype_handle(self.storage.chunks[location.chunk].archetype))
+    }
+
+    /// How many archetypes there are, those without entities included. None ever goes.
+    pub fn archetype_count(&self) -> usize {
+        self.storage.archetypes.len()
+    }
+
+    /// The types of an archetype's components, in the order of memory.
+    ///
+    /// # Errors
+    ///
+    /// If the archetype is another world's.
+    pub fn component_types(&self, archetype: Archetype) -> Result<&[ComponentType], EntityError> {
+        let number = self.check_archetype(archetype)?;
+        Ok(&self.storage.archetypes[number].shape.types)
+    }
+
+    /// How many entities of an archetype a chunk has room for.
+    ///
+    /// # Errors
+    ///
+    /// If the archetype is another world's.
+    pub fn archetype_capacity(&self, archetype: Archetype) -> Result<usize, EntityError> {
+        let number = self.check_archetype(archetype)?;
+        Ok(self.storage.archetypes[number].shape.capacity as usize)
+    }
+
+    /// How often entities with this component came, went or moved.
+    ///
+    /// It rises by one for each entity or batch that is created or destroyed, and by two for one that moves between
+    /// archetypes which both have the component.
+    pub fn component_order_version<T: Component>(&self) -> u32 {
+        let ty = ComponentType::of::<T>();
+        let with = self.storage.archetypes.iter().filter(|(_, archetype)| archetype.shape.has(ty));
+        with.fold(0, |sum: u32, (_, archetype)| sum.wrapping_add(archetype.order_events))
+    }
+
+    pub(super) fn archetype_handle(&self, number: u32) -> Archetype {
+        Archetype { number, serial: self.storage.archetypes[number].shape.serial }
+    }
+
+    /// The number of an archetype of this world.
+    pub(super) fn check_archetype(&self, archetype: Archetype) -> Result<u32, EntityError> {
+        match self.storage.archetypes.get(archetype.number) {
+            Some(found) if found.shape.serial == archetype.serial => Ok(archetype.number),
+            _ => Err(EntityError::ForeignArchetype),
+        }
+    }
+}

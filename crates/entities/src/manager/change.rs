@@ -1,0 +1,400 @@
+//! Adding components to entities, and removing them.
+
+#![expect(unsafe_code, reason = "moves rows between chunks")]
+
+use ancho_collections::Rejected;
+
+use super::{Archetype, EntityManager};
+use crate::component::{Beginning, Component, ComponentType};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::set::ComponentSet;
+use crate::storage::{
+    Change, Edge, Left, Location, NewRows, Reserved, Storage, Transfer, copy_value, sort_types,
+    write_initial,
+};
+
+impl EntityManager {
+    /// Gives an entity components; those that it has already are replaced. Returns whether one was new.
+    ///
+    /// However many they are, the entity moves once.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, a type is there twice, the entity would be larger than a chunk, or there is no
+    /// memory. In a strict world, if the entity has one of them. The components are given back.
+    ///
+    /// # Complexity
+    ///
+    /// A structural change: all components of the entity are copied to another chunk, unless none is new.
+    #[inline]
+    pub fn add<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        set: S,
+    ) -> Result<bool, Rejected<S, EntityError>> {
+        let (location, transfer, to) = match self.prepare_add::<S>(entity) {
+            Ok(prepared) => prepared,
+            Err(error) => return Err(Rejected { value: set, error }),
+        };
+        let Some(to) = to else {
+            // SAFETY: the transfer is from the entity's archetype to itself, and the chunk the world's alone.
+            unsafe { self.replace(location, transfer, set) };
+            return Ok(false);
+        };
+        let transfer = &self.transfers[transfer];
+        let chunk = &self.storage.chunks[to];
+        // SAFETY:
+        // - the offsets are those of the set in the transfer's archetype, which the chunk is of
+        // - the row is behind the last, and there is room for it: it has no values
+        unsafe { set.write(chunk.row(chunk.len, &transfer.offsets)) };
+        // SAFETY: what the transfer does not move was just written.
+        unsafe {
+            self.storage.move_row(entity, location, transfer, to, Left::Columns(&transfer.left));
+        };
+        Ok(true)
+    }
+
+    /// Where the entity is, what is to be done, and which chunk it goes to, if it has to.
+    #[inline]
+    fn prepare_add<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<(Location, u32, Option<u32>), EntityError> {
+        let location = self.locate(entity)?;
+        let set = self.set_number::<S>()?;
+        let from = self.storage.chunks[location.chunk].archetype;
+        let number = self.transfer(from, set, Change::Add)?;
+        let transfer = &self.transfers[number];
+        if self.strict
+            && let Some(component) = transfer.present
+        {
+            return Err(EntityError::AlreadyPresent { entity, component });
+        }
+        let to = transfer.to;
+        self.storage.make_unique(location.chunk)?;
+        let to = if to == from { None } else { Some(self.storage.chunk_with_room(to)?) };
+        Ok((location, number, to))
+    }
+
+    /// Gives an entity those of the components that it lacks, with their defaults. Returns whether there was one.
+    ///
+    /// The values of those that it has stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add), and if one of the components has no default.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, World};
+    ///
+    /// #[derive(Component, Default, Debug, PartialEq)]
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let player = world.spawn(Score(7));
+    /// let score = ComponentType::of::<Score>();
+    /// assert_eq!(world.entities_mut().add_types(player, &[score]), Ok(false));
+    /// assert_eq!(world.get(player), Ok(&Score(7)));
+    /// ```
+    pub fn add_types(
+        &mut self,
+        entity: Entity,
+        types: &[ComponentType],
+    ) -> Result<bool, EntityError> {
+        let location = self.locate(entity)?;
+        let set = self.set_number_of(types)?;
+        let from = self.storage.chunks[location.chunk].archetype;
+        let number = self.transfer(from, set, Change::AddMissing)?;
+        if self.strict
+            && let Some(component) = self.transfers[number].present
+        {
+            return Err(EntityError::AlreadyPresent { entity, component });
+        }
+        let transfer = &self.transfers[number];
+        if transfer.to == from {
+            return Ok(false);
+        }
+        self.storage.move_with_initial(&mut self.runs, entity, location, transfer)?;
+        Ok(true)
+    }
+
+    /// Gives an entity a component whose value the function writes. Does nothing, and returns false, if it has one.
+    pub(super) fn add_with(
+        &mut self,
+        entity: Entity,
+        ty: ComponentType,
+        write: impl FnOnce(*mut u8),
+    ) -> Result<bool, EntityError> {
+        let location = self.locate(entity)?;
+        let set = self.set_number_of(&[ty])?;
+        let from = self.storage.chunks[location.chunk].archetype;
+        let number = self.transfer(from, set, Change::Add)?;
+        let transfer = &self.transfers[number];
+        if transfer.to == from {
+            return if self.strict {
+                Err(EntityError::AlreadyPresent { entity, component: ty })
+            } else {
+                Ok(false)
+            };
+        }
+        self.storage.make_unique(location.chunk)?;
+        let to = self.storage.chunk_with_room(transfer.to)?;
+        let chunk = &self.storage.chunks[to];
+        write(chunk.column(transfer.offsets[0]).wrapping_add(chunk.len as usize * ty.size()));
+        // SAFETY: what the transfer does not move was just written.
+        unsafe {
+            self.storage.move_row(entity, location, transfer, to, Left::Columns(&transfer.left));
+        };
+        Ok(true)
+    }
+
+    /// Removes components from an entity, as far as it has them. Returns whether it had one.
+    ///
+    /// However many they are, the entity moves once.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory. In a strict world, if there is no such entity, or it lacks one of them.
+    ///
+    /// # Complexity
+    ///
+    /// A structural change: all other components of the entity are copied to another chunk.
+    #[inline]
+    pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
+        let set = self.set_number::<S>()?;
+        self.remove_set(entity, set)
+    }
+
+    /// Removes components from an entity, as far as it has them. Returns whether it had one.
+    ///
+    /// # Errors
+    ///
+    /// As [`remove`](Self::remove), and if a type is there twice.
+    pub fn remove_types(
+        &mut self,
+        entity: Entity,
+        types: &[ComponentType],
+    ) -> Result<bool, EntityError> {
+        let set = self.set_number_of(types)?;
+        self.remove_set(entity, set)
+    }
+
+    fn remove_set(&mut self, entity: Entity, set: u32) -> Result<bool, EntityError> {
+        let Some(location) = self.storage.table.locate(entity) else {
+            return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
+        };
+        let from = self.storage.chunks[location.chunk].archetype;
+        let number = self.transfer(from, set, Change::Remove)?;
+        let transfer = &self.transfers[number];
+        if self.strict
+            && let Some(component) = transfer.missing
+        {
+            return Err(EntityError::MissingComponent { entity, component });
+        }
+        if transfer.to == from {
+            return Ok(false);
+        }
+        self.storage.make_unique(location.chunk)?;
+        let to = self.storage.chunk_with_room(transfer.to)?;
+        // SAFETY: nothing is new in the archetype it goes to, so the transfer moves everything.
+        unsafe {
+            self.storage.move_row(entity, location, transfer, to, Left::Columns(&transfer.left));
+        };
+        Ok(true)
+    }
+
+    /// Removes a component from an entity and returns it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, it does not have the component, or there is no memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Cargo(String);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let ship = world.spawn(Cargo("tea".into()));
+    /// assert_eq!(world.take::<Cargo>(ship), Ok(Cargo("tea".into())));
+    /// assert!(!world.has::<Cargo>(ship));
+    /// ```
+    pub fn take<T: Component>(&mut self, entity: Entity) -> Result<T, EntityError> {
+        let location = self.locate(entity)?;
+        let ty = ComponentType::of::<T>();
+        let set = self.set_number::<T>()?;
+        let Some(found) = self.storage.chunks[location.chunk].find(ty) else {
+            return Err(EntityError::MissingComponent { entity, component: ty });
+        };
+        let from = self.storage.chunks[location.chunk].archetype;
+        let number = self.transfer(from, set, Change::Remove)?;
+        self.storage.make_unique(location.chunk)?;
+        let transfer = &self.transfers[number];
+        let to = self.storage.chunk_with_room(transfer.to)?;
+        let column = self.storage.chunks[location.chunk].column(found.offset).cast::<T>();
+        // SAFETY: there is a value of this type; nothing is left of the row, so it is not dropped there.
+        let value = unsafe { column.add(location.row as usize).read() };
+        // SAFETY: nothing is new in the archetype it goes to; the one component that does not move was read.
+        unsafe { self.storage.move_row(entity, location, transfer, to, Left::Columns(&[])) };
+        Ok(value)
+    }
+
+    /// Moves an entity to an archetype: what both have is kept, the rest is dropped, or created with its default.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, the archetype is another world's, a component that would be new has no default, or
+    /// there is no memory.
+    pub fn set_archetype(
+        &mut self,
+        entity: Entity,
+        archetype: Archetype,
+    ) -> Result<(), EntityError> {
+        let to = self.check_archetype(archetype)?;
+        let location = self.locate(entity)?;
+        let from = self.storage.chunks[location.chunk].archetype;
+        if from == to {
+            return Ok(());
+        }
+        let shapes = (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);
+        let transfer = Transfer::new(shapes.0, shapes.1, to, &[], Change::AddMissing);
+        self.storage.move_with_initial(&mut self.runs, entity, location, &transfer)
+    }
+
+    fn set_number_of(&mut self, types: &[ComponentType]) -> Result<u32, EntityError> {
+        self.sets
+            .number_of_types(types)
+            .map_err(|component| EntityError::DuplicateComponent { component })
+    }
+
+    /// The number of a transfer, which is remembered.
+    #[inline]
+    pub(super) fn transfer(
+        &mut self,
+        from: u32,
+        set: u32,
+        change: Change,
+    ) -> Result<u32, EntityError> {
+        let edge = Edge { from, set, change };
+        match self.transfers.get(edge) {
+            Some(number) => Ok(number),
+            None => self.find_transfer(edge),
+        }
+    }
+
+    #[cold]
+    fn find_transfer(&mut self, edge: Edge) -> Result<u32, EntityError> {
+        let shape = &self.storage.archetypes[edge.from].shape;
+        let mut types = shape.types.to_vec();
+        let set = &self.sets.get(edge.set).types;
+        match edge.change {
+            Change::Add | Change::AddMissing => {
+                types.extend(set.iter().filter(|&&ty| !shape.has(ty)));
+            }
+            Change::Remove => types.retain(|ty| !set.contains(ty)),
+            Change::Set => {}
+        }
+        sort_types(&mut types)
+            .map_err(|component| EntityError::DuplicateComponent { component })?;
+        let to = self.find_archetype(&types)?;
+        let shapes =
+            (&self.storage.archetypes[edge.from].shape, &self.storage.archetypes[to].shape);
+        let set = &self.sets.get(edge.set).types;
+        let transfer = Transfer::new(shapes.0, shapes.1, to, set, edge.change);
+        Ok(self.transfers.insert(edge, transfer))
+    }
+}
+
+impl Storage {
+    /// Moves an entity's row to the first free row of another chunk.
+    ///
+    /// # Safety
+    ///
+    /// - the entity is there, and both chunks are the world's alone; the second has room
+    /// - the transfer is one between their archetypes
+    /// - the new row has values in all columns that the transfer writes
+    /// - the values that are left are those which are not moved, by the transfer or otherwise
+    #[inline]
+    unsafe fn move_row(
+        &mut self,
+        entity: Entity,
+        from: Location,
+        transfer: &Transfer,
+        to: u32,
+        left: Left<'_>,
+    ) {
+        let version = self.version;
+        let (source, target) = (&self.chunks[from.chunk], &self.chunks[to]);
+        let row = target.len;
+        let (data, new_data) = (source.data(), target.data());
+        for column in &transfer.moves {
+            let value = |start: u32, row: u32| start as usize + row as usize * column.size as usize;
+            // SAFETY: both rows are in their chunks, in columns of one type; the chunks are two.
+            unsafe {
+                copy_value(
+                    data.add(value(column.from, from.row)),
+                    new_data.add(value(column.to, row)),
+                    column.size,
+                );
+            }
+        }
+        // SAFETY: there is room for the row.
+        unsafe { target.id(row).write(entity) };
+        for &(old, new) in &transfer.kept {
+            let newest = self.chunks[to]
+                .state
+                .version(new)
+                .newest(self.chunks[from.chunk].state.version(old));
+            self.chunks[to].state.set_version(new, newest);
+        }
+        let target = &mut self.chunks[to];
+        for &column in &transfer.written {
+            target.state.set_version(column, version);
+        }
+        target.order_version = version;
+        self.table.relocate(entity, Location { chunk: to, row });
+        self.add_rows(to, 1);
+        // SAFETY: the row is there, in memory that is the world's alone. What is left is as the caller says.
+        unsafe { self.remove_row(from.chunk, from.row, left) };
+    }
+
+    /// Moves an entity's row to another archetype; what is new there gets its initial value.
+    fn move_with_initial(
+        &mut self,
+        runs: &mut Vec<crate::storage::Run>,
+        entity: Entity,
+        from: Location,
+        transfer: &Transfer,
+    ) -> Result<(), EntityError> {
+        let shape = std::sync::Arc::clone(&self.archetypes[transfer.to].shape);
+        let no_initial =
+            |&&column: &&u32| matches!(shape.types[column as usize].0.beginning, Beginning::None);
+        if let Some(&column) = transfer.written.iter().find(no_initial) {
+            return Err(EntityError::NoInitialValue { component: shape.types[column as usize] });
+        }
+        self.make_unique(from.chunk)?;
+        let reserved = Reserved::new(self, runs, transfer.to, 1)?;
+        let run = reserved.runs[0];
+        let data = reserved.storage.chunks[run.chunk].data();
+        // SAFETY: columns are added when they are written, and the row is nobody's yet.
+        let mut new = unsafe { NewRows::new(&shape, data, run.first, 1) };
+        for &column in &transfer.written {
+            // SAFETY: the row is reserved; that there is an initial value was checked.
+            unsafe { write_initial(&shape, data, column, run.first, 1) };
+            new.columns.push(column);
+        }
+        new.keep();
+        let storage = reserved.into_storage();
+        // SAFETY: what the transfer does not move was just written.
+        unsafe {
+            storage.move_row(entity, from, transfer, run.chunk, Left::Columns(&transfer.left));
+        };
+        Ok(())
+    }
+}

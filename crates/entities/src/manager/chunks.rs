@@ -1,0 +1,215 @@
+//! Chunks as slices.
+
+#![expect(unsafe_code, reason = "columns of chunks as slices")]
+
+use std::fmt;
+use std::slice;
+
+use super::{Archetype, EntityManager};
+use crate::component::{Component, ComponentType};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::storage::{Chunk, StorageSettings, unshare};
+use crate::version::Version;
+
+/// A chunk: entities of one archetype, and their components side by side.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_many(10, Health(20));
+/// for chunk in world.entities().chunks() {
+///     let health = chunk.slice::<Health>().unwrap();
+///     assert_eq!(health.len(), chunk.entities().len());
+///     assert_eq!(health.iter().map(|health| health.0).sum::<u32>(), 200);
+/// }
+/// ```
+#[derive(Clone, Copy)]
+pub struct ArchetypeChunk<'w> {
+    chunk: &'w Chunk,
+    archetype: Archetype,
+}
+
+impl<'w> ArchetypeChunk<'w> {
+    /// How many entities there are: never zero.
+    #[expect(clippy::len_without_is_empty, reason = "there are no empty chunks")]
+    pub fn len(&self) -> usize {
+        self.chunk.len as usize
+    }
+
+    /// How many entities have room.
+    pub fn capacity(&self) -> usize {
+        self.chunk.capacity() as usize
+    }
+
+    /// The archetype of the entities.
+    pub fn archetype(&self) -> Archetype {
+        self.archetype
+    }
+
+    /// The entities.
+    pub fn entities(&self) -> &'w [Entity] {
+        self.chunk.entities()
+    }
+
+    pub(super) fn into_entities(self) -> &'w [Entity] {
+        self.chunk.entities()
+    }
+
+    /// The types of the components, in the order of memory.
+    pub fn component_types(&self) -> &'w [ComponentType] {
+        &self.chunk.shape().types
+    }
+
+    /// Whether the entities have this component.
+    pub fn has<T: Component>(&self) -> bool {
+        self.chunk.shape().has(ComponentType::of::<T>())
+    }
+
+    /// The values of a component, one for each entity in the same order, if they have it.
+    pub fn slice<T: Component>(&self) -> Option<&'w [T]> {
+        let found = self.chunk.find(ComponentType::of::<T>())?;
+        let first = self.chunk.column(found.offset).cast_const().cast::<T>();
+        // SAFETY: there is a value for each entity. Who could write to them would have to borrow the world mutably.
+        Some(unsafe { slice::from_raw_parts(first, self.len()) })
+    }
+
+    /// The values of a component as bytes, if the entities have it and its bytes can be read.
+    pub fn bytes(&self, ty: ComponentType) -> Option<&'w [u8]> {
+        let found = self.chunk.find(ty)?;
+        let first = self.chunk.column(found.offset).cast_const();
+        // SAFETY: there is a value for each entity, and all bytes are initialised. Who could write to them would
+        // have to borrow the world mutably.
+        ty.0.shape.plain.then(|| unsafe { slice::from_raw_parts(first, self.len() * ty.size()) })
+    }
+
+    /// When a component was last written in this chunk, if the entities have it.
+    pub fn change_version<T: Component>(&self) -> Option<Version> {
+        let found = self.chunk.find(ComponentType::of::<T>())?;
+        Some(self.chunk.state.version(found.column))
+    }
+
+    /// Whether a component was written in this chunk since; not if the entities do not have it.
+    pub fn did_change<T: Component>(&self, since: Version) -> bool {
+        self.change_version::<T>().is_some_and(|version| version.is_newer_than(since))
+    }
+
+    /// When an entity last came or went.
+    pub fn order_version(&self) -> Version {
+        self.chunk.order_version
+    }
+
+    /// Whether an entity came or went since.
+    pub fn did_order_change(&self, since: Version) -> bool {
+        self.chunk.order_version.is_newer_than(since)
+    }
+
+    /// The number of the chunk among all chunks that the world ever had.
+    pub fn sequence_number(&self) -> u64 {
+        self.chunk.sequence
+    }
+}
+
+impl fmt::Debug for ArchetypeChunk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArchetypeChunk")
+            .field("components", &self.component_types())
+            .field("len", &self.len())
+            .field("capacity", &self.capacity())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A chunk whose components can be changed.
+pub struct ArchetypeChunkMut<'w> {
+    chunk: &'w mut Chunk,
+    archetype: Archetype,
+    settings: &'w StorageSettings,
+    version: Version,
+}
+
+impl ArchetypeChunkMut<'_> {
+    /// The chunk, to be read.
+    pub fn as_chunk(&self) -> ArchetypeChunk<'_> {
+        ArchetypeChunk { chunk: self.chunk, archetype: self.archetype }
+    }
+
+    /// The values of a component, one for each entity in the same order. They count as changed from now on.
+    ///
+    /// # Errors
+    ///
+    /// If the entities do not have it: then the error names the first of them. If the world shares memory with a fork,
+    /// and there is none for a copy.
+    pub fn slice_mut<T: Component>(&mut self) -> Result<&mut [T], EntityError> {
+        let ty = ComponentType::of::<T>();
+        let Some(found) = self.chunk.find(ty) else {
+            let entity = self.chunk.entities()[0];
+            return Err(EntityError::MissingComponent { entity, component: ty });
+        };
+        if self.chunk.may_be_shared() {
+            unshare(self.chunk, self.settings)?;
+        }
+        self.chunk.state.set_version(found.column, self.version);
+        let first = self.chunk.column(found.offset).cast::<T>();
+        // SAFETY: there is a value for each entity, in memory that is the world's alone, which is borrowed mutably.
+        Ok(unsafe { slice::from_raw_parts_mut(first, self.chunk.len as usize) })
+    }
+}
+
+impl fmt::Debug for ArchetypeChunkMut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_chunk().fmt(f)
+    }
+}
+
+impl EntityManager {
+    /// All chunks: archetypes in the order in which they came to be, each with its chunks.
+    pub fn chunks(&self) -> impl Iterator<Item = ArchetypeChunk<'_>> {
+        self.storage.archetypes.iter().flat_map(move |(number, archetype)| {
+            let handle = self.archetype_handle(number);
+            archetype.chunks.iter().map(move |&chunk| ArchetypeChunk {
+                chunk: &self.storage.chunks[chunk],
+                archetype: handle,
+            })
+        })
+    }
+
+    /// Calls a function for all chunks, which may change components in them, in the order of
+    /// [`chunks`](Self::chunks).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// world.entities_mut().for_each_chunk_mut(|mut chunk| {
+    ///     chunk.slice_mut::<Health>().unwrap().iter_mut().for_each(|health| health.0 += 1);
+    /// });
+    /// assert_eq!(world.get::<Health>(orc).unwrap().0, 21);
+    /// ```
+    pub fn for_each_chunk_mut(&mut self, mut function: impl FnMut(ArchetypeChunkMut<'_>)) {
+        let storage = &mut self.storage;
+        for (number, owner) in storage.archetypes.iter() {
+            let archetype = Archetype::new(number, owner.shape.serial);
+            for &chunk in &owner.chunks {
+                function(ArchetypeChunkMut {
+                    chunk: &mut storage.chunks[chunk],
+                    archetype,
+                    settings: &storage.settings,
+                    version: storage.version,
+                });
+            }
+        }
+    }
+}

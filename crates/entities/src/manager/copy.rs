@@ -1,0 +1,65 @@
+//! Copies of all entities, and the number that tells whether they are alike.
+
+use std::sync::Arc;
+
+use super::EntityManager;
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::field::{EntityRemap, StateHasher};
+
+impl EntityManager {
+    pub(crate) fn fork(&mut self) -> Result<Self, EntityError> {
+        if let Some(component) = self.storage.not_duplicable() {
+            return Err(EntityError::NotDuplicable { component });
+        }
+        let mut fork = Self::with_storage(self.storage.fork(), self.strict);
+        fork.names = Arc::clone(&self.names);
+        Ok(fork)
+    }
+
+    pub(crate) fn duplicate(&mut self) -> Result<Self, EntityError> {
+        let mut copy = self.fork()?;
+        copy.storage.make_all_unique()?;
+        Ok(copy)
+    }
+
+    /// A number for the state of all entities: two worlds that will go on alike have the same.
+    ///
+    /// It is made of the entities and their places, of the values of their components, field by field, and of the ids
+    /// that will be handed out next. It is not made of names, versions, padding, addresses, and of fields that are
+    /// opaque.
+    pub fn state_hash(&self) -> u64 {
+        let mut state = StateHasher::new();
+        self.storage.hash_state(&mut state);
+        state.finish()
+    }
+
+    /// Replaces every entity that a component refers to, as after entities came from elsewhere under other names.
+    ///
+    /// # Errors
+    ///
+    /// If the world shares memory with a fork, and there is none for a copy. Then nothing was replaced.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Target(Entity);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (old, new) = (world.spawn(()), world.spawn(()));
+    /// let hunter = world.spawn(Target(old));
+    /// world.entities_mut().remap_references(|entity| if entity == old { new } else { entity }).unwrap();
+    /// assert_eq!(world.get(hunter), Ok(&Target(new)));
+    /// ```
+    pub fn remap_references(
+        &mut self,
+        mut map: impl FnMut(Entity) -> Entity,
+    ) -> Result<(), EntityError> {
+        self.storage.make_all_unique()?;
+        self.storage.remap(&mut EntityRemap::new(&mut map));
+        Ok(())
+    }
+}

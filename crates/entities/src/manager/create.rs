@@ -1,0 +1,329 @@
+//! Creating entities.
+
+#![expect(unsafe_code, reason = "writes components to rows that were reserved for them")]
+
+use ancho_collections::Rejected;
+
+use super::{Archetype, EntityManager, NewEntities};
+use crate::component::Beginning;
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::set::{CloneSet, ComponentColumns, ComponentSet};
+use crate::storage::{Location, NewRows, Reserved, Run, Storage, write_initial};
+
+impl EntityManager {
+    /// Creates an entity with these components.
+    ///
+    /// # Panics
+    ///
+    /// If a type is there twice, the components are larger than a chunk, or there is no memory.
+    /// [`try_spawn`](Self::try_spawn) returns these as errors.
+    #[inline]
+    #[track_caller]
+    pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
+        match self.try_spawn(set) {
+            Ok(entity) => entity,
+            Err(rejected) => refuse(rejected.error),
+        }
+    }
+
+    /// Creates an entity with these components, or gives them back.
+    ///
+    /// # Errors
+    ///
+    /// If a type is there twice, the components are larger than a chunk, or there is no memory.
+    #[inline]
+    pub fn try_spawn<S: ComponentSet>(
+        &mut self,
+        set: S,
+    ) -> Result<Entity, Rejected<S, EntityError>> {
+        let room = self.set_number::<S>().and_then(|number| {
+            let archetype = self.home(number)?.archetype;
+            Ok((number, self.storage.chunk_with_room(archetype)?))
+        });
+        let (number, chunk_number) = match room {
+            Ok(room) => room,
+            Err(error) => return Err(Rejected { value: set, error }),
+        };
+        let home = self.sets.get(number).home.as_ref().expect("the chunk is of the set's home");
+        let chunk = &mut self.storage.chunks[chunk_number];
+        let row = chunk.len;
+        let entity = self.storage.table.allocate(Location { chunk: chunk_number, row });
+        // SAFETY:
+        // - the offsets are those of the set in its archetype, which the chunk is of
+        // - the row is behind the last, and there is room for it: it has no values
+        unsafe {
+            set.write(chunk.row(row, &home.offsets));
+            chunk.id(row).write(entity);
+        }
+        chunk.mark_filled(self.storage.version);
+        self.storage.add_rows(chunk_number, 1);
+        Ok(entity)
+    }
+
+    /// Creates so many entities, each with clones of these components.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Self::spawn).
+    #[track_caller]
+    pub fn spawn_many<S: CloneSet>(&mut self, count: usize, set: S) -> NewEntities<'_> {
+        match self.try_spawn_many(count, &set) {
+            Ok(()) => NewEntities::new(&self.storage, &self.runs),
+            Err(error) => refuse(error),
+        }
+    }
+
+    fn try_spawn_many<S: CloneSet>(&mut self, count: usize, set: &S) -> Result<(), EntityError> {
+        /// Rows of which the first columns of a set are written: those are dropped if something panics.
+        struct Filling<'a> {
+            rows: Option<NewRows<'a>>,
+            columns: &'a [u32],
+            done: usize,
+        }
+
+        impl Drop for Filling<'_> {
+            fn drop(&mut self) {
+                if let Some(rows) = &mut self.rows {
+                    rows.columns.extend_from_slice(&self.columns[..self.done]);
+                }
+            }
+        }
+
+        let number = self.set_number::<S>()?;
+        let archetype = self.home(number)?.archetype;
+        let home = self.sets.get(number).home.as_ref().expect("it was just found");
+        let reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
+        let mut filled = Vec::new();
+        for &Run { chunk, first, rows } in reserved.runs.iter() {
+            let chunk = &reserved.storage.chunks[chunk];
+            // SAFETY: archetypes live as long as the world.
+            let shape = unsafe { chunk.unbound_shape() };
+            // SAFETY: columns are added when they are written, and the rows are nobody's yet.
+            let new = unsafe { NewRows::new(shape, chunk.data(), first, rows) };
+            let mut filling = Filling { rows: Some(new), columns: &home.columns, done: 0 };
+            // SAFETY:
+            // - the offsets are those of the set in its archetype, which the chunk is of
+            // - the rows are reserved, behind the last of the chunk
+            unsafe { set.fill(chunk.row(first, &home.offsets), rows as usize, &mut filling.done) };
+            if !shape.dropped.is_empty() {
+                let mut new = filling.rows.take().expect("taken only here");
+                new.columns.extend_from_slice(&home.columns);
+                filled.push(new);
+            } else {
+                filling.done = 0;
+            }
+        }
+        filled.into_iter().for_each(NewRows::keep);
+        reserved.commit();
+        Ok(())
+    }
+
+    /// Creates an entity of each set of components that an iterator gives.
+    ///
+    /// If the iterator panics, the entities of the sets before that are there.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Self::spawn).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Number(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let all: Vec<_> = world.spawn_batch((0..100).map(Number)).collect();
+    /// assert_eq!(world.get::<Number>(all[42]).unwrap().0, 42);
+    /// ```
+    #[track_caller]
+    pub fn spawn_batch<I>(&mut self, sets: I) -> NewEntities<'_>
+    where
+        I: IntoIterator,
+        I::Item: ComponentSet,
+    {
+        self.runs.clear();
+        let mut sets = sets.into_iter();
+        while let Some(first) = sets.next() {
+            if let Err(error) = self.fill_chunk(first, &mut sets) {
+                refuse(error);
+            }
+        }
+        NewEntities::new(&self.storage, &self.runs)
+    }
+
+    /// Fills what room one chunk has, as long as there are sets.
+    fn fill_chunk<S: ComponentSet>(
+        &mut self,
+        first: S,
+        rest: &mut impl Iterator<Item = S>,
+    ) -> Result<(), EntityError> {
+        /// Rows that have values: they become entities also if the iterator panics.
+        struct Filled<'a> {
+            storage: &'a mut Storage,
+            runs: &'a mut Vec<Run>,
+            run: Run,
+        }
+
+        impl Drop for Filled<'_> {
+            fn drop(&mut self) {
+                self.storage.create_entities(self.run);
+                self.runs.push(self.run);
+            }
+        }
+
+        let number = self.set_number::<S>()?;
+        let archetype = self.home(number)?.archetype;
+        let chunk = self.storage.chunk_with_room(archetype)?;
+        let home = self.sets.get(number).home.as_ref().expect("it was just found");
+        let (offsets, data) = (&*home.offsets, self.storage.chunks[chunk].data());
+        let first_row = self.storage.chunks[chunk].len;
+        let room = self.storage.chunks[chunk].capacity() - first_row;
+        let run = Run { chunk, first: first_row, rows: 0 };
+        let mut filled = Filled { storage: &mut self.storage, runs: &mut self.runs, run };
+        let mut next = Some(first);
+        while let Some(set) = next {
+            let row = first_row + filled.run.rows;
+            let place = crate::storage::RowPlace::new(data, offsets, row as usize);
+            // SAFETY:
+            // - the offsets are those of the set in its archetype, which the chunk is of
+            // - the row is behind the last, and there is room for it: it has no values
+            unsafe { set.write(place) };
+            filled.run.rows += 1;
+            next = if filled.run.rows < room { rest.next() } else { None };
+        }
+        Ok(())
+    }
+
+    /// Creates entities of columns of components: the fastest way, if that is how they are at hand.
+    ///
+    /// # Errors
+    ///
+    /// If the columns are not all of one length, and as for [`try_spawn`](Self::try_spawn). The columns are given
+    /// back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Armour(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let health = vec![Health(20), Health(30)];
+    /// world.spawn_columns((health, [Armour(1), Armour(2)])).unwrap();
+    /// assert_eq!(world.entity_count(), 2);
+    /// ```
+    pub fn spawn_columns<C: ComponentColumns>(
+        &mut self,
+        columns: C,
+    ) -> Result<NewEntities<'_>, Rejected<C, EntityError>> {
+        match self.copy_columns(&columns) {
+            Ok(()) => {
+                columns.forget();
+                Ok(NewEntities::new(&self.storage, &self.runs))
+            }
+            Err(error) => Err(Rejected { value: columns, error }),
+        }
+    }
+
+    fn copy_columns<C: ComponentColumns>(&mut self, columns: &C) -> Result<(), EntityError> {
+        let number = self.set_number::<C::Set>()?;
+        let mut lengths = Vec::with_capacity(C::Set::COUNT);
+        columns.lengths(&mut lengths);
+        let count = lengths.first().copied().unwrap_or(0);
+        if let Some(wrong) = lengths.iter().position(|&length| length != count) {
+            let component = self.sets.get(number).types[wrong];
+            let found = lengths[wrong];
+            return Err(EntityError::WrongLength { component, expected: count, found });
+        }
+        let archetype = self.home(number)?.archetype;
+        let home = self.sets.get(number).home.as_ref().expect("it was just found");
+        let reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
+        let mut from = 0;
+        for &Run { chunk, first, rows } in reserved.runs.iter() {
+            let chunk = &reserved.storage.chunks[chunk];
+            // SAFETY:
+            // - all columns have `count` values, which is the sum of the rows
+            // - the offsets are those of the set in its archetype, and the rows are reserved
+            // - the caller forgets the columns
+            unsafe { columns.copy(from, chunk.row(first, &home.offsets), rows as usize) };
+            from += rows as usize;
+        }
+        reserved.commit();
+        Ok(())
+    }
+
+    /// Creates an entity of an archetype, every component with its default.
+    ///
+    /// # Errors
+    ///
+    /// If the archetype is another world's, a component has no default, or there is no memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Default, Debug, PartialEq)]
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let players = world.entities_mut().archetype::<Score>();
+    /// let player = world.entities_mut().create(players).unwrap();
+    /// assert_eq!(world.get(player), Ok(&Score(0)));
+    /// ```
+    pub fn create(&mut self, archetype: Archetype) -> Result<Entity, EntityError> {
+        let mut created = self.create_many(archetype, 1)?;
+        Ok(created.next().expect("one was created"))
+    }
+
+    /// Creates so many entities of an archetype, every component with its default.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](Self::create).
+    pub fn create_many(
+        &mut self,
+        archetype: Archetype,
+        count: usize,
+    ) -> Result<NewEntities<'_>, EntityError> {
+        let number = self.check_archetype(archetype)?;
+        let types = &self.storage.archetypes[number].shape.types;
+        if let Some(&component) = types.iter().find(|ty| matches!(ty.0.beginning, Beginning::None))
+        {
+            return Err(EntityError::NoInitialValue { component });
+        }
+        let reserved = Reserved::new(&mut self.storage, &mut self.runs, number, count)?;
+        let mut filled = Vec::new();
+        for &Run { chunk, first, rows } in reserved.runs.iter() {
+            let chunk = &reserved.storage.chunks[chunk];
+            // SAFETY: archetypes live as long as the world.
+            let shape = unsafe { chunk.unbound_shape() };
+            // SAFETY: columns are added when they are written, and the rows are nobody's yet.
+            let mut new = unsafe { NewRows::new(shape, chunk.data(), first, rows) };
+            for column in 0..shape.columns.len() as u32 {
+                // SAFETY: the rows are reserved; that there is an initial value was checked.
+                unsafe { write_initial(shape, chunk.data(), column, first, rows) };
+                new.columns.push(column);
+            }
+            filled.push(new);
+        }
+        filled.into_iter().for_each(NewRows::keep);
+        reserved.commit();
+        Ok(NewEntities::new(&self.storage, &self.runs))
+    }
+}
+
+#[cold]
+#[track_caller]
+fn refuse(error: EntityError) -> ! {
+    panic!("{error}")
+}

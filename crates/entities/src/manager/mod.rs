@@ -1,0 +1,221 @@
+//! The entities of a world: creating, changing, finding and destroying them.
+
+mod access;
+mod archetypes;
+mod bytes;
+mod change;
+mod chunks;
+mod copy;
+mod create;
+mod destroy;
+mod names;
+mod new_entities;
+mod sets;
+mod track;
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+pub use archetypes::Archetype;
+pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
+pub use new_entities::NewEntities;
+pub use track::{EntityChanges, EntityTracker};
+
+use names::Names;
+use sets::{Home, Sets};
+
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::set::ComponentSet;
+use crate::storage::{DoesNotFit, InvariantViolation, Location, Run, Storage, Transfers};
+use crate::version::Version;
+use crate::world::WorldSettings;
+
+/// The entities of one world, and everything that can be done with them.
+///
+/// The everyday calls stand on [`World`](crate::World) too. Unity's `EntityManager`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_many(1000, Health(20));
+/// let soldiers = world.entities_mut().archetype::<Health>();
+/// assert_eq!(world.entities().entity_count(), 1000);
+/// assert!(world.entities().archetype_capacity(soldiers).unwrap() >= 1000);
+/// ```
+pub struct EntityManager {
+    storage: Storage,
+    transfers: Transfers,
+    sets: Sets,
+    names: Arc<Names>,
+    /// The rows of the entities that were created last.
+    runs: Vec<Run>,
+    strict: bool,
+    /// A world can be sent to another thread, and not be used by two.
+    not_sync: PhantomData<Cell<()>>,
+}
+
+impl EntityManager {
+    pub(crate) fn new(settings: &WorldSettings) -> Self {
+        Self::with_storage(Storage::new(settings.storage()), settings.is_strict())
+    }
+
+    fn with_storage(storage: Storage, strict: bool) -> Self {
+        Self {
+            storage,
+            transfers: Transfers::default(),
+            sets: Sets::default(),
+            names: Arc::default(),
+            runs: Vec::new(),
+            strict,
+            not_sync: PhantomData,
+        }
+    }
+
+    /// How many entities there are.
+    pub fn entity_count(&self) -> usize {
+        self.storage.table.living()
+    }
+
+    /// Whether an entity is there.
+    #[inline]
+    pub fn exists(&self, entity: Entity) -> bool {
+        self.storage.table.locate(entity).is_some()
+    }
+
+    /// All entities, chunk by chunk.
+    ///
+    /// # Determinism
+    ///
+    /// The order follows from the operations that were made, and from nothing else.
+    pub fn iter_entities(&self) -> impl Iterator<Item = Entity> {
+        self.chunks().flat_map(|chunk| chunk.into_entities().iter().copied())
+    }
+
+    /// A list of all entities, chunk by chunk.
+    pub fn all_entities(&self) -> Vec<Entity> {
+        let mut all = Vec::with_capacity(self.entity_count());
+        self.chunks().for_each(|chunk| all.extend_from_slice(chunk.into_entities()));
+        all
+    }
+
+    /// The moment that is noted with everything that is changed now.
+    pub fn version(&self) -> Version {
+        self.storage.version
+    }
+
+    /// Begins the next moment, so that later changes can be told from earlier ones. Returns it.
+    pub fn advance_version(&mut self) -> Version {
+        self.storage.version = self.storage.version.next();
+        self.storage.version
+    }
+
+    /// Sets the moment: for tests of what happens when the numbers begin again.
+    #[doc(hidden)]
+    pub fn set_version(&mut self, version: Version) {
+        self.storage.version = version;
+    }
+
+    /// Sets the version that the next entity in a free slot gets: for tests of what happens when they begin again.
+    #[doc(hidden)]
+    pub fn set_slot_version(&mut self, index: u32, version: u32) {
+        self.storage.table.set_version(index, version);
+    }
+
+    /// Checks everything that must be true of the entities, as every test does at its end.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong: a mistake in ancho.
+    pub fn check_invariants(&self) -> Result<(), InvariantViolation> {
+        self.storage.check_invariants()
+    }
+
+    /// Where an entity is.
+    fn locate(&self, entity: Entity) -> Result<Location, EntityError> {
+        self.storage.table.locate(entity).ok_or_else(|| self.no_such(entity))
+    }
+
+    #[cold]
+    fn no_such(&self, entity: Entity) -> EntityError {
+        EntityError::NoSuchEntity {
+            entity,
+            slot_version: self.storage.table.slot_version(entity.index()),
+        }
+    }
+
+    /// Why an entity's component was not found.
+    #[cold]
+    fn not_found(&self, entity: Entity, component: ComponentType) -> EntityError {
+        if self.exists(entity) {
+            EntityError::MissingComponent { entity, component }
+        } else {
+            self.no_such(entity)
+        }
+    }
+
+    /// The archetype of a list of types, which is sorted.
+    fn find_archetype(&mut self, sorted: &[ComponentType]) -> Result<u32, EntityError> {
+        let Storage { archetypes, settings, .. } = &mut self.storage;
+        archetypes.find_or_create(sorted, settings).map_err(|DoesNotFit { entity_bytes, room }| {
+            let largest = sorted.iter().copied().max_by_key(|ty| ty.size().max(ty.align()));
+            EntityError::DoesNotFit {
+                entity_bytes,
+                chunk_bytes: room,
+                largest: largest.expect("an entity without components has room"),
+            }
+        })
+    }
+
+    /// The number of a set.
+    #[inline]
+    fn set_number<S: ComponentSet>(&mut self) -> Result<u32, EntityError> {
+        self.sets
+            .number_of::<S>()
+            .map_err(|component| EntityError::DuplicateComponent { component })
+    }
+
+    /// The archetype of a set, which is remembered.
+    #[inline]
+    fn home(&mut self, set: u32) -> Result<&Home, EntityError> {
+        if self.sets.get(set).home.is_none() {
+            self.find_home(set)?;
+        }
+        Ok(self.sets.get(set).home.as_ref().expect("it was just found"))
+    }
+
+    #[cold]
+    fn find_home(&mut self, set: u32) -> Result<(), EntityError> {
+        let sorted = self.sets.get(set).sorted.clone();
+        let archetype = self.find_archetype(&sorted)?;
+        let shape = &self.storage.archetypes[archetype].shape;
+        let plan = self.sets.get_mut(set);
+        let found = plan
+            .types
+            .iter()
+            .map(|&ty| shape.index.find(ty).expect("the archetype has just these"));
+        let (columns, offsets): (Vec<_>, Vec<_>) =
+            found.map(|found| (found.column, found.offset)).unzip();
+        plan.home = Some(Home { archetype, columns: columns.into(), offsets: offsets.into() });
+        Ok(())
+    }
+}
+
+impl fmt::Debug for EntityManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EntityManager")
+            .field("entities", &self.entity_count())
+            .field("archetypes", &self.archetype_count())
+            .field("version", &self.version())
+            .finish_non_exhaustive()
+    }
+}

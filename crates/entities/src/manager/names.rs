@@ -1,0 +1,53 @@
+//! Names of entities, for people.
+
+use std::sync::Arc;
+
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use super::EntityManager;
+use crate::entity::Entity;
+use crate::error::EntityError;
+
+/// The names by the indices of entities. Those of entities that are gone stay until the slot's next entity is named.
+#[derive(Clone, Default)]
+pub(super) struct Names {
+    by_index: HashMap<u32, (u32, Box<str>), FixedState>,
+}
+
+impl EntityManager {
+    /// Gives an entity a name, which messages and tools show. An empty one takes it away.
+    ///
+    /// Names are not part of the state: they are not in its hash.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(());
+    /// world.entities_mut().set_name(orc, "Grishnákh").unwrap();
+    /// assert_eq!(world.entities().entity_name(orc), Some("Grishnákh"));
+    /// ```
+    pub fn set_name(&mut self, entity: Entity, name: &str) -> Result<(), EntityError> {
+        self.locate(entity)?;
+        let names = &mut Arc::make_mut(&mut self.names).by_index;
+        if name.is_empty() {
+            names.remove(&entity.index());
+        } else {
+            names.insert(entity.index(), (entity.version(), name.into()));
+        }
+        Ok(())
+    }
+
+    /// The name of an entity, if it is there and has one.
+    pub fn entity_name(&self, entity: Entity) -> Option<&str> {
+        let (version, name) = self.names.by_index.get(&entity.index())?;
+        (*version == entity.version() && self.exists(entity)).then_some(&**name)
+    }
+}

@@ -1,0 +1,103 @@
+//! What a world remembers of the sets of components it was given.
+
+use std::any::TypeId;
+
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use crate::component::ComponentType;
+use crate::set::ComponentSet;
+use crate::storage::sort_types;
+
+/// A set of types, with the place of entities that have just these.
+pub(crate) struct SetPlan {
+    /// In the order of the set.
+    pub(crate) types: Box<[ComponentType]>,
+    /// In the order of archetypes.
+    pub(crate) sorted: Box<[ComponentType]>,
+    pub(crate) home: Option<Home>,
+}
+
+/// The archetype of a set.
+pub(crate) struct Home {
+    pub(crate) archetype: u32,
+    /// Which columns the components have, in the order of the set.
+    pub(crate) columns: Box<[u32]>,
+    /// Where those begin.
+    pub(crate) offsets: Box<[u32]>,
+}
+
+/// All sets, by the numbers they were given.
+#[derive(Default)]
+pub(crate) struct Sets {
+    list: Vec<SetPlan>,
+    by_type: HashMap<TypeId, u32, FixedState>,
+    by_types: HashMap<Box<[ComponentType]>, u32, FixedState>,
+    /// The last one that was asked for: mostly an entity after another has the same components.
+    recent: Option<(TypeId, u32)>,
+}
+
+impl Sets {
+    /// The number of a set.
+    ///
+    /// # Errors
+    ///
+    /// If a type is there twice: that one.
+    #[inline]
+    pub(crate) fn number_of<S: ComponentSet>(&mut self) -> Result<u32, ComponentType> {
+        let id = TypeId::of::<S>();
+        match self.recent {
+            Some((recent, number)) if recent == id => Ok(number),
+            _ => self.look_up(id, |types| S::types(&mut |ty| types.push(ty))),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(
+        &mut self,
+        id: TypeId,
+        types_of: fn(&mut Vec<ComponentType>),
+    ) -> Result<u32, ComponentType> {
+        let number = match self.by_type.get(&id) {
+            Some(&number) => number,
+            None => {
+                let mut types = Vec::new();
+                types_of(&mut types);
+                let number = self.number_of_types(&types)?;
+                self.by_type.insert(id, number);
+                number
+            }
+        };
+        self.recent = Some((id, number));
+        Ok(number)
+    }
+
+    /// The number of a set that is given as a list of types.
+    ///
+    /// # Errors
+    ///
+    /// If a type is there twice: that one.
+    pub(crate) fn number_of_types(
+        &mut self,
+        types: &[ComponentType],
+    ) -> Result<u32, ComponentType> {
+        if let Some(&number) = self.by_types.get(types) {
+            return Ok(number);
+        }
+        let mut sorted = types.to_vec();
+        sort_types(&mut sorted)?;
+        let number = u32::try_from(self.list.len()).expect("fewer sets than entities");
+        self.list.push(SetPlan { types: types.into(), sorted: sorted.into(), home: None });
+        self.by_types.insert(types.into(), number);
+        Ok(number)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> &SetPlan {
+        &self.list[number as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u32) -> &mut SetPlan {
+        &mut self.list[number as usize]
+    }
+}

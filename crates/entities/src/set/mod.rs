@@ -1,0 +1,119 @@
+//! Sets of components: what entities are made of and changed by.
+
+#![expect(unsafe_code, reason = "values are written to and read from rows of chunks")]
+
+mod columns;
+mod tuples;
+
+pub use columns::{ComponentColumn, ComponentColumns};
+
+use crate::component::{Component, ComponentType};
+use crate::storage::{RowPlace, fill_column};
+
+/// A set of components: one component, a tuple of sets, or nothing, `()`.
+///
+/// Which order they are in does not matter. No type may be in it twice.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Armour(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let orc = world.spawn((Health(20), Armour(3)));
+/// assert!(world.has::<(Armour, Health)>(orc));
+/// ```
+///
+/// # Safety
+///
+/// Not to be implemented outside of this crate: what the methods owe each other may change.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a set of components",
+    label = "neither a component nor a tuple of components",
+    note = "write `#[derive(Component)]` on the type; tuples of up to 16 components are sets, and can be nested"
+)]
+pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
+    /// How many components there are.
+    #[doc(hidden)]
+    const COUNT: usize;
+
+    /// Calls the function for the type of each, in the order in which the other methods take them.
+    #[doc(hidden)]
+    fn types(each: &mut dyn FnMut(ComponentType));
+
+    /// Moves the components to a row.
+    ///
+    /// # Safety
+    ///
+    /// - the place has `COUNT` offsets, in the order of `types`
+    /// - there are no values in the row's columns, or none that have to be dropped
+    #[doc(hidden)]
+    unsafe fn write(self, place: RowPlace);
+
+    /// Moves the components out of a row.
+    ///
+    /// # Safety
+    ///
+    /// - the place has `COUNT` offsets, in the order of `types`
+    /// - there are values in the row's columns, which are not used afterwards
+    #[doc(hidden)]
+    unsafe fn read(place: RowPlace) -> Self;
+}
+
+/// A set of components that can all be cloned.
+///
+/// # Safety
+///
+/// Not to be implemented outside of this crate.
+#[diagnostic::on_unimplemented(
+    message = "the components of `{Self}` cannot all be cloned",
+    label = "a component that is not `Clone`",
+    note = "write `#[derive(Clone)]` on its type, or spawn from an iterator with `spawn_batch`"
+)]
+pub unsafe trait CloneSet: ComponentSet {
+    /// Writes clones of the components to so many rows, from the place on, and counts the columns that are done.
+    ///
+    /// # Safety
+    ///
+    /// - the place has `COUNT` offsets, in the order of `types`
+    /// - so many rows from the place on have no values that have to be dropped
+    #[doc(hidden)]
+    unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize);
+}
+
+// SAFETY: one type, one offset, one value.
+unsafe impl<T: Component> ComponentSet for T {
+    const COUNT: usize = 1;
+
+    fn types(each: &mut dyn FnMut(ComponentType)) {
+        each(ComponentType::of::<T>());
+    }
+
+    #[inline(always)]
+    unsafe fn write(self, place: RowPlace) {
+        // SAFETY: the place has a column of this type, with no value in the row.
+        unsafe { place.value::<T>().write(self) }
+    }
+
+    #[inline(always)]
+    unsafe fn read(place: RowPlace) -> Self {
+        // SAFETY: the place has a column of this type, with a value that is not used afterwards.
+        unsafe { place.value::<T>().read() }
+    }
+}
+
+// SAFETY: one column is done.
+unsafe impl<T: Component + Clone> CloneSet for T {
+    #[inline]
+    unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
+        // SAFETY: the place has a column of this type, with room in so many rows.
+        unsafe { fill_column(place.value::<T>(), rows, self) };
+        *done += 1;
+    }
+}

@@ -1,0 +1,116 @@
+//! Tuples as sets of components, and tuples of columns.
+
+#![expect(unsafe_code, reason = "implements the traits of sets")]
+
+use super::{CloneSet, ComponentColumn, ComponentColumns, ComponentSet};
+use crate::component::ComponentType;
+use crate::storage::RowPlace;
+
+/// Implements the traits for the tuples of one to all of the names, each with its index.
+///
+/// A part's offsets follow those of the parts before it, as its types do.
+macro_rules! tuples {
+    ($($name:ident $index:tt),*) => { tuples!(@grow [] $($name $index),*); };
+    (@grow [$($done:ident $at:tt),*]) => {};
+    (@grow [$($done:ident $at:tt),*] $name:ident $index:tt $(, $rest:ident $later:tt)*) => {
+        tuples!(@one $($done $at,)* $name $index);
+        tuples!(@grow [$($done $at,)* $name $index] $($rest $later),*);
+    };
+    (@one $($name:ident $index:tt),+) => { tuples!(@one $($name $index,)+); };
+    (@one $($name:ident $index:tt,)+) => {
+        // SAFETY: each part has the offsets of its own types, since both are in the order of the parts.
+        unsafe impl<$($name: ComponentSet),+> ComponentSet for ($($name,)+) {
+            const COUNT: usize = 0 $(+ $name::COUNT)+;
+
+            fn types(each: &mut dyn FnMut(ComponentType)) {
+                $($name::types(each);)+
+            }
+
+            #[inline(always)]
+            unsafe fn write(self, place: RowPlace) {
+                let mut place = place;
+                $(
+                    // SAFETY: these are the part's offsets, and the caller promises the rest.
+                    unsafe { self.$index.write(place) };
+                    place = place.after($name::COUNT);
+                )+
+                let _ = place;
+            }
+
+            #[inline(always)]
+            unsafe fn read(place: RowPlace) -> Self {
+                let mut place = place;
+                ($(
+                    {
+                        // SAFETY: these are the part's offsets, and the caller promises the rest.
+                        let part = unsafe { $name::read(place) };
+                        place = place.after($name::COUNT);
+                        let _ = place;
+                        part
+                    },
+                )+)
+            }
+        }
+
+        // SAFETY: each part counts its own columns, in their order.
+        unsafe impl<$($name: CloneSet),+> CloneSet for ($($name,)+) {
+            #[inline]
+            unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
+                let mut place = place;
+                $(
+                    // SAFETY: these are the part's offsets, and the caller promises the rest.
+                    unsafe { self.$index.fill(place, rows, done) };
+                    place = place.after($name::COUNT);
+                )+
+                let _ = place;
+            }
+        }
+
+        // SAFETY: each column is written to the offset of its own type.
+        unsafe impl<$($name: ComponentColumn),+> ComponentColumns for ($($name,)+) {
+            type Set = ($($name::Item,)+);
+
+            fn lengths(&self, into: &mut Vec<usize>) {
+                $(into.push(self.$index.count());)+
+            }
+
+            unsafe fn copy(&self, from: usize, place: RowPlace, rows: usize) {
+                let mut place = place;
+                $(
+                    // SAFETY: the caller promises so many values and rows; the offset is that of the column's type.
+                    unsafe {
+                        place.value::<$name::Item>()
+                            .copy_from_nonoverlapping(self.$index.as_ptr().add(from), rows);
+                    }
+                    place = place.after(1);
+                )+
+                let _ = place;
+            }
+
+            fn forget(self) {
+                $(self.$index.forget();)+
+            }
+        }
+    };
+}
+
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15);
+
+// SAFETY: there is nothing to write or to read.
+unsafe impl ComponentSet for () {
+    const COUNT: usize = 0;
+
+    fn types(_: &mut dyn FnMut(ComponentType)) {}
+
+    #[inline]
+    unsafe fn write(self, _: RowPlace) {}
+
+    #[inline]
+    unsafe fn read(_: RowPlace) -> Self {}
+}
+
+// SAFETY: there are no columns.
+unsafe impl CloneSet for () {
+    #[inline]
+    unsafe fn fill(&self, _: RowPlace, _: usize, _: &mut usize) {}
+}

@@ -1,0 +1,103 @@
+//! One archetype: which components its entities have, how their chunks are divided, and which chunks there are.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::chunk_layout::{ChunkLayout, ColumnSize, DoesNotFit, chunk_layout};
+use super::column_index::ColumnIndex;
+use super::settings::StorageSettings;
+use crate::component::ComponentType;
+
+/// What never changes in an archetype. Forks of a world share it.
+pub(crate) struct ArchetypeShape {
+    /// Tells the archetype from those of other worlds. Says nothing else.
+    pub(crate) serial: u32,
+    /// In the order of memory: by falling alignment, then by the hash of the name, hence the same in every run.
+    pub(crate) types: Box<[ComponentType]>,
+    /// One for each type.
+    pub(crate) columns: Box<[Column]>,
+    /// Those columns that take memory, with their numbers.
+    pub(crate) sized: Box<[(u32, Column)]>,
+    /// Which columns have values that have to be dropped.
+    pub(crate) dropped: Box<[u32]>,
+    pub(crate) index: ColumnIndex,
+    /// How many entities a chunk has room for.
+    pub(crate) capacity: u32,
+}
+
+/// Where the values of a type are in each chunk.
+#[derive(Clone, Copy)]
+pub(crate) struct Column {
+    pub(crate) offset: u32,
+    pub(crate) size: u32,
+}
+
+/// The chunks of one archetype of one world, and what is counted there.
+#[derive(Clone)]
+pub(crate) struct Archetype {
+    pub(crate) shape: Arc<ArchetypeShape>,
+    pub(crate) chunks: Vec<u32>,
+    /// Those of the chunks that have room. New entities go to the last.
+    pub(crate) with_room: Vec<u32>,
+    /// How often something came or went.
+    pub(crate) order_events: u32,
+    pub(crate) entities: usize,
+}
+
+impl ArchetypeShape {
+    /// The shape for these types, which are sorted and all different.
+    pub(crate) fn new(
+        types: &[ComponentType],
+        settings: &StorageSettings,
+    ) -> Result<Self, DoesNotFit> {
+        static SERIAL: AtomicU32 = AtomicU32::new(1);
+        let mut sizes = Vec::with_capacity(types.len());
+        for ty in types {
+            let (Ok(size), Ok(align)) = (u32::try_from(ty.size()), u32::try_from(ty.align()))
+            else {
+                let room = settings.chunk_size as usize;
+                return Err(DoesNotFit { entity_bytes: ty.size().max(ty.align()), room });
+            };
+            sizes.push(ColumnSize { size, align });
+        }
+        let layout = chunk_layout(settings.chunk_size, settings.capacity_limit, &sizes)?;
+        let ChunkLayout { capacity, offsets } = layout;
+        let columns: Box<[Column]> = offsets
+            .iter()
+            .zip(&sizes)
+            .map(|(&offset, size)| Column { offset, size: size.size })
+            .collect();
+        let dropped = (0_u32..).zip(types).filter(|(_, ty)| ty.0.drop.is_some()).map(|(at, _)| at);
+        Ok(Self {
+            serial: SERIAL.fetch_add(1, Relaxed),
+            sized: (0..)
+                .zip(columns.iter().copied())
+                .filter(|(_, column)| column.size > 0)
+                .collect(),
+            dropped: dropped.collect(),
+            index: ColumnIndex::new(types, &columns),
+            types: types.into(),
+            columns,
+            capacity,
+        })
+    }
+
+    #[inline]
+    pub(crate) fn has(&self, ty: ComponentType) -> bool {
+        self.index.find(ty).is_some()
+    }
+}
+
+/// Sorts types as archetypes have them.
+///
+/// # Errors
+///
+/// If a type is there twice: that one.
+pub(crate) fn sort_types(types: &mut [ComponentType]) -> Result<(), ComponentType> {
+    types.sort_unstable_by_key(|ty| (std::cmp::Reverse(ty.align()), ty.stable_hash()));
+    match types.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(pair[0]),
+        None => Ok(()),
+    }
+}

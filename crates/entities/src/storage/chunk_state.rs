@@ -1,0 +1,83 @@
+//! What is remembered of a chunk beside its data, where jobs can reach it too.
+
+#![expect(unsafe_code, reason = "memory at an address that stays")]
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+
+use crate::version::Version;
+
+/// The change version of each component type of a chunk.
+///
+/// It is not in the chunk itself: chunks begin at multiples of 16 KiB, so that what is at the same place in all of
+/// them falls into the same few lines of a cache. It is not a `Box` either, since its address is given to others.
+pub(crate) struct ChunkState {
+    versions: NonNull<Version>,
+    types: u32,
+}
+
+// SAFETY: it owns its memory, as a box does.
+unsafe impl Send for ChunkState {}
+
+impl ChunkState {
+    pub(crate) fn new(types: usize) -> Self {
+        let types = u32::try_from(types).expect("a chunk has room for fewer columns");
+        let versions = match Self::layout(types) {
+            Some(layout) => {
+                // SAFETY: the layout has a size.
+                let memory = unsafe { alloc(layout) };
+                NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout)).cast()
+            }
+            None => NonNull::dangling(),
+        };
+        for at in 0..types as usize {
+            // SAFETY: there is room for so many.
+            unsafe { versions.add(at).write(Version::NEVER) };
+        }
+        Self { versions, types }
+    }
+
+    /// `None` if nothing has to be allocated.
+    fn layout(types: u32) -> Option<Layout> {
+        (types > 0)
+            .then(|| Layout::array::<Version>(types as usize).expect("as large as a chunk at most"))
+    }
+
+    #[inline]
+    pub(crate) fn version(&self, column: u32) -> Version {
+        assert!(column < self.types);
+        // SAFETY: there are so many, all initialised.
+        unsafe { self.versions.add(column as usize).read() }
+    }
+
+    #[inline]
+    pub(crate) fn set_version(&mut self, column: u32, version: Version) {
+        assert!(column < self.types);
+        // SAFETY: there are so many.
+        unsafe { self.versions.add(column as usize).write(version) }
+    }
+
+    pub(crate) fn set_all(&mut self, version: Version) {
+        for column in 0..self.types {
+            self.set_version(column, version);
+        }
+    }
+}
+
+impl Clone for ChunkState {
+    fn clone(&self) -> Self {
+        let copy = Self::new(self.types as usize);
+        // SAFETY: both have room for so many, apart from each other.
+        unsafe { copy.versions.copy_from_nonoverlapping(self.versions, self.types as usize) };
+        copy
+    }
+}
+
+impl Drop for ChunkState {
+    fn drop(&mut self) {
+        if let Some(layout) = Self::layout(self.types) {
+            // SAFETY: it was allocated with this layout.
+            unsafe { dealloc(self.versions.cast().as_ptr(), layout) };
+        }
+    }
+}

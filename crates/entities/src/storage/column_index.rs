@@ -1,0 +1,64 @@
+//! Which column of an archetype a component type has.
+
+use super::archetype::Column;
+use crate::component::ComponentType;
+
+/// A small hash table from types to columns, made once for each archetype.
+///
+/// At most half of its places are taken, so that finding a type, or that it is not there, takes one or two looks.
+pub(crate) struct ColumnIndex {
+    places: Box<[Found]>,
+    mask: u32,
+}
+
+/// The column of a type.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    /// The type's index, or [`NOBODY`].
+    ty: u32,
+    /// Which of the columns.
+    pub(crate) column: u32,
+    /// Where it begins in the chunk.
+    pub(crate) offset: u32,
+}
+
+/// No type has this index.
+const NOBODY: u32 = u32::MAX;
+
+impl ColumnIndex {
+    pub(crate) fn new(types: &[ComponentType], columns: &[Column]) -> Self {
+        let length = (types.len() * 2 + 1).next_power_of_two();
+        let mut places =
+            vec![Found { ty: NOBODY, column: 0, offset: 0 }; length].into_boxed_slice();
+        let mask = u32::try_from(length - 1).expect("a chunk has room for fewer columns");
+        for ((column, ty), place) in (0..).zip(types).zip(columns) {
+            let mut at = start(ty.0.index) & mask;
+            while places[at as usize].ty != NOBODY {
+                at = (at + 1) & mask;
+            }
+            places[at as usize] = Found { ty: ty.0.index, column, offset: place.offset };
+        }
+        Self { places, mask }
+    }
+
+    #[inline]
+    pub(crate) fn find(&self, ty: ComponentType) -> Option<Found> {
+        let mut at = start(ty.0.index) & self.mask;
+        loop {
+            let place = self.places[at as usize];
+            if place.ty == ty.0.index {
+                return Some(place);
+            }
+            if place.ty == NOBODY {
+                return None;
+            }
+            at = (at + 1) & self.mask;
+        }
+    }
+}
+
+/// Where the search for a type begins: spread by the golden ratio, since neighbouring indices often go together.
+#[inline]
+fn start(index: u32) -> u32 {
+    index.wrapping_mul(0x9e37_79b1) >> 16
+}

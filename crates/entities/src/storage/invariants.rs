@@ -1,0 +1,113 @@
+//! What is always true of a storage, as code.
+
+use std::error::Error;
+use std::fmt;
+
+use super::chunk::NOWHERE;
+use super::{Location, Storage};
+
+/// Something that must never be: a mistake in ancho itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvariantViolation(String);
+
+impl fmt::Display for InvariantViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for InvariantViolation {}
+
+/// Returns the message as a violation unless the condition holds.
+macro_rules! holds {
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            return Err(InvariantViolation(format!($($message)+)));
+        }
+    };
+}
+
+impl Storage {
+    /// Walks everything.
+    pub(crate) fn check_invariants(&self) -> Result<(), InvariantViolation> {
+        self.table.check().map_err(InvariantViolation)?;
+        let mut entities = 0;
+        let mut chunks = 0;
+        for (number, archetype) in self.archetypes.iter() {
+            self.check_archetype(number)?;
+            entities += archetype.entities;
+            chunks += archetype.chunks.len();
+        }
+        let living = self.table.living();
+        holds!(living == entities, "the table has {living} entities, the archetypes {entities}");
+        let listed = self.chunks.iter().count();
+        holds!(listed == chunks, "there are {listed} chunks, the archetypes have {chunks}");
+        let free = self.chunks.free_numbers();
+        holds!(
+            free.len() + listed == self.chunks.numbers(),
+            "of {} chunk numbers {listed} are used and {} free",
+            self.chunks.numbers(),
+            free.len()
+        );
+        for &number in free {
+            holds!(self.chunks.get(number).is_none(), "chunk {number} is there and free");
+        }
+        Ok(())
+    }
+
+    fn check_archetype(&self, number: u32) -> Result<(), InvariantViolation> {
+        let archetype = &self.archetypes[number];
+        let shape = &archetype.shape;
+        let mut types = shape.types.to_vec();
+        let sorted = super::sort_types(&mut types).is_ok() && *types == *shape.types;
+        holds!(sorted, "the types of archetype {number} are not in order: {:?}", shape.types);
+        let mut entities = 0;
+        for (place, &at) in (0..).zip(&archetype.chunks) {
+            let Some(chunk) = self.chunks.get(at) else {
+                return Err(InvariantViolation(format!("archetype {number} has no chunk {at}")));
+            };
+            holds!(chunk.archetype == number, "chunk {at} is of archetype {}", chunk.archetype);
+            holds!(chunk.place == place, "chunk {at} is at {place}, and says {}", chunk.place);
+            holds!(
+                (1..=shape.capacity).contains(&chunk.len),
+                "chunk {at} has {} entities, and room for {}",
+                chunk.len,
+                shape.capacity
+            );
+            let has_room = chunk.len < shape.capacity;
+            let listed = archetype.with_room.get(chunk.room_place as usize) == Some(&at);
+            holds!(
+                has_room == listed && (has_room || chunk.room_place == NOWHERE),
+                "chunk {at} has {} entities, room for {}, and is at {} of those with room",
+                chunk.len,
+                shape.capacity,
+                chunk.room_place
+            );
+            holds!(
+                chunk.data().addr() % self.settings.chunk_size as usize == 0,
+                "chunk {at} is not aligned"
+            );
+            for (row, &entity) in (0..).zip(chunk.entities()) {
+                let found = self.table.locate(entity);
+                holds!(
+                    found == Some(Location { chunk: at, row }),
+                    "entity {entity} is in row {row} of chunk {at}, and the table has {found:?}"
+                );
+            }
+            entities += chunk.len as usize;
+        }
+        holds!(
+            entities == archetype.entities,
+            "archetype {number} has {entities} entities, and says {}",
+            archetype.entities
+        );
+        let with_room =
+            archetype.chunks.iter().filter(|&&at| self.chunks[at].len < shape.capacity).count();
+        holds!(
+            with_room == archetype.with_room.len(),
+            "archetype {number} has {with_room} chunks with room, and lists {}",
+            archetype.with_room.len()
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+#![doc = include_str!("README.md")]
+
+mod archetype;
+mod archetypes;
+mod arena;
+mod chunk;
+mod chunk_layout;
+mod chunk_state;
+mod column_index;
+mod count;
+mod entity_table;
+mod fork;
+mod invariants;
+mod reserve;
+mod row_place;
+mod rows;
+mod settings;
+mod state_hash;
+mod transfer;
+mod values;
+
+pub use arena::{ArenaStats, ChunkArena, OutOfMemory};
+pub use invariants::InvariantViolation;
+pub use row_place::RowPlace;
+
+pub(crate) use archetype::{Archetype, sort_types};
+pub(crate) use chunk::Chunk;
+pub(crate) use chunk_layout::DoesNotFit;
+pub(crate) use entity_table::{EntityTable, Location};
+pub(crate) use reserve::{Reserved, Run};
+pub(crate) use row_place::fill_column;
+pub(crate) use rows::{Left, unshare};
+pub(crate) use settings::StorageSettings;
+pub(crate) use transfer::{Change, Edge, Transfer, Transfers};
+pub(crate) use values::{NewRows, copy_value, write_initial};
+
+use archetypes::Archetypes;
+use chunk::Chunks;
+
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::version::Version;
+
+/// Everything a world stores of its entities: which there are, what they have, and where.
+///
+/// It knows component types only as [`ComponentType`]s. What is typed stands in `manager`.
+pub(crate) struct Storage {
+    pub(crate) settings: StorageSettings,
+    pub(crate) table: EntityTable,
+    pub(crate) archetypes: Archetypes,
+    pub(crate) chunks: Chunks,
+    /// The moment that is noted with everything that is changed.
+    pub(crate) version: Version,
+}
+
+impl Storage {
+    pub(crate) fn new(settings: StorageSettings) -> Self {
+        let mut archetypes = Archetypes::default();
+        let empty = archetypes.find_or_create(&[], &settings);
+        debug_assert_eq!(empty.ok(), Some(0), "the archetype without components is the first");
+        Self {
+            settings,
+            table: EntityTable::new(),
+            archetypes,
+            chunks: Chunks::default(),
+            version: Version::FIRST,
+        }
+    }
+
+    /// Where an entity's value of a type is.
+    #[inline]
+    pub(crate) fn find(&self, entity: Entity, ty: ComponentType) -> Option<*mut u8> {
+        let Location { chunk, row } = self.table.locate(entity)?;
+        let chunk = self.chunks.get(chunk)?;
+        let found = chunk.find(ty)?;
+        Some(chunk.column(found.offset).wrapping_add(row as usize * ty.0.size))
+    }
+
+    /// The archetype of an entity.
+    #[inline]
+    pub(crate) fn archetype_of(&self, entity: Entity) -> Option<&Archetype> {
+        let location = self.table.locate(entity)?;
+        Some(&self.archetypes[self.chunks[location.chunk].archetype])
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        self.remove_all();
+    }
+}

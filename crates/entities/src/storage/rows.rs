@@ -1,0 +1,298 @@
+//! Rows of chunks come and go.
+
+#![expect(unsafe_code, reason = "values in chunks")]
+
+use std::sync::Arc;
+
+use super::archetype::ArchetypeShape;
+use super::arena::{ChunkMemory, LastChunk, OutOfMemory};
+use super::chunk::{Chunk, NOWHERE};
+use super::settings::StorageSettings;
+use super::values::{copy_value, drop_values, duplicate_rows, swap_values};
+use super::{Location, Storage};
+
+/// Which values of a row that is removed are still there, and to be dropped.
+#[derive(Clone, Copy)]
+pub(crate) enum Left<'a> {
+    /// All of them.
+    All,
+    /// Those of these columns. The others were moved.
+    Columns(&'a [u32]),
+}
+
+impl Storage {
+    /// Adds an empty chunk to an archetype.
+    pub(crate) fn open_chunk(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
+        let memory = self.settings.arena.allocate(self.settings.chunk_size)?;
+        let owner = &mut self.archetypes[archetype];
+        let shape = Arc::clone(&owner.shape);
+        let number = self.chunks.insert(|sequence| Chunk::new(memory, archetype, shape, sequence));
+        let chunk = &mut self.chunks[number];
+        chunk.place = list_place(owner.chunks.len());
+        chunk.room_place = list_place(owner.with_room.len());
+        owner.chunks.push(number);
+        owner.with_room.push(number);
+        Ok(number)
+    }
+
+    /// Takes a chunk out of all lists. What is in it is not dropped.
+    pub(crate) fn retire_chunk(&mut self, number: u32) -> Chunk {
+        let chunk = self.chunks.remove(number);
+        let owner = &mut self.archetypes[chunk.archetype];
+        owner.chunks.swap_remove(chunk.place as usize);
+        if let Some(&moved) = owner.chunks.get(chunk.place as usize) {
+            self.chunks[moved].place = chunk.place;
+        }
+        if chunk.room_place != NOWHERE {
+            owner.with_room.swap_remove(chunk.room_place as usize);
+            if let Some(&moved) = owner.with_room.get(chunk.room_place as usize) {
+                self.chunks[moved].room_place = chunk.room_place;
+            }
+        }
+        chunk
+    }
+
+    /// A chunk of the archetype that has room, and is the world's alone.
+    #[inline]
+    pub(crate) fn chunk_with_room(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
+        match self.archetypes[archetype].with_room.last() {
+            Some(&number) => {
+                self.make_unique(number)?;
+                Ok(number)
+            }
+            None => self.open_chunk(archetype),
+        }
+    }
+
+    /// Notes that rows after the last of a chunk have values and ids now.
+    #[inline]
+    pub(crate) fn add_rows(&mut self, number: u32, rows: u32) {
+        let chunk = &mut self.chunks[number];
+        chunk.len += rows;
+        debug_assert!(chunk.len <= chunk.capacity());
+        let owner = &mut self.archetypes[chunk.archetype];
+        owner.entities += rows as usize;
+        owner.order_events = owner.order_events.wrapping_add(1);
+        if chunk.len == chunk.capacity() {
+            let place = std::mem::replace(&mut chunk.room_place, NOWHERE);
+            owner.with_room.swap_remove(place as usize);
+            if let Some(&moved) = owner.with_room.get(place as usize) {
+                self.chunks[moved].room_place = place;
+            }
+        }
+    }
+
+    /// Sees to it that the memory of a chunk is the world's alone, since it is to be written.
+    #[inline]
+    pub(crate) fn make_unique(&mut self, number: u32) -> Result<(), OutOfMemory> {
+        let chunk = &mut self.chunks[number];
+        if chunk.may_be_shared() { unshare(chunk, &self.settings) } else { Ok(()) }
+    }
+
+    /// Removes a row; the last of the chunk takes its place. The entity's slot is not touched.
+    ///
+    /// # Safety
+    ///
+    /// - the row is there, and its memory is the world's alone
+    /// - the values that are left are those which are neither moved nor dropped
+    #[inline]
+    pub(crate) unsafe fn remove_row(&mut self, number: u32, row: u32, left: Left<'_>) {
+        let chunk = &mut self.chunks[number];
+        debug_assert!(row < chunk.len && !chunk.may_be_shared());
+        // SAFETY: archetypes live as long as the world.
+        let shape = unsafe { chunk.unbound_shape() };
+        let left = match left {
+            Left::All => &shape.dropped,
+            Left::Columns(columns) => columns,
+        };
+        let last = chunk.len - 1;
+        if row != last {
+            let data = chunk.data();
+            for &(at, column) in &shape.sized {
+                let value = |row: u32| {
+                    data.wrapping_add(column.offset as usize + row as usize * column.size as usize)
+                };
+                // What is to be dropped goes to where the last row was.
+                if !left.is_empty() && left.contains(&at) {
+                    // SAFETY: both are in the chunk, in different rows.
+                    unsafe { swap_values(value(row), value(last), column.size) };
+                } else {
+                    // SAFETY: as above.
+                    unsafe { copy_value(value(last), value(row), column.size) };
+                }
+            }
+            // SAFETY: both ids are in the chunk, which is the world's alone.
+            let moved = unsafe { *chunk.id(last) };
+            // SAFETY: as above.
+            unsafe { *chunk.id(row) = moved };
+            self.table.relocate(moved, Location { chunk: number, row });
+        }
+        chunk.len = last;
+        chunk.order_version = self.version;
+        let owner = &mut self.archetypes[chunk.archetype];
+        owner.entities -= 1;
+        owner.order_events = owner.order_events.wrapping_add(1);
+        if last == 0 {
+            let (memory, ..) = self.retire_chunk(number).into_memory();
+            return finish(memory, shape, left);
+        }
+        if chunk.room_place == NOWHERE {
+            chunk.room_place = list_place(owner.with_room.len());
+            owner.with_room.push(number);
+        }
+        if !left.is_empty() {
+            // SAFETY: the values are behind the last row, where nobody else looks.
+            unsafe { drop_values(shape, chunk.data(), left, last, 1) };
+        }
+    }
+
+    /// Removes rows that lie side by side, and their entities; as many of the chunk's last rows take their place.
+    pub(crate) fn destroy_rows(
+        &mut self,
+        number: u32,
+        first: u32,
+        rows: u32,
+    ) -> Result<(), OutOfMemory> {
+        if rows == self.chunks[number].len {
+            self.destroy_chunk(number);
+            return Ok(());
+        }
+        self.make_unique(number)?;
+        let chunk = &mut self.chunks[number];
+        // SAFETY: archetypes live as long as the world.
+        let shape = unsafe { chunk.unbound_shape() };
+        let (data, len, after) = (chunk.data(), chunk.len, first + rows);
+        self.table.free_rows(&chunk.entities()[first as usize..after as usize]);
+        // The hole and what comes after it may be shorter than the hole: then only that moves.
+        let moved = rows.min(len - after);
+        let tail = len - moved;
+        for (at, column) in shape.sized.iter().copied() {
+            let value = |row: u32| {
+                data.wrapping_add(column.offset as usize + row as usize * column.size as usize)
+            };
+            let bytes = moved as usize * column.size as usize;
+            // What is to be dropped goes to where the last rows were.
+            if shape.types[at as usize].0.drop.is_some() {
+                // SAFETY: both are rows of the chunk, and apart, since `tail` is not before `after`.
+                unsafe { std::ptr::swap_nonoverlapping(value(first), value(tail), bytes) };
+            } else {
+                // SAFETY: as above.
+                unsafe { value(first).copy_from_nonoverlapping(value(tail), bytes) };
+            }
+        }
+        for row in first..first + moved {
+            // SAFETY: both ids are in the chunk, which is the world's alone.
+            let entity = unsafe { *chunk.id(row - first + tail) };
+            // SAFETY: as above.
+            unsafe { *chunk.id(row) = entity };
+            self.table.relocate(entity, Location { chunk: number, row });
+        }
+        chunk.len = len - rows;
+        chunk.order_version = self.version;
+        let owner = &mut self.archetypes[chunk.archetype];
+        owner.entities -= rows as usize;
+        owner.order_events = owner.order_events.wrapping_add(1);
+        if chunk.room_place == NOWHERE {
+            chunk.room_place = list_place(owner.with_room.len());
+            owner.with_room.push(number);
+        }
+        // SAFETY: the values are behind the last row, where nobody else looks.
+        unsafe { drop_values(shape, data, &shape.dropped, chunk.len, rows) };
+        Ok(())
+    }
+
+    /// Removes a chunk with all its entities.
+    pub(crate) fn destroy_chunk(&mut self, number: u32) {
+        let chunk = self.retire_chunk(number);
+        self.table.free_rows(chunk.entities());
+        let owner = &mut self.archetypes[chunk.archetype];
+        owner.entities -= chunk.len as usize;
+        owner.order_events = owner.order_events.wrapping_add(1);
+        let (memory, shape, rows) = chunk.into_memory();
+        release(memory, &shape, rows);
+    }
+
+    /// Removes all entities. Their ids are handed out again from the first on.
+    pub(crate) fn remove_all(&mut self) -> usize {
+        /// Goes on with the chunks that are left when the values of one panic.
+        struct Rest {
+            chunks: std::vec::IntoIter<Option<Chunk>>,
+            /// Memory that nobody has any more, which is freed all at once.
+            free: Vec<LastChunk>,
+        }
+
+        impl Rest {
+            fn go_on(&mut self) {
+                for chunk in self.chunks.by_ref().flatten() {
+                    let (memory, shape, rows) = chunk.into_memory();
+                    let Some(last) = memory.release() else { continue };
+                    let data = last.as_ptr().as_ptr();
+                    self.free.push(last);
+                    // SAFETY: the chunk has so many rows, and nobody can reach them any more.
+                    unsafe { drop_values(&shape, data, &shape.dropped, 0, rows) };
+                }
+                LastChunk::free_many(&mut self.free);
+            }
+        }
+
+        impl Drop for Rest {
+            fn drop(&mut self) {
+                self.go_on();
+            }
+        }
+
+        let removed = self.table.living();
+        self.table.clear();
+        for archetype in self.archetypes.iter_mut().filter(|archetype| archetype.entities > 0) {
+            archetype.chunks.clear();
+            archetype.with_room.clear();
+            archetype.entities = 0;
+            archetype.order_events = archetype.order_events.wrapping_add(1);
+        }
+        let chunks = self.chunks.take_all();
+        let free = Vec::with_capacity(chunks.len());
+        Rest { chunks: chunks.into_iter(), free }.go_on();
+        removed
+    }
+}
+
+/// Gives a chunk memory of its own, unless it has by now.
+#[cold]
+pub(crate) fn unshare(chunk: &mut Chunk, settings: &StorageSettings) -> Result<(), OutOfMemory> {
+    if !chunk.is_shared() {
+        return Ok(());
+    }
+    let memory = settings.arena.allocate(settings.chunk_size)?;
+    // SAFETY:
+    // - both are chunks of the shape; nobody writes to memory that is shared
+    // - `fork` has refused types that cannot be duplicated
+    unsafe { duplicate_rows(chunk.shape(), chunk.data(), memory.as_ptr().as_ptr(), chunk.len) };
+    let (shape, rows) = (chunk.shape_handle(), chunk.len);
+    let shared = chunk.replace_memory(memory);
+    // The others may have let go of it since.
+    release(shared, &shape, rows);
+    Ok(())
+}
+
+/// Lets go of the memory of a chunk with so many rows, which are dropped if nobody else has it.
+fn release(memory: ChunkMemory, shape: &ArchetypeShape, rows: u32) {
+    let Some(last) = memory.release() else { return };
+    // SAFETY: the chunk has so many rows, and nobody can reach them any more.
+    unsafe { drop_values(shape, last.as_ptr().as_ptr(), &shape.dropped, 0, rows) };
+    drop(last);
+}
+
+/// Lets go of the memory of a chunk whose last row is gone but for the values that are left in the first row.
+fn finish(memory: ChunkMemory, shape: &ArchetypeShape, left: &[u32]) {
+    let data = memory.as_ptr();
+    let last = memory.release();
+    debug_assert!(last.is_some(), "rows are removed from memory that is not shared");
+    // SAFETY: these values are there, and nobody can reach them any more.
+    unsafe { drop_values(shape, data.as_ptr(), left, 0, 1) };
+    drop(last);
+}
+
+/// The place of what is pushed to a list of this length.
+pub(crate) fn list_place(length: usize) -> u32 {
+    u32::try_from(length).expect("fewer chunks than entities")
+}

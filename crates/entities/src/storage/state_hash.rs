@@ -1,0 +1,61 @@
+//! One number for everything that decides how a world goes on.
+
+#![expect(unsafe_code, reason = "values in chunks")]
+
+use super::Storage;
+use crate::field::{EntityRemap, StateHasher};
+
+impl Storage {
+    /// Feeds all entities, their components and the free ids to a hasher.
+    ///
+    /// Archetypes in the order in which they came to be, but only those with entities, since looking for one makes
+    /// it; their chunks in order; then ids and columns. Types are named by the hashes of their names.
+    pub(crate) fn hash_state(&self, state: &mut StateHasher) {
+        for (_, archetype) in self.archetypes.iter().filter(|(_, archetype)| archetype.entities > 0)
+        {
+            let shape = &archetype.shape;
+            state.write_u64(shape.types.len() as u64);
+            for ty in &shape.types {
+                state.write_u64(ty.stable_hash());
+            }
+            state.write_u64(archetype.chunks.len() as u64);
+            for &number in &archetype.chunks {
+                let chunk = &self.chunks[number];
+                state.write_u64(chunk.len.into());
+                for entity in chunk.entities() {
+                    state.write_u64(entity.to_bits());
+                }
+                for (ty, column) in shape.types.iter().zip(&shape.columns) {
+                    // SAFETY: the chunk has so many values of this type there.
+                    unsafe {
+                        (ty.0.hash)(
+                            ty.0.shape,
+                            chunk.column(column.offset),
+                            chunk.len as usize,
+                            state,
+                        );
+                    }
+                }
+            }
+        }
+        self.table.hash_free(&mut |word| state.write_u64(word));
+    }
+
+    /// Replaces the entities that components refer to. The chunks are the world's alone.
+    pub(crate) fn remap(&mut self, map: &mut EntityRemap<'_>) {
+        let version = self.version;
+        for (_, chunk) in self.chunks.iter_mut() {
+            // SAFETY: archetypes live as long as the world.
+            let shape = unsafe { chunk.unbound_shape() };
+            for (at, (ty, column)) in (0..).zip(shape.types.iter().zip(&shape.columns)) {
+                if let Some(remap) = ty.0.remap {
+                    // SAFETY: the chunk has so many values of this type there, and is the world's alone.
+                    unsafe {
+                        remap(ty.0.shape, chunk.column(column.offset), chunk.len as usize, map);
+                    };
+                    chunk.state.set_version(at, version);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! How an entity gets from one archetype to another.
+
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use super::archetype::ArchetypeShape;
+use crate::component::ComponentType;
+
+/// What is done to a set of components: one key of the cache.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Edge {
+    /// The archetype it starts from.
+    pub(crate) from: u32,
+    /// Which set, by the number the world gave it.
+    pub(crate) set: u32,
+    pub(crate) change: Change,
+}
+
+/// What is done with the components of a set.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Change {
+    /// They are added, and replace those that are there.
+    Add,
+    /// Those that are not there are added, with their initial values.
+    AddMissing,
+    /// They are removed, as far as they are there.
+    Remove,
+    /// They replace those that are there, which are all.
+    Set,
+}
+
+/// What has to be done with each column when an entity moves from one archetype to another.
+pub(crate) struct Transfer {
+    /// The archetype it goes to.
+    pub(crate) to: u32,
+    /// Columns whose values move, tags left out.
+    pub(crate) moves: Box<[ColumnMove]>,
+    /// Columns that both have and nobody writes to, tags included: their versions follow.
+    pub(crate) kept: Box<[(u32, u32)]>,
+    /// Columns of the old chunk whose values stay behind and have to be dropped.
+    pub(crate) left: Box<[u32]>,
+    /// Columns of the new chunk that are written: those that are new, and those that are overwritten.
+    pub(crate) written: Box<[u32]>,
+    /// Where the set's components are in the new chunk, in the order of the set.
+    pub(crate) offsets: Box<[u32]>,
+    /// A component of the set that the old archetype has, if it has one.
+    pub(crate) present: Option<ComponentType>,
+    /// One that it does not have.
+    pub(crate) missing: Option<ComponentType>,
+}
+
+/// A column whose values move.
+#[derive(Clone, Copy)]
+pub(crate) struct ColumnMove {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) size: u32,
+}
+
+impl Transfer {
+    /// What is to be done from one shape to another, which is this number, when a set is changed in this way.
+    pub(crate) fn new(
+        from: &ArchetypeShape,
+        to: &ArchetypeShape,
+        to_number: u32,
+        set: &[ComponentType],
+        change: Change,
+    ) -> Self {
+        let writes = matches!(change, Change::Add | Change::Set);
+        let is_written = |ty: ComponentType| !from.has(ty) || (writes && set.contains(&ty));
+        let mut transfer = Lists::default();
+        for (at, &ty) in (0..).zip(&from.types) {
+            match to.index.find(ty) {
+                Some(found) if !is_written(ty) => {
+                    transfer.kept.push((at, found.column));
+                    let column = from.columns[at as usize];
+                    if column.size > 0 {
+                        transfer.moves.push(ColumnMove {
+                            from: column.offset,
+                            to: found.offset,
+                            size: column.size,
+                        });
+                    }
+                }
+                _ if ty.0.drop.is_some() => transfer.left.push(at),
+                _ => {}
+            }
+        }
+        let written = (0..).zip(&to.types).filter(|&(_, &ty)| is_written(ty));
+        Self {
+            to: to_number,
+            written: written.map(|(at, _)| at).collect(),
+            offsets: set
+                .iter()
+                .filter_map(|&ty| to.index.find(ty))
+                .map(|found| found.offset)
+                .collect(),
+            moves: transfer.moves.into(),
+            kept: transfer.kept.into(),
+            left: transfer.left.into(),
+            present: set.iter().copied().find(|&ty| from.has(ty)),
+            missing: set.iter().copied().find(|&ty| !from.has(ty)),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Lists {
+    moves: Vec<ColumnMove>,
+    kept: Vec<(u32, u32)>,
+    left: Vec<u32>,
+}
+
+/// The transfers that were needed so far, found again without looking at types.
+#[derive(Default)]
+pub(crate) struct Transfers {
+    list: Vec<Transfer>,
+    edges: HashMap<Edge, u32, FixedState>,
+    /// The last two that were asked for: mostly an entity after another takes the same way.
+    recent: [Option<(Edge, u32)>; 2],
+}
+
+impl Transfers {
+    /// The transfer of an edge that was taken before.
+    #[inline]
+    pub(crate) fn get(&mut self, edge: Edge) -> Option<u32> {
+        match self.recent {
+            [Some((recent, number)), _] if recent == edge => return Some(number),
+            [_, Some((recent, number))] if recent == edge => return Some(number),
+            _ => {}
+        }
+        let number = *self.edges.get(&edge)?;
+        self.recent = [Some((edge, number)), self.recent[0]];
+        Some(number)
+    }
+
+    pub(crate) fn insert(&mut self, edge: Edge, transfer: Transfer) -> u32 {
+        let number = u32::try_from(self.list.len()).expect("fewer transfers than entities");
+        self.list.push(transfer);
+        self.edges.insert(edge, number);
+        number
+    }
+}
+
+impl std::ops::Index<u32> for Transfers {
+    type Output = Transfer;
+
+    #[inline]
+    fn index(&self, number: u32) -> &Transfer {
+        &self.list[number as usize]
+    }
+}

@@ -1,0 +1,191 @@
+//! Moving, copying and dropping values whose type is not known.
+
+#![expect(unsafe_code, reason = "values in chunks")]
+
+use std::ptr;
+
+use super::archetype::ArchetypeShape;
+use crate::component::{Beginning, Copying};
+
+/// Copies the bytes of one value.
+///
+/// A call of the system's `memcpy` costs more than copying the sizes that components usually have.
+///
+/// # Safety
+///
+/// - both addresses are valid for so many bytes, and apart from each other
+#[inline(always)]
+pub(crate) unsafe fn copy_value(from: *const u8, to: *mut u8, size: u32) {
+    macro_rules! copy {
+        ($size:literal) => {
+            // SAFETY: there are so many bytes.
+            unsafe { to.cast::<[u8; $size]>().copy_from_nonoverlapping(from.cast(), 1) }
+        };
+    }
+    match size {
+        4 => copy!(4),
+        8 => copy!(8),
+        12 => copy!(12),
+        16 => copy!(16),
+        24 => copy!(24),
+        32 => copy!(32),
+        48 => copy!(48),
+        64 => copy!(64),
+        // SAFETY: there are so many bytes.
+        _ => unsafe { to.copy_from_nonoverlapping(from, size as usize) },
+    }
+}
+
+/// Drops values of some columns of a chunk: all of them, also when one panics.
+///
+/// # Safety
+///
+/// - the memory is a chunk of the shape, with values in these columns and rows
+/// - they are not used afterwards
+pub(crate) unsafe fn drop_values(
+    shape: &ArchetypeShape,
+    data: *mut u8,
+    columns: &[u32],
+    first_row: u32,
+    rows: u32,
+) {
+    /// Goes on with the columns that are left when one has panicked.
+    struct Rest<'a, F: FnMut(u32)> {
+        columns: std::slice::Iter<'a, u32>,
+        drop_column: F,
+    }
+
+    impl<F: FnMut(u32)> Rest<'_, F> {
+        fn go_on(&mut self) {
+            for &column in self.columns.by_ref() {
+                (self.drop_column)(column);
+            }
+        }
+    }
+
+    impl<F: FnMut(u32)> Drop for Rest<'_, F> {
+        fn drop(&mut self) {
+            self.go_on();
+        }
+    }
+
+    let drop_column = |column: u32| {
+        let place = shape.columns[column as usize];
+        if let Some(drop) = shape.types[column as usize].0.drop {
+            let first = place.offset as usize + first_row as usize * place.size as usize;
+            // SAFETY: there are values of this type, which are not used afterwards.
+            unsafe { drop(data.add(first), rows as usize) };
+        }
+    };
+    Rest { columns: columns.iter(), drop_column }.go_on();
+}
+
+/// Columns that were written in a row of memory that nobody knows of yet: dropped if something panics.
+pub(crate) struct NewRows<'a> {
+    shape: &'a ArchetypeShape,
+    data: *mut u8,
+    first_row: u32,
+    rows: u32,
+    pub(crate) columns: Vec<u32>,
+}
+
+impl<'a> NewRows<'a> {
+    /// Notes rows without any values.
+    ///
+    /// # Safety
+    ///
+    /// - the memory is a chunk of the shape
+    /// - columns that are added have values in these rows, which are this object's until it is forgotten
+    pub(crate) unsafe fn new(
+        shape: &'a ArchetypeShape,
+        data: *mut u8,
+        first_row: u32,
+        rows: u32,
+    ) -> Self {
+        Self { shape, data, first_row, rows, columns: Vec::new() }
+    }
+
+    /// Says that the rows have an owner now.
+    pub(crate) fn keep(mut self) {
+        self.columns.clear();
+    }
+}
+
+impl Drop for NewRows<'_> {
+    fn drop(&mut self) {
+        // SAFETY: these columns were written, and nobody else knows of the rows.
+        unsafe { drop_values(self.shape, self.data, &self.columns, self.first_row, self.rows) }
+    }
+}
+
+/// Duplicates all rows of a chunk, ids included: all of them, or, when it panics, none.
+///
+/// # Safety
+///
+/// - both are chunks of the shape, the first with so many rows, the second with nothing
+/// - all types of the shape can be duplicated
+pub(crate) unsafe fn duplicate_rows(
+    shape: &ArchetypeShape,
+    from: *const u8,
+    to: *mut u8,
+    rows: u32,
+) {
+    let rows_wide = rows as usize;
+    // SAFETY: ids are at the beginning of both.
+    unsafe { to.copy_from_nonoverlapping(from, rows_wide * size_of::<crate::Entity>()) };
+    // SAFETY: only columns that were written are added.
+    let mut done = unsafe { NewRows::new(shape, to, 0, rows) };
+    for (at, (ty, column)) in (0..).zip(shape.types.iter().zip(&shape.columns)) {
+        let offset = column.offset as usize;
+        match ty.0.copying {
+            // SAFETY: both have a column there, with so many rows.
+            Copying::Bytes => unsafe {
+                to.add(offset)
+                    .copy_from_nonoverlapping(from.add(offset), rows_wide * column.size as usize);
+            },
+            // SAFETY: both have a column there; the first has so many values, the second none.
+            Copying::Clone(clone) => unsafe { clone(from.add(offset), to.add(offset), rows_wide) },
+            Copying::NotAtAll => unreachable!("`{ty}` cannot be duplicated, which was checked"),
+        }
+        if ty.0.drop.is_some() {
+            done.columns.push(at);
+        }
+    }
+    done.keep();
+}
+
+/// Writes initial values to a column.
+///
+/// # Safety
+///
+/// - the memory is a chunk of the shape, with no values in this column and these rows
+/// - the type has an initial value
+pub(crate) unsafe fn write_initial(
+    shape: &ArchetypeShape,
+    data: *mut u8,
+    column: u32,
+    first_row: u32,
+    rows: u32,
+) {
+    let (ty, place) = (shape.types[column as usize], shape.columns[column as usize]);
+    // SAFETY: there is room for the rows.
+    let first =
+        unsafe { data.add(place.offset as usize + first_row as usize * place.size as usize) };
+    match ty.0.beginning {
+        // SAFETY: there is room for the rows.
+        Beginning::Default(write) => unsafe { write(first, rows as usize) },
+        // SAFETY: there is room for the rows; every value of a runtime type is bytes.
+        Beginning::Zero => unsafe { first.write_bytes(0, rows as usize * place.size as usize) },
+        Beginning::None => unreachable!("`{ty}` has no initial value, which was checked"),
+    }
+}
+
+/// Exchanges two values.
+///
+/// # Safety
+///
+/// - both addresses are valid for so many bytes, and apart from each other
+pub(crate) unsafe fn swap_values(one: *mut u8, other: *mut u8, size: u32) {
+    // SAFETY: as the caller promises.
+    unsafe { ptr::swap_nonoverlapping(one, other, size as usize) }
+}

@@ -1,0 +1,386 @@
+//! A world, and how it is set up.
+
+use std::fmt;
+use std::num::NonZero;
+
+use ancho_collections::Rejected;
+
+use crate::component::Component;
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::manager::{EntityManager, NewEntities};
+use crate::set::{CloneSet, ComponentColumns, ComponentSet};
+use crate::storage::{ChunkArena, InvariantViolation, StorageSettings};
+
+/// Entities and their components, apart from those of all other worlds.
+///
+/// A world can be sent to another thread, and is used by one at a time. The everyday calls stand here; its
+/// [`EntityManager`] has all of them.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, World};
+///
+/// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+/// struct Health(u32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Poisoned;
+///
+/// let mut world = World::new("Simulation");
+/// let orc = world.spawn(Health(20));
+/// world.add(orc, Poisoned).unwrap();
+/// world.get_mut::<Health>(orc).unwrap().0 -= 5;
+/// assert_eq!(world.get(orc), Ok(&Health(15)));
+/// world.despawn(orc).unwrap();
+/// assert!(!world.exists(orc));
+/// ```
+pub struct World {
+    name: String,
+    settings: WorldSettings,
+    entities: EntityManager,
+}
+
+impl World {
+    /// A world without entities.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self::with_settings(name, WorldSettings::new())
+    }
+
+    /// A world without entities that is set up in this way.
+    pub fn with_settings(name: impl Into<String>, settings: WorldSettings) -> Self {
+        Self { name: name.into(), entities: EntityManager::new(&settings), settings }
+    }
+
+    /// What it is called, in messages and tools.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How it was set up.
+    pub fn settings(&self) -> &WorldSettings {
+        &self.settings
+    }
+
+    /// Its entities.
+    pub fn entities(&self) -> &EntityManager {
+        &self.entities
+    }
+
+    /// Its entities, to be changed.
+    pub fn entities_mut(&mut self) -> &mut EntityManager {
+        &mut self.entities
+    }
+
+    /// A second world with the same entities, which shares memory with this one until one of them writes to it.
+    ///
+    /// It costs about as much as there are chunks, and every first write to a chunk then copies it. Good for snapshots,
+    /// undo and rollback.
+    ///
+    /// Components that change through a shared reference, as atomics do, change in both until their chunk is copied.
+    ///
+    /// # Errors
+    ///
+    /// If a component can neither be copied nor cloned.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let before = world.fork().unwrap();
+    /// world.get_mut::<Health>(orc).unwrap().0 = 0;
+    /// assert_eq!(before.get(orc), Ok(&Health(20)));
+    /// ```
+    pub fn fork(&mut self) -> Result<Self, EntityError> {
+        let entities = self.entities.fork()?;
+        Ok(Self { name: self.name.clone(), settings: self.settings.clone(), entities })
+    }
+
+    /// A second world with the same entities, and memory of its own.
+    ///
+    /// # Errors
+    ///
+    /// If a component can neither be copied nor cloned, or there is no memory.
+    pub fn duplicate(&mut self) -> Result<Self, EntityError> {
+        let entities = self.entities.duplicate()?;
+        Ok(Self { name: self.name.clone(), settings: self.settings.clone(), entities })
+    }
+
+    /// See [`EntityManager::spawn`].
+    #[inline]
+    #[track_caller]
+    pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
+        self.entities.spawn(set)
+    }
+
+    /// See [`EntityManager::try_spawn`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline]
+    pub fn try_spawn<S: ComponentSet>(
+        &mut self,
+        set: S,
+    ) -> Result<Entity, Rejected<S, EntityError>> {
+        self.entities.try_spawn(set)
+    }
+
+    /// See [`EntityManager::spawn_many`].
+    #[track_caller]
+    pub fn spawn_many<S: CloneSet>(&mut self, count: usize, set: S) -> NewEntities<'_> {
+        self.entities.spawn_many(count, set)
+    }
+
+    /// See [`EntityManager::spawn_batch`].
+    #[track_caller]
+    pub fn spawn_batch<I>(&mut self, sets: I) -> NewEntities<'_>
+    where
+        I: IntoIterator,
+        I::Item: ComponentSet,
+    {
+        self.entities.spawn_batch(sets)
+    }
+
+    /// See [`EntityManager::spawn_columns`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn spawn_columns<C: ComponentColumns>(
+        &mut self,
+        columns: C,
+    ) -> Result<NewEntities<'_>, Rejected<C, EntityError>> {
+        self.entities.spawn_columns(columns)
+    }
+
+    /// See [`EntityManager::despawn`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline]
+    pub fn despawn(&mut self, entity: Entity) -> Result<bool, EntityError> {
+        self.entities.despawn(entity)
+    }
+
+    /// See [`EntityManager::despawn_slice`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn despawn_slice(&mut self, entities: &[Entity]) -> Result<usize, EntityError> {
+        self.entities.despawn_slice(entities)
+    }
+
+    /// See [`EntityManager::despawn_all`].
+    pub fn despawn_all(&mut self) -> usize {
+        self.entities.despawn_all()
+    }
+
+    /// See [`EntityManager::exists`].
+    #[inline]
+    pub fn exists(&self, entity: Entity) -> bool {
+        self.entities.exists(entity)
+    }
+
+    /// See [`EntityManager::get`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline]
+    pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, EntityError> {
+        self.entities.get(entity)
+    }
+
+    /// See [`EntityManager::get_mut`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline]
+    pub fn get_mut<T: Component>(&mut self, entity: Entity) -> Result<&mut T, EntityError> {
+        self.entities.get_mut(entity)
+    }
+
+    /// See [`EntityManager::set`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        set: S,
+    ) -> Result<(), Rejected<S, EntityError>> {
+        self.entities.set(entity, set)
+    }
+
+    /// See [`EntityManager::has`].
+    #[inline]
+    pub fn has<S: ComponentSet>(&self, entity: Entity) -> bool {
+        self.entities.has::<S>(entity)
+    }
+
+    /// See [`EntityManager::add`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline]
+    pub fn add<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        set: S,
+    ) -> Result<bool, Rejected<S, EntityError>> {
+        self.entities.add(entity, set)
+    }
+
+    /// See [`EntityManager::remove`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline]
+    pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
+        self.entities.remove::<S>(entity)
+    }
+
+    /// See [`EntityManager::take`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn take<T: Component>(&mut self, entity: Entity) -> Result<T, EntityError> {
+        self.entities.take(entity)
+    }
+
+    /// See [`EntityManager::entity_count`].
+    pub fn entity_count(&self) -> usize {
+        self.entities.entity_count()
+    }
+
+    /// See [`EntityManager::state_hash`].
+    pub fn state_hash(&self) -> u64 {
+        self.entities.state_hash()
+    }
+
+    /// See [`EntityManager::check_invariants`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn check_invariants(&self) -> Result<(), InvariantViolation> {
+        self.entities.check_invariants()
+    }
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World").field("name", &self.name).field("entities", &self.entities).finish()
+    }
+}
+
+/// How a world is set up.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{World, WorldSettings};
+///
+/// // As Unity's: at most 128 entities in a chunk, and every misuse is an error.
+/// let settings = WorldSettings::new().chunk_capacity_limit(128).strict(true);
+/// let mut world = World::with_settings("Simulation", settings);
+/// let orc = world.spawn(());
+/// world.despawn(orc).unwrap();
+/// assert!(world.despawn(orc).is_err());
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "settings do nothing until a world is made with them"]
+pub struct WorldSettings {
+    chunk_size: u32,
+    capacity_limit: Option<NonZero<u32>>,
+    strict: bool,
+    arena: ChunkArena,
+}
+
+impl WorldSettings {
+    /// Chunks of 16 KiB that hold as many entities as have room, from the arena that all worlds of the program share;
+    /// not strict.
+    pub fn new() -> Self {
+        Self {
+            chunk_size: 16 * 1024,
+            capacity_limit: None,
+            strict: false,
+            arena: ChunkArena::shared(),
+        }
+    }
+
+    /// How many bytes a chunk has.
+    ///
+    /// # Panics
+    ///
+    /// Unless it is a power of two from 4 KiB to 1 MiB.
+    #[track_caller]
+    pub fn chunk_size(mut self, bytes: usize) -> Self {
+        let allowed = 4 * 1024..=1024 * 1024;
+        assert!(
+            bytes.is_power_of_two() && allowed.contains(&bytes),
+            "A0065: a chunk cannot have {bytes} bytes; use a power of two from 4096 to 1048576"
+        );
+        self.chunk_size = bytes as u32;
+        self
+    }
+
+    /// At most so many entities are in a chunk, also if more had room.
+    ///
+    /// # Panics
+    ///
+    /// If it is zero.
+    #[track_caller]
+    pub fn chunk_capacity_limit(mut self, entities: usize) -> Self {
+        let limit = u32::try_from(entities).unwrap_or(u32::MAX);
+        let limit = NonZero::new(limit)
+            .expect("A0065: a chunk holds one entity at least; use a limit above zero");
+        self.capacity_limit = Some(limit);
+        self
+    }
+
+    /// Whether what would change nothing is an error: despawning what is not there, adding what is, removing what is not.
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// Where chunks come from.
+    pub fn arena(mut self, arena: ChunkArena) -> Self {
+        self.arena = arena;
+        self
+    }
+
+    pub(crate) fn is_strict(&self) -> bool {
+        self.strict
+    }
+
+    pub(crate) fn storage(&self) -> StorageSettings {
+        StorageSettings {
+            chunk_size: self.chunk_size,
+            capacity_limit: self.capacity_limit,
+            arena: self.arena.clone(),
+        }
+    }
+}
+
+impl Default for WorldSettings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
