@@ -3,6 +3,8 @@
 
 mod composite;
 mod fixed;
+#[cfg(feature = "glam")]
+mod glam;
 mod hasher;
 mod inferred;
 mod kind;
