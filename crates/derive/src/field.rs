@@ -51,10 +51,12 @@ impl Derived {
             unsafe impl #impl_generics ::ancho_entities::Field for #name #type_generics #where_clause {
                 const SHAPE: &'static ::ancho_entities::Shape = &#shape;
 
+                #[inline]
                 fn hash_state(&self, __state: &mut ::ancho_entities::StateHasher) {
                     #hash_state
                 }
 
+                #[inline]
                 fn remap(&mut self, __map: &mut ::ancho_entities::EntityRemap<'_>) {
                     #remap
                 }
@@ -159,13 +161,14 @@ impl Contents {
     ) -> TokenStream {
         let visit_all = |parts: &[Part]| {
             let (mut pattern, mut visits) = (TokenStream::new(), TokenStream::new());
-            for (index, Part { member, ty, is_opaque }) in parts.iter().enumerate() {
-                if *is_opaque {
+            for (index, part) in parts.iter().enumerate() {
+                let member = &part.member;
+                if part.is_opaque {
                     pattern.extend(quote!(#member: _,));
                 } else {
-                    let value = format_ident!("__field_{index}");
+                    let value = format_ident!("__field_{index}", span = part.span());
                     pattern.extend(quote!(#member: #value,));
-                    visits.extend(visit_part(&value, Span::call_site().located_at(ty.span())));
+                    visits.extend(visit_part(&value, part.span()));
                 }
             }
             // All fields are named, so that none is left out.
@@ -209,11 +212,20 @@ impl Part {
         }
     }
 
-    /// The shape of a field of a struct. A type that cannot be looked into is an error there, at the field.
+    /// Where code about the field is: at its type. If that cannot be looked into, it is an error there.
+    fn span(&self) -> Span {
+        Span::call_site().located_at(self.ty.span())
+    }
+
+    /// The shape of a field of a struct.
     fn field(&self) -> TokenStream {
-        let (name, member) = (self.name(), &self.member);
-        let describe = if self.is_opaque { quote!(opaque_field) } else { quote!(field) };
-        let span = Span::call_site().located_at(self.ty.span());
+        let (name, span) = (self.name(), self.span());
+        let describe = Ident::new(if self.is_opaque { "opaque_field" } else { "field" }, span);
+        let mut member = self.member.clone();
+        match &mut member {
+            Member::Named(name) => name.set_span(name.span().located_at(span)),
+            Member::Unnamed(index) => index.span = span,
+        }
         quote_spanned! { span=>
             ::ancho_entities::__macro::#describe(
                 #name,
@@ -225,9 +237,8 @@ impl Part {
 
     /// The shape of a field of a variant.
     fn variant_field(&self) -> TokenStream {
-        let (name, ty) = (self.name(), &self.ty);
-        let describe = if self.is_opaque { quote!(opaque) } else { quote!(new) };
-        let span = Span::call_site().located_at(ty.span());
+        let (name, ty, span) = (self.name(), &self.ty, self.span());
+        let describe = Ident::new(if self.is_opaque { "opaque" } else { "new" }, span);
         quote_spanned!(span=> ::ancho_entities::VariantField::#describe::<#ty>(#name))
     }
 }
@@ -252,7 +263,7 @@ fn refuse_options(attributes: &[Attribute]) -> Result<()> {
     match attributes.iter().find(|attribute| attribute.path().is_ident("field")) {
         Some(attribute) => {
             let message = "a variant has no options: `#[field(opaque)]` stands before a field of it, or before the enum";
-            Err(Error::new(attribute.span(), message))
+            Err(Error::new(attribute.path().span(), message))
         }
         None => Ok(()),
     }

@@ -1,0 +1,8 @@
+use ancho_entities::Field;
+
+#[derive(Field)]
+struct Borrowed<'a> {
+    name: &'a str,
+}
+
+fn main() {}

@@ -1,0 +1,15 @@
+use ancho_entities::Field;
+
+#[derive(Field)]
+struct Position {
+    #[field(skip)]
+    x: f32,
+}
+
+#[derive(Field)]
+#[field(opaque, name = "Velocity")]
+struct Velocity {
+    x: f32,
+}
+
+fn main() {}
