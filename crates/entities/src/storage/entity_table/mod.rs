@@ -132,12 +132,29 @@ impl EntityTable {
             no_room();
         }
         let mut row = first_row;
-        while self.first_free != NONE
-            && let Some(id) = ids.split_off_first_mut()
-        {
-            id.write(self.allocate(Location { chunk, row }));
-            row += 1;
+        // The chain first. A stretch of it that stays in one page is followed without asking for the page.
+        while self.first_free != NONE && !ids.is_empty() {
+            let page = self.first_free >> PAGE_SHIFT;
+            let slots = self.pages[page as usize].slots_mut();
+            let mut index = self.first_free;
+            let mut made = 0;
+            for id in ids.iter_mut() {
+                let slot = &mut slots[index as usize % PAGE_SLOTS];
+                id.write(Entity::from_parts(index, slot.version));
+                index = slot.row;
+                slot.chunk = chunk;
+                slot.row = row;
+                row += 1;
+                made += 1;
+                if index >> PAGE_SHIFT != page {
+                    break;
+                }
+            }
+            self.first_free = index;
+            self.living += made;
+            ids = &mut ids[made as usize..];
         }
+        // Then fresh indices, as many at a time as are in one page.
         while !ids.is_empty() {
             let first = self.next_fresh();
             let slots = self.pages[(first >> PAGE_SHIFT) as usize].slots_mut();
@@ -168,16 +185,29 @@ impl EntityTable {
     /// Lets a living entity die.
     #[inline]
     pub(crate) fn free(&mut self, entity: Entity) {
-        self.free_rows(&[entity]);
+        debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
+        let slot =
+            Slot { version: next_version(entity.version()), chunk: NONE, row: self.first_free };
+        *self.slot_mut(entity.index()) = slot;
+        self.first_free = entity.index();
+        self.living -= 1;
     }
 
     /// Lets entities die that are all living, one after the other.
     pub(crate) fn free_rows(&mut self, entities: &[Entity]) {
+        let Some(first) = entities.first() else { return };
+        let mut page = first.index() >> PAGE_SHIFT;
+        let mut slots = self.pages[page as usize].slots_mut();
         let mut next = self.first_free;
-        for &entity in entities {
-            debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
-            let version = next_version(entity.version());
-            *self.slot_mut(entity.index()) = Slot { version, chunk: NONE, row: next };
+        for entity in entities {
+            // Mostly they are neighbours, and the page is the same.
+            if entity.index() >> PAGE_SHIFT != page {
+                page = entity.index() >> PAGE_SHIFT;
+                slots = self.pages[page as usize].slots_mut();
+            }
+            let slot = &mut slots[entity.index() as usize % PAGE_SLOTS];
+            debug_assert!(slot.is_alive() && slot.version == entity.version());
+            *slot = Slot { version: next_version(entity.version()), chunk: NONE, row: next };
             next = entity.index();
         }
         self.first_free = next;
