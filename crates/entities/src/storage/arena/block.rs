@@ -10,12 +10,10 @@ use crate::storage::count::Count;
 
 /// The size of a block, and what it is aligned to: a huge page of most processors.
 pub(super) const BLOCK_SIZE: usize = 2 << 20;
-/// The smallest size of chunks.
+/// The smallest size of chunks. All sizes are multiples of it.
 pub(super) const SMALLEST_CHUNK: usize = 4 << 10;
 /// The largest size of chunks.
 pub(super) const LARGEST_CHUNK: usize = 1 << 20;
-
-const MAX_CHUNKS: usize = BLOCK_SIZE / SMALLEST_CHUNK;
 
 const LAYOUT: Layout = match Layout::from_size_align(BLOCK_SIZE, BLOCK_SIZE) {
     Ok(layout) => layout,
@@ -32,13 +30,13 @@ pub(super) struct Block {
     start: NonNull<u8>,
     /// The arena. It is alive while a chunk is used.
     owner: *const Shared,
-    chunk_shift: u32,
+    chunk_size: usize,
     /// How many of the chunks are free, or [`LEAVING`]. Touched only while the arena is locked, which is
     /// what orders it.
     free: AtomicU32,
-    /// The counts of the chunks, in order. Those of free chunks mean nothing. There is one for each of the
-    /// smallest chunks, whatever the size: 2 KiB in 2 MiB are not worth another pointer to follow.
-    counts: [Count; MAX_CHUNKS],
+    /// The counts of the chunks. Those of free chunks mean nothing. There is one for each place where a chunk
+    /// can begin, so that it is found without knowing their size: 2 KiB for 2 MiB.
+    counts: [Count; BLOCK_SIZE / SMALLEST_CHUNK],
 }
 
 /// Names a chunk: where it is, and the record of its block.
@@ -67,8 +65,7 @@ impl Block {
         chunk_size: usize,
         huge: bool,
     ) -> Option<NonNull<Self>> {
-        debug_assert!(chunk_size.is_power_of_two());
-        debug_assert!((SMALLEST_CHUNK..=LARGEST_CHUNK).contains(&chunk_size));
+        debug_assert!(chunk_size.is_multiple_of(SMALLEST_CHUNK));
         // SAFETY: the size is not zero.
         let start = NonNull::new(unsafe { alloc(LAYOUT) })?;
         if huge {
@@ -77,9 +74,9 @@ impl Block {
         let block = Self {
             start,
             owner,
-            chunk_shift: chunk_size.trailing_zeros(),
+            chunk_size,
             free: AtomicU32::new((BLOCK_SIZE / chunk_size) as u32),
-            counts: [const { Count::one() }; MAX_CHUNKS],
+            counts: [const { Count::one() }; BLOCK_SIZE / SMALLEST_CHUNK],
         };
         Some(NonNull::from(Box::leak(Box::new(block))))
     }
@@ -106,10 +103,10 @@ impl Block {
     /// The caller promises that the block lives.
     pub(super) unsafe fn chunks_from_the_last(block: NonNull<Self>) -> impl Iterator<Item = Chunk> {
         // SAFETY: the caller's promise.
-        let &Self { start, chunk_shift, .. } = unsafe { block.as_ref() };
-        (0..BLOCK_SIZE >> chunk_shift).rev().map(move |index| {
+        let &Self { start, chunk_size, .. } = unsafe { block.as_ref() };
+        (0..BLOCK_SIZE / chunk_size).rev().map(move |index| {
             // SAFETY: so many chunks of this size are within the memory.
-            Chunk { memory: unsafe { start.add(index << chunk_shift) }, block }
+            Chunk { memory: unsafe { start.add(index * chunk_size) }, block }
         })
     }
 
@@ -120,12 +117,12 @@ impl Block {
 
     /// The size of the chunks.
     pub(super) fn chunk_size(&self) -> usize {
-        1 << self.chunk_shift
+        self.chunk_size
     }
 
     /// Whether all chunks are free. The arena is locked.
     pub(super) fn is_wholly_free(&self) -> bool {
-        self.free.load(Ordering::Relaxed) as usize == BLOCK_SIZE >> self.chunk_shift
+        self.free.load(Ordering::Relaxed) as usize == BLOCK_SIZE / self.chunk_size
     }
 
     /// Marks a wholly free block, which is about to be freed. The arena is locked.
@@ -176,15 +173,15 @@ impl Chunk {
         // SAFETY: the caller's promise.
         let block = unsafe { self.record() };
         let offset = self.memory.addr().get() & (BLOCK_SIZE - 1);
-        &block.counts[offset >> block.chunk_shift]
+        &block.counts[offset / SMALLEST_CHUNK]
     }
 }
 
 /// Asks for one huge page behind a block, instead of 512 small ones.
 ///
 /// The first use of memory is where most of its cost is, and a huge page is had by one fault of it. To fill
-/// 100,000 entities of 320 bytes for the first time takes an eighth of the time; to fill them again, two
-/// thirds, because there are fewer addresses to translate.
+/// 100,000 entities of 320 bytes for the first time takes a quarter of the time; to fill them again, three
+/// quarters, because there are fewer addresses to translate.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn advise_huge_page(block: NonNull<u8>) {
     use std::ffi::{c_int, c_void};

@@ -30,6 +30,10 @@ use state::State;
 pub(crate) use chunk::{ChunkMemory, LastChunk};
 pub use error::OutOfMemory;
 
+/// The size of a page of the entity table, which is a chunk too, but of a size of its own. It is at a multiple
+/// of a third of it.
+pub(super) const TABLE_PAGE_SIZE: usize = 48 << 10;
+
 /// Where worlds have the memory of their chunks from.
 ///
 /// An arena takes large blocks of memory from the system and cuts them into chunks. Chunks that a world no
@@ -130,12 +134,16 @@ impl ChunkArena {
 
     /// Allocates a chunk, at a multiple of its size, with one count. Its contents are not initialised.
     ///
-    /// The size is a power of two from 4 KiB to 1 MiB.
+    /// The size is a power of two from 4 KiB to 1 MiB, or [`TABLE_PAGE_SIZE`].
     ///
     /// # Errors
     ///
     /// [`OutOfMemory`] if the limit or the system's memory is reached.
     pub(crate) fn allocate(&self, chunk_size: u32) -> Result<ChunkMemory, OutOfMemory> {
+        debug_assert!(
+            (1 << 12..=1 << 20).contains(&chunk_size) && chunk_size.is_power_of_two()
+                || chunk_size as usize == TABLE_PAGE_SIZE
+        );
         let chunk = self.0.lock().allocate(&self.0, chunk_size as usize)?;
         Ok(ChunkMemory::new(chunk))
     }

@@ -5,10 +5,10 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::block::{BLOCK_SIZE, Block, Chunk, LARGEST_CHUNK, SMALLEST_CHUNK};
-use super::{ArenaStats, OutOfMemory, Shared};
+use super::{ArenaStats, OutOfMemory, Shared, TABLE_PAGE_SIZE};
 
-/// How many sizes of chunks there are: the powers of two from the smallest to the largest.
-const SIZES: usize = (LARGEST_CHUNK / SMALLEST_CHUNK).trailing_zeros() as usize + 1;
+/// How many sizes of chunks there are: the powers of two from the smallest to the largest, and one more.
+const SIZES: usize = (LARGEST_CHUNK / SMALLEST_CHUNK).trailing_zeros() as usize + 2;
 
 /// How much more may be free than used.
 ///
@@ -162,7 +162,9 @@ impl State {
     }
 
     fn size_mut(&mut self, chunk_size: usize) -> &mut Size {
-        &mut self.sizes[(chunk_size / SMALLEST_CHUNK).trailing_zeros() as usize]
+        let is_page = chunk_size == TABLE_PAGE_SIZE;
+        let power = (chunk_size / SMALLEST_CHUNK).trailing_zeros() as usize;
+        &mut self.sizes[if is_page { SIZES - 1 } else { power }]
     }
 }
 

@@ -33,7 +33,7 @@ impl EntityTable {
             if page.is_parked() != is_beyond {
                 return Err(format!("page {number} is parked or not, and should not be so"));
             }
-            if page.is_writable() == (true, false) {
+            if page.is_secretly_shared() {
                 return Err(format!("page {number} is shared, and not marked as shared"));
             }
         }

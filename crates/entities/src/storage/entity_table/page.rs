@@ -1,11 +1,12 @@
 //! Pages of the table: slots that tables share, and copy when one of them writes.
-#![expect(unsafe_code, reason = "counted memory")]
+#![expect(unsafe_code, reason = "slots in counted memory")]
 
+use std::alloc::{Layout, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::LazyLock;
 
 use super::NONE;
-use crate::storage::count::Count;
+use crate::storage::arena::{ChunkArena, ChunkMemory, TABLE_PAGE_SIZE};
 
 /// How many slots a page has, as a power of two.
 pub(super) const PAGE_SHIFT: u32 = 12;
@@ -51,80 +52,28 @@ pub(super) fn next_version(version: u32) -> u32 {
     version.wrapping_add(1).max(1)
 }
 
-/// The memory of a page.
-#[repr(C, align(64))]
-struct Memory {
-    slots: [Slot; PAGE_SLOTS],
-    count: Count,
-}
-
-/// One count of the memory of a page.
+/// Where the tables of all worlds have their pages from.
 ///
-/// **Invariant:** while there are several counts, nobody writes to the slots.
-#[derive(Debug)]
-struct Counted(NonNull<Memory>);
+/// Finding an entity by its id is a jump into its table. In the blocks of an arena, which are huge pages where
+/// the system has them, a jump among a million slots takes nine tenths of the time that it takes in memory of
+/// the heap. Tables are not worth an arena for each world: there is one page for thousands of entities.
+static PAGES: LazyLock<ChunkArena> = LazyLock::new(ChunkArena::new);
 
-// SAFETY: the count is atomic, and slots are plain numbers, written only by the table that has the only
-// count, through `&mut`.
-unsafe impl Send for Counted {}
-// SAFETY: as above.
-unsafe impl Sync for Counted {}
-
-impl Counted {
-    /// Makes a page. Its slots are written by `write`, which is given the first of them.
-    ///
-    /// # Safety
-    ///
-    /// The caller promises that `write` initialises all slots.
-    unsafe fn new(write: impl FnOnce(NonNull<Slot>)) -> Self {
-        let memory = NonNull::from(Box::leak(Box::<Memory>::new_uninit())).cast::<Memory>();
-        // SAFETY: the field is inside the new memory.
-        unsafe { (&raw mut (*memory.as_ptr()).count).write(Count::one()) };
-        write(memory.cast());
-        Self(memory)
-    }
-
-    /// The first of the slots.
-    #[inline]
-    fn slots(&self) -> NonNull<Slot> {
-        // The slots are the first field.
-        self.0.cast()
-    }
-
-    fn count(&self) -> &Count {
-        // SAFETY: the memory lives by the count that this is. The count is shared only.
-        unsafe { &(*self.0.as_ptr()).count }
-    }
-}
-
-impl Clone for Counted {
-    fn clone(&self) -> Self {
-        self.count().add();
-        Self(self.0)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        if self.count().remove() {
-            // SAFETY: it was made as a box, and this was the last who could reach it.
-            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
-        }
-    }
-}
+const _: () = assert!(size_of::<[Slot; PAGE_SLOTS]>() == TABLE_PAGE_SIZE);
 
 /// A page of one table.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// Where the table reads: the slots of `memory`, or, if the page is parked, [dead ones](dead_slots).
+    /// Where the table reads: the slots in `memory`, or, if the page is parked, [dead ones](dead_slots).
     visible: NonNull<Slot>,
-    memory: Counted,
+    /// The slots, all of them initialised. While there are other counts, nobody writes to them.
+    memory: ChunkMemory,
     /// Whether another table may have a count of the memory. If not, the table may write.
     shared: bool,
 }
 
-// SAFETY: `visible` is the memory that `memory` owns a count of, which is `Send` and `Sync`, or memory that
-// never changes.
+// SAFETY: `visible` is the memory that `memory` has a count of, or one that never changes. Slots are plain
+// numbers. They are written only by who has the only count of them, and the page by `&mut`.
 unsafe impl Send for Page {}
 // SAFETY: as above.
 unsafe impl Sync for Page {}
@@ -140,10 +89,10 @@ pub(super) fn dead_slots() -> &'static [Slot; PAGE_SLOTS] {
 impl Page {
     /// Makes a page of slots that no entity has had.
     pub(super) fn new() -> Self {
-        // SAFETY: all slots are written.
-        let memory =
-            unsafe { Counted::new(|slots| slots.cast().write([Slot::UNUSED; PAGE_SLOTS])) };
-        Self { visible: memory.slots(), memory, shared: false }
+        let memory = allocate();
+        // SAFETY: the memory is new, and as large as a page.
+        unsafe { memory.as_ptr().cast().write([Slot::UNUSED; PAGE_SLOTS]) };
+        Self { visible: memory.as_ptr().cast(), memory, shared: false }
     }
 
     /// Reads a slot. It is the one of the index in the page; larger ones are taken modulo the slots of a
@@ -165,7 +114,7 @@ impl Page {
     /// will have died.
     pub(super) fn hidden_slots(&self) -> &[Slot; PAGE_SLOTS] {
         // SAFETY: as in `slot`.
-        unsafe { self.memory.slots().cast().as_ref() }
+        unsafe { self.own().cast().as_ref() }
     }
 
     /// Opens a slot to be written. Which one is said as for [`slot`](Self::slot).
@@ -175,7 +124,7 @@ impl Page {
             self.unshare();
         }
         // SAFETY: there are so many slots. Nobody else has a count of them, and the page is borrowed.
-        unsafe { self.memory.slots().add(index as usize % PAGE_SLOTS).as_mut() }
+        unsafe { self.own().add(index as usize % PAGE_SLOTS).as_mut() }
     }
 
     /// Opens all slots to be written.
@@ -185,17 +134,17 @@ impl Page {
             self.unshare();
         }
         // SAFETY: as in `slot_mut`.
-        unsafe { self.memory.slots().cast().as_mut() }
+        unsafe { self.own().cast().as_mut() }
     }
 
     /// Whether the page shows dead slots in place of its own.
     pub(super) fn is_parked(&self) -> bool {
-        self.visible != self.memory.slots()
+        self.visible != self.own()
     }
 
-    /// Whether the page may be written as it is. That takes the only count, which is what a check compares.
-    pub(super) fn is_writable(&self) -> (bool, bool) {
-        (!self.shared, self.memory.count().is_one())
+    /// Whether another table has the page too, and it is not marked as shared. This must never be.
+    pub(super) fn is_secretly_shared(&self) -> bool {
+        !self.shared && !self.memory.is_unique()
     }
 
     /// Lets all entities of the page die, without touching its slots.
@@ -211,13 +160,19 @@ impl Page {
             slot.version = slot.version_if_dead();
             slot.chunk = NONE;
         }
-        self.visible = self.memory.slots();
+        self.visible = self.own();
     }
 
     /// Makes the same page for another table. Whichever writes first copies it.
     pub(super) fn fork(&mut self) -> Self {
         self.shared = true;
-        Self { visible: self.visible, memory: self.memory.clone(), shared: true }
+        Self { visible: self.visible, memory: self.memory.share(), shared: true }
+    }
+
+    /// The first of the page's own slots, whether they are shown or not.
+    #[inline]
+    fn own(&self) -> NonNull<Slot> {
+        self.memory.as_ptr().cast()
     }
 
     /// Makes sure that this is the only count of the memory.
@@ -225,17 +180,26 @@ impl Page {
     #[inline(never)]
     pub(super) fn unshare(&mut self) {
         // The others may have gone, or copied the page.
-        if !self.memory.count().is_one() {
+        if !self.memory.is_unique() {
             let parked = self.is_parked();
-            let original = self.memory.slots();
-            // SAFETY: all slots are written, from those of another page, which nobody writes to.
-            self.memory = unsafe {
-                Counted::new(|slots| slots.copy_from_nonoverlapping(original, PAGE_SLOTS))
-            };
+            let copy = allocate();
+            // SAFETY: both are as large as a page. The copy is new, and nobody writes to the original.
+            unsafe { copy.as_ptr().cast().copy_from_nonoverlapping(self.own(), PAGE_SLOTS) };
+            self.memory = copy;
             if !parked {
-                self.visible = self.memory.slots();
+                self.visible = self.own();
             }
         }
         self.shared = false;
+    }
+}
+
+/// Allocates the memory of a page. Slots have nothing to drop, so neither has it.
+#[cold]
+fn allocate() -> ChunkMemory {
+    match PAGES.allocate(TABLE_PAGE_SIZE as u32) {
+        Ok(memory) => memory,
+        // There is no limit, so it is the system that has no more.
+        Err(_) => handle_alloc_error(Layout::new::<[Slot; PAGE_SLOTS]>()),
     }
 }
