@@ -110,7 +110,11 @@ impl EntityManager {
     pub fn component_order_version<T: Component>(&self) -> u32 {
         let ty = ComponentType::of::<T>();
         let with = self.storage.archetypes.iter().filter(|(_, archetype)| archetype.shape.has(ty));
-        with.fold(0, |sum: u32, (_, archetype)| sum.wrapping_add(archetype.order_events))
+        with.fold(0, |sum: u32, (_, archetype)| {
+            let events =
+                archetype.chunks.iter().map(|&chunk| self.storage.chunks[chunk].order_events);
+            events.fold(sum.wrapping_add(archetype.order_events), u32::wrapping_add)
+        })
     }
 
     pub(super) fn archetype_handle(&self, number: u32) -> Archetype {

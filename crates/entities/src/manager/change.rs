@@ -329,8 +329,8 @@ impl Storage {
         to: u32,
         left: Left<'_>,
     ) {
-        let version = self.version;
-        let (source, target) = (&self.chunks[from.chunk], &self.chunks[to]);
+        // SAFETY: both are there, and two, since their archetypes are.
+        let [source, target] = unsafe { self.chunks.two_mut(from.chunk, to) };
         let row = target.len;
         let (data, new_data) = (source.data(), target.data());
         for column in &transfer.moves {
@@ -346,18 +346,7 @@ impl Storage {
         }
         // SAFETY: there is room for the row.
         unsafe { target.id(row).write(entity) };
-        for &(old, new) in &transfer.kept {
-            let newest = self.chunks[to]
-                .state
-                .version(new)
-                .newest(self.chunks[from.chunk].state.version(old));
-            self.chunks[to].state.set_version(new, newest);
-        }
-        let target = &mut self.chunks[to];
-        for &column in &transfer.written {
-            target.state.set_version(column, version);
-        }
-        target.order_version = version;
+        target.state.follow(&source.state, &transfer.kept, &transfer.written, self.version);
         self.table.relocate(entity, Location { chunk: to, row });
         self.add_rows(to, 1);
         // SAFETY: the row is there, in memory that is the world's alone. What is left is as the caller says.

@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "writes components to rows that were reserved for them")]
 
+use ancho_burst::dispatch;
 use ancho_collections::Rejected;
 
 use super::{Archetype, EntityManager, NewEntities};
@@ -9,7 +10,7 @@ use crate::component::Beginning;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentColumns, ComponentSet};
-use crate::storage::{Location, NewRows, Reserved, Run, Storage, write_initial};
+use crate::storage::{Location, NewRows, Reserved, RowPlace, Run, Storage, write_initial};
 
 impl EntityManager {
     /// Creates an entity with these components.
@@ -56,7 +57,7 @@ impl EntityManager {
             set.write(chunk.row(row, &home.offsets));
             chunk.id(row).write(entity);
         }
-        chunk.mark_filled(self.storage.version);
+        chunk.state.set_all(self.storage.version);
         self.storage.add_rows(chunk_number, 1);
         Ok(entity)
     }
@@ -184,17 +185,19 @@ impl EntityManager {
         let room = self.storage.chunks[chunk].capacity() - first_row;
         let run = Run { chunk, first: first_row, rows: 0 };
         let mut filled = Filled { storage: &mut self.storage, runs: &mut self.runs, run };
-        let mut next = Some(first);
-        while let Some(set) = next {
-            let row = first_row + filled.run.rows;
-            let place = crate::storage::RowPlace::new(data, offsets, row as usize);
-            // SAFETY:
-            // - the offsets are those of the set in its archetype, which the chunk is of
-            // - the row is behind the last, and there is room for it: it has no values
-            unsafe { set.write(place) };
-            filled.run.rows += 1;
-            next = if filled.run.rows < room { rest.next() } else { None };
-        }
+        dispatch(|| {
+            let mut next = Some(first);
+            while let Some(set) = next {
+                let row = first_row + filled.run.rows;
+                let place = RowPlace::new(data, offsets, row as usize);
+                // SAFETY:
+                // - the offsets are those of the set in its archetype, which the chunk is of
+                // - the row is behind the last, and there is room for it: it has no values
+                unsafe { set.write(place) };
+                filled.run.rows += 1;
+                next = if filled.run.rows < room { rest.next() } else { None };
+            }
+        });
         Ok(())
     }
 

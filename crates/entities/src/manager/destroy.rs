@@ -18,12 +18,16 @@ impl EntityManager {
         let Some(Location { chunk, row }) = self.storage.table.locate(entity) else {
             return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
         };
-        if self.storage.chunks[chunk].len == 1 {
+        // SAFETY: the table names chunks that are there.
+        let owner = unsafe { self.storage.chunks.at_mut(chunk) };
+        if owner.len == 1 {
             // Nothing has to move, hence nothing to be copied if the memory is shared.
             self.storage.destroy_chunk(chunk);
             return Ok(true);
         }
-        self.storage.make_unique(chunk)?;
+        if owner.may_be_shared() {
+            self.storage.make_unique(chunk)?;
+        }
         self.storage.table.free(entity);
         // SAFETY:
         // - the table says that the row is there, and its memory was made the world's alone

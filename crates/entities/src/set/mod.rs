@@ -112,8 +112,9 @@ unsafe impl<T: Component> ComponentSet for T {
 unsafe impl<T: Component + Clone> CloneSet for T {
     #[inline]
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
-        // SAFETY: the place has a column of this type, with room in so many rows.
-        unsafe { fill_column(place.value::<T>(), rows, self) };
+        // SAFETY: the place has a column of this type, with room in so many rows. The type says itself whether it can
+        // be copied, which takes a bound.
+        unsafe { fill_column(place.value::<T>(), rows, self, T::duplicate().is_bytes()) };
         *done += 1;
     }
 }

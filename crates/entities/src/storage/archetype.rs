@@ -40,9 +40,8 @@ pub(crate) struct Archetype {
     pub(crate) chunks: Vec<u32>,
     /// Those of the chunks that have room. New entities go to the last.
     pub(crate) with_room: Vec<u32>,
-    /// How often something came or went.
+    /// How often rows came or went in chunks that are gone. What happened in the others they count themselves.
     pub(crate) order_events: u32,
-    pub(crate) entities: usize,
 }
 
 impl ArchetypeShape {

@@ -37,7 +37,6 @@ impl Archetypes {
             chunks: Vec::new(),
             with_room: Vec::new(),
             order_events: 0,
-            entities: 0,
         });
         let list = &self.list;
         self.by_types

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "addresses in chunks")]
 
 use std::mem::MaybeUninit;
+use std::ops::{Index, IndexMut};
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
@@ -23,80 +24,78 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 ///
 /// The memory may be shared with forks of the world; everything else is the world's own. The first `len` rows of
 /// the memory have an id and a value in each column, the others nothing.
+///
+/// **Invariant:** the archetype of a chunk, and with it the shape, lives as long as the chunk.
+#[repr(C)]
 pub(crate) struct Chunk {
+    // What every operation needs comes first, in one line of the cache.
     /// Where the memory is, beside `memory` itself so that it is found at once.
     data: NonNull<u8>,
-    shape: Arc<ArchetypeShape>,
-    pub(crate) archetype: u32,
+    shape: NonNull<ArchetypeShape>,
     pub(crate) len: u32,
-    /// Where it is in its archetype's list of chunks.
-    pub(crate) place: u32,
+    capacity: u32,
+    pub(crate) archetype: u32,
     /// Where it is in its archetype's list of chunks with room, or [`NOWHERE`] if it has none.
     pub(crate) room_place: u32,
     /// When a row last came or went.
     pub(crate) order_version: Version,
-    /// When a row was last created, hence all versions of `state` are at least that.
-    filled_version: Version,
+    /// How often rows came or went.
+    pub(crate) order_events: u32,
+    pub(crate) state: ChunkState,
     /// Whether forks may have the memory too. If not, it is the world's alone.
     shared: bool,
+    /// Where it is in its archetype's list of chunks.
+    pub(crate) place: u32,
     pub(crate) sequence: u64,
-    pub(crate) state: ChunkState,
     memory: ChunkMemory,
 }
 
 // SAFETY: the memory is reached through the world that has the chunk, or read by forks of it, and what is in it may
-// be sent and shared, since components are `Send` and `Sync`.
+// be sent and shared, since components are `Send` and `Sync`. So is the shape.
 unsafe impl Send for Chunk {}
 
 impl Chunk {
+    /// A chunk without rows, of an archetype that outlives it.
     pub(crate) fn new(
         memory: ChunkMemory,
         archetype: u32,
-        shape: Arc<ArchetypeShape>,
+        shape: &Arc<ArchetypeShape>,
         sequence: u64,
     ) -> Self {
         Self {
             data: memory.as_ptr(),
-            archetype,
+            shape: NonNull::from(&**shape),
             len: 0,
-            place: NOWHERE,
+            capacity: shape.capacity,
+            archetype,
             room_place: NOWHERE,
             order_version: Version::NEVER,
-            filled_version: Version::NEVER,
-            shared: false,
-            sequence,
+            order_events: 0,
             state: ChunkState::new(shape.types.len()),
-            shape,
+            shared: false,
+            place: NOWHERE,
+            sequence,
             memory,
         }
     }
 
-    /// The chunk of a fork, which has the same memory.
+    /// The chunk of a fork, which has the same memory, and the same shape in an archetype of its own.
     pub(crate) fn fork(&mut self) -> Self {
         self.shared = true;
-        Self {
-            data: self.data,
-            shape: Arc::clone(&self.shape),
-            archetype: self.archetype,
-            len: self.len,
-            place: self.place,
-            room_place: self.room_place,
-            order_version: self.order_version,
-            filled_version: self.filled_version,
-            shared: true,
-            sequence: self.sequence,
-            state: self.state.clone(),
-            memory: self.memory.share(),
-        }
+        Self { state: self.state.clone(), memory: self.memory.share(), ..*self }
     }
 
-    pub(crate) fn into_memory(self) -> (ChunkMemory, Arc<ArchetypeShape>, u32) {
-        (self.memory, self.shape, self.len)
+    /// The memory, the shape and how many rows there are.
+    pub(crate) fn into_memory<'a>(self) -> (ChunkMemory, &'a ArchetypeShape, u32) {
+        // SAFETY: who takes a chunk apart is in the midst of a change to the archetype, which lives.
+        let shape = unsafe { self.unbound_shape() };
+        (self.memory, shape, self.len)
     }
 
     #[inline]
     pub(crate) fn shape(&self) -> &ArchetypeShape {
-        &self.shape
+        // SAFETY: the archetype outlives the chunk.
+        unsafe { self.shape.as_ref() }
     }
 
     /// The shape, not bound to the borrow of the chunk, so that both can be worked with.
@@ -106,17 +105,13 @@ impl Chunk {
     /// - it is not used once the archetype is gone, which keeps the shape alive
     #[inline]
     pub(crate) unsafe fn unbound_shape<'a>(&self) -> &'a ArchetypeShape {
-        // SAFETY: the archetype has a count of it for as long as it lives.
-        unsafe { &*Arc::as_ptr(&self.shape) }
-    }
-
-    pub(crate) fn shape_handle(&self) -> Arc<ArchetypeShape> {
-        Arc::clone(&self.shape)
+        // SAFETY: the archetype lives.
+        unsafe { self.shape.as_ref() }
     }
 
     #[inline]
     pub(crate) fn capacity(&self) -> u32 {
-        self.shape.capacity
+        self.capacity
     }
 
     /// Whether the memory may have to be copied before it is written.
@@ -159,20 +154,20 @@ impl Chunk {
     /// Where the id of a row is.
     #[inline]
     pub(crate) fn id(&self, row: u32) -> *mut Entity {
-        debug_assert!(row < self.capacity());
+        debug_assert!(row < self.capacity);
         self.data().cast::<Entity>().wrapping_add(row as usize)
     }
 
     /// The places for ids of rows that are not there yet.
     pub(crate) fn new_ids(&mut self, first: u32, rows: u32) -> &mut [MaybeUninit<Entity>] {
-        assert!(first >= self.len && first + rows <= self.capacity() && !self.shared);
+        assert!(first >= self.len && rows <= self.capacity - first && !self.shared);
         // SAFETY: there is room for so many ids. The memory is the world's alone, and this chunk borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.id(first).cast(), rows as usize) }
     }
 
     #[inline]
     pub(crate) fn find(&self, ty: ComponentType) -> Option<Found> {
-        self.shape.index.find(ty)
+        self.shape().index.find(ty)
     }
 
     /// Where the values of a column begin.
@@ -181,14 +176,11 @@ impl Chunk {
         self.data().wrapping_add(offset as usize)
     }
 
-    /// Notes that all components of a row are new.
+    /// Notes that rows came or went.
     #[inline]
-    pub(crate) fn mark_filled(&mut self, version: Version) {
+    pub(crate) fn note_order(&mut self, version: Version) {
         self.order_version = version;
-        if self.filled_version != version {
-            self.filled_version = version;
-            self.state.set_all(version);
-        }
+        self.order_events = self.order_events.wrapping_add(1);
     }
 }
 
@@ -232,6 +224,46 @@ impl Chunks {
         self.chunks.get(number as usize)?.as_ref()
     }
 
+    /// A chunk that is known to be there.
+    ///
+    /// # Safety
+    ///
+    /// - there is a chunk of this number, as the table of entities and the lists of archetypes know
+    #[inline]
+    pub(crate) unsafe fn at(&self, number: u32) -> &Chunk {
+        debug_assert!(self.get(number).is_some());
+        // SAFETY: it is there.
+        unsafe { self.chunks.get_unchecked(number as usize).as_ref().unwrap_unchecked() }
+    }
+
+    /// A chunk that is known to be there, to be changed.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`at`](Self::at)
+    #[inline]
+    pub(crate) unsafe fn at_mut(&mut self, number: u32) -> &mut Chunk {
+        debug_assert!(self.get(number).is_some());
+        // SAFETY: it is there.
+        unsafe { self.chunks.get_unchecked_mut(number as usize).as_mut().unwrap_unchecked() }
+    }
+
+    /// Two chunks that are known to be there, to be changed.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`at`](Self::at), and they are two
+    #[inline]
+    pub(crate) unsafe fn two_mut(&mut self, one: u32, other: u32) -> [&mut Chunk; 2] {
+        debug_assert!(one != other && self.get(one).is_some() && self.get(other).is_some());
+        // SAFETY: they are there, and two.
+        unsafe {
+            self.chunks
+                .get_disjoint_unchecked_mut([one as usize, other as usize])
+                .map(|chunk| chunk.as_mut().unwrap_unchecked())
+        }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Chunk)> {
         (0..).zip(&self.chunks).filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)))
     }
@@ -257,7 +289,7 @@ impl Chunks {
     }
 }
 
-impl std::ops::Index<u32> for Chunks {
+impl Index<u32> for Chunks {
     type Output = Chunk;
 
     #[inline]
@@ -266,7 +298,7 @@ impl std::ops::Index<u32> for Chunks {
     }
 }
 
-impl std::ops::IndexMut<u32> for Chunks {
+impl IndexMut<u32> for Chunks {
     #[inline]
     fn index_mut(&mut self, number: u32) -> &mut Chunk {
         self.chunks[number as usize].as_mut().expect("a chunk of this number")

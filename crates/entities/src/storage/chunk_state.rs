@@ -14,6 +14,8 @@ use crate::version::Version;
 pub(crate) struct ChunkState {
     versions: NonNull<Version>,
     types: u32,
+    /// The version of all of them, or [`Version::NEVER`] if they differ.
+    uniform: Version,
 }
 
 // SAFETY: it owns its memory, as a box does.
@@ -34,7 +36,7 @@ impl ChunkState {
             // SAFETY: there is room for so many.
             unsafe { versions.add(at).write(Version::NEVER) };
         }
-        Self { versions, types }
+        Self { versions, types, uniform: Version::NEVER }
     }
 
     /// `None` if nothing has to be allocated.
@@ -53,12 +55,47 @@ impl ChunkState {
     #[inline]
     pub(crate) fn set_version(&mut self, column: u32, version: Version) {
         assert!(column < self.types);
-        // SAFETY: there are so many.
-        unsafe { self.versions.add(column as usize).write(version) }
+        if self.uniform != version {
+            self.uniform = Version::NEVER;
+            // SAFETY: there are so many.
+            unsafe { self.versions.add(column as usize).write(version) }
+        }
     }
 
+    /// Sets all versions.
+    #[inline]
     pub(crate) fn set_all(&mut self, version: Version) {
+        if self.uniform != version {
+            self.write_all(version);
+        }
+    }
+
+    #[cold]
+    fn write_all(&mut self, version: Version) {
         for column in 0..self.types {
+            self.set_version(column, version);
+        }
+        self.uniform = version;
+    }
+
+    /// Notes that a row came from another chunk: the versions of columns that both have, in pairs of theirs and
+    /// ours, become the later of the two, and those of the other columns this version.
+    #[inline]
+    pub(crate) fn follow(
+        &mut self,
+        from: &Self,
+        kept: &[(u32, u32)],
+        written: &[u32],
+        version: Version,
+    ) {
+        // Mostly everything in both is of this moment.
+        if self.uniform == version && from.uniform == version {
+            return;
+        }
+        for &(theirs, ours) in kept {
+            self.set_version(ours, self.version(ours).newest(from.version(theirs)));
+        }
+        for &column in written {
             self.set_version(column, version);
         }
     }
@@ -66,7 +103,8 @@ impl ChunkState {
 
 impl Clone for ChunkState {
     fn clone(&self) -> Self {
-        let copy = Self::new(self.types as usize);
+        let mut copy = Self::new(self.types as usize);
+        copy.uniform = self.uniform;
         // SAFETY: both have room for so many, apart from each other.
         unsafe { copy.versions.copy_from_nonoverlapping(self.versions, self.types as usize) };
         copy

@@ -9,7 +9,7 @@ impl Storage {
     pub(crate) fn not_duplicable(&self) -> Option<ComponentType> {
         self.archetypes
             .iter()
-            .filter(|(_, archetype)| archetype.entities > 0)
+            .filter(|(_, archetype)| !archetype.chunks.is_empty())
             .flat_map(|(_, archetype)| archetype.shape.types.iter().copied())
             .find(|ty| matches!(ty.0.copying, Copying::NotAtAll))
     }

@@ -1,4 +1,5 @@
 #![doc = include_str!("README.md")]
+#![expect(unsafe_code, reason = "chunks that are known to be there")]
 
 mod archetype;
 mod archetypes;
@@ -71,7 +72,8 @@ impl Storage {
     #[inline]
     pub(crate) fn find(&self, entity: Entity, ty: ComponentType) -> Option<*mut u8> {
         let Location { chunk, row } = self.table.locate(entity)?;
-        let chunk = self.chunks.get(chunk)?;
+        // SAFETY: the table names chunks that are there.
+        let chunk = unsafe { self.chunks.at(chunk) };
         let found = chunk.find(ty)?;
         Some(chunk.column(found.offset).wrapping_add(row as usize * ty.0.size))
     }

@@ -89,7 +89,7 @@ impl Storage {
         let chunk = &mut self.chunks[run.chunk];
         debug_assert_eq!(run.first, chunk.len);
         self.table.allocate_rows(chunk.new_ids(run.first, run.rows), run.chunk, run.first);
-        chunk.mark_filled(self.version);
+        chunk.state.set_all(self.version);
         self.add_rows(run.chunk, run.rows);
     }
 }

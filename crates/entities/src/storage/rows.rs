@@ -2,8 +2,6 @@
 
 #![expect(unsafe_code, reason = "values in chunks")]
 
-use std::sync::Arc;
-
 use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, LastChunk, OutOfMemory};
 use super::chunk::{Chunk, NOWHERE};
@@ -22,11 +20,12 @@ pub(crate) enum Left<'a> {
 
 impl Storage {
     /// Adds an empty chunk to an archetype.
+    #[cold]
     pub(crate) fn open_chunk(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
         let memory = self.settings.arena.allocate(self.settings.chunk_size)?;
         let owner = &mut self.archetypes[archetype];
-        let shape = Arc::clone(&owner.shape);
-        let number = self.chunks.insert(|sequence| Chunk::new(memory, archetype, shape, sequence));
+        let number =
+            self.chunks.insert(|sequence| Chunk::new(memory, archetype, &owner.shape, sequence));
         let chunk = &mut self.chunks[number];
         chunk.place = list_place(owner.chunks.len());
         chunk.room_place = list_place(owner.with_room.len());
@@ -39,17 +38,24 @@ impl Storage {
     pub(crate) fn retire_chunk(&mut self, number: u32) -> Chunk {
         let chunk = self.chunks.remove(number);
         let owner = &mut self.archetypes[chunk.archetype];
+        owner.order_events = owner.order_events.wrapping_add(chunk.order_events);
         owner.chunks.swap_remove(chunk.place as usize);
         if let Some(&moved) = owner.chunks.get(chunk.place as usize) {
             self.chunks[moved].place = chunk.place;
         }
         if chunk.room_place != NOWHERE {
-            owner.with_room.swap_remove(chunk.room_place as usize);
-            if let Some(&moved) = owner.with_room.get(chunk.room_place as usize) {
-                self.chunks[moved].room_place = chunk.room_place;
-            }
+            self.leave_room_list(chunk.archetype, chunk.room_place);
         }
         chunk
+    }
+
+    /// Takes the chunk at a place of the list of those with room out of it.
+    fn leave_room_list(&mut self, archetype: u32, place: u32) {
+        let owner = &mut self.archetypes[archetype];
+        owner.with_room.swap_remove(place as usize);
+        if let Some(&moved) = owner.with_room.get(place as usize) {
+            self.chunks[moved].room_place = place;
+        }
     }
 
     /// A chunk of the archetype that has room, and is the world's alone.
@@ -68,18 +74,20 @@ impl Storage {
     #[inline]
     pub(crate) fn add_rows(&mut self, number: u32, rows: u32) {
         let chunk = &mut self.chunks[number];
+        chunk.note_order(self.version);
         chunk.len += rows;
         debug_assert!(chunk.len <= chunk.capacity());
-        let owner = &mut self.archetypes[chunk.archetype];
-        owner.entities += rows as usize;
-        owner.order_events = owner.order_events.wrapping_add(1);
         if chunk.len == chunk.capacity() {
-            let place = std::mem::replace(&mut chunk.room_place, NOWHERE);
-            owner.with_room.swap_remove(place as usize);
-            if let Some(&moved) = owner.with_room.get(place as usize) {
-                self.chunks[moved].room_place = place;
-            }
+            self.note_full(number);
         }
+    }
+
+    #[cold]
+    fn note_full(&mut self, number: u32) {
+        let chunk = &mut self.chunks[number];
+        let place = std::mem::replace(&mut chunk.room_place, NOWHERE);
+        let archetype = chunk.archetype;
+        self.leave_room_list(archetype, place);
     }
 
     /// Sees to it that the memory of a chunk is the world's alone, since it is to be written.
@@ -97,7 +105,8 @@ impl Storage {
     /// - the values that are left are those which are neither moved nor dropped
     #[inline]
     pub(crate) unsafe fn remove_row(&mut self, number: u32, row: u32, left: Left<'_>) {
-        let chunk = &mut self.chunks[number];
+        // SAFETY: the chunk is there.
+        let chunk = unsafe { self.chunks.at_mut(number) };
         debug_assert!(row < chunk.len && !chunk.may_be_shared());
         // SAFETY: archetypes live as long as the world.
         let shape = unsafe { chunk.unbound_shape() };
@@ -107,43 +116,34 @@ impl Storage {
         };
         let last = chunk.len - 1;
         if row != last {
-            let data = chunk.data();
-            for &(at, column) in &shape.sized {
-                let value = |row: u32| {
-                    data.wrapping_add(column.offset as usize + row as usize * column.size as usize)
-                };
-                // What is to be dropped goes to where the last row was.
-                if !left.is_empty() && left.contains(&at) {
-                    // SAFETY: both are in the chunk, in different rows.
-                    unsafe { swap_values(value(row), value(last), column.size) };
-                } else {
-                    // SAFETY: as above.
-                    unsafe { copy_value(value(last), value(row), column.size) };
-                }
-            }
-            // SAFETY: both ids are in the chunk, which is the world's alone.
-            let moved = unsafe { *chunk.id(last) };
-            // SAFETY: as above.
-            unsafe { *chunk.id(row) = moved };
+            // SAFETY: both rows are there, and two.
+            unsafe { move_last(chunk, shape, row, last, left) };
+            // SAFETY: the id is in the chunk, which is the world's alone.
+            let moved = unsafe { *chunk.id(row) };
             self.table.relocate(moved, Location { chunk: number, row });
         }
         chunk.len = last;
-        chunk.order_version = self.version;
-        let owner = &mut self.archetypes[chunk.archetype];
-        owner.entities -= 1;
-        owner.order_events = owner.order_events.wrapping_add(1);
-        if last == 0 {
-            let (memory, ..) = self.retire_chunk(number).into_memory();
+        chunk.note_order(self.version);
+        if last == 0 || chunk.room_place == NOWHERE || !left.is_empty() {
+            self.finish_removal(number, left);
+        }
+    }
+
+    /// What is rarely to be done when a row is gone: values that are left behind it are dropped, and the lists change.
+    #[inline(never)]
+    fn finish_removal(&mut self, number: u32, left: &[u32]) {
+        let chunk = &mut self.chunks[number];
+        if chunk.len == 0 {
+            let (memory, shape, _) = self.retire_chunk(number).into_memory();
             return finish(memory, shape, left);
         }
         if chunk.room_place == NOWHERE {
+            let owner = &mut self.archetypes[chunk.archetype];
             chunk.room_place = list_place(owner.with_room.len());
             owner.with_room.push(number);
         }
-        if !left.is_empty() {
-            // SAFETY: the values are behind the last row, where nobody else looks.
-            unsafe { drop_values(shape, chunk.data(), left, last, 1) };
-        }
+        // SAFETY: the values are behind the last row, where nobody else looks.
+        unsafe { drop_values(chunk.shape(), chunk.data(), left, chunk.len, 1) };
     }
 
     /// Removes rows that lie side by side, and their entities; as many of the chunk's last rows take their place.
@@ -188,11 +188,9 @@ impl Storage {
             self.table.relocate(entity, Location { chunk: number, row });
         }
         chunk.len = len - rows;
-        chunk.order_version = self.version;
-        let owner = &mut self.archetypes[chunk.archetype];
-        owner.entities -= rows as usize;
-        owner.order_events = owner.order_events.wrapping_add(1);
+        chunk.note_order(self.version);
         if chunk.room_place == NOWHERE {
+            let owner = &mut self.archetypes[chunk.archetype];
             chunk.room_place = list_place(owner.with_room.len());
             owner.with_room.push(number);
         }
@@ -203,13 +201,11 @@ impl Storage {
 
     /// Removes a chunk with all its entities.
     pub(crate) fn destroy_chunk(&mut self, number: u32) {
+        self.chunks[number].note_order(self.version);
         let chunk = self.retire_chunk(number);
         self.table.free_rows(chunk.entities());
-        let owner = &mut self.archetypes[chunk.archetype];
-        owner.entities -= chunk.len as usize;
-        owner.order_events = owner.order_events.wrapping_add(1);
         let (memory, shape, rows) = chunk.into_memory();
-        release(memory, &shape, rows);
+        release(memory, shape, rows);
     }
 
     /// Removes all entities. Their ids are handed out again from the first on.
@@ -229,7 +225,7 @@ impl Storage {
                     let data = last.as_ptr().as_ptr();
                     self.free.push(last);
                     // SAFETY: the chunk has so many rows, and nobody can reach them any more.
-                    unsafe { drop_values(&shape, data, &shape.dropped, 0, rows) };
+                    unsafe { drop_values(shape, data, &shape.dropped, 0, rows) };
                 }
                 LastChunk::free_many(&mut self.free);
             }
@@ -243,13 +239,16 @@ impl Storage {
 
         let removed = self.table.living();
         self.table.clear();
-        for archetype in self.archetypes.iter_mut().filter(|archetype| archetype.entities > 0) {
+        for archetype in self.archetypes.iter_mut().filter(|archetype| !archetype.chunks.is_empty())
+        {
             archetype.chunks.clear();
             archetype.with_room.clear();
-            archetype.entities = 0;
-            archetype.order_events = archetype.order_events.wrapping_add(1);
         }
         let chunks = self.chunks.take_all();
+        for chunk in chunks.iter().flatten() {
+            let events = &mut self.archetypes[chunk.archetype].order_events;
+            *events = events.wrapping_add(chunk.order_events).wrapping_add(1);
+        }
         let free = Vec::with_capacity(chunks.len());
         Rest { chunks: chunks.into_iter(), free }.go_on();
         removed
@@ -267,10 +266,9 @@ pub(crate) fn unshare(chunk: &mut Chunk, settings: &StorageSettings) -> Result<(
     // - both are chunks of the shape; nobody writes to memory that is shared
     // - `fork` has refused types that cannot be duplicated
     unsafe { duplicate_rows(chunk.shape(), chunk.data(), memory.as_ptr().as_ptr(), chunk.len) };
-    let (shape, rows) = (chunk.shape_handle(), chunk.len);
     let shared = chunk.replace_memory(memory);
     // The others may have let go of it since.
-    release(shared, &shape, rows);
+    release(shared, chunk.shape(), chunk.len);
     Ok(())
 }
 
@@ -290,6 +288,31 @@ fn finish(memory: ChunkMemory, shape: &ArchetypeShape, left: &[u32]) {
     // SAFETY: these values are there, and nobody can reach them any more.
     unsafe { drop_values(shape, data.as_ptr(), left, 0, 1) };
     drop(last);
+}
+
+/// Moves the last row of a chunk to another, id included. Values of columns that are left change places with it.
+///
+/// # Safety
+///
+/// - both rows are there, and two; the memory is the world's alone
+#[inline]
+unsafe fn move_last(chunk: &Chunk, shape: &ArchetypeShape, row: u32, last: u32, left: &[u32]) {
+    let data = chunk.data();
+    for &(at, column) in &shape.sized {
+        let value = |row: u32| {
+            data.wrapping_add(column.offset as usize + row as usize * column.size as usize)
+        };
+        // What is to be dropped goes to where the last row was.
+        if !left.is_empty() && left.contains(&at) {
+            // SAFETY: both are in the chunk, in different rows.
+            unsafe { swap_values(value(row), value(last), column.size) };
+        } else {
+            // SAFETY: as above.
+            unsafe { copy_value(value(last), value(row), column.size) };
+        }
+    }
+    // SAFETY: both ids are in the chunk.
+    unsafe { *chunk.id(row) = *chunk.id(last) };
 }
 
 /// The place of what is pushed to a list of this length.

@@ -11,7 +11,8 @@ impl Storage {
     /// Archetypes in the order in which they came to be, but only those with entities, since looking for one makes
     /// it; their chunks in order; then ids and columns. Types are named by the hashes of their names.
     pub(crate) fn hash_state(&self, state: &mut StateHasher) {
-        for (_, archetype) in self.archetypes.iter().filter(|(_, archetype)| archetype.entities > 0)
+        for (_, archetype) in
+            self.archetypes.iter().filter(|(_, archetype)| !archetype.chunks.is_empty())
         {
             let shape = &archetype.shape;
             state.write_u64(shape.types.len() as u64);
