@@ -94,6 +94,15 @@ impl ChunkArena {
     }
 
     /// Returns the arena of the process, which worlds use unless they are told otherwise.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::ChunkArena;
+    ///
+    /// // Between two levels, what the last one needed and the next may not.
+    /// ChunkArena::shared().trim();
+    /// ```
     #[must_use = "a handle does nothing by itself"]
     pub fn shared() -> Self {
         static SHARED: LazyLock<ChunkArena> = LazyLock::new(ChunkArena::new);
@@ -121,12 +130,31 @@ impl ChunkArena {
     /// # Complexity
     ///
     /// Linear in the number of free chunks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::ChunkArena;
+    ///
+    /// let arena = ChunkArena::new();
+    /// arena.trim();
+    /// assert_eq!(arena.stats().reserved, 0);
+    /// ```
     pub fn trim(&self) {
         let surplus = self.0.lock().take_wholly_free(usize::MAX);
         surplus.free();
     }
 
     /// Says how much memory the arena has, and how much of it is in use.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::ChunkArena;
+    ///
+    /// let stats = ChunkArena::new().stats();
+    /// assert_eq!(stats.reserved - stats.used, 0);
+    /// ```
     #[must_use = "counts, and does nothing else"]
     pub fn stats(&self) -> ArenaStats {
         self.0.lock().stats()

@@ -31,7 +31,11 @@ impl EntityTable {
         for (number, page) in self.pages.iter().enumerate() {
             let is_beyond = (number << PAGE_SHIFT) >= self.high_water as usize;
             if page.is_parked() != is_beyond {
-                return Err(format!("page {number} is parked or not, and should not be so"));
+                let not = if is_beyond { "not " } else { "" };
+                return Err(format!(
+                    "page {number} is {not}parked, at {} indices",
+                    self.high_water
+                ));
             }
             if page.is_secretly_shared() {
                 return Err(format!("page {number} is shared, and not marked as shared"));
