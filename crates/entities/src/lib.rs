@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// Under loom only `tests/loom.rs` is compiled, from the same files; see `storage/count.rs`.
+#![cfg(not(loom))]
 
 mod component;
 mod entity;

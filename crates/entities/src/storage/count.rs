@@ -1,6 +1,12 @@
 //! How many own something that is copied when one of them writes.
+//!
+//! `tests/loom.rs` compiles this file a second time, against loom's atomics.
 
 use std::process::abort;
+
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicU32, Ordering};
+#[cfg(not(loom))]
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How many owners something has: worlds that share a chunk, or a page of the entity table.
@@ -15,7 +21,14 @@ const MOST: u32 = u32::MAX / 2;
 
 impl Count {
     /// The count of something that has one owner.
+    #[cfg(not(loom))]
     pub(crate) const fn one() -> Self {
+        Self(AtomicU32::new(1))
+    }
+
+    /// As above. Loom's atomics have to be registered, so that they are not made at compile time.
+    #[cfg(loom)]
+    pub(crate) fn one() -> Self {
         Self(AtomicU32::new(1))
     }
 
