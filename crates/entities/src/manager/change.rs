@@ -63,7 +63,7 @@ impl EntityManager {
     ) -> Result<(Location, u32, Option<u32>), EntityError> {
         let location = self.locate(entity)?;
         let set = self.set_number::<S>()?;
-        let from = self.storage.chunks[location.chunk].archetype;
+        let from = self.storage.archetype_at(location);
         let number = self.transfer(from, set, Change::Add)?;
         let transfer = &self.transfers[number];
         if self.strict
@@ -182,11 +182,12 @@ impl EntityManager {
         self.remove_set(entity, set)
     }
 
+    #[inline]
     fn remove_set(&mut self, entity: Entity, set: u32) -> Result<bool, EntityError> {
         let Some(location) = self.storage.table.locate(entity) else {
             return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
         };
-        let from = self.storage.chunks[location.chunk].archetype;
+        let from = self.storage.archetype_at(location);
         let number = self.transfer(from, set, Change::Remove)?;
         let transfer = &self.transfers[number];
         if self.strict
@@ -347,8 +348,12 @@ impl Storage {
         // SAFETY: there is room for the row.
         unsafe { target.id(row).write(entity) };
         target.state.follow(&source.state, &transfer.kept, &transfer.written, self.version);
+        target.note_order(self.version);
+        target.len += 1;
         self.table.relocate(entity, Location { chunk: to, row });
-        self.add_rows(to, 1);
+        if target.len == target.capacity() {
+            self.note_full(to);
+        }
         // SAFETY: the row is there, in memory that is the world's alone. What is left is as the caller says.
         unsafe { self.remove_row(from.chunk, from.row, left) };
     }

@@ -88,9 +88,9 @@ impl ChunkState {
         written: &[u32],
         version: Version,
     ) {
-        // Mostly everything in both is of this moment.
-        if self.uniform == version && from.uniform == version {
-            return;
+        // Mostly everything there was of this moment already.
+        if from.uniform == version {
+            return self.set_all(version);
         }
         for &(theirs, ours) in kept {
             self.set_version(ours, self.version(ours).newest(from.version(theirs)));

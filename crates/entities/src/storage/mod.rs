@@ -78,6 +78,13 @@ impl Storage {
         Some(chunk.column(found.offset).wrapping_add(row as usize * ty.0.size))
     }
 
+    /// The number of the archetype of an entity that is there, as the table says.
+    #[inline]
+    pub(crate) fn archetype_at(&self, location: Location) -> u32 {
+        // SAFETY: the table names chunks that are there.
+        unsafe { self.chunks.at(location.chunk) }.archetype
+    }
+
     /// The archetype of an entity.
     #[inline]
     pub(crate) fn archetype_of(&self, entity: Entity) -> Option<&Archetype> {

@@ -82,8 +82,9 @@ impl Storage {
         }
     }
 
+    /// Takes a chunk that has become full out of the list of those with room.
     #[cold]
-    fn note_full(&mut self, number: u32) {
+    pub(crate) fn note_full(&mut self, number: u32) {
         let chunk = &mut self.chunks[number];
         let place = std::mem::replace(&mut chunk.room_place, NOWHERE);
         let archetype = chunk.archetype;
@@ -115,15 +116,20 @@ impl Storage {
             Left::Columns(columns) => columns,
         };
         let last = chunk.len - 1;
+        chunk.len = last;
+        chunk.note_order(self.version);
         if row != last {
-            // SAFETY: both rows are there, and two.
-            unsafe { move_last(chunk, shape, row, last, left) };
+            if left.is_empty() {
+                // SAFETY: both rows are there, and two.
+                unsafe { move_row_within(chunk, shape, last, row) };
+            } else {
+                // SAFETY: as above.
+                unsafe { swap_rows_partly(chunk, shape, last, row, left) };
+            }
             // SAFETY: the id is in the chunk, which is the world's alone.
             let moved = unsafe { *chunk.id(row) };
             self.table.relocate(moved, Location { chunk: number, row });
         }
-        chunk.len = last;
-        chunk.note_order(self.version);
         if last == 0 || chunk.room_place == NOWHERE || !left.is_empty() {
             self.finish_removal(number, left);
         }
@@ -290,29 +296,49 @@ fn finish(memory: ChunkMemory, shape: &ArchetypeShape, left: &[u32]) {
     drop(last);
 }
 
-/// Moves the last row of a chunk to another, id included. Values of columns that are left change places with it.
+/// Moves a row of a chunk to the place of another, id included.
 ///
 /// # Safety
 ///
 /// - both rows are there, and two; the memory is the world's alone
 #[inline]
-unsafe fn move_last(chunk: &Chunk, shape: &ArchetypeShape, row: u32, last: u32, left: &[u32]) {
-    let data = chunk.data();
+unsafe fn move_row_within(chunk: &Chunk, shape: &ArchetypeShape, from: u32, to: u32) {
+    for &(_, column) in &shape.sized {
+        let values = chunk.column(column.offset);
+        let value = |row: u32| values.wrapping_add(row as usize * column.size as usize);
+        // SAFETY: both are in the chunk, in different rows.
+        unsafe { copy_value(value(from), value(to), column.size) };
+    }
+    // SAFETY: both ids are in the chunk.
+    unsafe { *chunk.id(to) = *chunk.id(from) };
+}
+
+/// Moves a row of a chunk to the place of another, id included. The values of some columns change places.
+///
+/// # Safety
+///
+/// - both rows are there, and two; the memory is the world's alone
+#[inline(never)]
+unsafe fn swap_rows_partly(
+    chunk: &Chunk,
+    shape: &ArchetypeShape,
+    from: u32,
+    to: u32,
+    swapped: &[u32],
+) {
     for &(at, column) in &shape.sized {
-        let value = |row: u32| {
-            data.wrapping_add(column.offset as usize + row as usize * column.size as usize)
-        };
-        // What is to be dropped goes to where the last row was.
-        if !left.is_empty() && left.contains(&at) {
+        let values = chunk.column(column.offset);
+        let value = |row: u32| values.wrapping_add(row as usize * column.size as usize);
+        if swapped.contains(&at) {
             // SAFETY: both are in the chunk, in different rows.
-            unsafe { swap_values(value(row), value(last), column.size) };
+            unsafe { swap_values(value(from), value(to), column.size) };
         } else {
             // SAFETY: as above.
-            unsafe { copy_value(value(last), value(row), column.size) };
+            unsafe { copy_value(value(from), value(to), column.size) };
         }
     }
     // SAFETY: both ids are in the chunk.
-    unsafe { *chunk.id(row) = *chunk.id(last) };
+    unsafe { *chunk.id(to) = *chunk.id(from) };
 }
 
 /// The place of what is pushed to a list of this length.

@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "values in chunks")]
 
+use std::mem::MaybeUninit;
 use std::ptr;
 
 use super::archetype::ArchetypeShape;
@@ -9,30 +10,41 @@ use crate::component::{Beginning, Copying};
 
 /// Copies the bytes of one value.
 ///
-/// A call of the system's `memcpy` costs more than copying the sizes that components usually have.
+/// A call of the system's `memcpy` costs more than copying the sizes that components usually have. Those are copied in
+/// two or four pieces that may overlap, so that a few sizes of pieces do for all of them.
 ///
 /// # Safety
 ///
 /// - both addresses are valid for so many bytes, and apart from each other
 #[inline(always)]
 pub(crate) unsafe fn copy_value(from: *const u8, to: *mut u8, size: u32) {
-    macro_rules! copy {
-        ($size:literal) => {
-            // SAFETY: there are so many bytes.
-            unsafe { to.cast::<[u8; $size]>().copy_from_nonoverlapping(from.cast(), 1) }
-        };
+    /// Copies the first and the last piece of the bytes.
+    ///
+    /// # Safety
+    ///
+    /// - as above, and a piece is at most as large as the value
+    #[inline(always)]
+    unsafe fn ends<Piece: Copy>(from: *const u8, to: *mut u8, size: usize) {
+        let last = size - size_of::<Piece>();
+        // SAFETY: both pieces are inside. Both are read before one is written, and as what may be uninitialised.
+        unsafe {
+            let first_piece = from.cast::<MaybeUninit<Piece>>().read_unaligned();
+            let last_piece = from.add(last).cast::<MaybeUninit<Piece>>().read_unaligned();
+            to.cast::<MaybeUninit<Piece>>().write_unaligned(first_piece);
+            to.add(last).cast::<MaybeUninit<Piece>>().write_unaligned(last_piece);
+        }
     }
-    match size {
-        4 => copy!(4),
-        8 => copy!(8),
-        12 => copy!(12),
-        16 => copy!(16),
-        24 => copy!(24),
-        32 => copy!(32),
-        48 => copy!(48),
-        64 => copy!(64),
-        // SAFETY: there are so many bytes.
-        _ => unsafe { to.copy_from_nonoverlapping(from, size as usize) },
+
+    let size = size as usize;
+    // SAFETY: the pieces are at most as large as the value.
+    unsafe {
+        match size {
+            8..=16 => ends::<[u64; 1]>(from, to, size),
+            4..=7 => ends::<[u32; 1]>(from, to, size),
+            17..=32 => ends::<[u64; 2]>(from, to, size),
+            33..=64 => ends::<[u64; 4]>(from, to, size),
+            _ => to.copy_from_nonoverlapping(from, size),
+        }
     }
 }
 
