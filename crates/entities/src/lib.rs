@@ -23,8 +23,8 @@ pub use field::{
     EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher, VariantField, VariantShape,
 };
 pub use manager::{
-    Archetype, ArchetypeChunk, ArchetypeChunkMut, EntityChanges, EntityManager, EntityTracker,
-    NewEntities,
+    Archetype, ArchetypeChunk, ArchetypeChunkMut, ComponentLookup, EntityChanges, EntityManager,
+    EntityTracker, NewEntities,
 };
 pub use set::{CloneSet, ComponentColumn, ComponentColumns, ComponentSet};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};

@@ -2,6 +2,8 @@
 
 #![expect(unsafe_code, reason = "moves rows between chunks")]
 
+use std::any::TypeId;
+
 use ancho_collections::Rejected;
 
 use super::{Archetype, EntityManager};
@@ -43,14 +45,15 @@ impl EntityManager {
             return Ok(false);
         };
         let transfer = &self.transfers[transfer];
-        let chunk = &self.storage.chunks[to];
+        // SAFETY: it was just found, or made.
+        let chunk = unsafe { self.storage.chunks.at(to) };
         // SAFETY:
         // - the offsets are those of the set in the transfer's archetype, which the chunk is of
         // - the row is behind the last, and there is room for it: it has no values
         unsafe { set.write(chunk.row(chunk.len, &transfer.offsets)) };
         // SAFETY: what the transfer does not move was just written.
         unsafe {
-            self.storage.move_row(entity, location, transfer, to, Left::Columns(&transfer.left));
+            self.storage.move_row(entity, location, transfer, to, &transfer.left);
         };
         Ok(true)
     }
@@ -62,9 +65,8 @@ impl EntityManager {
         entity: Entity,
     ) -> Result<(Location, u32, Option<u32>), EntityError> {
         let location = self.locate(entity)?;
-        let set = self.set_number::<S>()?;
         let from = self.storage.archetype_at(location);
-        let number = self.transfer(from, set, Change::Add)?;
+        let number = self.transfer_of::<S>(from, Change::Add)?;
         let transfer = &self.transfers[number];
         if self.strict
             && let Some(component) = transfer.present
@@ -72,7 +74,8 @@ impl EntityManager {
             return Err(EntityError::AlreadyPresent { entity, component });
         }
         let to = transfer.to;
-        self.storage.make_unique(location.chunk)?;
+        // SAFETY: the table names chunks that are there.
+        unsafe { self.storage.make_unique_at(location.chunk)? };
         let to = if to == from { None } else { Some(self.storage.chunk_with_room(to)?) };
         Ok((location, number, to))
     }
@@ -146,7 +149,7 @@ impl EntityManager {
         write(chunk.column(transfer.offsets[0]).wrapping_add(chunk.len as usize * ty.size()));
         // SAFETY: what the transfer does not move was just written.
         unsafe {
-            self.storage.move_row(entity, location, transfer, to, Left::Columns(&transfer.left));
+            self.storage.move_row(entity, location, transfer, to, &transfer.left);
         };
         Ok(true)
     }
@@ -164,8 +167,12 @@ impl EntityManager {
     /// A structural change: all other components of the entity are copied to another chunk.
     #[inline]
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
-        let set = self.set_number::<S>()?;
-        self.remove_set(entity, set)
+        let Some(location) = self.storage.table.locate(entity) else {
+            return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
+        };
+        let from = self.storage.archetype_at(location);
+        let number = self.transfer_of::<S>(from, Change::Remove)?;
+        self.remove_by(entity, location, number)
     }
 
     /// Removes components from an entity, as far as it has them. Returns whether it had one.
@@ -179,30 +186,37 @@ impl EntityManager {
         types: &[ComponentType],
     ) -> Result<bool, EntityError> {
         let set = self.set_number_of(types)?;
-        self.remove_set(entity, set)
-    }
-
-    #[inline]
-    fn remove_set(&mut self, entity: Entity, set: u32) -> Result<bool, EntityError> {
         let Some(location) = self.storage.table.locate(entity) else {
             return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
         };
         let from = self.storage.archetype_at(location);
         let number = self.transfer(from, set, Change::Remove)?;
+        self.remove_by(entity, location, number)
+    }
+
+    /// Removes the components that a transfer takes away.
+    #[inline]
+    fn remove_by(
+        &mut self,
+        entity: Entity,
+        location: Location,
+        number: u32,
+    ) -> Result<bool, EntityError> {
         let transfer = &self.transfers[number];
         if self.strict
             && let Some(component) = transfer.missing
         {
             return Err(EntityError::MissingComponent { entity, component });
         }
-        if transfer.to == from {
+        if transfer.present.is_none() {
             return Ok(false);
         }
-        self.storage.make_unique(location.chunk)?;
+        // SAFETY: the table names chunks that are there.
+        unsafe { self.storage.make_unique_at(location.chunk)? };
         let to = self.storage.chunk_with_room(transfer.to)?;
         // SAFETY: nothing is new in the archetype it goes to, so the transfer moves everything.
         unsafe {
-            self.storage.move_row(entity, location, transfer, to, Left::Columns(&transfer.left));
+            self.storage.move_row(entity, location, transfer, to, &transfer.left);
         };
         Ok(true)
     }
@@ -242,7 +256,7 @@ impl EntityManager {
         // SAFETY: there is a value of this type; nothing is left of the row, so it is not dropped there.
         let value = unsafe { column.add(location.row as usize).read() };
         // SAFETY: nothing is new in the archetype it goes to; the one component that does not move was read.
-        unsafe { self.storage.move_row(entity, location, transfer, to, Left::Columns(&[])) };
+        unsafe { self.storage.move_row(entity, location, transfer, to, &[]) };
         Ok(value)
     }
 
@@ -274,8 +288,26 @@ impl EntityManager {
             .map_err(|component| EntityError::DuplicateComponent { component })
     }
 
-    /// The number of a transfer, which is remembered.
+    /// The number of the transfer for a set, which is remembered.
     #[inline]
+    fn transfer_of<S: ComponentSet>(
+        &mut self,
+        from: u32,
+        change: Change,
+    ) -> Result<u32, EntityError> {
+        let way = (TypeId::of::<S>(), from, change);
+        match self.recent_ways {
+            [Some((recent, number)), _] if recent == way => return Ok(number),
+            [_, Some((recent, number))] if recent == way => return Ok(number),
+            _ => {}
+        }
+        let set = self.set_number::<S>()?;
+        let number = self.transfer(from, set, change)?;
+        self.recent_ways = [Some((way, number)), self.recent_ways[0]];
+        Ok(number)
+    }
+
+    /// The number of a transfer, which is remembered.
     pub(super) fn transfer(
         &mut self,
         from: u32,
@@ -321,14 +353,14 @@ impl Storage {
     /// - the transfer is one between their archetypes
     /// - the new row has values in all columns that the transfer writes
     /// - the values that are left are those which are not moved, by the transfer or otherwise
-    #[inline]
+    #[inline(never)]
     unsafe fn move_row(
         &mut self,
         entity: Entity,
         from: Location,
         transfer: &Transfer,
         to: u32,
-        left: Left<'_>,
+        left: &[u32],
     ) {
         // SAFETY: both are there, and two, since their archetypes are.
         let [source, target] = unsafe { self.chunks.two_mut(from.chunk, to) };
@@ -355,7 +387,7 @@ impl Storage {
             self.note_full(to);
         }
         // SAFETY: the row is there, in memory that is the world's alone. What is left is as the caller says.
-        unsafe { self.remove_row(from.chunk, from.row, left) };
+        unsafe { self.remove_row(from.chunk, from.row, Left::Columns(left)) };
     }
 
     /// Moves an entity's row to another archetype; what is new there gets its initial value.
@@ -387,7 +419,7 @@ impl Storage {
         let storage = reserved.into_storage();
         // SAFETY: what the transfer does not move was just written.
         unsafe {
-            storage.move_row(entity, from, transfer, run.chunk, Left::Columns(&transfer.left));
+            storage.move_row(entity, from, transfer, run.chunk, &transfer.left);
         };
         Ok(())
     }

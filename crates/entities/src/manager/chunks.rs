@@ -9,7 +9,7 @@ use super::{Archetype, EntityManager};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::storage::{Chunk, StorageSettings, unshare};
+use crate::storage::{Chunk, Chunks, StorageSettings, unshare};
 use crate::version::Version;
 
 /// A chunk: entities of one archetype, and their components side by side.
@@ -128,7 +128,8 @@ impl fmt::Debug for ArchetypeChunk<'_> {
 
 /// A chunk whose components can be changed.
 pub struct ArchetypeChunkMut<'w> {
-    chunk: &'w mut Chunk,
+    chunks: &'w mut Chunks,
+    number: u32,
     archetype: Archetype,
     settings: &'w StorageSettings,
     version: Version,
@@ -137,7 +138,7 @@ pub struct ArchetypeChunkMut<'w> {
 impl ArchetypeChunkMut<'_> {
     /// The chunk, to be read.
     pub fn as_chunk(&self) -> ArchetypeChunk<'_> {
-        ArchetypeChunk { chunk: self.chunk, archetype: self.archetype }
+        ArchetypeChunk { chunk: &self.chunks[self.number], archetype: self.archetype }
     }
 
     /// The values of a component, one for each entity in the same order. They count as changed from now on.
@@ -148,17 +149,19 @@ impl ArchetypeChunkMut<'_> {
     /// and there is none for a copy.
     pub fn slice_mut<T: Component>(&mut self) -> Result<&mut [T], EntityError> {
         let ty = ComponentType::of::<T>();
-        let Some(found) = self.chunk.find(ty) else {
-            let entity = self.chunk.entities()[0];
+        let chunk = &self.chunks[self.number];
+        let Some(found) = chunk.find(ty) else {
+            let entity = chunk.entities()[0];
             return Err(EntityError::MissingComponent { entity, component: ty });
         };
-        if self.chunk.may_be_shared() {
-            unshare(self.chunk, self.settings)?;
+        if chunk.may_be_shared() {
+            unshare(self.chunks, self.number, self.settings)?;
         }
-        self.chunk.state.set_version(found.column, self.version);
-        let first = self.chunk.column(found.offset).cast::<T>();
+        let chunk = &mut self.chunks[self.number];
+        chunk.state.set_version(found.column, self.version);
+        let first = chunk.column(found.offset).cast::<T>();
         // SAFETY: there is a value for each entity, in memory that is the world's alone, which is borrowed mutably.
-        Ok(unsafe { slice::from_raw_parts_mut(first, self.chunk.len as usize) })
+        Ok(unsafe { slice::from_raw_parts_mut(first, chunk.len as usize) })
     }
 }
 
@@ -204,7 +207,8 @@ impl EntityManager {
             let archetype = Archetype::new(number, owner.shape.serial);
             for &chunk in &owner.chunks {
                 function(ArchetypeChunkMut {
-                    chunk: &mut storage.chunks[chunk],
+                    chunks: &mut storage.chunks,
+                    number: chunk,
                     archetype,
                     settings: &storage.settings,
                     version: storage.version,

@@ -8,11 +8,13 @@ mod chunks;
 mod copy;
 mod create;
 mod destroy;
+mod lookup;
 mod names;
 mod new_entities;
 mod sets;
 mod track;
 
+use std::any::TypeId;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -20,6 +22,7 @@ use std::sync::Arc;
 
 pub use archetypes::Archetype;
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
+pub use lookup::ComponentLookup;
 pub use new_entities::NewEntities;
 pub use track::{EntityChanges, EntityTracker};
 
@@ -30,9 +33,12 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
-use crate::storage::{DoesNotFit, InvariantViolation, Location, Run, Storage, Transfers};
+use crate::storage::{Change, DoesNotFit, InvariantViolation, Location, Run, Storage, Transfers};
 use crate::version::Version;
 use crate::world::WorldSettings;
+
+/// What is done with a set of components of an entity of an archetype.
+type Way = (TypeId, u32, Change);
 
 /// The entities of one world, and everything that can be done with them.
 ///
@@ -56,6 +62,8 @@ pub struct EntityManager {
     storage: Storage,
     transfers: Transfers,
     sets: Sets,
+    /// The last two ways that entities took, with what is done on them: mostly one after another takes the same.
+    recent_ways: [Option<(Way, u32)>; 2],
     names: Arc<Names>,
     /// The rows of the entities that were created last.
     runs: Vec<Run>,
@@ -74,6 +82,7 @@ impl EntityManager {
             storage,
             transfers: Transfers::default(),
             sets: Sets::default(),
+            recent_ways: [None; 2],
             names: Arc::default(),
             runs: Vec::new(),
             strict,

@@ -121,13 +121,13 @@ impl Chunk {
     }
 
     /// Finds out whether the memory is still shared, and remembers it if not.
-    pub(crate) fn is_shared(&mut self) -> bool {
+    fn is_shared(&mut self) -> bool {
         self.shared = self.shared && !self.memory.is_unique();
         self.shared
     }
 
     /// Takes other memory, with the same in it, and returns that which it had.
-    pub(crate) fn replace_memory(&mut self, memory: ChunkMemory) -> ChunkMemory {
+    fn replace_memory(&mut self, memory: ChunkMemory) -> ChunkMemory {
         self.data = memory.as_ptr();
         self.shared = false;
         std::mem::replace(&mut self.memory, memory)
@@ -184,10 +184,31 @@ impl Chunk {
     }
 }
 
+/// What has to be known to find a value in a chunk.
+#[derive(Clone, Copy)]
+pub(crate) struct ChunkAddress {
+    data: NonNull<u8>,
+    pub(crate) archetype: u32,
+}
+
+// SAFETY: as for the chunk.
+unsafe impl Send for ChunkAddress {}
+
+impl ChunkAddress {
+    /// Where the values of a column begin.
+    #[inline]
+    pub(crate) fn column(self, offset: u32) -> *mut u8 {
+        self.data.as_ptr().wrapping_add(offset as usize)
+    }
+}
+
 /// All chunks of a world. A chunk keeps its number as long as it has entities.
 #[derive(Default)]
 pub(crate) struct Chunks {
     chunks: Vec<Option<Chunk>>,
+    /// The addresses of those that are there, once more: close together, since who looks for one entity after another
+    /// in a large world would have all of `chunks` in the cache otherwise.
+    addresses: Vec<ChunkAddress>,
     /// Numbers that are free, the one to be used next last.
     free: Vec<u32>,
     /// How many chunks there ever were.
@@ -199,12 +220,15 @@ impl Chunks {
     pub(crate) fn insert(&mut self, make: impl FnOnce(u64) -> Chunk) -> u32 {
         self.sequence += 1;
         let chunk = make(self.sequence);
+        let address = ChunkAddress { data: chunk.data, archetype: chunk.archetype };
         if let Some(number) = self.free.pop() {
             self.chunks[number as usize] = Some(chunk);
+            self.addresses[number as usize] = address;
             return number;
         }
         let number = u32::try_from(self.chunks.len()).expect("fewer chunks than entities");
         self.chunks.push(Some(chunk));
+        self.addresses.push(address);
         number
     }
 
@@ -216,12 +240,48 @@ impl Chunks {
     /// Takes all chunks out.
     pub(crate) fn take_all(&mut self) -> Vec<Option<Chunk>> {
         self.free.clear();
+        self.addresses.clear();
         std::mem::take(&mut self.chunks)
     }
 
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<&Chunk> {
         self.chunks.get(number as usize)?.as_ref()
+    }
+
+    /// The address of a chunk that is known to be there.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`at`](Self::at)
+    #[inline]
+    pub(crate) unsafe fn address(&self, number: u32) -> ChunkAddress {
+        debug_assert!(
+            self.get(number)
+                .is_some_and(|chunk| chunk.data == self.addresses[number as usize].data)
+        );
+        // SAFETY: it is there.
+        unsafe { *self.addresses.get_unchecked(number as usize) }
+    }
+
+    /// Gives a chunk memory of its own, unless it has by now. Returns what it had, to be released.
+    ///
+    /// The memory is made by the function, which is given the chunk.
+    #[cold]
+    pub(crate) fn unshare<E>(
+        &mut self,
+        number: u32,
+        copy: impl FnOnce(&Chunk) -> Result<ChunkMemory, E>,
+    ) -> Result<Option<ChunkMemory>, E> {
+        let chunk = &mut self[number];
+        if !chunk.is_shared() {
+            return Ok(None);
+        }
+        let memory = copy(chunk)?;
+        let data = memory.as_ptr();
+        let shared = chunk.replace_memory(memory);
+        self.addresses[number as usize].data = data;
+        Ok(Some(shared))
     }
 
     /// A chunk that is known to be there.
@@ -275,6 +335,7 @@ impl Chunks {
     pub(crate) fn fork(&mut self) -> Self {
         Self {
             chunks: self.chunks.iter_mut().map(|chunk| chunk.as_mut().map(Chunk::fork)).collect(),
+            addresses: self.addresses.clone(),
             free: self.free.clone(),
             sequence: self.sequence,
         }

@@ -1,5 +1,7 @@
 //! Which column of an archetype a component type has.
 
+#![expect(unsafe_code, reason = "a mask in place of a check")]
+
 use super::archetype::Column;
 use crate::component::ComponentType;
 
@@ -45,9 +47,10 @@ impl ColumnIndex {
     pub(crate) fn find(&self, ty: ComponentType) -> Option<Found> {
         let mut at = start(ty.0.index) & self.mask;
         loop {
-            let place = self.places[at as usize];
+            // SAFETY: the mask is one less than the number of places, a power of two.
+            let place = unsafe { self.places.get_unchecked(at as usize) };
             if place.ty == ty.0.index {
-                return Some(place);
+                return Some(*place);
             }
             if place.ty == NOBODY {
                 return None;

@@ -1,5 +1,7 @@
 //! What is always true of a storage, as code.
 
+#![expect(unsafe_code, reason = "the address of a chunk that is known to be there")]
+
 use std::error::Error;
 use std::fmt;
 
@@ -82,6 +84,12 @@ impl Storage {
                 chunk.len,
                 shape.capacity,
                 chunk.room_place
+            );
+            // SAFETY: the chunk is there.
+            let address = unsafe { self.chunks.address(at) };
+            holds!(
+                address.column(0) == chunk.data() && address.archetype == number,
+                "the address of chunk {at} is not that of its memory"
             );
             holds!(
                 chunk.data().addr() % self.settings.chunk_size as usize == 0,

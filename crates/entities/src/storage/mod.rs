@@ -36,7 +36,8 @@ pub(crate) use transfer::{Change, Edge, Transfer, Transfers};
 pub(crate) use values::{NewRows, copy_value, write_initial};
 
 use archetypes::Archetypes;
-use chunk::Chunks;
+pub(crate) use chunk::Chunks;
+pub(crate) use column_index::ColumnIndex;
 
 use crate::component::ComponentType;
 use crate::entity::Entity;
@@ -73,8 +74,8 @@ impl Storage {
     pub(crate) fn find(&self, entity: Entity, ty: ComponentType) -> Option<*mut u8> {
         let Location { chunk, row } = self.table.locate(entity)?;
         // SAFETY: the table names chunks that are there.
-        let chunk = unsafe { self.chunks.at(chunk) };
-        let found = chunk.find(ty)?;
+        let chunk = unsafe { self.chunks.address(chunk) };
+        let found = self.archetypes[chunk.archetype].shape.index.find(ty)?;
         Some(chunk.column(found.offset).wrapping_add(row as usize * ty.0.size))
     }
 

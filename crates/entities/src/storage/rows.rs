@@ -4,7 +4,7 @@
 
 use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, LastChunk, OutOfMemory};
-use super::chunk::{Chunk, NOWHERE};
+use super::chunk::{Chunk, Chunks, NOWHERE};
 use super::settings::StorageSettings;
 use super::values::{copy_value, drop_values, duplicate_rows, swap_values};
 use super::{Location, Storage};
@@ -61,13 +61,12 @@ impl Storage {
     /// A chunk of the archetype that has room, and is the world's alone.
     #[inline]
     pub(crate) fn chunk_with_room(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
-        match self.archetypes[archetype].with_room.last() {
-            Some(&number) => {
-                self.make_unique(number)?;
-                Ok(number)
-            }
-            None => self.open_chunk(archetype),
-        }
+        let Some(&number) = self.archetypes[archetype].with_room.last() else {
+            return self.open_chunk(archetype);
+        };
+        // SAFETY: archetypes list chunks that are there.
+        unsafe { self.make_unique_at(number)? };
+        Ok(number)
     }
 
     /// Notes that rows after the last of a chunk have values and ids now.
@@ -94,8 +93,24 @@ impl Storage {
     /// Sees to it that the memory of a chunk is the world's alone, since it is to be written.
     #[inline]
     pub(crate) fn make_unique(&mut self, number: u32) -> Result<(), OutOfMemory> {
-        let chunk = &mut self.chunks[number];
-        if chunk.may_be_shared() { unshare(chunk, &self.settings) } else { Ok(()) }
+        if self.chunks[number].may_be_shared() {
+            return unshare(&mut self.chunks, number, &self.settings);
+        }
+        Ok(())
+    }
+
+    /// Sees to it that the memory of a chunk that is known to be there is the world's alone.
+    ///
+    /// # Safety
+    ///
+    /// - there is a chunk of this number, as the table of entities and the lists of archetypes know
+    #[inline]
+    pub(crate) unsafe fn make_unique_at(&mut self, number: u32) -> Result<(), OutOfMemory> {
+        // SAFETY: it is there.
+        if unsafe { self.chunks.at(number) }.may_be_shared() {
+            return unshare(&mut self.chunks, number, &self.settings);
+        }
+        Ok(())
     }
 
     /// Removes a row; the last of the chunk takes its place. The entity's slot is not touched.
@@ -104,7 +119,7 @@ impl Storage {
     ///
     /// - the row is there, and its memory is the world's alone
     /// - the values that are left are those which are neither moved nor dropped
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn remove_row(&mut self, number: u32, row: u32, left: Left<'_>) {
         // SAFETY: the chunk is there.
         let chunk = unsafe { self.chunks.at_mut(number) };
@@ -263,18 +278,24 @@ impl Storage {
 
 /// Gives a chunk memory of its own, unless it has by now.
 #[cold]
-pub(crate) fn unshare(chunk: &mut Chunk, settings: &StorageSettings) -> Result<(), OutOfMemory> {
-    if !chunk.is_shared() {
-        return Ok(());
+pub(crate) fn unshare(
+    chunks: &mut Chunks,
+    number: u32,
+    settings: &StorageSettings,
+) -> Result<(), OutOfMemory> {
+    let shared = chunks.unshare(number, |chunk| {
+        let memory = settings.arena.allocate(settings.chunk_size)?;
+        // SAFETY:
+        // - both are chunks of the shape; nobody writes to memory that is shared
+        // - `fork` has refused types that cannot be duplicated
+        unsafe { duplicate_rows(chunk.shape(), chunk.data(), memory.as_ptr().as_ptr(), chunk.len) };
+        Ok(memory)
+    })?;
+    if let Some(shared) = shared {
+        // The others may have let go of it since.
+        let chunk = &chunks[number];
+        release(shared, chunk.shape(), chunk.len);
     }
-    let memory = settings.arena.allocate(settings.chunk_size)?;
-    // SAFETY:
-    // - both are chunks of the shape; nobody writes to memory that is shared
-    // - `fork` has refused types that cannot be duplicated
-    unsafe { duplicate_rows(chunk.shape(), chunk.data(), memory.as_ptr().as_ptr(), chunk.len) };
-    let shared = chunk.replace_memory(memory);
-    // The others may have let go of it since.
-    release(shared, chunk.shape(), chunk.len);
     Ok(())
 }
 

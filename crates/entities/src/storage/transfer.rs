@@ -116,22 +116,12 @@ struct Lists {
 pub(crate) struct Transfers {
     list: Vec<Transfer>,
     edges: HashMap<Edge, u32, FixedState>,
-    /// The last two that were asked for: mostly an entity after another takes the same way.
-    recent: [Option<(Edge, u32)>; 2],
 }
 
 impl Transfers {
     /// The transfer of an edge that was taken before.
-    #[inline]
-    pub(crate) fn get(&mut self, edge: Edge) -> Option<u32> {
-        match self.recent {
-            [Some((recent, number)), _] if recent == edge => return Some(number),
-            [_, Some((recent, number))] if recent == edge => return Some(number),
-            _ => {}
-        }
-        let number = *self.edges.get(&edge)?;
-        self.recent = [Some((edge, number)), self.recent[0]];
-        Some(number)
+    pub(crate) fn get(&self, edge: Edge) -> Option<u32> {
+        self.edges.get(&edge).copied()
     }
 
     pub(crate) fn insert(&mut self, edge: Edge, transfer: Transfer) -> u32 {
