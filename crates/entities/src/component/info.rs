@@ -118,6 +118,10 @@ pub(super) fn stable_hash(name: &str) -> u64 {
 }
 
 /// See [`DropColumn`].
+///
+/// # Safety
+///
+/// - as there
 unsafe fn drop_column<T>(column: *mut u8, count: usize) {
     // SAFETY: as the caller promises. A slice drops all its elements, also when one of them panics.
     unsafe { ptr::drop_in_place(slice_from_raw_parts_mut(column.cast::<T>(), count)) }
@@ -155,6 +159,10 @@ impl<T> Drop for Written<T> {
 }
 
 /// See [`CloneColumn`].
+///
+/// # Safety
+///
+/// - as there
 unsafe fn clone_column<T: Component>(from: *const u8, to: *mut u8, count: usize) {
     // SAFETY: there are so many values.
     let values = unsafe { slice::from_raw_parts(from.cast::<T>(), count) };
@@ -167,6 +175,10 @@ unsafe fn clone_column<T: Component>(from: *const u8, to: *mut u8, count: usize)
 }
 
 /// See [`InitialColumn`].
+///
+/// # Safety
+///
+/// - as there
 unsafe fn initial_column<T: Component>(to: *mut u8, count: usize) {
     let Some(make) = T::initial().make else {
         panic!("`{}` no longer has an initial value", T::name());
@@ -176,6 +188,10 @@ unsafe fn initial_column<T: Component>(to: *mut u8, count: usize) {
 }
 
 /// See [`HashColumn`].
+///
+/// # Safety
+///
+/// - as there
 unsafe fn hash_column<T: Component>(
     _: &'static Shape,
     column: *const u8,
@@ -187,6 +203,10 @@ unsafe fn hash_column<T: Component>(
 }
 
 /// See [`RemapColumn`].
+///
+/// # Safety
+///
+/// - as there
 unsafe fn remap_column<T: Component>(
     _: &'static Shape,
     column: *mut u8,

@@ -131,6 +131,10 @@ impl RuntimeType {
 }
 
 /// See [`HashColumn`](super::info::HashColumn).
+///
+/// # Safety
+///
+/// - as there
 unsafe fn hash_bytes(
     shape: &'static Shape,
     column: *const u8,
@@ -142,6 +146,10 @@ unsafe fn hash_bytes(
 }
 
 /// See [`RemapColumn`](super::info::RemapColumn).
+///
+/// # Safety
+///
+/// - as there
 unsafe fn remap_bytes(
     shape: &'static Shape,
     column: *mut u8,
