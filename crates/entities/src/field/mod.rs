@@ -40,7 +40,7 @@ pub use shape::{FieldShape, Shape, VariantField, VariantShape};
 /// # Values from outside
 ///
 /// Who derives `Field` allows what deriving `Deserialize` allows in serde: values are put together from the
-/// values of fields, by files, tools and [`set_bytes`](crate::World::set_bytes), around the constructors of the
+/// values of fields, by files, tools and [`set_bytes`](crate::EntityManager::set_bytes), around the constructors of the
 /// type. If unsafe code relies on more than the types of the fields, mark those fields `#[field(opaque)]`; such a
 /// type is neither written as bytes nor made of fields.
 ///
