@@ -1,0 +1,21 @@
+//! How tests against a model draw their cases.
+#![expect(clippy::print_stdout, reason = "is shown if the test fails")]
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use proptest::test_runner::{Config, RngSeed};
+
+/// Other cases on each run. A test that fails shows the seed, with which they can be had again.
+///
+/// `PROPTEST_CASES` asks for another number of them, as a long run does.
+pub(crate) fn cases(cases: u32) -> Config {
+    let asked = |name: &str| std::env::var(name).ok();
+    let seed = asked("PROPTEST_RNG_SEED").and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        now.map_or(0, |now| now.as_nanos() as u64)
+    });
+    let cases = asked("PROPTEST_CASES").and_then(|cases| cases.parse().ok()).unwrap_or(cases);
+    println!("the seed is {seed}; PROPTEST_RNG_SEED={seed} draws the same cases");
+    Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(seed), ..Config::default() }
+}

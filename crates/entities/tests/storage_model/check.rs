@@ -1,0 +1,103 @@
+//! Worlds are what the plain ones are.
+
+use std::collections::BTreeSet;
+
+use ancho_entities::{ArchetypeChunk, Entity};
+
+use crate::components::{
+    Follow, Ghost, KINDS, Kind, Large, Name, Only, RUNTIME, SCRIPT, Small, Tag, Wide, any_kind,
+    script_bytes, type_of,
+};
+use crate::plain::{Plain, Row};
+use crate::script::{Pair, Run, code};
+
+impl Run {
+    /// Checks the world that was worked on: what is quick, or all that must be true of it too.
+    pub(crate) fn check_current(&mut self, thoroughly: bool) {
+        let Pair { world, plain, .. } = self.current();
+        if thoroughly {
+            world.check_invariants().unwrap();
+        }
+        assert_eq!(world.entity_count(), plain.entities.len());
+        assert!(!world.exists(plain.next()));
+    }
+
+    /// Compares all worlds with what they should be.
+    pub(crate) fn check_all(&mut self) {
+        let current = self.current();
+        current.hash = current.world.state_hash();
+        for pair in &self.pairs {
+            assert_eq!(pair.world.state_hash(), pair.hash, "another world's calls reached this");
+            pair.world.check_invariants().unwrap();
+            compare(pair);
+            self.hashes.push(pair.hash);
+        }
+    }
+}
+
+fn compare(Pair { world, plain, .. }: &Pair) {
+    let entities = world.entities();
+    let mut seen = BTreeSet::<Entity>::new();
+    for chunk in entities.chunks() {
+        compare_chunk(&chunk, plain);
+        seen.extend(chunk.entities());
+    }
+    assert!(seen.iter().eq(plain.entities.keys()));
+    assert_eq!(entities.all_entities().len(), seen.len());
+    for (&entity, row) in &plain.entities {
+        compare_row(world, entity, row);
+        let name = plain.names.get(&entity).filter(|name| !name.is_empty());
+        assert_eq!(entities.entity_name(entity), name.map(String::as_str));
+    }
+    for &gone in plain.names.keys().filter(|entity| !plain.entities.contains_key(entity)) {
+        assert!(!world.exists(gone));
+        assert_eq!(entities.entity_name(gone), None);
+    }
+}
+
+fn compare_chunk(chunk: &ArchetypeChunk<'_>, plain: &Plain) {
+    assert!(chunk.len() <= chunk.capacity());
+    let rows: Vec<&Row> = chunk.entities().iter().map(|entity| &plain.entities[entity]).collect();
+    assert!(rows.iter().all(|row| row.len() == chunk.component_types().len()));
+    for kind in 0..RUNTIME {
+        any_kind!(kind, T => compare_column::<T>(chunk, &rows, plain.now));
+    }
+    match chunk.bytes(*SCRIPT) {
+        Some(bytes) => {
+            for (bytes, row) in bytes.chunks_exact(24).zip(rows) {
+                assert_eq!(bytes, script_bytes(row[&RUNTIME].number));
+            }
+        }
+        None => assert!(rows.iter().all(|row| !row.contains_key(&RUNTIME))),
+    }
+}
+
+fn compare_column<T: Kind>(chunk: &ArchetypeChunk<'_>, rows: &[&Row], now: u32) {
+    let Some(values) = chunk.slice::<T>() else {
+        assert!(rows.iter().all(|row| !row.contains_key(&T::KIND)));
+        return;
+    };
+    let version = chunk.change_version::<T>().unwrap().number();
+    assert!(version <= now);
+    assert_eq!(values.len(), rows.len());
+    for (value, row) in values.iter().zip(rows) {
+        assert_eq!(value.number(), row[&T::KIND].number);
+        assert!(row[&T::KIND].written <= version, "a change was not noted");
+    }
+}
+
+fn compare_row(world: &ancho_entities::World, entity: Entity, row: &Row) {
+    assert!(world.exists(entity));
+    for kind in 0..RUNTIME {
+        let found = any_kind!(kind, T => world.get::<T>(entity).map(Kind::number));
+        let expected = row.get(&kind).map(|value| value.number).ok_or("A0051".to_owned());
+        assert_eq!(found.map_err(|error| code(&error)), expected);
+    }
+    for kind in 0..KINDS {
+        let ty = type_of(kind);
+        assert_eq!(world.entities().has_type(entity, ty), row.contains_key(&kind));
+    }
+    let bytes = world.entities().get_bytes(entity, *SCRIPT).ok();
+    let expected = row.get(&RUNTIME).map(|value| script_bytes(value.number));
+    assert_eq!(bytes, expected.as_ref().map(|bytes| &bytes[..]));
+}

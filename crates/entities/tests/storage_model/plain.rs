@@ -1,0 +1,94 @@
+//! A world in the plainest way: maps of maps, and lists of ids.
+
+use std::collections::BTreeMap;
+
+use ancho_entities::Entity;
+
+/// A component: its number, and when it was last written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Value {
+    pub(crate) number: u64,
+    pub(crate) written: u32,
+}
+
+/// The components of an entity, by kind.
+pub(crate) type Row = BTreeMap<usize, Value>;
+
+#[derive(Clone)]
+pub(crate) struct Plain {
+    pub(crate) entities: BTreeMap<Entity, Row>,
+    pub(crate) names: BTreeMap<Entity, String>,
+    /// The moment.
+    pub(crate) now: u32,
+    /// The version of the entity that has an index, or of its next one.
+    versions: Vec<u32>,
+    /// Indices that are free, the next one last.
+    free: Vec<u32>,
+    /// The first index that was not used since everything was despawned.
+    fresh: u32,
+}
+
+impl Plain {
+    pub(crate) fn new() -> Self {
+        Self {
+            entities: BTreeMap::new(),
+            names: BTreeMap::new(),
+            now: 1,
+            versions: Vec::new(),
+            free: Vec::new(),
+            fresh: 0,
+        }
+    }
+
+    /// The entity that is created next.
+    pub(crate) fn next(&self) -> Entity {
+        let index = self.free.last().copied().unwrap_or(self.fresh);
+        let version = self.versions.get(index as usize).copied().unwrap_or(1);
+        Entity::from_parts(index, version)
+    }
+
+    pub(crate) fn row(&self, kinds: &[usize], number: impl Fn(usize) -> u64) -> Row {
+        let value = |&kind: &usize| (kind, Value { number: number(kind), written: self.now });
+        kinds.iter().map(value).collect()
+    }
+
+    pub(crate) fn create(&mut self, row: Row) -> Entity {
+        let entity = self.next();
+        if self.free.pop().is_none() {
+            self.fresh += 1;
+        }
+        if entity.index() as usize == self.versions.len() {
+            self.versions.push(1);
+        }
+        self.entities.insert(entity, row);
+        entity
+    }
+
+    /// Returns whether it was there.
+    pub(crate) fn destroy(&mut self, entity: Entity) -> bool {
+        let existed = self.entities.remove(&entity).is_some();
+        if existed {
+            self.versions[entity.index() as usize] += 1;
+            self.free.push(entity.index());
+        }
+        existed
+    }
+
+    pub(crate) fn destroy_all(&mut self) -> usize {
+        for entity in self.entities.keys() {
+            self.versions[entity.index() as usize] += 1;
+        }
+        self.free.clear();
+        self.fresh = 0;
+        self.names.clear();
+        std::mem::take(&mut self.entities).len()
+    }
+
+    /// Writes components, and returns whether one was new.
+    pub(crate) fn write(&mut self, entity: Entity, values: Row) -> bool {
+        let row = self.entities.get_mut(&entity).unwrap();
+        let before = row.len();
+        row.extend(values);
+        row.len() > before
+    }
+}
