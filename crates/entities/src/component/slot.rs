@@ -13,11 +13,12 @@ use super::TypeInfo;
 /// A place for what is known of one component type, so that finding it costs one load.
 ///
 /// The derive makes one for each type that is not generic. It is typed, hence safe code cannot give one
-/// type the place of another.
+/// type the place of another. Not even of a subtype, as `for<'a> fn(&'a T)` is one of `fn(&'static T)`: those are two
+/// types with one place otherwise, and a value of the one would be read as the other.
 #[doc(hidden)]
 pub struct TypeSlot<T> {
     info: AtomicPtr<TypeInfo>,
-    of: PhantomData<fn() -> T>,
+    of: PhantomData<fn(T) -> T>,
 }
 
 impl<T> TypeSlot<T> {

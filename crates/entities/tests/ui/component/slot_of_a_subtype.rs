@@ -1,0 +1,17 @@
+//! What was registered as one type is not found as another, of which it is a subtype.
+
+use ancho_entities::{Component, Field, TypeSlot};
+
+#[derive(Field)]
+#[field(opaque)]
+struct Call<F: 'static>(F);
+
+static SLOT: TypeSlot<Call<for<'a> fn(&'a str)>> = TypeSlot::new();
+
+impl Component for Call<fn(&'static str)> {
+    fn slot() -> Option<&'static TypeSlot<Self>> {
+        Some(&SLOT)
+    }
+}
+
+fn main() {}
