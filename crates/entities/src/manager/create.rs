@@ -18,7 +18,8 @@ impl EntityManager {
     /// # Panics
     ///
     /// If a type is there twice, the components are larger than a chunk, or there is no memory.
-    /// [`try_spawn`](Self::try_spawn) returns these as errors.
+    /// [`try_spawn`](Self::try_spawn) returns these as errors. All that create entities panic if there would be more than
+    /// 2³¹.
     #[inline]
     #[track_caller]
     pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
@@ -38,6 +39,7 @@ impl EntityManager {
         &mut self,
         set: S,
     ) -> Result<Entity, Rejected<S, EntityError>> {
+        self.storage.table.require(1);
         let room = self.set_number::<S>().and_then(|number| {
             let archetype = self.home(number)?.archetype;
             Ok((number, self.storage.chunk_with_room(archetype)?))
@@ -94,6 +96,7 @@ impl EntityManager {
         let number = self.set_number::<S>()?;
         let archetype = self.home(number)?.archetype;
         let home = self.sets.get(number).home.as_ref().expect("it was just found");
+        self.storage.table.require(count);
         let reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
         let mut filled = Vec::new();
         for &Run { chunk, first, rows } in reserved.runs.iter() {
@@ -148,20 +151,29 @@ impl EntityManager {
     {
         self.runs.clear();
         let mut sets = sets.into_iter();
-        while let Some(first) = sets.next() {
-            if let Err(error) = self.fill_chunk(first, &mut sets) {
-                refuse(error);
-            }
+        let mut next = sets.next();
+        while let Some(first) = next {
+            next = match self.fill_chunk(first, &mut sets) {
+                // An iterator that has ended is not asked again: it may begin anew.
+                Ok(is_full) => {
+                    if is_full {
+                        sets.next()
+                    } else {
+                        None
+                    }
+                }
+                Err(error) => refuse(error),
+            };
         }
         NewEntities::new(&self.storage, &self.runs)
     }
 
-    /// Fills what room one chunk has, as long as there are sets.
+    /// Fills what room one chunk has, as long as there are sets. Returns whether it is full.
     fn fill_chunk<S: ComponentSet>(
         &mut self,
         first: S,
         rest: &mut impl Iterator<Item = S>,
-    ) -> Result<(), EntityError> {
+    ) -> Result<bool, EntityError> {
         /// Rows that have values: they become entities also if the iterator panics.
         struct Filled<'a> {
             storage: &'a mut Storage,
@@ -176,6 +188,7 @@ impl EntityManager {
             }
         }
 
+        self.storage.table.require(1);
         let number = self.set_number::<S>()?;
         let archetype = self.home(number)?.archetype;
         let chunk = self.storage.chunk_with_room(archetype)?;
@@ -183,6 +196,7 @@ impl EntityManager {
         let (offsets, data) = (&*home.offsets, self.storage.chunks[chunk].data());
         let first_row = self.storage.chunks[chunk].len;
         let room = self.storage.chunks[chunk].capacity() - first_row;
+        let room = self.storage.table.room().min(room as usize) as u32;
         let run = Run { chunk, first: first_row, rows: 0 };
         let mut filled = Filled { storage: &mut self.storage, runs: &mut self.runs, run };
         dispatch(|| {
@@ -198,7 +212,7 @@ impl EntityManager {
                 next = if filled.run.rows < room { rest.next() } else { None };
             }
         });
-        Ok(())
+        Ok(filled.run.rows == room)
     }
 
     /// Creates entities of columns of components: the fastest way, if that is how they are at hand.
@@ -249,6 +263,7 @@ impl EntityManager {
         }
         let archetype = self.home(number)?.archetype;
         let home = self.sets.get(number).home.as_ref().expect("it was just found");
+        self.storage.table.require(count);
         let reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
         let mut from = 0;
         for &Run { chunk, first, rows } in reserved.runs.iter() {
@@ -304,6 +319,7 @@ impl EntityManager {
         {
             return Err(EntityError::NoInitialValue { component });
         }
+        self.storage.table.require(count);
         let reserved = Reserved::new(&mut self.storage, &mut self.runs, number, count)?;
         let mut filled = Vec::new();
         for &Run { chunk, first, rows } in reserved.runs.iter() {

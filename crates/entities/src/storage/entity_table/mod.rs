@@ -76,6 +76,19 @@ impl EntityTable {
         (INDICES - self.living) as usize
     }
 
+    /// Makes sure that there can be so many more entities, before anything is done for them.
+    ///
+    /// # Panics
+    ///
+    /// If there is no [room](Self::room).
+    #[inline]
+    #[track_caller]
+    pub(crate) fn require(&self, count: usize) {
+        if count > self.room() {
+            no_room();
+        }
+    }
+
     /// Says where an entity is, if it exists.
     #[inline]
     pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
@@ -128,9 +141,7 @@ impl EntityTable {
         first_row: u32,
     ) {
         debug_assert_ne!(chunk, NONE);
-        if ids.len() > self.room() {
-            no_room();
-        }
+        self.require(ids.len());
         let mut row = first_row;
         // The chain first. A stretch of it that stays in one page is followed without asking for the page.
         while self.first_free != NONE && !ids.is_empty() {
