@@ -1,5 +1,6 @@
 //! `cargo xtask asan`: use after free, out of bounds, leaks.
 
+use crate::sanitizer::Tests;
 use crate::step::Outcome;
 use crate::workspace::Workspace;
 use crate::{packages, sanitizer, toolchain};
@@ -14,7 +15,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     if let Err(remedy) = tools {
         return Outcome::ToolMissing(remedy);
     }
-    let tally = sanitizer::run(workspace, &tree, "asan", |cargo| {
+    let tally = sanitizer::run(workspace, &tree, "asan", Tests::All, |cargo| {
         cargo
             .env("RUSTFLAGS", "-Zsanitizer=address")
             // Reports name functions and lines with the symbolizer that comes with the linker. A request

@@ -24,11 +24,32 @@ pub(crate) fn obstacle(tree: &Tree) -> Option<String> {
     }
 }
 
+/// Which of a crate's tests run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Tests {
+    All,
+    /// If some are named `…_threads`, only those: the crate's other tests have one thread, and under a
+    /// race detector take ten times as long for nothing. All of them if there are no such names.
+    Threaded,
+}
+
+impl Tests {
+    fn of(self, subject: &Subject) -> Vec<&str> {
+        let all = subject.tests.iter().map(String::as_str);
+        let threaded = all.clone().filter(|test| test.ends_with("_threads"));
+        match self {
+            Self::Threaded if threaded.clone().next().is_some() => threaded.collect(),
+            _ => all.collect(),
+        }
+    }
+}
+
 /// Runs the tests of every crate with `unsafe`, each command completed by `prepare`.
 pub(crate) fn run(
     workspace: &Workspace,
     tree: &Tree,
     target_dir: &str,
+    tests: Tests,
     prepare: impl Fn(Invocation) -> Invocation,
 ) -> Tally {
     let mut tally = Tally::default();
@@ -38,7 +59,7 @@ pub(crate) fn run(
             subject.package
         );
         let cargo = Invocation::cargo(workspace, &words)
-            .args(subject.tests.iter().flat_map(|test| ["--test", test]))
+            .args(tests.of(&subject).into_iter().flat_map(|test| ["--test", test]))
             .target_dir(&workspace.target_dir(target_dir));
         tally += prepare(cargo).test();
     }
@@ -93,5 +114,16 @@ mod tests {
         ]);
         let tests = vec!["order".to_owned(), "stress".to_owned()];
         assert_eq!(subjects(&tree), [Subject { package: "a".to_owned(), tests }]);
+    }
+    #[test]
+    fn a_race_detector_gets_the_threaded_tests_of_crates_that_name_them() {
+        let subject = |tests: &[&str]| Subject {
+            package: "a".to_owned(),
+            tests: tests.iter().map(|&test| test.to_owned()).collect(),
+        };
+        let named = subject(&["model", "forks_threads", "threads_of_one"]);
+        assert_eq!(Tests::Threaded.of(&named), ["forks_threads"]);
+        assert_eq!(Tests::All.of(&named).len(), 3);
+        assert_eq!(Tests::Threaded.of(&subject(&["order", "stress"])), ["order", "stress"]);
     }
 }

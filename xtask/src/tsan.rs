@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::invocation::Invocation;
+use crate::sanitizer::Tests;
 use crate::step::Outcome;
 use crate::toolchain::SANITIZER_TARGET;
 use crate::workspace::Workspace;
@@ -29,7 +30,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
         Ok(compiler) => compiler,
         Err(remedy) => return Outcome::ToolMissing(remedy),
     };
-    let tally = sanitizer::run(workspace, &tree, "tsan", |cargo| {
+    let tally = sanitizer::run(workspace, &tree, "tsan", Tests::Threaded, |cargo| {
         compiler
             .choose(cargo)
             .args(["-Zbuild-std"])
