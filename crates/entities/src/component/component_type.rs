@@ -34,10 +34,10 @@ impl ComponentType {
     /// With A0062 if another type has its name.
     #[inline]
     pub fn of<T: Component>() -> Self {
-        if let Some(info) = T::slot().and_then(|slot| slot.get()) {
-            return Self(info);
-        }
-        Self(registry::register::<T>())
+        Self(match T::slot() {
+            Some(slot) => slot.get().unwrap_or_else(registry::register::<T>),
+            None => registry::find_or_register::<T>(),
+        })
     }
 
     /// Registers a type that is known only at run time: a number of bytes with a name.

@@ -4,9 +4,12 @@ use std::any::TypeId;
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
+use std::hash::BuildHasher;
 use std::sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::{Component, RuntimeType, TypeInfo};
+use ancho_collections::FixedState;
+
+use super::{Component, RuntimeType, TypeInfo, TypeSlot};
 
 /// The types by what they can be found by. Nothing ever leaves it.
 #[derive(Default)]
@@ -44,6 +47,25 @@ impl Registry {
             self.by_type.insert(id, info);
         }
         Ok(info)
+    }
+}
+
+/// Where generic types are looked for first, by bits of their ids: they have no [`TypeSlot`](super::TypeSlot).
+///
+/// Types whose ids have the same bits take turns. That costs time, and nothing else.
+static RECENT: [TypeSlot<()>; 512] = [const { TypeSlot::new() }; 512];
+
+/// Finds a type that has no place of its own to be remembered in, or makes it known.
+pub(super) fn find_or_register<T: Component>() -> &'static TypeInfo {
+    let id = TypeId::of::<T>();
+    let recent = &RECENT[FixedState::with_seed(0).hash_one(id) as usize % RECENT.len()];
+    match recent.get() {
+        Some(info) if info.type_id == Some(id) => info,
+        _ => {
+            let info = register::<T>();
+            recent.set(info);
+            info
+        }
     }
 }
 
