@@ -168,6 +168,8 @@ impl EntityManager {
     #[inline]
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
         let Some(location) = self.storage.table.locate(entity) else {
+            // A set that cannot be is an error also where there is nothing to be removed.
+            self.set_number::<S>()?;
             return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
         };
         let from = self.storage.archetype_at(location);
