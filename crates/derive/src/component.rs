@@ -9,13 +9,20 @@ use crate::field::Derived;
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let Derived { implementation, mut generics } = Derived::new(input)?;
     let name = &input.ident;
-    let given_name = given_name(&input.attrs)?.map(|given| {
+    let options = Options::read(&input.attrs)?;
+    let given_name = options.name.map(|given| {
         quote! {
             fn name() -> &'static ::core::primitive::str {
                 #given
             }
         }
     });
+
+    let flag = |is_set: bool, constant: TokenStream| {
+        is_set.then(|| quote! { const #constant: ::core::primitive::bool = true; })
+    };
+    let enableable = flag(options.enableable, quote!(ENABLEABLE));
+    let cleanup = flag(options.cleanup, quote!(CLEANUP));
 
     let is_generic = !generics.params.is_empty();
     // One place for all types that a generic type makes is not to be had.
@@ -42,6 +49,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         #[automatically_derived]
         impl #impl_generics ::ancho_entities::Component for #name #type_generics #where_clause {
             #given_name
+            #enableable
+            #cleanup
 
             fn duplicate() -> ::ancho_entities::__macro::Duplicate<Self> {
                 use ::ancho_entities::__macro::{
@@ -60,25 +69,47 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// The name of `#[component(name = "…")]`.
-fn given_name(attributes: &[Attribute]) -> Result<Option<LitStr>> {
-    let mut given: Option<LitStr> = None;
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("component")) {
-        attribute.parse_nested_meta(|meta| {
-            if !meta.path.is_ident("name") {
-                let message =
-                    "there is no such option; a component has `#[component(name = \"…\")]`";
-                return Err(meta.error(message));
-            }
-            let name: LitStr = meta.value()?.parse()?;
-            if name.value().is_empty() {
-                return Err(Error::new(name.span(), "the name of a component is not empty"));
-            }
-            if given.replace(name).is_some() {
-                return Err(meta.error("a component has one name"));
-            }
-            Ok(())
-        })?;
+/// What `#[component(…)]` says.
+#[derive(Default)]
+struct Options {
+    name: Option<LitStr>,
+    enableable: bool,
+    cleanup: bool,
+}
+
+impl Options {
+    fn read(attributes: &[Attribute]) -> Result<Self> {
+        let mut options = Self::default();
+        for attribute in
+            attributes.iter().filter(|attribute| attribute.path().is_ident("component"))
+        {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("enableable") {
+                    options.enableable = true;
+                } else if meta.path.is_ident("cleanup") {
+                    options.cleanup = true;
+                } else if meta.path.is_ident("name") {
+                    let name: LitStr = meta.value()?.parse()?;
+                    if name.value().is_empty() {
+                        return Err(Error::new(
+                            name.span(),
+                            "the name of a component is not empty",
+                        ));
+                    }
+                    if options.name.replace(name).is_some() {
+                        return Err(meta.error("a component has one name"));
+                    }
+                } else {
+                    let message = "there is no such option; a component has \
+                                   `#[component(name = \"…\", enableable, cleanup)]`";
+                    return Err(meta.error(message));
+                }
+                if options.enableable && options.cleanup {
+                    return Err(meta.error("a component that stays cannot be switched off"));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(options)
     }
-    Ok(given)
 }

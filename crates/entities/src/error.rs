@@ -92,6 +92,11 @@ pub enum EntityError {
         /// How many there were.
         found: usize,
     },
+    /// A0070: the component cannot be switched off and on.
+    NotEnableable {
+        /// The type.
+        component: ComponentType,
+    },
     /// A0061: the entities do not have the same components.
     DifferentArchetypes {
         /// One of them.
@@ -166,6 +171,10 @@ impl fmt::Display for EntityError {
                 f,
                 "A0060: {expected} were expected for `{component}`, and {found} given; all columns are of one \
                  length, and bytes as many as the component takes"
+            ),
+            Self::NotEnableable { component } => write!(
+                f,
+                "A0070: `{component}` cannot be switched off and on; write `#[component(enableable)]` on the type"
             ),
             Self::DifferentArchetypes { left, right } => write!(
                 f,

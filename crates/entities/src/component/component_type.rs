@@ -81,6 +81,16 @@ impl ComponentType {
         self.0.size == 0
     }
 
+    /// Whether values can be switched off and on, entity by entity.
+    pub fn is_enableable(self) -> bool {
+        self.0.enableable
+    }
+
+    /// Whether the component stays when its entity is despawned.
+    pub fn is_cleanup(self) -> bool {
+        self.0.cleanup
+    }
+
     /// Whether the type was [registered](Self::register) at run time.
     pub fn is_runtime(self) -> bool {
         self.0.type_id.is_none()

@@ -22,6 +22,8 @@ pub(crate) struct TypeInfo {
     pub(crate) size: usize,
     pub(crate) align: usize,
     pub(crate) shape: &'static Shape,
+    pub(crate) enableable: bool,
+    pub(crate) cleanup: bool,
     /// `None` for runtime types.
     pub(crate) type_id: Option<TypeId>,
     pub(crate) drop: Option<DropColumn>,
@@ -85,6 +87,12 @@ pub(crate) enum Beginning {
 
 impl TypeInfo {
     pub(super) fn of<T: Component>(index: u32) -> Self {
+        const {
+            assert!(
+                !(T::ENABLEABLE && T::CLEANUP),
+                "a component that stays cannot be switched off"
+            );
+        }
         let name = T::name();
         Self {
             index,
@@ -93,6 +101,8 @@ impl TypeInfo {
             size: size_of::<T>(),
             align: align_of::<T>(),
             shape: T::SHAPE,
+            enableable: T::ENABLEABLE,
+            cleanup: T::CLEANUP,
             type_id: Some(TypeId::of::<T>()),
             drop: needs_drop::<T>().then_some(drop_column::<T> as DropColumn),
             copying: match T::duplicate().how {

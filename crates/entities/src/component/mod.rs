@@ -28,7 +28,7 @@ use crate::field::Field;
 /// chunks; a type without fields is a *tag*, and takes no memory at all. Unity's `IComponentData`.
 ///
 /// The derive implements [`Field`] too, and finds out how values are [duplicated](Self::duplicate) and
-/// whether there is an [initial](Self::initial) one. It knows one option: `#[component(name = "…")]`.
+/// whether there is an [initial](Self::initial) one. Its options are `#[component(name = "…", enableable, cleanup)]`.
 ///
 /// # Examples
 ///
@@ -66,6 +66,18 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     fn initial() -> Initial<Self> {
         Initial::none()
     }
+
+    /// Whether values can be switched off and on, entity by entity, without moving the entity:
+    /// `#[component(enableable)]`.
+    ///
+    /// It costs a bit for each entity.
+    const ENABLEABLE: bool = false;
+
+    /// Whether the component stays when its entity is despawned, so that somebody can tidy up after it:
+    /// `#[component(cleanup)]`.
+    ///
+    /// The entity is there until all such components are removed. They are never copied to other entities.
+    const CLEANUP: bool = false;
 
     /// Where the type remembers what it was registered as.
     #[doc(hidden)]

@@ -96,7 +96,7 @@ pub(super) fn register_runtime(runtime: RuntimeType) -> Result<&'static TypeInfo
     runtime.check()?;
     let mut registry = write();
     if let Some(known) = registry.by_name.get(runtime.name()) {
-        return if known.type_id.is_none() && runtime.is_described_by(known.shape) {
+        return if runtime.is_described_by(known) {
             Ok(known)
         } else {
             Err(RegisterError::NameTaken { name: runtime.leak_name(), by: known.name })

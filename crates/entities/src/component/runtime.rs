@@ -31,6 +31,7 @@ pub struct RuntimeType {
     name: String,
     size: usize,
     align: usize,
+    enableable: bool,
     fields: Vec<(String, usize, FieldKind)>,
 }
 
@@ -40,12 +41,18 @@ const MAX_ALIGN: usize = 4096;
 impl RuntimeType {
     /// A type of this name, whose values take so many bytes, at addresses that are multiples of the alignment.
     pub fn new(name: impl Into<String>, size: usize, align: usize) -> Self {
-        Self { name: name.into(), size, align, fields: Vec::new() }
+        Self { name: name.into(), size, align, enableable: false, fields: Vec::new() }
     }
 
     /// Tells of a field: a number or an entity, at this byte of the value.
     pub fn field(mut self, name: impl Into<String>, offset: usize, kind: FieldKind) -> Self {
         self.fields.push((name.into(), offset, kind));
+        self
+    }
+
+    /// Lets values be switched off and on, entity by entity.
+    pub fn enableable(mut self) -> Self {
+        self.enableable = true;
         self
     }
 
@@ -85,10 +92,13 @@ impl RuntimeType {
         Ok(())
     }
 
-    /// Whether a shape says the same as this.
-    pub(super) fn is_described_by(&self, shape: &Shape) -> bool {
+    /// Whether what is known of a type says the same as this.
+    pub(super) fn is_described_by(&self, info: &TypeInfo) -> bool {
+        let shape = info.shape;
         let fields = shape.fields();
-        shape.size == self.size
+        info.type_id.is_none()
+            && info.enableable == self.enableable
+            && shape.size == self.size
             && shape.align == self.align
             && fields.len() == self.fields.len()
             && fields.iter().zip(&self.fields).all(|(field, (name, offset, kind))| {
@@ -119,6 +129,8 @@ impl RuntimeType {
             stable_hash: stable_hash(name),
             size: self.size,
             align: self.align,
+            enableable: self.enableable,
+            cleanup: false,
             type_id: None,
             drop: None,
             copying: Copying::Bytes,

@@ -156,6 +156,13 @@ impl EntityManager {
                 }
             }
         }
+        for mask in 0..self.storage.archetypes[archetype].shape.enableable.len() as u32 {
+            let chunks = &mut self.storage.chunks;
+            let was = chunks[from.chunk].enabled.get(mask, from.row);
+            let now = chunks[to.chunk].enabled.get(mask, to.row);
+            chunks[from.chunk].enabled.set(mask, from.row, now);
+            chunks[to.chunk].enabled.set(mask, to.row, was);
+        }
         let version = self.storage.version;
         self.storage.chunks[from.chunk].state.set_all(version);
         self.storage.chunks[to.chunk].state.set_all(version);

@@ -382,6 +382,10 @@ impl Storage {
         // SAFETY: there is room for the row.
         unsafe { target.id(row).write(entity) };
         target.state.follow(&source.state, &transfer.kept, &transfer.written, self.version);
+        if !target.enabled.is_empty() {
+            let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
+            target.enabled.follow(row, &source.enabled, from.row, kept, new);
+        }
         target.note_order(self.version);
         target.len += 1;
         self.table.relocate(entity, Location { chunk: to, row });

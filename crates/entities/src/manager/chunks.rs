@@ -100,6 +100,22 @@ impl<'w> ArchetypeChunk<'w> {
         self.change_version::<T>().is_some_and(|version| version.is_newer_than(since))
     }
 
+    /// Which entities have a component switched on, as bits of words, from the lowest bit of the first on. `None` if the
+    /// entities do not have it, or it is not enableable.
+    pub fn enabled_mask<T: Component>(&self) -> Option<&'w [u64]> {
+        let found = self.chunk.find(ComponentType::of::<T>())?;
+        Some(self.chunk.enabled.words(self.chunk.shape().mask_of(found.column)?))
+    }
+
+    /// How many entities have a component, and switched on.
+    pub fn enabled_count<T: Component>(&self) -> usize {
+        let Some(found) = self.chunk.find(ComponentType::of::<T>()) else { return 0 };
+        match self.chunk.shape().mask_of(found.column) {
+            Some(mask) => self.chunk.enabled.count(mask) as usize,
+            None => self.len(),
+        }
+    }
+
     /// When an entity last came or went.
     pub fn order_version(&self) -> Version {
         self.chunk.order_version

@@ -60,6 +60,9 @@ impl EntityManager {
             chunk.id(row).write(entity);
         }
         chunk.state.set_all(self.storage.version);
+        if !chunk.enabled.is_empty() {
+            chunk.enabled.enable_rows(row, 1);
+        }
         self.storage.add_rows(chunk_number, 1);
         Ok(entity)
     }

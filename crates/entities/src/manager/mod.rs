@@ -8,6 +8,7 @@ mod chunks;
 mod copy;
 mod create;
 mod destroy;
+mod enabled;
 mod lookup;
 mod names;
 mod new_entities;

@@ -21,6 +21,8 @@ pub(crate) struct ArchetypeShape {
     pub(crate) sized: Box<[(u32, Column)]>,
     /// Which columns have values that have to be dropped.
     pub(crate) dropped: Box<[u32]>,
+    /// Which columns can be switched off and on: each has the mask of its place in this list.
+    pub(crate) enableable: Box<[u32]>,
     pub(crate) index: ColumnIndex,
     /// How many entities a chunk has room for.
     pub(crate) capacity: u32,
@@ -68,7 +70,9 @@ impl ArchetypeShape {
             .map(|(&offset, size)| Column { offset, size: size.size })
             .collect();
         let dropped = (0_u32..).zip(types).filter(|(_, ty)| ty.0.drop.is_some()).map(|(at, _)| at);
+        let enableable = (0_u32..).zip(types).filter(|(_, ty)| ty.0.enableable).map(|(at, _)| at);
         Ok(Self {
+            enableable: enableable.collect(),
             serial: SERIAL.fetch_add(1, Relaxed),
             sized: (0..)
                 .zip(columns.iter().copied())
@@ -80,6 +84,13 @@ impl ArchetypeShape {
             columns,
             capacity,
         })
+    }
+
+    /// Which mask a column has, if it can be switched off and on.
+    #[inline]
+    pub(crate) fn mask_of(&self, column: u32) -> Option<u32> {
+        let place = self.enableable.iter().position(|&enableable| enableable == column)?;
+        Some(place as u32)
     }
 
     #[inline]

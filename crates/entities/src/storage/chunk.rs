@@ -12,6 +12,7 @@ use super::archetype::ArchetypeShape;
 use super::arena::ChunkMemory;
 use super::chunk_state::ChunkState;
 use super::column_index::Found;
+use super::enabled::EnabledMasks;
 use super::row_place::RowPlace;
 use crate::component::ComponentType;
 use crate::entity::Entity;
@@ -42,6 +43,7 @@ pub(crate) struct Chunk {
     /// How often rows came or went.
     pub(crate) order_events: u32,
     pub(crate) state: ChunkState,
+    pub(crate) enabled: EnabledMasks,
     /// Whether forks may have the memory too. If not, it is the world's alone.
     shared: bool,
     /// Where it is in its archetype's list of chunks.
@@ -72,6 +74,7 @@ impl Chunk {
             order_version: Version::NEVER,
             order_events: 0,
             state: ChunkState::new(shape.types.len()),
+            enabled: EnabledMasks::new(shape.enableable.len(), shape.capacity),
             shared: false,
             place: NOWHERE,
             sequence,
@@ -82,7 +85,12 @@ impl Chunk {
     /// The chunk of a fork, which has the same memory, and the same shape in an archetype of its own.
     pub(crate) fn fork(&mut self) -> Self {
         self.shared = true;
-        Self { state: self.state.clone(), memory: self.memory.share(), ..*self }
+        Self {
+            state: self.state.clone(),
+            enabled: self.enabled.clone(),
+            memory: self.memory.share(),
+            ..*self
+        }
     }
 
     /// The memory, the shape and how many rows there are.

@@ -95,6 +95,10 @@ impl Storage {
                 chunk.data().addr() % self.settings.chunk_size as usize == 0,
                 "chunk {at} is not aligned"
             );
+            for mask in 0..shape.enableable.len() as u32 {
+                let behind = (chunk.len..shape.capacity).find(|&row| chunk.enabled.get(mask, row));
+                holds!(behind.is_none(), "row {behind:?} of chunk {at} is not there, and enabled");
+            }
             for (row, &entity) in (0..).zip(chunk.entities()) {
                 let found = self.table.locate(entity);
                 holds!(

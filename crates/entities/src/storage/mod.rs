@@ -9,6 +9,7 @@ mod chunk_layout;
 mod chunk_state;
 mod column_index;
 mod count;
+mod enabled;
 mod entity_table;
 mod fork;
 mod invariants;

@@ -90,6 +90,7 @@ impl Storage {
         debug_assert_eq!(run.first, chunk.len);
         self.table.allocate_rows(chunk.new_ids(run.first, run.rows), run.chunk, run.first);
         chunk.state.set_all(self.version);
+        chunk.enabled.enable_rows(run.first, run.rows);
         self.add_rows(run.chunk, run.rows);
     }
 }

@@ -133,6 +133,10 @@ impl Storage {
         let last = chunk.len - 1;
         chunk.len = last;
         chunk.note_order(self.version);
+        if !chunk.enabled.is_empty() {
+            chunk.enabled.move_row(last, row);
+            chunk.enabled.clear_rows(last, 1);
+        }
         if row != last {
             if left.is_empty() {
                 // SAFETY: both rows are there, and two.
@@ -207,6 +211,10 @@ impl Storage {
             // SAFETY: as above.
             unsafe { *chunk.id(row) = entity };
             self.table.relocate(entity, Location { chunk: number, row });
+        }
+        if !chunk.enabled.is_empty() {
+            (0..moved).for_each(|at| chunk.enabled.move_row(tail + at, first + at));
+            chunk.enabled.clear_rows(len - rows, rows);
         }
         chunk.len = len - rows;
         chunk.note_order(self.version);

@@ -26,6 +26,9 @@ impl Storage {
                 for entity in chunk.entities() {
                     state.write_u64(entity.to_bits());
                 }
+                for mask in 0..shape.enableable.len() as u32 {
+                    chunk.enabled.words(mask).iter().for_each(|&word| state.write_u64(word));
+                }
                 for (ty, column) in shape.types.iter().zip(&shape.columns) {
                     // SAFETY: the chunk has so many values of this type there.
                     unsafe {

@@ -43,6 +43,10 @@ pub(crate) struct Transfer {
     pub(crate) written: Box<[u32]>,
     /// Where the set's components are in the new chunk, in the order of the set.
     pub(crate) offsets: Box<[u32]>,
+    /// Masks of types that both have, in pairs.
+    pub(crate) masks_kept: Box<[(u32, u32)]>,
+    /// Masks of types that are new.
+    pub(crate) masks_new: Box<[u32]>,
     /// A component of the set that the old archetype has, if it has one.
     pub(crate) present: Option<ComponentType>,
     /// One that it does not have.
@@ -87,6 +91,15 @@ impl Transfer {
             }
         }
         let written = (0..).zip(&to.types).filter(|&(_, &ty)| is_written(ty));
+        let mut masks_kept = Vec::new();
+        let mut masks_new = Vec::new();
+        for (mask, &column) in (0..).zip(&to.enableable) {
+            let before = from.index.find(to.types[column as usize]);
+            match before.and_then(|found| from.mask_of(found.column)) {
+                Some(theirs) => masks_kept.push((theirs, mask)),
+                None => masks_new.push(mask),
+            }
+        }
         Self {
             to: to_number,
             written: written.map(|(at, _)| at).collect(),
@@ -98,6 +111,8 @@ impl Transfer {
             moves: transfer.moves.into(),
             kept: transfer.kept.into(),
             left: transfer.left.into(),
+            masks_kept: masks_kept.into(),
+            masks_new: masks_new.into(),
             present: set.iter().copied().find(|&ty| from.has(ty)),
             missing: set.iter().copied().find(|&ty| !from.has(ty)),
         }

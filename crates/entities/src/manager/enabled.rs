@@ -1,0 +1,93 @@
+//! Switching components on and off without moving their entities.
+
+use super::EntityManager;
+use crate::component::{Component, ComponentType};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::storage::Location;
+
+impl EntityManager {
+    /// Switches a component of an entity on or off. It keeps its value, and the entity its place.
+    ///
+    /// Queries pass over entities whose component is off. Unity's `SetComponentEnabled`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, it does not have the component, or the component is not enableable.
+    ///
+    /// # Complexity
+    ///
+    /// Not a structural change: one bit is set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// #[component(enableable)]
+    /// struct Engine(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let car = world.spawn(Engine(90.0));
+    /// assert_eq!(world.entities().is_component_enabled::<Engine>(car), Ok(true));
+    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// assert_eq!(world.entities().is_component_enabled::<Engine>(car), Ok(false));
+    /// assert!(world.has::<Engine>(car));
+    /// ```
+    #[inline]
+    pub fn set_component_enabled<T: Component>(
+        &mut self,
+        entity: Entity,
+        enabled: bool,
+    ) -> Result<(), EntityError> {
+        self.set_type_enabled(entity, ComponentType::of::<T>(), enabled)
+    }
+
+    /// Switches a component of an entity on or off, as [`set_component_enabled`](Self::set_component_enabled).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set_type_enabled(
+        &mut self,
+        entity: Entity,
+        ty: ComponentType,
+        enabled: bool,
+    ) -> Result<(), EntityError> {
+        let Location { chunk, row } = self.locate(entity)?;
+        let chunk = &mut self.storage.chunks[chunk];
+        let Some(found) = chunk.find(ty) else {
+            return Err(EntityError::MissingComponent { entity, component: ty });
+        };
+        let Some(mask) = chunk.shape().mask_of(found.column) else {
+            return Err(EntityError::NotEnableable { component: ty });
+        };
+        chunk.enabled.set(mask, row, enabled);
+        chunk.state.set_version(found.column, self.storage.version);
+        Ok(())
+    }
+
+    /// Whether a component of an entity is switched on. Those that are not enableable always are.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, or it does not have the component.
+    pub fn is_component_enabled<T: Component>(&self, entity: Entity) -> Result<bool, EntityError> {
+        self.is_type_enabled(entity, ComponentType::of::<T>())
+    }
+
+    /// Whether a component of an entity is switched on. Those that are not enableable always are.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, or it does not have the component.
+    pub fn is_type_enabled(&self, entity: Entity, ty: ComponentType) -> Result<bool, EntityError> {
+        let Location { chunk, row } = self.locate(entity)?;
+        let chunk = &self.storage.chunks[chunk];
+        let Some(found) = chunk.find(ty) else {
+            return Err(EntityError::MissingComponent { entity, component: ty });
+        };
+        Ok(chunk.shape().mask_of(found.column).is_none_or(|mask| chunk.enabled.get(mask, row)))
+    }
+}
