@@ -71,7 +71,7 @@ pub enum EntityError {
         /// The type.
         component: ComponentType,
     },
-    /// A0058: the world cannot be copied, since a component cannot be duplicated.
+    /// A0058: an entity or the world cannot be copied, since a component cannot be duplicated.
     NotDuplicable {
         /// The type.
         component: ComponentType,
@@ -96,6 +96,18 @@ pub enum EntityError {
     NotEnableable {
         /// The type.
         component: ComponentType,
+    },
+    /// A0071: a component that stays after despawning would be dropped.
+    WouldLoseCleanup {
+        /// The entity that was named.
+        entity: Entity,
+        /// What it would lose.
+        component: ComponentType,
+    },
+    /// A0072: the entity was despawned, and only has components that stay.
+    OnlyResidue {
+        /// The entity that was named.
+        entity: Entity,
     },
     /// A0061: the entities do not have the same components.
     DifferentArchetypes {
@@ -154,8 +166,8 @@ impl fmt::Display for EntityError {
             ),
             Self::NotDuplicable { component } => write!(
                 f,
-                "A0058: a world with a `{component}` cannot be copied, since that is neither `Copy` nor `Clone`; \
-                 derive `Clone` for it"
+                "A0058: a `{component}` cannot be duplicated, since it is neither `Copy` nor `Clone`; derive `Clone` for it, \
+                 so that entities and worlds with it can be copied"
             ),
             Self::NotBytes { component, write: false } => write!(
                 f,
@@ -175,6 +187,16 @@ impl fmt::Display for EntityError {
             Self::NotEnableable { component } => write!(
                 f,
                 "A0070: `{component}` cannot be switched off and on; write `#[component(enableable)]` on the type"
+            ),
+            Self::WouldLoseCleanup { entity, component } => write!(
+                f,
+                "A0071: entity {entity} would lose its `{component}`, which stays until it is removed; remove it first, or \
+                 use an archetype that has it"
+            ),
+            Self::OnlyResidue { entity } => write!(
+                f,
+                "A0072: entity {entity} was despawned, and only what stays of it is there; instantiate it before it is \
+                 despawned"
             ),
             Self::DifferentArchetypes { left, right } => write!(
                 f,

@@ -8,6 +8,7 @@ mod error;
 mod field;
 mod manager;
 mod set;
+mod stock;
 mod storage;
 mod version;
 mod world;
@@ -27,6 +28,7 @@ pub use manager::{
     EntityTracker, NewEntities,
 };
 pub use set::{CloneSet, ComponentColumn, ComponentColumns, ComponentSet};
+pub use stock::{Disabled, Prefab};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
 pub use version::Version;
 pub use world::{World, WorldSettings};

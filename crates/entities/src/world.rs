@@ -181,7 +181,11 @@ impl World {
     }
 
     /// See [`EntityManager::despawn_all`].
-    pub fn despawn_all(&mut self) -> usize {
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn despawn_all(&mut self) -> Result<usize, EntityError> {
         self.entities.despawn_all()
     }
 

@@ -11,6 +11,7 @@ use crate::component::{Beginning, Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
+use crate::stock::{CleanupEntity, Prefab};
 use crate::storage::{
     Change, Edge, Left, Location, NewRows, Reserved, Storage, Transfer, copy_value, sort_types,
     write_initial,
@@ -215,6 +216,11 @@ impl EntityManager {
         }
         // SAFETY: the table names chunks that are there.
         unsafe { self.storage.make_unique_at(location.chunk)? };
+        if transfer.ends {
+            // SAFETY: the entity is there, its chunk the world's alone, and no value was moved or dropped.
+            unsafe { self.storage.destroy_row(entity, location, Left::All) };
+            return Ok(true);
+        }
         let to = self.storage.chunk_with_room(transfer.to)?;
         // SAFETY: nothing is new in the archetype it goes to, so the transfer moves everything.
         unsafe {
@@ -253,10 +259,16 @@ impl EntityManager {
         let number = self.transfer(from, set, Change::Remove)?;
         self.storage.make_unique(location.chunk)?;
         let transfer = &self.transfers[number];
-        let to = self.storage.chunk_with_room(transfer.to)?;
+        let to =
+            if transfer.ends { None } else { Some(self.storage.chunk_with_room(transfer.to)?) };
         let column = self.storage.chunks[location.chunk].column(found.offset).cast::<T>();
         // SAFETY: there is a value of this type; nothing is left of the row, so it is not dropped there.
         let value = unsafe { column.add(location.row as usize).read() };
+        let Some(to) = to else {
+            // SAFETY: the entity is there, its chunk the world's alone, and its one value was read.
+            unsafe { self.storage.destroy_row(entity, location, Left::Columns(&[])) };
+            return Ok(value);
+        };
         // SAFETY: nothing is new in the archetype it goes to; the one component that does not move was read.
         unsafe { self.storage.move_row(entity, location, transfer, to, &[]) };
         Ok(value)
@@ -266,8 +278,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If there is no such entity, the archetype is another world's, a component that would be new has no default, or
-    /// there is no memory.
+    /// If there is no such entity, the archetype is another world's, a component that would be new has no default, one that
+    /// stays after despawning would be dropped, or there is no memory.
     pub fn set_archetype(
         &mut self,
         entity: Entity,
@@ -278,6 +290,11 @@ impl EntityManager {
         let from = self.storage.chunks[location.chunk].archetype;
         if from == to {
             return Ok(());
+        }
+        let (shape, new) =
+            (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);
+        if let Some(&component) = shape.types.iter().find(|&&ty| ty.is_cleanup() && !new.has(ty)) {
+            return Err(EntityError::WouldLoseCleanup { entity, component });
         }
         let shapes = (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);
         let transfer = Transfer::new(shapes.0, shapes.1, to, &[], Change::AddMissing);
@@ -292,7 +309,7 @@ impl EntityManager {
 
     /// The number of the transfer for a set, which is remembered.
     #[inline]
-    fn transfer_of<S: ComponentSet>(
+    pub(super) fn transfer_of<S: ComponentSet>(
         &mut self,
         from: u32,
         change: Change,
@@ -334,6 +351,14 @@ impl EntityManager {
             }
             Change::Remove => types.retain(|ty| !set.contains(ty)),
             Change::Set => {}
+            Change::Despawn => {
+                let residue = ComponentType::of::<CleanupEntity>();
+                types.retain(|ty| ty.is_cleanup());
+                types.push(residue);
+            }
+            Change::Instantiate => {
+                types.retain(|&ty| !ty.is_cleanup() && ty != ComponentType::of::<Prefab>());
+            }
         }
         sort_types(&mut types)
             .map_err(|component| EntityError::DuplicateComponent { component })?;
@@ -356,7 +381,7 @@ impl Storage {
     /// - the new row has values in all columns that the transfer writes
     /// - the values that are left are those which are not moved, by the transfer or otherwise
     #[inline(never)]
-    unsafe fn move_row(
+    pub(super) unsafe fn move_row(
         &mut self,
         entity: Entity,
         from: Location,

@@ -5,10 +5,13 @@
 use super::EntityManager;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::storage::{Left, Location};
+use crate::storage::{Archetype, Change, Left, Location};
 
 impl EntityManager {
     /// Destroys an entity and its components. Returns whether it was there.
+    ///
+    /// If it has components that stay ([`Component::CLEANUP`](crate::Component::CLEANUP)), the others are dropped, and the
+    /// entity goes when those are removed. To despawn it once more changes nothing, and returns false.
     ///
     /// # Errors
     ///
@@ -20,6 +23,9 @@ impl EntityManager {
         };
         // SAFETY: the table names chunks that are there.
         let owner = unsafe { self.storage.chunks.at_mut(chunk) };
+        if owner.shape().stays() {
+            return self.despawn_partly(entity, Location { chunk, row });
+        }
         if owner.len == 1 {
             // Nothing has to move, hence nothing to be copied if the memory is shared.
             self.storage.destroy_chunk(chunk);
@@ -28,11 +34,26 @@ impl EntityManager {
         if owner.may_be_shared() {
             self.storage.make_unique(chunk)?;
         }
-        self.storage.table.free(entity);
         // SAFETY:
         // - the table says that the row is there, and its memory was made the world's alone
         // - no value was moved or dropped
-        unsafe { self.storage.remove_row(chunk, row, Left::All) };
+        unsafe { self.storage.destroy_row(entity, Location { chunk, row }, Left::All) };
+        Ok(true)
+    }
+
+    /// Despawns an entity with components that stay: the others are dropped. Returns whether there were others.
+    #[cold]
+    fn despawn_partly(&mut self, entity: Entity, location: Location) -> Result<bool, EntityError> {
+        let from = self.storage.archetype_at(location);
+        let number = self.transfer_of::<()>(from, Change::Despawn)?;
+        let transfer = &self.transfers[number];
+        if transfer.to == from {
+            return Ok(false);
+        }
+        self.storage.make_unique(location.chunk)?;
+        let to = self.storage.chunk_with_room(transfer.to)?;
+        // SAFETY: nothing is new in the archetype it goes to but a tag, so the transfer moves everything.
+        unsafe { self.storage.move_row(entity, location, transfer, to, &transfer.left) };
         Ok(true)
     }
 
@@ -51,29 +72,46 @@ impl EntityManager {
         {
             return Err(self.no_such(missing));
         }
-        let before = self.entity_count();
+        let mut despawned = 0;
         let mut rest = entities;
         while let Some((&entity, after)) = rest.split_first() {
             let Some(Location { chunk, row }) = self.storage.table.locate(entity) else {
                 rest = after;
                 continue;
             };
+            if self.storage.chunks[chunk].shape().stays() {
+                despawned += usize::from(self.despawn_partly(entity, Location { chunk, row })?);
+                rest = after;
+                continue;
+            }
             let neighbours = &self.storage.chunks[chunk].entities()[row as usize..];
             let rows = shared_prefix(neighbours, rest);
             self.storage.destroy_rows(chunk, row, rows as u32)?;
+            despawned += rows;
             rest = &rest[rows..];
         }
-        Ok(before - self.entity_count())
+        Ok(despawned)
     }
 
     /// Destroys all entities. Returns how many there were.
     ///
+    /// # Errors
+    ///
+    /// Only if there are entities with components that stay, which are kept: if there is no memory for them.
+    ///
     /// # Determinism
     ///
-    /// Ids are handed out again from the first on, with higher versions.
-    pub fn despawn_all(&mut self) -> usize {
+    /// Unless some are kept, ids are handed out again from the first on, with higher versions.
+    pub fn despawn_all(&mut self) -> Result<usize, EntityError> {
+        let stays = |(_, archetype): (u32, &Archetype)| {
+            !archetype.chunks.is_empty() && archetype.shape.stays()
+        };
+        if self.storage.archetypes.iter().any(stays) {
+            let all = self.all_entities();
+            return self.despawn_slice(&all);
+        }
         self.names = Default::default();
-        self.storage.remove_all()
+        Ok(self.storage.remove_all())
     }
 }
 

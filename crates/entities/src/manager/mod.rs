@@ -9,6 +9,7 @@ mod copy;
 mod create;
 mod destroy;
 mod enabled;
+mod instantiate;
 mod lookup;
 mod names;
 mod new_entities;

@@ -15,6 +15,16 @@ pub(super) struct Names {
     by_index: HashMap<u32, (u32, Box<str>), FixedState>,
 }
 
+impl Names {
+    pub(super) fn set(&mut self, entity: Entity, name: &str) {
+        if name.is_empty() {
+            self.by_index.remove(&entity.index());
+        } else {
+            self.by_index.insert(entity.index(), (entity.version(), name.into()));
+        }
+    }
+}
+
 impl EntityManager {
     /// Gives an entity a name, which messages and tools show. An empty one takes it away.
     ///
@@ -36,13 +46,13 @@ impl EntityManager {
     /// ```
     pub fn set_name(&mut self, entity: Entity, name: &str) -> Result<(), EntityError> {
         self.locate(entity)?;
-        let names = &mut Arc::make_mut(&mut self.names).by_index;
-        if name.is_empty() {
-            names.remove(&entity.index());
-        } else {
-            names.insert(entity.index(), (entity.version(), name.into()));
-        }
+        self.names_mut().set(entity, name);
         Ok(())
+    }
+
+    /// The names, to be changed: copied first if a fork has them too.
+    pub(super) fn names_mut(&mut self) -> &mut Names {
+        Arc::make_mut(&mut self.names)
     }
 
     /// The name of an entity, if it is there and has one.

@@ -8,6 +8,7 @@ use super::chunk_layout::{ChunkLayout, ColumnSize, DoesNotFit, chunk_layout};
 use super::column_index::ColumnIndex;
 use super::settings::StorageSettings;
 use crate::component::ComponentType;
+use crate::stock::CleanupEntity;
 
 /// What never changes in an archetype. Forks of a world share it.
 pub(crate) struct ArchetypeShape {
@@ -23,6 +24,8 @@ pub(crate) struct ArchetypeShape {
     pub(crate) dropped: Box<[u32]>,
     /// Which columns can be switched off and on: each has the mask of its place in this list.
     pub(crate) enableable: Box<[u32]>,
+    /// Whether there are components that stay when an entity is despawned.
+    stays: bool,
     pub(crate) index: ColumnIndex,
     /// How many entities a chunk has room for.
     pub(crate) capacity: u32,
@@ -73,6 +76,7 @@ impl ArchetypeShape {
         let enableable = (0_u32..).zip(types).filter(|(_, ty)| ty.0.enableable).map(|(at, _)| at);
         Ok(Self {
             enableable: enableable.collect(),
+            stays: types.iter().any(|ty| ty.0.cleanup),
             serial: SERIAL.fetch_add(1, Relaxed),
             sized: (0..)
                 .zip(columns.iter().copied())
@@ -84,6 +88,17 @@ impl ArchetypeShape {
             columns,
             capacity,
         })
+    }
+
+    /// Whether despawning leaves something, since there are components that stay.
+    #[inline]
+    pub(crate) fn stays(&self) -> bool {
+        self.stays
+    }
+
+    /// Whether entities have nothing but the mark of having been despawned.
+    pub(crate) fn is_bare_residue(&self) -> bool {
+        matches!(*self.types, [ty] if ty == ComponentType::of::<CleanupEntity>())
     }
 
     /// Which mask a column has, if it can be switched off and on.

@@ -34,7 +34,7 @@ pub(crate) use row_place::fill_column;
 pub(crate) use rows::{Left, unshare};
 pub(crate) use settings::StorageSettings;
 pub(crate) use transfer::{Change, Edge, Transfer, Transfers};
-pub(crate) use values::{NewRows, copy_value, write_initial};
+pub(crate) use values::{NewRows, copy_value, duplicate_value, write_initial};
 
 use archetypes::Archetypes;
 pub(crate) use chunk::Chunks;

@@ -2,6 +2,9 @@
 
 #![expect(unsafe_code, reason = "addresses in chunks")]
 
+use std::ptr;
+
+use super::values::repeat_bytes;
 use crate::component::Written;
 
 /// A row of a chunk, with the offsets of the columns of a set of components, in the order of the set.
@@ -52,25 +55,10 @@ pub(crate) unsafe fn fill_column<T: Clone>(
     value: &T,
     copies_bytes: bool,
 ) {
-    /// What is copied again and again: not more than stays in the cache beside what is written.
-    const BLOCK: usize = 4096;
-
     if !copies_bytes || size_of::<T>() == 0 {
         // SAFETY: as the caller promises.
         return unsafe { Written::fill(first, count, |_| value.clone()) };
     }
-    if count == 0 {
-        return;
-    }
-    // SAFETY: there is room for one. A copy of a `Copy` value is a value.
-    unsafe { first.copy_from_nonoverlapping(value, 1) };
-    let block = (BLOCK / size_of::<T>()).max(1);
-    let mut done = 1;
-    while done < count {
-        // What is there is copied behind itself, twice as much each time. Copying uses the widest registers there are.
-        let next = done.min(block).min(count - done);
-        // SAFETY: so many are there from the first on, and there is room for as many behind them.
-        unsafe { first.add(done).copy_from_nonoverlapping(first, next) };
-        done += next;
-    }
+    // SAFETY: there is room for so many. A copy of a `Copy` value is a value.
+    unsafe { repeat_bytes(ptr::from_ref(value).cast(), first.cast(), size_of::<T>(), count) };
 }

@@ -8,6 +8,7 @@ use super::chunk::{Chunk, Chunks, NOWHERE};
 use super::settings::StorageSettings;
 use super::values::{copy_value, drop_values, duplicate_rows, swap_values};
 use super::{Location, Storage};
+use crate::entity::Entity;
 
 /// Which values of a row that is removed are still there, and to be dropped.
 #[derive(Clone, Copy)]
@@ -152,6 +153,19 @@ impl Storage {
         if last == 0 || chunk.room_place == NOWHERE || !left.is_empty() {
             self.finish_removal(number, left);
         }
+    }
+
+    /// Removes an entity with its row.
+    ///
+    /// # Safety
+    ///
+    /// - the entity is there, and the memory of its chunk the world's alone
+    /// - the values that are left are those which are neither moved nor dropped
+    #[inline]
+    pub(crate) unsafe fn destroy_row(&mut self, entity: Entity, at: Location, left: Left<'_>) {
+        self.table.free(entity);
+        // SAFETY: as the caller promises.
+        unsafe { self.remove_row(at.chunk, at.row, left) };
     }
 
     /// What is rarely to be done when a row is gone: values that are left behind it are dropped, and the lists change.

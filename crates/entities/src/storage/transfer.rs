@@ -27,6 +27,10 @@ pub(crate) enum Change {
     Remove,
     /// They replace those that are there, which are all.
     Set,
+    /// The entity is despawned: what stays is left.
+    Despawn,
+    /// Not the entity goes, but a copy of it comes.
+    Instantiate,
 }
 
 /// What has to be done with each column when an entity moves from one archetype to another.
@@ -47,6 +51,8 @@ pub(crate) struct Transfer {
     pub(crate) masks_kept: Box<[(u32, u32)]>,
     /// Masks of types that are new.
     pub(crate) masks_new: Box<[u32]>,
+    /// Whether nothing is left but the mark of an entity that was despawned, which goes for good then.
+    pub(crate) ends: bool,
     /// A component of the set that the old archetype has, if it has one.
     pub(crate) present: Option<ComponentType>,
     /// One that it does not have.
@@ -111,6 +117,7 @@ impl Transfer {
             moves: transfer.moves.into(),
             kept: transfer.kept.into(),
             left: transfer.left.into(),
+            ends: to.is_bare_residue(),
             masks_kept: masks_kept.into(),
             masks_new: masks_new.into(),
             present: set.iter().copied().find(|&ty| from.has(ty)),

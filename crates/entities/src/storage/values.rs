@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 use super::archetype::ArchetypeShape;
-use crate::component::{Beginning, Copying};
+use crate::component::{Beginning, ComponentType, Copying};
 
 /// Copies the bytes of one value.
 ///
@@ -200,4 +200,76 @@ pub(crate) unsafe fn write_initial(
 pub(crate) unsafe fn swap_values(one: *mut u8, other: *mut u8, size: u32) {
     // SAFETY: as the caller promises.
     unsafe { ptr::swap_nonoverlapping(one, other, size as usize) }
+}
+
+/// Writes the bytes of a value again and again.
+///
+/// # Safety
+///
+/// - the first address has a value of so many bytes, not zero
+/// - the second has room for so many values, apart from it
+pub(crate) unsafe fn repeat_bytes(value: *const u8, to: *mut u8, size: usize, count: usize) {
+    /// What is copied again and again: not more than stays in the cache beside what is written.
+    const BLOCK: usize = 4096;
+
+    if count == 0 {
+        return;
+    }
+    // SAFETY: there is room for one.
+    unsafe { to.copy_from_nonoverlapping(value, size) };
+    let block = (BLOCK / size).max(1);
+    let mut done = 1;
+    while done < count {
+        // What is there is copied behind itself, twice as much each time. Copying uses the widest registers there are.
+        let next = done.min(block).min(count - done);
+        // SAFETY: so many are there from the first on, and there is room for as many behind them.
+        unsafe { to.add(done * size).copy_from_nonoverlapping(to, next * size) };
+        done += next;
+    }
+}
+
+/// Duplicates one value so many times: all of them, or, when it panics, none.
+///
+/// # Safety
+///
+/// - the first address has a value of the type, which can be duplicated
+/// - the second has room for so many values, apart from it
+pub(crate) unsafe fn duplicate_value(
+    ty: ComponentType,
+    value: *const u8,
+    to: *mut u8,
+    count: usize,
+) {
+    /// Values that were written and not yet handed over: dropped if one panics.
+    struct Written {
+        ty: ComponentType,
+        first: *mut u8,
+        count: usize,
+    }
+
+    impl Drop for Written {
+        fn drop(&mut self) {
+            if let Some(drop) = self.ty.0.drop {
+                // SAFETY: so many were written, and nobody else knows of them.
+                unsafe { drop(self.first, self.count) };
+            }
+        }
+    }
+
+    let size = ty.size();
+    match ty.0.copying {
+        Copying::Bytes if size == 0 => {}
+        // SAFETY: as the caller promises.
+        Copying::Bytes => unsafe { repeat_bytes(value, to, size, count) },
+        Copying::Clone(clone) => {
+            let mut written = Written { ty, first: to, count: 0 };
+            for index in 0..count {
+                // SAFETY: there is one value, and room for one more.
+                unsafe { clone(value, to.add(index * size), 1) };
+                written.count = index + 1;
+            }
+            std::mem::forget(written);
+        }
+        Copying::NotAtAll => unreachable!("`{ty}` cannot be duplicated, which was checked"),
+    }
 }

@@ -1,0 +1,178 @@
+//! Entities that begin as copies of others.
+
+#![expect(unsafe_code, reason = "duplicates rows of chunks")]
+
+use std::sync::Arc;
+
+use super::{EntityManager, NewEntities};
+use crate::component::{ComponentType, Copying};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::field::EntityRemap;
+use crate::stock::{CleanupEntity, Disabled};
+use crate::storage::{Change, NewRows, Reserved, Run, duplicate_value};
+
+impl EntityManager {
+    /// Creates an entity with copies of another's components.
+    ///
+    /// It has all of them but [`Prefab`](crate::Prefab) and those that stay after despawning. Fields that refer to the
+    /// other entity refer to the new one; fields that refer to others stay as they are. Components that are switched off
+    /// stay so, and names are kept. Unity's `Instantiate`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, it was despawned and only has components that stay, one of its components can neither
+    /// be copied nor cloned, or there is no memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Leader(Entity);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let first = world.spawn(());
+    /// world.add(first, Leader(first)).unwrap();
+    /// let second = world.entities_mut().instantiate(first).unwrap();
+    /// assert_eq!(world.get(second), Ok(&Leader(second)));
+    /// ```
+    pub fn instantiate(&mut self, source: Entity) -> Result<Entity, EntityError> {
+        let mut created = self.instantiate_many(source, 1)?;
+        Ok(created.next().expect("one was created"))
+    }
+
+    /// Creates so many entities with copies of another's components, as [`instantiate`](Self::instantiate) does one.
+    ///
+    /// # Errors
+    ///
+    /// As there. Then none is created.
+    pub fn instantiate_many(
+        &mut self,
+        source: Entity,
+        count: usize,
+    ) -> Result<NewEntities<'_>, EntityError> {
+        let from = self.locate(source)?;
+        let shape = Arc::clone(&self.storage.archetypes[self.storage.archetype_at(from)].shape);
+        if shape.has(ComponentType::of::<CleanupEntity>()) {
+            return Err(EntityError::OnlyResidue { entity: source });
+        }
+        let number =
+            self.transfer_of::<()>(self.storage.archetype_at(from), Change::Instantiate)?;
+        let transfer = &self.transfers[number];
+        let copied = transfer.kept.iter().map(|&(theirs, _)| shape.types[theirs as usize]);
+        if let Some(component) = copied.clone().find(|ty| matches!(ty.0.copying, Copying::NotAtAll))
+        {
+            return Err(EntityError::NotDuplicable { component });
+        }
+        self.storage.table.require(count);
+        let reserved = Reserved::new(&mut self.storage, &mut self.runs, transfer.to, count)?;
+        // Now that no chunk is copied any more, the source stays where it is.
+        let data = reserved.storage.chunks[from.chunk].data();
+        let mut filled = Vec::new();
+        for &Run { chunk, first, rows } in reserved.runs.iter() {
+            let chunk = &reserved.storage.chunks[chunk];
+            // SAFETY: archetypes live as long as the world.
+            let new_shape = unsafe { chunk.unbound_shape() };
+            // SAFETY: columns are added when they are written, and the rows are nobody's yet.
+            let mut new = unsafe { NewRows::new(new_shape, chunk.data(), first, rows) };
+            for &(theirs, ours) in &transfer.kept {
+                let ty = shape.types[theirs as usize];
+                let (old, column) =
+                    (shape.columns[theirs as usize], new_shape.columns[ours as usize]);
+                // SAFETY:
+                // - the source has a value of the type there, in a row that is not among the new ones
+                // - the new rows are reserved, and have none
+                // - it was checked that the type can be duplicated
+                unsafe {
+                    duplicate_value(
+                        ty,
+                        data.add(old.offset as usize + from.row as usize * ty.size()),
+                        chunk.column(column.offset).add(first as usize * ty.size()),
+                        rows as usize,
+                    );
+                }
+                if ty.0.drop.is_some() {
+                    new.columns.push(ours);
+                }
+            }
+            if !new.columns.is_empty() {
+                filled.push(new);
+            }
+        }
+        filled.into_iter().for_each(NewRows::keep);
+        reserved.commit();
+        self.finish_instances(source, number);
+        Ok(NewEntities::new(&self.storage, &self.runs))
+    }
+
+    /// Lets what was just created refer to itself where the source did, be switched off where it was, and have its name.
+    fn finish_instances(&mut self, source: Entity, transfer: u32) {
+        let name = self.entity_name(source).map(Box::<str>::from);
+        let from = self.storage.table.locate(source).expect("the source is still there");
+        for at in 0..self.runs.len() {
+            let Run { chunk: number, first, rows } = self.runs[at];
+            for &(theirs, ours) in &self.transfers[transfer].masks_kept {
+                if !self.storage.chunks[from.chunk].enabled.get(theirs, from.row) {
+                    let chunk = &mut self.storage.chunks[number];
+                    (first..first + rows).for_each(|row| chunk.enabled.set(ours, row, false));
+                }
+            }
+            let chunk = &self.storage.chunks[number];
+            let shape = chunk.shape();
+            for (ty, column) in shape.types.iter().zip(&shape.columns) {
+                let Some(remap) = ty.0.remap else { continue };
+                for row in first..first + rows {
+                    let instance = chunk.entities()[row as usize];
+                    let mut to_instance =
+                        |entity: Entity| if entity == source { instance } else { entity };
+                    let mut map = EntityRemap::new(&mut to_instance);
+                    let value = chunk.column(column.offset).wrapping_add(row as usize * ty.size());
+                    // SAFETY: the row has a value of this type, in memory that is the world's alone, since rows were
+                    // just added to it.
+                    unsafe { remap(ty.0.shape, value, 1, &mut map) };
+                }
+            }
+            if let Some(name) = &name {
+                for row in first..first + rows {
+                    let instance = self.storage.chunks[number].entities()[row as usize];
+                    self.names_mut().set(instance, name);
+                }
+            }
+        }
+    }
+
+    /// Whether an entity takes part: switches [`Disabled`] on or off. Returns whether that was a change.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, or there is no memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(());
+    /// world.entities_mut().set_enabled(orc, false).unwrap();
+    /// assert!(!world.entities().is_enabled(orc));
+    /// ```
+    pub fn set_enabled(&mut self, entity: Entity, enabled: bool) -> Result<bool, EntityError> {
+        let is_enabled = !self.locate(entity).map(|_| self.has::<Disabled>(entity))?;
+        if enabled == is_enabled {
+            return Ok(false);
+        }
+        if enabled {
+            self.remove::<Disabled>(entity)
+        } else {
+            self.add(entity, Disabled).map_err(|rejected| rejected.error)
+        }
+    }
+
+    /// Whether an entity is there and takes part.
+    pub fn is_enabled(&self, entity: Entity) -> bool {
+        self.exists(entity) && !self.has::<Disabled>(entity)
+    }
+}

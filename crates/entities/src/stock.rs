@@ -1,0 +1,75 @@
+//! Components that mean something to ancho itself.
+
+#![expect(unsafe_code, reason = "says that tags have no fields")]
+
+use crate::component::{Component, Duplicate, Initial, TypeSlot};
+use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
+
+/// An entity that is there to be instantiated, and not to take part: queries pass over it.
+///
+/// Instances do not have it. Unity's `Prefab`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Prefab, World};
+///
+/// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+/// struct Health(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let orc = world.spawn((Prefab, Health(20)));
+/// let first = world.entities_mut().instantiate(orc).unwrap();
+/// assert_eq!(world.get(first), Ok(&Health(20)));
+/// assert!(!world.has::<Prefab>(first));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Prefab;
+
+/// An entity that does not take part for now: queries pass over it.
+///
+/// See [`EntityManager::set_enabled`](crate::EntityManager::set_enabled). Unity's `Disabled`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Disabled;
+
+/// What is left of an entity that was despawned and has components that stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CleanupEntity;
+
+/// Implements what the derives would for a tag.
+macro_rules! tag {
+    ($name:ident) => {
+        // SAFETY: a value has no bytes and no fields.
+        unsafe impl Field for $name {
+            const SHAPE: &'static Shape =
+                &Shape::new::<Self>(stringify!($name), FieldKind::Struct(&[]));
+
+            fn hash_state(&self, _: &mut StateHasher) {}
+
+            fn remap(&mut self, _: &mut EntityRemap<'_>) {}
+        }
+
+        impl Component for $name {
+            fn name() -> &'static str {
+                concat!("ancho::", stringify!($name))
+            }
+
+            fn duplicate() -> Duplicate<Self> {
+                Duplicate::<Self>::bytes()
+            }
+
+            fn initial() -> Initial<Self> {
+                Initial::<Self>::default()
+            }
+
+            fn slot() -> Option<&'static TypeSlot<Self>> {
+                static SLOT: TypeSlot<$name> = TypeSlot::new();
+                Some(&SLOT)
+            }
+        }
+    };
+}
+
+tag!(Prefab);
+tag!(Disabled);
+tag!(CleanupEntity);
