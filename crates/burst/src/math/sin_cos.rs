@@ -1,6 +1,6 @@
 //! Sine and cosine.
 
-use super::lane::{SIGN, flip, magnitude, select};
+use super::lane::{flip, magnitude, select};
 use super::turn::{NEAR, Turn};
 
 /// Returns the sine of an angle in radians.
@@ -81,7 +81,7 @@ pub fn cos(angle: f32) -> f32 {
 #[must_use]
 pub fn sincos(angle: f32) -> (f32, f32) {
     let size = magnitude(angle);
-    of_turn(Turn::of(size), angle, size < f32::INFINITY)
+    of_turn(Turn::of(size), angle.to_bits(), size < f32::INFINITY)
 }
 
 /// Returns the sine and the cosine of an angle from -8192 to 8192 radians.
@@ -90,7 +90,7 @@ pub fn sincos(angle: f32) -> (f32, f32) {
 ///
 /// # Accuracy
 ///
-/// At most 1.4 ulp each.
+/// At most 1.45 ulp each.
 ///
 /// # Special values
 ///
@@ -106,8 +106,7 @@ pub fn sincos(angle: f32) -> (f32, f32) {
 #[inline(always)]
 #[must_use]
 pub fn sincos_near(angle: f32) -> (f32, f32) {
-    let size = magnitude(angle);
-    of_turn(Turn::near(size), angle, size <= NEAR)
+    of_turn(Turn::near(angle), 0, magnitude(angle) <= NEAR)
 }
 
 /// Writes the sine and the cosine of each of many angles in radians.
@@ -146,34 +145,43 @@ pub fn sincos_slice(angles: &[f32], sines: &mut [f32], cosines: &mut [f32]) {
 /// Long enough to forget the cost of looking first, short enough to be in the cache afterwards.
 const BLOCK: usize = 512;
 
-/// Evaluates both functions at the rest, and turns the result by the quadrant.
+/// Evaluates both functions at the rest, and turns the result by the quadrant and the sine by the bit of
+/// a sign.
+///
+/// A loop around this waits for one operation after the other rather than for a free unit: an iteration
+/// is longer than what a CPU looks ahead. So the polynomials are arranged for a short way from the rest to
+/// the result (fourth powers on the side, small terms first), and the rest keeps the sign of a near angle,
+/// which need not be taken off and put on again. The cosine does without the excess: a product and a sum more
+/// would bring 1.44 ulp down to 1.02, and take some 3 % longer.
 #[inline(always)]
-fn of_turn(turn: Turn, angle: f32, defined: bool) -> (f32, f32) {
-    let Turn { quadrant, rest, low } = turn;
+fn of_turn(turn: Turn, sign: u32, defined: bool) -> (f32, f32) {
+    let Turn { quadrant, rest, excess } = turn;
     let square = rest * rest;
-    let rest_sin = rest + (rest * square * sin_tail(square) + low);
-    let rest_cos = 1.0 - (square * (0.5 - square * cos_tail(square)) + rest * low);
+    let fourth = square * square;
+    // A difference, so that -0 stays -0.
+    let rest_sin = rest - (rest * square * sin_tail(square, fourth) + excess);
+    let rest_cos = 1.0 - (square * 0.5 - fourth * cos_tail(square, fourth));
 
     let odd = quadrant & 1 != 0;
-    let sin = flip(select(odd, rest_cos, rest_sin), (quadrant << 30) ^ (angle.to_bits() & SIGN));
+    let sin = flip(select(odd, rest_cos, rest_sin), (quadrant << 30) ^ sign);
     let cos = flip(select(odd, rest_sin, rest_cos), quadrant.wrapping_add(1) << 30);
     (select(defined, sin, f32::NAN), select(defined, cos, f32::NAN))
 }
 
-/// `(sin(x) - x) / x^3` as a polynomial of `x^2`.
+/// `(x - sin(x)) / x^3` as a polynomial of `x^2`, with `x^4` at hand.
 ///
 /// Fitted by Remez exchange for |x| <= 0.8 and the error of the sine, which is weighted four-fold
 /// where the sine is just below 0.5 and its ulp is half that of `x`. Coefficients rounded to `f32`
 /// one by one, the others fitted again. Relative error 2^-28.7 below 0.53, 2^-26.7 above.
 #[inline(always)]
-fn sin_tail(square: f32) -> f32 {
-    -0.166_666_58 + square * (0.008_332_382 + square * -0.000_195_410_06)
+fn sin_tail(square: f32, fourth: f32) -> f32 {
+    (0.166_666_58 - square * 0.008_332_382) + fourth * 0.000_195_410_06
 }
 
-/// `(cos(x) - 1 + x^2 / 2) / x^4` as a polynomial of `x^2`.
+/// `(cos(x) - 1 + x^2 / 2) / x^4` as a polynomial of `x^2`, with `x^4` at hand.
 ///
 /// Fitted as for the sine, not weighted. Relative error of the cosine 2^-32.6.
 #[inline(always)]
-fn cos_tail(square: f32) -> f32 {
-    0.041_666_64 + square * (-0.001_388_713 + square * 2.441_208_6e-5)
+fn cos_tail(square: f32, fourth: f32) -> f32 {
+    (0.041_666_64 - square * 0.001_388_713) + fourth * 2.441_208_6e-5
 }

@@ -14,8 +14,8 @@ pub(super) struct Turn {
     /// Only the lowest two bits mean anything.
     pub(super) quadrant: u32,
     pub(super) rest: f32,
-    /// What the rest lost when it was rounded.
-    pub(super) low: f32,
+    /// By how much the rest is too large, having been rounded.
+    pub(super) excess: f32,
 }
 
 impl Turn {
@@ -28,11 +28,11 @@ impl Turn {
         Self {
             quadrant: select(is_near, near.quadrant, quadrant),
             rest: select(is_near, near.rest, (rest * FRAC_PI_2) as f32),
-            low: select(is_near, near.low, 0.0),
+            excess: select(is_near, near.excess, 0.0),
         }
     }
 
-    /// Splits an angle from 0 to [`NEAR`].
+    /// Splits an angle from -[`NEAR`] to [`NEAR`]. The rest of the opposite angle is the opposite rest.
     ///
     /// The method of Cody and Waite: pi/2 in three parts of 11 bits, whose products with a count
     /// of quarter turns below 2^13 are exact, and a fourth that makes the error 2^-63. The first
@@ -44,8 +44,8 @@ impl Turn {
         let exact = (angle - count * 1.570_312_5) - count * 0.000_483_751_3;
         let third = count * 7.549_533_6e-8;
         let rest = exact - third;
-        let low = ((exact - rest) - third) - count * 2.563_344e-12;
-        Self { quadrant: rounded.to_bits(), rest, low }
+        let excess = count * 2.563_344e-12 - ((exact - rest) - third);
+        Self { quadrant: rounded.to_bits(), rest, excess }
     }
 }
 

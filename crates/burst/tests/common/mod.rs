@@ -69,8 +69,8 @@ macro_rules! binary {
 pub(crate) const UNARY: [Unary; 17] = [
     unary!("sin", math::sin, f64::sin, 1.55),
     unary!("cos", math::cos, f64::cos, 1.55),
-    unary!("sincos_near.0", |x| math::sincos_near(x).0, |x| near(x).sin(), 1.4),
-    unary!("sincos_near.1", |x| math::sincos_near(x).1, |x| near(x).cos(), 1.4),
+    unary!("sincos_near.0", |x| math::sincos_near(x).0, |x| near(x).sin(), 1.45),
+    unary!("sincos_near.1", |x| math::sincos_near(x).1, |x| near(x).cos(), 1.45),
     unary!("tan", math::tan, f64::tan, 0.51),
     unary!("asin", math::asin, f64::asin, 1.3),
     unary!("acos", math::acos, f64::acos, 1.1),
