@@ -9,7 +9,7 @@ use nix::time::{ClockId, clock_gettime};
 use super::Summary;
 
 /// Operations run before timing; what they leave behind is compared across subjects.
-const CHECKED_OPERATIONS: usize = 3;
+pub(crate) const CHECKED_OPERATIONS: usize = 3;
 /// A sample of [`Sampling::Repeat`] repeats its operation for this long.
 const SAMPLE: Duration = Duration::from_millis(1);
 /// Repetition before the first sample counts, so that caches, pools and clocks settle.

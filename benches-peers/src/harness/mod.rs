@@ -11,7 +11,7 @@ pub(crate) mod round;
 mod stats;
 pub(crate) mod table;
 
-pub(crate) use cell::{Cell, Effort, Reading, Sampling};
+pub(crate) use cell::{CHECKED_OPERATIONS, Cell, Effort, Reading, Sampling};
 pub(crate) use stats::Summary;
 
 /// One table of the benchmark.

@@ -1,12 +1,13 @@
 //! The parts of the benchmark, a module each.
 
+mod burst;
 mod collections;
 mod jobs;
 
 use crate::harness::Part;
 
 /// Every part, in the order in which the crates stand on each other.
-pub(crate) static ALL: &[&Part] = &[&jobs::PART, &collections::PART];
+pub(crate) static ALL: &[&Part] = &[&burst::PART, &jobs::PART, &collections::PART];
 
 /// Finds a part by name.
 pub(crate) fn find(name: &str) -> Option<&'static Part> {

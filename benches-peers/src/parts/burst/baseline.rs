@@ -1,0 +1,36 @@
+//! ancho, with the level forced down to that of the build.
+
+use ancho_burst::CpuLevel;
+
+use super::ancho;
+use crate::harness::{Cell, Reading, Run};
+
+/// Each cell has a process of its own, so nobody else is limited.
+fn limited(run: Run, cell: Cell) -> Reading {
+    CpuLevel::Baseline.limit();
+    run(cell)
+}
+
+pub(super) fn advance(cell: Cell) -> Reading {
+    limited(ancho::advance, cell)
+}
+
+pub(super) fn quat_spin(cell: Cell) -> Reading {
+    limited(ancho::quat_spin, cell)
+}
+
+pub(super) fn sum_1m(cell: Cell) -> Reading {
+    limited(ancho::sum_1m, cell)
+}
+
+pub(super) fn sincos_1m(cell: Cell) -> Reading {
+    limited(ancho::sincos_1m, cell)
+}
+
+pub(super) fn large_closure(cell: Cell) -> Reading {
+    limited(ancho::large_closure, cell)
+}
+
+pub(super) fn large_closure_columns(cell: Cell) -> Reading {
+    limited(ancho::large_closure_columns, cell)
+}
