@@ -1,5 +1,6 @@
 //! The code of one instance of a kernel, decoded and counted.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -8,6 +9,7 @@ use iced_x86::{
     OpKind, Register,
 };
 
+use super::flow;
 use super::image::Image;
 use super::report::{Call, Counts, Instance};
 use crate::CpuLevel;
@@ -27,11 +29,11 @@ pub(super) fn read(image: &Image<'_>, function: &Function<'_>) -> (Option<String
     let mut decoder = Decoder::with_ip(64, function.code, function.address, DecoderOptions::NONE);
     let instructions: Vec<Instruction> = decoder.iter().collect();
     let inside = function.address..function.address + function.code.len() as u64;
-    let loops = innermost_loops(&instructions, &inside);
+    let in_loop = in_innermost_loop(&instructions, &inside);
 
     let mut counts = Counts::default();
     let mut calls = Vec::new();
-    for instruction in &instructions {
+    for (instruction, &in_loop) in instructions.iter().zip(&in_loop) {
         count(instruction, &mut counts);
         let Some(target) = call_target(instruction, &inside) else { continue };
         let name = target.and_then(|address| callee(image, address));
@@ -39,7 +41,6 @@ pub(super) fn read(image: &Image<'_>, function: &Function<'_>) -> (Option<String
         if is_panic(&name) {
             counts.panics += 1;
         } else {
-            let in_loop = loops.iter().any(|range| range.contains(&instruction.ip()));
             calls.push(Call { name, in_loop });
         }
     }
@@ -73,22 +74,47 @@ fn name_in(image: &Image<'_>, instructions: &[Instruction]) -> Option<String> {
     })
 }
 
-/// The loops that have no loop inside, as ranges of addresses from the first instruction to the jump.
-fn innermost_loops(instructions: &[Instruction], inside: &Range<u64>) -> Vec<Range<u64>> {
-    let back = |instruction: &Instruction| {
-        let target = near_target(instruction)?;
+/// Tells of each instruction whether it is in a loop that has no loop inside.
+fn in_innermost_loop(instructions: &[Instruction], inside: &Range<u64>) -> Vec<bool> {
+    let jump = |instruction: &Instruction| {
+        let target = near_target(instruction).filter(|target| inside.contains(target))?;
         let jumps = matches!(
             instruction.flow_control(),
             FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
         );
-        (jumps && inside.contains(&target) && target <= instruction.ip())
-            .then(|| target..instruction.ip() + 1)
+        jumps.then_some(target)
     };
-    let all: Vec<Range<u64>> = instructions.iter().filter_map(back).collect();
-    let contains = |outer: &Range<u64>, inner: &Range<u64>| {
-        outer != inner && outer.start <= inner.start && inner.end <= outer.end
+    // A block starts where a jump goes, and after whatever does not simply go on.
+    let targets: BTreeSet<u64> = instructions.iter().filter_map(jump).collect();
+    let goes_on = |instruction: &Instruction| {
+        use FlowControl::{Call, IndirectCall, Next};
+        matches!(instruction.flow_control(), Next | Call | IndirectCall)
     };
-    all.iter().filter(|range| !all.iter().any(|other| contains(range, other))).cloned().collect()
+    let mut blocks: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut block_of = Vec::with_capacity(instructions.len());
+    let mut starts = true;
+    for instruction in instructions {
+        if starts || targets.contains(&instruction.ip()) {
+            blocks.insert(instruction.ip(), blocks.len());
+        }
+        block_of.push(blocks.len() - 1);
+        starts = !goes_on(instruction);
+    }
+    let mut successors = vec![Vec::new(); blocks.len()];
+    for (index, instruction) in instructions.iter().enumerate() {
+        let block = block_of[index];
+        let falls_through =
+            goes_on(instruction) || instruction.flow_control() == FlowControl::ConditionalBranch;
+        match block_of.get(index + 1) {
+            Some(&next) if next != block && falls_through => successors[block].push(next),
+            _ => {}
+        }
+        if let Some(target) = jump(instruction) {
+            successors[block].extend(blocks.get(&target));
+        }
+    }
+    let in_loop = flow::in_innermost_loop(&successors);
+    block_of.into_iter().map(|block| in_loop[block]).collect()
 }
 
 fn near_target(instruction: &Instruction) -> Option<u64> {

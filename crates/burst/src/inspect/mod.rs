@@ -18,6 +18,7 @@
 
 mod code;
 mod error;
+mod flow;
 mod image;
 mod report;
 mod verdict;

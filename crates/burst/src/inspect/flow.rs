@@ -1,0 +1,109 @@
+//! Loops in a graph of basic blocks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Tells of each block whether it is in a loop that has no loop inside.
+///
+/// `successors` has, for each block, the blocks that may run after it; the first one is where it starts, and
+/// so are those that nothing leads to, such as what runs when a call unwinds. A loop is what can be left and come
+/// back to through one block, its head, which is not a matter of where it lies in memory: the compiler likes to
+/// put the seldom part of an outer loop behind everything else.
+pub(super) fn in_innermost_loop(successors: &[Vec<usize>]) -> Vec<bool> {
+    let loops = loops(successors);
+    let mut found = vec![false; successors.len()];
+    for (head, body) in &loops {
+        let has_inner = loops.keys().any(|other| other != head && body.contains(other));
+        if !has_inner {
+            body.iter().for_each(|&block| found[block] = true);
+        }
+    }
+    found
+}
+
+/// The natural loops: all blocks of each, by its head.
+fn loops(successors: &[Vec<usize>]) -> BTreeMap<usize, BTreeSet<usize>> {
+    let mut predecessors = vec![Vec::new(); successors.len()];
+    for (block, next) in successors.iter().enumerate() {
+        next.iter().for_each(|&next| predecessors[next].push(block));
+    }
+    let dominators = dominators(&predecessors);
+    let mut loops: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for (last, next) in successors.iter().enumerate() {
+        for &head in next.iter().filter(|head| dominators[last].contains(head)) {
+            let body = loops.entry(head).or_insert_with(|| BTreeSet::from([head]));
+            let mut open = vec![last];
+            while let Some(block) = open.pop() {
+                if body.insert(block) {
+                    open.extend(&predecessors[block]);
+                }
+            }
+        }
+    }
+    loops
+}
+
+/// The blocks that every way to a block goes through, itself among them.
+///
+/// The textbook's iteration over sets: kernels are small.
+fn dominators(predecessors: &[Vec<usize>]) -> Vec<BTreeSet<usize>> {
+    let all: BTreeSet<usize> = (0..predecessors.len()).collect();
+    let is_start = |block: usize| block == 0 || predecessors[block].is_empty();
+    let start = |block| if is_start(block) { BTreeSet::from([block]) } else { all.clone() };
+    let mut dominators: Vec<BTreeSet<usize>> = (0..predecessors.len()).map(start).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in (0..predecessors.len()).filter(|&block| !is_start(block)) {
+            let sets = predecessors[block].iter().map(|&before| &dominators[before]);
+            let common = sets.cloned().reduce(|common, set| &common & &set).unwrap_or_default();
+            let mut found = common;
+            found.insert(block);
+            if found != dominators[block] {
+                dominators[block] = found;
+                changed = true;
+            }
+        }
+    }
+    dominators
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn innermost(successors: &[&[usize]]) -> Vec<usize> {
+        let successors: Vec<Vec<usize>> = successors.iter().map(|next| next.to_vec()).collect();
+        let found = in_innermost_loop(&successors);
+        (0..found.len()).filter(|&block| found[block]).collect()
+    }
+
+    #[test]
+    fn a_block_that_repeats_itself_is_a_loop() {
+        assert_eq!(innermost(&[&[1], &[1, 2], &[]]), [1]);
+        assert_eq!(innermost(&[&[1], &[2], &[]]), []);
+    }
+
+    #[test]
+    fn what_is_in_an_outer_loop_alone_does_not_count() {
+        // 1 is the head of the outer loop, 2 the inner one, 3 goes back.
+        assert_eq!(innermost(&[&[1], &[2], &[2, 3], &[1, 4], &[]]), [2]);
+    }
+
+    #[test]
+    fn the_order_in_memory_does_not_matter() {
+        // The seldom part of the outer loop, 4, lies behind the end, 3, and jumps back over the inner loop, 2.
+        assert_eq!(innermost(&[&[1], &[2], &[2, 4], &[], &[1, 3]]), [2]);
+        // Here it lies before the inner loop, and nothing of that is between it and where it jumps.
+        assert_eq!(innermost(&[&[2], &[2, 4], &[3], &[3, 1], &[]]), [3]);
+    }
+
+    #[test]
+    fn two_ways_back_to_one_head_are_one_loop() {
+        assert_eq!(innermost(&[&[1], &[2, 3], &[1], &[1, 4], &[]]), [1, 2, 3]);
+    }
+
+    #[test]
+    fn what_nothing_leads_to_is_a_start() {
+        assert_eq!(innermost(&[&[], &[2], &[2, 3], &[]]), [2]);
+    }
+}
