@@ -1,7 +1,5 @@
 //! `cargo xtask inspect`: what the compiler made of the kernels of a program.
 
-use std::collections::BTreeSet;
-
 use crate::invocation::Invocation;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
@@ -111,15 +109,17 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
     if options.assembly {
         inspector = inspector.args(["--asm"]);
     }
-    let shown = inspector.check();
-    if shown {
-        print!("{}", reasons(&remarks));
+    // By file: remarks are long, and there is one line of them for each loop of the program.
+    let file = workspace.target_dir("inspect").join("remarks.txt");
+    if let Err(error) = std::fs::write(&file, remarks) {
+        println!("cannot write {}: {error}", file.display());
+        return false;
     }
-    shown
+    inspector.args([format!("--remarks={}", file.display())]).check()
 }
 
 /// The feature that makes kernels leave their names, by the way it is reached from a package.
-fn feature(tree: &Tree, package: &str) -> Result<&'static str, String> {
+fn feature(tree: &Tree, package: &str) -> Result<String, String> {
     let members = tree.members();
     let Some(member) = members.iter().find(|member| member.package == package) else {
         let names: Vec<&str> = members.iter().map(|member| member.package.as_str()).collect();
@@ -127,10 +127,13 @@ fn feature(tree: &Tree, package: &str) -> Result<&'static str, String> {
     };
     let dependencies = member.manifest.dependencies();
     let depends = |name: &str| dependencies.iter().any(|dependency| dependency.package == name);
-    if package == "ancho_burst" || depends("ancho_burst") {
-        Ok("ancho_burst/inspect")
+    // A package's own feature comes first: its tests may ask for it.
+    if member.manifest.get("features", "inspect").is_some() {
+        Ok(format!("{package}/inspect"))
+    } else if depends("ancho_burst") {
+        Ok("ancho_burst/inspect".to_owned())
     } else if depends("ancho_jobs") {
-        Ok("ancho_jobs/inspect")
+        Ok("ancho_jobs/inspect".to_owned())
     } else {
         Err(format!(
             "`{package}` has no kernels: it depends on neither `ancho_burst` nor `ancho_jobs`"
@@ -144,27 +147,6 @@ fn executable(messages: &str) -> Option<String> {
     let line = messages.lines().rfind(|line| line.contains(marker))?;
     let path = &line[line.find(marker)? + marker.len()..];
     Some(path[..path.find('"')?].replace("\\\\", "\\"))
-}
-
-/// The loops that the compiler left scalar, and its reasons, without repetitions: a kernel is
-/// compiled for each level, with mostly the same fate.
-///
-/// Loops over iterators are told of at a line of the standard library.
-fn reasons(remarks: &str) -> String {
-    let mut lines = BTreeSet::new();
-    for remark in remarks.lines() {
-        let Some((place, text)) = remark.split_once(" loop-vectorize ") else { continue };
-        let Some((_, reason)) = text.split_once("loop not vectorized: ") else { continue };
-        let place = place.trim_start_matches("note: ");
-        let place = place.split_once("/library/").map_or(place, |(_, within)| within);
-        lines.insert(format!("  {place}: {}\n", reason.trim_end()));
-    }
-    if lines.is_empty() {
-        return "The compiler gives no reason for a loop that it left scalar.\n".to_owned();
-    }
-    let mut text = "Loops of this program that were not vectorised, and why:\n".to_owned();
-    text.extend(lines);
-    text
 }
 
 #[cfg(test)]
@@ -206,38 +188,22 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_told_once() {
-        let remarks = "\
-note: src/a.rs:3:5 loop-vectorize (analysis): loop not vectorized: call instruction cannot be vectorized
-
-note: src/a.rs:3:5 loop-vectorize (analysis): loop not vectorized: call instruction cannot be vectorized
-
-note: src/a.rs:9:1 loop-vectorize (success): vectorized loop (vectorization width: 8)
-
-note: /rustc/x/library/core/src/a.rs:1:1 loop-vectorize (analysis): loop not vectorized: other
-note: src/a.rs:3:5 loop-vectorize (missed): loop not vectorized
-";
-        let expected = "Loops of this program that were not vectorised, and why:\n  \
-                        core/src/a.rs:1:1: other\n  \
-                        src/a.rs:3:5: call instruction cannot be vectorized\n";
-        assert_eq!(reasons(remarks), expected);
-        assert!(reasons("").starts_with("The compiler gives no reason"));
-    }
-
-    #[test]
     fn the_feature_is_reached_through_what_the_package_depends_on() {
         let manifest = |name: &str, dependency: &str| {
             format!("[package]\nname = \"{name}\"\n[dependencies]\n{dependency}.workspace = true\n")
         };
         let (game, other) = (manifest("game", "ancho_jobs"), manifest("other", "syn"));
+        let own = manifest("own", "ancho_burst") + "[features]\ninspect = []\n";
         let tree = Tree::from_files([
             ("crates/game/Cargo.toml", game.as_str()),
             ("crates/other/Cargo.toml", other.as_str()),
+            ("crates/own/Cargo.toml", own.as_str()),
         ]);
-        assert_eq!(feature(&tree, "game"), Ok("ancho_jobs/inspect"));
+        assert_eq!(feature(&tree, "game"), Ok("ancho_jobs/inspect".to_owned()));
+        assert_eq!(feature(&tree, "own"), Ok("own/inspect".to_owned()));
         let error = feature(&tree, "other").unwrap_err();
         assert!(error.starts_with("`other` has no kernels"), "{error}");
         let error = feature(&tree, "gaem").unwrap_err();
-        assert_eq!(error, "no package is called `gaem`; there are game, other");
+        assert_eq!(error, "no package is called `gaem`; there are game, other, own");
     }
 }

@@ -26,8 +26,7 @@ pub(super) struct Function<'d> {
 
 /// Decodes an instance; returns the name that was left in it, and what is in it.
 pub(super) fn read(image: &Image<'_>, function: &Function<'_>) -> (Option<String>, Instance) {
-    let mut decoder = Decoder::with_ip(64, function.code, function.address, DecoderOptions::NONE);
-    let instructions: Vec<Instruction> = decoder.iter().collect();
+    let instructions = decode(function);
     let inside = function.address..function.address + function.code.len() as u64;
     let in_loop = in_innermost_loop(&instructions, &inside);
 
@@ -52,6 +51,17 @@ pub(super) fn read(image: &Image<'_>, function: &Function<'_>) -> (Option<String
         assembly: assembly(image, &instructions, &inside),
     };
     (name_in(image, &instructions), instance)
+}
+
+/// The name that was left in an instance, and where its instructions are.
+pub(super) fn addresses(image: &Image<'_>, function: &Function<'_>) -> (Option<String>, Vec<u64>) {
+    let instructions = decode(function);
+    let addresses = instructions.iter().map(Instruction::ip).collect();
+    (name_in(image, &instructions), addresses)
+}
+
+fn decode(function: &Function<'_>) -> Vec<Instruction> {
+    Decoder::with_ip(64, function.code, function.address, DecoderOptions::NONE).iter().collect()
 }
 
 /// The name that `mark` left: the address of a text, and its length beside it.

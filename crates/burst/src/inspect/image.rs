@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use addr2line::{Context, gimli};
 use object::read::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable};
 use object::{Architecture, File, RelocationTarget, SymbolKind};
 
 use super::InspectError;
 use super::code::{self, Function};
+use super::reason::Lines;
 use super::report::{Instance, Report, without_closures};
 use crate::CpuLevel;
 
@@ -39,6 +41,16 @@ impl<'d> Image<'d> {
         Ok(Self { file, names })
     }
 
+    /// The instances of kernels.
+    fn functions(&self) -> impl Iterator<Item = Function<'d>> {
+        self.file.symbols().filter_map(|symbol| {
+            let name = symbol.name().ok()?;
+            let (_, level) = ENTRIES.iter().find(|(entry, _)| name.contains(entry))?;
+            let code = self.bytes(symbol.address(), symbol.size())?;
+            Some(Function { level: *level, address: symbol.address(), code })
+        })
+    }
+
     /// The bytes at an address, if they are in the file.
     pub(super) fn bytes(&self, address: u64, size: u64) -> Option<&'d [u8]> {
         self.file.sections().find_map(|section| section.data_range(address, size).ok().flatten())
@@ -64,21 +76,14 @@ impl<'d> Image<'d> {
     }
 }
 
+/// What each kernel is made of, ordered by name.
 pub(super) fn reports(executable: &Path) -> Result<Vec<Report>, InspectError> {
-    let bytes = std::fs::read(executable)
-        .map_err(|error| InspectError::Read(format!("{}: {error}", executable.display())))?;
+    let bytes = read(executable)?;
     let image = Image::parse(&bytes)?;
     let mut reports: BTreeMap<String, Vec<Instance>> = BTreeMap::new();
-    for symbol in image.file.symbols() {
-        let Ok(name) = symbol.name() else { continue };
-        let Some((_, level)) = ENTRIES.iter().find(|(entry, _)| name.contains(entry)) else {
-            continue;
-        };
-        let Some(code) = image.bytes(symbol.address(), symbol.size()) else { continue };
-        let function = Function { level: *level, address: symbol.address(), code };
-        let (kernel, instance) = code::read(&image, &function);
+    for function in image.functions() {
         // Unoptimised code does not say the name in place.
-        if let Some(kernel) = kernel {
+        if let (Some(kernel), instance) = code::read(&image, &function) {
             reports.entry(without_closures(&kernel).to_owned()).or_default().push(instance);
         }
     }
@@ -87,4 +92,36 @@ pub(super) fn reports(executable: &Path) -> Result<Vec<Report>, InspectError> {
         Report { name, instances }
     };
     Ok(reports.into_iter().map(report).collect())
+}
+
+/// The lines that the instructions of each kernel come from, by its name.
+pub(super) fn lines(executable: &Path) -> Result<BTreeMap<String, Lines>, InspectError> {
+    let bytes = read(executable)?;
+    let image = Image::parse(&bytes)?;
+    let bad = |error| InspectError::Read(format!("{}: {error}", executable.display()));
+    let section = |id: gimli::SectionId| {
+        let data = image.file.section_by_name(id.name()).and_then(|section| section.data().ok());
+        Ok(gimli::EndianSlice::new(data.unwrap_or_default(), gimli::LittleEndian))
+    };
+    let context = gimli::Dwarf::load(section).and_then(Context::from_dwarf).map_err(bad)?;
+    let mut kernels: BTreeMap<String, Lines> = BTreeMap::new();
+    for function in image.functions() {
+        let (Some(kernel), addresses) = code::addresses(&image, &function) else { continue };
+        let lines = kernels.entry(without_closures(&kernel).to_owned()).or_default();
+        for address in addresses {
+            let mut frames = context.find_frames(address).skip_all_loads().map_err(bad)?;
+            let mut stack = Vec::new();
+            while let Some(frame) = frames.next().map_err(bad)? {
+                let line = frame.location.and_then(|at| Some((at.file?.to_owned(), at.line?)));
+                stack.extend(line);
+            }
+            lines.add(&stack);
+        }
+    }
+    Ok(kernels)
+}
+
+fn read(executable: &Path) -> Result<Vec<u8>, InspectError> {
+    std::fs::read(executable)
+        .map_err(|error| InspectError::Read(format!("{}: {error}", executable.display())))
 }

@@ -20,12 +20,14 @@ mod code;
 mod error;
 mod flow;
 mod image;
+mod reason;
 mod report;
 mod verdict;
 
 use std::path::Path;
 
 pub use error::InspectError;
+pub use reason::{Reason, reasons_of};
 pub use report::{Call, Counts, Instance, Report};
 pub use verdict::{Verdict, expect_vectorized, verdict};
 
