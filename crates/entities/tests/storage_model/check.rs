@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ancho_entities::{ArchetypeChunk, Entity};
+use ancho_entities::{ArchetypeChunk, Entity, World};
 
 use crate::components::{
     Follow, Ghost, KINDS, Kind, Large, Name, Only, RUNTIME, SCRIPT, Small, Tag, Wide, any_kind,
@@ -49,10 +49,22 @@ fn compare(Pair { world, plain, .. }: &Pair) {
         let name = plain.names.get(&entity).filter(|name| !name.is_empty());
         assert_eq!(entities.entity_name(entity), name.map(String::as_str));
     }
+    for kind in 0..RUNTIME {
+        any_kind!(kind, T => compare_lookup::<T>(world, plain));
+    }
     for &gone in plain.names.keys().filter(|entity| !plain.entities.contains_key(entity)) {
         assert!(!world.exists(gone));
         assert_eq!(entities.entity_name(gone), None);
     }
+}
+
+fn compare_lookup<T: Kind>(world: &World, plain: &Plain) {
+    let lookup = world.entities().lookup::<T>();
+    for (&entity, row) in &plain.entities {
+        let found = lookup.get(entity).map(Kind::number);
+        assert_eq!(found, row.get(&T::KIND).map(|value| value.number));
+    }
+    assert!(!lookup.has(plain.next()));
 }
 
 fn compare_chunk(chunk: &ArchetypeChunk<'_>, plain: &Plain) {
@@ -86,7 +98,7 @@ fn compare_column<T: Kind>(chunk: &ArchetypeChunk<'_>, rows: &[&Row], now: u32) 
     }
 }
 
-fn compare_row(world: &ancho_entities::World, entity: Entity, row: &Row) {
+fn compare_row(world: &World, entity: Entity, row: &Row) {
     assert!(world.exists(entity));
     for kind in 0..RUNTIME {
         let found = any_kind!(kind, T => world.get::<T>(entity).map(Kind::number));
