@@ -60,7 +60,7 @@ pub(super) fn sincos_1m(cell: Cell) -> Reading {
 }
 
 /// The closure is in a function of the user's, and its loop in one of a library.
-pub(super) fn large_closure(cell: Cell) -> Reading {
+pub(super) fn large_closure_vec3(cell: Cell) -> Reading {
     #[burst(closures)]
     fn run(positions: &mut [Vec3], velocities: &mut [Vec3], targets: &[Vec3]) {
         each_body(positions, velocities, targets, |position, velocity, target| {
@@ -91,7 +91,7 @@ fn each_body(
     );
 }
 
-pub(super) fn large_closure_columns(cell: Cell) -> Reading {
+pub(super) fn large_closure(cell: Cell) -> Reading {
     #[burst]
     #[expect(
         clippy::too_many_arguments,

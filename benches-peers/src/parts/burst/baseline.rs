@@ -27,10 +27,10 @@ pub(super) fn sincos_1m(cell: Cell) -> Reading {
     limited(ancho::sincos_1m, cell)
 }
 
-pub(super) fn large_closure(cell: Cell) -> Reading {
-    limited(ancho::large_closure, cell)
+pub(super) fn large_closure_vec3(cell: Cell) -> Reading {
+    limited(ancho::large_closure_vec3, cell)
 }
 
-pub(super) fn large_closure_columns(cell: Cell) -> Reading {
-    limited(ancho::large_closure_columns, cell)
+pub(super) fn large_closure(cell: Cell) -> Reading {
+    limited(ancho::large_closure, cell)
 }

@@ -34,7 +34,7 @@ pub(super) fn spin(
     }
 }
 
-/// The body of `large_closure`, after Reynolds: arrive at a target, keep out of a sphere, within
+/// The body of `large_closure_vec3`, after Reynolds: arrive at a target, keep out of a sphere, within
 /// limits of force and speed, in a world that wraps around in one direction.
 ///
 /// Always inlined, so that each subject has it where it would have written it.
@@ -70,7 +70,7 @@ fn length(vector: Vec3) -> f32 {
     vector.length_squared().sqrt()
 }
 
-/// `large_closure_columns`.
+/// `large_closure`.
 #[inline(always)]
 pub(super) fn steer_columns(
     [x, y, z]: [&mut [f32]; 3],

@@ -73,7 +73,7 @@ pub(crate) static PART: Part = Part {
             limits: &[],
             requires: &[at_least("std", "ancho", 3.0)],
         },
-        // Twenty lines of steering for 512 bodies, whose vectors are in slices.
+        // Twenty lines of steering for 512 bodies, with a column for each component of their vectors.
         Case {
             name: "large_closure",
             sampling: Sampling::Repeat,
@@ -85,17 +85,17 @@ pub(crate) static PART: Part = Part {
             limits: &[],
             requires: &[at_most("baseline", "raw", 1.05), at_most("ancho", "raw", 0.65)],
         },
-        // The same, with a column for each component of the vectors.
+        // The same, with the vectors in slices.
         Case {
-            name: "large_closure_columns",
+            name: "large_closure_vec3",
             sampling: Sampling::Repeat,
             cells: &[
-                ("ancho", ancho::large_closure_columns),
-                ("baseline", baseline::large_closure_columns),
-                ("raw", raw::large_closure_columns),
+                ("ancho", ancho::large_closure_vec3),
+                ("baseline", baseline::large_closure_vec3),
+                ("raw", raw::large_closure_vec3),
             ],
             limits: &[],
-            requires: &[at_most("baseline", "raw", 1.05), at_most("ancho", "raw", 0.65)],
+            requires: &[at_most("baseline", "raw", 1.05)],
         },
     ],
 };

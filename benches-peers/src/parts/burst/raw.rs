@@ -53,7 +53,7 @@ pub(super) fn sum_1m(cell: Cell) -> Reading {
     cell.run(0.0, operation, |sum| sum.to_bits().into())
 }
 
-pub(super) fn large_closure(cell: Cell) -> Reading {
+pub(super) fn large_closure_vec3(cell: Cell) -> Reading {
     #[inline(never)]
     fn run(positions: &mut [Vec3], velocities: &mut [Vec3], targets: &[Vec3]) {
         for ((position, velocity), target) in positions.iter_mut().zip(velocities).zip(targets) {
@@ -66,7 +66,7 @@ pub(super) fn large_closure(cell: Cell) -> Reading {
     cell.run(Bodies::new(), operation, Bodies::result)
 }
 
-pub(super) fn large_closure_columns(cell: Cell) -> Reading {
+pub(super) fn large_closure(cell: Cell) -> Reading {
     #[inline(never)]
     #[expect(
         clippy::too_many_arguments,

@@ -10,7 +10,7 @@ use crate::harness::CHECKED_OPERATIONS;
 pub(super) const MOVERS: usize = 2_048;
 /// Rotations of `quat_spin`, 20 KiB in all.
 pub(super) const SPINNERS: usize = 1_024;
-/// Bodies of `large_closure`, 18 KiB in all.
+/// Bodies of `large_closure_vec3`, 18 KiB in all.
 pub(super) const BODIES: usize = 512;
 /// Elements of the large cases.
 pub(super) const MANY: usize = 1_000_000;
@@ -166,7 +166,7 @@ impl Angles {
     }
 }
 
-/// What `large_closure` works on, as a chunk of entities has components: a slice of vectors for each.
+/// What `large_closure_vec3` works on, as a chunk of entities has components: a slice of vectors for each.
 #[derive(Debug)]
 pub(super) struct Bodies {
     pub(super) positions: Box<Vectors>,
@@ -198,7 +198,7 @@ impl Bodies {
     }
 }
 
-/// What `large_closure_columns` works on: the same bodies, x, y and z apart.
+/// What `large_closure` works on: the same bodies, x, y and z apart.
 #[derive(Debug)]
 pub(super) struct BodyColumns {
     pub(super) positions: [Box<Column<BODIES>>; 3],
