@@ -213,7 +213,7 @@ fn destroying() {
         world.despawn_slice(&entities[3..5]).unwrap();
     });
     sweep("despawn_all", |world, _| {
-        world.despawn_all();
+        world.despawn_all().unwrap();
     });
     sweep("drop", |world, _| {
         *world = World::with_settings("hostile", world.settings().clone());
@@ -417,7 +417,7 @@ fn forks_that_go_while_a_chunk_is_copied() {
             world.despawn(entities[0]).unwrap();
             world.check_invariants().unwrap();
             assert_eq!(*world.get::<Meddler>(entities[1]).unwrap().0, number + 101);
-            world.despawn_all();
+            world.despawn_all().unwrap();
             drop(FORKS.take());
         }
     }

@@ -121,7 +121,7 @@ fn forks_read_while_the_world_writes() {
         })
         .collect();
     work(&mut original, &all, 3);
-    original.despawn_all();
+    original.despawn_all().unwrap();
     for reader in readers {
         let snapshot = reader.join().unwrap();
         snapshot.check_invariants().unwrap();

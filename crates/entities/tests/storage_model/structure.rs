@@ -252,7 +252,7 @@ impl Run {
 
     pub(crate) fn despawn_all(&mut self) {
         let pair = self.current();
-        assert_eq!(pair.world.despawn_all(), pair.plain.destroy_all());
+        assert_eq!(pair.world.despawn_all(), Ok(pair.plain.destroy_all()));
     }
 
     pub(crate) fn add<S: Set>(&mut self, step: &Step) {
