@@ -1,0 +1,39 @@
+//! All entities, and how many they are (E10).
+
+use ancho_entities::Entity;
+
+use crate::common::{A, B, Tag, both, chunk_entities};
+
+#[test]
+fn all_entities_are_listed_and_counted() {
+    // E10
+    for mut world in both() {
+        assert_eq!((world.entity_count(), world.entities().all_entities()), (0, vec![]));
+        let mut expected = vec![world.spawn(())];
+        expected.extend(world.spawn_many(3000, A(1)));
+        expected.push(world.spawn((A(1), Tag)));
+        expected.push(world.spawn(B(2)));
+        assert_eq!(world.entity_count(), expected.len());
+        assert_eq!(world.entities().entity_count(), expected.len());
+        assert_eq!(world.entities().all_entities(), expected);
+        assert!(world.entities().iter_entities().eq(expected.iter().copied()));
+        assert_eq!(chunk_entities(&world).concat(), expected);
+        world.despawn_slice(&expected[1..3001]).unwrap();
+        assert_eq!(world.entity_count(), 3);
+        let left = [expected[0], expected[3001], expected[3002]];
+        assert_eq!(world.entities().all_entities(), left);
+    }
+}
+
+#[test]
+fn archetypes_and_names_are_no_entities() {
+    // E10
+    for mut world in both() {
+        world.entities_mut().archetype::<(A, B)>();
+        let entity = world.spawn(A(1));
+        world.entities_mut().set_name(entity, "one").unwrap();
+        world.fork();
+        assert_eq!(world.entities().all_entities(), [entity]);
+        assert_eq!(world.entities().iter_entities().collect::<Vec<Entity>>(), [entity]);
+    }
+}

@@ -1,0 +1,150 @@
+//! Archetypes: sets without order that never go (A1, A8).
+
+use ancho_entities::{ComponentType, EntityError, World};
+
+use crate::common::{A, B, C, Tag, both, world};
+
+#[test]
+fn an_archetype_is_a_set_without_order() {
+    // A1, C1
+    for mut world in both() {
+        let [a, b, c] =
+            [ComponentType::of::<A>(), ComponentType::of::<B>(), ComponentType::of::<C>()];
+        let archetype = world.entities_mut().archetype::<(A, B, C)>();
+        let count = world.entities().archetype_count();
+        let orders = [[a, b, c], [a, c, b], [b, a, c], [b, c, a], [c, a, b], [c, b, a]];
+        for order in orders {
+            assert_eq!(world.entities_mut().archetype_of(&order), Ok(archetype));
+        }
+        assert_eq!(world.entities_mut().archetype::<(C, (B, A))>(), archetype);
+        let spawned = [
+            world.spawn((A(1), B(2), C(3))),
+            world.spawn((C(3), A(1), B(2))),
+            world.spawn((B(2), (C(3), A(1)))),
+        ];
+        let built = world.spawn(C(3));
+        world.add(built, B(2)).unwrap();
+        world.add(built, A(1)).unwrap();
+        for entity in spawned.into_iter().chain([built]) {
+            assert_eq!(world.entities().entity_archetype(entity), Ok(archetype));
+        }
+        // `C` and `(B, C)`, on the way.
+        assert!(world.entities().archetype_count() <= count + 2);
+        assert_ne!(world.entities_mut().archetype::<(A, B)>(), archetype);
+    }
+}
+
+#[test]
+fn archetypes_stay_when_they_are_empty() {
+    // A1
+    for mut world in both() {
+        let before = world.entities().archetype_count();
+        let entity = world.spawn(A(1));
+        let archetype = world.entities().entity_archetype(entity).unwrap();
+        assert_eq!(world.entities().archetype_count(), before + 1);
+        world.add(entity, B(1)).unwrap();
+        assert_eq!(world.entities().archetype_count(), before + 2);
+        world.remove::<(A, B)>(entity).unwrap();
+        let count = world.entities().archetype_count();
+        world.despawn_all();
+        assert_eq!(world.entities().archetype_count(), count);
+        assert_eq!(world.entities_mut().archetype::<A>(), archetype);
+        assert_eq!(world.entities().archetype_count(), count);
+        assert_eq!(
+            world.entities().component_types(archetype),
+            Ok(&[ComponentType::of::<A>()][..])
+        );
+    }
+}
+
+#[test]
+fn archetypes_come_to_be_when_they_are_needed() {
+    // A1
+    let mut world = world();
+    let before = world.entities().archetype_count();
+    let entity = world.spawn(());
+    assert!(!world.has::<(A, B)>(entity));
+    world.get::<A>(entity).unwrap_err();
+    world.set(entity, (A(1), C(1))).unwrap_err();
+    world.remove::<(A, Tag)>(entity).unwrap();
+    world.try_spawn((A(1), A(1))).unwrap_err();
+    assert!(world.entities().archetype_count() <= before + 1);
+}
+
+#[test]
+fn archetypes_of_other_worlds_are_refused() {
+    // A1, E3
+    let [mut ours, mut theirs] = both();
+    let entity = ours.spawn(A(1));
+    theirs.spawn(A(1));
+    let archetype = theirs.entities_mut().archetype::<A>();
+    let refused = EntityError::ForeignArchetype;
+    assert_eq!(ours.entities().component_types(archetype), Err(refused));
+    assert_eq!(ours.entities().archetype_capacity(archetype), Err(refused));
+    assert_eq!(ours.entities_mut().set_archetype(entity, archetype), Err(refused));
+}
+
+/// The sum of all order versions, which every structural change moves.
+fn structural(world: &World) -> u32 {
+    let entities = world.entities();
+    entities.component_order_version::<A>()
+        + entities.component_order_version::<B>()
+        + entities.component_order_version::<Tag>()
+}
+
+#[test]
+fn structural_changes_are_what_moves_entities() {
+    // A8
+    for mut world in both() {
+        let mut last = structural(&world);
+        let mut rises = |world: &World, what: &str| {
+            let now = structural(world);
+            assert!(now > last, "{what}");
+            last = now;
+        };
+        let entity = world.spawn(A(1));
+        rises(&world, "spawn");
+        world.spawn_many(3, A(1));
+        rises(&world, "spawn_many");
+        world.spawn_batch([A(1)]);
+        rises(&world, "spawn_batch");
+        world.spawn_columns(([A(1)],)).unwrap();
+        rises(&world, "spawn_columns");
+        world.add(entity, B(1)).unwrap();
+        rises(&world, "add");
+        world.add(entity, Tag).unwrap();
+        rises(&world, "add of a tag");
+        world.remove::<B>(entity).unwrap();
+        rises(&world, "remove");
+        let archetype = world.entities_mut().archetype::<(A, B)>();
+        world.entities_mut().set_archetype(entity, archetype).unwrap();
+        rises(&world, "set_archetype");
+        world.entities_mut().create_many(archetype, 2).unwrap();
+        rises(&world, "create_many");
+        world.despawn(entity).unwrap();
+        rises(&world, "despawn");
+        world.despawn_all();
+        rises(&world, "despawn_all");
+    }
+}
+
+#[test]
+fn writing_values_is_no_structural_change() {
+    // A8
+    let mut world = world();
+    let [one, two] = [world.spawn((A(1), B(1))), world.spawn((A(2), B(2)))];
+    let seen = world.entities().version();
+    let order = structural(&world);
+    world.entities_mut().advance_version();
+    world.set(one, A(2)).unwrap();
+    world.add(one, (A(3), B(3))).unwrap();
+    world.get_mut::<B>(one).unwrap().0 = 4;
+    world.entities_mut().swap_components(one, two).unwrap();
+    world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        chunk.slice_mut::<A>().unwrap()[0] = A(5);
+    });
+    world.entities_mut().set_name(one, "one").unwrap();
+    world.entities_mut().remap_references(|entity| entity).unwrap();
+    assert_eq!(structural(&world), order);
+    assert!(world.entities().chunks().all(|chunk| !chunk.did_order_change(seen)));
+}

@@ -1,0 +1,107 @@
+//! Chunks as slices (A11).
+
+use std::collections::BTreeSet;
+
+use ancho_entities::{ComponentType, EntityError};
+
+use crate::common::{A, B, Tag, Text, both, chunks_of};
+
+#[test]
+fn a_chunk_says_what_it_has() {
+    // A11
+    for mut world in both() {
+        world.spawn_many(5, (A(1), Tag));
+        let archetype = world.entities_mut().archetype::<(A, Tag)>();
+        let chunk = world.entities().chunks().next().unwrap();
+        assert_eq!((chunk.len(), chunk.entities().len()), (5, 5));
+        assert_eq!(chunk.archetype(), archetype);
+        assert_eq!(Ok(chunk.capacity()), world.entities().archetype_capacity(archetype));
+        assert_eq!(Ok(chunk.component_types()), world.entities().component_types(archetype));
+        assert!(chunk.has::<A>() && chunk.has::<Tag>() && !chunk.has::<B>());
+    }
+}
+
+#[test]
+fn a_component_may_be_in_some_chunks_only() {
+    // A11
+    // DIFFERENCE: what a chunk does not have is `None`, not an empty array.
+    for mut world in both() {
+        world.spawn_many(2, A(1));
+        world.spawn_many(3, (A(2), B(3)));
+        let found: Vec<_> = world
+            .entities()
+            .chunks()
+            .map(|chunk| (chunk.slice::<A>().map(<[A]>::len), chunk.slice::<B>().map(<[B]>::len)))
+            .collect();
+        assert_eq!(found, [(Some(2), None), (Some(3), Some(3))]);
+        let chunk = world.entities().chunks().next().unwrap();
+        assert_eq!(chunk.change_version::<B>(), None);
+        assert!(!chunk.did_change::<B>(ancho_entities::Version::NEVER));
+        assert_eq!(chunk.bytes(ComponentType::of::<B>()), None);
+    }
+}
+
+#[test]
+fn components_can_be_changed_chunk_by_chunk() {
+    // A11
+    let mut world = chunks_of(4);
+    let all: Vec<_> = world.spawn_batch((0..10).map(|n| (A(n), Text(n.to_string())))).collect();
+    world.spawn(B(1));
+    let mut lengths = Vec::new();
+    world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        lengths.push(chunk.as_chunk().len());
+        let first = chunk.as_chunk().entities()[0];
+        match chunk.slice_mut::<A>() {
+            Ok(a) => a.iter_mut().for_each(|a| a.0 += 100),
+            Err(error) => {
+                let component = ComponentType::of::<A>();
+                assert_eq!(error, EntityError::MissingComponent { entity: first, component });
+                return;
+            }
+        }
+        chunk.slice_mut::<Text>().unwrap().iter_mut().for_each(|text| text.0.push('!'));
+    });
+    assert_eq!(lengths, [4, 4, 2, 1]);
+    for (number, entity) in (0..).zip(all) {
+        assert_eq!(world.get(entity), Ok(&A(number + 100)));
+        assert_eq!(world.get(entity), Ok(&Text(format!("{number}!"))));
+    }
+}
+
+#[test]
+fn bytes_are_those_of_the_values() {
+    // A11
+    for mut world in both() {
+        world.spawn_batch([A(1), A(2)]);
+        let chunk = world.entities().chunks().next().unwrap();
+        let expected = [1_u32.to_ne_bytes(), 2_u32.to_ne_bytes()].concat();
+        assert_eq!(chunk.bytes(ComponentType::of::<A>()), Some(&expected[..]));
+        world.spawn(Text("pointers".into()));
+        let chunk = world.entities().chunks().last().unwrap();
+        assert_eq!(chunk.bytes(ComponentType::of::<Text>()), None);
+    }
+}
+
+#[test]
+fn a_chunk_has_a_number_of_its_own_as_long_as_it_lives() {
+    // A11
+    let mut world = chunks_of(2);
+    let mut seen = BTreeSet::new();
+    for round in 0..5 {
+        let all: Vec<_> = world.spawn_many(6, A(round)).collect();
+        let numbers: Vec<_> = world.entities().chunks().map(|c| c.sequence_number()).collect();
+        assert!(numbers.iter().all(|number| seen.insert(*number)), "used twice");
+        world.set(all[0], A(9)).unwrap();
+        world.despawn(all[1]).unwrap();
+        let now: Vec<_> = world.entities().chunks().map(|c| c.sequence_number()).collect();
+        assert_eq!(now, numbers);
+        world.despawn_all();
+    }
+    // A fork has the same chunks under the same numbers.
+    world.spawn_many(6, A(1));
+    let fork = world.fork();
+    let numbers = |world: &ancho_entities::World| {
+        world.entities().chunks().map(|chunk| chunk.sequence_number()).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(&fork), numbers(&world));
+}

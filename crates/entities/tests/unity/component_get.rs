@@ -1,0 +1,125 @@
+//! Reading, writing and asking for components (C6, C7).
+
+use ancho_entities::{ComponentType, Entity, EntityError, Version};
+
+use crate::common::{A, B, Tag, Text, both};
+
+#[test]
+fn a_value_can_be_read_and_written() {
+    // C6
+    for mut world in both() {
+        let entity = world.spawn((A(1), Text("one".into())));
+        world.set(entity, A(2)).unwrap();
+        assert_eq!(world.get(entity), Ok(&A(2)));
+        world.set(entity, (Text("two".into()), A(3))).unwrap();
+        assert_eq!(world.get(entity), Ok(&A(3)));
+        world.get_mut::<Text>(entity).unwrap().0.push('!');
+        assert_eq!(world.get(entity), Ok(&Text("two!".into())));
+        world.set(entity, ()).unwrap();
+    }
+}
+
+#[test]
+fn a_component_that_is_not_there_is_an_error() {
+    // C6
+    for mut world in both() {
+        let entity = world.spawn(A(1));
+        let before = world.state_hash();
+        let b = ComponentType::of::<B>();
+        let refused = EntityError::MissingComponent { entity, component: b };
+        assert_eq!(world.get::<B>(entity), Err(refused));
+        assert_eq!(world.get_mut::<B>(entity), Err(refused));
+        let given_back = world.set(entity, (A(2), B(3))).unwrap_err();
+        assert_eq!((given_back.error, given_back.value), (refused, (A(2), B(3))));
+        assert_eq!(world.entities().get_bytes(entity, b), Err(refused));
+        assert_eq!(world.entities_mut().set_bytes(entity, b, &[0; 4]), Err(refused));
+        assert_eq!(world.state_hash(), before);
+        assert_eq!(world.get(entity), Ok(&A(1)));
+    }
+}
+
+#[test]
+fn an_entity_that_is_not_there_is_an_error() {
+    // C6
+    for mut world in both() {
+        let entity = world.spawn(A(1));
+        world.despawn(entity).unwrap();
+        let a = ComponentType::of::<A>();
+        let refused = EntityError::NoSuchEntity { entity, slot_version: Some(2) };
+        assert_eq!(world.get::<A>(entity), Err(refused));
+        assert_eq!(world.get_mut::<A>(entity), Err(refused));
+        assert_eq!(world.set(entity, A(2)).unwrap_err().error, refused);
+        assert_eq!(world.entities().get_bytes(entity, a), Err(refused));
+        assert_eq!(world.entities_mut().set_bytes(entity, a, &[0; 4]), Err(refused));
+        assert!(world.get::<A>(Entity::NULL).is_err());
+    }
+}
+
+#[test]
+fn writing_counts_as_a_change_and_reading_does_not() {
+    // C6, V3
+    for mut world in both() {
+        let entity = world.spawn((A(1), B(2)));
+        let version = |world: &ancho_entities::World| {
+            let chunk = world.entities().chunks().next().unwrap();
+            (chunk.change_version::<A>().unwrap(), chunk.change_version::<B>().unwrap())
+        };
+        let first = Version::FIRST;
+        let second = world.entities_mut().advance_version();
+        world.get::<A>(entity).unwrap();
+        assert_eq!(version(&world), (first, first));
+        world.set(entity, A(2)).unwrap();
+        assert_eq!(version(&world), (second, first));
+        let third = world.entities_mut().advance_version();
+        // Also if nothing is written to it then.
+        world.get_mut::<B>(entity).unwrap();
+        assert_eq!(version(&world), (second, third));
+        // What is refused is no change.
+        world.entities_mut().advance_version();
+        world.set(entity, (A(3), Tag)).unwrap_err();
+        assert_eq!(version(&world), (second, third));
+    }
+}
+
+#[test]
+fn has_asks_for_all_and_is_no_error() {
+    // C7
+    for mut world in both() {
+        let entity = world.spawn((A(1), Tag));
+        assert!(world.has::<A>(entity) && world.has::<Tag>(entity));
+        assert!(world.has::<(Tag, A)>(entity) && world.has::<()>(entity));
+        assert!(!world.has::<B>(entity) && !world.has::<(A, B)>(entity));
+        let (a, b) = (ComponentType::of::<A>(), ComponentType::of::<B>());
+        assert!(world.entities().has_type(entity, a) && !world.entities().has_type(entity, b));
+        world.despawn(entity).unwrap();
+        for missing in [entity, Entity::NULL, Entity::from_parts(99, 1)] {
+            assert!(!world.has::<A>(missing) && !world.has::<()>(missing));
+            assert!(!world.entities().has_type(missing, a));
+        }
+    }
+}
+
+#[test]
+fn a_lookup_reads_one_component_of_many_entities() {
+    // C6, C7, V3
+    for mut world in both() {
+        let all: Vec<_> = world.spawn_batch((0..3000).map(A)).collect();
+        for entity in all.iter().step_by(3) {
+            world.add(*entity, Tag).unwrap();
+        }
+        let other = world.spawn(B(1));
+        let seen = world.entities().version();
+        world.entities_mut().advance_version();
+        let (lookup, tags) = (world.entities().lookup::<A>(), world.entities().lookup::<Tag>());
+        for (number, entity) in (0..3000).zip(&all).rev() {
+            assert_eq!(lookup.get(*entity), Some(&A(number)));
+            // DIFFERENCE: a tag has a value, also when it is looked up.
+            assert_eq!(
+                (tags.get(*entity).is_some(), tags.has(*entity)),
+                (number % 3 == 0, number % 3 == 0)
+            );
+        }
+        assert!(lookup.get(other).is_none() && !lookup.has(Entity::NULL));
+        assert!(world.entities().chunks().all(|chunk| !chunk.did_change::<A>(seen)));
+    }
+}

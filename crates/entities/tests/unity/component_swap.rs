@@ -1,0 +1,58 @@
+//! Exchanging the components of two entities (C17).
+
+use ancho_entities::{Entity, EntityError};
+
+use crate::common::{A, B, Tag, Text, both, chunks_of};
+
+#[test]
+fn all_components_are_exchanged() {
+    // C17
+    // DIFFERENCE: entities are named, where the reference has chunks and indices. So no index is out of range.
+    for mut world in both() {
+        let one = world.spawn((A(1), Text("one".into()), Tag));
+        let two = world.spawn((A(2), Text("two".into()), Tag));
+        world.entities_mut().swap_components(one, two).unwrap();
+        assert_eq!((world.get(one), world.get(two)), (Ok(&A(2)), Ok(&A(1))));
+        assert_eq!(world.get(one), Ok(&Text("two".into())));
+        assert_eq!(world.get(two), Ok(&Text("one".into())));
+        world.entities_mut().swap_components(one, one).unwrap();
+        assert_eq!(world.get(one), Ok(&Text("two".into())));
+    }
+}
+
+#[test]
+fn entities_of_two_chunks_can_be_exchanged_and_both_count_as_changed() {
+    // C17
+    let mut world = chunks_of(2);
+    let all: Vec<_> = world.spawn_batch((0..6).map(|number| (A(number), B(number)))).collect();
+    let before = world.entities().version();
+    world.entities_mut().advance_version();
+    world.entities_mut().swap_components(all[0], all[5]).unwrap();
+    assert_eq!((world.get(all[0]), world.get(all[5])), (Ok(&A(5)), Ok(&A(0))));
+    assert_eq!((world.get(all[0]), world.get(all[5])), (Ok(&B(5)), Ok(&B(0))));
+    let changed: Vec<_> = world
+        .entities()
+        .chunks()
+        .map(|chunk| (chunk.did_change::<A>(before), chunk.did_change::<B>(before)))
+        .collect();
+    assert_eq!(changed, [(true, true), (false, false), (true, true)]);
+    // The entities stay where they are.
+    assert_eq!(world.entities().all_entities(), all);
+}
+
+#[test]
+fn entities_with_other_components_cannot_be_exchanged() {
+    // C17
+    for mut world in both() {
+        let left = world.spawn(A(1));
+        let right = world.spawn((A(2), B(2)));
+        let before = world.state_hash();
+        let refused = EntityError::DifferentArchetypes { left, right };
+        assert_eq!(world.entities_mut().swap_components(left, right), Err(refused));
+        for other in [left, right] {
+            assert!(world.entities_mut().swap_components(other, Entity::NULL).is_err());
+            assert!(world.entities_mut().swap_components(Entity::NULL, other).is_err());
+        }
+        assert_eq!(world.state_hash(), before);
+    }
+}

@@ -1,0 +1,158 @@
+//! What a component is, and what is known of its type (C1, C2, C15).
+
+use ancho_entities::{
+    Component, ComponentType, EntityError, FieldKind, RegisterError, RuntimeType,
+};
+
+use crate::common::{A, B, C, Tag, Text, both, panic_message, world};
+
+#[test]
+fn an_entity_has_one_component_of_each_type() {
+    // C1
+    for mut world in both() {
+        let (a, b) = (ComponentType::of::<A>(), ComponentType::of::<B>());
+        let refused = EntityError::DuplicateComponent { component: a };
+        let before = world.state_hash();
+        assert_eq!(world.entities_mut().archetype_of(&[a, b, a]), Err(refused));
+        let spawned = world.try_spawn((A(1), B(2), A(3))).unwrap_err();
+        assert_eq!((spawned.error, spawned.value), (refused, (A(1), B(2), A(3))));
+        let nested = world.try_spawn((A(1), (B(2), (Tag, A(3))))).unwrap_err();
+        assert_eq!(nested.error, refused);
+        assert_eq!(panic_message(|| world.spawn((A(1), A(2)))), refused.to_string());
+        assert_eq!(panic_message(|| world.spawn_many(3, (A(1), A(2))).len()), refused.to_string());
+        let sets = [(A(1), A(2))];
+        assert_eq!(panic_message(|| world.spawn_batch(sets).len()), refused.to_string());
+        let columns = world.spawn_columns(([A(1)], [A(2)])).unwrap_err();
+        assert_eq!(columns.error, refused);
+        let archetype = panic_message(|| world.entities_mut().archetype::<(A, A)>());
+        assert_eq!(archetype, refused.to_string());
+        assert_eq!(world.state_hash(), before);
+    }
+}
+
+#[test]
+fn a_type_twice_is_refused_for_entities_that_are_there_too() {
+    // C1, C4, C5
+    for mut world in both() {
+        let a = ComponentType::of::<A>();
+        let entity = world.spawn(Text("kept".into()));
+        let before = world.state_hash();
+        let refused = EntityError::DuplicateComponent { component: a };
+        assert_eq!(world.add(entity, (A(1), A(2))).unwrap_err().error, refused);
+        assert_eq!(world.entities_mut().add_types(entity, &[a, a]), Err(refused));
+        assert_eq!(world.entities_mut().remove_types(entity, &[a, a]), Err(refused));
+        assert_eq!(world.state_hash(), before);
+        world.add(entity, A(1)).unwrap();
+        let before = world.state_hash();
+        assert_eq!(world.set(entity, (A(2), A(3))).unwrap_err().error, refused);
+        assert_eq!(world.state_hash(), before);
+        assert_eq!(world.get(entity), Ok(&A(1)));
+    }
+}
+
+#[test]
+fn components_hold_what_rust_types_hold() {
+    // C2
+    // DIFFERENCE: any type that can cross threads, also one that owns memory. What cannot, does not compile.
+    #[derive(Component, Clone, Debug, PartialEq)]
+    struct Rich {
+        sign: char,
+        open: bool,
+        items: Vec<String>,
+        next: Option<Box<u64>>,
+    }
+
+    let mut world = world();
+    let rich = Rich { sign: 'ß', open: true, items: vec!["a".into()], next: Some(Box::new(7)) };
+    let entity = world.spawn(rich.clone());
+    world.spawn_many(100, rich.clone());
+    world.add(entity, A(1)).unwrap();
+    assert_eq!(world.get(entity), Ok(&rich));
+    assert_eq!(world.take::<Rich>(entity), Ok(rich));
+}
+
+#[test]
+fn components_are_never_called_by_storage() {
+    // C1: a component's methods are its own. `Drop` alone is called, when the value goes.
+    #[derive(Component)]
+    struct Quiet;
+
+    impl Quiet {
+        #[expect(dead_code, reason = "nobody calls it: that is the point")]
+        fn update(&self) {
+            unreachable!()
+        }
+    }
+
+    let mut world = world();
+    let entity = world.spawn(Quiet);
+    world.despawn(entity).unwrap();
+}
+
+#[test]
+fn a_name_belongs_to_one_type() {
+    // C2, C15
+    #[derive(Component)]
+    #[component(name = "unity::taken")]
+    struct First;
+
+    #[derive(Component)]
+    #[component(name = "unity::taken")]
+    struct Second;
+
+    let first = ComponentType::of::<First>();
+    assert_eq!(ComponentType::of::<First>(), first);
+    let refused = RegisterError::NameTaken { name: "unity::taken", by: "unity::taken" };
+    assert_eq!(panic_message(ComponentType::of::<Second>), refused.to_string());
+    let runtime = RuntimeType::new("unity::taken", 0, 1);
+    assert_eq!(ComponentType::register(runtime), Err(refused));
+    assert_eq!(ComponentType::find("unity::taken"), Some(first));
+    world();
+}
+
+#[test]
+fn a_type_says_what_it_is() {
+    // C15
+    let a = ComponentType::of::<A>();
+    assert_eq!((a.name(), a.size(), a.align()), ("unity::A", 4, 4));
+    assert!(!a.is_tag() && !a.is_runtime());
+    assert!(ComponentType::of::<Tag>().is_tag());
+    let runtime = RuntimeType::new("unity::types::aim", 16, 8).field("at", 8, FieldKind::Entity);
+    let aim = ComponentType::register(runtime.clone()).unwrap();
+    assert!(aim.is_runtime() && !aim.is_tag());
+    assert_eq!((aim.size(), aim.align(), aim.shape().fields()[0].name), (16, 8, "at"));
+    assert_eq!(ComponentType::register(runtime), Ok(aim));
+    assert_ne!(aim, a);
+    assert_eq!(ComponentType::find("unity::types::none"), None);
+    world();
+}
+
+#[test]
+fn the_hash_of_a_type_is_made_of_its_name_alone() {
+    // C15: these numbers stand in files, and must not change.
+    assert_eq!(ComponentType::of::<A>().stable_hash(), 13_331_027_316_148_935_613);
+    let runtime = ComponentType::register(RuntimeType::new("unity::types::rt", 4, 4)).unwrap();
+    assert_eq!(runtime.stable_hash(), 11_770_617_382_273_320_961);
+    world();
+}
+
+#[test]
+fn components_lie_in_memory_by_alignment_then_hash() {
+    // C15
+    #[derive(Component, Clone, Copy)]
+    struct Bytes([u8; 3]);
+
+    #[derive(Component, Clone, Copy)]
+    struct Short(u16);
+
+    for mut world in both() {
+        let entity = world.spawn((Bytes([0; 3]), A(1), C(2), Tag, B(3), Short(4)));
+        let archetype = world.entities().entity_archetype(entity).unwrap();
+        let types = world.entities().component_types(archetype).unwrap();
+        assert_eq!(types.len(), 6);
+        let mut sorted = types.to_vec();
+        sorted.sort_by_key(|ty| (std::cmp::Reverse(ty.align()), ty.stable_hash()));
+        assert_eq!(types, sorted);
+        let (_, _) = (world.get::<Bytes>(entity).unwrap().0, world.get::<Short>(entity).unwrap().0);
+    }
+}

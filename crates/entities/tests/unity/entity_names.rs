@@ -1,0 +1,70 @@
+//! Names for people (E9).
+
+use ancho_entities::{Entity, EntityError};
+
+use crate::common::{A, B, both, world};
+
+#[test]
+fn an_entity_can_have_a_name() {
+    // E9
+    for mut world in both() {
+        let entity = world.spawn(A(1));
+        assert_eq!(world.entities().entity_name(entity), None);
+        world.entities_mut().set_name(entity, "Grishnákh").unwrap();
+        assert_eq!(world.entities().entity_name(entity), Some("Grishnákh"));
+        world.entities_mut().set_name(entity, "").unwrap();
+        assert_eq!(world.entities().entity_name(entity), None);
+    }
+}
+
+#[test]
+fn names_have_any_length() {
+    // E9
+    // DIFFERENCE: there is no fixed string, so that nothing is cut off after 61 bytes.
+    let mut world = world();
+    let entity = world.spawn(());
+    for length in [61, 62, 1000] {
+        let name = "ü".repeat(length);
+        world.entities_mut().set_name(entity, &name).unwrap();
+        assert_eq!(world.entities().entity_name(entity), Some(name.as_str()));
+    }
+}
+
+#[test]
+fn what_is_not_there_has_no_name() {
+    // E9
+    for mut world in both() {
+        let entity = world.spawn(());
+        world.entities_mut().set_name(entity, "old").unwrap();
+        world.despawn(entity).unwrap();
+        assert_eq!(world.entities().entity_name(entity), None);
+        let refused = EntityError::NoSuchEntity { entity, slot_version: Some(2) };
+        assert_eq!(world.entities_mut().set_name(entity, "new"), Err(refused));
+        assert!(world.entities_mut().set_name(Entity::NULL, "null").is_err());
+        // Nor has the next with its index.
+        let next = world.spawn(());
+        assert_eq!(next.index(), entity.index());
+        assert_eq!(world.entities().entity_name(next), None);
+        world.entities_mut().set_name(next, "next").unwrap();
+        world.despawn_all();
+        let last = world.spawn(());
+        assert_eq!(world.entities().entity_name(last), None);
+    }
+}
+
+#[test]
+fn a_name_follows_its_entity() {
+    // E9: through moves, and into copies of the world.
+    let mut world = world();
+    let [first, second] = [world.spawn(A(1)), world.spawn(A(2))];
+    world.entities_mut().set_name(second, "second").unwrap();
+    let (fork, duplicate) = (world.fork(), world.duplicate());
+    world.despawn(first).unwrap();
+    world.add(second, B(1)).unwrap();
+    world.remove::<A>(second).unwrap();
+    assert_eq!(world.entities().entity_name(second), Some("second"));
+    world.entities_mut().set_name(second, "renamed").unwrap();
+    assert_eq!(fork.entities().entity_name(second), Some("second"));
+    assert_eq!(duplicate.entities().entity_name(second), Some("second"));
+    assert_eq!(fork.entities().entity_name(first), None);
+}

@@ -1,0 +1,34 @@
+//! How entities, components, archetypes, chunks and versions behave, by the rows of the specification.
+//!
+//! Each test names the rows it was written from. `README.md` says which parts of them are not here.
+#![cfg(feature = "derive")]
+#![forbid(unsafe_code)]
+#![deny(warnings)]
+
+mod common;
+
+mod all_entities;
+mod entity_changes;
+mod entity_create;
+mod entity_destroy;
+mod entity_ids;
+mod entity_names;
+mod entity_sizes;
+
+mod component_add;
+mod component_get;
+mod component_remove;
+mod component_swap;
+mod component_tags;
+mod component_types;
+mod set_archetype;
+
+mod archetypes;
+mod chunk_capacity;
+mod chunk_lists;
+mod chunk_views;
+
+mod change_versions;
+mod order_versions;
+
+mod invariants;
