@@ -75,6 +75,13 @@ impl EntityManager {
         entity: Entity,
         set: S,
     ) -> Result<(), Rejected<S, EntityError>> {
+        if S::COUNT == 0 {
+            // Memory that is shared stays so: nothing is written.
+            return match self.locate(entity) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(Rejected { value: set, error }),
+            };
+        }
         let prepared = self.prepare_set::<S>(entity);
         match prepared {
             Ok((location, transfer)) => {

@@ -36,6 +36,13 @@ impl EntityManager {
         entity: Entity,
         set: S,
     ) -> Result<bool, Rejected<S, EntityError>> {
+        if S::COUNT == 0 {
+            // Memory that is shared stays so: nothing is written.
+            return match self.locate(entity) {
+                Ok(_) => Ok(false),
+                Err(error) => Err(Rejected { value: set, error }),
+            };
+        }
         let (location, transfer, to) = match self.prepare_add::<S>(entity) {
             Ok(prepared) => prepared,
             Err(error) => return Err(Rejected { value: set, error }),
