@@ -1,0 +1,232 @@
+//! Components that count themselves and panic when they are told to.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
+
+use ancho_entities::{Component, Entity, World, WorldSettings};
+
+use crate::common::A;
+
+/// What is called of user code.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Call {
+    Clone,
+    Default,
+    Drop,
+}
+
+/// All values of this thread's test.
+#[derive(Default)]
+struct Registry {
+    made: u64,
+    alive: BTreeSet<u64>,
+    faults: Vec<&'static str>,
+    /// Which call panics, after how many that do not.
+    fuse: Option<(Call, usize)>,
+}
+
+thread_local! {
+    static REGISTRY: RefCell<Registry> = RefCell::default();
+}
+
+fn registry<R>(function: impl FnOnce(&mut Registry) -> R) -> R {
+    REGISTRY.with_borrow_mut(function)
+}
+
+/// Panics, if it is this call's turn. Without a message, so that thousands of them are quick.
+fn perhaps_panic(call: Call) {
+    let panics = registry(|registry| match &mut registry.fuse {
+        Some((kind, 0)) if *kind == call => {
+            registry.fuse = None;
+            true
+        }
+        Some((kind, left)) if *kind == call => {
+            *left -= 1;
+            false
+        }
+        _ => false,
+    });
+    if panics {
+        resume_unwind(Box::new("told to"));
+    }
+}
+
+/// A value that is known to the registry as long as it lives.
+#[derive(Component)]
+pub(crate) struct Fragile<const N: usize> {
+    #[field(opaque)]
+    id: u64,
+    pub(crate) value: u32,
+}
+
+impl<const N: usize> Fragile<N> {
+    pub(crate) fn new(value: u32) -> Self {
+        let id = registry(|registry| {
+            registry.made += 1;
+            registry.alive.insert(registry.made);
+            registry.made
+        });
+        Self { id, value }
+    }
+}
+
+impl<const N: usize> Clone for Fragile<N> {
+    fn clone(&self) -> Self {
+        registry(|registry| {
+            if !registry.alive.contains(&self.id) {
+                registry.faults.push("cloned after it was dropped");
+            }
+        });
+        perhaps_panic(Call::Clone);
+        Self::new(self.value)
+    }
+}
+
+impl<const N: usize> Default for Fragile<N> {
+    fn default() -> Self {
+        perhaps_panic(Call::Default);
+        Self::new(0)
+    }
+}
+
+impl<const N: usize> Drop for Fragile<N> {
+    fn drop(&mut self) {
+        registry(|registry| {
+            if !registry.alive.remove(&self.id) {
+                registry.faults.push("dropped twice");
+            }
+        });
+        if !thread::panicking() {
+            perhaps_panic(Call::Drop);
+        }
+    }
+}
+
+pub(crate) type F0 = Fragile<0>;
+pub(crate) type F1 = Fragile<1>;
+pub(crate) type F2 = Fragile<2>;
+
+pub(crate) fn f0(value: u32) -> F0 {
+    F0::new(value)
+}
+
+pub(crate) fn f1(value: u32) -> F1 {
+    F1::new(value)
+}
+
+pub(crate) fn f2(value: u32) -> F2 {
+    F2::new(value)
+}
+
+/// Worlds, and entities that all of them have.
+pub(crate) struct Scene {
+    pub(crate) worlds: Vec<World>,
+    pub(crate) all: Vec<Entity>,
+}
+
+impl Scene {
+    /// Ten entities in chunks of four, and two with fewer components.
+    pub(crate) fn new() -> Self {
+        let settings = WorldSettings::new().chunk_capacity_limit(4);
+        let mut world = World::with_settings("Simulation", settings);
+        let mut all: Vec<_> = world.spawn_batch((0..10).map(|n| (f0(n), A(n), f1(n)))).collect();
+        all.extend(world.spawn_batch((10..12).map(f0)));
+        Self { worlds: vec![world], all }
+    }
+
+    /// The same, and a fork that shares everything with it.
+    pub(crate) fn forked() -> Self {
+        let mut scene = Self::new();
+        let fork = scene.world().fork().unwrap();
+        scene.worlds.push(fork);
+        scene
+    }
+
+    pub(crate) fn world(&mut self) -> &mut World {
+        &mut self.worlds[0]
+    }
+
+    pub(crate) fn parts(&mut self) -> (&mut World, &[Entity]) {
+        (&mut self.worlds[0], &self.all)
+    }
+
+    /// Whether every value that lives is in a world, and every value in a world lives.
+    fn check(&self, what: &str) {
+        let mut found = BTreeSet::new();
+        for world in &self.worlds {
+            if let Err(violation) = world.check_invariants() {
+                panic!("{what}: {violation}");
+            }
+            let mut here = BTreeSet::new();
+            for chunk in world.entities().chunks() {
+                let ids = [ids::<0>(&chunk), ids::<1>(&chunk), ids::<2>(&chunk)].concat();
+                for id in ids {
+                    assert!(here.insert(id), "{what}: value {id} is there twice");
+                }
+            }
+            found.extend(here);
+        }
+        registry(|registry| {
+            assert!(registry.faults.is_empty(), "{what}: {:?}", registry.faults);
+            let leaked: Vec<_> = registry.alive.difference(&found).collect();
+            let dangling: Vec<_> = found.difference(&registry.alive).collect();
+            assert!(leaked.is_empty(), "{what}: leaked {leaked:?}");
+            assert!(dangling.is_empty(), "{what}: dropped and still there: {dangling:?}");
+        });
+    }
+
+    /// Everything still works.
+    fn go_on(&mut self) {
+        for world in &mut self.worlds {
+            let new: Vec<_> = world.spawn_many(9, (f0(1), A(1), f1(1))).collect();
+            world.add(new[0], f2(1)).unwrap();
+            world.remove::<F0>(new[1]).unwrap();
+            world.despawn_slice(&new[2..5]).unwrap();
+            for entity in world.entities().all_entities() {
+                if let Ok(value) = world.get_mut::<F0>(entity) {
+                    value.value += 1;
+                }
+            }
+        }
+    }
+}
+
+fn ids<const N: usize>(chunk: &ancho_entities::ArchetypeChunk<'_>) -> Vec<u64> {
+    let slice = chunk.slice::<Fragile<N>>().unwrap_or(&[]);
+    slice.iter().map(|value| value.id).collect()
+}
+
+/// Makes the first call of a kind panic during the action, then the second, and so on, until none panics. After each the
+/// worlds are consistent, and each value has been dropped as often as it should.
+#[track_caller]
+pub(crate) fn survives(
+    call: Call,
+    what: &str,
+    setup: impl Fn() -> Scene,
+    action: impl Fn(&mut Scene),
+) {
+    for position in 0.. {
+        let what = format!("{what}, {call:?} {position}");
+        registry(|registry| *registry = Registry::default());
+        let mut scene = setup();
+        scene.check(&format!("{what}, before"));
+        registry(|registry| registry.fuse = Some((call, position)));
+        let result = catch_unwind(AssertUnwindSafe(|| action(&mut scene)));
+        let panicked = registry(|registry| registry.fuse.take().is_none());
+        assert_eq!(result.is_err(), panicked, "{what}: a panic that was not told to");
+        scene.check(&what);
+        scene.go_on();
+        scene.check(&format!("{what}, going on"));
+        drop(scene);
+        registry(|registry| {
+            assert!(registry.faults.is_empty(), "{what}, at the end: {:?}", registry.faults);
+            assert!(registry.alive.is_empty(), "{what}, at the end: {:?}", registry.alive);
+        });
+        if !panicked {
+            assert!(position > 0, "{what}: nothing was called");
+            return;
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Entities that are not there, in every call: dead, null, of another world, not created yet.
+
+use ancho_entities::{ComponentType, Entity, EntityError, EntityTracker, World};
+
+use crate::common::{A, B, Tag, Text, both};
+
+/// A world with an entity that is there, and many that are not.
+fn with_missing(world: &mut World) -> (Entity, Vec<Entity>) {
+    // At index 0 version 0 would be the null entity.
+    world.spawn(Tag);
+    let there = world.spawn((A(1), Text("kept".into())));
+    let [dead, replaced] = [world.spawn((A(1), Text("dead".into()))), world.spawn(A(1))];
+    let moved_then_dead = world.spawn(A(1));
+    world.add(moved_then_dead, B(1)).unwrap();
+    for entity in [moved_then_dead, dead, replaced] {
+        world.despawn(entity).unwrap();
+    }
+    let replacing = world.spawn(A(1));
+    assert_eq!(replacing.index(), replaced.index());
+    let mut other = World::new("Other");
+    let foreign = other.spawn_many(100_000, A(1)).last().unwrap();
+    let part = |index, version| Entity::from_parts(index, version);
+    let missing = vec![
+        Entity::NULL,
+        dead,
+        replaced,
+        moved_then_dead,
+        foreign,
+        part(there.index(), 0),
+        part(there.index(), there.version() + 1),
+        part(there.index(), u32::MAX),
+        part(dead.index(), dead.version() + 1),
+        part(5, 1),
+        part(6, 0),
+        part(u32::MAX, 0),
+        part(u32::MAX, 1),
+        part(u32::MAX, u32::MAX),
+        part(u32::MAX / 2, 1),
+    ];
+    (there, missing)
+}
+
+#[track_caller]
+fn refused(error: EntityError, entity: Entity) {
+    match error {
+        EntityError::NoSuchEntity { entity: named, .. } => assert_eq!(named, entity),
+        other => panic!("{entity}: {other}"),
+    }
+}
+
+/// Calls the function with every missing entity, and sees to it that nothing changes.
+fn for_each_missing(mut function: impl FnMut(&mut World, Entity, Entity, bool)) {
+    for (mut world, strict) in both().into_iter().zip([false, true]) {
+        let (there, missing) = with_missing(&mut world);
+        let (hash, count) = (world.state_hash(), world.entity_count());
+        let archetypes = world.entities().archetype_count();
+        for entity in missing {
+            function(&mut world, there, entity, strict);
+            world.check_invariants().unwrap();
+            assert_eq!((world.state_hash(), world.entity_count()), (hash, count), "{entity}");
+            assert_eq!(world.entities().archetype_count(), archetypes, "{entity}");
+        }
+        assert_eq!(world.get(there), Ok(&Text("kept".into())));
+    }
+}
+
+#[test]
+fn asked_for() {
+    for_each_missing(|world, _, entity, _| {
+        assert!(!world.exists(entity));
+        assert!(!world.entities().exists(entity));
+        assert!(!world.has::<A>(entity) && !world.has::<()>(entity));
+        assert!(!world.entities().has_type(entity, ComponentType::of::<A>()));
+        assert_eq!(world.entities().entity_name(entity), None);
+        refused(world.entities().entity_archetype(entity).unwrap_err(), entity);
+    });
+}
+
+#[test]
+fn read() {
+    for_each_missing(|world, _, entity, _| {
+        refused(world.get::<A>(entity).unwrap_err(), entity);
+        refused(world.get::<Tag>(entity).unwrap_err(), entity);
+        refused(world.get_mut::<A>(entity).unwrap_err(), entity);
+        refused(world.get_mut::<Text>(entity).unwrap_err(), entity);
+        let a = ComponentType::of::<A>();
+        refused(world.entities().get_bytes(entity, a).unwrap_err(), entity);
+    });
+}
+
+#[test]
+fn looked_up() {
+    for_each_missing(|world, there, entity, _| {
+        let (a, tag) = (world.entities().lookup::<A>(), world.entities().lookup::<Tag>());
+        assert_eq!((a.get(entity), a.has(entity)), (None, false));
+        assert_eq!((tag.get(entity), tag.has(entity)), (None, false));
+        assert_eq!((a.get(there), tag.get(there)), (Some(&A(1)), None));
+    });
+}
+
+#[test]
+fn written() {
+    for_each_missing(|world, _, entity, _| {
+        let given_back = world.set(entity, (A(1), Text("mine".into()))).unwrap_err();
+        assert_eq!(given_back.value, (A(1), Text("mine".into())));
+        refused(given_back.error, entity);
+        refused(world.set(entity, ()).unwrap_err().error, entity);
+        let a = ComponentType::of::<A>();
+        refused(world.entities_mut().set_bytes(entity, a, &[0; 4]).unwrap_err(), entity);
+        refused(world.entities_mut().set_name(entity, "name").unwrap_err(), entity);
+        refused(world.entities_mut().set_name(entity, "").unwrap_err(), entity);
+    });
+}
+
+#[test]
+fn exchanged() {
+    for_each_missing(|world, there, entity, _| {
+        let entities = world.entities_mut();
+        refused(entities.swap_components(entity, there).unwrap_err(), entity);
+        refused(entities.swap_components(there, entity).unwrap_err(), entity);
+        refused(entities.swap_components(entity, entity).unwrap_err(), entity);
+    });
+}
+
+#[test]
+fn added_to() {
+    for_each_missing(|world, _, entity, _| {
+        let given_back = world.add(entity, (A(1), Text("mine".into()))).unwrap_err();
+        assert_eq!(given_back.value, (A(1), Text("mine".into())));
+        refused(given_back.error, entity);
+        refused(world.add(entity, Tag).unwrap_err().error, entity);
+        refused(world.add(entity, ()).unwrap_err().error, entity);
+        let a = ComponentType::of::<A>();
+        refused(world.entities_mut().add_types(entity, &[a]).unwrap_err(), entity);
+        refused(world.entities_mut().add_types(entity, &[]).unwrap_err(), entity);
+        refused(world.entities_mut().add_bytes(entity, a, &[0; 4]).unwrap_err(), entity);
+    });
+}
+
+#[test]
+fn removed_from() {
+    for_each_missing(|world, _, entity, strict| {
+        refused(world.take::<Text>(entity).unwrap_err(), entity);
+        let a = ComponentType::of::<A>();
+        let removed = [
+            world.remove::<A>(entity),
+            world.remove::<(A, Text)>(entity),
+            world.entities_mut().remove_types(entity, &[a]),
+        ];
+        for removed in removed {
+            match strict {
+                false => assert_eq!(removed, Ok(false)),
+                true => refused(removed.unwrap_err(), entity),
+            }
+        }
+    });
+}
+
+#[test]
+fn nothing_removed_from() {
+    // An empty set still wants an entity in a strict world.
+    for_each_missing(|world, _, entity, strict| {
+        for removed in [world.remove::<()>(entity), world.entities_mut().remove_types(entity, &[])]
+        {
+            match strict {
+                false => assert_eq!(removed, Ok(false)),
+                true => refused(removed.unwrap_err(), entity),
+            }
+        }
+    });
+}
+
+#[test]
+fn moved() {
+    for_each_missing(|world, there, entity, _| {
+        let archetype = world.entities().entity_archetype(there).unwrap();
+        refused(world.entities_mut().set_archetype(entity, archetype).unwrap_err(), entity);
+    });
+}
+
+#[test]
+fn destroyed() {
+    for_each_missing(|world, there, entity, strict| {
+        let one = world.despawn(entity);
+        let alone = world.despawn_slice(&[entity, entity]);
+        if strict {
+            refused(one.unwrap_err(), entity);
+            refused(alone.unwrap_err(), entity);
+            refused(world.despawn_slice(&[there, entity, there]).unwrap_err(), entity);
+        } else {
+            assert_eq!((one, alone), (Ok(false), Ok(0)));
+        }
+    });
+}
+
+#[test]
+fn destroyed_among_others() {
+    let [mut world, _] = both();
+    let (there, mut named) = with_missing(&mut world);
+    let others: Vec<_> = world.spawn_many(10, A(1)).collect();
+    named.retain(|entity| !world.exists(*entity));
+    named.insert(3, there);
+    named.extend(&others[2..5]);
+    named.insert(7, others[9]);
+    assert_eq!(world.despawn_slice(&named), Ok(5));
+    assert!(!world.exists(there) && world.exists(others[8]));
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn entities_of_another_world_are_told_by_their_place_alone() {
+    // Two worlds hand out the same names; which world one is of is not in it.
+    let [mut ours, mut theirs] = both();
+    let (mine, yours) = (ours.spawn(A(1)), theirs.spawn(A(2)));
+    assert_eq!(mine, yours);
+    assert_eq!(ours.get(yours), Ok(&A(1)));
+}
+
+#[test]
+fn references_to_what_is_not_there_are_only_names() {
+    use crate::common::Link;
+
+    for mut world in both() {
+        let (_, missing) = with_missing(&mut world);
+        for entity in &missing {
+            world.spawn(Link(*entity));
+        }
+        let mut seen = Vec::new();
+        world
+            .entities_mut()
+            .remap_references(|entity| {
+                seen.push(entity);
+                Entity::NULL
+            })
+            .unwrap();
+        // The null entity refers to nothing, and may be left out.
+        seen.retain(|entity| !entity.is_null());
+        assert_eq!(seen, &missing[1..]);
+        for chunk in world.entities().chunks() {
+            for link in chunk.slice::<Link>().unwrap_or(&[]) {
+                assert!(link.0.is_null());
+            }
+        }
+        world.check_invariants().unwrap();
+    }
+}
+
+#[test]
+fn a_tracker_of_another_world_is_told_what_this_one_has() {
+    let [mut ours, mut theirs] = both();
+    let mut tracker = EntityTracker::new();
+    let first = theirs.spawn_many(5000, A(1)).next().unwrap();
+    let gone: Vec<_> = theirs.entities_mut().entity_changes(&mut tracker).created;
+    assert_eq!((gone.len(), gone[0]), (5000, first));
+    // The first is there under the same name; the others are not.
+    assert_eq!(ours.spawn(A(1)), first);
+    let changes = ours.entities_mut().entity_changes(&mut tracker);
+    assert_eq!((changes.created, changes.destroyed), (vec![], gone[1..].to_vec()));
+    drop(theirs);
+    let second = ours.spawn(A(1));
+    assert_eq!(ours.entities_mut().entity_changes(&mut tracker).created, [second]);
+    ours.check_invariants().unwrap();
+}
