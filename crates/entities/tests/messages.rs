@@ -1,0 +1,279 @@
+//! What people read when something is refused, word for word.
+#![cfg(feature = "derive")]
+#![forbid(unsafe_code)]
+#![deny(warnings)]
+
+use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ancho_entities::{
+    ChunkArena, Component, ComponentType, Entity, EntityError, FieldKind, OutOfMemory,
+    RegisterError, RuntimeType, World, WorldSettings,
+};
+
+#[derive(Component, Clone, Copy, Debug, Default)]
+#[component(name = "game::Health")]
+struct Health(u32);
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "game::Terrain")]
+struct Terrain([u8; 20_000]);
+
+#[derive(Component)]
+#[component(name = "game::Ticket")]
+struct Ticket(String);
+
+fn health() -> ComponentType {
+    ComponentType::of::<Health>()
+}
+
+#[track_caller]
+fn reads(error: &dyn Error, message: &str) {
+    assert_eq!(error.to_string(), message);
+    assert!(error.source().is_none());
+}
+
+/// What a panic says.
+#[track_caller]
+fn panics<R>(action: impl FnOnce() -> R, message: &str) {
+    let Err(panic) = catch_unwind(AssertUnwindSafe(action)) else {
+        panic!("did not panic with {message}");
+    };
+    let said = match panic.downcast_ref::<&str>() {
+        Some(literal) => literal,
+        None => panic.downcast_ref::<String>().expect("a message").as_str(),
+    };
+    assert_eq!(said, message);
+}
+
+#[test]
+fn a0050_no_such_entity() {
+    let mut world = World::new("Simulation");
+    let dead = world.spawn(());
+    world.despawn(dead).unwrap();
+    reads(
+        &world.get::<Health>(dead).unwrap_err(),
+        "A0050: entity 0v1 does not exist any more: it was despawned; ask with `exists` before \
+         following references that may be old",
+    );
+    reads(
+        &world.get::<Health>(Entity::NULL).unwrap_err(),
+        "A0050: the null entity never exists; was a reference left empty?",
+    );
+    let not_yet = "does not exist: this world has not created it yet; is it one of another world?";
+    for (entity, name) in [
+        (Entity::from_parts(0, 7), "0v7"),
+        (Entity::from_parts(1, 1), "1v1"),
+        (Entity::from_parts(u32::MAX, 1), "4294967295v1"),
+    ] {
+        let refused = world.get::<Health>(entity).unwrap_err();
+        reads(&refused, &format!("A0050: entity {name} {not_yet}"));
+    }
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0051_missing_component() {
+    let mut world = World::new("Simulation");
+    let entity = world.spawn(());
+    reads(
+        &world.get::<Health>(entity).unwrap_err(),
+        "A0051: entity 0v1 has no `game::Health`; add it first, or ask with `has`",
+    );
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0052_already_present() {
+    let mut world = World::with_settings("Simulation", WorldSettings::new().strict(true));
+    let entity = world.spawn(Health(1));
+    reads(
+        &world.add(entity, Health(2)).unwrap_err().error,
+        "A0052: entity 0v1 has a `game::Health` already, and the world is strict; use `set` to \
+         replace it",
+    );
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0053_duplicate_component() {
+    let message = "A0053: an entity has one component of each type, and `game::Health` is there \
+                   twice; remove one";
+    let mut world = World::new("Simulation");
+    let refused = world.entities_mut().archetype_of(&[health(), health()]).unwrap_err();
+    reads(&refused, message);
+    panics(|| world.spawn((Health(1), Health(2))), message);
+    panics(|| world.entities_mut().archetype::<(Health, Health)>(), message);
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0054_does_not_fit() {
+    let message = "A0054: one entity with these components takes 20012 bytes, and a chunk has 16384; \
+                   the largest is `game::Terrain`, of 20000 bytes: box what is large in it, or set a \
+                   larger chunk size";
+    let mut world = World::new("Simulation");
+    let refused = world.try_spawn((Terrain([0; 20_000]), Health(1)));
+    reads(&refused.map_err(|refused| refused.error).unwrap_err(), message);
+    panics(|| world.spawn((Terrain([0; 20_000]), Health(1))), message);
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0055_foreign_archetype() {
+    let (mut world, mut other) = (World::new("Simulation"), World::new("Other"));
+    let archetype = other.entities_mut().archetype::<Health>();
+    reads(
+        &world.entities_mut().create(archetype).unwrap_err(),
+        "A0055: the archetype was not created by this world; ask this one for its own with \
+         `archetype`",
+    );
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0056_out_of_memory() {
+    let limited = "A0056: there is no room for a chunk of 16384 bytes: the arena is limited to 1000 \
+                   bytes in use; despawn entities, or give the world an arena with a higher limit";
+    let settings = WorldSettings::new().arena(ChunkArena::with_limit(1000));
+    let mut world = World::with_settings("Simulation", settings);
+    let refused = world.try_spawn(Health(1)).unwrap_err();
+    reads(&refused.error, limited);
+    panics(|| world.spawn(Health(1)), limited);
+    let EntityError::OutOfMemory(error) = refused.error else { panic!() };
+    reads(&error, limited);
+    assert_eq!(format!("{error:?}"), limited);
+    reads(
+        &EntityError::from(OutOfMemory { requested: 4096, limit: None }),
+        "A0056: there is no room for a chunk of 4096 bytes: the system has no more memory; despawn \
+         entities",
+    );
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0057_no_initial_value() {
+    let mut world = World::new("Simulation");
+    let archetype = world.entities_mut().archetype::<Ticket>();
+    reads(
+        &world.entities_mut().create(archetype).unwrap_err(),
+        "A0057: `game::Ticket` has no default to begin with; give the component a value, or derive \
+         `Default`",
+    );
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0058_not_duplicable() {
+    let message = "A0058: a world with a `game::Ticket` cannot be copied, since that is neither `Copy` \
+                   nor `Clone`; derive `Clone` for it";
+    let mut world = World::new("Simulation");
+    world.spawn(Ticket("mine".into()));
+    reads(&world.fork().unwrap_err(), message);
+    reads(&world.duplicate().unwrap_err(), message);
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0059_not_bytes() {
+    let mut world = World::new("Simulation");
+    let entity = world.spawn(Ticket("mine".into()));
+    let ticket = ComponentType::of::<Ticket>();
+    reads(
+        &world.entities().get_bytes(entity, ticket).unwrap_err(),
+        "A0059: the bytes of `game::Ticket` cannot be read, since some of them are padding or \
+         pointers; use `get` with its type",
+    );
+    let bytes = vec![0; ticket.size()];
+    reads(
+        &world.entities_mut().set_bytes(entity, ticket, &bytes).unwrap_err(),
+        "A0059: the bytes of `game::Ticket` cannot be written, since not all bytes are a value of it; \
+         use `set` with its type",
+    );
+    assert_eq!(world.get::<Ticket>(entity).unwrap().0, "mine");
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0060_wrong_length() {
+    let mut world = World::new("Simulation");
+    let entity = world.spawn(Health(1));
+    reads(
+        &world.entities_mut().set_bytes(entity, health(), &[0; 3]).unwrap_err(),
+        "A0060: 4 were expected for `game::Health`, and 3 given; all columns are of one length, and \
+         bytes as many as the component takes",
+    );
+    let tickets = vec![Ticket("one".into()), Ticket("two".into())];
+    reads(
+        &world.spawn_columns((tickets, [Health(1)])).unwrap_err().error,
+        "A0060: 2 were expected for `game::Health`, and 1 given; all columns are of one length, and \
+         bytes as many as the component takes",
+    );
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0061_different_archetypes() {
+    let mut world = World::new("Simulation");
+    let (left, right) = (world.spawn(Health(1)), world.spawn(()));
+    reads(
+        &world.entities_mut().swap_components(left, right).unwrap_err(),
+        "A0061: entities 0v1 and 1v1 do not have the same components, so that they cannot be \
+         exchanged; add what one of them lacks first",
+    );
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0062_name_taken() {
+    #[derive(Component)]
+    #[component(name = "game::Health")]
+    struct AnotherHealth;
+
+    health();
+    let taken = "A0062: two component types are called `game::Health`, and they are not alike; give one \
+                 of them another name, with `#[component(name = \"…\")]` if it is derived";
+    reads(&ComponentType::register(RuntimeType::new("game::Health", 4, 4)).unwrap_err(), taken);
+    panics(ComponentType::of::<AnotherHealth>, taken);
+    reads(
+        &RegisterError::NameTaken { name: "one", by: "other" },
+        "A0062: the names of the component types `one` and `other` have the same hash; give one of \
+         them another name, with `#[component(name = \"…\")]` if it is derived",
+    );
+}
+
+#[test]
+fn a0063_bad_layout_and_fields() {
+    reads(
+        &ComponentType::register(RuntimeType::new("game::odd", 5, 3)).unwrap_err(),
+        "A0063: no component takes 5 bytes at multiples of 3; the alignment is a power of two up to \
+         4096, and the size a multiple of it",
+    );
+    let outside = RuntimeType::new("game::outside", 4, 4).field("far", 4, FieldKind::U32);
+    reads(
+        &ComponentType::register(outside).unwrap_err(),
+        "A0063: a field of 4 bytes cannot begin at byte 4 of a component of 4 bytes; fields are of a \
+         kind with a size, lie inside the component, and do not overlap",
+    );
+}
+
+#[test]
+fn a0065_settings() {
+    panics(
+        || WorldSettings::new().chunk_size(5000),
+        "A0065: a chunk cannot have 5000 bytes; use a power of two from 4096 to 1048576",
+    );
+    panics(
+        || WorldSettings::new().chunk_capacity_limit(0),
+        "A0065: a chunk holds one entity at least; use a limit above zero",
+    );
+}
+
+#[test]
+fn entities_and_types_print_as_they_are_called() {
+    assert_eq!(Entity::from_parts(12, 3).to_string(), "12v3");
+    assert_eq!(format!("{:?}", Entity::from_parts(12, 3)), "12v3");
+    assert_eq!(Entity::NULL.to_string(), "null");
+    assert_eq!(format!("[{:>6}]", Entity::from_parts(1, 2)), "[   1v2]");
+    assert_eq!(health().to_string(), "game::Health");
+}
