@@ -1,0 +1,98 @@
+//! A world can be sent to another thread, and is used by one at a time.
+#![cfg(feature = "derive")]
+#![forbid(unsafe_code)]
+#![deny(warnings)]
+
+use std::thread;
+
+use ancho_entities::{ChunkArena, Component, ComponentType, Entity, EntityManager, World};
+
+#[derive(Component, Clone, Debug, PartialEq)]
+struct Name(String);
+
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+struct Health(u32);
+
+/// Is implemented once for types that are not `Sync` and twice for others, so that `_` is then ambiguous.
+///
+/// A program that must not compile would have to name all private types that a world is made of.
+trait NotSync<Marker> {
+    fn holds() -> bool {
+        true
+    }
+}
+
+struct ItIsSync;
+
+impl<T: ?Sized> NotSync<()> for T {}
+impl<T: ?Sized + Sync> NotSync<ItIsSync> for T {}
+
+#[test]
+fn a_world_is_not_shared_between_threads() {
+    assert!(<World as NotSync<_>>::holds());
+    assert!(<EntityManager as NotSync<_>>::holds());
+}
+
+#[test]
+fn what_is_shared_is() {
+    fn is_sync<T: Send + Sync>() {}
+
+    is_sync::<Entity>();
+    is_sync::<ComponentType>();
+    is_sync::<ChunkArena>();
+}
+
+#[test]
+fn a_world_and_its_fork_go_on_in_two_threads() {
+    let mut world = World::new("Simulation");
+    let all: Vec<_> =
+        world.spawn_batch((0..5000).map(|n| (Health(n), Name(n.to_string())))).collect();
+    let mut fork = world.fork().unwrap();
+    let in_fork = all.clone();
+    let other = thread::spawn(move || {
+        for entity in in_fork.iter().step_by(2) {
+            fork.despawn(*entity).unwrap();
+        }
+        for entity in in_fork.iter().skip(1).step_by(2) {
+            fork.get_mut::<Name>(*entity).unwrap().0.push('!');
+        }
+        fork.check_invariants().unwrap();
+        fork
+    });
+    for entity in &all {
+        world.get_mut::<Health>(*entity).unwrap().0 += 1;
+    }
+    world.check_invariants().unwrap();
+    let fork = other.join().unwrap();
+    assert_eq!((world.entity_count(), fork.entity_count()), (5000, 2500));
+    for (number, entity) in (0..).zip(&all) {
+        assert_eq!(world.get(*entity), Ok(&Health(number + 1)));
+        assert_eq!(world.get(*entity), Ok(&Name(number.to_string())));
+        if number % 2 == 1 {
+            assert_eq!(fork.get(*entity), Ok(&Health(number)));
+            assert_eq!(fork.get(*entity), Ok(&Name(format!("{number}!"))));
+        }
+    }
+    // Each is dropped in the thread that has it last.
+    thread::spawn(move || drop(world)).join().unwrap();
+    fork.check_invariants().unwrap();
+}
+
+#[test]
+fn worlds_of_all_threads_register_the_same_types() {
+    let threads: Vec<_> = (0..4)
+        .map(|number| {
+            thread::spawn(move || {
+                let mut world = World::new(format!("World {number}"));
+                for entity in world.spawn_many(1000, Health(number)).collect::<Vec<_>>() {
+                    world.add(entity, Name(String::new())).unwrap();
+                }
+                world.check_invariants().unwrap();
+                ComponentType::of::<Health>()
+            })
+        })
+        .collect();
+    for thread in threads {
+        assert_eq!(thread.join().unwrap(), ComponentType::of::<Health>());
+    }
+}
