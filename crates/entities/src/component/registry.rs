@@ -99,7 +99,7 @@ pub(super) fn register_runtime(runtime: RuntimeType) -> Result<&'static TypeInfo
         return if runtime.is_described_by(known) {
             Ok(known)
         } else {
-            Err(RegisterError::NameTaken { name: runtime.leak_name(), by: known.name })
+            Err(RegisterError::NameTaken { name: known.name, by: known.name })
         };
     }
     let index = registry.next_index();

@@ -60,10 +60,6 @@ impl RuntimeType {
         &self.name
     }
 
-    pub(super) fn leak_name(self) -> &'static str {
-        self.name.leak()
-    }
-
     /// Checks that values can be laid out so.
     pub(super) fn check(&self) -> Result<(), RegisterError> {
         let Self { size, align, .. } = *self;
