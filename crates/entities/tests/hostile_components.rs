@@ -2,6 +2,7 @@
 //!
 //! Clone, Default, Drop and iterators are anybody's code. Wherever they panic, worlds stay whole: nothing leaks, nothing
 //! is dropped twice, and what was not done is not half done.
+#![cfg(feature = "derive")]
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

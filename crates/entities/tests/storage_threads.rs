@@ -1,4 +1,5 @@
 //! Forks of a world, on several threads at once. For the race detector, too.
+#![cfg(feature = "derive")]
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;

@@ -5,7 +5,7 @@
 //! come to the same hashes.
 //!
 //! `PROPTEST_CASES=10000` makes it a long run.
-
+#![cfg(feature = "derive")]
 // One thread at a time: there is nothing for a race detector.
 #![cfg(not(tsan))]
 
