@@ -165,10 +165,11 @@ fn a0057_no_initial_value() {
 
 #[test]
 fn a0058_not_duplicable() {
-    let message = "A0058: a world with a `game::Ticket` cannot be copied, since that is neither `Copy` \
-                   nor `Clone`; derive `Clone` for it";
+    let message = "A0058: a `game::Ticket` cannot be duplicated, since it is neither `Copy` nor `Clone`; \
+                   derive `Clone` for it, so that entities and worlds with it can be copied";
     let mut world = World::new("Simulation");
-    world.spawn(Ticket("mine".into()));
+    let entity = world.spawn(Ticket("mine".into()));
+    reads(&world.entities_mut().instantiate(entity).unwrap_err(), message);
     reads(&world.fork().unwrap_err(), message);
     reads(&world.duplicate().unwrap_err(), message);
     world.check_invariants().unwrap();
@@ -220,6 +221,49 @@ fn a0061_different_archetypes() {
         &world.entities_mut().swap_components(left, right).unwrap_err(),
         "A0061: entities 0v1 and 1v1 do not have the same components, so that they cannot be \
          exchanged; add what one of them lacks first",
+    );
+    world.check_invariants().unwrap();
+}
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "game::Debt", cleanup)]
+struct Debt(u32);
+
+#[test]
+fn a0070_not_enableable() {
+    let mut world = World::new("Simulation");
+    let entity = world.spawn(Health(1));
+    reads(
+        &world.entities_mut().set_component_enabled::<Health>(entity, false).unwrap_err(),
+        "A0070: `game::Health` cannot be switched off and on; write `#[component(enableable)]` on the \
+         type",
+    );
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0071_would_lose_cleanup() {
+    let mut world = World::new("Simulation");
+    let entity = world.spawn(Debt(1));
+    let empty = world.entities_mut().archetype::<()>();
+    reads(
+        &world.entities_mut().set_archetype(entity, empty).unwrap_err(),
+        "A0071: entity 0v1 would lose its `game::Debt`, which stays until it is removed; remove it \
+         first, or use an archetype that has it",
+    );
+    assert_eq!(world.get::<Debt>(entity).unwrap().0, 1);
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0072_only_residue() {
+    let mut world = World::new("Simulation");
+    let entity = world.spawn((Debt(1), Health(1)));
+    world.despawn(entity).unwrap();
+    reads(
+        &world.entities_mut().instantiate(entity).unwrap_err(),
+        "A0072: entity 0v1 was despawned, and only what stays of it is there; instantiate it before it \
+         is despawned",
     );
     world.check_invariants().unwrap();
 }

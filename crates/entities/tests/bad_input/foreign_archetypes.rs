@@ -92,7 +92,7 @@ fn archetypes_of_a_fork_of_a_fork_go_up_and_not_down() {
     refused_by(&mut fork, entity, third);
     refused_by(&mut world, entity, second);
     refused_by(&mut world, entity, third);
-    world.despawn_all();
+    world.despawn_all().unwrap();
     fork.check_invariants().unwrap();
     grandchild.check_invariants().unwrap();
 }

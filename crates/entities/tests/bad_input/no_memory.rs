@@ -249,7 +249,7 @@ fn what_needs_no_chunk_goes_on() {
     // There is room now, for another archetype.
     let other = world.spawn((A(1), B(2)));
     world.set(other, B(3)).unwrap();
-    world.despawn_all();
+    world.despawn_all().unwrap();
     world.check_invariants().unwrap();
 }
 

@@ -31,7 +31,7 @@ fn all_ways_to_destroy_pass_over_it() {
     let ways: [Destroy; 3] = [
         |world, all| all.iter().for_each(|entity| assert_eq!(world.despawn(*entity), Ok(true))),
         |world, all| assert_eq!(world.despawn_slice(all), Ok(all.len())),
-        |world, all| assert_eq!(world.despawn_all(), all.len()),
+        |world, all| assert_eq!(world.despawn_all(), Ok(all.len())),
     ];
     for destroy in ways {
         let mut world = World::new("Simulation");

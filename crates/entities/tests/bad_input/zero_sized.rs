@@ -75,7 +75,7 @@ fn values_without_bytes_are_dropped_once() {
         for world in [&world, &fork, &duplicate] {
             world.check_invariants().unwrap();
         }
-        world.despawn_all();
+        world.despawn_all().unwrap();
         drop((world, fork, duplicate));
         assert_eq!(alive(), 0);
     }
@@ -119,7 +119,7 @@ fn nothing_is_done_with_nothing() {
         world.spawn_columns((Vec::<A>::new(), Vec::<Tag>::new())).unwrap();
         world.spawn_columns(([Tag; 0],)).unwrap();
         assert_eq!(world.despawn_slice(&[]), Ok(0));
-        assert_eq!(world.despawn_all(), 0);
+        assert_eq!(world.despawn_all(), Ok(0));
         world.entities_mut().for_each_chunk_mut(|_| unreachable!());
         world.entities_mut().remap_references(|_| unreachable!()).unwrap();
         let changes = world.entities_mut().entity_changes(&mut EntityTracker::new());

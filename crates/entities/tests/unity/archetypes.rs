@@ -46,7 +46,7 @@ fn archetypes_stay_when_they_are_empty() {
         assert_eq!(world.entities().archetype_count(), before + 2);
         world.remove::<(A, B)>(entity).unwrap();
         let count = world.entities().archetype_count();
-        world.despawn_all();
+        world.despawn_all().unwrap();
         assert_eq!(world.entities().archetype_count(), count);
         assert_eq!(world.entities_mut().archetype::<A>(), archetype);
         assert_eq!(world.entities().archetype_count(), count);
@@ -123,7 +123,7 @@ fn structural_changes_are_what_moves_entities() {
         rises(&world, "create_many");
         world.despawn(entity).unwrap();
         rises(&world, "despawn");
-        world.despawn_all();
+        world.despawn_all().unwrap();
         rises(&world, "despawn_all");
     }
 }

@@ -108,7 +108,7 @@ fn a_chunk_goes_when_its_last_entity_leaves() {
         world.add(*entity, Tag).unwrap();
     }
     assert_eq!(lengths(&world), [4, 4]);
-    world.despawn_all();
+    world.despawn_all().unwrap();
     assert_eq!(lengths(&world), []);
 }
 

@@ -95,7 +95,7 @@ fn a_chunk_has_a_number_of_its_own_as_long_as_it_lives() {
         world.despawn(all[1]).unwrap();
         let now: Vec<_> = world.entities().chunks().map(|c| c.sequence_number()).collect();
         assert_eq!(now, numbers);
-        world.despawn_all();
+        world.despawn_all().unwrap();
     }
     // A fork has the same chunks under the same numbers.
     world.spawn_many(6, A(1));

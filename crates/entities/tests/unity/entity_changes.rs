@@ -82,7 +82,7 @@ fn everything_may_go_at_once() {
         let mut tracker = EntityTracker::new();
         let all: Vec<_> = world.spawn_many(5000, A(1)).collect();
         assert_eq!(changes(&mut world, &mut tracker), (all.clone(), vec![]));
-        world.despawn_all();
+        world.despawn_all().unwrap();
         let new = world.spawn(A(1));
         assert_eq!(changes(&mut world, &mut tracker), (vec![new], all));
     }

@@ -46,7 +46,7 @@ fn what_is_not_there_has_no_name() {
         assert_eq!(next.index(), entity.index());
         assert_eq!(world.entities().entity_name(next), None);
         world.entities_mut().set_name(next, "next").unwrap();
-        world.despawn_all();
+        world.despawn_all().unwrap();
         let last = world.spawn(());
         assert_eq!(world.entities().entity_name(last), None);
     }
