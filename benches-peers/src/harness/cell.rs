@@ -29,12 +29,34 @@ pub(crate) enum Sampling {
     /// A sample is one operation on a state that was made for it; the figure is its time. For what
     /// can only be done once to a state, and takes so long that reading the clock does not matter.
     Afresh,
+    /// As [afresh](Sampling::Afresh), with large blocks of memory fresh from the kernel.
+    AfreshCold,
     /// A sample is one operation after the process has slept this long; the figure is its time,
     /// with the cost of reading the clock (some 30 ns) in it.
     AfterIdle(Duration),
     /// A sample is a second in which the operation runs once in every period; the figure is the
     /// CPU time, in nanoseconds, that all threads of the process used in it.
     Burn { period: Duration },
+    /// A sample is the memory, in bytes for each of `count` things, that the process holds more of
+    /// once they are there; a process takes one.
+    Resident { count: usize },
+}
+
+impl Sampling {
+    /// What the figures are in.
+    pub(super) fn unit(self) -> Unit {
+        match self {
+            Sampling::Resident { .. } => Unit::Bytes,
+            _ => Unit::Nanoseconds,
+        }
+    }
+}
+
+/// What a figure is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Nanoseconds,
+    Bytes,
 }
 
 /// How much a process is to do.
@@ -66,7 +88,7 @@ impl Cell {
     ///
     /// # Panics
     ///
-    /// When the case is sampled [afresh](Sampling::Afresh).
+    /// When the case is sampled [afresh](Sampling::Afresh), or is one of memory.
     pub(crate) fn run<S>(
         self,
         mut state: S,
@@ -79,9 +101,12 @@ impl Cell {
         let result = result(&mut state);
         self.reading(result, |sampling| match sampling {
             Sampling::Repeat => repeat(|| operation(&mut state)),
-            Sampling::Afresh => panic!("a case that is sampled afresh is run with `run_afresh`"),
+            Sampling::Afresh | Sampling::AfreshCold => {
+                panic!("a case that is sampled afresh is run with `run_afresh`")
+            }
             Sampling::AfterIdle(idle) => after_idle(idle, || operation(&mut state)),
             Sampling::Burn { period } => vec![burn(period, || operation(&mut state))],
+            Sampling::Resident { .. } => panic!("a case of memory is run with `run_resident`"),
         })
     }
 
@@ -107,18 +132,40 @@ impl Cell {
         let result = result(&mut state);
         drop(state);
         self.reading(result, |sampling| match sampling {
-            Sampling::Afresh => afresh(make, operation),
+            Sampling::Afresh | Sampling::AfreshCold => afresh(make, operation),
             other => panic!("a case that is sampled {other:?} is run with `run`"),
+        })
+    }
+
+    /// Measures how much memory the process holds more of once `make` has made its state.
+    ///
+    /// `result` is called once, on that state.
+    ///
+    /// # Panics
+    ///
+    /// When the case is not one of [memory](Sampling::Resident).
+    pub(crate) fn run_resident<S>(
+        self,
+        make: impl FnOnce() -> S,
+        result: impl FnOnce(&mut S) -> u64,
+    ) -> Reading {
+        let before = resident();
+        let mut state = make();
+        let more = resident().saturating_sub(before);
+        let result = result(&mut state);
+        self.reading(result, |sampling| match sampling {
+            Sampling::Resident { count } => vec![more as f64 / count as f64],
+            other => panic!("a case that is sampled {other:?} is not run with `run_resident`"),
         })
     }
 
     /// Takes the samples, if they are asked for.
     fn reading(self, result: u64, samples: impl FnOnce(Sampling) -> Vec<f64>) -> Reading {
-        let time = match self.effort {
+        let figures = match self.effort {
             Effort::Check => None,
             Effort::Measure => Some(Summary::of(&samples(self.sampling))),
         };
-        Reading { result, time }
+        Reading { result, figures }
     }
 }
 
@@ -127,14 +174,14 @@ impl Cell {
 pub(crate) struct Reading {
     pub(super) result: u64,
     /// Absent if only the result was asked for.
-    pub(super) time: Option<Summary>,
+    pub(super) figures: Option<Summary>,
 }
 
 /// The line by which a process tells its parent.
 impl fmt::Display for Reading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.result)?;
-        if let Some(Summary { min, median }) = self.time {
+        if let Some(Summary { min, median }) = self.figures {
             write!(f, " {min} {median}")?;
         }
         Ok(())
@@ -146,14 +193,14 @@ impl Reading {
     pub(super) fn parse(line: &str) -> Option<Reading> {
         let mut words = line.split_whitespace();
         let result = words.next()?.parse().ok()?;
-        let time = match (words.next(), words.next()) {
+        let figures = match (words.next(), words.next()) {
             (None, _) => None,
             (Some(min), Some(median)) => {
                 Some(Summary { min: min.parse().ok()?, median: median.parse().ok()? })
             }
             (Some(_), None) => return None,
         };
-        Some(Reading { result, time })
+        Some(Reading { result, figures })
     }
 }
 
@@ -245,6 +292,17 @@ fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("a process has a CPU clock").into()
 }
 
+/// Bytes of memory that are this process's own: heap, stacks and maps of nothing, not its code.
+///
+/// The kernel adds them up page by page when asked; the quicker counts of `/proc/self/statm` lag.
+fn resident() -> u64 {
+    let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").expect("Linux tells it");
+    let kibibytes = rollup.lines().find_map(|line| {
+        line.strip_prefix("Anonymous:")?.strip_suffix("kB")?.trim().parse::<u64>().ok()
+    });
+    kibibytes.expect("Linux tells it in kB") * 1024
+}
+
 fn nanoseconds(duration: Duration) -> f64 {
     duration.as_nanos() as f64
 }
@@ -263,13 +321,24 @@ mod tests {
         let cell = Cell::new(Sampling::Afresh, Effort::Measure);
         let reading = cell.run_afresh(make, |done| *done += 1, |done| *done);
         assert_eq!(reading.result, 1, "each operation has a state of its own");
-        assert!(reading.time.expect("it was measured").min < nanoseconds(nap));
+        assert!(reading.figures.expect("it was measured").min < nanoseconds(nap));
+    }
+
+    #[test]
+    fn memory_is_counted_when_it_is_touched() {
+        const BYTES: usize = 1 << 26;
+        let cell = Cell::new(Sampling::Resident { count: BYTES }, Effort::Measure);
+        let reading = cell.run_resident(|| vec![7_u8; BYTES], |bytes| bytes[BYTES / 2].into());
+        assert_eq!(reading.result, 7);
+        let each = reading.figures.expect("it was measured").min;
+        // Other tests have memory too, and give some back.
+        assert!((0.5..2.0).contains(&each), "{each} bytes for each byte");
     }
 
     #[test]
     fn readings_survive_the_pipe() {
-        let checked = Reading { result: u64::MAX, time: None };
-        let timed = Reading { result: 7, time: Some(Summary { min: 0.125, median: 1e9 / 3.0 }) };
+        let checked = Reading { result: u64::MAX, figures: None };
+        let timed = Reading { result: 7, figures: Some(Summary { min: 0.125, median: 1e9 / 3.0 }) };
         for reading in [checked, timed] {
             assert_eq!(Reading::parse(&reading.to_string()), Some(reading));
         }

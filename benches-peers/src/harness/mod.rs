@@ -2,7 +2,8 @@
 //!
 //! A part is a table: [`Case`]s down, subjects across. A case names how it is sampled and gives
 //! one function per subject; the function builds its fixture and hands the operation to
-//! [`Cell::run`], or to [`Cell::run_afresh`] if each operation needs a state of its own.
+//! [`Cell::run`], to [`Cell::run_afresh`] if each operation needs a state of its own, or to
+//! [`Cell::run_resident`] if the figure is memory.
 //! Nothing here knows of any particular library.
 
 mod cell;
@@ -11,7 +12,7 @@ pub(crate) mod round;
 mod stats;
 pub(crate) mod table;
 
-pub(crate) use cell::{CHECKED_OPERATIONS, Cell, Effort, Reading, Sampling};
+pub(crate) use cell::{CHECKED_OPERATIONS, Cell, Effort, Reading, Sampling, Unit};
 pub(crate) use stats::Summary;
 
 /// One table of the benchmark.
@@ -91,12 +92,25 @@ pub(crate) struct Limit {
     pub(crate) threads: f64,
 }
 
-/// A requirement on a case: the minimum of `over` divided by the minimum of `under`.
+/// A requirement on a case: the minimum of `over` divided by the figure `under`.
 #[derive(Debug)]
 pub(crate) struct Require {
     pub(crate) over: &'static str,
-    pub(crate) under: &'static str,
+    pub(crate) under: Under,
     pub(crate) bound: Bound,
+}
+
+/// What a subject's minimum is divided by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Under {
+    /// The minimum of a subject.
+    Subject(&'static str),
+    /// The least minimum of these subjects.
+    Best(&'static [&'static str]),
+    /// The minimum of the same subject in another case of the run.
+    Case(&'static str),
+    /// A figure, in the unit of the case, and what to call it.
+    Given(f64, &'static str),
 }
 
 /// The side on which a required ratio must lie.
@@ -121,6 +135,8 @@ impl Bound {
 pub(crate) struct Figure {
     pub(crate) case: &'static str,
     pub(crate) subject: &'static str,
-    /// Minimum over all rounds, and median of the processes' medians.
-    pub(crate) time: Summary,
+    /// Minimum over all rounds, and median of the processes' medians,
+    pub(crate) figures: Summary,
+    /// in this unit.
+    pub(crate) unit: Unit,
 }

@@ -2,14 +2,17 @@
 
 use std::process::{Command, Stdio};
 
-use super::{Case, Effort, Figure, Part, Reading, Summary};
+use super::{Case, Effort, Figure, Part, Reading, Sampling, Summary};
 
-/// glibc settings that keep freed memory in the process, so that no subject pays the kernel for
-/// fresh pages in the middle of a sample.
-const WARM_HEAP: (&str, &str) = (
-    "GLIBC_TUNABLES",
-    "glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=17179869184",
-);
+/// The variable glibc takes its settings from.
+const TUNABLES: &str = "GLIBC_TUNABLES";
+/// Keeps freed memory in the process, so that no subject pays the kernel for fresh pages in the
+/// middle of a sample.
+const WARM_HEAP: &str =
+    "glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=17179869184";
+/// Has the kernel give all that is large, and take it back when it is freed, so that new memory is
+/// cold, and what is resident is what is held.
+const STRICT_HEAP: &str = "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072";
 
 /// Compares the results of all subjects in each case.
 ///
@@ -52,13 +55,15 @@ pub(crate) fn measure(
         eprintln!("{}: round {round} of {rounds}", part.name);
         for ((case, subject), readings) in cells.iter().zip(&mut readings) {
             let reading = start(part, case, subject, Effort::Measure)?;
-            readings.push(reading.time.ok_or_else(|| format!("{} {subject}: no time", case.name))?);
+            let figures = reading.figures;
+            readings.push(figures.ok_or_else(|| format!("{} {subject}: no figure", case.name))?);
         }
     }
     let figure = |((case, subject), readings): ((&'static Case, _), Vec<Summary>)| Figure {
         case: case.name,
         subject,
-        time: Summary::of_processes(&readings),
+        figures: Summary::of_processes(&readings),
+        unit: case.sampling.unit(),
     };
     Ok(cells.into_iter().zip(readings).map(figure).collect())
 }
@@ -73,7 +78,13 @@ fn start(part: &Part, case: &Case, subject: &str, effort: Effort) -> Result<Read
             Effort::Measure => "--cell",
         })
         .args([part.name, case.name, subject])
-        .env(WARM_HEAP.0, WARM_HEAP.1)
+        .env(
+            TUNABLES,
+            match case.sampling {
+                Sampling::AfreshCold | Sampling::Resident { .. } => STRICT_HEAP,
+                _ => WARM_HEAP,
+            },
+        )
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()

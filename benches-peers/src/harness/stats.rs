@@ -1,6 +1,6 @@
 //! Minimum and median.
 
-/// Minimum and median of a set of figures, in nanoseconds.
+/// Minimum and median of a set of figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Summary {
     pub(crate) min: f64,

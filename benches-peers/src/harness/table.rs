@@ -1,6 +1,6 @@
 //! The figures as a table, for people.
 
-use super::{Bound, Case, Figure, Part, Role, Sampling};
+use super::{Bound, Case, Figure, Part, Require, Role, Sampling, Under, Unit};
 
 /// Renders a part: a row a case, a column a subject, then our ratios and what is required of them.
 pub(crate) fn render(part: &Part, figures: &[Figure], rounds: usize) -> String {
@@ -9,9 +9,9 @@ pub(crate) fn render(part: &Part, figures: &[Figure], rounds: usize) -> String {
     header.extend(["ours : best peer", "ours : limit", "required"].map(str::to_owned));
     let mut rows = vec![header];
     for case in part.cases {
-        let figures: Vec<&Figure> = figures.iter().filter(|row| row.case == case.name).collect();
-        if !figures.is_empty() {
-            rows.push(row(part, case, &Row { part, figures }));
+        let of_case: Vec<&Figure> = figures.iter().filter(|row| row.case == case.name).collect();
+        if !of_case.is_empty() {
+            rows.push(row(part, case, &Row { part, figures: of_case, all: figures }));
         }
     }
     format!(
@@ -26,11 +26,13 @@ pub(crate) fn render(part: &Part, figures: &[Figure], rounds: usize) -> String {
 struct Row<'a> {
     part: &'a Part,
     figures: Vec<&'a Figure>,
+    /// Those of all cases.
+    all: &'a [Figure],
 }
 
 impl Row<'_> {
     fn min(&self, subject: &str) -> Option<f64> {
-        Some(self.figures.iter().find(|figure| figure.subject == subject)?.time.min)
+        Some(self.figures.iter().find(|figure| figure.subject == subject)?.figures.min)
     }
 
     /// The quickest subject of a role.
@@ -39,23 +41,44 @@ impl Row<'_> {
             .iter()
             .copied()
             .filter(|figure| self.part.role(figure.subject) == Some(role))
-            .min_by(|a, b| a.time.min.total_cmp(&b.time.min))
+            .min_by(|a, b| a.figures.min.total_cmp(&b.figures.min))
+    }
+
+    /// The figure that a requirement divides by, and its name.
+    fn under(&self, require: &Require) -> Option<(f64, &'static str)> {
+        match require.under {
+            Under::Subject(subject) => Some((self.min(subject)?, subject)),
+            Under::Best(subjects) => subjects
+                .iter()
+                .filter_map(|subject| Some((self.min(subject)?, *subject)))
+                .min_by(|(a, _), (b, _)| a.total_cmp(b)),
+            Under::Case(case) => {
+                let same = |row: &&Figure| row.case == case && row.subject == require.over;
+                Some((self.all.iter().find(same)?.figures.min, case))
+            }
+            Under::Given(figure, name) => Some((figure, name)),
+        }
     }
 }
 
 fn row(part: &Part, case: &Case, row: &Row<'_>) -> Vec<String> {
     let unit = match case.sampling {
         Sampling::Burn { .. } => " (CPU per s)",
-        Sampling::Repeat | Sampling::Afresh | Sampling::AfterIdle(_) => "",
+        Sampling::Resident { .. } => " (memory each)",
+        Sampling::Repeat | Sampling::Afresh | Sampling::AfreshCold | Sampling::AfterIdle(_) => "",
     };
     let mut cells = vec![format!("{}{unit}", case.name)];
     for subject in part.subjects {
         let figure = row.figures.iter().find(|figure| figure.subject == subject.name);
         cells.push(figure.map_or_else(absent, |figure| {
-            format!("{} / {}", duration(figure.time.min), duration(figure.time.median))
+            let text = match figure.unit {
+                Unit::Nanoseconds => duration,
+                Unit::Bytes => bytes,
+            };
+            format!("{} / {}", text(figure.figures.min), text(figure.figures.median))
         }));
     }
-    let ours = row.best(Role::Ours).map(|figure| figure.time.min);
+    let ours = row.best(Role::Ours).map(|figure| figure.figures.min);
     cells.push(best_peer(ours, row).unwrap_or_else(absent));
     cells.push(limit(ours, case, row).unwrap_or_else(absent));
     cells.push(required(case, row));
@@ -64,7 +87,7 @@ fn row(part: &Part, case: &Case, row: &Row<'_>) -> Vec<String> {
 
 fn best_peer(ours: Option<f64>, row: &Row<'_>) -> Option<String> {
     let peer = row.best(Role::Peer)?;
-    Some(format!("{} {}", ratio(ours? / peer.time.min), peer.subject))
+    Some(format!("{} {}", ratio(ours? / peer.figures.min), peer.subject))
 }
 
 fn limit(ours: Option<f64>, case: &Case, row: &Row<'_>) -> Option<String> {
@@ -80,7 +103,7 @@ fn limit(ours: Option<f64>, case: &Case, row: &Row<'_>) -> Option<String> {
 fn required(case: &Case, row: &Row<'_>) -> String {
     let mut texts = Vec::new();
     for require in case.requires {
-        let (Some(over), Some(under)) = (row.min(require.over), row.min(require.under)) else {
+        let (Some(over), Some((under, name))) = (row.min(require.over), row.under(require)) else {
             continue;
         };
         let found = over / under;
@@ -91,7 +114,7 @@ fn required(case: &Case, row: &Row<'_>) -> String {
         texts.push(format!(
             "{} : {} {} {sign} {bound} {}",
             require.over,
-            require.under,
+            name,
             ratio(found),
             if require.bound.holds(found) { "holds" } else { "MISSED" }
         ));
@@ -112,6 +135,11 @@ fn duration(nanoseconds: f64) -> String {
         _ => (nanoseconds / 1e9, "s"),
     };
     format!("{} {unit}", three_digits(figure))
+}
+
+/// Three significant digits of a number of bytes.
+fn bytes(bytes: f64) -> String {
+    format!("{} B", three_digits(bytes))
 }
 
 fn ratio(ratio: f64) -> String {

@@ -9,7 +9,7 @@ mod standard;
 mod system;
 mod work;
 
-use crate::harness::{Bound, Case, Part, Require, Role, Sampling, Subject};
+use crate::harness::{Bound, Case, Part, Require, Role, Sampling, Subject, Under};
 
 pub(crate) static PART: Part = Part {
     name: "collections",
@@ -111,5 +111,5 @@ pub(crate) static PART: Part = Part {
 };
 
 const fn at_most(peer: &'static str, most: f64) -> Require {
-    Require { over: "ancho", under: peer, bound: Bound::AtMost(most) }
+    Require { over: "ancho", under: Under::Subject(peer), bound: Bound::AtMost(most) }
 }

@@ -13,7 +13,7 @@ mod work;
 
 use std::time::Duration;
 
-use crate::harness::{Bound, Case, Limit, Part, Require, Role, Run, Sampling, Subject};
+use crate::harness::{Bound, Case, Limit, Part, Require, Role, Run, Sampling, Subject, Under};
 
 pub(crate) static PART: Part = Part {
     name: "jobs",
@@ -137,11 +137,18 @@ const fn parallel_for<const BATCH: usize>(name: &'static str) -> Case {
             Limit { subject: "spin", threads: 1.0 },
         ],
         requires: const {
-            &[of_rayon(0.7), Require { over: "serial", under: "ancho", bound: Bound::AtLeast(1.8) }]
+            &[
+                of_rayon(0.7),
+                Require {
+                    over: "serial",
+                    under: Under::Subject("ancho"),
+                    bound: Bound::AtLeast(1.8),
+                },
+            ]
         },
     }
 }
 
 const fn of_rayon(most: f64) -> Require {
-    Require { over: "ancho", under: "rayon", bound: Bound::AtMost(most) }
+    Require { over: "ancho", under: Under::Subject("rayon"), bound: Bound::AtMost(most) }
 }
