@@ -9,7 +9,7 @@ mod raw;
 mod standard;
 mod work;
 
-use crate::harness::{Bound, Case, Part, Require, Role, Sampling, Subject};
+use crate::harness::{Bound, Case, Part, Require, Role, Sampling, Subject, Under};
 
 pub(crate) static PART: Part = Part {
     name: "burst",
@@ -101,9 +101,9 @@ pub(crate) static PART: Part = Part {
 };
 
 const fn at_most(over: &'static str, under: &'static str, most: f64) -> Require {
-    Require { over, under, bound: Bound::AtMost(most) }
+    Require { over, under: Under::Subject(under), bound: Bound::AtMost(most) }
 }
 
 const fn at_least(over: &'static str, under: &'static str, least: f64) -> Require {
-    Require { over, under, bound: Bound::AtLeast(least) }
+    Require { over, under: Under::Subject(under), bound: Bound::AtLeast(least) }
 }

@@ -1,0 +1,267 @@
+//! Ours.
+
+use std::cell::RefCell;
+use std::hint::black_box;
+
+use ancho_entities::{ArchetypeChunk, Component, Entity, World};
+
+use super::types::{
+    A, B, Mark, MarkA, MarkK, MarkT, MarkU, Payload0, Payload1, Payload2, Payload3,
+};
+use super::types::{Payload4, Position, Rotation, Transform, Velocity, twenty_marks};
+use super::work::{self, FEW, MANY, MILLION, TURNS};
+use crate::harness::{Cell, Reading};
+
+fn world() -> World {
+    World::new("peers")
+}
+
+pub(super) fn simple_insert(cell: Cell) -> Reading {
+    let operation = |world: &mut World| {
+        world.spawn_batch((0..FEW).map(|_| work::simple()));
+    };
+    cell.run_afresh(world, operation, simple_result)
+}
+
+pub(super) fn spawn_each(cell: Cell) -> Reading {
+    let operation = |world: &mut World| {
+        for _ in 0..FEW {
+            world.spawn(work::simple());
+        }
+    };
+    cell.run_afresh(world, operation, simple_result)
+}
+
+fn simple_result(world: &mut World) -> u64 {
+    let rows = world.entities().chunks().flat_map(|chunk| {
+        let (t, p) = (column::<Transform>(&chunk), column::<Position>(&chunk));
+        let (r, v) = (column::<Rotation>(&chunk), column::<Velocity>(&chunk));
+        (0..chunk.len()).map(move |i| work::simple_row(&t[i], &p[i], &r[i], &v[i]))
+    });
+    work::in_any_order(rows)
+}
+
+/// A column of a chunk, or nothing if it has none.
+fn column<'w, T: Component>(chunk: &ArchetypeChunk<'w>) -> &'w [T] {
+    chunk.slice().unwrap_or_default()
+}
+
+/// A world with entities to be treated one by one.
+type Populated = (World, Vec<Entity>);
+
+pub(super) fn add_remove(cell: Cell) -> Reading {
+    let mut world = world();
+    let entities = world.spawn_batch((0..FEW).map(|i| A(i as f32))).collect();
+    let operation = |populated: &mut Populated| {
+        add_to_all(populated, B(1.0));
+        remove_from_all::<B>(populated);
+    };
+    let result = |populated: &mut Populated| {
+        add_to_all(populated, B(1.0));
+        let rows = populated.0.entities().chunks().flat_map(|chunk| {
+            let rows = column::<A>(&chunk).iter().zip(column::<B>(&chunk));
+            rows.map(|(a, b)| work::row([a.0, b.0]))
+        });
+        let found = work::in_any_order(rows);
+        remove_from_all::<B>(populated);
+        found
+    };
+    cell.run((world, entities), operation, result)
+}
+
+fn add_to_all<T: Component + Copy>((world, entities): &mut Populated, value: T) {
+    for &entity in entities.iter() {
+        world.add(entity, value).expect("all are alive");
+    }
+}
+
+fn remove_from_all<T: Component>((world, entities): &mut Populated) {
+    for &entity in entities.iter() {
+        world.remove::<T>(entity).expect("all are alive");
+    }
+}
+
+pub(super) fn move_20_components(cell: Cell) -> Reading {
+    let mut world = world();
+    let entities = (0..FEW).map(|index| {
+        let entity = world.spawn(());
+        for add in twenty_marks!(add_mark) {
+            add(&mut world, entity, index as f32);
+        }
+        entity
+    });
+    let entities = entities.collect();
+    let operation = |populated: &mut Populated| {
+        add_to_all(populated, MarkU(1.0));
+        remove_from_all::<MarkU>(populated);
+    };
+    let result = |populated: &mut Populated| {
+        add_to_all(populated, MarkU(1.0));
+        let rows = populated.0.entities().chunks().flat_map(|chunk| {
+            let (a, k) = (column::<MarkA>(&chunk), column::<MarkK>(&chunk));
+            let (t, u) = (column::<MarkT>(&chunk), column::<MarkU>(&chunk));
+            (0..u.len()).map(move |i| work::moved_row(&a[i], &k[i], &t[i], &u[i]))
+        });
+        let found = work::in_any_order(rows);
+        remove_from_all::<MarkU>(populated);
+        found
+    };
+    cell.run((world, entities), operation, result)
+}
+
+fn add_mark<M: Mark + Component>(world: &mut World, entity: Entity, value: f32) {
+    world.add(entity, M::new(value)).expect("it is alive");
+}
+
+fn bodies(count: usize) -> Populated {
+    let mut world = world();
+    let entities = world.spawn_batch((0..count).map(work::body)).collect();
+    (world, entities)
+}
+
+/// Bodies of which one has a name that another had before, so that a copy must copy the names.
+fn bodies_with_history() -> Populated {
+    let mut world = world();
+    let first = world.spawn(work::body(0));
+    world.despawn(first).expect("it is alive");
+    let entities = world.spawn_batch((0..MILLION).map(work::body)).collect();
+    (world, entities)
+}
+
+fn count((world, _): &mut Populated) -> u64 {
+    world.entity_count() as u64
+}
+
+pub(super) fn despawn_each(cell: Cell) -> Reading {
+    let operation = |(world, entities): &mut Populated| {
+        for &entity in entities.iter() {
+            world.despawn(entity).expect("all are alive");
+        }
+    };
+    cell.run_afresh(|| bodies(MANY), operation, count)
+}
+
+pub(super) fn despawn_bulk(cell: Cell) -> Reading {
+    let operation = |(world, entities): &mut Populated| {
+        world.despawn_slice(entities).expect("all are alive");
+    };
+    cell.run_afresh(|| bodies(MANY), operation, count)
+}
+
+pub(super) fn clear(cell: Cell) -> Reading {
+    let operation = |(world, _): &mut Populated| {
+        world.despawn_all().unwrap();
+    };
+    cell.run_afresh(|| bodies(MANY), operation, count)
+}
+
+pub(super) fn create(cell: Cell) -> Reading {
+    let values = work::large();
+    let operation = |world: &mut World| {
+        world.spawn_many(MANY, values);
+    };
+    let result = |world: &mut World| {
+        let rows = world.entities().chunks().flat_map(|chunk| {
+            let (a, b) = (column::<Payload0>(&chunk), column::<Payload1>(&chunk));
+            let (c, d) = (column::<Payload2>(&chunk), column::<Payload3>(&chunk));
+            let e = column::<Payload4>(&chunk);
+            (0..chunk.len()).map(move |i| work::large_row(&a[i], &b[i], &c[i], &d[i], &e[i]))
+        });
+        work::in_any_order(rows)
+    };
+    cell.run_afresh(world, operation, result)
+}
+
+pub(super) fn random_get(cell: Cell) -> Reading {
+    let (world, entities) = bodies(MILLION);
+    let entities = work::shuffled(entities);
+    let operation = |sum: &mut u64| {
+        let positions = world.entities().lookup();
+        let found = black_box(&entities)
+            .iter()
+            .map(|&entity| work::looked_up(positions.get(entity).expect("all have it")));
+        *sum = black_box(sum.wrapping_add(found.sum()));
+    };
+    cell.run(0, operation, |sum| *sum)
+}
+
+pub(super) fn world_clone(cell: Cell) -> Reading {
+    copy(cell, |source| source.duplicate().expect("there is memory"))
+}
+
+pub(super) fn fork(cell: Cell) -> Reading {
+    copy(cell, |source| source.fork().expect("there is memory"))
+}
+
+fn copy(cell: Cell, copy: impl Fn(&mut World) -> World) -> Reading {
+    let (mut source, entities) = bodies_with_history();
+    let operation = |target: &mut Option<World>| *target = Some(copy(&mut source));
+    let result = |target: &mut Option<World>| {
+        let copy = target.as_ref().expect("it was copied");
+        work::in_any_order(entities.iter().map(|&entity| {
+            let position = copy.get::<Position>(entity).expect("the copy has all");
+            work::body_row(position, copy.get::<Velocity>(entity).expect("the copy has all"))
+        }))
+    };
+    cell.run_afresh(|| None, operation, result)
+}
+
+pub(super) fn archetypes_20(cell: Cell) -> Reading {
+    archetypes(cell, 20)
+}
+
+pub(super) fn archetypes_2000(cell: Cell) -> Reading {
+    archetypes(cell, 2_000)
+}
+
+fn archetypes(cell: Cell, alive: usize) -> Reading {
+    let mut world = world();
+    for spawn in twenty_marks!(spawn_marked) {
+        spawn(&mut world, 0.0);
+    }
+    for marks in work::others(alive) {
+        let entity = world.spawn(work::marked(0.0));
+        for mark in marks {
+            twenty_marks!(add_mark)[mark](&mut world, entity, 0.0);
+        }
+    }
+    let shared = RefCell::new((world, Vec::new()));
+    // What the last operation created goes before the next.
+    let make = || {
+        let (world, entities): &mut Populated = &mut shared.borrow_mut();
+        for entity in entities.drain(..) {
+            world.despawn(entity).expect("all are alive");
+        }
+        0
+    };
+    let operation = |sum: &mut u64| {
+        let (world, entities) = &mut *shared.borrow_mut();
+        for turn in 0..TURNS {
+            entities.extend(twenty_marks!(spawn_marked).map(|spawn| spawn(world, turn as f32)));
+        }
+        let positions = world.entities().lookup();
+        let found = entities.iter().map(|&e| work::looked_up(positions.get(e).expect("it has it")));
+        *sum = found.sum();
+    };
+    cell.run_afresh(make, operation, |sum| *sum)
+}
+
+fn spawn_marked<M: Mark + Component>(world: &mut World, value: f32) -> Entity {
+    world.spawn((work::marked(value), M::new(value)))
+}
+
+pub(super) fn bytes_per_entity(cell: Cell) -> Reading {
+    let make = || {
+        let mut world = world();
+        world.spawn_batch((0..MILLION).map(work::body));
+        world
+    };
+    let result = |world: &mut World| {
+        let rows = world.entities().chunks().flat_map(|chunk| {
+            let rows = column::<Position>(&chunk).iter().zip(column::<Velocity>(&chunk));
+            rows.map(|(position, velocity)| work::body_row(position, velocity))
+        });
+        work::in_any_order(rows)
+    };
+    cell.run_resident(make, result)
+}

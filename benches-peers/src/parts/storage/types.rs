@@ -1,0 +1,83 @@
+//! The components, which are the same for every subject.
+
+use ancho_entities::Component as AnchoComponent;
+use bevy_ecs::component::Component as BevyComponent;
+use flecs_ecs::prelude::*;
+use glam::{Mat4, Vec3};
+use shipyard::Component as ShipyardComponent;
+
+/// Declares components: newtypes that are plain data, with what each library wants to be derived.
+/// (hecs and legion want nothing.)
+macro_rules! components {
+    ($($name:ident($inner:ty))*) => {$(
+        #[derive(Clone, Copy, Debug, Default, PartialEq, AnchoComponent, BevyComponent, Component, ShipyardComponent)]
+        pub(super) struct $name(pub(super) $inner);
+    )*};
+}
+
+components! {
+    Transform(Mat4)
+    Position(Vec3)
+    Rotation(Vec3)
+    Velocity(Vec3)
+    A(f32)
+    B(f32)
+    // 64 bytes each.
+    Payload0([f32; 16])
+    Payload1([f32; 16])
+    Payload2([f32; 16])
+    Payload3([f32; 16])
+    Payload4([f32; 16])
+}
+
+/// What makes many archetypes: one of the marks, a small component of its own type.
+pub(super) trait Mark: Copy + Send + Sync + 'static {
+    fn new(value: f32) -> Self;
+}
+
+macro_rules! marks {
+    ($($name:ident)*) => {
+        components! { $($name(f32))* }
+
+        $(impl Mark for $name {
+            fn new(value: f32) -> Self {
+                Self(value)
+            }
+        })*
+    };
+}
+
+marks! {
+    MarkA MarkB MarkC MarkD MarkE MarkF MarkG MarkH MarkI MarkJ MarkK MarkL MarkM
+    MarkN MarkO MarkP MarkQ MarkR MarkS MarkT MarkU
+}
+
+/// An array of a generic function for each of the first twenty marks.
+macro_rules! twenty_marks {
+    ($function:ident) => {{
+        use $crate::parts::storage::types::*;
+        [
+            $function::<MarkA>,
+            $function::<MarkB>,
+            $function::<MarkC>,
+            $function::<MarkD>,
+            $function::<MarkE>,
+            $function::<MarkF>,
+            $function::<MarkG>,
+            $function::<MarkH>,
+            $function::<MarkI>,
+            $function::<MarkJ>,
+            $function::<MarkK>,
+            $function::<MarkL>,
+            $function::<MarkM>,
+            $function::<MarkN>,
+            $function::<MarkO>,
+            $function::<MarkP>,
+            $function::<MarkQ>,
+            $function::<MarkR>,
+            $function::<MarkS>,
+            $function::<MarkT>,
+        ]
+    }};
+}
+pub(super) use twenty_marks;
