@@ -6,7 +6,7 @@ use std::any::TypeId;
 
 use ancho_collections::Rejected;
 
-use super::{Archetype, EntityManager};
+use super::{Archetype, EntityManager, QuickWay};
 use crate::component::{Beginning, Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -16,6 +16,13 @@ use crate::storage::{
     Change, Edge, Left, Location, NewRows, Reserved, Storage, Transfer, copy_value, sort_types,
     write_initial,
 };
+
+/// Which of the ways that are remembered.
+#[derive(Clone, Copy)]
+enum Quick {
+    Add = 0,
+    Remove = 1,
+}
 
 impl EntityManager {
     /// Gives an entity components; those that it has already are replaced. Returns whether one was new.
@@ -43,6 +50,26 @@ impl EntityManager {
                 Err(error) => Err(Rejected { value: set, error }),
             };
         }
+        if let Some((location, transfer, to)) = self.quick_way::<S>(entity, Quick::Add) {
+            // SAFETY: the transfer was found by this number before.
+            let transfer = unsafe { self.transfers.at(transfer) };
+            // SAFETY: archetypes list chunks that are there.
+            let chunk = unsafe { self.storage.chunks.at(to) };
+            // SAFETY: as below.
+            unsafe { set.write(chunk.row(chunk.len, &transfer.offsets)) };
+            // SAFETY: what the transfer does not move was just written; both chunks move rows simply.
+            unsafe { self.storage.move_row_simply(entity, location, transfer, to) };
+            return Ok(true);
+        }
+        self.add_with_care(entity, set)
+    }
+
+    #[inline(never)]
+    fn add_with_care<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        set: S,
+    ) -> Result<bool, Rejected<S, EntityError>> {
         let (location, transfer, to) = match self.prepare_add::<S>(entity) {
             Ok(prepared) => prepared,
             Err(error) => return Err(Rejected { value: set, error }),
@@ -75,6 +102,7 @@ impl EntityManager {
         let location = self.locate(entity)?;
         let from = self.storage.archetype_at(location);
         let number = self.transfer_of::<S>(from, Change::Add)?;
+        self.remember_way::<S>(from, number, Quick::Add);
         let transfer = &self.transfers[number];
         if self.strict
             && let Some(component) = transfer.present
@@ -175,6 +203,19 @@ impl EntityManager {
     /// A structural change: all other components of the entity are copied to another chunk.
     #[inline]
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
+        if let Some((location, transfer, to)) = self.quick_way::<S>(entity, Quick::Remove) {
+            // SAFETY: the transfer was found by this number before.
+            let transfer = unsafe { self.transfers.at(transfer) };
+            // SAFETY: nothing is new in the archetype it goes to, and nothing is left to be dropped; both chunks move rows
+            // simply.
+            unsafe { self.storage.move_row_simply(entity, location, transfer, to) };
+            return Ok(true);
+        }
+        self.remove_with_care::<S>(entity)
+    }
+
+    #[inline(never)]
+    fn remove_with_care<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
         let Some(location) = self.storage.table.locate(entity) else {
             // A set that cannot be is an error also where there is nothing to be removed.
             self.set_number::<S>()?;
@@ -182,6 +223,7 @@ impl EntityManager {
         };
         let from = self.storage.archetype_at(location);
         let number = self.transfer_of::<S>(from, Change::Remove)?;
+        self.remember_way::<S>(from, number, Quick::Remove);
         self.remove_by(entity, location, number)
     }
 
@@ -314,23 +356,45 @@ impl EntityManager {
             .map_err(|component| EntityError::DuplicateComponent { component })
     }
 
+    /// Where an entity is, by which transfer it goes, and to which chunk, if it takes the way that the last one took.
+    #[inline(always)]
+    fn quick_way<S: ComponentSet>(
+        &self,
+        entity: Entity,
+        change: Quick,
+    ) -> Option<(Location, u32, u32)> {
+        let location = self.storage.table.locate(entity)?;
+        // SAFETY: the table names chunks that are there.
+        let source = unsafe { self.storage.chunks.at(location.chunk) };
+        let QuickWay { set, from, transfer } = self.quick_ways[change as usize];
+        if from != source.archetype || set != TypeId::of::<S>() {
+            return None;
+        }
+        // SAFETY: the transfer was found by this number before, and leads to an archetype that is there.
+        let to = unsafe { self.storage.archetypes.at(self.transfers.at(transfer).to) };
+        let &chunk = to.with_room.last()?;
+        // SAFETY: archetypes list chunks that are there.
+        let target = unsafe { self.storage.chunks.at(chunk) };
+        (source.moves_simply() && target.moves_simply()).then_some((location, transfer, chunk))
+    }
+
+    /// Remembers a way, if it is a simple one.
+    fn remember_way<S: ComponentSet>(&mut self, from: u32, number: u32, change: Quick) {
+        let transfer = &self.transfers[number];
+        if !self.strict && transfer.to != from && transfer.left.is_empty() && !transfer.ends {
+            let way = QuickWay { set: TypeId::of::<S>(), from, transfer: number };
+            self.quick_ways[change as usize] = way;
+        }
+    }
+
     /// The number of the transfer for a set, which is remembered.
-    #[inline]
     pub(super) fn transfer_of<S: ComponentSet>(
         &mut self,
         from: u32,
         change: Change,
     ) -> Result<u32, EntityError> {
-        let way = (TypeId::of::<S>(), from, change);
-        match self.recent_ways {
-            [Some((recent, number)), _] if recent == way => return Ok(number),
-            [_, Some((recent, number))] if recent == way => return Ok(number),
-            _ => {}
-        }
         let set = self.set_number::<S>()?;
-        let number = self.transfer(from, set, change)?;
-        self.recent_ways = [Some((way, number)), self.recent_ways[0]];
-        Ok(number)
+        self.transfer(from, set, change)
     }
 
     /// The number of a transfer, which is remembered.
@@ -379,6 +443,45 @@ impl EntityManager {
 }
 
 impl Storage {
+    /// Moves an entity's row to the first free row of another chunk, where nothing has to be thought of but that.
+    ///
+    /// # Safety
+    ///
+    /// - the entity is there, and both chunks move rows simply; the second has room
+    /// - the transfer is one between their archetypes, and leaves nothing to be dropped
+    /// - the new row has values in all columns that the transfer writes
+    #[inline(never)]
+    unsafe fn move_row_simply(
+        &mut self,
+        entity: Entity,
+        from: Location,
+        transfer: &Transfer,
+        to: u32,
+    ) {
+        // SAFETY: both are there, and two, since their archetypes are.
+        let [source, target] = unsafe { self.chunks.two_mut(from.chunk, to) };
+        let row = target.len;
+        for column in &transfer.moves {
+            let old =
+                source.column(column.from).wrapping_add(from.row as usize * column.size as usize);
+            let new = target.column(column.to).wrapping_add(row as usize * column.size as usize);
+            // SAFETY: both rows are in their chunks, in columns of one type; the chunks are two.
+            unsafe { copy_value(old, new, column.size) };
+        }
+        // SAFETY: there is room for the row.
+        unsafe { target.id(row).write(entity) };
+        target.state.follow(&source.state, &transfer.kept, &transfer.written, self.version);
+        target.note_order(self.version);
+        target.len = row + 1;
+        let is_full = target.len == target.capacity();
+        self.table.relocate(entity, Location { chunk: to, row });
+        // SAFETY: the row is there, in memory that is the world's alone, without masks. Nothing is left of it.
+        unsafe { self.remove_row_simply(from.chunk, from.row) };
+        if is_full {
+            self.note_full(to);
+        }
+    }
+
     /// Moves an entity's row to the first free row of another chunk.
     ///
     /// # Safety

@@ -12,6 +12,9 @@ use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentColumns, ComponentSet};
 use crate::storage::{Location, NewRows, Reserved, RowPlace, Run, Storage, write_initial};
 
+/// For how many components the loop of a batch has offsets of its own.
+const OWN_OFFSETS: usize = 16;
+
 impl EntityManager {
     /// Creates an entity with these components.
     ///
@@ -202,6 +205,15 @@ impl EntityManager {
         let room = self.storage.table.room().min(room as usize) as u32;
         let run = Run { chunk, first: first_row, rows: 0 };
         let mut filled = Filled { storage: &mut self.storage, runs: &mut self.runs, run };
+        // Offsets of the loop's own: what is written to chunks cannot change them, so they need not be read again.
+        let mut own = [0; OWN_OFFSETS];
+        let offsets = match own.get_mut(..offsets.len()) {
+            Some(own) => {
+                own.copy_from_slice(offsets);
+                &*own
+            }
+            None => offsets,
+        };
         dispatch(|| {
             let mut next = Some(first);
             while let Some(set) = next {

@@ -22,7 +22,25 @@ impl EntityManager {
             return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
         };
         // SAFETY: the table names chunks that are there.
-        let owner = unsafe { self.storage.chunks.at_mut(chunk) };
+        let owner = unsafe { self.storage.chunks.at(chunk) };
+        if owner.removes_simply() {
+            self.storage.table.free(entity);
+            // SAFETY: the table says that the row is there; the chunk's memory is the world's alone, and nothing in it has
+            // to be dropped.
+            unsafe { self.storage.remove_row_simply(chunk, row) };
+            return Ok(true);
+        }
+        self.despawn_with_care(entity, Location { chunk, row })
+    }
+
+    /// Despawns an entity of a chunk that is not as simple as they mostly are.
+    #[inline(never)]
+    fn despawn_with_care(
+        &mut self,
+        entity: Entity,
+        Location { chunk, row }: Location,
+    ) -> Result<bool, EntityError> {
+        let owner = &self.storage.chunks[chunk];
         if owner.shape().stays() {
             return self.despawn_partly(entity, Location { chunk, row });
         }

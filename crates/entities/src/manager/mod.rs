@@ -35,12 +35,23 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
-use crate::storage::{Change, DoesNotFit, InvariantViolation, Location, Run, Storage, Transfers};
+use crate::storage::{DoesNotFit, InvariantViolation, Location, Run, Storage, Transfers};
 use crate::version::Version;
 use crate::world::WorldSettings;
 
-/// What is done with a set of components of an entity of an archetype.
-type Way = (TypeId, u32, Change);
+/// A way that entities took, and where nothing is to be thought of but moving values: mostly one entity after another
+/// takes the same.
+#[derive(Clone, Copy)]
+struct QuickWay {
+    set: TypeId,
+    /// The archetype it starts from, or [`u32::MAX`], which none is.
+    from: u32,
+    transfer: u32,
+}
+
+impl QuickWay {
+    const NONE: Self = Self { set: TypeId::of::<()>(), from: u32::MAX, transfer: 0 };
+}
 
 /// The entities of one world, and everything that can be done with them.
 ///
@@ -64,8 +75,8 @@ pub struct EntityManager {
     storage: Storage,
     transfers: Transfers,
     sets: Sets,
-    /// The last two ways that entities took, with what is done on them: mostly one after another takes the same.
-    recent_ways: [Option<(Way, u32)>; 2],
+    /// The last ways that entities took when components were added, and when they were removed.
+    quick_ways: [QuickWay; 2],
     names: Arc<Names>,
     /// The rows of the entities that were created last.
     runs: Vec<Run>,
@@ -84,7 +95,7 @@ impl EntityManager {
             storage,
             transfers: Transfers::default(),
             sets: Sets::default(),
-            recent_ways: [None; 2],
+            quick_ways: [QuickWay::NONE; 2],
             names: Arc::default(),
             runs: Vec::new(),
             strict,

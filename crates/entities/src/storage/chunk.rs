@@ -27,7 +27,7 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 /// the memory have an id and a value in each column, the others nothing.
 ///
 /// **Invariant:** the archetype of a chunk, and with it the shape, lives as long as the chunk.
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Chunk {
     // What every operation needs comes first, in one line of the cache.
     /// Where the memory is, beside `memory` itself so that it is found at once.
@@ -43,14 +43,23 @@ pub(crate) struct Chunk {
     /// How often rows came or went.
     pub(crate) order_events: u32,
     pub(crate) state: ChunkState,
-    pub(crate) enabled: EnabledMasks,
-    /// Whether forks may have the memory too. If not, it is the world's alone.
-    shared: bool,
+    /// What is not as simple as it mostly is.
+    flags: u8,
     /// Where it is in its archetype's list of chunks.
     pub(crate) place: u32,
+    pub(crate) enabled: EnabledMasks,
     pub(crate) sequence: u64,
     memory: ChunkMemory,
 }
+
+/// Forks may have the memory too. If not, it is the world's alone.
+const SHARED: u8 = 1;
+/// There are components that can be switched off and on.
+const MASKED: u8 = 2;
+/// There are values that have to be dropped.
+const DROPS: u8 = 4;
+/// There are components that stay when an entity is despawned.
+const STAYS: u8 = 8;
 
 // SAFETY: the memory is reached through the world that has the chunk, or read by forks of it, and what is in it may
 // be sent and shared, since components are `Send` and `Sync`. So is the shape.
@@ -74,9 +83,11 @@ impl Chunk {
             order_version: Version::NEVER,
             order_events: 0,
             state: ChunkState::new(shape.types.len()),
-            enabled: EnabledMasks::new(shape.enableable.len(), shape.capacity),
-            shared: false,
+            flags: if shape.enableable.is_empty() { 0 } else { MASKED }
+                | if shape.dropped.is_empty() { 0 } else { DROPS }
+                | if shape.stays() { STAYS } else { 0 },
             place: NOWHERE,
+            enabled: EnabledMasks::new(shape.enableable.len(), shape.capacity),
             sequence,
             memory,
         }
@@ -84,7 +95,7 @@ impl Chunk {
 
     /// The chunk of a fork, which has the same memory, and the same shape in an archetype of its own.
     pub(crate) fn fork(&mut self) -> Self {
-        self.shared = true;
+        self.flags |= SHARED;
         Self {
             state: self.state.clone(),
             enabled: self.enabled.clone(),
@@ -125,19 +136,33 @@ impl Chunk {
     /// Whether the memory may have to be copied before it is written.
     #[inline]
     pub(crate) fn may_be_shared(&self) -> bool {
-        self.shared
+        self.flags & SHARED != 0
+    }
+
+    /// Whether rows can come from other chunks and go to them by moving values alone.
+    #[inline]
+    pub(crate) fn moves_simply(&self) -> bool {
+        self.flags & (SHARED | MASKED) == 0
+    }
+
+    /// Whether rows can go by letting another take their place.
+    #[inline]
+    pub(crate) fn removes_simply(&self) -> bool {
+        self.flags == 0
     }
 
     /// Finds out whether the memory is still shared, and remembers it if not.
     fn is_shared(&mut self) -> bool {
-        self.shared = self.shared && !self.memory.is_unique();
-        self.shared
+        if self.may_be_shared() && self.memory.is_unique() {
+            self.flags &= !SHARED;
+        }
+        self.may_be_shared()
     }
 
     /// Takes other memory, with the same in it, and returns that which it had.
     fn replace_memory(&mut self, memory: ChunkMemory) -> ChunkMemory {
         self.data = memory.as_ptr();
-        self.shared = false;
+        self.flags &= !SHARED;
         std::mem::replace(&mut self.memory, memory)
     }
 
@@ -168,7 +193,7 @@ impl Chunk {
 
     /// The places for ids of rows that are not there yet.
     pub(crate) fn new_ids(&mut self, first: u32, rows: u32) -> &mut [MaybeUninit<Entity>] {
-        assert!(first >= self.len && rows <= self.capacity - first && !self.shared);
+        assert!(first >= self.len && rows <= self.capacity - first && !self.may_be_shared());
         // SAFETY: there is room for so many ids. The memory is the world's alone, and this chunk borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.id(first).cast(), rows as usize) }
     }

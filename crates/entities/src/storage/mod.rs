@@ -38,7 +38,6 @@ pub(crate) use values::{NewRows, copy_value, duplicate_value, write_initial};
 
 use archetypes::Archetypes;
 pub(crate) use chunk::Chunks;
-pub(crate) use column_index::ColumnIndex;
 
 use crate::component::ComponentType;
 use crate::entity::Entity;

@@ -4,6 +4,8 @@
 
 use std::ptr;
 
+use ancho_burst::dispatch;
+
 use super::values::repeat_bytes;
 use crate::component::Written;
 
@@ -55,6 +57,15 @@ pub(crate) unsafe fn fill_column<T: Clone>(
     value: &T,
     copies_bytes: bool,
 ) {
+    if copies_bytes && size_of::<T>().is_multiple_of(16) && size_of::<T>() <= 256 {
+        // A few wide registers hold the value, and are written again and again.
+        return dispatch(|| {
+            for index in 0..count {
+                // SAFETY: there is room for so many. A copy of a `Copy` value is a value.
+                unsafe { first.add(index).copy_from_nonoverlapping(value, 1) };
+            }
+        });
+    }
     if !copies_bytes || size_of::<T>() == 0 {
         // SAFETY: as the caller promises.
         return unsafe { Written::fill(first, count, |_| value.clone()) };

@@ -155,6 +155,32 @@ impl Storage {
         }
     }
 
+    /// Removes a row without values to be dropped; the last of the chunk takes its place. The entity's slot is not
+    /// touched.
+    ///
+    /// # Safety
+    ///
+    /// - the row is there, and its memory is the world's alone
+    /// - the chunk has no masks, and no value of the row is left to be dropped
+    #[inline(always)]
+    pub(crate) unsafe fn remove_row_simply(&mut self, number: u32, row: u32) {
+        // SAFETY: the chunk is there.
+        let chunk = unsafe { self.chunks.at_mut(number) };
+        let last = chunk.len - 1;
+        chunk.len = last;
+        chunk.note_order(self.version);
+        if row != last {
+            // SAFETY: both rows are there, and two.
+            unsafe { move_row_within(chunk, chunk.shape(), last, row) };
+            // SAFETY: the id is in the chunk, which is the world's alone.
+            let moved = unsafe { *chunk.id(row) };
+            self.table.relocate(moved, Location { chunk: number, row });
+        }
+        if last == 0 || chunk.room_place == NOWHERE {
+            self.finish_removal(number, &[]);
+        }
+    }
+
     /// Removes an entity with its row.
     ///
     /// # Safety

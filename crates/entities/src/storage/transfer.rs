@@ -1,5 +1,7 @@
 //! How an entity gets from one archetype to another.
 
+#![expect(unsafe_code, reason = "transfers that are known to be there")]
+
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
@@ -144,6 +146,18 @@ impl Transfers {
     /// The transfer of an edge that was taken before.
     pub(crate) fn get(&self, edge: Edge) -> Option<u32> {
         self.edges.get(&edge).copied()
+    }
+
+    /// A transfer that is known to be there.
+    ///
+    /// # Safety
+    ///
+    /// - the number was returned by `get` or `insert`
+    #[inline]
+    pub(crate) unsafe fn at(&self, number: u32) -> &Transfer {
+        debug_assert!((number as usize) < self.list.len());
+        // SAFETY: it is there.
+        unsafe { self.list.get_unchecked(number as usize) }
     }
 
     pub(crate) fn insert(&mut self, edge: Edge, transfer: Transfer) -> u32 {

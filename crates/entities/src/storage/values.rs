@@ -5,6 +5,8 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use ancho_burst::dispatch;
+
 use super::archetype::ArchetypeShape;
 use crate::component::{Beginning, ComponentType, Copying};
 
@@ -212,8 +214,33 @@ pub(crate) unsafe fn repeat_bytes(value: *const u8, to: *mut u8, size: usize, co
     /// What is copied again and again: not more than stays in the cache beside what is written.
     const BLOCK: usize = 4096;
 
-    if count == 0 {
-        return;
+    /// Writes a value of this type again and again, from a few wide registers.
+    ///
+    /// # Safety
+    ///
+    /// - as above, for the size of the type
+    unsafe fn repeat<T: Copy>(value: *const u8, to: *mut u8, count: usize) {
+        // SAFETY: there are so many bytes, which need not all be initialised.
+        let value = unsafe { value.cast::<MaybeUninit<T>>().read_unaligned() };
+        dispatch(|| {
+            for index in 0..count {
+                // SAFETY: there is room for so many.
+                unsafe { to.cast::<MaybeUninit<T>>().add(index).write_unaligned(value) };
+            }
+        });
+    }
+
+    // SAFETY: as the caller promises.
+    unsafe {
+        match size {
+            16 => return repeat::<[u64; 2]>(value, to, count),
+            32 => return repeat::<[u64; 4]>(value, to, count),
+            48 => return repeat::<[u64; 6]>(value, to, count),
+            64 => return repeat::<[u64; 8]>(value, to, count),
+            128 => return repeat::<[u64; 16]>(value, to, count),
+            _ if count == 0 => return,
+            _ => {}
+        }
     }
     // SAFETY: there is room for one.
     unsafe { to.copy_from_nonoverlapping(value, size) };

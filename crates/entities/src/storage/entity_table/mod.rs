@@ -207,6 +207,9 @@ impl EntityTable {
     /// Lets entities die that are all living, one after the other.
     pub(crate) fn free_rows(&mut self, entities: &[Entity]) {
         let Some(first) = entities.first() else { return };
+        if self.free_stretch(entities) {
+            return;
+        }
         let mut page = first.index() >> PAGE_SHIFT;
         let mut slots = self.pages[page as usize].slots_mut();
         let mut next = self.first_free;
@@ -223,6 +226,37 @@ impl EntityTable {
         }
         self.first_free = next;
         self.living -= entities.len() as u32;
+    }
+
+    /// As `free_rows`, if the entities have one index after the other, in one page, and the same version, as those have
+    /// that were made together. Returns whether it did.
+    fn free_stretch(&mut self, entities: &[Entity]) -> bool {
+        let (first, last) = (entities[0], entities[entities.len() - 1]);
+        if first.index() >> PAGE_SHIFT != last.index() >> PAGE_SHIFT
+            || last.index().wrapping_sub(first.index()) as usize != entities.len() - 1
+        {
+            return false;
+        }
+        let stretch = (first.to_bits()..).zip(entities);
+        // Without a way out in the middle the loop is one for vectors.
+        let differ = stretch.fold(0, |differ, (bits, entity)| differ | (bits ^ entity.to_bits()));
+        if differ != 0 {
+            return false;
+        }
+        let slots = self.pages[(first.index() >> PAGE_SHIFT) as usize].slots_mut();
+        let slots = &mut slots[first.index() as usize % PAGE_SLOTS..][..entities.len()];
+        let version = next_version(first.version());
+        // Each leads to the one that was freed before it.
+        let mut before = first.index().wrapping_sub(1);
+        for slot in slots.iter_mut() {
+            debug_assert!(slot.is_alive() && slot.version == first.version());
+            *slot = Slot { version, chunk: NONE, row: before };
+            before = before.wrapping_add(1);
+        }
+        slots[0].row = self.first_free;
+        self.first_free = last.index();
+        self.living -= entities.len() as u32;
+        true
     }
 
     /// Lets all entities die. The next ones have the indices 0, 1, 2, and so on, with other versions.
