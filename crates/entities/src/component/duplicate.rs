@@ -54,14 +54,6 @@ impl<T> Duplicate<T> {
     }
 }
 
-impl<T> Duplicate<T> {
-    /// Whether the bytes of a value are a second value.
-    #[inline]
-    pub(crate) const fn is_bytes(&self) -> bool {
-        matches!(self.how, How::Bytes)
-    }
-}
-
 impl<T> fmt::Debug for Duplicate<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.how {

@@ -10,7 +10,9 @@ use crate::component::Beginning;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentColumns, ComponentSet};
-use crate::storage::{Location, NewRows, Reserved, RowPlace, Run, Storage, write_initial};
+use crate::storage::{
+    Column, Location, NewRows, Reserved, RowPlace, Run, Storage, repeat_row, write_initial,
+};
 
 /// For how many components the loop of a batch has offsets of its own.
 const OWN_OFFSETS: usize = 16;
@@ -103,7 +105,23 @@ impl EntityManager {
         let archetype = self.home(number)?.archetype;
         let home = self.sets.get(number).home.as_ref().expect("it was just found");
         self.storage.table.require(count);
+        let is_bytes = self.storage.archetypes[archetype].shape.is_bytes;
         let reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
+        if is_bytes && let Some(&Run { chunk, first: row, .. }) = reserved.runs.first() {
+            let number = chunk;
+            let chunk = &reserved.storage.chunks[number];
+            // SAFETY: as below, for one row.
+            unsafe { set.fill(chunk.row(row, &home.offsets), 1, &mut 0) };
+            let source = chunk.data().cast_const();
+            // The others are copies of that row, so that no code of the user's runs any more.
+            reserved.fill(|chunk, run| {
+                let is_source = u32::from(run.chunk == number);
+                let (first, rows) = (run.first + is_source, run.rows - is_source);
+                // SAFETY: the row was written, the others are reserved, and all types are bytes.
+                unsafe { repeat_row(chunk.shape(), source, row, chunk.data(), first, rows) };
+            });
+            return Ok(());
+        }
         let mut filled = Vec::new();
         for &Run { chunk, first, rows } in reserved.runs.iter() {
             let chunk = &reserved.storage.chunks[chunk];
@@ -214,19 +232,22 @@ impl EntityManager {
             }
             None => offsets,
         };
-        dispatch(|| {
-            let mut next = Some(first);
-            while let Some(set) = next {
-                let row = first_row + filled.run.rows;
-                let place = RowPlace::new(data, offsets, row as usize);
-                // SAFETY:
-                // - the offsets are those of the set in its archetype, which the chunk is of
-                // - the row is behind the last, and there is room for it: it has no values
-                unsafe { set.write(place) };
-                filled.run.rows += 1;
-                next = if filled.run.rows < room { rest.next() } else { None };
-            }
-        });
+        dispatch(
+            #[inline(always)]
+            || {
+                let mut next = Some(first);
+                while let Some(set) = next {
+                    let row = first_row + filled.run.rows;
+                    let place = RowPlace::new(data, offsets, row as usize);
+                    // SAFETY:
+                    // - the offsets are those of the set in its archetype, which the chunk is of
+                    // - the row is behind the last, and there is room for it: it has no values
+                    unsafe { set.write(place) };
+                    filled.run.rows += 1;
+                    next = if filled.run.rows < room { rest.next() } else { None };
+                }
+            },
+        );
         Ok(filled.run.rows == room)
     }
 
@@ -280,17 +301,27 @@ impl EntityManager {
         let home = self.sets.get(number).home.as_ref().expect("it was just found");
         self.storage.table.require(count);
         let reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
+        let mut sources = Vec::with_capacity(C::Set::COUNT);
+        columns.addresses(&mut sources);
+        // In the order of memory, since that is how chunks are filled quickest.
+        let mut sources: Vec<_> = home.columns.iter().copied().zip(sources).collect();
+        sources.sort_unstable_by_key(|&(column, _)| column);
         let mut from = 0;
-        for &Run { chunk, first, rows } in reserved.runs.iter() {
-            let chunk = &reserved.storage.chunks[chunk];
-            // SAFETY:
-            // - all columns have `count` values, which is the sum of the rows
-            // - the offsets are those of the set in its archetype, and the rows are reserved
-            // - the caller forgets the columns
-            unsafe { columns.copy(from, chunk.row(first, &home.offsets), rows as usize) };
+        reserved.fill(|chunk, Run { first, rows, .. }| {
+            for &(column, values) in &sources {
+                let Column { offset, size } = chunk.shape().columns[column as usize];
+                let size = size as usize;
+                let to = chunk.column(offset).wrapping_add(first as usize * size);
+                // SAFETY:
+                // - all columns have `count` values, which is the sum of the rows
+                // - the column is that of their type in the set's archetype, and the rows are reserved
+                // - the caller forgets the columns
+                unsafe {
+                    to.copy_from_nonoverlapping(values.add(from * size), rows as usize * size);
+                };
+            }
             from += rows as usize;
-        }
-        reserved.commit();
+        });
         Ok(())
     }
 

@@ -70,6 +70,26 @@ impl EntityManager {
         let reserved = Reserved::new(&mut self.storage, &mut self.runs, transfer.to, count)?;
         // Now that no chunk is copied any more, the source stays where it is.
         let data = reserved.storage.chunks[from.chunk].data();
+        if copied.clone().all(|ty| matches!(ty.0.copying, Copying::Bytes)) {
+            reserved.fill(|chunk, Run { first, rows, .. }| {
+                for &(theirs, ours) in &transfer.kept {
+                    let ty = shape.types[theirs as usize];
+                    let old = shape.columns[theirs as usize];
+                    let new = chunk.shape().columns[ours as usize];
+                    // SAFETY: as below.
+                    unsafe {
+                        duplicate_value(
+                            ty,
+                            data.add(old.offset as usize + from.row as usize * ty.size()),
+                            chunk.column(new.offset).add(first as usize * ty.size()),
+                            rows as usize,
+                        );
+                    }
+                }
+            });
+            self.finish_instances(source, number);
+            return Ok(NewEntities::new(&self.storage, &self.runs));
+        }
         let mut filled = Vec::new();
         for &Run { chunk, first, rows } in reserved.runs.iter() {
             let chunk = &reserved.storage.chunks[chunk];

@@ -6,7 +6,6 @@ use std::mem;
 
 use super::ComponentSet;
 use crate::component::Component;
-use crate::storage::RowPlace;
 
 /// Values of one component type, for as many new entities: a `Vec`, a boxed slice, an array, or a slice of values
 /// that can be copied.
@@ -103,7 +102,8 @@ unsafe impl<T: Component + Copy> ComponentColumn for &[T] {
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate.
+/// Not to be implemented outside of this crate. `lengths` and `addresses` are in the order of `Set`'s types; after
+/// `forget` the values are nobody's but the caller's.
 pub unsafe trait ComponentColumns {
     /// One component of each column.
     type Set: ComponentSet;
@@ -112,15 +112,9 @@ pub unsafe trait ComponentColumns {
     #[doc(hidden)]
     fn lengths(&self, into: &mut Vec<usize>);
 
-    /// Copies so many values of each column, from an index on, to rows.
-    ///
-    /// # Safety
-    ///
-    /// - each column has so many values from there on
-    /// - the place has the offsets of `Set`, and room in so many rows
-    /// - once all values are copied, the columns are forgotten
+    /// Adds where the values of each column are.
     #[doc(hidden)]
-    unsafe fn copy(&self, from: usize, place: RowPlace, rows: usize);
+    fn addresses(&self, into: &mut Vec<*const u8>);
 
     /// Frees the columns and not what was in them, which has been moved.
     #[doc(hidden)]

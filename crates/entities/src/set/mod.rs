@@ -7,8 +7,8 @@ mod tuples;
 
 pub use columns::{ComponentColumn, ComponentColumns};
 
-use crate::component::{Component, ComponentType};
-use crate::storage::{RowPlace, fill_column};
+use crate::component::{Component, ComponentType, Written};
+use crate::storage::RowPlace;
 
 /// A set of components: one component, a tuple of sets, or nothing, `()`.
 ///
@@ -112,9 +112,8 @@ unsafe impl<T: Component> ComponentSet for T {
 unsafe impl<T: Component + Clone> CloneSet for T {
     #[inline]
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
-        // SAFETY: the place has a column of this type, with room in so many rows. The type says itself whether it can
-        // be copied, which takes a bound.
-        unsafe { fill_column(place.value::<T>(), rows, self, T::duplicate().is_bytes()) };
+        // SAFETY: the place has a column of this type, with room in so many rows.
+        unsafe { Written::fill(place.value::<T>(), rows, |_| self.clone()) };
         *done += 1;
     }
 }

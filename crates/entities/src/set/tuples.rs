@@ -66,7 +66,7 @@ macro_rules! tuples {
             }
         }
 
-        // SAFETY: each column is written to the offset of its own type.
+        // SAFETY: all methods take the columns in their order.
         unsafe impl<$($name: ComponentColumn),+> ComponentColumns for ($($name,)+) {
             type Set = ($($name::Item,)+);
 
@@ -74,17 +74,8 @@ macro_rules! tuples {
                 $(into.push(self.$index.count());)+
             }
 
-            unsafe fn copy(&self, from: usize, place: RowPlace, rows: usize) {
-                let mut place = place;
-                $(
-                    // SAFETY: the caller promises so many values and rows; the offset is that of the column's type.
-                    unsafe {
-                        place.value::<$name::Item>()
-                            .copy_from_nonoverlapping(self.$index.as_ptr().add(from), rows);
-                    }
-                    place = place.after(1);
-                )+
-                let _ = place;
+            fn addresses(&self, into: &mut Vec<*const u8>) {
+                $(into.push(self.$index.as_ptr().cast());)+
             }
 
             fn forget(self) {

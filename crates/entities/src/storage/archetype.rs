@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::chunk_layout::{ChunkLayout, ColumnSize, DoesNotFit, chunk_layout};
 use super::column_index::ColumnIndex;
 use super::settings::StorageSettings;
-use crate::component::ComponentType;
+use crate::component::{ComponentType, Copying};
 use crate::stock::CleanupEntity;
 
 /// What never changes in an archetype. Forks of a world share it.
@@ -24,6 +24,8 @@ pub(crate) struct ArchetypeShape {
     pub(crate) dropped: Box<[u32]>,
     /// Which columns can be switched off and on: each has the mask of its place in this list.
     pub(crate) enableable: Box<[u32]>,
+    /// Whether all values are duplicated by copying their bytes.
+    pub(crate) is_bytes: bool,
     /// Whether there are components that stay when an entity is despawned.
     stays: bool,
     pub(crate) index: ColumnIndex,
@@ -76,6 +78,7 @@ impl ArchetypeShape {
         let enableable = (0_u32..).zip(types).filter(|(_, ty)| ty.0.enableable).map(|(at, _)| at);
         Ok(Self {
             enableable: enableable.collect(),
+            is_bytes: types.iter().all(|ty| matches!(ty.0.copying, Copying::Bytes)),
             stays: types.iter().any(|ty| ty.0.cleanup),
             serial: SERIAL.fetch_add(1, Relaxed),
             sized: (0..)

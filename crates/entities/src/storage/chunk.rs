@@ -265,6 +265,13 @@ impl Chunks {
         number
     }
 
+    /// Makes room for so many more, unless there is.
+    pub(crate) fn expect(&mut self, more: usize) {
+        let more = more.saturating_sub(self.free.len());
+        self.chunks.reserve(more);
+        self.addresses.reserve(more);
+    }
+
     pub(crate) fn remove(&mut self, number: u32) -> Chunk {
         self.free.push(number);
         self.chunks[number as usize].take().expect("a chunk of this number")

@@ -25,16 +25,15 @@ pub use arena::{ArenaStats, ChunkArena, OutOfMemory};
 pub use invariants::InvariantViolation;
 pub use row_place::RowPlace;
 
-pub(crate) use archetype::{Archetype, sort_types};
+pub(crate) use archetype::{Archetype, Column, sort_types};
 pub(crate) use chunk::Chunk;
 pub(crate) use chunk_layout::DoesNotFit;
 pub(crate) use entity_table::{EntityTable, Location};
 pub(crate) use reserve::{Reserved, Run};
-pub(crate) use row_place::fill_column;
 pub(crate) use rows::{Left, unshare};
 pub(crate) use settings::StorageSettings;
 pub(crate) use transfer::{Change, Edge, Transfer, Transfers};
-pub(crate) use values::{NewRows, copy_value, duplicate_value, write_initial};
+pub(crate) use values::{NewRows, copy_value, duplicate_value, repeat_row, write_initial};
 
 use archetypes::Archetypes;
 pub(crate) use chunk::Chunks;

@@ -7,7 +7,7 @@ use std::ptr;
 
 use ancho_burst::dispatch;
 
-use super::archetype::ArchetypeShape;
+use super::archetype::{ArchetypeShape, Column};
 use crate::component::{Beginning, ComponentType, Copying};
 
 /// Copies the bytes of one value.
@@ -211,47 +211,81 @@ pub(crate) unsafe fn swap_values(one: *mut u8, other: *mut u8, size: u32) {
 /// - the first address has a value of so many bytes, not zero
 /// - the second has room for so many values, apart from it
 pub(crate) unsafe fn repeat_bytes(value: *const u8, to: *mut u8, size: usize, count: usize) {
-    /// What is copied again and again: not more than stays in the cache beside what is written.
-    const BLOCK: usize = 4096;
+    /// The largest pattern that is held in registers.
+    const MOST: usize = 128;
 
-    /// Writes a value of this type again and again, from a few wide registers.
+    /// Writes a pattern of this type again and again, from a few wide registers.
     ///
     /// # Safety
     ///
     /// - as above, for the size of the type
-    unsafe fn repeat<T: Copy>(value: *const u8, to: *mut u8, count: usize) {
-        // SAFETY: there are so many bytes, which need not all be initialised.
-        let value = unsafe { value.cast::<MaybeUninit<T>>().read_unaligned() };
+    unsafe fn repeat<T: Copy>(pattern: &[MaybeUninit<u8>; MOST], to: *mut u8, count: usize) {
+        // SAFETY: the pattern is as large at least. Its bytes need not all be initialised.
+        let pattern = unsafe { pattern.as_ptr().cast::<MaybeUninit<T>>().read_unaligned() };
         dispatch(|| {
             for index in 0..count {
                 // SAFETY: there is room for so many.
-                unsafe { to.cast::<MaybeUninit<T>>().add(index).write_unaligned(value) };
+                unsafe { to.cast::<MaybeUninit<T>>().add(index).write_unaligned(pattern) };
             }
         });
     }
 
-    // SAFETY: as the caller promises.
-    unsafe {
-        match size {
-            16 => return repeat::<[u64; 2]>(value, to, count),
-            32 => return repeat::<[u64; 4]>(value, to, count),
-            48 => return repeat::<[u64; 6]>(value, to, count),
-            64 => return repeat::<[u64; 8]>(value, to, count),
-            128 => return repeat::<[u64; 16]>(value, to, count),
-            _ if count == 0 => return,
-            _ => {}
+    // So many values as end where a register of 16 bytes does.
+    let values = 16 >> size.trailing_zeros().min(4);
+    let block = size * values;
+    if block > MOST {
+        // Registers do not hold it. What copies it once uses those there are.
+        for index in 0..count {
+            // SAFETY: there is room for so many.
+            unsafe { to.add(index * size).copy_from_nonoverlapping(value, size) };
         }
+        return;
     }
-    // SAFETY: there is room for one.
-    unsafe { to.copy_from_nonoverlapping(value, size) };
-    let block = (BLOCK / size).max(1);
-    let mut done = 1;
-    while done < count {
-        // What is there is copied behind itself, twice as much each time. Copying uses the widest registers there are.
-        let next = done.min(block).min(count - done);
-        // SAFETY: so many are there from the first on, and there is room for as many behind them.
-        unsafe { to.add(done * size).copy_from_nonoverlapping(to, next * size) };
-        done += next;
+    let mut pattern = [MaybeUninit::<u8>::uninit(); MOST];
+    for index in 0..values {
+        // SAFETY: the pattern has room for so many values.
+        unsafe {
+            pattern.as_mut_ptr().add(index * size).copy_from_nonoverlapping(value.cast(), size);
+        };
+    }
+    let (blocks, rest) = (count / values, count % values);
+    // SAFETY: there is room for so many blocks, and for the rest behind them.
+    unsafe {
+        match block / 16 {
+            1 => repeat::<[u64; 2]>(&pattern, to, blocks),
+            2 => repeat::<[u64; 4]>(&pattern, to, blocks),
+            3 => repeat::<[u64; 6]>(&pattern, to, blocks),
+            4 => repeat::<[u64; 8]>(&pattern, to, blocks),
+            5 => repeat::<[u64; 10]>(&pattern, to, blocks),
+            6 => repeat::<[u64; 12]>(&pattern, to, blocks),
+            7 => repeat::<[u64; 14]>(&pattern, to, blocks),
+            _ => repeat::<[u64; 16]>(&pattern, to, blocks),
+        }
+        to.add(blocks * block).copy_from_nonoverlapping(pattern.as_ptr().cast(), rest * size);
+    }
+}
+
+/// Copies the values of one row to others, column after column in the order of memory.
+///
+/// # Safety
+///
+/// - the first is memory of a chunk of the shape with this row, the second that of another or the same
+/// - the new rows have room for values, and are apart from the row
+/// - all types of the shape are duplicated by copying their bytes
+pub(crate) unsafe fn repeat_row(
+    shape: &ArchetypeShape,
+    from: *const u8,
+    row: u32,
+    to: *mut u8,
+    first: u32,
+    rows: u32,
+) {
+    for &(_, Column { offset, size }) in &shape.sized {
+        let value = |row: u32| offset as usize + row as usize * size as usize;
+        // SAFETY: there is a value in the row, and room in the others.
+        unsafe {
+            repeat_bytes(from.add(value(row)), to.add(value(first)), size as usize, rows as usize);
+        };
     }
 }
 
@@ -298,5 +332,38 @@ pub(crate) unsafe fn duplicate_value(
             std::mem::forget(written);
         }
         Copying::NotAtAll => unreachable!("`{ty}` cannot be duplicated, which was checked"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_repeated_for_all_sizes_and_counts() {
+        for size in (1..=130).chain([256, 320, 1000]) {
+            for count in [0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 33] {
+                let value: Vec<u8> = (0..size).map(|at| at as u8).collect();
+                let mut to = vec![0xee; size * count + 16];
+                // SAFETY: there is one value, and room for so many.
+                unsafe { repeat_bytes(value.as_ptr(), to.as_mut_ptr(), size, count) };
+                assert!(
+                    to[..size * count].chunks(size).all(|found| found == value),
+                    "{size} {count}"
+                );
+                assert_eq!(to[size * count..], [0xee; 16], "{size} {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_of_all_sizes_are_copied() {
+        for size in 0..200 {
+            let from: Vec<u8> = (1..=size as u8).collect();
+            let mut to = vec![0; size + 8];
+            // SAFETY: both have so many bytes.
+            unsafe { copy_value(from.as_ptr(), to.as_mut_ptr(), size as u32) };
+            assert_eq!((&to[..size], &to[size..]), (&from[..], &[0; 8][..]));
+        }
     }
 }

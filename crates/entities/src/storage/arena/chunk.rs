@@ -85,7 +85,7 @@ impl LastChunk {
     /// its chunks follow one another.
     pub(crate) fn free_many(chunks: &mut Vec<Self>) {
         // SAFETY: they are the last of their chunks, and forgotten here.
-        unsafe { free(chunks.drain(..).map(|last| std::mem::ManuallyDrop::new(last).0)) };
+        unsafe { free(chunks.drain(..).rev().map(|last| std::mem::ManuallyDrop::new(last).0)) };
     }
 }
 
