@@ -13,8 +13,8 @@ use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::stock::{CleanupEntity, Prefab};
 use crate::storage::{
-    Change, Edge, Left, Location, NewRows, Reserved, Storage, Transfer, copy_value, sort_types,
-    write_initial,
+    Change, Edge, Left, Location, NewRows, OpenSlot, Reserved, Storage, Transfer, copy_value,
+    sort_types, write_initial,
 };
 
 /// Which of the ways that are remembered.
@@ -50,7 +50,7 @@ impl EntityManager {
                 Err(error) => Err(Rejected { value: set, error }),
             };
         }
-        if let Some((location, transfer, to)) = self.quick_way::<S>(entity, Quick::Add) {
+        if let Some((slot, transfer, to)) = self.quick_way::<S>(entity, Quick::Add) {
             // SAFETY: the transfer was found by this number before.
             let transfer = unsafe { self.transfers.at(transfer) };
             // SAFETY: archetypes list chunks that are there.
@@ -58,7 +58,7 @@ impl EntityManager {
             // SAFETY: as below.
             unsafe { set.write(chunk.row(chunk.len, &transfer.offsets)) };
             // SAFETY: what the transfer does not move was just written; both chunks move rows simply.
-            unsafe { self.storage.move_row_simply(entity, location, transfer, to) };
+            unsafe { self.storage.move_row_simply(entity, slot, transfer, to) };
             return Ok(true);
         }
         self.add_with_care(entity, set)
@@ -203,12 +203,12 @@ impl EntityManager {
     /// A structural change: all other components of the entity are copied to another chunk.
     #[inline]
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
-        if let Some((location, transfer, to)) = self.quick_way::<S>(entity, Quick::Remove) {
+        if let Some((slot, transfer, to)) = self.quick_way::<S>(entity, Quick::Remove) {
             // SAFETY: the transfer was found by this number before.
             let transfer = unsafe { self.transfers.at(transfer) };
             // SAFETY: nothing is new in the archetype it goes to, and nothing is left to be dropped; both chunks move rows
             // simply.
-            unsafe { self.storage.move_row_simply(entity, location, transfer, to) };
+            unsafe { self.storage.move_row_simply(entity, slot, transfer, to) };
             return Ok(true);
         }
         self.remove_with_care::<S>(entity)
@@ -356,14 +356,16 @@ impl EntityManager {
             .map_err(|component| EntityError::DuplicateComponent { component })
     }
 
-    /// Where an entity is, by which transfer it goes, and to which chunk, if it takes the way that the last one took.
+    /// The slot of an entity, by which transfer it goes, and to which chunk, if it takes the way that the last one took.
     #[inline(always)]
     fn quick_way<S: ComponentSet>(
-        &self,
+        &mut self,
         entity: Entity,
         change: Quick,
-    ) -> Option<(Location, u32, u32)> {
-        let location = self.storage.table.locate(entity)?;
+    ) -> Option<(OpenSlot, u32, u32)> {
+        let slot = self.storage.table.open(entity)?;
+        // SAFETY: it was just opened.
+        let location = unsafe { slot.location() };
         // SAFETY: the table names chunks that are there.
         let source = unsafe { self.storage.chunks.at(location.chunk) };
         let QuickWay { set, from, transfer } = self.quick_ways[change as usize];
@@ -375,7 +377,7 @@ impl EntityManager {
         let &chunk = to.with_room.last()?;
         // SAFETY: archetypes list chunks that are there.
         let target = unsafe { self.storage.chunks.at(chunk) };
-        (source.moves_simply() && target.moves_simply()).then_some((location, transfer, chunk))
+        (source.moves_simply() && target.moves_simply()).then_some((slot, transfer, chunk))
     }
 
     /// Remembers a way, if it is a simple one.
@@ -447,17 +449,19 @@ impl Storage {
     ///
     /// # Safety
     ///
-    /// - the entity is there, and both chunks move rows simply; the second has room
+    /// - the slot was just opened for the entity, and both chunks move rows simply; the second has room
     /// - the transfer is one between their archetypes, and leaves nothing to be dropped
     /// - the new row has values in all columns that the transfer writes
     #[inline(never)]
     unsafe fn move_row_simply(
         &mut self,
         entity: Entity,
-        from: Location,
+        slot: OpenSlot,
         transfer: &Transfer,
         to: u32,
     ) {
+        // SAFETY: it was just opened.
+        let from = unsafe { slot.location() };
         // SAFETY: both are there, and two, since their archetypes are.
         let [source, target] = unsafe { self.chunks.two_mut(from.chunk, to) };
         let row = target.len;
@@ -474,7 +478,8 @@ impl Storage {
         target.note_order(self.version);
         target.len = row + 1;
         let is_full = target.len == target.capacity();
-        self.table.relocate(entity, Location { chunk: to, row });
+        // SAFETY: it was just opened.
+        unsafe { slot.relocate(Location { chunk: to, row }) };
         // SAFETY: the row is there, in memory that is the world's alone, without masks. Nothing is left of it.
         unsafe { self.remove_row_simply(from.chunk, from.row) };
         if is_full {

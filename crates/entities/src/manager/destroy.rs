@@ -18,13 +18,16 @@ impl EntityManager {
     /// In a strict world, if it was not there. If the world shares memory with a fork, and there is none for a copy.
     #[inline]
     pub fn despawn(&mut self, entity: Entity) -> Result<bool, EntityError> {
-        let Some(Location { chunk, row }) = self.storage.table.locate(entity) else {
+        let Some(slot) = self.storage.table.open(entity) else {
             return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
         };
+        // SAFETY: it was just opened.
+        let Location { chunk, row } = unsafe { slot.location() };
         // SAFETY: the table names chunks that are there.
         let owner = unsafe { self.storage.chunks.at(chunk) };
         if owner.removes_simply() {
-            self.storage.table.free(entity);
+            // SAFETY: it was just opened for this entity.
+            unsafe { self.storage.table.free_open(slot, entity) };
             // SAFETY: the table says that the row is there; the chunk's memory is the world's alone, and nothing in it has
             // to be dropped.
             unsafe { self.storage.remove_row_simply(chunk, row) };

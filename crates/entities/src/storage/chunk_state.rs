@@ -80,7 +80,7 @@ impl ChunkState {
 
     /// Notes that a row came from another chunk: the versions of columns that both have, in pairs of theirs and
     /// ours, become the later of the two, and those of the other columns this version.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn follow(
         &mut self,
         from: &Self,
@@ -88,7 +88,14 @@ impl ChunkState {
         written: &[u32],
         version: Version,
     ) {
-        // Mostly everything there was of this moment already.
+        // Mostly everything in both is of this moment already.
+        if self.uniform != version || from.uniform != version {
+            self.follow_each(from, kept, written, version);
+        }
+    }
+
+    #[inline(never)]
+    fn follow_each(&mut self, from: &Self, kept: &[(u32, u32)], written: &[u32], version: Version) {
         if from.uniform == version {
             return self.set_all(version);
         }

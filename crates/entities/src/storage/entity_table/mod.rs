@@ -19,6 +19,8 @@
 //! the slots that were alive get their next version. So clearing takes a moment for each page, and finding
 //! an entity is not slower for it.
 
+#![expect(unsafe_code, reason = "slots that stay open")]
+
 mod check;
 mod compare;
 #[cfg(test)]
@@ -28,6 +30,7 @@ mod page;
 mod tests;
 
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
 use crate::Entity;
 use page::{PAGE_SHIFT, PAGE_SLOTS, Page, Slot, next_version};
@@ -44,6 +47,37 @@ pub(crate) struct Location {
     /// Not [`NONE`].
     pub(crate) chunk: u32,
     pub(crate) row: u32,
+}
+
+/// The slot of an entity that exists, in a page that is the table's alone.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenSlot(NonNull<Slot>);
+
+impl OpenSlot {
+    /// Where the entity is.
+    ///
+    /// # Safety
+    ///
+    /// - the table has only been used to relocate others since
+    #[inline]
+    pub(crate) unsafe fn location(self) -> Location {
+        // SAFETY: the page is where it was.
+        let Slot { chunk, row, .. } = unsafe { self.0.read() };
+        Location { chunk, row }
+    }
+
+    /// Says that the entity is somewhere else now.
+    ///
+    /// # Safety
+    ///
+    /// - the table has only been used to relocate others since
+    #[inline]
+    pub(crate) unsafe fn relocate(self, location: Location) {
+        // SAFETY: the page is where it was, and its table's alone.
+        let slot = unsafe { &mut *self.0.as_ptr() };
+        slot.chunk = location.chunk;
+        slot.row = location.row;
+    }
 }
 
 /// Which entities exist, and where each of them is.
@@ -95,7 +129,37 @@ impl EntityTable {
         let page = self.pages.get((entity.index() >> PAGE_SHIFT) as usize)?;
         let Slot { version, chunk, row } = page.slot(entity.index());
         // The version of a free slot is that of an entity to come.
-        (version == entity.version() && chunk != NONE).then_some(Location { chunk, row })
+        if version != entity.version() || chunk == NONE {
+            return None;
+        }
+        Some(Location { chunk, row })
+    }
+
+    /// The slot of an entity, to be changed, if the entity exists.
+    #[inline]
+    pub(crate) fn open(&mut self, entity: Entity) -> Option<OpenSlot> {
+        let page = self.pages.get_mut((entity.index() >> PAGE_SHIFT) as usize)?;
+        let open = OpenSlot(page.seen_slot(entity.index()));
+        // SAFETY: nobody else has the page, which was just borrowed mutably.
+        let Slot { version, chunk, .. } = unsafe { open.0.read() };
+        if version != entity.version() || chunk == NONE {
+            return None;
+        }
+        Some(open)
+    }
+
+    /// Lets an entity die whose slot is open.
+    ///
+    /// # Safety
+    ///
+    /// - the slot was opened for the entity, and the table has only been used to relocate others since
+    #[inline]
+    pub(crate) unsafe fn free_open(&mut self, slot: OpenSlot, entity: Entity) {
+        let version = next_version(entity.version());
+        // SAFETY: the slot is that of a living entity, in a page that is this table's alone.
+        unsafe { slot.0.write(Slot { version, chunk: NONE, row: self.first_free }) };
+        self.first_free = entity.index();
+        self.living -= 1;
     }
 
     /// The version of the entity that has an index, or of the one that will have it next. `None` if no entity ever had it.

@@ -117,6 +117,16 @@ impl Page {
         unsafe { self.own().cast().as_ref() }
     }
 
+    /// Where a slot that is seen is, to be written if an entity has it. Which one is said as for [`slot`](Self::slot).
+    #[inline]
+    pub(super) fn seen_slot(&mut self, index: u32) -> NonNull<Slot> {
+        if self.shared {
+            self.unshare();
+        }
+        // SAFETY: there are so many slots.
+        unsafe { self.visible.add(index as usize % PAGE_SLOTS) }
+    }
+
     /// Opens a slot to be written. Which one is said as for [`slot`](Self::slot).
     #[inline]
     pub(super) fn slot_mut(&mut self, index: u32) -> &mut Slot {
