@@ -9,7 +9,7 @@ use std::ptr;
 use super::EntityManager;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
-use crate::storage::{Chunk, EntityTable, Location};
+use crate::storage::{Chunk, Location, SeenPages};
 
 /// The values of one component, to be found by entity: what [`get`](EntityManager::get) does, for many of them.
 ///
@@ -30,7 +30,7 @@ use crate::storage::{Chunk, EntityTable, Location};
 /// assert_eq!(sum, 2000);
 /// ```
 pub struct ComponentLookup<'w, T> {
-    table: &'w EntityTable,
+    pages: SeenPages<'w>,
     /// Where the column begins in each chunk, or null.
     columns: Box<[*const T]>,
     values: PhantomData<&'w T>,
@@ -40,7 +40,7 @@ impl<'w, T: Component> ComponentLookup<'w, T> {
     /// The value of an entity, if the entity is there and has one.
     #[inline]
     pub fn get(&self, entity: Entity) -> Option<&'w T> {
-        let Location { chunk, row } = self.table.locate(entity)?;
+        let Location { chunk, row } = self.pages.locate(entity)?;
         // SAFETY: the table names chunks that are there, and there is an address for each.
         let column = unsafe { *self.columns.get_unchecked(chunk as usize) };
         if column.is_null() {
@@ -84,7 +84,7 @@ impl EntityManager {
         let chunks = (0..self.storage.chunks.numbers() as u32)
             .map(|number| column(self.storage.chunks.get(number)).unwrap_or(ptr::null()));
         ComponentLookup {
-            table: &self.storage.table,
+            pages: self.storage.table.seen_pages(),
             columns: chunks.collect(),
             values: PhantomData,
         }

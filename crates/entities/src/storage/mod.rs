@@ -28,7 +28,7 @@ pub use row_place::RowPlace;
 pub(crate) use archetype::{Archetype, Column, sort_types};
 pub(crate) use chunk::Chunk;
 pub(crate) use chunk_layout::DoesNotFit;
-pub(crate) use entity_table::{EntityTable, Location, OpenSlot};
+pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages};
 pub(crate) use reserve::{Reserved, Run};
 pub(crate) use rows::{Left, unshare};
 pub(crate) use settings::StorageSettings;

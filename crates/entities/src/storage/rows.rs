@@ -148,7 +148,7 @@ impl Storage {
             }
             // SAFETY: the id is in the chunk, which is the world's alone.
             let moved = unsafe { *chunk.id(row) };
-            self.table.relocate(moved, Location { chunk: number, row });
+            self.table.set_row(moved, row);
         }
         if last == 0 || chunk.room_place == NOWHERE || !left.is_empty() {
             self.finish_removal(number, left);
@@ -174,7 +174,7 @@ impl Storage {
             unsafe { move_row_within(chunk, chunk.shape(), last, row) };
             // SAFETY: the id is in the chunk, which is the world's alone.
             let moved = unsafe { *chunk.id(row) };
-            self.table.relocate(moved, Location { chunk: number, row });
+            self.table.set_row(moved, row);
         }
         if last == 0 || chunk.room_place == NOWHERE {
             self.finish_removal(number, &[]);
@@ -250,7 +250,7 @@ impl Storage {
             let entity = unsafe { *chunk.id(row - first + tail) };
             // SAFETY: as above.
             unsafe { *chunk.id(row) = entity };
-            self.table.relocate(entity, Location { chunk: number, row });
+            self.table.set_row(entity, row);
         }
         if !chunk.enabled.is_empty() {
             (0..moved).for_each(|at| chunk.enabled.move_row(tail + at, first + at));

@@ -49,6 +49,24 @@ pub(crate) struct Location {
     pub(crate) row: u32,
 }
 
+/// The slots of a table, close together: half of what stands between an entity's id and its slot.
+pub(crate) struct SeenPages<'t> {
+    pages: Box<[&'t [Slot; PAGE_SLOTS]]>,
+}
+
+impl SeenPages<'_> {
+    /// Says where an entity is, if it exists.
+    #[inline]
+    pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
+        let slots = *self.pages.get((entity.index() >> PAGE_SHIFT) as usize)?;
+        let Slot { version, chunk, row } = slots[entity.index() as usize % PAGE_SLOTS];
+        if version != entity.version() || chunk == NONE {
+            return None;
+        }
+        Some(Location { chunk, row })
+    }
+}
+
 /// The slot of an entity that exists, in a page that is the table's alone.
 #[derive(Clone, Copy)]
 pub(crate) struct OpenSlot(NonNull<Slot>);
@@ -133,6 +151,11 @@ impl EntityTable {
             return None;
         }
         Some(Location { chunk, row })
+    }
+
+    /// Where the slots of all pages are, for who looks for many entities.
+    pub(crate) fn seen_pages(&self) -> SeenPages<'_> {
+        SeenPages { pages: self.pages.iter().map(Page::slots).collect() }
     }
 
     /// The slot of an entity, to be changed, if the entity exists.
@@ -255,6 +278,13 @@ impl EntityTable {
         let slot = self.slot_mut(entity.index());
         slot.chunk = location.chunk;
         slot.row = location.row;
+    }
+
+    /// Says that a living entity is in another row of its chunk now.
+    #[inline]
+    pub(crate) fn set_row(&mut self, entity: Entity, row: u32) {
+        debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
+        self.slot_mut(entity.index()).row = row;
     }
 
     /// Lets a living entity die.
