@@ -2,6 +2,7 @@
 
 mod blob;
 mod bounds;
+mod buffer;
 mod burst;
 mod component;
 mod field;
@@ -17,6 +18,15 @@ use syn::{DeriveInput, parse_macro_input};
 pub fn derive_blob_data(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     blob::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Derives `ancho_entities::BufferElement`, and `ancho_entities::Field` with it.
+///
+/// See `ancho_entities::BufferElement` for what it takes, and examples.
+#[proc_macro_derive(BufferElement, attributes(buffer, field))]
+pub fn derive_buffer_element(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    buffer::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Derives `ancho_entities::Component`, and `ancho_entities::Field` with it.

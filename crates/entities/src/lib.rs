@@ -2,6 +2,7 @@
 // Under loom only `tests/loom.rs` is compiled, from the same files; see `storage/count.rs`.
 #![cfg(not(loom))]
 
+mod buffer;
 mod component;
 mod entity;
 mod error;
@@ -14,7 +15,8 @@ mod version;
 mod world;
 
 #[cfg(feature = "derive")]
-pub use ancho_derive::{Component, Field};
+pub use ancho_derive::{BufferElement, Component, Field};
+pub use buffer::{Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer};
 pub use component::{
     Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, TypeSlot,
 };
@@ -24,8 +26,8 @@ pub use field::{
     EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher, VariantField, VariantShape,
 };
 pub use manager::{
-    Archetype, ArchetypeChunk, ArchetypeChunkMut, ComponentLookup, EntityChanges, EntityManager,
-    EntityTracker, NewEntities,
+    Archetype, ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ComponentLookup, EntityChanges,
+    EntityManager, EntityTracker, NewEntities,
 };
 pub use set::{CloneSet, ComponentColumn, ComponentColumns, ComponentSet};
 pub use stock::{Disabled, Prefab};

@@ -5,6 +5,7 @@ use std::num::NonZero;
 
 use ancho_collections::Rejected;
 
+use crate::buffer::{BufferElement, DynamicBuffer};
 use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -215,6 +216,41 @@ impl World {
         self.entities.get_mut(entity)
     }
 
+    /// See [`EntityManager::add_buffer`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn add_buffer<T: BufferElement>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<DynamicBuffer<'_, T>, EntityError> {
+        self.entities.add_buffer(entity)
+    }
+
+    /// See [`EntityManager::buffer`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline]
+    pub fn buffer<T: BufferElement>(&self, entity: Entity) -> Result<&[T], EntityError> {
+        self.entities.buffer(entity)
+    }
+
+    /// See [`EntityManager::buffer_mut`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline]
+    pub fn buffer_mut<T: BufferElement>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<DynamicBuffer<'_, T>, EntityError> {
+        self.entities.buffer_mut(entity)
+    }
+
     /// See [`EntityManager::set`].
     ///
     /// # Errors
@@ -263,7 +299,7 @@ impl World {
     /// # Errors
     ///
     /// As there.
-    pub fn take<T: Component>(&mut self, entity: Entity) -> Result<T, EntityError> {
+    pub fn take<S: ComponentSet>(&mut self, entity: Entity) -> Result<S, EntityError> {
         self.entities.take(entity)
     }
 

@@ -1,5 +1,6 @@
 //! A component type as a value.
 
+use std::any::TypeId;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ptr;
@@ -35,8 +36,12 @@ impl ComponentType {
     #[inline]
     pub fn of<T: Component>() -> Self {
         Self(match T::slot() {
-            Some(slot) => slot.get().unwrap_or_else(registry::register::<T>),
-            None => registry::find_or_register::<T>(),
+            Some(slot) => slot.get().unwrap_or_else(|| {
+                let info = registry::register(TypeId::of::<T>(), TypeInfo::of::<T>);
+                slot.set(info);
+                info
+            }),
+            None => registry::find_or_register(TypeId::of::<T>(), TypeInfo::of::<T>),
         })
     }
 

@@ -22,10 +22,10 @@ use std::fmt;
 /// ```
 #[must_use = "this says how values are duplicated, and duplicates none"]
 pub struct Duplicate<T> {
-    pub(super) how: How<T>,
+    pub(crate) how: How<T>,
 }
 
-pub(super) enum How<T> {
+pub(crate) enum How<T> {
     NotAtAll,
     Bytes,
     Clone(fn(&T) -> T),

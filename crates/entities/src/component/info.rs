@@ -121,7 +121,7 @@ impl TypeInfo {
 }
 
 /// FNV-1a, 64 bits: short, and the same everywhere and always.
-pub(super) fn stable_hash(name: &str) -> u64 {
+pub(crate) fn stable_hash(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })

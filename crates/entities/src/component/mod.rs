@@ -5,7 +5,7 @@ mod duplicate;
 mod info;
 mod initial;
 pub(crate) mod probe;
-mod registry;
+pub(crate) mod registry;
 mod runtime;
 mod slot;
 
@@ -18,7 +18,8 @@ pub use registry::RegisterError;
 pub use runtime::RuntimeType;
 pub use slot::TypeSlot;
 
-pub(crate) use info::{Beginning, Copying, TypeInfo, Written};
+pub(crate) use duplicate::How;
+pub(crate) use info::{Beginning, Copying, TypeInfo, Written, stable_hash};
 
 use crate::field::Field;
 

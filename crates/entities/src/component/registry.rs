@@ -9,7 +9,7 @@ use std::sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard
 
 use ancho_collections::FixedState;
 
-use super::{Component, RuntimeType, TypeInfo, TypeSlot};
+use super::{RuntimeType, TypeInfo, TypeSlot};
 
 /// The types by what they can be found by. Nothing ever leaves it.
 #[derive(Default)]
@@ -56,39 +56,35 @@ impl Registry {
 static RECENT: [TypeSlot<()>; 512] = [const { TypeSlot::new() }; 512];
 
 /// Finds a type that has no place of its own to be remembered in, or makes it known.
-pub(super) fn find_or_register<T: Component>() -> &'static TypeInfo {
-    let id = TypeId::of::<T>();
+pub(crate) fn find_or_register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeInfo {
     let recent = &RECENT[FixedState::with_seed(0).hash_one(id) as usize % RECENT.len()];
     match recent.get() {
         Some(info) if info.type_id == Some(id) => info,
         _ => {
-            let info = register::<T>();
+            let info = register(id, describe);
             recent.set(info);
             info
         }
     }
 }
 
-/// Finds the type `T`, or makes it known.
+/// Finds the type of an id, or makes it known as the function describes it.
 #[cold]
-pub(super) fn register<T: Component>() -> &'static TypeInfo {
-    let known = read().by_type.get(&TypeId::of::<T>()).copied();
-    let info = known.unwrap_or_else(|| {
-        // The methods of `T` are anybody's code: they are not called while the registry is locked.
-        let mut info = TypeInfo::of::<T>(0);
+pub(crate) fn register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeInfo {
+    let known = read().by_type.get(&id).copied();
+    known.unwrap_or_else(|| {
+        // The methods of types are anybody's code: they are not called while the registry is locked.
+        let mut info = describe(0);
+        debug_assert!(info.type_id == Some(id));
         let mut registry = write();
-        if let Some(known) = registry.by_type.get(&TypeId::of::<T>()) {
+        if let Some(known) = registry.by_type.get(&id) {
             return known;
         }
         info.index = registry.next_index();
         let registered = registry.insert(info);
         drop(registry);
         registered.unwrap_or_else(|error| panic!("{error}"))
-    });
-    if let Some(slot) = T::slot() {
-        slot.set(info);
-    }
-    info
+    })
 }
 
 /// Finds a runtime type, or makes it known.

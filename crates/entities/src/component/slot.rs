@@ -28,14 +28,14 @@ impl<T> TypeSlot<T> {
     }
 
     #[inline]
-    pub(super) fn get(&self) -> Option<&'static TypeInfo> {
+    pub(crate) fn get(&self) -> Option<&'static TypeInfo> {
         // Acquire pairs with the release in `set`: who sees the pointer sees what it points to.
         let info = self.info.load(Acquire);
         // SAFETY: it is null, or was made of a `&'static TypeInfo` in `set`.
         unsafe { info.as_ref() }
     }
 
-    pub(super) fn set(&self, info: &'static TypeInfo) {
+    pub(crate) fn set(&self, info: &'static TypeInfo) {
         self.info.store(ptr::from_ref(info).cast_mut(), Release);
     }
 }

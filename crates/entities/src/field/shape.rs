@@ -136,7 +136,7 @@ impl Shape {
     }
 
     /// The same, with what is known of the entities in it.
-    pub(super) const fn with_entities(mut self, has_entities: bool) -> Self {
+    pub(crate) const fn with_entities(mut self, has_entities: bool) -> Self {
         self.has_entities = has_entities;
         self
     }

@@ -35,7 +35,19 @@ impl EntityManager {
     /// there is none for a copy.
     #[inline]
     pub fn get_mut<T: Component>(&mut self, entity: Entity) -> Result<&mut T, EntityError> {
-        let ty = ComponentType::of::<T>();
+        let (column, row) = self.column_mut(entity, ComponentType::of::<T>())?;
+        // SAFETY: there is a value of this type, in memory that is the world's alone, which is borrowed mutably.
+        Ok(unsafe { &mut *column.cast::<T>().add(row) })
+    }
+
+    /// Where the values of an entity's component begin, and which row is the entity's, in memory that is the world's
+    /// alone. The component counts as changed from now on.
+    #[inline]
+    pub(super) fn column_mut(
+        &mut self,
+        entity: Entity,
+        ty: ComponentType,
+    ) -> Result<(*mut u8, usize), EntityError> {
         let Some(Location { chunk: number, row }) = self.storage.table.locate(entity) else {
             return Err(self.no_such(entity));
         };
@@ -45,8 +57,7 @@ impl EntityManager {
         self.storage.make_unique(number)?;
         let chunk = &mut self.storage.chunks[number];
         chunk.state.set_version(found.column, self.storage.version);
-        // SAFETY: there is a value of this type, in memory that is the world's alone, which is borrowed mutably.
-        Ok(unsafe { &mut *chunk.column(found.offset).cast::<T>().add(row as usize) })
+        Ok((chunk.column(found.offset), row as usize))
     }
 
     /// Whether an entity is there and has all these components.
@@ -93,7 +104,7 @@ impl EntityManager {
         }
     }
 
-    fn prepare_set<S: ComponentSet>(
+    pub(super) fn prepare_set<S: ComponentSet>(
         &mut self,
         entity: Entity,
     ) -> Result<(Location, u32), EntityError> {

@@ -7,14 +7,14 @@ use std::any::TypeId;
 use ancho_collections::Rejected;
 
 use super::{Archetype, EntityManager, QuickWay};
-use crate::component::{Beginning, Component, ComponentType};
+use crate::component::{Beginning, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::stock::{CleanupEntity, Prefab};
 use crate::storage::{
-    Change, Edge, Left, Location, NewRows, OpenSlot, Reserved, Storage, Transfer, copy_value,
-    sort_types, write_initial,
+    Change, Edge, Left, Location, NewRows, OpenSlot, Reserved, RowPlace, Storage, Transfer,
+    copy_value, sort_types, write_initial,
 };
 
 /// Which of the ways that are remembered.
@@ -278,11 +278,11 @@ impl EntityManager {
         Ok(true)
     }
 
-    /// Removes a component from an entity and returns it.
+    /// Removes components from an entity and returns them.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, it does not have the component, or there is no memory.
+    /// If there is no such entity, it lacks one of them, a type is there twice, or there is no memory.
     ///
     /// # Examples
     ///
@@ -297,30 +297,31 @@ impl EntityManager {
     /// assert_eq!(world.take::<Cargo>(ship), Ok(Cargo("tea".into())));
     /// assert!(!world.has::<Cargo>(ship));
     /// ```
-    pub fn take<T: Component>(&mut self, entity: Entity) -> Result<T, EntityError> {
-        let location = self.locate(entity)?;
-        let ty = ComponentType::of::<T>();
-        let set = self.set_number::<T>()?;
-        let Some(found) = self.storage.chunks[location.chunk].find(ty) else {
-            return Err(EntityError::MissingComponent { entity, component: ty });
-        };
+    pub fn take<S: ComponentSet>(&mut self, entity: Entity) -> Result<S, EntityError> {
+        // What is read where is known to the transfer that would replace them.
+        let (location, read) = self.prepare_set::<S>(entity)?;
+        if S::COUNT == 0 {
+            // SAFETY: there is nothing to be read.
+            return Ok(unsafe { S::read(RowPlace::new(std::ptr::null_mut(), &[], 0)) });
+        }
         let from = self.storage.chunks[location.chunk].archetype;
+        let set = self.set_number::<S>()?;
         let number = self.transfer(from, set, Change::Remove)?;
-        self.storage.make_unique(location.chunk)?;
         let transfer = &self.transfers[number];
         let to =
             if transfer.ends { None } else { Some(self.storage.chunk_with_room(transfer.to)?) };
-        let column = self.storage.chunks[location.chunk].column(found.offset).cast::<T>();
-        // SAFETY: there is a value of this type; nothing is left of the row, so it is not dropped there.
-        let value = unsafe { column.add(location.row as usize).read() };
+        let place =
+            self.storage.chunks[location.chunk].row(location.row, &self.transfers[read].offsets);
+        // SAFETY: there are values of these types; nothing is left of the row, so they are not dropped there.
+        let values = unsafe { S::read(place) };
         let Some(to) = to else {
-            // SAFETY: the entity is there, its chunk the world's alone, and its one value was read.
+            // SAFETY: the entity is there, its chunk the world's alone, and all its values were read.
             unsafe { self.storage.destroy_row(entity, location, Left::Columns(&[])) };
-            return Ok(value);
+            return Ok(values);
         };
-        // SAFETY: nothing is new in the archetype it goes to; the one component that does not move was read.
+        // SAFETY: nothing is new in the archetype it goes to; the components that do not move were read.
         unsafe { self.storage.move_row(entity, location, transfer, to, &[]) };
-        Ok(value)
+        Ok(values)
     }
 
     /// Moves an entity to an archetype: what both have is kept, the rest is dropped, or created with its default.

@@ -32,7 +32,7 @@ use crate::version::Version;
 /// ```
 #[derive(Clone, Copy)]
 pub struct ArchetypeChunk<'w> {
-    chunk: &'w Chunk,
+    pub(super) chunk: &'w Chunk,
     archetype: Archetype,
 }
 
@@ -91,7 +91,12 @@ impl<'w> ArchetypeChunk<'w> {
 
     /// When a component was last written in this chunk, if the entities have it.
     pub fn change_version<T: Component>(&self) -> Option<Version> {
-        let found = self.chunk.find(ComponentType::of::<T>())?;
+        self.change_version_of(ComponentType::of::<T>())
+    }
+
+    /// When a component was last written in this chunk, if the entities have it.
+    pub fn change_version_of(&self, ty: ComponentType) -> Option<Version> {
+        let found = self.chunk.find(ty)?;
         Some(self.chunk.state.version(found.column))
     }
 
@@ -164,7 +169,14 @@ impl ArchetypeChunkMut<'_> {
     /// If the entities do not have it: then the error names the first of them. If the world shares memory with a fork,
     /// and there is none for a copy.
     pub fn slice_mut<T: Component>(&mut self) -> Result<&mut [T], EntityError> {
-        let ty = ComponentType::of::<T>();
+        let first = self.column_mut(ComponentType::of::<T>())?.cast::<T>();
+        let count = self.chunks[self.number].len as usize;
+        // SAFETY: there is a value for each entity, in memory that is the world's alone, which is borrowed mutably.
+        Ok(unsafe { slice::from_raw_parts_mut(first, count) })
+    }
+
+    /// Where the values of a component begin, in memory that is the world's alone. They count as changed from now on.
+    pub(super) fn column_mut(&mut self, ty: ComponentType) -> Result<*mut u8, EntityError> {
         let chunk = &self.chunks[self.number];
         let Some(found) = chunk.find(ty) else {
             let entity = chunk.entities()[0];
@@ -175,9 +187,7 @@ impl ArchetypeChunkMut<'_> {
         }
         let chunk = &mut self.chunks[self.number];
         chunk.state.set_version(found.column, self.version);
-        let first = chunk.column(found.offset).cast::<T>();
-        // SAFETY: there is a value for each entity, in memory that is the world's alone, which is borrowed mutably.
-        Ok(unsafe { slice::from_raw_parts_mut(first, chunk.len as usize) })
+        Ok(chunk.column(found.offset))
     }
 }
 

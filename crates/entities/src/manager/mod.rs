@@ -2,6 +2,7 @@
 
 mod access;
 mod archetypes;
+mod buffers;
 mod bytes;
 mod change;
 mod chunks;
@@ -23,6 +24,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 pub use archetypes::Archetype;
+pub use buffers::BufferLookup;
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
 pub use lookup::ComponentLookup;
 pub use new_entities::NewEntities;

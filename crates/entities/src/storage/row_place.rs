@@ -30,6 +30,17 @@ impl RowPlace {
         unsafe { self.chunk.add(*self.offsets as usize).cast::<T>().add(self.row) }
     }
 
+    /// Where the value of the first type is, of which it is known how many bytes it takes.
+    ///
+    /// # Safety
+    ///
+    /// - there is a first offset, of a column of values of so many bytes with this row
+    #[inline(always)]
+    pub(crate) unsafe fn bytes(self, size: usize) -> *mut u8 {
+        // SAFETY: the offset is there, and leads to a column with this row.
+        unsafe { self.chunk.add(*self.offsets as usize + self.row * size) }
+    }
+
     /// The same row, with the offsets after the first so many.
     #[inline(always)]
     pub(crate) fn after(self, count: usize) -> Self {

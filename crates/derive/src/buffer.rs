@@ -1,0 +1,123 @@
+//! Elements of buffers: what storage asks of a type, found out by the compiler.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Attribute, DeriveInput, Error, Expr, LitStr, Result, parse_quote};
+
+use crate::field::Derived;
+
+pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
+    let Derived { implementation, mut generics } = Derived::new(input)?;
+    let options = Options::parse(&input.attrs)?;
+    let name = &input.ident;
+    // Who is a component too has its fields from there.
+    let implementation = (!options.is_component).then_some(implementation);
+    let inline = options.inline.map(|count| {
+        quote! {
+            const INLINE: ::core::primitive::usize = #count;
+        }
+    });
+    let given_name = options.name.map(|given| {
+        quote! {
+            fn name() -> &'static ::core::primitive::str {
+                #given
+            }
+        }
+    });
+
+    let flag = |is_set: bool, constant: TokenStream| {
+        is_set.then(|| quote! { const #constant: ::core::primitive::bool = true; })
+    };
+    let enableable = flag(options.enableable, quote!(ENABLEABLE));
+    let cleanup = flag(options.cleanup, quote!(CLEANUP));
+
+    let is_generic = !generics.params.is_empty();
+    // One place for all types that a generic type makes is not to be had.
+    let slot = (!is_generic).then(|| {
+        let slot = quote!(::ancho_entities::__macro::TypeSlot<::ancho_entities::Buffer<#name>>);
+        quote! {
+            fn slot() -> ::core::option::Option<&'static #slot> {
+                static __SLOT: #slot = ::ancho_entities::__macro::TypeSlot::new();
+                ::core::option::Option::Some(&__SLOT)
+            }
+        }
+    });
+    if is_generic {
+        let (_, type_generics, _) = input.generics.split_for_impl();
+        let threads = parse_quote!(
+            #name #type_generics: ::core::marker::Send + ::core::marker::Sync
+        );
+        generics.make_where_clause().predicates.push(threads);
+    }
+    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    Ok(quote! {
+        #implementation
+
+        #[automatically_derived]
+        impl #impl_generics ::ancho_entities::BufferElement for #name #type_generics #where_clause {
+            #inline
+
+            #enableable
+
+            #cleanup
+
+            #given_name
+
+            fn duplicate() -> ::ancho_entities::__macro::Duplicate<Self> {
+                use ::ancho_entities::__macro::{
+                    DuplicateBytes as _, DuplicateClone as _, DuplicateNone as _,
+                };
+                (&&&::ancho_entities::__macro::Probe::<Self>::new()).__ancho_duplicate()
+            }
+
+            #slot
+        }
+    })
+}
+
+/// What `#[buffer(…)]` says.
+#[derive(Default)]
+struct Options {
+    inline: Option<Expr>,
+    name: Option<LitStr>,
+    enableable: bool,
+    cleanup: bool,
+    is_component: bool,
+}
+
+impl Options {
+    fn parse(attributes: &[Attribute]) -> Result<Self> {
+        let mut options = Self::default();
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("buffer")) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("inline") {
+                    let count = meta.value()?.parse()?;
+                    if options.inline.replace(count).is_some() {
+                        return Err(meta.error("so many elements are inline, or so many, not both"));
+                    }
+                } else if meta.path.is_ident("name") {
+                    let name: LitStr = meta.value()?.parse()?;
+                    if name.value().is_empty() {
+                        return Err(Error::new(name.span(), "the name of an element is not empty"));
+                    }
+                    if options.name.replace(name).is_some() {
+                        return Err(meta.error("an element has one name"));
+                    }
+                } else if meta.path.is_ident("enableable") {
+                    options.enableable = true;
+                } else if meta.path.is_ident("cleanup") {
+                    options.cleanup = true;
+                } else if meta.path.is_ident("component") {
+                    options.is_component = true;
+                } else {
+                    let message = "there is no such option; there are `#[buffer(inline = 8)]`, \
+                                   `#[buffer(name = \"…\")]`, `#[buffer(enableable)]`, `#[buffer(cleanup)]` and \
+                                   `#[buffer(component)]`";
+                    return Err(meta.error(message));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(options)
+    }
+}

@@ -1,0 +1,187 @@
+//! The buffers of all entities of a chunk.
+
+#![expect(unsafe_code, reason = "columns of chunks")]
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Index;
+
+use super::element::LayoutOf;
+use super::{BufferElement, DynamicBuffer, Header, elements_of};
+
+/// The buffers of the entities of a chunk, one for each. Unity's `BufferAccessor`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Buffer, BufferElement, World};
+///
+/// #[derive(BufferElement, Clone)]
+/// struct Item(u32);
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_many(10, Buffer::from([Item(1), Item(2)]));
+/// for chunk in world.entities().chunks() {
+///     let buffers = chunk.buffers::<Item>().unwrap();
+///     assert_eq!(buffers.len(), chunk.len());
+///     assert!(buffers.iter().all(|items| items.len() == 2 && items[1].0 == 2));
+/// }
+/// ```
+pub struct BufferAccessor<'w, T> {
+    column: Column<T>,
+    world: PhantomData<&'w T>,
+}
+
+/// The buffers of the entities of a chunk, to be changed.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Buffer, BufferElement, World};
+///
+/// #[derive(BufferElement, Clone)]
+/// struct Item(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let hero = world.spawn(Buffer::from([Item(1), Item(2)]));
+/// world.entities_mut().for_each_chunk_mut(|mut chunk| {
+///     for mut items in chunk.buffers_mut::<Item>().unwrap().iter_mut() {
+///         items.push(Item(3));
+///     }
+/// });
+/// assert_eq!(world.buffer::<Item>(hero)?.len(), 3);
+/// # Ok::<(), ancho_entities::EntityError>(())
+/// ```
+pub struct BufferAccessorMut<'w, T> {
+    column: Column<T>,
+    world: PhantomData<&'w mut T>,
+}
+
+/// A number of buffers side by side.
+struct Column<T> {
+    first: *mut u8,
+    count: usize,
+    /// It may not become that of a subtype, whose buffers may lie otherwise.
+    of: PhantomData<fn(T) -> T>,
+}
+
+impl<T: BufferElement> Column<T> {
+    /// Where a buffer is that is there.
+    fn at(&self, row: usize) -> *mut Header {
+        debug_assert!(row < self.count);
+        self.first.wrapping_add(row * LayoutOf::<T>::LAYOUT.size).cast()
+    }
+}
+
+impl<T> Clone for Column<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Column<T> {}
+
+// SAFETY: it is a shared borrow of elements.
+unsafe impl<T: Sync> Send for BufferAccessor<'_, T> {}
+
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for BufferAccessor<'_, T> {}
+
+// SAFETY: it is a mutable borrow of buffers.
+unsafe impl<T: Send> Send for BufferAccessorMut<'_, T> {}
+
+// SAFETY: shared, it gives nothing but how many there are.
+unsafe impl<T> Sync for BufferAccessorMut<'_, T> {}
+
+impl<'w, T: BufferElement> BufferAccessor<'w, T> {
+    /// The buffers from an address on.
+    ///
+    /// # Safety
+    ///
+    /// - there are so many buffers of `T`, which nobody changes for the lifetime
+    pub(crate) unsafe fn new(first: *mut u8, count: usize) -> Self {
+        Self { column: Column { first, count, of: PhantomData }, world: PhantomData }
+    }
+
+    /// How many buffers there are: as many as the chunk has entities.
+    #[expect(clippy::len_without_is_empty, reason = "there are no empty chunks")]
+    pub fn len(&self) -> usize {
+        self.column.count
+    }
+
+    /// The elements of the entity in a row of the chunk, if there is such a row.
+    #[inline]
+    pub fn get(&self, row: usize) -> Option<&'w [T]> {
+        // SAFETY: there is such a buffer, which nobody changes for the lifetime.
+        (row < self.column.count).then(|| unsafe { elements_of(self.column.at(row)) })
+    }
+
+    /// The elements of each entity.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &'w [T]> + use<'w, T> {
+        let column = self.column;
+        // SAFETY: there is such a buffer, which nobody changes for the lifetime.
+        (0..column.count).map(move |row| unsafe { elements_of(column.at(row)) })
+    }
+}
+
+impl<'w, T: BufferElement> BufferAccessorMut<'w, T> {
+    /// The buffers from an address on.
+    ///
+    /// # Safety
+    ///
+    /// - there are so many buffers of `T`, which nobody else uses for the lifetime
+    pub(crate) unsafe fn new(first: *mut u8, count: usize) -> Self {
+        Self { column: Column { first, count, of: PhantomData }, world: PhantomData }
+    }
+
+    /// How many buffers there are: as many as the chunk has entities.
+    #[expect(clippy::len_without_is_empty, reason = "there are no empty chunks")]
+    pub fn len(&self) -> usize {
+        self.column.count
+    }
+
+    /// The buffer of the entity in a row of the chunk, if there is such a row.
+    #[inline]
+    pub fn get_mut(&mut self, row: usize) -> Option<DynamicBuffer<'_, T>> {
+        // SAFETY: there is such a buffer, which nobody else uses while this is borrowed.
+        (row < self.column.count).then(|| unsafe { DynamicBuffer::new(self.column.at(row)) })
+    }
+
+    /// The buffer of each entity.
+    pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = DynamicBuffer<'_, T>> {
+        let column = self.column;
+        // SAFETY: there is such a buffer, and none comes twice. Nobody else uses them while this is borrowed.
+        (0..column.count).map(move |row| unsafe { DynamicBuffer::new(column.at(row)) })
+    }
+}
+
+impl<T> Clone for BufferAccessor<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for BufferAccessor<'_, T> {}
+
+impl<T: BufferElement> Index<usize> for BufferAccessor<'_, T> {
+    type Output = [T];
+
+    /// # Panics
+    ///
+    /// If there is no such row.
+    fn index(&self, row: usize) -> &[T] {
+        self.get(row).unwrap_or_else(|| panic!("there is no row {row} among {}", self.len()))
+    }
+}
+
+impl<T: BufferElement + fmt::Debug> fmt::Debug for BufferAccessor<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<T> fmt::Debug for BufferAccessorMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BufferAccessorMut").field("len", &self.column.count).finish()
+    }
+}

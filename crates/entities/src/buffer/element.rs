@@ -1,0 +1,125 @@
+//! What can be in buffers.
+
+use std::any::{TypeId, type_name};
+
+use super::{Buffer, BufferLayout, column};
+use crate::component::{ComponentType, Duplicate, TypeSlot, registry};
+use crate::field::Field;
+
+/// An element of a dynamic buffer: an entity has any number of them, side by side.
+///
+/// Buffers are components. The first few elements lie in the chunk, beside the other components; when there are more,
+/// all of them move to the heap. Unity's `IBufferElementData`.
+///
+/// - As a part of entities a buffer is a [`Buffer<T>`](Buffer): it is given to `spawn`, `add` and `set`, and returned by
+///   `take`. `has::<Buffer<T>>` and `remove::<Buffer<T>>` work as for every component.
+/// - What is in the buffer of an entity is read as a slice with [`buffer`](crate::World::buffer), and changed with
+///   [`buffer_mut`](crate::World::buffer_mut), which returns a [`DynamicBuffer`](crate::DynamicBuffer).
+///
+/// The derive implements [`Field`] too, and finds out how elements are [duplicated](Self::duplicate). It knows these
+/// options:
+///
+/// - `#[buffer(inline = 8)]`: how many elements lie in the chunk, instead of [as many as 128 bytes](Self::INLINE) hold. An
+///   entity takes that room in its chunk whether or not the elements are there, so that a high number means fewer entities
+///   in each chunk. Zero keeps all of them on the heap.
+/// - `#[buffer(name = "…")]`: what the element is called.
+/// - `#[buffer(enableable)]` and `#[buffer(cleanup)]`: as for components.
+/// - `#[buffer(component)]`: the type is a component as well, and `#[derive(Component)]` implements `Field`. An entity can
+///   then have both, one such component and a buffer of them.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Buffer, BufferElement, World};
+///
+/// #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+/// #[buffer(inline = 4)]
+/// struct Waypoint([f32; 2]);
+///
+/// let mut world = World::new("Simulation");
+/// let guard = world.spawn(Buffer::from([Waypoint([0.0, 0.0]), Waypoint([4.0, 0.0])]));
+/// world.buffer_mut::<Waypoint>(guard)?.push(Waypoint([4.0, 3.0]));
+/// assert_eq!(world.buffer::<Waypoint>(guard)?.len(), 3);
+/// # Ok::<(), ancho_entities::EntityError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an element of buffers",
+    label = "not an element of buffers",
+    note = "write `#[derive(BufferElement)]` on the type; wrap types of other crates in one of your own"
+)]
+pub trait BufferElement: Field + Send + Sync + Sized + 'static {
+    /// How many elements lie in the chunk: as many as 128 bytes hold, unless it is said. Unity's
+    /// `InternalBufferCapacity`.
+    ///
+    /// Elements without bytes need no memory, so all of them are there.
+    const INLINE: usize = match size_of::<Self>() {
+        0 => usize::MAX,
+        size => 128 / size,
+    };
+
+    /// What the type is called in messages and files. The buffer is called `Buffer<name>` there.
+    fn name() -> &'static str {
+        type_name::<Self>()
+    }
+
+    /// How one element is made of another, when an entity is instantiated or a world is copied.
+    fn duplicate() -> Duplicate<Self> {
+        Duplicate::none()
+    }
+
+    /// Whether buffers can be switched off and on, entity by entity: `#[buffer(enableable)]`. As for
+    /// [components](crate::Component::ENABLEABLE).
+    const ENABLEABLE: bool = false;
+
+    /// Whether the buffer stays when its entity is despawned: `#[buffer(cleanup)]`. As for
+    /// [components](crate::Component::CLEANUP).
+    const CLEANUP: bool = false;
+
+    /// Where the type remembers what its buffer was registered as.
+    #[doc(hidden)]
+    fn slot() -> Option<&'static TypeSlot<Buffer<Self>>> {
+        None
+    }
+}
+
+impl ComponentType {
+    /// The buffer of `T`, which is registered the first time.
+    ///
+    /// It is another type than the component `T`, if there is one.
+    ///
+    /// # Panics
+    ///
+    /// With A0062 if another type has its name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{BufferElement, ComponentType};
+    ///
+    /// #[derive(BufferElement)]
+    /// #[buffer(inline = 4, name = "Waypoint")]
+    /// struct Waypoint([f32; 2]);
+    ///
+    /// let path = ComponentType::of_buffer::<Waypoint>();
+    /// assert_eq!(path.name(), "Buffer<Waypoint>");
+    /// assert_eq!(path.size(), 16 + 4 * 8);
+    /// ```
+    #[inline]
+    pub fn of_buffer<T: BufferElement>() -> Self {
+        Self(match T::slot() {
+            Some(slot) => slot.get().unwrap_or_else(|| {
+                let info = registry::register(TypeId::of::<Buffer<T>>(), column::info::<T>);
+                slot.set(info);
+                info
+            }),
+            None => registry::find_or_register(TypeId::of::<Buffer<T>>(), column::info::<T>),
+        })
+    }
+}
+
+/// The layout of the buffers of a type, as a constant.
+pub(super) struct LayoutOf<T>(T);
+
+impl<T: BufferElement> LayoutOf<T> {
+    pub(super) const LAYOUT: BufferLayout = BufferLayout::of::<T>();
+}

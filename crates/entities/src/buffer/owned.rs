@@ -1,0 +1,249 @@
+//! Buffers outside of worlds.
+
+#![expect(unsafe_code, reason = "elements are moved to and out of chunks")]
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+
+use super::column::{fill_buffers, write_clones, write_empty};
+use super::element::LayoutOf;
+use super::refuse::too_many;
+use super::{BufferElement, Header};
+use crate::component::{ComponentType, How};
+use crate::set::{CloneSet, ComponentSet};
+use crate::storage::RowPlace;
+
+/// The elements of a buffer on their way into a world, or out of it.
+///
+/// It is a [set of components](ComponentSet), alone and in tuples: it names the buffer's type where `has`, `remove` and
+/// `archetype` ask for one, and is given to `spawn`, `add` and `set` with contents. `take` returns one.
+///
+/// It is made from a `Vec`, whose memory becomes that of the buffer unless the elements fit in the chunk, or from an
+/// array or an iterator.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Buffer, BufferElement, Component, World};
+///
+/// #[derive(Component)]
+/// struct Name(&'static str);
+///
+/// #[derive(BufferElement, Debug, PartialEq)]
+/// struct Item(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let chest = world.spawn((Name("chest"), Buffer::from([Item(3), Item(5)])));
+/// let hero = world.spawn((Name("hero"), Buffer::<Item>::new()));
+/// let loot = world.take::<Buffer<Item>>(chest)?;
+/// assert_eq!(*loot, [Item(3), Item(5)]);
+/// world.buffer_mut::<Item>(hero)?.extend(loot);
+/// assert!(!world.has::<Buffer<Item>>(chest));
+/// # Ok::<(), ancho_entities::EntityError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Buffer<T> {
+    /// At most `u32::MAX` elements; unless they have no bytes, with room for no more.
+    elements: Vec<T>,
+}
+
+impl<T> Buffer<T> {
+    /// A buffer without elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::Buffer;
+    ///
+    /// assert!(Buffer::<u32>::new().is_empty());
+    /// ```
+    pub const fn new() -> Self {
+        Self { elements: Vec::new() }
+    }
+
+    /// The elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::Buffer;
+    ///
+    /// assert_eq!(Buffer::from([1, 2]).into_vec(), vec![1, 2]);
+    /// ```
+    pub fn into_vec(self) -> Vec<T> {
+        self.elements
+    }
+}
+
+impl<T: BufferElement> Buffer<T> {
+    /// Moves the elements to a buffer in a chunk.
+    ///
+    /// # Safety
+    ///
+    /// - there is room for a buffer of `T`
+    #[inline]
+    unsafe fn write_to(mut self, to: *mut Header) {
+        let layout = &LayoutOf::<T>::LAYOUT;
+        let len = self.elements.len();
+        if layout.is_inline(len as u32) {
+            // SAFETY: there is room for a buffer, which has room for these.
+            unsafe {
+                write_empty::<T>(to);
+                let first = Header::elements::<T>(to, layout);
+                first.copy_from_nonoverlapping(self.elements.as_ptr(), len);
+                (*to).len = len as u32;
+                (*to).capacity = layout.inline.max(len as u32);
+                // What was moved is not dropped here.
+                self.elements.set_len(0);
+            }
+            return;
+        }
+        let mut elements = ManuallyDrop::new(self.elements);
+        let heap = elements.as_mut_ptr().cast();
+        // The capacity fits, as the type says.
+        let capacity = elements.capacity() as u32;
+        // SAFETY: there is room for a buffer. What a vector has allocated is a block for as many elements.
+        unsafe { to.write(Header { heap, len: len as u32, capacity }) };
+    }
+
+    /// Moves the elements out of a buffer in a chunk.
+    ///
+    /// # Safety
+    ///
+    /// - there is a buffer of `T`, which is not used afterwards
+    #[inline]
+    unsafe fn read_from(from: *mut Header) -> Self {
+        // SAFETY: there is a buffer.
+        let Header { heap, len, capacity } = unsafe { *from };
+        let len = len as usize;
+        if !heap.is_null() {
+            // SAFETY: the block is for as many elements as have room, as that of a vector, and so many are there.
+            let elements = unsafe { Vec::from_raw_parts(heap.cast(), len, capacity as usize) };
+            return Self { elements };
+        }
+        let mut elements = Vec::<T>::with_capacity(len);
+        // SAFETY: so many elements are there, and there is room for as many.
+        unsafe {
+            let first = Header::elements::<T>(from, &LayoutOf::<T>::LAYOUT);
+            elements.as_mut_ptr().copy_from_nonoverlapping(first, len);
+            elements.set_len(len);
+        }
+        Self { elements }
+    }
+}
+
+// SAFETY: one type, one offset, one value.
+unsafe impl<T: BufferElement> ComponentSet for Buffer<T> {
+    const COUNT: usize = 1;
+
+    fn types(each: &mut dyn FnMut(ComponentType)) {
+        each(ComponentType::of_buffer::<T>());
+    }
+
+    #[inline]
+    unsafe fn write(self, place: RowPlace) {
+        // SAFETY: the place has a column of this type, with no value in the row.
+        unsafe { self.write_to(place.bytes(LayoutOf::<T>::LAYOUT.size).cast()) }
+    }
+
+    #[inline]
+    unsafe fn read(place: RowPlace) -> Self {
+        // SAFETY: the place has a column of this type, with a value that is not used afterwards.
+        unsafe { Self::read_from(place.bytes(LayoutOf::<T>::LAYOUT.size).cast()) }
+    }
+}
+
+// SAFETY: one column is done.
+unsafe impl<T: BufferElement + Clone> CloneSet for Buffer<T> {
+    unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
+        let layout = &LayoutOf::<T>::LAYOUT;
+        let capacity = layout.inline.max(self.elements.len() as u32);
+        let copies_bytes = matches!(T::duplicate().how, How::Bytes);
+        // SAFETY: the place has a column of this type, with room in so many rows; a buffer is written to each. The type
+        // says itself whether it can be copied, which takes a bound.
+        unsafe {
+            fill_buffers::<T>(place.bytes(layout.size), rows, |_, to| {
+                let how = if copies_bytes { How::Bytes } else { How::Clone(T::clone) };
+                write_clones(to, &self.elements, capacity, how);
+            });
+        }
+        *done += 1;
+    }
+}
+
+impl<T> Default for Buffer<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> From<Vec<T>> for Buffer<T> {
+    /// # Panics
+    ///
+    /// With A0068 if there are more than `u32::MAX`.
+    #[track_caller]
+    fn from(elements: Vec<T>) -> Self {
+        const MOST: usize = u32::MAX as usize;
+        if elements.len() > MOST {
+            too_many(elements.len());
+        }
+        if elements.capacity() > MOST && size_of::<T>() > 0 {
+            return Self { elements: elements.into_boxed_slice().into_vec() };
+        }
+        Self { elements }
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for Buffer<T> {
+    fn from(elements: [T; N]) -> Self {
+        Self::from(Vec::from(elements))
+    }
+}
+
+impl<T: Clone> From<&[T]> for Buffer<T> {
+    fn from(elements: &[T]) -> Self {
+        Self::from(elements.to_vec())
+    }
+}
+
+impl<T> FromIterator<T> for Buffer<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {
+        Self::from(Vec::from_iter(elements))
+    }
+}
+
+impl<T> From<Buffer<T>> for Vec<T> {
+    fn from(buffer: Buffer<T>) -> Self {
+        buffer.elements
+    }
+}
+
+impl<T> IntoIterator for Buffer<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.elements.into_iter()
+    }
+}
+
+impl<T> Deref for Buffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.elements
+    }
+}
+
+impl<T> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.elements
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.elements.fmt(f)
+    }
+}
