@@ -185,7 +185,7 @@ fn worlds_with_elements_that_are_not_duplicated_are_not_forked() {
 #[test]
 fn generic_elements_and_those_written_by_hand() {
     #[derive(BufferElement, Clone, Debug, PartialEq)]
-    struct Pair<T>(T, T);
+    struct Pair<T: Clone>(T, T);
 
     #[derive(ancho_entities::Field, Clone, Copy)]
     struct ByHand(u8);
