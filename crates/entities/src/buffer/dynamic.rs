@@ -44,8 +44,24 @@ use crate::field::Field;
 /// ```
 pub struct DynamicBuffer<'w, T, S = T> {
     header: NonNull<Header>,
+    end: End<T>,
     /// Neither type may become a subtype, whose buffers may lie otherwise.
     elements: PhantomData<(&'w mut T, *mut S)>,
+}
+
+/// Where the next element goes, beside the header: what is written there cannot change this, so that a loop that pushes
+/// keeps it in registers, and only writes to memory.
+///
+/// **Invariant:** it is as the header says, or says that there is no room.
+pub(super) struct End<T> {
+    pub(super) first: *mut T,
+    pub(super) len: u32,
+    pub(super) capacity: u32,
+}
+
+impl<T> End<T> {
+    /// What is said while others may change the buffer.
+    const UNKNOWN: Self = Self { first: std::ptr::null_mut(), len: 0, capacity: 0 };
 }
 
 // SAFETY: it is a mutable borrow of the elements and of the header, which is reached in no other way.
@@ -64,12 +80,34 @@ impl<'w, T: BufferElement> DynamicBuffer<'w, T> {
     pub(crate) unsafe fn new(header: *mut Header) -> Self {
         debug_assert!(header.is_aligned());
         // SAFETY: there is a buffer.
-        Self { header: unsafe { NonNull::new_unchecked(header) }, elements: PhantomData }
+        Self::at(unsafe { NonNull::new_unchecked(header) })
     }
 }
 
 impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     const LAYOUT: BufferLayout = LayoutOf::<S>::LAYOUT;
+
+    /// The buffer of a header, which is there, and nobody else's for the lifetime.
+    #[inline(always)]
+    fn at(header: NonNull<Header>) -> Self {
+        let mut buffer = Self { header, end: End::UNKNOWN, elements: PhantomData };
+        buffer.find_end();
+        buffer
+    }
+
+    /// Finds out where the next element goes.
+    #[inline(always)]
+    pub(super) fn find_end(&mut self) {
+        // SAFETY: there is a header.
+        let Header { len, capacity, .. } = unsafe { *self.header() };
+        self.end = End { first: self.first(), len, capacity };
+    }
+
+    /// Where the next element goes, and whether it has room.
+    #[inline(always)]
+    pub(super) fn end(&mut self) -> &mut End<T> {
+        &mut self.end
+    }
 
     /// The header. It is there, and nobody else uses it while this is borrowed mutably.
     #[inline(always)]
@@ -93,6 +131,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     pub(super) unsafe fn set_len(&mut self, len: usize) {
         // SAFETY: there is a header. The number fits, since so many have room.
         unsafe { (*self.header()).len = len as u32 };
+        self.find_end();
     }
 
     /// How many elements there are.
@@ -149,6 +188,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
         let capacity = u32::try_from(capacity).unwrap_or_else(|_| too_many(capacity));
         // SAFETY: there is a buffer of this layout, with not more elements, and it is borrowed mutably.
         unsafe { Header::set_capacity(self.header(), const { &LayoutOf::<S>::LAYOUT }, capacity) };
+        self.find_end();
     }
 
     /// Makes room for so many elements more than there are, and perhaps for others. Unity's `EnsureCapacity` is told the
@@ -164,6 +204,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
             let needed = self.len().saturating_add(additional);
             // SAFETY: there is a buffer of this layout, and it is borrowed mutably.
             unsafe { Header::grow(self.header(), const { &LayoutOf::<S>::LAYOUT }, needed) };
+            self.find_end();
         }
     }
 
@@ -198,7 +239,8 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     /// The same buffer, for as long as this is borrowed: for functions that take one.
     #[inline]
     pub fn reborrow(&mut self) -> DynamicBuffer<'_, T, S> {
-        DynamicBuffer { header: self.header, elements: PhantomData }
+        self.end = End::UNKNOWN;
+        DynamicBuffer::at(self.header)
     }
 
     /// The same buffer, with its elements seen as another type. What is changed in it is changed here.
@@ -259,7 +301,8 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
         }
         // Every element is a value of the one type and of the other, `Field` promises: all bytes are initialised, and any
         // bytes are a value that need not be dropped. The layout goes on to be that of `S`.
-        DynamicBuffer { header: self.header, elements: PhantomData }
+        self.end = End::UNKNOWN;
+        DynamicBuffer::at(self.header)
     }
 }
 

@@ -17,15 +17,19 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     #[inline]
     #[track_caller]
     pub fn push(&mut self, element: T) {
-        let len = self.len();
-        if len == self.capacity() {
+        if self.end().len == self.end().capacity {
+            // There is no room, or that is not known.
             self.reserve(1);
+            self.find_end();
         }
+        let header = self.header();
+        let end = self.end();
         // SAFETY: there is room for one more, and it is there now.
         unsafe {
-            self.first().add(len).write(element);
-            self.set_len(len + 1);
+            end.first.add(end.len as usize).write(element);
+            (*header).len = end.len + 1;
         }
+        end.len += 1;
     }
 
     /// Removes the last element, if there is one.
