@@ -10,15 +10,15 @@ use std::slice;
 
 use super::element::LayoutOf;
 use super::{Buffer, BufferElement, Header};
-use crate::component::{Beginning, Copying, How, TypeInfo, Written, stable_hash};
+use crate::component::{Beginning, Copying, How, TypeInfo, Written, registry, stable_hash};
 use crate::field::{EntityRemap, FieldKind, Shape, StateHasher, shape_of};
 
 /// What is known of a column of buffers.
 pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
-    let name: &'static str = format!("Buffer<{}>", T::name()).leak();
     const {
         assert!(!(T::ENABLEABLE && T::CLEANUP), "a buffer that stays cannot be switched off");
     }
+    let name = registry::keep_name(format!("Buffer<{}>", T::name()));
     let layout = LayoutOf::<T>::LAYOUT;
     let keeps_nothing = size_of::<T>() == 0 && !needs_drop::<T>();
     TypeInfo {

@@ -1,11 +1,11 @@
 //! All component types of the program.
 
 use std::any::TypeId;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
 use std::fmt;
 use std::hash::BuildHasher;
-use std::sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{LazyLock, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use ancho_collections::FixedState;
 
@@ -85,6 +85,18 @@ pub(crate) fn register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static Ty
         drop(registry);
         registered.unwrap_or_else(|error| panic!("{error}"))
     })
+}
+
+/// Keeps a name for good: once, however often and by however many threads it is asked for.
+pub(crate) fn keep_name(name: String) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = kept.get(&*name) {
+        return known;
+    }
+    let name = Box::leak(name.into_boxed_str());
+    kept.insert(name);
+    name
 }
 
 /// Finds a runtime type, or makes it known.
