@@ -239,3 +239,48 @@ fn a_buffer_can_be_lent_and_outlive_its_handle() {
     elements[0] = Eight(5);
     assert_eq!(values(world.buffer(entity).unwrap()), [5, 1, 1]);
 }
+
+#[test]
+fn buffers_are_copied_with_their_entities() {
+    let mut world = World::new("buffers");
+    for count in [1, 2, 20] {
+        let target = world.spawn(());
+        let references = (0..count).map(|steps| Reference { steps, to: target });
+        let original = world.spawn((Position(1.0), references.collect::<Buffer<Reference>>()));
+        let copies: Vec<Entity> =
+            world.entities_mut().instantiate_many(original, 5).unwrap().collect();
+        for &copy in &copies {
+            let elements = world.buffer::<Reference>(copy).unwrap();
+            assert_eq!(elements, world.buffer::<Reference>(original).unwrap());
+            world.buffer_mut::<Reference>(copy).unwrap().clear();
+        }
+        assert_eq!(world.buffer::<Reference>(original).unwrap().len(), count as usize);
+    }
+}
+
+#[test]
+fn buffers_can_be_switched_off_and_can_stay() {
+    #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+    #[buffer(enableable)]
+    struct Effect(u32);
+
+    #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+    #[buffer(cleanup, inline = 1)]
+    struct Handle(u32);
+
+    let mut world = World::new("buffers");
+    let handles = Buffer::from([Handle(1), Handle(2), Handle(3)]);
+    let entity = world.spawn((Buffer::from([Effect(1)]), handles));
+    let ty = ComponentType::of_buffer::<Effect>();
+    world.entities_mut().set_type_enabled(entity, ty, false).unwrap();
+    world.add(entity, Position(1.0)).unwrap();
+    assert_eq!(world.entities().is_type_enabled(entity, ty), Ok(false));
+    assert_eq!(world.buffer::<Effect>(entity).unwrap(), [Effect(1)]);
+
+    world.despawn(entity).unwrap();
+    assert!(world.exists(entity) && !world.has::<Buffer<Effect>>(entity));
+    assert_eq!(world.buffer::<Handle>(entity).unwrap().len(), 3);
+    assert_eq!(world.take::<Buffer<Handle>>(entity).unwrap()[2], Handle(3));
+    assert!(!world.exists(entity));
+    world.check_invariants().unwrap();
+}
