@@ -223,29 +223,35 @@ impl EntityManager {
         let room = self.storage.table.room().min(room as usize) as u32;
         let run = Run { chunk, first: first_row, rows: 0 };
         let mut filled = Filled { storage: &mut self.storage, runs: &mut self.runs, run };
-        // Offsets of the loop's own: what is written to chunks cannot change them, so they need not be read again.
-        let mut own = [0; OWN_OFFSETS];
-        let offsets = match own.get_mut(..offsets.len()) {
-            Some(own) => {
-                own.copy_from_slice(offsets);
-                &*own
-            }
-            None => offsets,
-        };
+        let written = &mut filled.run.rows;
         dispatch(
             #[inline(always)]
             || {
-                let mut next = Some(first);
-                while let Some(set) = next {
-                    let row = first_row + filled.run.rows;
-                    let place = RowPlace::new(data, offsets, row as usize);
-                    // SAFETY:
-                    // - the offsets are those of the set in its archetype, which the chunk is of
-                    // - the row is behind the last, and there is room for it: it has no values
-                    unsafe { set.write(place) };
-                    filled.run.rows += 1;
-                    next = if filled.run.rows < room { rest.next() } else { None };
-                }
+                // What the loop reads is its own: what is written to chunks cannot change it, so it stays in registers.
+                let mut own = [0; OWN_OFFSETS];
+                let offsets = match own.get_mut(..offsets.len()) {
+                    Some(own) => {
+                        own.copy_from_slice(offsets);
+                        &*own
+                    }
+                    None => offsets,
+                };
+                let (data, mut row) = (data, first_row as usize);
+                // SAFETY:
+                // - the offsets are those of the set in its archetype, which the chunk is of
+                // - the row is behind the last, and there is room for it: it has no values
+                unsafe { first.write(RowPlace::new(data, offsets, row)) };
+                *written = 1;
+                // An iterator's own loop is often quicker than asking it for one after another.
+                rest.take(room as usize - 1).for_each(
+                    #[inline(always)]
+                    |set| {
+                        row += 1;
+                        // SAFETY: as above.
+                        unsafe { set.write(RowPlace::new(data, offsets, row)) };
+                        *written += 1;
+                    },
+                );
             },
         );
         Ok(filled.run.rows == room)
