@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::hint::black_box;
 
-use ancho_entities::{ArchetypeChunk, Component, Entity, World};
+use ancho_entities::{ArchetypeChunk, Component, Entity, Prefab, World};
 
 use super::types::{
     A, B, Mark, MarkA, MarkK, MarkT, MarkU, Payload0, Payload1, Payload2, Payload3,
@@ -160,16 +160,53 @@ pub(super) fn create(cell: Cell) -> Reading {
     let operation = |world: &mut World| {
         world.spawn_many(MANY, values);
     };
-    let result = |world: &mut World| {
-        let rows = world.entities().chunks().flat_map(|chunk| {
-            let (a, b) = (column::<Payload0>(&chunk), column::<Payload1>(&chunk));
-            let (c, d) = (column::<Payload2>(&chunk), column::<Payload3>(&chunk));
-            let e = column::<Payload4>(&chunk);
-            (0..chunk.len()).map(move |i| work::large_row(&a[i], &b[i], &c[i], &d[i], &e[i]))
-        });
-        work::in_any_order(rows)
+    cell.run_afresh(world, operation, large_result)
+}
+
+pub(super) fn clone_prefab(cell: Cell) -> Reading {
+    let fixture = || {
+        let mut world = world();
+        let prefab = world.spawn((Prefab, work::large()));
+        (world, prefab)
     };
-    cell.run_afresh(world, operation, result)
+    let operation = |(world, prefab): &mut (World, Entity)| {
+        world.entities_mut().instantiate_many(*prefab, MANY).expect("there is memory");
+    };
+    cell.run_afresh(fixture, operation, |(world, _)| large_result(world))
+}
+
+fn large_result(world: &mut World) -> u64 {
+    let instances = world.entities().chunks().filter(|chunk| !chunk.has::<Prefab>());
+    let rows = instances.flat_map(|chunk| {
+        let (a, b) = (column::<Payload0>(&chunk), column::<Payload1>(&chunk));
+        let (c, d) = (column::<Payload2>(&chunk), column::<Payload3>(&chunk));
+        let e = column::<Payload4>(&chunk);
+        (0..chunk.len()).map(move |i| work::large_row(&a[i], &b[i], &c[i], &d[i], &e[i]))
+    });
+    work::in_any_order(rows)
+}
+
+/// A position that can be switched off and on.
+#[derive(Component, Clone, Copy)]
+#[component(enableable)]
+struct Switched(#[field(opaque)] Position);
+
+pub(super) fn toggle_one(cell: Cell) -> Reading {
+    let mut world = world();
+    let bodies =
+        (0..MANY).map(work::body).map(|(position, velocity)| (Switched(position), velocity));
+    let entities: Vec<Entity> = world.spawn_batch(bodies).collect();
+    let operation = |(enabled, world): &mut (bool, World)| {
+        *enabled = !*enabled;
+        for &entity in &entities {
+            let entities = world.entities_mut();
+            entities.set_component_enabled::<Switched>(entity, *enabled).expect("all have it");
+        }
+    };
+    let result = |(_, world): &mut (bool, World)| {
+        world.entities().chunks().map(|chunk| chunk.enabled_count::<Switched>() as u64).sum()
+    };
+    cell.run((true, world), operation, result)
 }
 
 pub(super) fn random_get(cell: Cell) -> Reading {

@@ -166,7 +166,10 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Afresh,
             cells: CLONE_PREFAB,
             limits: RAW,
-            requires: &[],
+            requires: &[
+                at_most(0.12, Under::Best(&["bevy", "hecs", "flecs"])),
+                at_most(0.6, Under::Subject("memcpy")),
+            ],
         },
         Case {
             name: "clone_prefab_100k_320B_cold",
@@ -191,9 +194,13 @@ pub(crate) static PART: Part = Part {
         Case {
             name: "toggle_one_100k",
             sampling: Sampling::Repeat,
-            cells: &[("flecs", flecs::toggle_one), ("raw", raw::toggle_one)],
+            cells: &[
+                ("ancho", ancho::toggle_one),
+                ("flecs", flecs::toggle_one),
+                ("raw", raw::toggle_one),
+            ],
             limits: RAW,
-            requires: &[],
+            requires: &[at_most(0.1, Under::Subject("flecs"))],
         },
         // One component of each entity, shuffled.
         Case {
@@ -285,6 +292,7 @@ pub(crate) static PART: Part = Part {
 };
 
 const CLONE_PREFAB: &[(&str, Run)] = &[
+    ("ancho", ancho::clone_prefab),
     ("bevy", bevy::clone_prefab),
     ("hecs", hecs::clone_prefab),
     ("flecs", flecs::clone_prefab),

@@ -109,13 +109,13 @@ impl<'w> ArchetypeChunk<'w> {
     /// entities do not have it, or it is not enableable.
     pub fn enabled_mask<T: Component>(&self) -> Option<&'w [u64]> {
         let found = self.chunk.find(ComponentType::of::<T>())?;
-        Some(self.chunk.enabled.words(self.chunk.shape().mask_of(found.column)?))
+        Some(self.chunk.enabled.words(found.mask()?))
     }
 
     /// How many entities have a component, and switched on.
     pub fn enabled_count<T: Component>(&self) -> usize {
         let Some(found) = self.chunk.find(ComponentType::of::<T>()) else { return 0 };
-        match self.chunk.shape().mask_of(found.column) {
+        match found.mask() {
             Some(mask) => self.chunk.enabled.count(mask) as usize,
             None => self.len(),
         }

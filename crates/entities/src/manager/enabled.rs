@@ -1,5 +1,7 @@
 //! Switching components on and off without moving their entities.
 
+#![expect(unsafe_code, reason = "chunks that are known to be there")]
+
 use super::EntityManager;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
@@ -49,6 +51,7 @@ impl EntityManager {
     /// # Errors
     ///
     /// As there.
+    #[inline]
     pub fn set_type_enabled(
         &mut self,
         entity: Entity,
@@ -56,11 +59,12 @@ impl EntityManager {
         enabled: bool,
     ) -> Result<(), EntityError> {
         let Location { chunk, row } = self.locate(entity)?;
-        let chunk = &mut self.storage.chunks[chunk];
+        // SAFETY: the table names chunks that are there.
+        let chunk = unsafe { self.storage.chunks.at_mut(chunk) };
         let Some(found) = chunk.find(ty) else {
             return Err(EntityError::MissingComponent { entity, component: ty });
         };
-        let Some(mask) = chunk.shape().mask_of(found.column) else {
+        let Some(mask) = found.mask() else {
             return Err(EntityError::NotEnableable { component: ty });
         };
         chunk.enabled.set(mask, row, enabled);
@@ -88,6 +92,6 @@ impl EntityManager {
         let Some(found) = chunk.find(ty) else {
             return Err(EntityError::MissingComponent { entity, component: ty });
         };
-        Ok(chunk.shape().mask_of(found.column).is_none_or(|mask| chunk.enabled.get(mask, row)))
+        Ok(found.mask().is_none_or(|mask| chunk.enabled.get(mask, row)))
     }
 }

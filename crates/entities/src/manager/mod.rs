@@ -165,6 +165,7 @@ impl EntityManager {
     }
 
     /// Where an entity is.
+    #[inline]
     fn locate(&self, entity: Entity) -> Result<Location, EntityError> {
         self.storage.table.locate(entity).ok_or_else(|| self.no_such(entity))
     }

@@ -76,8 +76,8 @@ impl ArchetypeShape {
             .collect();
         let dropped = (0_u32..).zip(types).filter(|(_, ty)| ty.0.drop.is_some()).map(|(at, _)| at);
         let enableable = (0_u32..).zip(types).filter(|(_, ty)| ty.0.enableable).map(|(at, _)| at);
+        let enableable: Box<[u32]> = enableable.collect();
         Ok(Self {
-            enableable: enableable.collect(),
             is_bytes: types.iter().all(|ty| matches!(ty.0.copying, Copying::Bytes)),
             stays: types.iter().any(|ty| ty.0.cleanup),
             serial: SERIAL.fetch_add(1, Relaxed),
@@ -86,7 +86,8 @@ impl ArchetypeShape {
                 .filter(|(_, column)| column.size > 0)
                 .collect(),
             dropped: dropped.collect(),
-            index: ColumnIndex::new(types, &columns),
+            index: ColumnIndex::new(types, &columns, &enableable),
+            enableable,
             types: types.into(),
             columns,
             capacity,
@@ -102,13 +103,6 @@ impl ArchetypeShape {
     /// Whether entities have nothing but the mark of having been despawned.
     pub(crate) fn is_bare_residue(&self) -> bool {
         matches!(*self.types, [ty] if ty == ComponentType::of::<CleanupEntity>())
-    }
-
-    /// Which mask a column has, if it can be switched off and on.
-    #[inline]
-    pub(crate) fn mask_of(&self, column: u32) -> Option<u32> {
-        let place = self.enableable.iter().position(|&enableable| enableable == column)?;
-        Some(place as u32)
     }
 
     #[inline]

@@ -22,23 +22,40 @@ pub(crate) struct Found {
     pub(crate) column: u32,
     /// Where it begins in the chunk.
     pub(crate) offset: u32,
+    /// Which mask it has, or [`NOBODY`].
+    mask: u32,
 }
 
-/// No type has this index.
+impl Found {
+    /// Which mask the column has, if it can be switched off and on.
+    #[inline]
+    pub(crate) fn mask(self) -> Option<u32> {
+        (self.mask != NOBODY).then_some(self.mask)
+    }
+}
+
+/// No type has this index, and no mask.
 const NOBODY: u32 = u32::MAX;
 
 impl ColumnIndex {
-    pub(crate) fn new(types: &[ComponentType], columns: &[Column]) -> Self {
+    /// The index of columns, some of which, by number, have the masks of their places in a list.
+    pub(crate) fn new(types: &[ComponentType], columns: &[Column], enableable: &[u32]) -> Self {
         let length = (types.len() * 2 + 1).next_power_of_two();
-        let mut places =
-            vec![Found { ty: NOBODY, column: 0, offset: 0 }; length].into_boxed_slice();
+        let mut places = vec![Found { ty: NOBODY, column: 0, offset: 0, mask: NOBODY }; length]
+            .into_boxed_slice();
         let mask = u32::try_from(length - 1).expect("a chunk has room for fewer columns");
         for ((column, ty), place) in (0..).zip(types).zip(columns) {
             let mut at = start(ty.0.index) & mask;
             while places[at as usize].ty != NOBODY {
                 at = (at + 1) & mask;
             }
-            places[at as usize] = Found { ty: ty.0.index, column, offset: place.offset };
+            let mask = enableable.iter().position(|&enableable| enableable == column);
+            places[at as usize] = Found {
+                ty: ty.0.index,
+                column,
+                offset: place.offset,
+                mask: mask.map_or(NOBODY, |mask| mask as u32),
+            };
         }
         Self { places, mask }
     }

@@ -75,9 +75,13 @@ impl EnabledMasks {
 
     #[inline]
     pub(crate) fn set(&mut self, mask: u32, row: u32, enabled: bool) {
-        let word = &mut self.words_mut(mask)[(row / u64::BITS) as usize];
-        let bit = 1 << (row % u64::BITS);
-        *word = if enabled { *word | bit } else { *word & !bit };
+        let word = row / u64::BITS;
+        assert!(mask < self.masks && word < self.words_each);
+        let at = mask as usize * self.words_each as usize + word as usize;
+        // SAFETY: each mask has so many words, all initialised, and is borrowed mutably.
+        let word = unsafe { &mut *self.words.add(at).as_ptr() };
+        let shift = row % u64::BITS;
+        *word = *word & !(1 << shift) | u64::from(enabled) << shift;
     }
 
     /// How many rows are enabled.

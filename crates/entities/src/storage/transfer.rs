@@ -6,6 +6,7 @@ use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
 use super::archetype::ArchetypeShape;
+use super::column_index::Found;
 use crate::component::ComponentType;
 
 /// What is done to a set of components: one key of the cache.
@@ -103,7 +104,7 @@ impl Transfer {
         let mut masks_new = Vec::new();
         for (mask, &column) in (0..).zip(&to.enableable) {
             let before = from.index.find(to.types[column as usize]);
-            match before.and_then(|found| from.mask_of(found.column)) {
+            match before.and_then(Found::mask) {
                 Some(theirs) => masks_kept.push((theirs, mask)),
                 None => masks_new.push(mask),
             }

@@ -101,7 +101,7 @@ impl OpenSlot {
 /// Which entities exist, and where each of them is.
 ///
 /// What is asked for entities that do not exist, where they have to, is refused in debug builds, and makes a
-/// wrong table otherwise. It is never undefined behaviour here.
+/// wrong table otherwise. That is not undefined behaviour here, but storage follows the table to chunks unchecked.
 #[derive(Debug)]
 pub(crate) struct EntityTable {
     pages: Vec<Page>,
