@@ -23,6 +23,9 @@ mod component_tags;
 mod component_types;
 mod set_archetype;
 
+mod enabled_bits;
+mod enabled_model;
+
 mod archetypes;
 mod chunk_capacity;
 mod chunk_lists;

@@ -1,0 +1,261 @@
+//! Components that are switched off and on (EN1, EN2, EN6).
+
+use std::sync::LazyLock;
+
+use ancho_entities::{
+    Archetype, Component, ComponentType, Entity, EntityError, RegisterError, RuntimeType, World,
+};
+
+use crate::common::{A, B, both, chunks_of, world};
+
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "unity::Engine", enableable)]
+pub(crate) struct Engine(pub(crate) u32);
+
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "unity::Lit", enableable)]
+pub(crate) struct Lit;
+
+/// Owns memory.
+#[derive(Component, Clone, Debug, Default, PartialEq)]
+#[component(name = "unity::Label", enableable)]
+struct Label(String);
+
+pub(crate) static AIM: LazyLock<ComponentType> = LazyLock::new(|| {
+    ComponentType::register(RuntimeType::new("unity::Aim", 8, 4).enableable()).unwrap()
+});
+
+#[test]
+fn components_begin_enabled_however_they_come() {
+    // EN1
+    for mut world in both() {
+        let spawned = world.spawn((Engine(1), Lit));
+        let many: Vec<_> = world.spawn_many(3, (Engine(1), Label("x".into()))).collect();
+        let batch: Vec<_> = world.spawn_batch((0..3).map(|n| (Engine(n), A(n)))).collect();
+        let columns: Vec<_> = world.spawn_columns(([Engine(1), Engine(2)],)).unwrap().collect();
+        let entities = world.entities_mut();
+        let archetype = entities.archetype_of(&[ComponentType::of::<Engine>(), *AIM]).unwrap();
+        let created = entities.create(archetype).unwrap();
+        let added = entities.spawn(A(1));
+        entities.add(added, (Lit, Engine(2))).unwrap();
+        let typed = entities.spawn(A(1));
+        entities.add_types(typed, &[ComponentType::of::<Engine>()]).unwrap();
+        let all = [vec![spawned, created, added, typed], many, batch, columns].concat();
+        for &entity in &all {
+            assert_eq!(entities.is_component_enabled::<Engine>(entity), Ok(true));
+        }
+        assert_eq!(entities.is_component_enabled::<Lit>(added), Ok(true));
+        assert_eq!(entities.is_type_enabled(created, *AIM), Ok(true));
+        entities.add_bytes(spawned, *AIM, &[7; 8]).unwrap();
+        assert_eq!(entities.is_type_enabled(spawned, *AIM), Ok(true));
+    }
+}
+
+#[test]
+fn data_tags_and_runtime_types_are_switched_each_for_itself() {
+    // EN1
+    let mut world = world();
+    let all: Vec<_> = world.spawn_many(3, (Engine(5), Lit, Label("x".into()))).collect();
+    let entities = world.entities_mut();
+    for &entity in &all {
+        entities.add_types(entity, &[*AIM]).unwrap();
+    }
+    entities.set_component_enabled::<Lit>(all[1], false).unwrap();
+    entities.set_type_enabled(all[2], *AIM, false).unwrap();
+    let on = |entities: &ancho_entities::EntityManager, entity: Entity| {
+        [
+            entities.is_component_enabled::<Engine>(entity).unwrap(),
+            entities.is_component_enabled::<Lit>(entity).unwrap(),
+            entities.is_component_enabled::<Label>(entity).unwrap(),
+            entities.is_type_enabled(entity, *AIM).unwrap(),
+        ]
+    };
+    assert_eq!(on(entities, all[0]), [true; 4]);
+    assert_eq!(on(entities, all[1]), [true, false, true, true]);
+    assert_eq!(on(entities, all[2]), [true, true, true, false]);
+    entities.set_component_enabled::<Lit>(all[1], true).unwrap();
+    assert_eq!(on(entities, all[1]), [true; 4]);
+}
+
+#[test]
+fn what_cannot_be_switched_is_refused() {
+    // EN1
+    for mut world in both() {
+        let entity = world.spawn((A(1), Engine(1)));
+        let gone = world.spawn(Engine(1));
+        world.despawn(gone).unwrap();
+        let before = world.state_hash();
+        let entities = world.entities_mut();
+        let component = ComponentType::of::<A>();
+        let refused = Err(EntityError::NotEnableable { component });
+        assert_eq!(entities.set_component_enabled::<A>(entity, false), refused);
+        assert_eq!(entities.set_component_enabled::<A>(entity, true), refused);
+        assert_eq!(entities.is_component_enabled::<A>(entity), Ok(true));
+        // What is missing is named before it is asked whether it could be switched.
+        for component in [ComponentType::of::<Lit>(), ComponentType::of::<B>(), *AIM] {
+            let missing = EntityError::MissingComponent { entity, component };
+            assert_eq!(entities.set_type_enabled(entity, component, false), Err(missing));
+            assert_eq!(entities.is_type_enabled(entity, component), Err(missing));
+        }
+        for nobody in [gone, Entity::NULL] {
+            let result = entities.set_component_enabled::<Engine>(nobody, false);
+            assert!(matches!(result, Err(EntityError::NoSuchEntity { .. })));
+            let result = entities.is_component_enabled::<Engine>(nobody);
+            assert!(matches!(result, Err(EntityError::NoSuchEntity { .. })));
+        }
+        assert_eq!(world.state_hash(), before);
+    }
+}
+
+#[test]
+fn a_runtime_type_is_enableable_or_not_for_good() {
+    // EN1
+    let aim = RuntimeType::new("unity::Aim", 8, 4);
+    assert_eq!(ComponentType::register(aim.clone().enableable()), Ok(*AIM));
+    let refused = ComponentType::register(aim).unwrap_err();
+    assert!(!matches!(refused, RegisterError::BadLayout { .. } | RegisterError::BadField { .. }));
+    let mut world = world();
+    let plain = ComponentType::register(RuntimeType::new("unity::Plain", 8, 4)).unwrap();
+    let entity = world.spawn(());
+    let entities = world.entities_mut();
+    entities.add_types(entity, &[plain]).unwrap();
+    let refused = EntityError::NotEnableable { component: plain };
+    assert_eq!(entities.set_type_enabled(entity, plain, false), Err(refused));
+}
+
+#[test]
+fn values_can_be_used_while_switched_off() {
+    // EN2
+    let mut world = world();
+    let entity = world.spawn((Engine(1), Label("a".into())));
+    let entities = world.entities_mut();
+    entities.set_component_enabled::<Engine>(entity, false).unwrap();
+    entities.set_component_enabled::<Label>(entity, false).unwrap();
+    assert!(world.has::<(Engine, Label)>(entity));
+    assert_eq!(world.get(entity), Ok(&Engine(1)));
+    world.get_mut::<Engine>(entity).unwrap().0 = 2;
+    world.set(entity, Label("b".into())).unwrap();
+    assert_eq!(world.entities().lookup::<Engine>().get(entity), Some(&Engine(2)));
+    assert_eq!(world.get(entity), Ok(&Label("b".into())));
+    assert_eq!(world.entities().is_component_enabled::<Engine>(entity), Ok(false));
+    assert_eq!(world.entities().is_component_enabled::<Label>(entity), Ok(false));
+}
+
+#[test]
+fn adding_what_is_switched_off_keeps_it_so() {
+    // EN2
+    let mut world = world();
+    let entity = world.spawn((Engine(1), Lit));
+    let entities = world.entities_mut();
+    entities.set_component_enabled::<Engine>(entity, false).unwrap();
+    // DIFFERENCE: adding replaces the value, where the reference does nothing.
+    assert_eq!(entities.add(entity, Engine(2)), Ok(false));
+    assert_eq!(entities.get(entity), Ok(&Engine(2)));
+    assert_eq!(entities.is_component_enabled::<Engine>(entity), Ok(false));
+    assert_eq!(entities.add_types(entity, &[ComponentType::of::<Engine>()]), Ok(false));
+    assert_eq!(entities.is_component_enabled::<Engine>(entity), Ok(false));
+    // Also if the entity moves, since something else is new.
+    assert_eq!(entities.add(entity, (Engine(3), A(1))), Ok(true));
+    assert_eq!(entities.get(entity), Ok(&Engine(3)));
+    assert_eq!(entities.is_component_enabled::<Engine>(entity), Ok(false));
+    assert_eq!(entities.is_component_enabled::<Lit>(entity), Ok(true));
+}
+
+#[test]
+fn what_was_removed_while_switched_off_comes_back_enabled() {
+    // EN2, EN4
+    for mut world in both() {
+        let entity = world.spawn((Engine(1), Label("a".into())));
+        let entities = world.entities_mut();
+        entities.set_component_enabled::<Engine>(entity, false).unwrap();
+        entities.set_component_enabled::<Label>(entity, false).unwrap();
+        assert_eq!(entities.remove::<Engine>(entity), Ok(true));
+        assert_eq!(entities.is_component_enabled::<Label>(entity), Ok(false));
+        entities.add(entity, Engine(2)).unwrap();
+        assert_eq!(entities.is_component_enabled::<Engine>(entity), Ok(true));
+        assert_eq!(entities.take::<Label>(entity), Ok(Label("a".into())));
+        entities.add(entity, Label("b".into())).unwrap();
+        assert_eq!(entities.is_component_enabled::<Label>(entity), Ok(true));
+    }
+}
+
+#[test]
+fn switching_is_no_structural_change() {
+    // EN1
+    let mut world = chunks_of(4);
+    let all: Vec<_> = world.spawn_many(10, Engine(1)).collect();
+    let archetype =
+        |world: &World, entity| -> Archetype { world.entities().entity_archetype(entity).unwrap() };
+    let order = |world: &World| -> Vec<_> {
+        let chunks = world.entities().chunks();
+        chunks.map(|chunk| (chunk.sequence_number(), chunk.order_version())).collect()
+    };
+    let (home, before) = (archetype(&world, all[0]), order(&world));
+    world.entities_mut().advance_version();
+    for &entity in &all {
+        world.entities_mut().set_component_enabled::<Engine>(entity, false).unwrap();
+    }
+    assert_eq!((archetype(&world, all[0]), order(&world)), (home, before));
+    assert_eq!(world.entities().all_entities(), all);
+}
+
+#[test]
+fn switching_counts_as_a_change_of_the_chunk_even_to_the_same() {
+    // EN6
+    let mut world = chunks_of(2);
+    let all: Vec<_> = world.spawn_many(6, (Engine(1), Lit, A(1))).collect();
+    for enabled in [true, false, false, true] {
+        let before = world.entities().version();
+        world.entities_mut().advance_version();
+        world.entities_mut().set_component_enabled::<Lit>(all[3], enabled).unwrap();
+        let changed: Vec<_> = world
+            .entities()
+            .chunks()
+            .map(|chunk| {
+                let others = chunk.did_change::<Engine>(before) || chunk.did_change::<A>(before);
+                (chunk.did_change::<Lit>(before), others)
+            })
+            .collect();
+        assert_eq!(changed, [(false, false), (true, false), (false, false)]);
+    }
+    // What is refused, and asking, is no change.
+    let before = world.entities().version();
+    world.entities_mut().advance_version();
+    world.entities_mut().set_component_enabled::<A>(all[0], false).unwrap_err();
+    world.entities().is_component_enabled::<Lit>(all[0]).unwrap();
+    assert!(world.entities().chunks().all(|chunk| !chunk.did_change::<A>(before)));
+    assert!(world.entities().chunks().all(|chunk| !chunk.did_change::<Lit>(before)));
+}
+
+#[test]
+fn masks_and_counts_tell_of_whole_chunks() {
+    // EN1
+    let mut world = chunks_of(70);
+    let all: Vec<_> = world.spawn_many(100, (Engine(1), A(1))).collect();
+    for at in [0, 63, 64, 69, 70, 99] {
+        world.entities_mut().set_component_enabled::<Engine>(all[at], false).unwrap();
+    }
+    let chunks: Vec<_> = world.entities().chunks().collect();
+    assert_eq!(chunks[0].enabled_mask::<Engine>(), Some(&[u64::MAX >> 2 << 1, 0b1_1110][..]));
+    assert_eq!(chunks[1].enabled_mask::<Engine>(), Some(&[(1 << 29) - 2, 0][..]));
+    let counts: Vec<_> = chunks.iter().map(|chunk| chunk.enabled_count::<Engine>()).collect();
+    assert_eq!(counts, [66, 28]);
+    // What cannot be switched has no mask, and is always on.
+    assert_eq!((chunks[0].enabled_mask::<A>(), chunks[0].enabled_count::<A>()), (None, 70));
+    assert_eq!((chunks[0].enabled_mask::<Lit>(), chunks[0].enabled_count::<Lit>()), (None, 0));
+}
+
+#[test]
+fn forks_switch_for_themselves() {
+    // EN4
+    let mut world = world();
+    let entity = world.spawn((Engine(1), A(1)));
+    world.entities_mut().set_component_enabled::<Engine>(entity, false).unwrap();
+    for mut copy in [world.fork(), world.duplicate()] {
+        assert_eq!(copy.state_hash(), world.state_hash());
+        assert_eq!(copy.entities().is_component_enabled::<Engine>(entity), Ok(false));
+        copy.entities_mut().set_component_enabled::<Engine>(entity, true).unwrap();
+        assert_eq!(world.entities().is_component_enabled::<Engine>(entity), Ok(false));
+        assert_ne!(copy.state_hash(), world.state_hash());
+    }
+}
