@@ -195,8 +195,8 @@ impl fmt::Display for EntityError {
             ),
             Self::OnlyResidue { entity } => write!(
                 f,
-                "A0072: entity {entity} was despawned, and only what stays of it is there; instantiate it before it is \
-                 despawned"
+                "A0072: entity {entity} was despawned, and only what stays of it is there; instantiate it, or set its \
+                 archetype, before it is despawned"
             ),
             Self::DifferentArchetypes { left, right } => write!(
                 f,

@@ -262,8 +262,8 @@ fn a0072_only_residue() {
     world.despawn(entity).unwrap();
     reads(
         &world.entities_mut().instantiate(entity).unwrap_err(),
-        "A0072: entity 0v1 was despawned, and only what stays of it is there; instantiate it before it \
-         is despawned",
+        "A0072: entity 0v1 was despawned, and only what stays of it is there; instantiate it, or set \
+         its archetype, before it is despawned",
     );
     world.check_invariants().unwrap();
 }

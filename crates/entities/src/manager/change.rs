@@ -328,8 +328,9 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If there is no such entity, the archetype is another world's, a component that would be new has no default, one that
-    /// stays after despawning would be dropped, or there is no memory.
+    /// If there is no such entity, or it was despawned and only what stays of it is there, the archetype is another
+    /// world's, a component that would be new has no default, one that stays after despawning would be dropped, or there is
+    /// no memory.
     pub fn set_archetype(
         &mut self,
         entity: Entity,
@@ -345,6 +346,10 @@ impl EntityManager {
             (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);
         if let Some(&component) = shape.types.iter().find(|&&ty| ty.is_cleanup() && !new.has(ty)) {
             return Err(EntityError::WouldLoseCleanup { entity, component });
+        }
+        if shape.is_residue() && !new.is_residue() {
+            // Without the mark it would be alive again, and never go.
+            return Err(EntityError::OnlyResidue { entity });
         }
         let shapes = (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);
         let transfer = Transfer::new(shapes.0, shapes.1, to, &[], Change::AddMissing);

@@ -100,6 +100,11 @@ impl ArchetypeShape {
         self.stays
     }
 
+    /// Whether entities have the mark of having been despawned.
+    pub(crate) fn is_residue(&self) -> bool {
+        self.has(ComponentType::of::<CleanupEntity>())
+    }
+
     /// Whether entities have nothing but the mark of having been despawned.
     pub(crate) fn is_bare_residue(&self) -> bool {
         matches!(*self.types, [ty] if ty == ComponentType::of::<CleanupEntity>())

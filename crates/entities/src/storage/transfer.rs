@@ -54,7 +54,7 @@ pub(crate) struct Transfer {
     pub(crate) masks_kept: Box<[(u32, u32)]>,
     /// Masks of types that are new.
     pub(crate) masks_new: Box<[u32]>,
-    /// Whether nothing is left but the mark of an entity that was despawned, which goes for good then.
+    /// Whether nothing is left of an entity that was despawned but the mark, which goes for good then.
     pub(crate) ends: bool,
     /// A component of the set that the old archetype has, if it has one.
     pub(crate) present: Option<ComponentType>,
@@ -120,7 +120,8 @@ impl Transfer {
             moves: transfer.moves.into(),
             kept: transfer.kept.into(),
             left: transfer.left.into(),
-            ends: to.is_bare_residue(),
+            // All may have been removed at once, the mark among them.
+            ends: to.is_bare_residue() || (from.is_residue() && to.types.is_empty()),
             masks_kept: masks_kept.into(),
             masks_new: masks_new.into(),
             present: set.iter().copied().find(|&ty| from.has(ty)),
