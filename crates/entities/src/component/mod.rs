@@ -78,6 +78,31 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// `#[component(cleanup)]`.
     ///
     /// The entity is there until all such components are removed. They are never copied to other entities.
+    /// Unity's `ICleanupComponentData`.
+    ///
+    /// With one of them, what was added, removed and destroyed is found without being told: who has `Sound` and no `Voice`
+    /// is new, who has `Voice` and no `Sound` is gone.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Sound;
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// #[component(cleanup)]
+    /// struct Voice(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let bell = world.spawn((Sound, Voice(3)));
+    /// world.despawn(bell).unwrap();
+    /// assert!(world.has::<Voice>(bell) && !world.has::<Sound>(bell));
+    /// // Who gave the voice takes it back, and the entity goes.
+    /// assert_eq!(world.take::<Voice>(bell), Ok(Voice(3)));
+    /// assert!(!world.exists(bell));
+    /// ```
     const CLEANUP: bool = false;
 
     /// Where the type remembers what it was registered as.

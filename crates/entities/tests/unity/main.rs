@@ -23,6 +23,8 @@ mod component_tags;
 mod component_types;
 mod set_archetype;
 
+mod cleanup;
+mod cleanup_pattern;
 mod enabled_bits;
 mod enabled_model;
 

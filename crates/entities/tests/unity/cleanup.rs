@@ -1,0 +1,390 @@
+//! Components that stay when their entity is despawned (CL1, CL2).
+
+use std::sync::Arc;
+
+use ancho_entities::{
+    ChunkArena, Component, ComponentType, Entity, EntityError, EntityTracker, WorldSettings,
+};
+
+use crate::common::{A, B, Checked, Tag, Text, both, chunk_entities, chunks_of, strict, world};
+
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "unity::Handle", cleanup)]
+struct Handle(u32);
+
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "unity::Registered", cleanup)]
+struct Registered;
+
+/// Tells whether it was dropped.
+#[derive(Component, Clone, Debug)]
+#[component(name = "unity::Resource", cleanup)]
+struct Resource(#[field(opaque)] Arc<()>);
+
+#[derive(Component, Clone, Debug)]
+#[component(name = "unity::Owned")]
+struct Owned(#[field(opaque)] Arc<()>);
+
+#[test]
+fn despawning_leaves_what_stays() {
+    // CL1
+    for mut world in both() {
+        let entity = world.spawn((A(1), Handle(7), Text("x".into()), Registered, Tag));
+        assert_eq!(world.despawn(entity), Ok(true));
+        assert!(world.exists(entity));
+        assert_eq!(world.entity_count(), 1);
+        assert_eq!(world.entities().all_entities(), [entity]);
+        assert_eq!(world.get(entity), Ok(&Handle(7)));
+        assert!(world.has::<Registered>(entity));
+        assert!(!world.has::<A>(entity) && !world.has::<Text>(entity) && !world.has::<Tag>(entity));
+        // What is left can be written.
+        world.get_mut::<Handle>(entity).unwrap().0 = 8;
+        assert_eq!(world.get(entity), Ok(&Handle(8)));
+    }
+}
+
+#[test]
+fn despawning_what_is_left_changes_nothing() {
+    // CL1
+    for mut world in both() {
+        let all: Vec<_> = world.spawn_many(5, (A(1), Handle(7))).collect();
+        for &entity in &all {
+            assert_eq!(world.despawn(entity), Ok(true));
+        }
+        let (hash, places) = (world.state_hash(), chunk_entities(&world));
+        let orders: Vec<_> = world.entities().chunks().map(|chunk| chunk.order_version()).collect();
+        world.entities_mut().advance_version();
+        // Also in a strict world: it is there.
+        assert_eq!(world.despawn(all[1]), Ok(false));
+        assert_eq!(world.despawn_slice(&all), Ok(0));
+        assert_eq!(world.despawn_all(), Ok(0));
+        assert_eq!((world.state_hash(), chunk_entities(&world)), (hash, places));
+        let after: Vec<_> = world.entities().chunks().map(|chunk| chunk.order_version()).collect();
+        assert_eq!(after, orders);
+    }
+}
+
+#[test]
+fn the_entity_goes_with_the_last_that_stays() {
+    // CL1
+    type Removal = fn(&mut Checked, Entity);
+    let removals: [Removal; 3] = [
+        |world, entity| assert_eq!(world.remove::<Handle>(entity), Ok(true)),
+        |world, entity| {
+            let types = [ComponentType::of::<Handle>()];
+            assert_eq!(world.entities_mut().remove_types(entity, &types), Ok(true));
+        },
+        |world, entity| assert_eq!(world.take::<Handle>(entity), Ok(Handle(7))),
+    ];
+    for remove in removals {
+        for mut world in both() {
+            let entity = world.spawn((A(1), Handle(7), Registered));
+            let other = world.spawn((A(2), Handle(7), Registered));
+            world.despawn_slice(&[entity, other]).unwrap();
+            remove(&mut world, entity);
+            assert!(world.exists(entity), "there is another that stays");
+            assert_eq!(world.remove::<Registered>(entity), Ok(true));
+            assert!(!world.exists(entity));
+            assert_eq!((world.entity_count(), world.exists(other)), (1, true));
+            // The other way round, and at once.
+            assert_eq!(world.remove::<Registered>(other), Ok(true));
+            remove(&mut world, other);
+            assert_eq!(world.entity_count(), 0);
+            assert_eq!(world.entities().chunks().count(), 0);
+            let both = world.spawn((Handle(7), Registered));
+            world.despawn(both).unwrap();
+            assert_eq!(world.take::<(Registered, Handle)>(both), Ok((Registered, Handle(7))));
+            assert!(!world.exists(both));
+        }
+    }
+}
+
+#[test]
+fn everything_that_is_left_can_be_removed_at_once() {
+    // CL1
+    for mut world in both() {
+        let entity = world.spawn((A(1), Handle(7), Registered));
+        world.despawn(entity).unwrap();
+        let entities = world.entities_mut();
+        let archetype = entities.entity_archetype(entity).unwrap();
+        let types = entities.component_types(archetype).unwrap().to_vec();
+        assert_eq!(entities.remove_types(entity, &types), Ok(true));
+        assert!(!entities.exists(entity));
+    }
+}
+
+#[test]
+fn a_living_entity_stays_when_they_are_removed() {
+    // CL1
+    for mut world in both() {
+        let entity = world.spawn(Handle(7));
+        assert_eq!(world.remove::<Handle>(entity), Ok(true));
+        assert!(world.exists(entity));
+        assert_eq!(world.despawn(entity), Ok(true));
+        assert!(!world.exists(entity));
+    }
+}
+
+#[test]
+fn ids_come_again_only_when_nothing_is_left() {
+    // CL1
+    for mut world in both() {
+        let all: Vec<_> = world.spawn_many(512, (A(1), Handle(7))).collect();
+        assert_eq!(world.despawn_slice(&all), Ok(512));
+        assert_eq!(world.entity_count(), 512);
+        let others: Vec<_> = world.spawn_many(512, A(2)).collect();
+        assert!(others.iter().all(|entity| entity.index() >= 512 && entity.version() == 1));
+        for &entity in &all {
+            assert!(world.exists(entity));
+            assert_eq!(world.get(entity), Ok(&Handle(7)));
+            assert_eq!(world.remove::<Handle>(entity), Ok(true));
+            assert!(!world.exists(entity));
+        }
+        assert_eq!(world.entity_count(), 512);
+        let mut again: Vec<_> = world.spawn_many(512, A(3)).collect();
+        again.sort_unstable();
+        let expected: Vec<_> = (0..512).map(|index| Entity::from_parts(index, 2)).collect();
+        assert_eq!(again, expected);
+    }
+}
+
+#[test]
+fn what_is_left_may_get_more_and_lives_until_that_is_gone() {
+    // CL1
+    for mut world in both() {
+        let entity = world.spawn((A(1), Handle(7)));
+        world.despawn(entity).unwrap();
+        assert_eq!(world.add(entity, (A(2), Text("x".into()))), Ok(true));
+        assert_eq!(world.get(entity), Ok(&A(2)));
+        // What stays goes first.
+        world.remove::<Handle>(entity).unwrap();
+        assert!(world.exists(entity));
+        world.remove::<A>(entity).unwrap();
+        assert!(world.exists(entity));
+        world.remove::<Text>(entity).unwrap();
+        assert!(!world.exists(entity));
+        // Or last.
+        let entity = world.spawn(Handle(7));
+        world.despawn(entity).unwrap();
+        world.add(entity, B(1)).unwrap();
+        world.remove::<B>(entity).unwrap();
+        assert!(world.exists(entity));
+        world.remove::<Handle>(entity).unwrap();
+        assert!(!world.exists(entity));
+    }
+}
+
+#[test]
+fn what_is_left_and_got_more_can_be_despawned_again() {
+    // CL1
+    for mut world in both() {
+        let entity = world.spawn((A(1), Handle(7)));
+        world.despawn(entity).unwrap();
+        world.add(entity, A(2)).unwrap();
+        assert_eq!(world.despawn(entity), Ok(true));
+        assert!(world.exists(entity) && !world.has::<A>(entity));
+        // Without one that stays, it goes for good.
+        world.add(entity, A(3)).unwrap();
+        world.remove::<Handle>(entity).unwrap();
+        assert_eq!(world.despawn(entity), Ok(true));
+        assert!(!world.exists(entity));
+    }
+}
+
+#[test]
+fn archetypes_are_set_only_if_nothing_that_stays_is_lost() {
+    // CL1, C16
+    for mut world in both() {
+        let entity = world.spawn((A(1), Handle(7)));
+        let without = world.entities_mut().archetype::<(A, B)>();
+        let with = world.entities_mut().archetype::<(B, Handle, Registered)>();
+        let before = world.state_hash();
+        let component = ComponentType::of::<Handle>();
+        let refused = EntityError::WouldLoseCleanup { entity, component };
+        assert_eq!(world.entities_mut().set_archetype(entity, without), Err(refused));
+        assert_eq!(world.state_hash(), before);
+        world.entities_mut().set_archetype(entity, with).unwrap();
+        assert_eq!((world.get(entity), world.get(entity)), (Ok(&B(0)), Ok(&Handle(7))));
+        assert!(world.has::<Registered>(entity) && !world.has::<A>(entity));
+        // What was despawned does not come back to life.
+        world.despawn(entity).unwrap();
+        let before = world.state_hash();
+        let refused = EntityError::OnlyResidue { entity };
+        assert_eq!(world.entities_mut().set_archetype(entity, with), Err(refused));
+        assert_eq!(world.state_hash(), before);
+        world.remove::<(Handle, Registered)>(entity).unwrap();
+        assert!(!world.exists(entity));
+    }
+}
+
+#[test]
+fn slices_and_all_of_them() {
+    // CL1
+    for limit in [3, 1000] {
+        let mut world = chunks_of(limit);
+        let plain: Vec<_> = world.spawn_many(10, A(1)).collect();
+        let staying: Vec<_> = world.spawn_many(10, (A(1), Handle(1))).collect();
+        let slice: Vec<_> = plain.iter().zip(&staying).flat_map(|(&a, &b)| [b, a, b]).collect();
+        assert_eq!(world.despawn_slice(&slice[..15]), Ok(10));
+        assert_eq!(world.entity_count(), 15);
+        assert!(plain[..5].iter().all(|&entity| !world.exists(entity)));
+        assert!(staying[..5].iter().all(|&entity| world.has::<Handle>(entity)));
+        assert_eq!(world.despawn_all(), Ok(10));
+        assert!(plain.iter().all(|&entity| !world.exists(entity)));
+        assert!(staying.iter().all(|&entity| world.exists(entity) && !world.has::<A>(entity)));
+        for &entity in &staying {
+            world.remove::<Handle>(entity).unwrap();
+        }
+        assert_eq!((world.entity_count(), world.entities().chunks().count()), (0, 0));
+        // Nothing stays any more, so ids begin again.
+        world.spawn_many(5, A(1));
+        assert_eq!(world.despawn_all(), Ok(5));
+        assert_eq!(world.spawn(A(1)).index(), 0);
+    }
+}
+
+#[test]
+fn a_strict_slice_may_name_what_is_left_but_not_what_is_gone() {
+    // CL1, E6
+    let mut world = strict();
+    let staying = world.spawn((A(1), Handle(1)));
+    let other = world.spawn(A(1));
+    let gone = world.spawn(A(1));
+    world.despawn_slice(&[staying, gone]).unwrap();
+    let before = world.state_hash();
+    assert!(world.despawn_slice(&[staying, other, gone]).is_err());
+    assert_eq!(world.state_hash(), before);
+    assert_eq!(world.despawn_slice(&[staying, other, staying]), Ok(1));
+    world.remove::<Handle>(staying).unwrap();
+    assert!(matches!(world.despawn(staying), Err(EntityError::NoSuchEntity { .. })));
+    assert!(matches!(world.remove::<Handle>(staying), Err(EntityError::NoSuchEntity { .. })));
+}
+
+#[test]
+fn each_value_is_dropped_once_and_when_it_is_removed() {
+    // CL1
+    for mut world in both() {
+        let (stays, goes) = (Arc::new(()), Arc::new(()));
+        let counts = || (Arc::strong_count(&stays) - 1, Arc::strong_count(&goes) - 1);
+        let set = (Resource(stays.clone()), Owned(goes.clone()), A(1));
+        let all: Vec<_> = world.spawn_many(10, set).collect();
+        assert_eq!(counts(), (10, 10));
+        world.despawn(all[4]).unwrap();
+        assert_eq!(counts(), (10, 9));
+        world.despawn(all[4]).unwrap();
+        world.despawn_slice(&all[..3]).unwrap();
+        assert_eq!(counts(), (10, 6));
+        world.despawn_all().unwrap();
+        assert_eq!(counts(), (10, 0));
+        world.remove::<Resource>(all[0]).unwrap();
+        assert_eq!(counts(), (9, 0));
+        let types = [ComponentType::of::<Resource>()];
+        world.entities_mut().remove_types(all[9], &types).unwrap();
+        assert_eq!(counts(), (8, 0));
+        let taken = world.take::<Resource>(all[5]).unwrap();
+        assert_eq!(counts(), (8, 0));
+        drop(taken);
+        assert_eq!(counts(), (7, 0));
+        assert_eq!(world.entity_count(), 7);
+        // Replaced in what is left.
+        world.set(all[1], Resource(stays.clone())).unwrap();
+        assert_eq!(counts(), (7, 0));
+        drop(world);
+        assert_eq!(counts(), (0, 0));
+    }
+}
+
+#[test]
+fn forks_have_what_is_left_for_themselves() {
+    // CL1
+    let mut world = chunks_of(3);
+    let value = Arc::new(());
+    let all: Vec<_> = world.spawn_many(7, (Resource(value.clone()), A(1))).collect();
+    world.despawn(all[0]).unwrap();
+    for mut copy in [world.fork(), world.duplicate()] {
+        // DIFFERENCE: a copy of a world goes on as the world would, so it has what stays.
+        assert_eq!(copy.state_hash(), world.state_hash());
+        let before = world.state_hash();
+        copy.remove::<Resource>(all[0]).unwrap();
+        copy.despawn_all().unwrap();
+        assert_eq!((copy.entity_count(), world.entity_count()), (6, 7));
+        assert!(world.has::<Resource>(all[0]) && world.has::<A>(all[1]));
+        assert_eq!(world.state_hash(), before);
+    }
+    drop(world);
+    assert_eq!(Arc::strong_count(&value), 1);
+}
+
+#[test]
+fn nothing_changes_if_there_is_no_memory_for_what_is_left() {
+    // CL1
+    let arena = ChunkArena::with_limit(16 * 1024);
+    let mut world = Checked::with_settings(WorldSettings::new().arena(arena.clone()));
+    let all: Vec<_> = world.spawn_many(5, (A(1), Handle(1))).collect();
+    let before = world.state_hash();
+    assert!(matches!(world.despawn(all[2]), Err(EntityError::OutOfMemory(_))));
+    assert!(matches!(world.despawn_slice(&all), Err(EntityError::OutOfMemory(_))));
+    assert!(matches!(world.despawn_all(), Err(EntityError::OutOfMemory(_))));
+    assert_eq!(world.state_hash(), before);
+    assert_eq!(arena.stats().used, 16 * 1024);
+}
+
+#[test]
+fn trackers_and_names_know_it_until_it_is_gone() {
+    // CL1, E9, E11
+    let mut world = world();
+    let mut tracker = EntityTracker::new();
+    let entity = world.spawn((A(1), Handle(1)));
+    world.entities_mut().set_name(entity, "Door").unwrap();
+    world.entities_mut().entity_changes(&mut tracker);
+    world.despawn(entity).unwrap();
+    let changes = world.entities_mut().entity_changes(&mut tracker);
+    assert!(changes.created.is_empty() && changes.destroyed.is_empty());
+    assert_eq!(world.entities().entity_name(entity), Some("Door"));
+    world.remove::<Handle>(entity).unwrap();
+    assert_eq!(world.entities_mut().entity_changes(&mut tracker).destroyed, [entity]);
+    assert_eq!(world.entities().entity_name(entity), None);
+    let next = world.spawn(A(1));
+    assert_eq!((next.index(), world.entities().entity_name(next)), (entity.index(), None));
+}
+
+#[test]
+fn instances_do_not_have_what_stays_and_what_is_left_has_none() {
+    // CL2
+    for mut world in both() {
+        let value = Arc::new(());
+        let source = world.spawn((A(1), Handle(7), Registered, Resource(value.clone())));
+        let instance = world.entities_mut().instantiate(source).unwrap();
+        assert_eq!(world.get(instance), Ok(&A(1)));
+        assert!(!world.has::<Handle>(instance) && !world.has::<Registered>(instance));
+        assert!(!world.has::<Resource>(instance));
+        assert_eq!(Arc::strong_count(&value), 2);
+        assert_eq!(world.despawn(instance), Ok(true));
+        assert!(!world.exists(instance));
+        world.despawn(source).unwrap();
+        let before = world.state_hash();
+        let refused = EntityError::OnlyResidue { entity: source };
+        assert_eq!(world.entities_mut().instantiate(source), Err(refused));
+        for count in [0, 3] {
+            let result = world.entities_mut().instantiate_many(source, count).map(|new| new.len());
+            assert_eq!(result, Err(refused));
+        }
+        assert_eq!(world.state_hash(), before);
+        // Also if it got more since: it was despawned.
+        world.add(source, A(2)).unwrap();
+        assert_eq!(world.entities_mut().instantiate(source), Err(refused));
+    }
+}
+
+#[test]
+fn what_stays_and_cannot_be_duplicated_is_no_hindrance() {
+    // CL2
+    #[derive(Component)]
+    #[component(name = "unity::Unique", cleanup)]
+    struct Unique(u32);
+
+    let mut world = world();
+    let source = world.spawn((A(1), Unique(1)));
+    let all: Vec<_> = world.entities_mut().instantiate_many(source, 3).unwrap().collect();
+    assert!(all.iter().all(|&entity| world.has::<A>(entity) && !world.has::<Unique>(entity)));
+}

@@ -1,0 +1,84 @@
+//! What was added, removed and destroyed is found without callbacks (CL3).
+
+use std::collections::BTreeMap;
+
+use ancho_entities::{Component, Entity, World};
+
+use crate::common::{A, Checked, both};
+
+/// What others give to entities, and take away.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[component(name = "unity::Sound")]
+struct Sound(u32);
+
+/// What this side keeps for each: the number of its voice.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[component(name = "unity::Voice", cleanup)]
+struct Voice(u32);
+
+/// Entities that have one component and not another.
+fn with_without<T: Component, U: Component>(world: &World) -> Vec<Entity> {
+    let chunks = world.entities().chunks().filter(|chunk| chunk.has::<T>() && !chunk.has::<U>());
+    chunks.flat_map(|chunk| chunk.entities().to_vec()).collect()
+}
+
+/// Something outside of the world that has to hear of what comes and goes.
+#[derive(Default)]
+struct Mixer {
+    voices: BTreeMap<u32, u32>,
+    next: u32,
+}
+
+impl Mixer {
+    /// Returns how many came, and how many went.
+    fn update(&mut self, world: &mut Checked) -> (usize, usize) {
+        let added = with_without::<Sound, Voice>(world);
+        for &entity in &added {
+            self.next += 1;
+            self.voices.insert(self.next, world.get::<Sound>(entity).unwrap().0);
+            world.add(entity, Voice(self.next)).unwrap();
+        }
+        let removed = with_without::<Voice, Sound>(world);
+        for &entity in &removed {
+            let Voice(number) = world.take(entity).unwrap();
+            assert!(self.voices.remove(&number).is_some());
+        }
+        (added.len(), removed.len())
+    }
+}
+
+#[test]
+fn added_removed_and_destroyed_are_each_noticed_once() {
+    // CL3
+    for mut world in both() {
+        let mut mixer = Mixer::default();
+        let all: Vec<_> = world.spawn_batch((0..6).map(|n| (A(n), Sound(n * 10)))).collect();
+        assert_eq!(mixer.update(&mut world), (6, 0));
+        assert_eq!(mixer.update(&mut world), (0, 0));
+        assert!(mixer.voices.values().eq(&[0, 10, 20, 30, 40, 50]));
+        // Removed: the entity lives on.
+        world.remove::<Sound>(all[1]).unwrap();
+        // Destroyed: it is there until it was noticed.
+        world.despawn(all[2]).unwrap();
+        world.despawn_slice(&all[4..]).unwrap();
+        assert_eq!(world.entity_count(), 6);
+        assert_eq!(mixer.update(&mut world), (0, 4));
+        assert_eq!(mixer.update(&mut world), (0, 0));
+        assert!(mixer.voices.values().eq(&[0, 30]));
+        assert!(world.exists(all[1]) && !world.has::<Voice>(all[1]));
+        assert!([2, 4, 5].iter().all(|&at| !world.exists(all[at])));
+        // Added again, and copied: a copy is new to it.
+        world.add(all[1], Sound(11)).unwrap();
+        let copies: Vec<_> = world.entities_mut().instantiate_many(all[0], 3).unwrap().collect();
+        assert_eq!(mixer.update(&mut world), (4, 0));
+        assert_eq!(mixer.voices.len(), 6);
+        // Created and destroyed in between: never noticed.
+        let short = world.spawn(Sound(1));
+        world.despawn(short).unwrap();
+        assert_eq!(mixer.update(&mut world), (0, 0));
+        assert!(copies.iter().all(|&entity| world.has::<(Sound, Voice)>(entity)));
+        world.despawn_all().unwrap();
+        assert_eq!(mixer.update(&mut world), (0, 6));
+        assert_eq!((world.entity_count(), mixer.voices.len()), (0, 0));
+    }
+}
