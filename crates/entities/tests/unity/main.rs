@@ -27,6 +27,8 @@ mod cleanup;
 mod cleanup_pattern;
 mod enabled_bits;
 mod enabled_model;
+mod instantiate;
+mod prefabs;
 
 mod archetypes;
 mod chunk_capacity;
