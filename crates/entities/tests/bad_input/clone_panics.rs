@@ -41,10 +41,37 @@ fn none_of_many_is_there_when_one_cannot_be_made() {
     });
 }
 
+#[test]
+fn no_instance_is_there_when_one_cannot_be_made() {
+    for (what, setup) in [("alone", Scene::new as fn() -> Scene), ("forked", Scene::forked)] {
+        for count in [1, 2, 7, 13] {
+            // One whose chunk is full, one whose chunk has room, and one with fewer components.
+            for which in [1, 9, 10] {
+                let what = format!("{count} instances of {which}, {what}");
+                survives(Call::Clone, &what, setup, |scene| {
+                    let (world, all) = scene.parts();
+                    let source = all[which];
+                    world.entities_mut().set_name(source, "source").unwrap();
+                    let (before, hash) = (world.entity_count(), world.state_hash());
+                    let instantiate = std::panic::AssertUnwindSafe(|| {
+                        ignore(world.entities_mut().instantiate_many(source, count).unwrap().len());
+                    });
+                    let Err(panic) = std::panic::catch_unwind(instantiate) else {
+                        return assert_eq!(scene.world().entity_count(), before + count);
+                    };
+                    let world = scene.world();
+                    assert_eq!((world.entity_count(), world.state_hash()), (before, hash));
+                    std::panic::resume_unwind(panic);
+                });
+            }
+        }
+    }
+}
+
 type Action = fn(&mut World, &[Entity]);
 
 /// Everything that writes to a chunk, and so copies one that is shared.
-const WRITES: [(&str, Action); 19] = [
+const WRITES: [(&str, Action); 21] = [
     ("get_mut", |world, all| ignore(world.get_mut::<F0>(all[1]).map(|value| value.value = 1))),
     ("get_mut of another", |world, all| ignore(world.get_mut::<A>(all[1]).map(|a| a.0 = 1))),
     ("set", |world, all| ignore(world.set(all[1], (f0(1), f1(1))))),
@@ -73,6 +100,10 @@ const WRITES: [(&str, Action); 19] = [
     ("despawn", |world, all| ignore(world.despawn(all[1]))),
     ("despawn_slice", |world, all| ignore(world.despawn_slice(&all[1..11]))),
     ("spawn", |world, _| ignore(world.spawn((f0(1), A(1), f1(1))))),
+    ("instantiate", |world, all| ignore(world.entities_mut().instantiate(all[1]))),
+    ("instantiate a neighbour", |world, all| {
+        ignore(world.entities_mut().instantiate_many(all[9], 7).map(|new| new.len()));
+    }),
     ("spawn_batch", |world, _| {
         ignore(world.spawn_batch((0..9).map(|n| (f0(n), A(n), f1(n)))).len());
     }),

@@ -24,6 +24,11 @@ pub(crate) struct Tag;
 #[component(name = "bad_input::Link")]
 pub(crate) struct Link(pub(crate) Entity);
 
+/// Stays when its entity is despawned.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "bad_input::Stays", cleanup)]
+pub(crate) struct Stays;
+
 /// A world of each kind.
 pub(crate) fn both() -> [World; 2] {
     [false, true]

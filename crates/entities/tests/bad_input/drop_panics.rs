@@ -2,13 +2,13 @@
 
 use ancho_entities::{ComponentType, Entity, World};
 
-use crate::common::{A, ignore};
+use crate::common::{A, Stays, ignore};
 use crate::fragile::{Call, F0, F1, F2, Scene, f0, f1, f2, survives};
 
 type Action = fn(&mut World, &[Entity]);
 
 /// Everything that drops values.
-const ACTIONS: [(&str, Action); 17] = [
+const ACTIONS: [(&str, Action); 20] = [
     ("add replaces", |world, all| ignore(world.add(all[1], (f0(0), f1(0))))),
     ("add replaces and moves", |world, all| ignore(world.add(all[1], (f0(0), f1(0), f2(0))))),
     ("set", |world, all| ignore(world.set(all[1], (f1(0), A(0), f0(0))))),
@@ -36,6 +36,22 @@ const ACTIONS: [(&str, Action); 17] = [
     }),
     ("despawn_slice, whole chunks", |world, all| ignore(world.despawn_slice(all))),
     ("despawn_all", |world, _| ignore(world.despawn_all())),
+    ("despawn, and one stays", |world, all| {
+        ignore(world.add(all[1], Stays));
+        ignore(world.despawn(all[1]));
+        ignore(world.remove::<Stays>(all[1]));
+    }),
+    ("despawn_slice, and some stay", |world, all| {
+        all[1..7].iter().for_each(|&entity| ignore(world.add(entity, Stays)));
+        ignore(world.despawn_slice(all));
+    }),
+    ("despawn, and the last is removed", |world, all| {
+        ignore(world.add(all[1], Stays));
+        ignore(world.despawn(all[1]));
+        ignore(world.add(all[1], (f0(1), f1(1))));
+        ignore(world.remove::<Stays>(all[1]));
+        ignore(world.remove::<(F0, F1)>(all[1]));
+    }),
     ("spawn_many", |world, _| ignore(world.spawn_many(9, (f1(1), f0(1))).len())),
 ];
 

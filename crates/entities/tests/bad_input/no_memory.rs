@@ -108,7 +108,12 @@ fn creating_is_refused() {
         world.try_spawn(()).map_err(|refused| refused.error)
     });
     refused("create", &mut world, &arena, |world| world.entities_mut().create(archetype));
+    let source = world.entities().all_entities()[1];
+    refused("instantiate", &mut world, &arena, |world| world.entities_mut().instantiate(source));
     for many in [1, 4, 5, 1000] {
+        refused("instantiate_many", &mut world, &arena, |world| {
+            world.entities_mut().instantiate_many(source, many).map(|new| new.len())
+        });
         refused("create_many", &mut world, &arena, |world| {
             world.entities_mut().create_many(archetype, many).map(|new| new.len())
         });

@@ -10,7 +10,7 @@ use crate::no_memory::{CHUNK, Set, limited, look, refused, set};
 type Write = (&'static str, fn(&mut World, &[Entity]) -> Result<(), EntityError>);
 
 /// Everything that writes to a shared chunk of three entities that has room for a fourth.
-const WRITES: [Write; 21] = [
+const WRITES: [Write; 24] = [
     ("get_mut", |world, all| world.get_mut::<A>(all[0]).map(|_| ())),
     ("set", |world, all| world.set(all[0], A(9)).map_err(|refused| refused.error)),
     ("set of two", |world, all| {
@@ -59,6 +59,9 @@ const WRITES: [Write; 21] = [
         let refused = world.try_spawn(set(9, &Arc::new(()))).map(|_| ());
         refused.map_err(|refused| refused.error)
     }),
+    ("instantiate", |world, all| world.entities_mut().instantiate(all[0]).map(|_| ())),
+    ("instantiate_many", |world, all| world.entities_mut().instantiate_many(all[0], 9).map(|_| ())),
+    ("set_enabled", |world, all| world.entities_mut().set_enabled(all[0], false).map(|_| ())),
     ("spawn_columns", |world, _| {
         let (a, text, link, owned) = set(9, &Arc::new(()));
         let new = world.spawn_columns(([a], [text], [link], [owned])).map(|_| ());
@@ -114,7 +117,7 @@ fn writing_is_possible_again_when_the_other_is_gone() {
         let moved = write(&mut fork, &all);
         let needs_another = ["add moves", "add replaces and", "add_types", "add_bytes moves"]
             .iter()
-            .chain(&["remove", "take", "set_archetype"])
+            .chain(&["remove", "take", "set_archetype", "instantiate_many", "set_enabled"])
             .any(|name| what.starts_with(name));
         assert_eq!(moved.is_err(), needs_another, "{what}");
         look(&fork, &arena);

@@ -3,10 +3,11 @@
 use std::sync::LazyLock;
 
 use ancho_entities::{
-    Archetype, Component, ComponentType, Entity, EntityError, RegisterError, RuntimeType, World,
+    Archetype, ChunkArena, Component, ComponentType, Entity, EntityError, RegisterError,
+    RuntimeType, World, WorldSettings,
 };
 
-use crate::common::{A, B, both, chunks_of, world};
+use crate::common::{A, B, Checked, both, chunks_of, world};
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "unity::Engine", enableable)]
@@ -258,4 +259,16 @@ fn forks_switch_for_themselves() {
         assert_eq!(world.entities().is_component_enabled::<Engine>(entity), Ok(false));
         assert_ne!(copy.state_hash(), world.state_hash());
     }
+}
+
+#[test]
+fn switching_needs_no_copy_of_what_a_fork_shares() {
+    // EN1
+    let arena = ChunkArena::with_limit(16 * 1024);
+    let mut world = Checked::with_settings(WorldSettings::new().arena(arena.clone()));
+    let entity = world.spawn((Engine(1), A(1)));
+    let mut fork = world.fork();
+    fork.entities_mut().set_component_enabled::<Engine>(entity, false).unwrap();
+    assert_eq!(world.entities().is_component_enabled::<Engine>(entity), Ok(true));
+    assert_eq!(arena.stats().used, 16 * 1024);
 }
