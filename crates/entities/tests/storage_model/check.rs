@@ -92,6 +92,8 @@ fn compare_column<T: Kind>(chunk: &ArchetypeChunk<'_>, rows: &[&Row], now: u32) 
     let version = chunk.change_version::<T>().unwrap().number();
     assert!(version <= now);
     assert_eq!(values.len(), rows.len());
+    let enabled = rows.iter().filter(|row| row[&T::KIND].enabled).count();
+    assert_eq!(chunk.enabled_count::<T>(), enabled);
     for (value, row) in values.iter().zip(rows) {
         assert_eq!(value.number(), row[&T::KIND].number);
         assert!(row[&T::KIND].written <= version, "a change was not noted");
@@ -108,6 +110,8 @@ fn compare_row(world: &World, entity: Entity, row: &Row) {
     for kind in 0..KINDS {
         let ty = type_of(kind);
         assert_eq!(world.entities().has_type(entity, ty), row.contains_key(&kind));
+        let enabled = world.entities().is_type_enabled(entity, ty).ok();
+        assert_eq!(enabled, row.get(&kind).map(|value| value.enabled));
     }
     let bytes = world.entities().get_bytes(entity, *SCRIPT).ok();
     let expected = row.get(&RUNTIME).map(|value| script_bytes(value.number));

@@ -57,12 +57,14 @@ pub(crate) struct Name {
     _live: Live,
 }
 
-/// Has no bytes, and has to be dropped.
+/// Has no bytes, has to be dropped, and can be switched off.
 #[derive(Component, Clone, Default)]
+#[component(enableable)]
 pub(crate) struct Ghost(#[field(opaque)] Live);
 
-/// Refers to an entity, and has padding.
+/// Refers to an entity, has padding, and can be switched off.
 #[derive(Component, Clone, Copy, Default)]
+#[component(enableable)]
 pub(crate) struct Follow {
     target: Entity,
     steps: u16,
@@ -82,10 +84,10 @@ impl Default for Large {
 #[derive(Component)]
 pub(crate) struct Only(u32, #[field(opaque)] Live);
 
-/// 24 bytes, the middle ones an entity.
+/// 24 bytes, the middle ones an entity; can be switched off.
 pub(crate) static SCRIPT: LazyLock<ComponentType> = LazyLock::new(|| {
     let script = RuntimeType::new("model::Script", 24, 8).field("target", 8, FieldKind::Entity);
-    ComponentType::register(script).unwrap()
+    ComponentType::register(script.enableable()).unwrap()
 });
 
 /// The bytes of the runtime type.
@@ -99,10 +101,14 @@ pub(crate) fn script_bytes(number: u64) -> [u8; 24] {
 pub(crate) const KINDS: usize = 9;
 pub(crate) const SMALL: usize = 0;
 pub(crate) const NAME: usize = 3;
+pub(crate) const GHOST: usize = 4;
 pub(crate) const FOLLOW: usize = 5;
 pub(crate) const LARGE: usize = 6;
 pub(crate) const ONLY: usize = 7;
 pub(crate) const RUNTIME: usize = 8;
+
+/// Which of them can be switched off.
+pub(crate) const ENABLEABLE: [usize; 3] = [GHOST, FOLLOW, RUNTIME];
 
 /// A component that is made of a number, and knows which.
 pub(crate) trait Kind: Component {

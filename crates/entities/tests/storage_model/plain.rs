@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use ancho_entities::Entity;
 
-/// A component: its number, and when it was last written.
+/// A component: its number, when it was last written, and whether it is switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Value {
     pub(crate) number: u64,
     pub(crate) written: u32,
+    pub(crate) enabled: bool,
 }
 
 /// The components of an entity, by kind.
@@ -48,7 +49,8 @@ impl Plain {
     }
 
     pub(crate) fn row(&self, kinds: &[usize], number: impl Fn(usize) -> u64) -> Row {
-        let value = |&kind: &usize| (kind, Value { number: number(kind), written: self.now });
+        let written = self.now;
+        let value = |&kind: &usize| (kind, Value { number: number(kind), written, enabled: true });
         kinds.iter().map(value).collect()
     }
 
@@ -84,11 +86,14 @@ impl Plain {
         std::mem::take(&mut self.entities).len()
     }
 
-    /// Writes components, and returns whether one was new.
+    /// Writes components, and returns whether one was new. What is switched off stays so.
     pub(crate) fn write(&mut self, entity: Entity, values: Row) -> bool {
         let row = self.entities.get_mut(&entity).unwrap();
         let before = row.len();
-        row.extend(values);
+        for (kind, mut value) in values {
+            value.enabled = row.get(&kind).is_none_or(|old| old.enabled);
+            row.insert(kind, value);
+        }
         row.len() > before
     }
 }

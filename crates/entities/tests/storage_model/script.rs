@@ -17,6 +17,7 @@ pub(crate) enum Call {
     SpawnBatch,
     SpawnColumns,
     Create,
+    Instantiate,
     Despawn,
     DespawnSlice,
     DespawnAll,
@@ -31,6 +32,7 @@ pub(crate) enum Call {
     SetBytes,
     SetArchetype,
     Swap,
+    Toggle,
     SetName,
     Changes,
     WriteChunks,
@@ -43,12 +45,13 @@ pub(crate) enum Call {
 }
 
 /// How often each is drawn.
-const WEIGHTS: [(u32, Call); 28] = [
+const WEIGHTS: [(u32, Call); 30] = [
     (8, Call::Spawn),
     (6, Call::SpawnMany),
     (6, Call::SpawnBatch),
     (3, Call::SpawnColumns),
     (4, Call::Create),
+    (5, Call::Instantiate),
     (8, Call::Despawn),
     (5, Call::DespawnSlice),
     (1, Call::DespawnAll),
@@ -63,6 +66,7 @@ const WEIGHTS: [(u32, Call); 28] = [
     (3, Call::SetBytes),
     (4, Call::SetArchetype),
     (4, Call::Swap),
+    (8, Call::Toggle),
     (2, Call::SetName),
     (3, Call::Changes),
     (3, Call::WriteChunks),
@@ -172,6 +176,7 @@ impl Run {
             Call::SpawnBatch => any_set!(step.set, S => self.spawn_batch::<S>(step)),
             Call::SpawnColumns => self.spawn_columns(step),
             Call::Create => self.create(step),
+            Call::Instantiate => self.instantiate(step),
             Call::Despawn => self.despawn(step),
             Call::DespawnSlice => self.despawn_slice(step),
             Call::DespawnAll => self.despawn_all(),
@@ -186,6 +191,7 @@ impl Run {
             Call::SetBytes => self.set_bytes(step),
             Call::SetArchetype => self.set_archetype(step),
             Call::Swap => self.swap(step),
+            Call::Toggle => self.toggle(step),
             Call::SetName => self.set_name(step),
             Call::Changes => self.changes(step),
             Call::WriteChunks => any_kind!(step.set, T => self.write_chunks::<T>(step)),

@@ -6,11 +6,11 @@ use ancho_collections::Rejected;
 use ancho_entities::{ComponentType, Entity, EntityError};
 
 use crate::components::{
-    Cloned, Follow, Kind, LARGE, NAME, Name, ONLY, RUNTIME, SMALL, Set, Small, Tag, Wide, kinds_of,
-    number_of, script_bytes, type_of,
+    Cloned, FOLLOW, Follow, Kind, LARGE, NAME, Name, ONLY, RUNTIME, SMALL, Set, Small, Tag, Wide,
+    kinds_of, number_of, script_bytes, type_of,
 };
 use crate::plain::Row;
-use crate::script::{Run, Step};
+use crate::script::{Pair, Run, Step};
 
 /// Why a set of kinds is refused, if it is.
 fn refused(kinds: &[usize], chunk_size: usize) -> Result<(), &'static str> {
@@ -202,6 +202,50 @@ impl Run {
                 let plain = &mut self.current().plain;
                 let row = plain.row(&kinds, |_| 0);
                 assert_eq!(plain.create(row), entity);
+            }
+        }
+    }
+
+    pub(crate) fn instantiate(&mut self, step: &Step) {
+        let source = self.pick(step.entity);
+        let Pair { world, plain, .. } = self.current();
+        if step.set.is_multiple_of(2)
+            && let Ok(follow) = world.get_mut::<Follow>(source)
+        {
+            // It refers to itself.
+            *follow = Kind::make(source.to_bits());
+            let row = plain.row(&[FOLLOW], |_| source.to_bits());
+            plain.write(source, row);
+        }
+        let entities = self.current().world.entities_mut();
+        let created: Result<Vec<Entity>, EntityError> = match step.count {
+            1 => entities.instantiate(source).map(|entity| vec![entity]),
+            count => entities.instantiate_many(source, count).map(Vec::from_iter),
+        };
+        let expected = match () {
+            () if !self.exists(source) => Err("A0050"),
+            () if self.has(source, ONLY) => Err("A0058"),
+            () => Ok(()),
+        };
+        let result = created.as_ref().map(|_| ()).map_err(|&error| error);
+        if self.agrees(result, expected) {
+            let created = created.unwrap();
+            assert_eq!(created.len(), step.count);
+            for instance in created {
+                let plain = &mut self.current().plain;
+                let mut row = plain.entities[&source].clone();
+                row.values_mut().for_each(|value| value.written = plain.now);
+                for kind in [FOLLOW, RUNTIME] {
+                    if let Some(value) = row.get_mut(&kind)
+                        && value.number == source.to_bits()
+                    {
+                        value.number = instance.to_bits();
+                    }
+                }
+                assert_eq!(plain.create(row), instance);
+                if let Some(name) = plain.names.get(&source).cloned() {
+                    plain.names.insert(instance, name);
+                }
             }
         }
     }

@@ -3,7 +3,8 @@
 use ancho_entities::{Entity, EntityError};
 
 use crate::components::{
-    FOLLOW, Kind, NAME, RUNTIME, SMALL, Set, kinds_of, number_of, script_bytes, type_of,
+    ENABLEABLE, FOLLOW, KINDS, Kind, NAME, RUNTIME, SMALL, Set, kinds_of, number_of, script_bytes,
+    type_of,
 };
 use crate::plain::Value;
 use crate::script::{Pair, Run, Step, code};
@@ -87,6 +88,27 @@ impl Run {
         }
     }
 
+    pub(crate) fn toggle(&mut self, step: &Step) {
+        let entity = self.pick(step.entity);
+        // Mostly one that can be.
+        let kind = match step.other % 8 {
+            0 => step.set % KINDS,
+            _ => ENABLEABLE[step.set % ENABLEABLE.len()],
+        };
+        let enabled = step.number.is_multiple_of(2);
+        let entities = self.current().world.entities_mut();
+        let found = entities.set_type_enabled(entity, type_of(kind), enabled);
+        let expected = match self.presence(entity, &[kind]) {
+            Ok(()) if !ENABLEABLE.contains(&kind) => Err("A0070"),
+            presence => presence,
+        };
+        if self.agrees(found, expected) {
+            let plain = &mut self.current().plain;
+            let value = plain.entities.get_mut(&entity).unwrap().get_mut(&kind).unwrap();
+            (value.enabled, value.written) = (enabled, plain.now);
+        }
+    }
+
     pub(crate) fn set_name(&mut self, step: &Step) {
         let entity = self.pick(step.entity);
         let name =
@@ -141,7 +163,7 @@ impl Run {
             let plain = &mut self.current().plain;
             for row in plain.entities.values_mut() {
                 for kind in [FOLLOW, RUNTIME] {
-                    if let Some(Value { number, written }) = row.get_mut(&kind) {
+                    if let Some(Value { number, written, .. }) = row.get_mut(&kind) {
                         *written = plain.now;
                         if *number != 0 {
                             *number = moved(Entity::from_bits(*number)).to_bits();
