@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use ancho_entities::{ArchetypeChunk, Entity, World};
 
 use crate::components::{
-    Follow, Ghost, KINDS, Kind, Large, Name, Only, RUNTIME, SCRIPT, Small, Tag, Wide, any_kind,
-    script_bytes, type_of,
+    Follow, Ghost, KINDS, Kind, Large, Name, Only, RUNTIME, SCRIPT, Small, Stays, Tag, Wide,
+    any_kind, script_bytes, type_of,
 };
 use crate::plain::{Plain, Row};
 use crate::script::{Pair, Run, code};

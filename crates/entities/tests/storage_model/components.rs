@@ -84,6 +84,11 @@ impl Default for Large {
 #[derive(Component)]
 pub(crate) struct Only(u32, #[field(opaque)] Live);
 
+/// Stays when its entity is despawned.
+#[derive(Component, Clone, Default)]
+#[component(cleanup)]
+pub(crate) struct Stays(u32, #[field(opaque)] Live);
+
 /// 24 bytes, the middle ones an entity; can be switched off.
 pub(crate) static SCRIPT: LazyLock<ComponentType> = LazyLock::new(|| {
     let script = RuntimeType::new("model::Script", 24, 8).field("target", 8, FieldKind::Entity);
@@ -98,14 +103,17 @@ pub(crate) fn script_bytes(number: u64) -> [u8; 24] {
 }
 
 /// How many kinds there are. The runtime type is the last.
-pub(crate) const KINDS: usize = 9;
+pub(crate) const KINDS: usize = 10;
 pub(crate) const SMALL: usize = 0;
 pub(crate) const NAME: usize = 3;
 pub(crate) const GHOST: usize = 4;
 pub(crate) const FOLLOW: usize = 5;
 pub(crate) const LARGE: usize = 6;
 pub(crate) const ONLY: usize = 7;
-pub(crate) const RUNTIME: usize = 8;
+pub(crate) const STAYS: usize = 8;
+pub(crate) const RUNTIME: usize = 9;
+/// What entities have that were despawned and are still there. It is no kind to be named.
+pub(crate) const MARK: usize = KINDS;
 
 /// Which of them can be switched off.
 pub(crate) const ENABLEABLE: [usize; 3] = [GHOST, FOLLOW, RUNTIME];
@@ -157,6 +165,7 @@ kinds! {
         value.0[0]
     };
     7 Only, n => Self(n as u32, Live::new()), value => value.0.into();
+    8 Stays, n => Self(n as u32, Live::new()), value => value.0.into();
 }
 
 /// Long enough to be on the heap. That of zero is the default.
@@ -182,6 +191,7 @@ pub(crate) fn type_of(kind: usize) -> ComponentType {
         5 => ComponentType::of::<Follow>(),
         6 => ComponentType::of::<Large>(),
         7 => ComponentType::of::<Only>(),
+        8 => ComponentType::of::<Stays>(),
         _ => *SCRIPT,
     }
 }
@@ -232,11 +242,11 @@ pub(crate) fn kinds_of<S: Set>() -> Vec<usize> {
 /// Calls a method with one of the sets: `call!(which, S => self.method::<S>())`.
 macro_rules! any_set {
     ($which:expr, $set:ident => $call:expr) => {
-        match $which % 16 {
-            12 => { type $set = Only; $call }
-            13 => { type $set = (Only, (Small, Name)); $call }
-            14 => { type $set = (Small, (Tag, Small)); $call }
-            15 => { type $set = ((Name,), Tag, Name); $call }
+        match $which % 18 {
+            14 => { type $set = Only; $call }
+            15 => { type $set = (Only, (Small, Name)); $call }
+            16 => { type $set = (Small, (Tag, Small)); $call }
+            17 => { type $set = ((Name,), Tag, Name); $call }
             which => $crate::components::clone_set!(which, $set => $call),
         }
     };
@@ -245,7 +255,7 @@ macro_rules! any_set {
 /// The same, of those that can be cloned and have no type twice.
 macro_rules! clone_set {
     ($which:expr, $set:ident => $call:expr) => {
-        match $which % 12 {
+        match $which % 14 {
             0 => {
                 type $set = Small;
                 $call
@@ -290,6 +300,14 @@ macro_rules! clone_set {
                 type $set = (Follow, Small);
                 $call
             }
+            11 => {
+                type $set = Stays;
+                $call
+            }
+            12 => {
+                type $set = (Name, Stays, Small);
+                $call
+            }
             _ => {
                 type $set = (Ghost, (), Tag);
                 $call
@@ -301,7 +319,7 @@ macro_rules! clone_set {
 /// Calls a method with one of the typed kinds.
 macro_rules! any_kind {
     ($which:expr, $kind:ident => $call:expr) => {
-        match $which % 8 {
+        match $which % 9 {
             0 => {
                 type $kind = Small;
                 $call
@@ -330,8 +348,12 @@ macro_rules! any_kind {
                 type $kind = Large;
                 $call
             }
-            _ => {
+            7 => {
                 type $kind = Only;
+                $call
+            }
+            _ => {
+                type $kind = Stays;
                 $call
             }
         }

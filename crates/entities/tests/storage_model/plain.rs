@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use ancho_entities::Entity;
 
+use crate::components::{MARK, STAYS};
+
 /// A component: its number, when it was last written, and whether it is switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Value {
@@ -74,6 +76,32 @@ impl Plain {
             self.free.push(entity.index());
         }
         existed
+    }
+
+    /// Destroys an entity, or leaves what stays of it. Returns whether that was a change.
+    pub(crate) fn despawn(&mut self, entity: Entity) -> bool {
+        let mark = Value { number: 0, written: self.now, enabled: true };
+        match self.entities.get_mut(&entity) {
+            Some(row) if row.contains_key(&STAYS) => {
+                if row.keys().eq(&[STAYS, MARK]) {
+                    return false;
+                }
+                row.retain(|&kind, _| kind == STAYS);
+                row.insert(MARK, mark);
+                true
+            }
+            _ => self.destroy(entity),
+        }
+    }
+
+    /// Removes components. What was despawned goes with the last.
+    pub(crate) fn remove(&mut self, entity: Entity, kinds: &[usize]) {
+        if let Some(row) = self.entities.get_mut(&entity) {
+            row.retain(|kind, _| !kinds.contains(kind));
+            if row.keys().eq(&[MARK]) {
+                self.destroy(entity);
+            }
+        }
     }
 
     pub(crate) fn destroy_all(&mut self) -> usize {

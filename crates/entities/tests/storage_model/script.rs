@@ -6,7 +6,7 @@ use ancho_entities::{Entity, EntityError, EntityTracker, World};
 use proptest::prelude::*;
 
 use crate::Setup;
-use crate::components::{Follow, Ghost, Large, Name, Only, Small, Tag, Wide};
+use crate::components::{Follow, Ghost, Large, Name, Only, Small, Stays, Tag, Wide};
 use crate::components::{any_kind, any_set, clone_set};
 use crate::plain::Plain;
 

@@ -3,11 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_collections::Rejected;
-use ancho_entities::{ComponentType, Entity, EntityError};
+use ancho_entities::{ComponentType, Entity, EntityError, World};
 
 use crate::components::{
-    Cloned, FOLLOW, Follow, Kind, LARGE, NAME, Name, ONLY, RUNTIME, SMALL, Set, Small, Tag, Wide,
-    kinds_of, number_of, script_bytes, type_of,
+    Cloned, FOLLOW, Follow, KINDS, Kind, LARGE, MARK, NAME, Name, ONLY, RUNTIME, SMALL, STAYS, Set,
+    Small, Tag, Wide, kinds_of, number_of, script_bytes, type_of,
 };
 use crate::plain::Row;
 use crate::script::{Pair, Run, Step};
@@ -48,6 +48,7 @@ fn kinds_of_bits(set: usize, twice: bool) -> Vec<usize> {
     match set >> 7 {
         1 => kinds.push(LARGE),
         2 => kinds.push(ONLY),
+        3 => kinds.push(STAYS),
         _ => {}
     }
     if twice && let Some(&kind) = kinds.first() {
@@ -58,6 +59,16 @@ fn kinds_of_bits(set: usize, twice: bool) -> Vec<usize> {
 
 fn types(kinds: &[usize]) -> Vec<ComponentType> {
     kinds.iter().map(|&kind| type_of(kind)).collect()
+}
+
+/// Whether an entity has the kinds of a row, or is not there if there is none.
+fn looks_as(world: &World, entity: Entity, row: Option<&Row>) -> bool {
+    let entities = world.entities();
+    let Some(row) = row else { return !entities.exists(entity) };
+    let archetype = entities.entity_archetype(entity).unwrap();
+    entities.component_types(archetype).unwrap().len() == row.len()
+        && (0..KINDS)
+            .all(|kind| entities.has_type(entity, type_of(kind)) == row.contains_key(&kind))
 }
 
 impl Run {
@@ -224,6 +235,7 @@ impl Run {
         };
         let expected = match () {
             () if !self.exists(source) => Err("A0050"),
+            () if self.has(source, MARK) => Err("A0072"),
             () if self.has(source, ONLY) => Err("A0058"),
             () => Ok(()),
         };
@@ -234,6 +246,7 @@ impl Run {
             for instance in created {
                 let plain = &mut self.current().plain;
                 let mut row = plain.entities[&source].clone();
+                row.remove(&STAYS);
                 row.values_mut().for_each(|value| value.written = plain.now);
                 for kind in [FOLLOW, RUNTIME] {
                     if let Some(value) = row.get_mut(&kind)
@@ -253,10 +266,11 @@ impl Run {
     pub(crate) fn despawn(&mut self, step: &Step) {
         let entity = self.pick(step.entity);
         let found = self.current().world.despawn(entity);
-        let exists = self.exists(entity);
-        let missing = !exists && self.setup.strict;
-        if self.agrees(found, if missing { Err("A0050") } else { Ok(exists) }) {
-            self.current().plain.destroy(entity);
+        let missing = !self.exists(entity) && self.setup.strict;
+        let mut after = self.current().plain.clone();
+        let changed = after.despawn(entity);
+        if self.agrees(found, if missing { Err("A0050") } else { Ok(changed) }) {
+            self.current().plain = after;
         }
     }
 
@@ -274,29 +288,40 @@ impl Run {
         }
         let all_exist = slice.iter().all(|&entity| self.exists(entity));
         let found = self.current().world.despawn_slice(&slice);
-        let expected = if self.setup.strict && !all_exist {
-            Err("A0050")
+        if self.setup.strict && !all_exist {
+            self.agrees(found, Err("A0050"));
         } else {
-            let mut living: Vec<_> = slice.iter().filter(|&&entity| self.exists(entity)).collect();
-            living.sort_unstable();
-            living.dedup();
-            Ok(living.len())
-        };
-        self.agrees(found, expected);
+            self.despawned(&slice, found);
+        }
+    }
+
+    fn despawned(&mut self, slice: &[Entity], found: Result<usize, EntityError>) {
+        let mut after = self.current().plain.clone();
+        let changed = slice.iter().filter(|&&entity| after.despawn(entity)).count();
+        if self.agrees(found, Ok(changed)) {
+            self.current().plain = after;
+            return;
+        }
         // Without memory, those before are gone.
-        for entity in slice {
-            let pair = self.current();
-            if pair.world.exists(entity) {
-                assert!(found.is_err());
+        let Pair { world, plain, .. } = self.current();
+        for &entity in slice {
+            let mut after = plain.clone();
+            after.despawn(entity);
+            if !looks_as(world, entity, after.entities.get(&entity)) {
                 break;
             }
-            pair.plain.destroy(entity);
+            *plain = after;
         }
     }
 
     pub(crate) fn despawn_all(&mut self) {
-        let pair = self.current();
-        assert_eq!(pair.world.despawn_all(), Ok(pair.plain.destroy_all()));
+        let Pair { world, plain, .. } = self.current();
+        if plain.entities.values().any(|row| row.contains_key(&STAYS)) {
+            let all = world.entities().all_entities();
+            let found = world.despawn_all();
+            return self.despawned(&all, found);
+        }
+        assert_eq!(world.despawn_all(), Ok(plain.destroy_all()));
     }
 
     pub(crate) fn add<S: Set>(&mut self, step: &Step) {
@@ -384,10 +409,8 @@ impl Run {
             _ if missing && self.setup.strict => Err("A0051"),
             _ => Ok(present),
         };
-        if self.agrees(found, expected)
-            && let Some(row) = self.current().plain.entities.get_mut(&entity)
-        {
-            row.retain(|kind, _| !kinds.contains(kind));
+        if self.agrees(found, expected) {
+            self.current().plain.remove(entity, kinds);
         }
     }
 
@@ -401,7 +424,7 @@ impl Run {
             Some(Some(value)) => Ok(value.number),
         };
         if self.agrees(found, expected) {
-            self.current().plain.entities.get_mut(&entity).unwrap().remove(&T::KIND);
+            self.current().plain.remove(entity, &[T::KIND]);
         }
     }
 
@@ -420,6 +443,8 @@ impl Run {
         let new: Vec<usize> = kinds.iter().copied().filter(|&kind| is_new(self, kind)).collect();
         let expected = match () {
             () if !self.exists(entity) => Err("A0050"),
+            () if self.has(entity, STAYS) && !kinds.contains(&STAYS) => Err("A0071"),
+            () if self.has(entity, MARK) => Err("A0072"),
             () if new.contains(&ONLY) => Err("A0057"),
             () => Ok(()),
         };

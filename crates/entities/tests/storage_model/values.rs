@@ -21,7 +21,7 @@ impl Run {
     pub(crate) fn set<S: Set>(&mut self, step: &Step) {
         let (entity, kinds) = (self.pick(step.entity), kinds_of::<S>());
         let found = self.current().world.set(entity, S::make(step.number));
-        let twice = matches!(step.set % 16, 14 | 15);
+        let twice = matches!(step.set % 18, 16 | 17);
         let expected = match self.presence(entity, &kinds) {
             Err("A0050") => Err("A0050"),
             _ if twice => Err("A0053"),
