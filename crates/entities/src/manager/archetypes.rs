@@ -5,6 +5,7 @@ use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
+use crate::stock::CleanupEntity;
 use crate::storage::sort_types;
 
 /// An archetype of a world: which components an entity has, in no order.
@@ -61,7 +62,9 @@ impl EntityManager {
     ///
     /// If a type is there twice, or an entity would be larger than a chunk.
     pub fn archetype_of(&mut self, types: &[ComponentType]) -> Result<Archetype, EntityError> {
-        let mut sorted = types.to_vec();
+        // The mark of what was despawned is not for users to give.
+        let mark = ComponentType::of::<CleanupEntity>();
+        let mut sorted: Vec<_> = types.iter().copied().filter(|&ty| ty != mark).collect();
         sort_types(&mut sorted)
             .map_err(|component| EntityError::DuplicateComponent { component })?;
         let number = self.find_archetype(&sorted)?;

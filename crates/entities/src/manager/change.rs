@@ -356,10 +356,17 @@ impl EntityManager {
         self.storage.move_with_initial(&mut self.runs, entity, location, &transfer)
     }
 
+    /// The number of a set that is given as a list of types. The mark of what was despawned is not for users to give or
+    /// take, and passed over.
     fn set_number_of(&mut self, types: &[ComponentType]) -> Result<u32, EntityError> {
-        self.sets
-            .number_of_types(types)
-            .map_err(|component| EntityError::DuplicateComponent { component })
+        let mark = ComponentType::of::<CleanupEntity>();
+        let number = if types.contains(&mark) {
+            let others: Vec<_> = types.iter().copied().filter(|&ty| ty != mark).collect();
+            self.sets.number_of_types(&others)
+        } else {
+            self.sets.number_of_types(types)
+        };
+        number.map_err(|component| EntityError::DuplicateComponent { component })
     }
 
     /// The slot of an entity, by which transfer it goes, and to which chunk, if it takes the way that the last one took.

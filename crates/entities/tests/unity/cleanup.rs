@@ -388,3 +388,31 @@ fn what_stays_and_cannot_be_duplicated_is_no_hindrance() {
     let all: Vec<_> = world.entities_mut().instantiate_many(source, 3).unwrap().collect();
     assert!(all.iter().all(|&entity| world.has::<A>(entity) && !world.has::<Unique>(entity)));
 }
+
+#[test]
+fn the_mark_of_what_was_despawned_is_nobodys_to_give_or_take() {
+    // CL1
+    for mut world in both() {
+        let residue = world.spawn((A(1), Handle(7)));
+        world.despawn(residue).unwrap();
+        let archetype = world.entities().entity_archetype(residue).unwrap();
+        let types = world.entities().component_types(archetype).unwrap();
+        let mark = *types.iter().find(|&&ty| ty != ComponentType::of::<Handle>()).unwrap();
+
+        // Taken alone, it stays: the entity does not come back to life.
+        assert_eq!(world.entities_mut().remove_types(residue, &[mark]), Ok(false));
+        assert_eq!(world.despawn(residue), Ok(false));
+        // Given to one that lives, it does not let it die.
+        let living = world.spawn(A(2));
+        assert_eq!(world.entities_mut().add_types(living, &[mark]), Ok(false));
+        assert_eq!(world.remove::<A>(living), Ok(true));
+        assert!(world.exists(living));
+        // An archetype does not have it.
+        let plain = world.entities_mut().archetype::<Handle>();
+        let handle = ComponentType::of::<Handle>();
+        assert_eq!(world.entities_mut().archetype_of(&[mark, handle]), Ok(plain));
+
+        assert_eq!(world.take::<Handle>(residue), Ok(Handle(7)));
+        assert!(!world.exists(residue));
+    }
+}
