@@ -13,6 +13,7 @@ mod enabled;
 mod entity_table;
 mod fork;
 mod invariants;
+mod moves;
 mod reserve;
 mod row_place;
 mod rows;
@@ -33,7 +34,7 @@ pub(crate) use reserve::{Reserved, Run};
 pub(crate) use rows::{Left, unshare};
 pub(crate) use settings::StorageSettings;
 pub(crate) use transfer::{Change, Edge, Transfer, Transfers};
-pub(crate) use values::{NewRows, copy_value, duplicate_value, repeat_row, write_initial};
+pub(crate) use values::{NewRows, duplicate_value, repeat_row, write_initial};
 
 use archetypes::Archetypes;
 pub(crate) use chunk::Chunks;
