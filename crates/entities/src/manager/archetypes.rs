@@ -131,4 +131,17 @@ impl EntityManager {
             _ => Err(EntityError::ForeignArchetype),
         }
     }
+
+    /// The archetype that an entity gets which lives: without the mark of what was despawned, which is not for users to
+    /// give.
+    pub(super) fn archetype_of_living(&mut self, number: u32) -> Result<u32, EntityError> {
+        let shape = &self.storage.archetypes[number].shape;
+        if !shape.is_residue() {
+            return Ok(number);
+        }
+        let mark = ComponentType::of::<CleanupEntity>();
+        // Sorted they are already.
+        let others: Vec<_> = shape.types.iter().copied().filter(|&ty| ty != mark).collect();
+        self.find_archetype(&others)
+    }
 }

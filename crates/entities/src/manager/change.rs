@@ -333,9 +333,12 @@ impl EntityManager {
         entity: Entity,
         archetype: Archetype,
     ) -> Result<(), EntityError> {
-        let to = self.check_archetype(archetype)?;
+        let mut to = self.check_archetype(archetype)?;
         let location = self.locate(entity)?;
         let from = self.storage.chunks[location.chunk].archetype;
+        if !self.storage.archetypes[from].shape.is_residue() {
+            to = self.archetype_of_living(to)?;
+        }
         if from == to {
             return Ok(());
         }

@@ -366,6 +366,7 @@ impl EntityManager {
         count: usize,
     ) -> Result<NewEntities<'_>, EntityError> {
         let number = self.check_archetype(archetype)?;
+        let number = self.archetype_of_living(number)?;
         let types = &self.storage.archetypes[number].shape.types;
         if let Some(&component) = types.iter().find(|ty| matches!(ty.0.beginning, Beginning::None))
         {

@@ -411,6 +411,18 @@ fn the_mark_of_what_was_despawned_is_nobodys_to_give_or_take() {
         let plain = world.entities_mut().archetype::<Handle>();
         let handle = ComponentType::of::<Handle>();
         assert_eq!(world.entities_mut().archetype_of(&[mark, handle]), Ok(plain));
+        // Nor does who lives get it with the archetype of one that has it.
+        let created = world.entities_mut().create(archetype).unwrap();
+        let moved = world.spawn(A(3));
+        world.entities_mut().set_archetype(moved, archetype).unwrap();
+        for entity in [created, moved] {
+            assert_eq!(world.entities().entity_archetype(entity), Ok(plain));
+            assert_eq!(world.remove::<Handle>(entity), Ok(true));
+            assert!(world.exists(entity));
+        }
+        // What was despawned may well be told to stay as it is.
+        assert_eq!(world.entities_mut().set_archetype(residue, archetype), Ok(()));
+        assert_eq!(world.entities().entity_archetype(residue), Ok(archetype));
 
         assert_eq!(world.take::<Handle>(residue), Ok(Handle(7)));
         assert!(!world.exists(residue));
