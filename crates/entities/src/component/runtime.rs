@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "reads and writes values that are bytes")]
 
+use std::mem::discriminant;
 use std::slice;
 
 use super::info::{Beginning, Copying, TypeInfo, stable_hash};
@@ -100,7 +101,7 @@ impl RuntimeType {
             && fields.iter().zip(&self.fields).all(|(field, (name, offset, kind))| {
                 field.name == name
                     && field.offset == *offset
-                    && kind.scalar_shape().is_some_and(|shape| std::ptr::eq(shape, field.shape))
+                    && discriminant(kind) == discriminant(&field.shape.kind)
             })
     }
 
