@@ -109,6 +109,13 @@ pub enum EntityError {
         /// The entity that was named.
         entity: Entity,
     },
+    /// A0073: the first member of a group is not its root.
+    GroupWithoutRoot {
+        /// The entity that has the group.
+        root: Entity,
+        /// The first member.
+        first: Entity,
+    },
     /// A0061: the entities do not have the same components.
     DifferentArchetypes {
         /// One of them.
@@ -197,6 +204,11 @@ impl fmt::Display for EntityError {
                 f,
                 "A0072: entity {entity} was despawned, and only what stays of it is there; instantiate it, or set its \
                  archetype, before it is despawned"
+            ),
+            Self::GroupWithoutRoot { root, first } => write!(
+                f,
+                "A0073: the group of entity {root} begins with {first}; the first member of a `LinkedEntityGroup` is the \
+                 entity that has it"
             ),
             Self::DifferentArchetypes { left, right } => write!(
                 f,

@@ -27,10 +27,10 @@ pub use field::{
 };
 pub use manager::{
     Archetype, ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ComponentLookup, EntityChanges,
-    EntityManager, EntityTracker, NewEntities,
+    EntityManager, EntityTracker, LinkedEntityGroup, NewEntities,
 };
 pub use set::{CloneSet, ComponentColumn, ComponentColumns, ComponentSet};
-pub use stock::{Disabled, Prefab};
+pub use stock::{Disabled, OmitLinkedEntityGroup, Prefab};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
 pub use version::Version;
 pub use world::{World, WorldSettings};

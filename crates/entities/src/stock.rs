@@ -32,6 +32,13 @@ pub struct Prefab;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disabled;
 
+/// Instances of the entity are no roots of groups: they have neither this nor the
+/// [group](crate::LinkedEntityGroup), whose members are instantiated all the same.
+///
+/// Unity's `OmitLinkedEntityGroupFromPrefabInstance`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OmitLinkedEntityGroup;
+
 /// What is left of an entity that was despawned and has components that stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CleanupEntity;
@@ -72,4 +79,5 @@ macro_rules! tag {
 
 tag!(Prefab);
 tag!(Disabled);
+tag!(OmitLinkedEntityGroup);
 tag!(CleanupEntity);

@@ -7,8 +7,8 @@ use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_entities::{
-    ChunkArena, Component, ComponentType, Entity, EntityError, FieldKind, OutOfMemory,
-    RegisterError, RuntimeType, World, WorldSettings,
+    Buffer, ChunkArena, Component, ComponentType, Entity, EntityError, FieldKind,
+    LinkedEntityGroup, OutOfMemory, RegisterError, RuntimeType, World, WorldSettings,
 };
 
 #[derive(Component, Clone, Copy, Debug, Default)]
@@ -264,6 +264,19 @@ fn a0072_only_residue() {
         &world.entities_mut().instantiate(entity).unwrap_err(),
         "A0072: entity 0v1 was despawned, and only what stays of it is there; instantiate it, or set \
          its archetype, before it is despawned",
+    );
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0073_group_without_root() {
+    let mut world = World::new("Simulation");
+    let member = world.spawn(());
+    let root = world.spawn(Buffer::from([LinkedEntityGroup(member)]));
+    reads(
+        &world.entities_mut().instantiate(root).unwrap_err(),
+        "A0073: the group of entity 1v1 begins with 0v1; the first member of a `LinkedEntityGroup` is \
+         the entity that has it",
     );
     world.check_invariants().unwrap();
 }

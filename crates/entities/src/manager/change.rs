@@ -6,12 +6,12 @@ use std::any::TypeId;
 
 use ancho_collections::Rejected;
 
-use super::{Archetype, EntityManager, QuickWay};
+use super::{Archetype, EntityManager, LinkedEntityGroup, QuickWay};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
-use crate::stock::{CleanupEntity, Prefab};
+use crate::stock::{CleanupEntity, OmitLinkedEntityGroup, Prefab};
 use crate::storage::{Change, Edge, Left, Location, OpenSlot, RowPlace, Transfer, sort_types};
 
 /// Which of the ways that are remembered.
@@ -443,7 +443,13 @@ impl EntityManager {
                 types.push(residue);
             }
             Change::Instantiate => {
-                types.retain(|&ty| !ty.is_cleanup() && ty != ComponentType::of::<Prefab>());
+                let group = ComponentType::of_buffer::<LinkedEntityGroup>();
+                let omit = ComponentType::of::<OmitLinkedEntityGroup>();
+                let omits = types.contains(&omit) && types.contains(&group);
+                types.retain(|&ty| {
+                    let omitted = omits && (ty == omit || ty == group);
+                    !ty.is_cleanup() && ty != ComponentType::of::<Prefab>() && !omitted
+                });
             }
         }
         sort_types(&mut types)

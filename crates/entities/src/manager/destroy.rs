@@ -13,6 +13,8 @@ impl EntityManager {
     /// If it has components that stay ([`Component::CLEANUP`](crate::Component::CLEANUP)), the others are dropped, and the
     /// entity goes when those are removed. To despawn it once more changes nothing, and returns false.
     ///
+    /// With the root of a [group](crate::LinkedEntityGroup) its members go, each once, and the groups of those.
+    ///
     /// # Errors
     ///
     /// In a strict world, if it was not there. If the world shares memory with a fork, and there is none for a copy.
@@ -39,6 +41,18 @@ impl EntityManager {
     /// Despawns an entity of a chunk that is not as simple as they mostly are.
     #[inline(never)]
     fn despawn_with_care(
+        &mut self,
+        entity: Entity,
+        location: Location,
+    ) -> Result<bool, EntityError> {
+        if self.has_groups(location.chunk) {
+            return Ok(self.despawn_group(entity)? > 0);
+        }
+        self.despawn_one(entity, location)
+    }
+
+    /// Despawns an entity, and not its group.
+    pub(super) fn despawn_one(
         &mut self,
         entity: Entity,
         Location { chunk, row }: Location,
@@ -100,6 +114,11 @@ impl EntityManager {
                 rest = after;
                 continue;
             };
+            if self.has_groups(chunk) {
+                despawned += self.despawn_group(entity)?;
+                rest = after;
+                continue;
+            }
             if self.storage.chunks[chunk].shape().stays() {
                 despawned += usize::from(self.despawn_partly(entity, Location { chunk, row })?);
                 rest = after;

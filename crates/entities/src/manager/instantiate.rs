@@ -17,7 +17,8 @@ impl EntityManager {
     ///
     /// It has all of them but [`Prefab`](crate::Prefab) and those that stay after despawning. Fields that refer to the
     /// other entity refer to the new one; fields that refer to others stay as they are. Components that are switched off
-    /// stay so, and names are kept. Unity's `Instantiate`.
+    /// stay so, and names are kept. If it is the root of a [group](crate::LinkedEntityGroup), all of that is instantiated.
+    /// Unity's `Instantiate`.
     ///
     /// # Errors
     ///
@@ -49,6 +50,21 @@ impl EntityManager {
     ///
     /// As there. Then none is created.
     pub fn instantiate_many(
+        &mut self,
+        source: Entity,
+        count: usize,
+    ) -> Result<NewEntities<'_>, EntityError> {
+        self.locate(source)?;
+        let members = self.group_of(source);
+        match members.first() {
+            None => self.instantiate_alone(source, count),
+            Some(&first) if first == source => self.instantiate_group(&members, count),
+            Some(&first) => Err(EntityError::GroupWithoutRoot { root: source, first }),
+        }
+    }
+
+    /// Instantiates an entity, and not its group.
+    pub(super) fn instantiate_alone(
         &mut self,
         source: Entity,
         count: usize,
@@ -163,7 +179,8 @@ impl EntityManager {
         }
     }
 
-    /// Whether an entity takes part: switches [`Disabled`] on or off. Returns whether that was a change.
+    /// Whether an entity takes part: switches [`Disabled`] on or off, for its [group](crate::LinkedEntityGroup) too. Returns
+    /// whether that was a change.
     ///
     /// # Errors
     ///
@@ -180,15 +197,24 @@ impl EntityManager {
     /// assert!(!world.entities().is_enabled(orc));
     /// ```
     pub fn set_enabled(&mut self, entity: Entity, enabled: bool) -> Result<bool, EntityError> {
-        let is_enabled = !self.locate(entity).map(|_| self.has::<Disabled>(entity))?;
-        if enabled == is_enabled {
-            return Ok(false);
+        self.locate(entity)?;
+        let mut members = self.group_of(entity);
+        if !members.contains(&entity) {
+            members.push(entity);
         }
-        if enabled {
-            self.remove::<Disabled>(entity)
-        } else {
-            self.add(entity, Disabled).map_err(|rejected| rejected.error)
+        members.retain(|&member| self.exists(member));
+        let mut changed = false;
+        for member in members {
+            if enabled != self.has::<Disabled>(member) {
+                continue;
+            }
+            changed |= if enabled {
+                self.remove::<Disabled>(member)?
+            } else {
+                self.add(member, Disabled).map_err(|rejected| rejected.error)?
+            };
         }
+        Ok(changed)
     }
 
     /// Whether an entity is there and takes part.

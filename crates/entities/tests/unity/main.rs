@@ -28,6 +28,7 @@ mod cleanup_pattern;
 mod enabled_bits;
 mod enabled_model;
 mod instantiate;
+mod linked_groups;
 mod prefabs;
 
 mod archetypes;
