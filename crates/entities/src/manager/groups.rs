@@ -147,7 +147,7 @@ impl EntityManager {
     }
 
     /// Replaces the entities that the components of one entity refer to, which was just created.
-    fn remap_row(&mut self, entity: Entity, map: &mut dyn FnMut(Entity) -> Entity) {
+    pub(super) fn remap_row(&mut self, entity: Entity, map: &mut dyn FnMut(Entity) -> Entity) {
         let Some(Location { chunk, row }) = self.storage.table.locate(entity) else { return };
         let chunk = &self.storage.chunks[chunk];
         let shape = chunk.shape();

@@ -8,9 +8,8 @@ use super::{EntityManager, NewEntities};
 use crate::component::{ComponentType, Copying};
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::field::EntityRemap;
 use crate::stock::{CleanupEntity, Disabled};
-use crate::storage::{Change, NewRows, Reserved, Run, duplicate_value};
+use crate::storage::{Change, Chunk, NewRows, Reserved, Run, duplicate_value};
 
 impl EntityManager {
     /// Creates an entity with copies of another's components.
@@ -86,56 +85,45 @@ impl EntityManager {
         let reserved = Reserved::new(&mut self.storage, &mut self.runs, transfer.to, count)?;
         // Now that no chunk is copied any more, the source stays where it is.
         let data = reserved.storage.chunks[from.chunk].data();
+        // Writes one column of a run, and returns its number there.
+        let write = |chunk: &Chunk, run: Run, (theirs, ours): (u32, u32)| {
+            let ty = shape.types[theirs as usize];
+            let (old, new) = (shape.columns[theirs as usize], chunk.shape().columns[ours as usize]);
+            // SAFETY:
+            // - the source has a value of the type there, in a row that is not among the new ones
+            // - the new rows are reserved, and have none
+            // - it was checked that the type can be duplicated
+            unsafe {
+                duplicate_value(
+                    ty,
+                    data.add(old.offset as usize + from.row as usize * ty.size()),
+                    chunk.column(new.offset).add(run.first as usize * ty.size()),
+                    run.rows as usize,
+                );
+            }
+            ty.0.drop.is_some().then_some(ours)
+        };
         if copied.clone().all(|ty| matches!(ty.0.copying, Copying::Bytes)) {
-            reserved.fill(|chunk, Run { first, rows, .. }| {
-                for &(theirs, ours) in &transfer.kept {
-                    let ty = shape.types[theirs as usize];
-                    let old = shape.columns[theirs as usize];
-                    let new = chunk.shape().columns[ours as usize];
-                    // SAFETY: as below.
-                    unsafe {
-                        duplicate_value(
-                            ty,
-                            data.add(old.offset as usize + from.row as usize * ty.size()),
-                            chunk.column(new.offset).add(first as usize * ty.size()),
-                            rows as usize,
-                        );
-                    }
+            // No code of the user's runs, so that nothing can go wrong half way.
+            reserved.fill(|chunk, run| {
+                for &columns in &transfer.kept {
+                    write(chunk, run, columns);
                 }
             });
             self.finish_instances(source, number);
             return Ok(NewEntities::new(&self.storage, &self.runs));
         }
         let mut filled = Vec::new();
-        for &Run { chunk, first, rows } in reserved.runs.iter() {
-            let chunk = &reserved.storage.chunks[chunk];
+        for &run in reserved.runs.iter() {
+            let chunk = &reserved.storage.chunks[run.chunk];
             // SAFETY: archetypes live as long as the world.
             let new_shape = unsafe { chunk.unbound_shape() };
             // SAFETY: columns are added when they are written, and the rows are nobody's yet.
-            let mut new = unsafe { NewRows::new(new_shape, chunk.data(), first, rows) };
-            for &(theirs, ours) in &transfer.kept {
-                let ty = shape.types[theirs as usize];
-                let (old, column) =
-                    (shape.columns[theirs as usize], new_shape.columns[ours as usize]);
-                // SAFETY:
-                // - the source has a value of the type there, in a row that is not among the new ones
-                // - the new rows are reserved, and have none
-                // - it was checked that the type can be duplicated
-                unsafe {
-                    duplicate_value(
-                        ty,
-                        data.add(old.offset as usize + from.row as usize * ty.size()),
-                        chunk.column(column.offset).add(first as usize * ty.size()),
-                        rows as usize,
-                    );
-                }
-                if ty.0.drop.is_some() {
-                    new.columns.push(ours);
-                }
+            let mut new = unsafe { NewRows::new(new_shape, chunk.data(), run.first, run.rows) };
+            for &columns in &transfer.kept {
+                new.columns.extend(write(chunk, run, columns));
             }
-            if !new.columns.is_empty() {
-                filled.push(new);
-            }
+            filled.push(new);
         }
         filled.into_iter().for_each(NewRows::keep);
         reserved.commit();
@@ -155,24 +143,18 @@ impl EntityManager {
                     (first..first + rows).for_each(|row| chunk.enabled.set(ours, row, false));
                 }
             }
-            let chunk = &self.storage.chunks[number];
-            let shape = chunk.shape();
-            for (ty, column) in shape.types.iter().zip(&shape.columns) {
-                let Some(remap) = ty.0.remap else { continue };
-                for row in first..first + rows {
-                    let instance = chunk.entities()[row as usize];
-                    let mut to_instance =
-                        |entity: Entity| if entity == source { instance } else { entity };
-                    let mut map = EntityRemap::new(&mut to_instance);
-                    let value = chunk.column(column.offset).wrapping_add(row as usize * ty.size());
-                    // SAFETY: the row has a value of this type, in memory that is the world's alone, since rows were
-                    // just added to it.
-                    unsafe { remap(ty.0.shape, value, 1, &mut map) };
-                }
+            let refers =
+                self.storage.chunks[number].shape().types.iter().any(|ty| ty.0.remap.is_some());
+            if !refers && name.is_none() {
+                continue;
             }
-            if let Some(name) = &name {
-                for row in first..first + rows {
-                    let instance = self.storage.chunks[number].entities()[row as usize];
+            for row in first..first + rows {
+                let instance = self.storage.chunks[number].entities()[row as usize];
+                if refers {
+                    let itself = |entity| if entity == source { instance } else { entity };
+                    self.remap_row(instance, &mut { itself });
+                }
+                if let Some(name) = &name {
                     self.names_mut().set(instance, name);
                 }
             }
