@@ -95,7 +95,7 @@ pub(crate) static PART: Part = Part {
                 ("raw", raw::large_closure_vec3),
             ],
             limits: &[],
-            requires: &[at_most("baseline", "raw", 1.05)],
+            requires: &[at_most("baseline", "raw", 1.05), at_most("ancho", "raw", 0.65)],
         },
     ],
 };
