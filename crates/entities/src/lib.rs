@@ -27,9 +27,9 @@ pub use field::{
 };
 pub use manager::{
     Archetype, ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ComponentLookup, EntityChanges,
-    EntityManager, EntityTracker, LinkedEntityGroup, NewEntities,
+    EntityManager, EntityTracker, GetMany, LinkedEntityGroup, NewEntities,
 };
-pub use set::{CloneSet, ComponentColumn, ComponentColumns, ComponentSet};
+pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use stock::{Disabled, OmitLinkedEntityGroup, Prefab};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
 pub use version::Version;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::hint::black_box;
 
-use ancho_entities::{ArchetypeChunk, Component, Entity, Prefab, World};
+use ancho_entities::{ArchetypeChunk, Columns, Component, Entity, Prefab, World};
 
 use super::types::{
     A, B, Mark, MarkA, MarkK, MarkT, MarkU, Payload0, Payload1, Payload2, Payload3,
@@ -18,7 +18,12 @@ fn world() -> World {
 
 pub(super) fn simple_insert(cell: Cell) -> Reading {
     let operation = |world: &mut World| {
-        world.spawn_batch((0..FEW).map(|_| work::simple()));
+        let columns = Columns::new(FEW)
+            .with(|_| work::simple().0)
+            .with(|_| work::simple().1)
+            .with(|_| work::simple().2)
+            .with(|_| work::simple().3);
+        world.spawn_columns(columns).expect("there is memory");
     };
     cell.run_afresh(world, operation, simple_result)
 }
@@ -214,9 +219,9 @@ pub(super) fn random_get(cell: Cell) -> Reading {
     let entities = work::shuffled(entities);
     let operation = |sum: &mut u64| {
         let positions = world.entities().lookup();
-        let found = black_box(&entities)
-            .iter()
-            .map(|&entity| work::looked_up(positions.get(entity).expect("all have it")));
+        let found = positions
+            .get_many(black_box(&entities))
+            .map(|position| work::looked_up(position.expect("all have it")));
         *sum = black_box(sum.wrapping_add(found.sum()));
     };
     cell.run(0, operation, |sum| *sum)

@@ -9,7 +9,7 @@ use super::{Archetype, EntityManager, NewEntities};
 use crate::component::Beginning;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::set::{CloneSet, ComponentColumns, ComponentSet};
+use crate::set::{CloneSet, ComponentColumns, ComponentSet, WrongLength};
 use crate::storage::{
     Column, Location, NewRows, Reserved, RowPlace, Run, Storage, repeat_row, write_initial,
 };
@@ -106,7 +106,7 @@ impl EntityManager {
         let home = self.sets.get(number).home.as_ref().expect("it was just found");
         self.storage.table.require(count);
         let is_bytes = self.storage.archetypes[archetype].shape.is_bytes;
-        let reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
+        let mut reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
         if is_bytes && let Some(&Run { chunk, first: row, .. }) = reserved.runs.first() {
             let number = chunk;
             let chunk = &reserved.storage.chunks[number];
@@ -120,6 +120,7 @@ impl EntityManager {
                 // SAFETY: the row was written, the others are reserved, and all types are bytes.
                 unsafe { repeat_row(chunk.shape(), source, row, chunk.data(), first, rows) };
             });
+            reserved.commit();
             return Ok(());
         }
         let mut filled = Vec::new();
@@ -257,7 +258,8 @@ impl EntityManager {
         Ok(filled.run.rows == room)
     }
 
-    /// Creates entities of columns of components: the fastest way, if that is how they are at hand.
+    /// Creates entities of columns of components: the fastest way, if that is how they are at hand, or can be
+    /// [made](crate::Columns).
     ///
     /// # Errors
     ///
@@ -282,9 +284,9 @@ impl EntityManager {
     /// ```
     pub fn spawn_columns<C: ComponentColumns>(
         &mut self,
-        columns: C,
+        mut columns: C,
     ) -> Result<NewEntities<'_>, Rejected<C, EntityError>> {
-        match self.copy_columns(&columns) {
+        match self.write_columns(&mut columns) {
             Ok(()) => {
                 columns.forget();
                 Ok(NewEntities::new(&self.storage, &self.runs))
@@ -293,41 +295,47 @@ impl EntityManager {
         }
     }
 
-    fn copy_columns<C: ComponentColumns>(&mut self, columns: &C) -> Result<(), EntityError> {
+    fn write_columns<C: ComponentColumns>(&mut self, columns: &mut C) -> Result<(), EntityError> {
         let number = self.set_number::<C::Set>()?;
-        let mut lengths = Vec::with_capacity(C::Set::COUNT);
-        columns.lengths(&mut lengths);
-        let count = lengths.first().copied().unwrap_or(0);
-        if let Some(wrong) = lengths.iter().position(|&length| length != count) {
-            let component = self.sets.get(number).types[wrong];
-            let found = lengths[wrong];
-            return Err(EntityError::WrongLength { component, expected: count, found });
-        }
+        let count = columns.length().map_err(|WrongLength { column, expected, found }| {
+            let component = self.sets.get(number).types[column];
+            EntityError::WrongLength { component, expected, found }
+        })?;
         let archetype = self.home(number)?.archetype;
         let home = self.sets.get(number).home.as_ref().expect("it was just found");
         self.storage.table.require(count);
-        let reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
-        let mut sources = Vec::with_capacity(C::Set::COUNT);
-        columns.addresses(&mut sources);
+        let mut reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
         // In the order of memory, since that is how chunks are filled quickest.
-        let mut sources: Vec<_> = home.columns.iter().copied().zip(sources).collect();
-        sources.sort_unstable_by_key(|&(column, _)| column);
+        let mut order: Vec<_> = home.columns.iter().copied().zip(0..).collect();
+        order.sort_unstable_by_key(|&(column, _)| column);
+        // What is made has no owner before there are entities, and is dropped, before the room for it goes, if a function
+        // panics. What was there has one: the columns, until they are forgotten.
+        let mut made = Vec::new();
         let mut from = 0;
         reserved.fill(|chunk, Run { first, rows, .. }| {
-            for &(column, values) in &sources {
-                let Column { offset, size } = chunk.shape().columns[column as usize];
-                let size = size as usize;
-                let to = chunk.column(offset).wrapping_add(first as usize * size);
+            // SAFETY: archetypes live as long as the world.
+            let shape = unsafe { chunk.unbound_shape() };
+            // SAFETY: columns are added when they are written, and the rows are nobody's yet.
+            let mut new = unsafe { NewRows::new(shape, chunk.data(), first, rows) };
+            for &(column, which) in &order {
+                let Column { offset, size } = shape.columns[column as usize];
+                let to = chunk.column(offset).wrapping_add(first as usize * size as usize);
                 // SAFETY:
                 // - all columns have `count` values, which is the sum of the rows
                 // - the column is that of their type in the set's archetype, and the rows are reserved
                 // - the caller forgets the columns
-                unsafe {
-                    to.copy_from_nonoverlapping(values.add(from * size), rows as usize * size);
-                };
+                unsafe { columns.write(which, from, to, rows as usize) };
+                if C::is_made(which) && shape.types[column as usize].0.drop.is_some() {
+                    new.columns.push(column);
+                }
+            }
+            if !new.columns.is_empty() {
+                made.push(new);
             }
             from += rows as usize;
         });
+        made.into_iter().for_each(NewRows::keep);
+        reserved.commit();
         Ok(())
     }
 

@@ -82,7 +82,7 @@ impl EntityManager {
             return Err(EntityError::NotDuplicable { component });
         }
         self.storage.table.require(count);
-        let reserved = Reserved::new(&mut self.storage, &mut self.runs, transfer.to, count)?;
+        let mut reserved = Reserved::new(&mut self.storage, &mut self.runs, transfer.to, count)?;
         // Now that no chunk is copied any more, the source stays where it is.
         let data = reserved.storage.chunks[from.chunk].data();
         // Writes one column of a run, and returns its number there.
@@ -110,6 +110,7 @@ impl EntityManager {
                     write(chunk, run, columns);
                 }
             });
+            reserved.commit();
             self.finish_instances(source, number);
             return Ok(NewEntities::new(&self.storage, &self.runs));
         }

@@ -3,13 +3,14 @@
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
 use std::fmt;
+use std::iter::FusedIterator;
 use std::marker::PhantomData;
 use std::ptr;
 
 use super::EntityManager;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
-use crate::storage::{Chunk, Location, SeenPages};
+use crate::storage::{Chunk, Location, SeenPages, fetch};
 
 /// The values of one component, to be found by entity: what [`get`](EntityManager::get) does, for many of them.
 ///
@@ -50,10 +51,115 @@ impl<'w, T: Component> ComponentLookup<'w, T> {
         Some(unsafe { &*value.cast::<T>() })
     }
 
+    /// The values of entities, one after the other, each if the entity is there and has one.
+    ///
+    /// Where the entities are in no order, this takes a fraction of the time of [`get`](Self::get) for each: while one is
+    /// worked with, the memory of the next ones is on its way.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Position(f32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Target(Entity);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let towers: Vec<_> = world.spawn_batch((0..100).map(|x| Position(x as f32))).collect();
+    /// let targets: Vec<_> = (0..1000).map(|archer| towers[archer * 7 % 100]).collect();
+    /// let positions = world.entities().lookup::<Position>();
+    /// let sum: f32 = positions.get_many(&targets).flatten().map(|position| position.0).sum();
+    /// assert_eq!(sum, 49_500.0);
+    /// ```
+    #[inline]
+    pub fn get_many<'l>(&'l self, entities: &'l [Entity]) -> GetMany<'l, 'w, T> {
+        GetMany::new(&self.column, entities)
+    }
+
     /// Whether an entity is there and has the component.
     #[inline]
     pub fn has(&self, entity: Entity) -> bool {
         self.column.find(entity, size_of::<T>()).is_some()
+    }
+}
+
+/// The values of many entities: what [`ComponentLookup::get_many`] returns.
+pub struct GetMany<'l, 'w, T> {
+    column: &'l ColumnLookup<'w>,
+    entities: &'l [Entity],
+    /// Which is next.
+    next: usize,
+    /// Where the values of the next ones are, or null, each at its number modulo the length.
+    found: [*const T; AHEAD],
+    values: PhantomData<&'w T>,
+}
+
+/// How many values are looked for before the first is used, and for how many more the slots are.
+const AHEAD: usize = 8;
+
+impl<'l, 'w, T: Component> GetMany<'l, 'w, T> {
+    #[inline]
+    fn new(column: &'l ColumnLookup<'w>, entities: &'l [Entity]) -> Self {
+        let found = [ptr::null(); AHEAD];
+        let mut this = Self { column, entities, next: 0, found, values: PhantomData };
+        (0..2 * AHEAD).for_each(|at| this.fetch_slot(at));
+        (0..AHEAD).for_each(|at| this.find(at));
+        this
+    }
+
+    #[inline(always)]
+    fn fetch_slot(&self, at: usize) {
+        if let Some(&entity) = self.entities.get(at) {
+            self.column.pages.fetch(entity);
+        }
+    }
+
+    #[inline(always)]
+    fn find(&mut self, at: usize) {
+        if let Some(&entity) = self.entities.get(at) {
+            let value = self.column.find(entity, size_of::<T>()).unwrap_or(ptr::null_mut());
+            fetch(value);
+            self.found[at % AHEAD] = value.cast();
+        }
+    }
+}
+
+impl<'w, T: Component> Iterator for GetMany<'_, 'w, T> {
+    type Item = Option<&'w T>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Option<&'w T>> {
+        let at = self.next;
+        if at >= self.entities.len() {
+            return None;
+        }
+        self.next = at + 1;
+        let value = self.found[at % AHEAD];
+        self.fetch_slot(at + 2 * AHEAD);
+        self.find(at + AHEAD);
+        // SAFETY: it is null, or leads to a value of this type. Who could write to it would have to borrow the world mutably.
+        Some(unsafe { value.as_ref() })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.entities.len() - self.next;
+        (left, Some(left))
+    }
+}
+
+impl<T: Component> ExactSizeIterator for GetMany<'_, '_, T> {}
+
+impl<T: Component> FusedIterator for GetMany<'_, '_, T> {}
+
+impl<T> fmt::Debug for GetMany<'_, '_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GetMany")
+            .field("component", &std::any::type_name::<T>())
+            .field("left", &(self.entities.len() - self.next))
+            .finish()
     }
 }
 

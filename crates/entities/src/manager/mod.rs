@@ -28,7 +28,7 @@ pub use archetypes::Archetype;
 pub use buffers::BufferLookup;
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
 pub use groups::LinkedEntityGroup;
-pub use lookup::ComponentLookup;
+pub use lookup::{ComponentLookup, GetMany};
 pub use new_entities::NewEntities;
 pub use track::{EntityChanges, EntityTracker};
 

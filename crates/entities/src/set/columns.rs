@@ -2,10 +2,13 @@
 
 #![expect(unsafe_code, reason = "values are moved from columns to chunks")]
 
+use std::fmt;
 use std::mem;
 
+use ancho_burst::dispatch;
+
 use super::ComponentSet;
-use crate::component::Component;
+use crate::component::{Component, Written};
 
 /// Values of one component type, for as many new entities: a `Vec`, a boxed slice, an array, or a slice of values
 /// that can be copied.
@@ -98,25 +101,175 @@ unsafe impl<T: Component + Copy> ComponentColumn for &[T] {
     fn forget(self) {}
 }
 
-/// A tuple of columns: what [`spawn_columns`](crate::World::spawn_columns) makes entities of.
+/// Columns of components, a value of each for every new entity: what [`spawn_columns`](crate::World::spawn_columns)
+/// makes entities of. A tuple of columns that are there, or [`Columns`] that are made on the way.
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate. `lengths` and `addresses` are in the order of `Set`'s types; after
-/// `forget` the values are nobody's but the caller's.
+/// Not to be implemented outside of this crate. Columns are numbered in the order of `Set`'s types; after `forget` the
+/// values that were there are nobody's but the caller's.
 pub unsafe trait ComponentColumns {
     /// One component of each column.
     type Set: ComponentSet;
 
-    /// Adds the length of each column.
+    /// How many values each column has, or which column has not as many as the first.
     #[doc(hidden)]
-    fn lengths(&self, into: &mut Vec<usize>);
+    fn length(&self) -> Result<usize, WrongLength>;
 
-    /// Adds where the values of each column are.
+    /// Whether the values of a column are made when they are written, and are not there before.
     #[doc(hidden)]
-    fn addresses(&self, into: &mut Vec<*const u8>);
+    fn is_made(column: usize) -> bool;
+
+    /// Writes values of one column, from a number on, to an address: all of them, or, when it panics, none.
+    ///
+    /// Values that are there are copied, and still belong to the column.
+    ///
+    /// # Safety
+    ///
+    /// - there is such a column, with so many values from that number on
+    /// - the address has room for as many
+    #[doc(hidden)]
+    unsafe fn write(&mut self, column: usize, from: usize, to: *mut u8, count: usize);
 
     /// Frees the columns and not what was in them, which has been moved.
     #[doc(hidden)]
     fn forget(self);
+}
+
+/// A column that is shorter or longer than the first.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+#[expect(unnameable_types, reason = "only the trait's own methods speak of it")]
+pub struct WrongLength {
+    pub(crate) column: usize,
+    pub(crate) expected: usize,
+    pub(crate) found: usize,
+}
+
+/// Columns whose values functions make, each for the number of the entity: straight to where they are kept.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Columns, Component, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Position(f32, f32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let orcs = Columns::new(10_000)
+///     .with(|index| Position((index % 100) as f32, (index / 100) as f32))
+///     .with(|_| Health(20));
+/// let orcs: Vec<_> = world.spawn_columns(orcs).unwrap().collect();
+/// assert_eq!(world.get::<Position>(orcs[205]).unwrap().1, 2.0);
+/// ```
+#[must_use = "columns are made when entities are created of them"]
+#[derive(Clone, Copy)]
+pub struct Columns<Makers = ()> {
+    count: usize,
+    makers: Makers,
+}
+
+impl Columns {
+    /// Columns for so many entities. None yet: entities without components.
+    pub const fn new(count: usize) -> Self {
+        Self { count, makers: () }
+    }
+}
+
+impl<Makers: ColumnMakers> Columns<Makers> {
+    /// One more column, of the values that the function makes of 0, 1, 2 and so on.
+    ///
+    /// The function is called for all entities of a chunk, then the next column's is for the same ones, in whichever order
+    /// the columns have there. If it panics, no entity is created.
+    pub fn with<T, F>(self, make: F) -> Columns<(Makers, F)>
+    where
+        T: Component,
+        F: FnMut(usize) -> T,
+    {
+        Columns { count: self.count, makers: (self.makers, make) }
+    }
+}
+
+impl<Makers> fmt::Debug for Columns<Makers> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Columns").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+/// Functions that make columns, one after the other.
+///
+/// # Safety
+///
+/// Not to be implemented outside of this crate. `make` writes columns of `Set`'s types.
+#[doc(hidden)]
+#[expect(unnameable_types, reason = "nobody else is to implement it")]
+pub unsafe trait ColumnMakers {
+    /// One component of each column.
+    type Set: ComponentSet;
+
+    /// Makes values of one column, from a number on, at an address: all of them, or, when it panics, none.
+    ///
+    /// # Safety
+    ///
+    /// - there is such a column
+    /// - the address has room for as many values of its type
+    unsafe fn make(&mut self, column: usize, from: usize, to: *mut u8, count: usize);
+}
+
+// SAFETY: there are no columns.
+unsafe impl ColumnMakers for () {
+    type Set = ();
+
+    unsafe fn make(&mut self, _: usize, _: usize, _: *mut u8, _: usize) {}
+}
+
+// SAFETY: the function's column follows those before it, as its type does.
+unsafe impl<Before, T, F> ColumnMakers for (Before, F)
+where
+    Before: ColumnMakers,
+    T: Component,
+    F: FnMut(usize) -> T,
+{
+    type Set = (Before::Set, T);
+
+    #[inline]
+    unsafe fn make(&mut self, column: usize, from: usize, to: *mut u8, count: usize) {
+        if column < Before::Set::COUNT {
+            // SAFETY: it is one of those, and the caller promises the rest.
+            return unsafe { self.0.make(column, from, to, count) };
+        }
+        let make = &mut self.1;
+        dispatch(
+            #[inline(always)]
+            || {
+                // SAFETY: there is room for so many values of this type.
+                unsafe { Written::fill(to.cast::<T>(), count, |index| make(from + index)) }
+            },
+        );
+    }
+}
+
+// SAFETY: the makers make columns of their set's types.
+unsafe impl<Makers: ColumnMakers> ComponentColumns for Columns<Makers> {
+    type Set = Makers::Set;
+
+    fn length(&self) -> Result<usize, WrongLength> {
+        Ok(self.count)
+    }
+
+    fn is_made(_: usize) -> bool {
+        true
+    }
+
+    #[inline]
+    unsafe fn write(&mut self, column: usize, from: usize, to: *mut u8, count: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { self.makers.make(column, from, to, count) }
+    }
+
+    fn forget(self) {}
 }

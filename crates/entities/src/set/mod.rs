@@ -5,7 +5,8 @@
 mod columns;
 mod tuples;
 
-pub use columns::{ComponentColumn, ComponentColumns};
+pub(crate) use columns::WrongLength;
+pub use columns::{Columns, ComponentColumn, ComponentColumns};
 
 use crate::component::{Component, ComponentType, Written};
 use crate::storage::RowPlace;

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "implements the traits of sets")]
 
-use super::{CloneSet, ComponentColumn, ComponentColumns, ComponentSet};
+use super::{CloneSet, ComponentColumn, ComponentColumns, ComponentSet, WrongLength};
 use crate::component::ComponentType;
 use crate::storage::RowPlace;
 
@@ -70,12 +70,31 @@ macro_rules! tuples {
         unsafe impl<$($name: ComponentColumn),+> ComponentColumns for ($($name,)+) {
             type Set = ($($name::Item,)+);
 
-            fn lengths(&self, into: &mut Vec<usize>) {
-                $(into.push(self.$index.count());)+
+            fn length(&self) -> Result<usize, WrongLength> {
+                let expected = self.0.count();
+                $(
+                    let found = self.$index.count();
+                    if found != expected {
+                        return Err(WrongLength { column: $index, expected, found });
+                    }
+                )+
+                Ok(expected)
             }
 
-            fn addresses(&self, into: &mut Vec<*const u8>) {
-                $(into.push(self.$index.as_ptr().cast());)+
+            fn is_made(_: usize) -> bool {
+                false
+            }
+
+            unsafe fn write(&mut self, column: usize, from: usize, to: *mut u8, count: usize) {
+                match column {
+                    $(
+                        // SAFETY: there are so many values from there on, and there is room for as many.
+                        $index => unsafe {
+                            self.$index.as_ptr().add(from).copy_to_nonoverlapping(to.cast(), count);
+                        },
+                    )+
+                    _ => unreachable!("there is no column {column}"),
+                }
             }
 
             fn forget(self) {

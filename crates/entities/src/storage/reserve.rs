@@ -1,8 +1,8 @@
 //! Room for many rows at once.
 
-#![expect(unsafe_code, reason = "takes a reference out of a guard")]
+#![expect(unsafe_code, reason = "takes a reference out of a guard, and ids back")]
 
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::ManuallyDrop;
 use std::ptr;
 
 use super::arena::OutOfMemory;
@@ -22,6 +22,8 @@ pub(crate) struct Run {
 pub(crate) struct Reserved<'s> {
     pub(crate) storage: &'s mut Storage,
     pub(crate) runs: &'s mut Vec<Run>,
+    /// How many of the runs have ids, which the table knows already.
+    named: usize,
 }
 
 impl<'s> Reserved<'s> {
@@ -33,7 +35,7 @@ impl<'s> Reserved<'s> {
         rows: usize,
     ) -> Result<Self, OutOfMemory> {
         runs.clear();
-        let reserved = Self { storage, runs };
+        let reserved = Self { storage, runs, named: 0 };
         let mut missing = rows;
         // The last of them is filled first, as it is by one entity after another.
         let mut known = reserved.storage.archetypes[archetype].with_room.len();
@@ -64,35 +66,45 @@ impl<'s> Reserved<'s> {
         unsafe { ptr::read(&raw const this.storage) }
     }
 
-    /// Has the rows of one chunk after the other filled, and gives them their entities while they are in the cache.
+    /// Has the rows of one chunk after the other filled, and gives them ids. [`commit`](Self::commit) lets them be seen.
     ///
-    /// The function writes values to all columns of a run, best in the order of memory. If it panics, the entities of the runs before are there.
-    pub(crate) fn fill(self, mut write: impl FnMut(&Chunk, Run)) {
+    /// The function writes values to all columns of a run, best in the order of memory. If it panics, nothing is created; what
+    /// it has written by then is its own to drop, before this is.
+    pub(crate) fn fill(&mut self, mut write: impl FnMut(&Chunk, Run)) {
         for at in 0..self.runs.len() {
             let run = self.runs[at];
-            // Ids come first in a chunk, and last here. Touched before the columns they begin one stream of writes through
-            // the whole chunk, which takes half the time where memory is not in the cache.
-            self.storage.chunks[run.chunk].new_ids(run.first, run.rows).fill(MaybeUninit::zeroed());
-            write(&self.storage.chunks[run.chunk], run);
-            self.storage.create_entities(run);
+            let Storage { table, chunks, .. } = &mut *self.storage;
+            // Ids come first in a chunk. Written before the columns they begin one stream of writes through the whole chunk,
+            // which takes half the time where memory is not in the cache.
+            let ids = chunks[run.chunk].new_ids(run.first, run.rows);
+            table.allocate_rows(ids, run.chunk, run.first);
+            self.named = at + 1;
+            write(&chunks[run.chunk], run);
         }
-        // What was reserved is used: nothing is to be given back.
-        let _ = ManuallyDrop::new(self);
     }
 
-    /// Gives the rows, which have values now, their entities.
+    /// Lets the rows, which have values now, be seen, with ids.
     pub(crate) fn commit(self) {
         // What was reserved is used: nothing is to be given back.
         let mut this = ManuallyDrop::new(self);
         for at in 0..this.runs.len() {
             let run = this.runs[at];
-            this.storage.create_entities(run);
+            if at < this.named {
+                this.storage.show_entities(run);
+            } else {
+                this.storage.create_entities(run);
+            }
         }
     }
 }
 
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
+        for run in &self.runs[..self.named] {
+            let ids = self.storage.chunks[run.chunk].new_ids(run.first, run.rows);
+            // SAFETY: the table has written them.
+            self.storage.table.free_rows(unsafe { ids.assume_init_ref() });
+        }
         for run in self.runs.drain(..).rev() {
             if self.storage.chunks[run.chunk].len == 0 {
                 drop(self.storage.retire_chunk(run.chunk).into_memory());
@@ -107,6 +119,12 @@ impl Storage {
         let chunk = &mut self.chunks[run.chunk];
         debug_assert_eq!(run.first, chunk.len);
         self.table.allocate_rows(chunk.new_ids(run.first, run.rows), run.chunk, run.first);
+        self.show_entities(run);
+    }
+
+    /// Lets rows behind the last of a chunk, which have values and ids already, be seen.
+    fn show_entities(&mut self, run: Run) {
+        let chunk = &mut self.chunks[run.chunk];
         chunk.state.set_all(self.version);
         chunk.enabled.enable_rows(run.first, run.rows);
         self.add_rows(run.chunk, run.rows);

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use ancho_entities::{Component, Entity, World, WorldSettings};
+use ancho_entities::{Columns, Component, Entity, World, WorldSettings};
 
 use crate::common::{A, B, Link, Text, ignore};
 
@@ -55,6 +55,47 @@ fn the_entities_before_a_panic_are_there() {
         // Ids of those that were not made are still to be had.
         let next = world.spawn(A(1));
         assert_eq!(next.index(), 2 + at);
+        drop(world);
+        assert_eq!(Arc::strong_count(&owner), 1);
+    }
+}
+
+#[test]
+fn a_column_that_panics_creates_nothing() {
+    for at in 0..30 {
+        let owner = Arc::new(());
+        let mut world = world();
+        world.spawn_many(2, (A(99), B(1), Owned(owner.clone())));
+        let gone = world.spawn(B(1));
+        world.despawn(gone).unwrap();
+        let mut calls = 0;
+        let mut tick = || {
+            if calls == at {
+                resume_unwind(Box::new("told to"));
+            }
+            calls += 1;
+        };
+        let ticks = std::cell::RefCell::new(&mut tick);
+        let columns = Columns::new(15)
+            .with(|index| {
+                ticks.borrow_mut()();
+                Owned([&owner, &owner][index % 2].clone())
+            })
+            .with(|index| {
+                ticks.borrow_mut()();
+                A(index as u32)
+            })
+            .with(|_| B(7));
+        let before: Vec<_> = world.entities().all_entities();
+        let spawned = catch_unwind(AssertUnwindSafe(|| ignore(world.spawn_columns(columns))));
+        assert!(spawned.is_err());
+        world.check_invariants().unwrap();
+        assert_eq!(world.entities().all_entities(), before);
+        assert_eq!(Arc::strong_count(&owner), 3);
+        // What comes next has room, and ids that nobody had.
+        let next: Vec<_> = world.spawn_columns(([A(1), A(2)], [B(1), B(2)])).unwrap().collect();
+        assert!(next.iter().all(|entity| !before.contains(entity) && *entity != gone));
+        world.check_invariants().unwrap();
         drop(world);
         assert_eq!(Arc::strong_count(&owner), 1);
     }

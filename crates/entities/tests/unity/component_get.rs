@@ -120,6 +120,15 @@ fn a_lookup_reads_one_component_of_many_entities() {
             );
         }
         assert!(lookup.get(other).is_none() && !lookup.has(Entity::NULL));
+        // Many at once are the same as one by one, also where there are fewer than are looked for ahead.
+        let mixed = [Entity::NULL, other, Entity::from_parts(5, 2), Entity::from_parts(1 << 30, 1)];
+        let asked: Vec<_> = all.iter().rev().chain(&mixed).chain(&all[..40]).copied().collect();
+        for asked in [&asked[..], &asked[2990..3010], &asked[..1], &[]] {
+            let many = lookup.get_many(asked);
+            assert_eq!(many.len(), asked.len());
+            assert!(many.eq(asked.iter().map(|&entity| lookup.get(entity))));
+            assert!(tags.get_many(asked).eq(asked.iter().map(|&entity| tags.get(entity))));
+        }
         assert!(world.entities().chunks().all(|chunk| !chunk.did_change::<A>(seen)));
     }
 }

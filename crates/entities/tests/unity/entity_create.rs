@@ -1,6 +1,6 @@
 //! Creating none, one and many (E3, E4).
 
-use ancho_entities::{ComponentType, EntityError};
+use ancho_entities::{Columns, ComponentType, EntityError};
 
 use crate::common::{A, B, C, Given, Hundred, Tag, Text, both, chunk_entities, chunks_of, world};
 
@@ -164,4 +164,32 @@ fn columns_are_lists_arrays_or_slices_of_one_length() {
     let component = ComponentType::of::<B>();
     assert_eq!(refused.error, EntityError::WrongLength { component, expected: 2, found: 1 });
     assert_eq!(world.state_hash(), before);
+}
+
+#[test]
+fn columns_are_made_by_functions_of_the_number() {
+    // E3
+    for limit in [1, 7, 1000] {
+        let mut world = chunks_of(limit);
+        world.spawn((A(0), Text("before".into())));
+        let columns = Columns::new(50)
+            .with(|index| Text(index.to_string()))
+            .with(|_| Tag)
+            .with(|index| A(index as u32));
+        let all: Vec<_> = world.spawn_columns(columns).unwrap().collect();
+        assert_eq!((all.len(), world.entity_count()), (50, 51));
+        for (number, &entity) in (0..).zip(&all) {
+            assert_eq!(world.get(entity), Ok(&A(number)));
+            assert_eq!(world.get(entity), Ok(&Text(number.to_string())));
+            assert!(world.has::<Tag>(entity));
+        }
+        let empty: Vec<_> = world.spawn_columns(Columns::new(3)).unwrap().collect();
+        assert_eq!((empty.len(), world.entity_count()), (3, 54));
+        assert_eq!(world.spawn_columns(Columns::new(0).with(|_| A(1))).unwrap().len(), 0);
+        let twice = Columns::new(2).with(|_| A(1)).with(|_| A(2));
+        let component = ComponentType::of::<A>();
+        let refused = world.spawn_columns(twice).unwrap_err();
+        assert_eq!(refused.error, EntityError::DuplicateComponent { component });
+        assert_eq!(world.entity_count(), 54);
+    }
 }

@@ -1,23 +1,26 @@
 //! Whether a table is in order.
 
-use super::page::{PAGE_SHIFT, PAGE_SLOTS};
+use super::page::{PAGE_SLOTS, Page};
 use super::{EntityTable, NONE};
 
 impl EntityTable {
     /// Walks through the whole table and says what is wrong with it, if anything.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let slots = self.pages.iter().flat_map(|page| page.slots());
+        if self.high_water > self.known {
+            return Err(format!("{} indices are used, of {}", self.high_water, self.known));
+        }
+        if self.pages.len() != (self.known as usize).div_ceil(PAGE_SLOTS) {
+            return Err(format!("there are {} pages for {} indices", self.pages.len(), self.known));
+        }
         let mut living = 0;
-        for (slot, index) in slots.zip(0_u32..) {
+        for index in 0..self.known {
+            let slot = self.slot(index);
             if slot.version == 0 {
                 return Err(format!(
                     "the slot of index {index} has the version of the null entity"
                 ));
             }
-            if slot.is_alive() && index >= self.high_water {
-                return Err(format!("the fresh index {index} is alive"));
-            }
-            living += u32::from(slot.is_alive());
+            living += u32::from(slot.is_alive() && index < self.high_water);
         }
         if living != self.living {
             return Err(format!("{living} slots are alive, but {} are counted", self.living));
@@ -26,25 +29,12 @@ impl EntityTable {
         self.check_chain()
     }
 
-    /// Pages are parked exactly if they are beyond the water mark, and not written by two tables.
+    /// Pages that are shared are marked as shared.
     fn check_pages(&self) -> Result<(), String> {
-        for (number, page) in self.pages.iter().enumerate() {
-            let is_beyond = (number << PAGE_SHIFT) >= self.high_water as usize;
-            if page.is_parked() != is_beyond {
-                let not = if is_beyond { "not " } else { "" };
-                return Err(format!(
-                    "page {number} is {not}parked, at {} indices",
-                    self.high_water
-                ));
-            }
-            if page.is_secretly_shared() {
-                return Err(format!("page {number} is shared, and not marked as shared"));
-            }
+        match self.pages.iter().position(Page::is_secretly_shared) {
+            Some(number) => Err(format!("page {number} is shared, and not marked as shared")),
+            None => Ok(()),
         }
-        if self.pages.len() * PAGE_SLOTS < self.high_water as usize {
-            return Err("there are used indices without a page".to_owned());
-        }
-        Ok(())
     }
 
     /// The chain leads through all indices below the water mark that are not alive, once.
@@ -55,7 +45,7 @@ impl EntityTable {
             if index >= self.high_water {
                 return Err(format!("the chain leads to the fresh index {index}"));
             }
-            let slot = self.pages[(index >> PAGE_SHIFT) as usize].slot(index);
+            let slot = self.slot(index);
             if slot.is_alive() {
                 return Err(format!("the chain leads to index {index}, which is alive"));
             }

@@ -1,10 +1,10 @@
 //! Which entities exist, and where each of them is.
 //!
-//! An index leads to a slot, 12 bytes, in pages of 4,096. There are three kinds of indices:
+//! An index leads to a slot, 12 bytes, in pages of 4,096. There are four kinds of indices:
 //!
 //! ```text
-//! 0                                 high water
-//! | living, and free ones in a chain |  fresh: not used since the last clear  ...
+//! 0                                 high water                              known
+//! | living, and free ones in a chain | fresh: not used since the last clear | fresh: never used ...
 //! ```
 //!
 //! The next entity gets the index that was freed last, or else the first fresh one. So which ids are handed
@@ -14,10 +14,10 @@
 //! **Copy on write.** A fork shares all pages, and marks them as shared on both sides. Who writes to a page
 //! that is marked looks whether it still is shared, and copies it if so. Who reads does not care.
 //!
-//! **Clearing** makes all indices fresh again. It does not touch the slots, but *parks* their pages: each shows
-//! a page of dead slots instead of its own. When the first fresh index falls into it, it is *unparked*, and
-//! the slots that were alive get their next version. So clearing takes a moment for each page, and finding
-//! an entity is not slower for it.
+//! **Clearing** lowers the water mark to nothing, and touches no slot: what is beyond the mark is not looked at, whatever
+//! it says. A slot that was in use then is found so when its index is handed out again, and gets its next version.
+//!
+//! **Slots that were never used** are not initialised, so that a page is not written twice.
 
 #![expect(unsafe_code, reason = "slots that stay open")]
 
@@ -29,9 +29,13 @@ mod page;
 #[cfg(test)]
 mod tests;
 
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
+use ancho_burst::dispatch;
+
+use super::fetch::fetch;
 use crate::Entity;
 use page::{PAGE_SHIFT, PAGE_SLOTS, Page, Slot, next_version};
 
@@ -51,19 +55,37 @@ pub(crate) struct Location {
 
 /// The slots of a table, close together: half of what stands between an entity's id and its slot.
 pub(crate) struct SeenPages<'t> {
-    pages: Box<[&'t [Slot; PAGE_SLOTS]]>,
+    /// The first slot of each page.
+    pages: Box<[NonNull<Slot>]>,
+    high_water: u32,
+    table: PhantomData<&'t EntityTable>,
 }
 
 impl SeenPages<'_> {
+    /// Has the memory of an entity's slot on its way.
+    #[inline]
+    pub(crate) fn fetch(&self, entity: Entity) {
+        if let Some(slot) = self.slot(entity.index()) {
+            fetch(slot.as_ptr().cast());
+        }
+    }
+
+    #[inline]
+    fn slot(&self, index: u32) -> Option<NonNull<Slot>> {
+        if index >= self.high_water {
+            return None;
+        }
+        // SAFETY: there are pages for all indices below the water mark.
+        let page = unsafe { *self.pages.get_unchecked((index >> PAGE_SHIFT) as usize) };
+        // SAFETY: a page has so many slots.
+        Some(unsafe { page.add(index as usize % PAGE_SLOTS) })
+    }
+
     /// Says where an entity is, if it exists.
     #[inline]
     pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
-        let slots = *self.pages.get((entity.index() >> PAGE_SHIFT) as usize)?;
-        let Slot { version, chunk, row } = slots[entity.index() as usize % PAGE_SLOTS];
-        if version != entity.version() || chunk == NONE {
-            return None;
-        }
-        Some(Location { chunk, row })
+        // SAFETY: slots below the water mark are initialised, and not written while the table is borrowed.
+        unsafe { self.slot(entity.index())?.read() }.location_of(entity)
     }
 }
 
@@ -109,13 +131,15 @@ pub(crate) struct EntityTable {
     first_free: u32,
     /// The first fresh index.
     high_water: u32,
+    /// The first index that was never used. Slots below it are initialised, and their pages are there.
+    known: u32,
     living: u32,
 }
 
 impl EntityTable {
     /// Makes a table without entities.
     pub(crate) const fn new() -> Self {
-        Self { pages: Vec::new(), first_free: NONE, high_water: 0, living: 0 }
+        Self { pages: Vec::new(), first_free: NONE, high_water: 0, known: 0, living: 0 }
     }
 
     /// How many entities there are.
@@ -144,31 +168,32 @@ impl EntityTable {
     /// Says where an entity is, if it exists.
     #[inline]
     pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
-        let page = self.pages.get((entity.index() >> PAGE_SHIFT) as usize)?;
-        let Slot { version, chunk, row } = page.slot(entity.index());
-        // The version of a free slot is that of an entity to come.
-        if version != entity.version() || chunk == NONE {
+        if entity.index() >= self.high_water {
             return None;
         }
-        Some(Location { chunk, row })
+        // SAFETY: what is below the water mark was used.
+        unsafe { self.used_slot(entity.index()) }.location_of(entity)
     }
 
     /// Where the slots of all pages are, for who looks for many entities.
     pub(crate) fn seen_pages(&self) -> SeenPages<'_> {
-        SeenPages { pages: self.pages.iter().map(Page::slots).collect() }
+        SeenPages {
+            pages: self.pages.iter().map(Page::first).collect(),
+            high_water: self.high_water,
+            table: PhantomData,
+        }
     }
 
     /// The slot of an entity, to be changed, if the entity exists.
     #[inline]
     pub(crate) fn open(&mut self, entity: Entity) -> Option<OpenSlot> {
-        let page = self.pages.get_mut((entity.index() >> PAGE_SHIFT) as usize)?;
-        let open = OpenSlot(page.seen_slot(entity.index()));
-        // SAFETY: nobody else has the page, which was just borrowed mutably.
-        let Slot { version, chunk, .. } = unsafe { open.0.read() };
-        if version != entity.version() || chunk == NONE {
+        if entity.index() >= self.high_water {
             return None;
         }
-        Some(open)
+        // SAFETY: what is below the water mark was used.
+        let slot = unsafe { self.used_slot_mut(entity.index()) };
+        slot.location_of(entity)?;
+        Some(OpenSlot(NonNull::from(slot)))
     }
 
     /// Lets an entity die whose slot is open.
@@ -187,9 +212,12 @@ impl EntityTable {
 
     /// The version of the entity that has an index, or of the one that will have it next. `None` if no entity ever had it.
     pub(crate) fn slot_version(&self, index: u32) -> Option<u32> {
-        let page = self.pages.get((index >> PAGE_SHIFT) as usize)?;
-        let slot = page.hidden_slots()[index as usize % PAGE_SLOTS];
-        Some(if page.is_parked() { slot.version_if_dead() } else { slot.version })
+        if index >= self.known {
+            return None;
+        }
+        // SAFETY: it was used.
+        let slot = unsafe { self.used_slot(index) };
+        Some(if index < self.high_water { slot.version } else { slot.version_if_dead() })
     }
 
     /// Makes an entity, which is there.
@@ -201,17 +229,49 @@ impl EntityTable {
     #[track_caller]
     pub(crate) fn allocate(&mut self, location: Location) -> Entity {
         debug_assert_ne!(location.chunk, NONE);
-        let index = if self.first_free == NONE { self.next_fresh() } else { self.first_free };
-        let slot = self.slot_mut(index);
-        let (version, next) = (slot.version, slot.row);
-        *slot = Slot { version, chunk: location.chunk, row: location.row };
+        let (index, version);
         if self.first_free == NONE {
+            index = self.high_water;
+            if index == self.known {
+                self.learn(index);
+            }
+            let slot = self.slot_mut(index);
+            version = slot.version_if_dead();
+            *slot = Slot { version, chunk: location.chunk, row: location.row };
             self.high_water += 1;
         } else {
+            index = self.first_free;
+            let slot = self.slot_mut(index);
+            let next = slot.row;
+            version = slot.version;
+            *slot = Slot { version, chunk: location.chunk, row: location.row };
             self.first_free = next;
         }
         self.living += 1;
         Entity::from_parts(index, version)
+    }
+
+    /// Initialises the slot of the first index that was never used.
+    #[inline]
+    #[track_caller]
+    fn learn(&mut self, index: u32) {
+        if index.is_multiple_of(PAGE_SLOTS as u32) {
+            self.add_page(index);
+        }
+        let page = &mut self.pages[(index >> PAGE_SHIFT) as usize];
+        page.slots_mut()[index as usize % PAGE_SLOTS].write(Slot::UNUSED);
+        self.known = index + 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn add_page(&mut self, index: u32) {
+        if index == INDICES {
+            no_room();
+        }
+        debug_assert_eq!(self.pages.len(), (index >> PAGE_SHIFT) as usize);
+        self.pages.push(Page::new());
     }
 
     /// Makes as many entities as have room in `ids`, in rows of the chunk that follow one another. They are
@@ -237,7 +297,8 @@ impl EntityTable {
             let mut index = self.first_free;
             let mut made = 0;
             for id in ids.iter_mut() {
-                let slot = &mut slots[index as usize % PAGE_SLOTS];
+                // SAFETY: the chain leads through slots that were used.
+                let slot = unsafe { slots[index as usize % PAGE_SLOTS].assume_init_mut() };
                 id.write(Entity::from_parts(index, slot.version));
                 index = slot.row;
                 slot.chunk = chunk;
@@ -252,20 +313,39 @@ impl EntityTable {
             self.living += made;
             ids = &mut ids[made as usize..];
         }
-        // Then fresh indices, as many at a time as are in one page.
+        // Then fresh indices, as many at a time as are in one page, and all used before, or none.
         while !ids.is_empty() {
-            let first = self.next_fresh();
+            let first = self.high_water;
+            let is_known = first < self.known;
+            if !is_known && first.is_multiple_of(PAGE_SLOTS as u32) {
+                self.add_page(first);
+            }
             let slots = self.pages[(first >> PAGE_SHIFT) as usize].slots_mut();
             let slots = &mut slots[first as usize % PAGE_SLOTS..];
-            let (now, later) = ids.split_at_mut(slots.len().min(ids.len()));
-            for ((id, slot), step) in now.iter_mut().zip(slots).zip(0..) {
-                id.write(Entity::from_parts(first + step, slot.version));
-                slot.chunk = chunk;
-                slot.row = row + step;
+            let most = if is_known { (self.known - first) as usize } else { usize::MAX };
+            let (now, later) = ids.split_at_mut(slots.len().min(ids.len()).min(most));
+            let count = now.len() as u32;
+            let slots = &mut slots[..count as usize];
+            if is_known {
+                for ((id, slot), step) in now.iter_mut().zip(slots).zip(0..) {
+                    // SAFETY: it was used.
+                    let version = unsafe { slot.assume_init_ref() }.version_if_dead();
+                    id.write(Entity::from_parts(first + step, version));
+                    slot.write(Slot { version, chunk, row: row + step });
+                }
+            } else {
+                write_unused(
+                    now,
+                    slots,
+                    Entity::from_parts(first, Slot::UNUSED.version),
+                    chunk,
+                    row,
+                );
+                self.known = first + count;
             }
-            row += now.len() as u32;
-            self.high_water += now.len() as u32;
-            self.living += now.len() as u32;
+            row += count;
+            self.high_water += count;
+            self.living += count;
             ids = later;
         }
     }
@@ -314,6 +394,8 @@ impl EntityTable {
                 slots = self.pages[page as usize].slots_mut();
             }
             let slot = &mut slots[entity.index() as usize % PAGE_SLOTS];
+            // SAFETY: it is in use.
+            let slot = unsafe { slot.assume_init_mut() };
             debug_assert!(slot.is_alive() && slot.version == entity.version());
             *slot = Slot { version: next_version(entity.version()), chunk: NONE, row: next };
             next = entity.index();
@@ -343,11 +425,10 @@ impl EntityTable {
         // Each leads to the one that was freed before it.
         let mut before = first.index().wrapping_sub(1);
         for slot in slots.iter_mut() {
-            debug_assert!(slot.is_alive() && slot.version == first.version());
-            *slot = Slot { version, chunk: NONE, row: before };
+            slot.write(Slot { version, chunk: NONE, row: before });
             before = before.wrapping_add(1);
         }
-        slots[0].row = self.first_free;
+        slots[0].write(Slot { version, chunk: NONE, row: self.first_free });
         self.first_free = last.index();
         self.living -= entities.len() as u32;
         true
@@ -355,11 +436,7 @@ impl EntityTable {
 
     /// Lets all entities die. The next ones have the indices 0, 1, 2, and so on, with other versions.
     ///
-    /// # Complexity
-    ///
-    /// Linear in the number of pages.
     pub(crate) fn clear(&mut self) {
-        self.pages.iter_mut().for_each(Page::park);
         self.first_free = NONE;
         self.high_water = 0;
         self.living = 0;
@@ -387,36 +464,73 @@ impl EntityTable {
         self.slot_mut(index).version = version;
     }
 
-    /// The slot of an index that is not fresh, or of the first fresh one.
+    /// The slot of an index that was used.
     #[inline]
     fn slot_mut(&mut self, index: u32) -> &mut Slot {
-        self.pages[(index >> PAGE_SHIFT) as usize].slot_mut(index)
+        assert!(index < self.known);
+        // SAFETY: it was used.
+        unsafe { self.used_slot_mut(index) }
     }
 
-    /// Returns the first fresh index, after making sure that its page is there.
+    /// Reads the slot of an index that was used.
+    fn slot(&self, index: u32) -> Slot {
+        assert!(index < self.known);
+        // SAFETY: it was used.
+        unsafe { self.used_slot(index) }
+    }
+
+    /// Reads the slot of an index that was used.
+    ///
+    /// # Safety
+    ///
+    /// - the index is below `known`
     #[inline]
-    #[track_caller]
-    fn next_fresh(&mut self) -> u32 {
-        let index = self.high_water;
-        // Pages beyond the water mark are parked, if there are any.
-        if index.is_multiple_of(PAGE_SLOTS as u32) {
-            self.enter_page(index);
-        }
-        index
+    unsafe fn used_slot(&self, index: u32) -> Slot {
+        debug_assert!(index < self.known);
+        // SAFETY: there are pages for all indices that were used.
+        let page = unsafe { self.pages.get_unchecked((index >> PAGE_SHIFT) as usize) };
+        // SAFETY: slots of indices that were used are initialised. Nobody writes to them: that takes the only count of the
+        // page, and this table by `&mut`.
+        unsafe { page.first().add(index as usize % PAGE_SLOTS).read() }
     }
 
-    #[cold]
-    #[inline(never)]
-    #[track_caller]
-    fn enter_page(&mut self, index: u32) {
-        if index == INDICES {
-            no_room();
-        }
-        match self.pages.get_mut((index >> PAGE_SHIFT) as usize) {
-            Some(page) => page.unpark(),
-            None => self.pages.push(Page::new()),
-        }
+    /// The slot of an index that was used, in a page that is the table's alone.
+    ///
+    /// # Safety
+    ///
+    /// - the index is below `known`
+    #[inline]
+    unsafe fn used_slot_mut(&mut self, index: u32) -> &mut Slot {
+        debug_assert!(index < self.known);
+        // SAFETY: there are pages for all indices that were used.
+        let page = unsafe { self.pages.get_unchecked_mut((index >> PAGE_SHIFT) as usize) };
+        let slot = &mut page.slots_mut()[index as usize % PAGE_SLOTS];
+        // SAFETY: slots of indices that were used are initialised.
+        unsafe { slot.assume_init_mut() }
     }
+}
+
+/// Writes ids that follow the first, and their slots, in rows of a chunk that follow the first.
+#[inline(never)]
+fn write_unused(
+    ids: &mut [MaybeUninit<Entity>],
+    slots: &mut [MaybeUninit<Slot>],
+    first: Entity,
+    chunk: u32,
+    row: u32,
+) {
+    dispatch(
+        #[inline(always)]
+        || {
+            // One loop for each, since both are written from their beginning to their end.
+            for (id, step) in ids.iter_mut().zip(0..) {
+                id.write(Entity::from_parts(first.index() + step, first.version()));
+            }
+            for (slot, step) in slots.iter_mut().zip(0..) {
+                slot.write(Slot { version: first.version(), chunk, row: row + step });
+            }
+        },
+    );
 }
 
 #[cold]

@@ -2,10 +2,12 @@
 #![expect(unsafe_code, reason = "slots in counted memory")]
 
 use std::alloc::{Layout, handle_alloc_error};
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
 
-use super::NONE;
+use super::{Location, NONE};
+use crate::Entity;
 use crate::storage::arena::{ChunkArena, ChunkMemory, TABLE_PAGE_SIZE};
 
 /// How many slots a page has, as a power of two.
@@ -31,12 +33,23 @@ pub(super) struct Slot {
 
 impl Slot {
     /// The slot of an index that no entity has had.
-    const UNUSED: Self = Self { version: 1, chunk: NONE, row: NONE };
+    pub(super) const UNUSED: Self = Self { version: 1, chunk: NONE, row: NONE };
 
     /// Whether an entity has it.
     #[inline]
     pub(super) fn is_alive(&self) -> bool {
         self.chunk != NONE
+    }
+
+    /// Where an entity is, if it has the slot.
+    #[inline]
+    pub(super) fn location_of(self, entity: Entity) -> Option<Location> {
+        let Self { version, chunk, row } = self;
+        // The version of a free slot is that of an entity to come.
+        if version != entity.version() || chunk == NONE {
+            return None;
+        }
+        Some(Location { chunk, row })
     }
 
     /// The version that the next entity in the slot will have, once its present one is dead.
@@ -61,95 +74,40 @@ static PAGES: LazyLock<ChunkArena> = LazyLock::new(ChunkArena::new);
 
 const _: () = assert!(size_of::<[Slot; PAGE_SLOTS]>() == TABLE_PAGE_SIZE);
 
-/// A page of one table.
+/// A page of one table: memory for its slots, of which the table knows how many are initialised.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// Where the table reads: the slots in `memory`, or, if the page is parked, [dead ones](dead_slots).
-    visible: NonNull<Slot>,
-    /// The slots, all of them initialised. While there are other counts, nobody writes to them.
+    /// While there are other counts, nobody writes to it.
     memory: ChunkMemory,
     /// Whether another table may have a count of the memory. If not, the table may write.
     shared: bool,
 }
 
-// SAFETY: `visible` is the memory that `memory` has a count of, or one that never changes. Slots are plain
-// numbers. They are written only by who has the only count of them, and the page by `&mut`.
+// SAFETY: slots are plain numbers. They are written only by who has the only count of them, and the page by `&mut`.
 unsafe impl Send for Page {}
 // SAFETY: as above.
 unsafe impl Sync for Page {}
 
-/// Slots that no entity has, seen instead of those of parked pages. They are always the same ones.
-pub(super) fn dead_slots() -> &'static [Slot; PAGE_SLOTS] {
-    // On the heap, since most programs never need them, and would carry them in the executable.
-    static DEAD: LazyLock<Box<[Slot; PAGE_SLOTS]>> =
-        LazyLock::new(|| Box::new([Slot::UNUSED; PAGE_SLOTS]));
-    &DEAD
-}
-
 impl Page {
-    /// Makes a page of slots that no entity has had.
+    /// Makes a page.
     pub(super) fn new() -> Self {
-        let memory = allocate();
-        // SAFETY: the memory is new, and as large as a page.
-        unsafe { memory.as_ptr().cast().write([Slot::UNUSED; PAGE_SLOTS]) };
-        Self { visible: memory.as_ptr().cast(), memory, shared: false }
+        Self { memory: allocate(), shared: false }
     }
 
-    /// Reads a slot. It is the one of the index in the page; larger ones are taken modulo the slots of a
-    /// page.
+    /// Where the slots are. They live as long as the page, and are written only through it.
     #[inline]
-    pub(super) fn slot(&self, index: u32) -> Slot {
-        // SAFETY: there are so many slots, which live as long as the page has a count, or forever. Nobody
-        // writes to them: that takes the only count, and this page by `&mut`.
-        unsafe { self.visible.add(index as usize % PAGE_SLOTS).read() }
-    }
-
-    /// Reads all slots.
-    pub(super) fn slots(&self) -> &[Slot; PAGE_SLOTS] {
-        // SAFETY: as in `slot`.
-        unsafe { self.visible.cast().as_ref() }
-    }
-
-    /// Reads the slots that the page will have when it is unparked, but for the living ones among them: those
-    /// will have died.
-    pub(super) fn hidden_slots(&self) -> &[Slot; PAGE_SLOTS] {
-        // SAFETY: as in `slot`.
-        unsafe { self.own().cast().as_ref() }
-    }
-
-    /// Where a slot that is seen is, to be written if an entity has it. Which one is said as for [`slot`](Self::slot).
-    #[inline]
-    pub(super) fn seen_slot(&mut self, index: u32) -> NonNull<Slot> {
-        if self.shared {
-            self.unshare();
-        }
-        // SAFETY: there are so many slots.
-        unsafe { self.visible.add(index as usize % PAGE_SLOTS) }
-    }
-
-    /// Opens a slot to be written. Which one is said as for [`slot`](Self::slot).
-    #[inline]
-    pub(super) fn slot_mut(&mut self, index: u32) -> &mut Slot {
-        if self.shared {
-            self.unshare();
-        }
-        // SAFETY: there are so many slots. Nobody else has a count of them, and the page is borrowed.
-        unsafe { self.own().add(index as usize % PAGE_SLOTS).as_mut() }
+    pub(super) fn first(&self) -> NonNull<Slot> {
+        self.memory.as_ptr().cast()
     }
 
     /// Opens all slots to be written.
     #[inline]
-    pub(super) fn slots_mut(&mut self) -> &mut [Slot; PAGE_SLOTS] {
+    pub(super) fn slots_mut(&mut self) -> &mut [MaybeUninit<Slot>; PAGE_SLOTS] {
         if self.shared {
             self.unshare();
         }
-        // SAFETY: as in `slot_mut`.
-        unsafe { self.own().cast().as_mut() }
-    }
-
-    /// Whether the page shows dead slots in place of its own.
-    pub(super) fn is_parked(&self) -> bool {
-        self.visible != self.own()
+        // SAFETY: there are so many slots. Nobody else has a count of them, and the page is borrowed.
+        unsafe { self.first().cast().as_mut() }
     }
 
     /// Whether another table has the page too, and it is not marked as shared. This must never be.
@@ -157,32 +115,10 @@ impl Page {
         !self.shared && !self.memory.is_unique()
     }
 
-    /// Lets all entities of the page die, without touching its slots.
-    pub(super) fn park(&mut self) {
-        self.visible = NonNull::from(dead_slots()).cast();
-    }
-
-    /// Shows the slots of a parked page again. Those that were alive when it was parked get their next
-    /// version, and are dead.
-    pub(super) fn unpark(&mut self) {
-        debug_assert!(self.is_parked());
-        for slot in self.slots_mut() {
-            slot.version = slot.version_if_dead();
-            slot.chunk = NONE;
-        }
-        self.visible = self.own();
-    }
-
     /// Makes the same page for another table. Whichever writes first copies it.
     pub(super) fn fork(&mut self) -> Self {
         self.shared = true;
-        Self { visible: self.visible, memory: self.memory.share(), shared: true }
-    }
-
-    /// The first of the page's own slots, whether they are shown or not.
-    #[inline]
-    fn own(&self) -> NonNull<Slot> {
-        self.memory.as_ptr().cast()
+        Self { memory: self.memory.share(), shared: true }
     }
 
     /// Makes sure that this is the only count of the memory.
@@ -191,14 +127,11 @@ impl Page {
     pub(super) fn unshare(&mut self) {
         // The others may have gone, or copied the page.
         if !self.memory.is_unique() {
-            let parked = self.is_parked();
             let copy = allocate();
+            let slots = copy.as_ptr().cast::<MaybeUninit<Slot>>();
             // SAFETY: both are as large as a page. The copy is new, and nobody writes to the original.
-            unsafe { copy.as_ptr().cast().copy_from_nonoverlapping(self.own(), PAGE_SLOTS) };
+            unsafe { slots.copy_from_nonoverlapping(self.first().cast(), PAGE_SLOTS) };
             self.memory = copy;
-            if !parked {
-                self.visible = self.own();
-            }
         }
         self.shared = false;
     }

@@ -184,7 +184,7 @@ fn clearing_twice_lets_nobody_die_twice() {
 }
 
 #[test]
-fn a_parked_page_has_the_same_future_as_one_that_is_not() {
+fn a_cleared_table_has_the_same_future_as_one_without_living_entities() {
     let mut table = EntityTable::new();
     let made = allocate(&mut table, PAGE + 500);
     table.free_rows(&made[10..20]);
@@ -192,7 +192,7 @@ fn a_parked_page_has_the_same_future_as_one_that_is_not() {
     let told = future(&table);
     assert_eq!(told[..3], [0, 0, entity(0, 2).to_bits()]);
     assert_eq!(told.len(), 2 + made.len());
-    // The first page is unparked for an entity that is gone again.
+    // The first slot is used for an entity that is gone again.
     let mut other = table.fork();
     let first = other.allocate(at(0, 0));
     assert_ne!(future(&other), told);
@@ -201,7 +201,7 @@ fn a_parked_page_has_the_same_future_as_one_that_is_not() {
     let told_others = future(&other);
     assert_eq!(told_others[..3], [1, 1, told[2]]);
     assert_eq!(told_others[3..], told[3..]);
-    // Pages that were never made tell nothing.
+    // Slots that were never used tell nothing.
     assert_eq!(future(&EntityTable::new()), [0, 0]);
 }
 
@@ -228,9 +228,7 @@ fn a_fork_is_another_table_with_the_same_entities() {
 
 #[test]
 fn only_the_pages_that_are_written_are_copied() {
-    let memory = |table: &EntityTable| -> Vec<_> {
-        table.pages.iter().map(|page| page.slots().as_ptr()).collect()
-    };
+    let memory = |table: &EntityTable| -> Vec<_> { table.pages.iter().map(Page::first).collect() };
     let mut table = EntityTable::new();
     let made = allocate(&mut table, 3 * PAGE);
     let before = memory(&table);
@@ -248,7 +246,7 @@ fn only_the_pages_that_are_written_are_copied() {
 }
 
 #[test]
-fn forks_of_cleared_tables_unpark_by_themselves() {
+fn forks_of_cleared_tables_go_on_by_themselves() {
     let mut table = EntityTable::new();
     let made = allocate(&mut table, 10);
     let before = table.fork();
@@ -279,7 +277,7 @@ fn differences_are_told_by_rising_index() {
     assert_eq!(created.len(), 4 + PAGE as usize);
     assert!(later.iter().all(|entity| created.contains(entity)));
     assert_eq!(diff(&new, &old), (destroyed, created));
-    // All of them are gone from a table that was cleared, parked or not.
+    // All of them are gone from a table that was cleared, whether it goes on or not.
     let mut cleared = old.fork();
     cleared.clear();
     assert_eq!(diff(&old, &cleared), (vec![], made.clone()));
@@ -318,6 +316,7 @@ fn forks_go_to_other_threads() {
 fn there_are_so_many_indices_and_no_more() {
     let mut table = EntityTable::new();
     table.high_water = INDICES;
+    table.known = INDICES;
     table.living = INDICES;
     table.allocate(at(0, 0));
 }
@@ -342,7 +341,7 @@ fn checks_find_what_is_wrong() {
         table.check().unwrap_err()
     };
     assert_eq!(wrong(&|table, _| table.living += 1), "4 slots are alive, but 5 are counted");
-    assert_eq!(wrong(&|table, _| table.high_water = 5), "the fresh index 5 is alive");
+    assert_eq!(wrong(&|table, _| table.high_water = 5), "3 slots are alive, but 4 are counted");
     assert_eq!(wrong(&|table, _| table.first_free = 2), "the chain leaves out 1 free indices");
     assert_eq!(
         wrong(&|table, _| table.first_free = 1),
@@ -360,9 +359,6 @@ fn checks_find_what_is_wrong() {
         wrong(&|table, _| table.slot_mut(3).version = 0),
         "the slot of index 3 has the version of the null entity"
     );
-    let parked = wrong(&|table, made| {
-        table.free_rows(&[made[0], made[1], made[3], made[5]]);
-        table.pages[0].park();
-    });
-    assert_eq!(parked, "page 0 is parked, at 6 indices");
+    assert_eq!(wrong(&|table, _| table.known = 5), "6 indices are used, of 5");
+    assert_eq!(wrong(&|table, _| table.pages.clear()), "there are 0 pages for 6 indices");
 }

@@ -1,0 +1,19 @@
+//! Having memory on its way before it is used.
+
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "an instruction that has no name in the language")
+)]
+
+/// Has memory on its way to the cache. Whether there is any at the address does not matter.
+#[inline(always)]
+pub(crate) fn fetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every such CPU has the instruction, which reads nothing and fails at no address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
