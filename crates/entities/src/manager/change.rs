@@ -12,7 +12,9 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::stock::{CleanupEntity, OmitLinkedEntityGroup, Prefab};
-use crate::storage::{Change, Edge, Left, Location, OpenSlot, RowPlace, Transfer, sort_types};
+use crate::storage::{
+    Change, Edge, Left, Location, OpenSlot, RowPlace, Storage, Transfer, sort_types,
+};
 
 /// Which of the ways that are remembered.
 #[derive(Clone, Copy)]
@@ -381,23 +383,36 @@ impl EntityManager {
         let location = unsafe { slot.location() };
         // SAFETY: the table names chunks that are there.
         let source = unsafe { self.storage.chunks.at(location.chunk) };
-        let QuickWay { set, from, transfer } = self.quick_ways[change as usize];
-        if from != source.archetype || set != TypeId::of::<S>() {
+        let QuickWay { set, from, transfer, mut to, room_changes } =
+            self.quick_ways[change as usize];
+        if from != source.archetype || set != TypeId::of::<S>() || !source.moves_simply() {
             return None;
         }
-        // SAFETY: the transfer was found by this number before, and leads to an archetype that is there.
-        let to = unsafe { self.storage.archetypes.at(self.transfers.at(transfer).to) };
-        let &chunk = to.with_room.last()?;
-        // SAFETY: archetypes list chunks that are there.
-        let target = unsafe { self.storage.chunks.at(chunk) };
-        (source.moves_simply() && target.moves_simply()).then_some((slot, transfer, chunk))
+        if room_changes != self.storage.room_changes {
+            to = self.renew_way(change)?;
+        }
+        // SAFETY: archetypes list chunks that are there, and it is listed.
+        let target = unsafe { self.storage.chunks.at(to) };
+        target.moves_simply().then_some((slot, transfer, to))
+    }
+
+    /// Finds the chunk again that entities go to by a way that was taken before, if there is one.
+    #[inline(never)]
+    fn renew_way(&mut self, change: Quick) -> Option<u32> {
+        let Storage { archetypes, room_changes, .. } = &self.storage;
+        let way = &mut self.quick_ways[change as usize];
+        way.to = *archetypes[self.transfers[way.transfer].to].with_room.last()?;
+        way.room_changes = *room_changes;
+        Some(way.to)
     }
 
     /// Remembers a way, if it is a simple one.
     fn remember_way<S: ComponentSet>(&mut self, from: u32, number: u32, change: Quick) {
         let transfer = &self.transfers[number];
         if !self.strict && transfer.to != from && transfer.left.is_empty() && !transfer.ends {
-            let way = QuickWay { set: TypeId::of::<S>(), from, transfer: number };
+            let set = TypeId::of::<S>();
+            // Where to is found by the next one.
+            let way = QuickWay { set, from, transfer: number, to: 0, room_changes: u64::MAX };
             self.quick_ways[change as usize] = way;
         }
     }

@@ -51,10 +51,15 @@ struct QuickWay {
     /// The archetype it starts from, or [`u32::MAX`], which none is.
     from: u32,
     transfer: u32,
+    /// The chunk that the last one went to. It has room if no list of chunks with room has changed since.
+    to: u32,
+    /// How often one had changed then.
+    room_changes: u64,
 }
 
 impl QuickWay {
-    const NONE: Self = Self { set: TypeId::of::<()>(), from: u32::MAX, transfer: 0 };
+    const NONE: Self =
+        Self { set: TypeId::of::<()>(), from: u32::MAX, transfer: 0, to: 0, room_changes: 0 };
 }
 
 /// The entities of one world, and everything that can be done with them.

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::chunk_layout::{ChunkLayout, ColumnSize, DoesNotFit, chunk_layout};
 use super::column_index::ColumnIndex;
 use super::settings::StorageSettings;
+use super::values::SMALL;
 use crate::component::{ComponentType, Copying};
 use crate::stock::CleanupEntity;
 
@@ -98,6 +99,11 @@ impl ArchetypeShape {
     #[inline]
     pub(crate) fn stays(&self) -> bool {
         self.stays
+    }
+
+    /// Whether no value is too large to be moved without a call.
+    pub(crate) fn is_small(&self) -> bool {
+        self.sized.iter().all(|(_, column)| column.size <= SMALL)
     }
 
     /// Whether entities have the mark of having been despawned.

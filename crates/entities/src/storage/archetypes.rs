@@ -1,7 +1,5 @@
 //! All archetypes of a world.
 
-#![expect(unsafe_code, reason = "archetypes that are known to be there")]
-
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
@@ -48,18 +46,6 @@ impl Archetypes {
 
     pub(crate) fn get(&self, number: u32) -> Option<&Archetype> {
         self.list.get(number as usize)
-    }
-
-    /// An archetype that is known to be there.
-    ///
-    /// # Safety
-    ///
-    /// - there is an archetype of this number, as chunks and transfers know
-    #[inline]
-    pub(crate) unsafe fn at(&self, number: u32) -> &Archetype {
-        debug_assert!((number as usize) < self.list.len());
-        // SAFETY: it is there.
-        unsafe { self.list.get_unchecked(number as usize) }
     }
 
     pub(crate) fn len(&self) -> usize {

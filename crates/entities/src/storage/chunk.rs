@@ -60,6 +60,8 @@ const MASKED: u8 = 2;
 const DROPS: u8 = 4;
 /// There are components that stay when an entity is despawned.
 const STAYS: u8 = 8;
+/// There are values that are not [small](ArchetypeShape::is_small).
+const LARGE: u8 = 16;
 
 // SAFETY: the memory is reached through the world that has the chunk, or read by forks of it, and what is in it may
 // be sent and shared, since components are `Send` and `Sync`. So is the shape.
@@ -85,7 +87,8 @@ impl Chunk {
             state: ChunkState::new(shape.types.len()),
             flags: if shape.enableable.is_empty() { 0 } else { MASKED }
                 | if shape.dropped.is_empty() { 0 } else { DROPS }
-                | if shape.stays() { STAYS } else { 0 },
+                | if shape.stays() { STAYS } else { 0 }
+                | if shape.is_small() { 0 } else { LARGE },
             place: NOWHERE,
             enabled: EnabledMasks::new(shape.enableable.len(), shape.capacity),
             sequence,
@@ -139,13 +142,13 @@ impl Chunk {
         self.flags & SHARED != 0
     }
 
-    /// Whether rows can come from other chunks and go to them by moving values alone.
+    /// Whether rows can come from other chunks and go to them by moving small values alone.
     #[inline]
     pub(crate) fn moves_simply(&self) -> bool {
-        self.flags & (SHARED | MASKED) == 0
+        self.flags & (SHARED | MASKED | LARGE) == 0
     }
 
-    /// Whether rows can go by letting another take their place.
+    /// Whether rows can go by letting another of small values take their place.
     #[inline]
     pub(crate) fn removes_simply(&self) -> bool {
         self.flags == 0

@@ -23,6 +23,7 @@ impl Storage {
             archetypes: self.archetypes.clone(),
             chunks: self.chunks.fork(),
             version: self.version,
+            room_changes: self.room_changes,
         }
     }
 

@@ -55,6 +55,8 @@ pub(crate) struct Storage {
     pub(crate) chunks: Chunks,
     /// The moment that is noted with everything that is changed.
     pub(crate) version: Version,
+    /// How often a list of chunks with room has changed: who remembers what is in one can tell whether it still is.
+    pub(crate) room_changes: u64,
 }
 
 impl Storage {
@@ -68,6 +70,7 @@ impl Storage {
             archetypes,
             chunks: Chunks::default(),
             version: Version::FIRST,
+            room_changes: 0,
         }
     }
 

@@ -8,7 +8,7 @@ use super::entity_table::OpenSlot;
 use super::reserve::{Reserved, Run};
 use super::rows::Left;
 use super::transfer::Transfer;
-use super::values::{NewRows, copy_value, write_initial};
+use super::values::{NewRows, copy_small_value, copy_value, write_initial};
 use super::{Location, Storage};
 use crate::component::Beginning;
 use crate::entity::Entity;
@@ -39,8 +39,8 @@ impl Storage {
             let old =
                 source.column(column.from).wrapping_add(from.row as usize * column.size as usize);
             let new = target.column(column.to).wrapping_add(row as usize * column.size as usize);
-            // SAFETY: both rows are in their chunks, in columns of one type; the chunks are two.
-            unsafe { copy_value(old, new, column.size) };
+            // SAFETY: both rows are in their chunks, in columns of one type, whose values are small; the chunks are two.
+            unsafe { copy_small_value(old, new, column.size) };
         }
         // SAFETY: there is room for the row.
         unsafe { target.id(row).write(entity) };

@@ -6,7 +6,7 @@ use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, LastChunk, OutOfMemory};
 use super::chunk::{Chunk, Chunks, NOWHERE};
 use super::settings::StorageSettings;
-use super::values::{copy_value, drop_values, duplicate_rows, swap_values};
+use super::values::{copy_small_value, copy_value, drop_values, duplicate_rows, swap_values};
 use super::{Location, Storage};
 use crate::entity::Entity;
 
@@ -27,12 +27,19 @@ impl Storage {
         let owner = &mut self.archetypes[archetype];
         let number =
             self.chunks.insert(|sequence| Chunk::new(memory, archetype, &owner.shape, sequence));
-        let chunk = &mut self.chunks[number];
-        chunk.place = list_place(owner.chunks.len());
-        chunk.room_place = list_place(owner.with_room.len());
+        self.chunks[number].place = list_place(owner.chunks.len());
         owner.chunks.push(number);
-        owner.with_room.push(number);
+        self.enter_room_list(number);
         Ok(number)
+    }
+
+    /// Puts a chunk into its archetype's list of those with room.
+    fn enter_room_list(&mut self, number: u32) {
+        self.room_changes += 1;
+        let chunk = &mut self.chunks[number];
+        let owner = &mut self.archetypes[chunk.archetype];
+        chunk.room_place = list_place(owner.with_room.len());
+        owner.with_room.push(number);
     }
 
     /// Takes a chunk out of all lists. What is in it is not dropped.
@@ -52,6 +59,7 @@ impl Storage {
 
     /// Takes the chunk at a place of the list of those with room out of it.
     fn leave_room_list(&mut self, archetype: u32, place: u32) {
+        self.room_changes += 1;
         let owner = &mut self.archetypes[archetype];
         owner.with_room.swap_remove(place as usize);
         if let Some(&moved) = owner.with_room.get(place as usize) {
@@ -161,7 +169,7 @@ impl Storage {
     /// # Safety
     ///
     /// - the row is there, and its memory is the world's alone
-    /// - the chunk has no masks, and no value of the row is left to be dropped
+    /// - the chunk has no masks and no large values, and no value of the row is left to be dropped
     #[inline(always)]
     pub(crate) unsafe fn remove_row_simply(&mut self, number: u32, row: u32) {
         // SAFETY: the chunk is there.
@@ -170,11 +178,18 @@ impl Storage {
         chunk.len = last;
         chunk.note_order(self.version);
         if row != last {
-            // SAFETY: both rows are there, and two.
-            unsafe { move_row_within(chunk, chunk.shape(), last, row) };
-            // SAFETY: the id is in the chunk, which is the world's alone.
-            let moved = unsafe { *chunk.id(row) };
+            // SAFETY: the id is in the chunk.
+            let moved = unsafe { *chunk.id(last) };
+            // Before all else: a CPU does not look at the next entity's slot before it knows which one is written here.
             self.table.set_row(moved, row);
+            // SAFETY: the id is in the chunk, which is the world's alone.
+            unsafe { *chunk.id(row) = moved };
+            for &(_, column) in &chunk.shape().sized {
+                let values = chunk.column(column.offset);
+                let value = |row: u32| values.wrapping_add(row as usize * column.size as usize);
+                // SAFETY: both are in the chunk, in different rows, and small.
+                unsafe { copy_small_value(value(last), value(row), column.size) };
+            }
         }
         if last == 0 || chunk.room_place == NOWHERE {
             self.finish_removal(number, &[]);
@@ -203,10 +218,9 @@ impl Storage {
             return finish(memory, shape, left);
         }
         if chunk.room_place == NOWHERE {
-            let owner = &mut self.archetypes[chunk.archetype];
-            chunk.room_place = list_place(owner.with_room.len());
-            owner.with_room.push(number);
+            self.enter_room_list(number);
         }
+        let chunk = &self.chunks[number];
         // SAFETY: the values are behind the last row, where nobody else looks.
         unsafe { drop_values(chunk.shape(), chunk.data(), left, chunk.len, 1) };
     }
@@ -259,12 +273,10 @@ impl Storage {
         chunk.len = len - rows;
         chunk.note_order(self.version);
         if chunk.room_place == NOWHERE {
-            let owner = &mut self.archetypes[chunk.archetype];
-            chunk.room_place = list_place(owner.with_room.len());
-            owner.with_room.push(number);
+            self.enter_room_list(number);
         }
         // SAFETY: the values are behind the last row, where nobody else looks.
-        unsafe { drop_values(shape, data, &shape.dropped, chunk.len, rows) };
+        unsafe { drop_values(shape, data, &shape.dropped, len - rows, rows) };
         Ok(())
     }
 
@@ -308,6 +320,7 @@ impl Storage {
 
         let removed = self.table.living();
         self.table.clear();
+        self.room_changes += 1;
         for archetype in self.archetypes.iter_mut().filter(|archetype| !archetype.chunks.is_empty())
         {
             archetype.chunks.clear();

@@ -10,7 +10,27 @@ use ancho_burst::dispatch;
 use super::archetype::{ArchetypeShape, Column};
 use crate::component::{Beginning, ComponentType, Copying};
 
+/// How many bytes a value has at most that [`copy_small_value`] copies.
+pub(crate) const SMALL: u32 = 64;
+
 /// Copies the bytes of one value.
+///
+/// # Safety
+///
+/// - both addresses are valid for so many bytes, and apart from each other
+#[inline(always)]
+pub(crate) unsafe fn copy_value(from: *const u8, to: *mut u8, size: u32) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if size <= SMALL {
+            copy_small_value(from, to, size);
+        } else {
+            to.copy_from_nonoverlapping(from, size as usize);
+        }
+    }
+}
+
+/// Copies the bytes of one value without a call.
 ///
 /// A call of the system's `memcpy` costs more than copying the sizes that components usually have. Those are copied in
 /// two or four pieces that may overlap, so that a few sizes of pieces do for all of them.
@@ -18,34 +38,45 @@ use crate::component::{Beginning, ComponentType, Copying};
 /// # Safety
 ///
 /// - both addresses are valid for so many bytes, and apart from each other
+/// - they are at most [`SMALL`]
 #[inline(always)]
-pub(crate) unsafe fn copy_value(from: *const u8, to: *mut u8, size: u32) {
-    /// Copies the first and the last piece of the bytes.
+pub(crate) unsafe fn copy_small_value(from: *const u8, to: *mut u8, size: u32) {
+    /// Copies the first and the last pieces of the bytes.
     ///
     /// # Safety
     ///
-    /// - as above, and a piece is at most as large as the value
+    /// - as above, and so many pieces are at most as large as the value
     #[inline(always)]
-    unsafe fn ends<Piece: Copy>(from: *const u8, to: *mut u8, size: usize) {
-        let last = size - size_of::<Piece>();
-        // SAFETY: both pieces are inside. Both are read before one is written, and as what may be uninitialised.
+    unsafe fn ends<Piece: Copy, const EACH: usize>(from: *const u8, to: *mut u8, size: usize) {
+        let last = size - EACH * size_of::<Piece>();
+        // SAFETY: the pieces are inside. All are read before one is written, and as what may be uninitialised.
         unsafe {
-            let first_piece = from.cast::<MaybeUninit<Piece>>().read_unaligned();
-            let last_piece = from.add(last).cast::<MaybeUninit<Piece>>().read_unaligned();
-            to.cast::<MaybeUninit<Piece>>().write_unaligned(first_piece);
-            to.add(last).cast::<MaybeUninit<Piece>>().write_unaligned(last_piece);
+            let read = |from: *const u8| -> [MaybeUninit<Piece>; EACH] {
+                std::array::from_fn(|at| from.cast::<MaybeUninit<Piece>>().add(at).read_unaligned())
+            };
+            let write = |to: *mut u8, pieces: [MaybeUninit<Piece>; EACH]| {
+                for (at, piece) in pieces.into_iter().enumerate() {
+                    to.cast::<MaybeUninit<Piece>>().add(at).write_unaligned(piece);
+                }
+            };
+            let (first_pieces, last_pieces) = (read(from), read(from.add(last)));
+            write(to, first_pieces);
+            write(to.add(last), last_pieces);
         }
     }
 
+    debug_assert!(size <= SMALL);
     let size = size as usize;
     // SAFETY: the pieces are at most as large as the value.
     unsafe {
         match size {
-            8..=16 => ends::<[u64; 1]>(from, to, size),
-            4..=7 => ends::<[u32; 1]>(from, to, size),
-            17..=32 => ends::<[u64; 2]>(from, to, size),
-            33..=64 => ends::<[u64; 4]>(from, to, size),
-            _ => to.copy_from_nonoverlapping(from, size),
+            8..=16 => ends::<u64, 1>(from, to, size),
+            4..=7 => ends::<u32, 1>(from, to, size),
+            17..=32 => ends::<u128, 1>(from, to, size),
+            33.. => ends::<u128, 2>(from, to, size),
+            2..=3 => ends::<u16, 1>(from, to, size),
+            1 => ends::<u8, 1>(from, to, size),
+            0 => {}
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Creating none, one and many (E3, E4).
 
-use ancho_entities::{Columns, ComponentType, EntityError};
+use ancho_entities::{Columns, Component, ComponentType, EntityError};
 
 use crate::common::{A, B, C, Given, Hundred, Tag, Text, both, chunk_entities, chunks_of, world};
 
@@ -166,21 +166,27 @@ fn columns_are_lists_arrays_or_slices_of_one_length() {
     assert_eq!(world.state_hash(), before);
 }
 
+/// Of a size that is written in a way of its own.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+struct Place([f32; 3]);
+
 #[test]
 fn columns_are_made_by_functions_of_the_number() {
     // E3
-    for limit in [1, 7, 1000] {
+    for limit in [1, 3, 4, 7, 1000] {
         let mut world = chunks_of(limit);
         world.spawn((A(0), Text("before".into())));
         let columns = Columns::new(50)
             .with(|index| Text(index.to_string()))
             .with(|_| Tag)
+            .with(|index| Place([index as f32, 0.5, -(index as f32)]))
             .with(|index| A(index as u32));
         let all: Vec<_> = world.spawn_columns(columns).unwrap().collect();
         assert_eq!((all.len(), world.entity_count()), (50, 51));
         for (number, &entity) in (0..).zip(&all) {
             assert_eq!(world.get(entity), Ok(&A(number)));
             assert_eq!(world.get(entity), Ok(&Text(number.to_string())));
+            assert_eq!(world.get(entity), Ok(&Place([number as f32, 0.5, -(number as f32)])));
             assert!(world.has::<Tag>(entity));
         }
         let empty: Vec<_> = world.spawn_columns(Columns::new(3)).unwrap().collect();
