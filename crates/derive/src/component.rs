@@ -1,15 +1,55 @@
-//! Components: what storage asks of a type, found out by the compiler.
+//! Components, those in chunks and managed ones: what storage asks of a type, found out by the compiler.
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, DeriveInput, Error, LitStr, Result, parse_quote};
+use syn::{Attribute, DeriveInput, Error, Ident, LitStr, Result, parse_quote};
 
 use crate::field::Derived;
 
-pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
+/// What is derived.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Component,
+    Managed,
+}
+
+impl Kind {
+    /// The name of the attribute with the options.
+    fn attribute(self) -> &'static str {
+        match self {
+            Self::Component => "component",
+            Self::Managed => "managed",
+        }
+    }
+
+    fn implemented(self) -> TokenStream {
+        match self {
+            Self::Component => quote!(::ancho_entities::Component),
+            Self::Managed => quote!(::ancho_entities::ManagedComponent),
+        }
+    }
+
+    /// What the type must be for threads. The trait asks for it too, but of a generic type as a whole.
+    fn threads(self) -> TokenStream {
+        match self {
+            Self::Component => quote!(::core::marker::Send + ::core::marker::Sync),
+            Self::Managed => quote!(::core::marker::Send),
+        }
+    }
+
+    /// What is registered for a type.
+    fn registered(self, name: &Ident) -> TokenStream {
+        match self {
+            Self::Component => quote!(#name),
+            Self::Managed => quote!(::ancho_entities::Managed<#name>),
+        }
+    }
+}
+
+pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     let Derived { implementation, mut generics } = Derived::new(input)?;
     let name = &input.ident;
-    let options = Options::read(&input.attrs)?;
+    let options = Options::read(&input.attrs, kind)?;
     let given_name = options.name.map(|given| {
         quote! {
             fn name() -> &'static ::core::primitive::str {
@@ -27,27 +67,28 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let is_generic = !generics.params.is_empty();
     // One place for all types that a generic type makes is not to be had.
     let slot = (!is_generic).then(|| {
+        let registered = kind.registered(name);
+        let slot = quote!(::ancho_entities::__macro::TypeSlot<#registered>);
         quote! {
-            fn slot() -> ::core::option::Option<&'static ::ancho_entities::__macro::TypeSlot<Self>> {
-                static __SLOT: ::ancho_entities::__macro::TypeSlot<#name> =
-                    ::ancho_entities::__macro::TypeSlot::<#name>::new();
+            fn slot() -> ::core::option::Option<&'static #slot> {
+                static __SLOT: #slot = ::ancho_entities::__macro::TypeSlot::new();
                 ::core::option::Option::Some(&__SLOT)
             }
         }
     });
     if is_generic {
         let (_, type_generics, _) = input.generics.split_for_impl();
-        let threads = parse_quote!(
-            #name #type_generics: ::core::marker::Send + ::core::marker::Sync
-        );
+        let threads = kind.threads();
+        let threads = parse_quote!(#name #type_generics: #threads);
         generics.make_where_clause().predicates.push(threads);
     }
+    let implemented = kind.implemented();
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     Ok(quote! {
         #implementation
 
         #[automatically_derived]
-        impl #impl_generics ::ancho_entities::Component for #name #type_generics #where_clause {
+        impl #impl_generics #implemented for #name #type_generics #where_clause {
             #given_name
             #enableable
             #cleanup
@@ -69,7 +110,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// What `#[component(…)]` says.
+/// What `#[component(…)]` or `#[managed(…)]` says.
 #[derive(Default)]
 struct Options {
     name: Option<LitStr>,
@@ -78,10 +119,10 @@ struct Options {
 }
 
 impl Options {
-    fn read(attributes: &[Attribute]) -> Result<Self> {
+    fn read(attributes: &[Attribute], kind: Kind) -> Result<Self> {
         let mut options = Self::default();
         for attribute in
-            attributes.iter().filter(|attribute| attribute.path().is_ident("component"))
+            attributes.iter().filter(|attribute| attribute.path().is_ident(kind.attribute()))
         {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("enableable") {
@@ -100,8 +141,10 @@ impl Options {
                         return Err(meta.error("a component has one name"));
                     }
                 } else {
-                    let message = "there is no such option; a component has \
-                                   `#[component(name = \"…\", enableable, cleanup)]`";
+                    let message = format!(
+                        "there is no such option; a component has `#[{}(name = \"…\", enableable, cleanup)]`",
+                        kind.attribute()
+                    );
                     return Err(meta.error(message));
                 }
                 if options.enableable && options.cleanup {

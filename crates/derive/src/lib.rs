@@ -8,6 +8,7 @@ mod component;
 mod field;
 mod job;
 
+use component::Kind;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
@@ -35,7 +36,7 @@ pub fn derive_buffer_element(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Component, attributes(component, field))]
 pub fn derive_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    component::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    component::derive(&input, Kind::Component).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Derives `ancho_entities::Field`, for structs and enums that are in components.
@@ -54,6 +55,15 @@ pub fn derive_field(input: TokenStream) -> TokenStream {
 pub fn derive_job_struct(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     job::derive_single(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Derives `ancho_entities::ManagedComponent`, and `ancho_entities::Field` with it.
+///
+/// See `ancho_entities::ManagedComponent` for what it takes, and examples.
+#[proc_macro_derive(ManagedComponent, attributes(managed, field))]
+pub fn derive_managed_component(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    component::derive(&input, Kind::Managed).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Derives `ancho_jobs::ParallelJobStruct`, for structs that are parallel jobs.

@@ -7,6 +7,7 @@ mod component;
 mod entity;
 mod error;
 mod field;
+mod managed;
 mod manager;
 mod set;
 mod stock;
@@ -15,7 +16,7 @@ mod version;
 mod world;
 
 #[cfg(feature = "derive")]
-pub use ancho_derive::{BufferElement, Component, Field};
+pub use ancho_derive::{BufferElement, Component, Field, ManagedComponent};
 pub use buffer::{Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer};
 pub use component::{
     Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, TypeSlot,
@@ -25,6 +26,7 @@ pub use error::EntityError;
 pub use field::{
     EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher, VariantField, VariantShape,
 };
+pub use managed::{Managed, ManagedComponent};
 pub use manager::{
     Archetype, ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ComponentLookup, EntityChanges,
     EntityManager, EntityTracker, GetMany, LinkedEntityGroup, NewEntities,

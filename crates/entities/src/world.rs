@@ -9,6 +9,7 @@ use crate::buffer::{BufferElement, DynamicBuffer};
 use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::EntityError;
+use crate::managed::ManagedComponent;
 use crate::manager::{EntityManager, NewEntities};
 use crate::set::{CloneSet, ComponentColumns, ComponentSet};
 use crate::storage::{ChunkArena, InvariantViolation, StorageSettings};
@@ -81,9 +82,12 @@ impl World {
     ///
     /// Components that change through a shared reference, as atomics do, change in both until their chunk is copied.
     ///
+    /// Chunks with [managed](ManagedComponent) components are copied at once, since they belong to one thread.
+    ///
     /// # Errors
     ///
-    /// If a component can neither be copied nor cloned.
+    /// If a component can neither be copied nor cloned, or there is no memory for what is copied at once. Then the world is
+    /// as it was, also if a clone panics.
     ///
     /// # Examples
     ///
@@ -249,6 +253,29 @@ impl World {
         entity: Entity,
     ) -> Result<DynamicBuffer<'_, T>, EntityError> {
         self.entities.buffer_mut(entity)
+    }
+
+    /// See [`EntityManager::managed`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline]
+    pub fn managed<T: ManagedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
+        self.entities.managed(entity)
+    }
+
+    /// See [`EntityManager::managed_mut`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline]
+    pub fn managed_mut<T: ManagedComponent>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<&mut T, EntityError> {
+        self.entities.managed_mut(entity)
     }
 
     /// See [`EntityManager::set`].

@@ -1,12 +1,13 @@
-//! `#[derive(Component)]`: what it finds out about types.
+//! `#[derive(Component)]` and `#[derive(ManagedComponent)]`: what they find out about types.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use ancho_entities::{Component, Entity, Field};
+use ancho_entities::{Component, ComponentType, Entity, Field, Managed, ManagedComponent};
 
 /// How values are duplicated, and how they begin.
 fn abilities<T: Component>() -> (String, String) {
@@ -98,6 +99,35 @@ fn components_may_be_defined_in_functions() {
     let _ = State::Idle;
 }
 
+/// What may be sent with the parameter, and not without it.
+#[derive(ManagedComponent)]
+struct Cache<T>(#[field(opaque)] Cell<T>);
+
+#[derive(ManagedComponent)]
+#[managed(name = "derive::Window", cleanup)]
+struct Window {
+    owner: Entity,
+}
+
+#[test]
+fn managed_components_are_derived_as_others_are() {
+    fn abilities<T: ManagedComponent>() -> (String, String) {
+        (format!("{:?}", T::duplicate()), format!("{:?}", T::initial()))
+    }
+
+    is(abilities::<Cache<u8>>(), "none", "none");
+    is(abilities::<Window>(), "none", "none");
+    is(abilities::<shadowed::Managed>(), "bytes", "default");
+    assert!(Cache::<u8>::slot().is_none() && Window::slot().is_some());
+    assert_eq!(Window::SHAPE.fields()[0].name, "owner");
+    let window = ComponentType::of_managed::<Window>();
+    assert_eq!((window.name(), window.is_cleanup()), ("Managed<derive::Window>", true));
+    assert_ne!(ComponentType::of_managed::<Cache<u8>>(), ComponentType::of_managed::<Cache<u16>>());
+    // Those that cannot be sent are types all the same.
+    let _ = Cache(Cell::new(Rc::new(0)));
+    let _ = Managed::new(Rc::new(0));
+}
+
 /// As in a crate that has its own idea of everything.
 mod shadowed {
     #![allow(dead_code, non_camel_case_types, reason = "only to be in the way")]
@@ -133,6 +163,17 @@ mod shadowed {
     )]
     #[component(name = "position")]
     pub(crate) struct Position {
+        x: f32,
+    }
+
+    #[derive(
+        ::ancho_entities::ManagedComponent,
+        ::core::clone::Clone,
+        ::core::marker::Copy,
+        ::core::default::Default,
+    )]
+    #[managed(name = "managed position")]
+    pub(crate) struct Managed {
         x: f32,
     }
 

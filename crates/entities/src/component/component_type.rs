@@ -96,6 +96,11 @@ impl ComponentType {
         self.0.cleanup
     }
 
+    /// Whether the component is [managed](crate::ManagedComponent): used by one thread at a time, and never by jobs.
+    pub fn is_managed(self) -> bool {
+        !self.0.sync
+    }
+
     /// Whether the type was [registered](Self::register) at run time.
     pub fn is_runtime(self) -> bool {
         self.0.type_id.is_none()

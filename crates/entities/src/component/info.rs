@@ -24,6 +24,8 @@ pub(crate) struct TypeInfo {
     pub(crate) shape: &'static Shape,
     pub(crate) enableable: bool,
     pub(crate) cleanup: bool,
+    /// Whether several threads may read a value at once. If not, its memory is never shared with forks.
+    pub(crate) sync: bool,
     /// `None` for runtime types.
     pub(crate) type_id: Option<TypeId>,
     pub(crate) drop: Option<DropColumn>,
@@ -103,6 +105,7 @@ impl TypeInfo {
             shape: T::SHAPE,
             enableable: T::ENABLEABLE,
             cleanup: T::CLEANUP,
+            sync: true,
             type_id: Some(TypeId::of::<T>()),
             drop: needs_drop::<T>().then_some(drop_column::<T> as DropColumn),
             copying: match T::duplicate().how {
@@ -132,7 +135,7 @@ pub(crate) fn stable_hash(name: &str) -> u64 {
 /// # Safety
 ///
 /// - as there
-unsafe fn drop_column<T>(column: *mut u8, count: usize) {
+pub(crate) unsafe fn drop_column<T>(column: *mut u8, count: usize) {
     // SAFETY: as the caller promises. A slice drops all its elements, also when one of them panics.
     unsafe { ptr::drop_in_place(slice_from_raw_parts_mut(column.cast::<T>(), count)) }
 }

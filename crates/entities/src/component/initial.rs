@@ -20,7 +20,7 @@ use std::fmt;
 /// ```
 #[must_use = "this says which value is used, and makes none"]
 pub struct Initial<T> {
-    pub(super) make: Option<fn() -> T>,
+    pub(crate) make: Option<fn() -> T>,
 }
 
 impl<T> Initial<T> {

@@ -78,14 +78,18 @@ impl EntityManager {
     ///
     /// As [`spawn`](Self::spawn).
     #[track_caller]
-    pub fn spawn_many<S: CloneSet>(&mut self, count: usize, set: S) -> NewEntities<'_> {
-        match self.try_spawn_many(count, &set) {
+    pub fn spawn_many<S: CloneSet>(&mut self, count: usize, mut set: S) -> NewEntities<'_> {
+        match self.try_spawn_many(count, &mut set) {
             Ok(()) => NewEntities::new(&self.storage, &self.runs),
             Err(error) => refuse(error),
         }
     }
 
-    fn try_spawn_many<S: CloneSet>(&mut self, count: usize, set: &S) -> Result<(), EntityError> {
+    fn try_spawn_many<S: CloneSet>(
+        &mut self,
+        count: usize,
+        set: &mut S,
+    ) -> Result<(), EntityError> {
         /// Rows of which the first columns of a set are written: those are dropped if something panics.
         struct Filling<'a> {
             rows: Option<NewRows<'a>>,
@@ -134,6 +138,7 @@ impl EntityManager {
             // SAFETY:
             // - the offsets are those of the set in its archetype, which the chunk is of
             // - the rows are reserved, behind the last of the chunk
+            // - the set is borrowed mutably, so that nobody else uses it
             unsafe { set.fill(chunk.row(first, &home.offsets), rows as usize, &mut filling.done) };
             if !shape.dropped.is_empty() {
                 let mut new = filling.rows.take().expect("taken only here");

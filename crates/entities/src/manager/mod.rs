@@ -13,6 +13,7 @@ mod enabled;
 mod groups;
 mod instantiate;
 mod lookup;
+mod managed;
 mod names;
 mod new_entities;
 mod sets;

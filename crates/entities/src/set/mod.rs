@@ -84,6 +84,7 @@ pub unsafe trait CloneSet: ComponentSet {
     ///
     /// - the place has `COUNT` offsets, in the order of `types`
     /// - so many rows from the place on have no values that have to be dropped
+    /// - no other thread uses the set meanwhile, which may have values that are not to be shared
     #[doc(hidden)]
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize);
 }

@@ -29,6 +29,8 @@ pub(crate) struct ArchetypeShape {
     pub(crate) is_bytes: bool,
     /// Whether there are components that stay when an entity is despawned.
     stays: bool,
+    /// Whether forks may have the memory of chunks too: several threads may read it then.
+    pub(crate) is_shared: bool,
     pub(crate) index: ColumnIndex,
     /// How many entities a chunk has room for.
     pub(crate) capacity: u32,
@@ -81,6 +83,7 @@ impl ArchetypeShape {
         Ok(Self {
             is_bytes: types.iter().all(|ty| matches!(ty.0.copying, Copying::Bytes)),
             stays: types.iter().any(|ty| ty.0.cleanup),
+            is_shared: types.iter().all(|ty| ty.0.sync),
             serial: SERIAL.fetch_add(1, Relaxed),
             sized: (0..)
                 .zip(columns.iter().copied())

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::archetype::ArchetypeShape;
 use super::arena::ChunkMemory;
+use super::chunk_copy::ChunkCopy;
 use super::chunk_state::ChunkState;
 use super::column_index::Found;
 use super::enabled::EnabledMasks;
@@ -64,7 +65,8 @@ const STAYS: u8 = 8;
 const LARGE: u8 = 16;
 
 // SAFETY: the memory is reached through the world that has the chunk, or read by forks of it, and what is in it may
-// be sent and shared, since components are `Send` and `Sync`. So is the shape.
+// be sent and shared, since components are `Send` and `Sync`. Those that are not `Sync` are in memory that no fork has.
+// So is the shape.
 unsafe impl Send for Chunk {}
 
 impl Chunk {
@@ -96,13 +98,18 @@ impl Chunk {
         }
     }
 
-    /// The chunk of a fork, which has the same memory, and the same shape in an archetype of its own.
-    pub(crate) fn fork(&mut self) -> Self {
-        self.flags |= SHARED;
+    /// The chunk of a fork, which has the same memory, or the copy, and the same shape in an archetype of its own.
+    fn fork(&mut self, copy: Option<ChunkMemory>) -> Self {
+        debug_assert_eq!(copy.is_none(), self.shape().is_shared);
+        let memory = copy.unwrap_or_else(|| {
+            self.flags |= SHARED;
+            self.memory.share()
+        });
         Self {
+            data: memory.as_ptr(),
             state: self.state.clone(),
             enabled: self.enabled.clone(),
-            memory: self.memory.share(),
+            memory,
             ..*self
         }
     }
@@ -375,13 +382,19 @@ impl Chunks {
         (0..).zip(&mut self.chunks).filter_map(|(number, chunk)| Some((number, chunk.as_mut()?)))
     }
 
-    pub(crate) fn fork(&mut self) -> Self {
-        Self {
-            chunks: self.chunks.iter_mut().map(|chunk| chunk.as_mut().map(Chunk::fork)).collect(),
-            addresses: self.addresses.clone(),
-            free: self.free.clone(),
-            sequence: self.sequence,
-        }
+    /// The chunks of a fork: with the same memory, or with that of the copies, which are sorted by their numbers.
+    pub(crate) fn fork(&mut self, copies: Vec<ChunkCopy>) -> Self {
+        let mut copies = copies.into_iter().peekable();
+        let mut addresses = self.addresses.clone();
+        let chunks =
+            (0..).zip(&mut self.chunks).zip(&mut addresses).map(|((number, chunk), address)| {
+                let copy = copies.next_if(|copy| copy.number == number).map(ChunkCopy::into_memory);
+                let fork = chunk.as_mut()?.fork(copy);
+                address.data = fork.data;
+                Some(fork)
+            });
+        let chunks = chunks.collect();
+        Self { chunks, addresses, free: self.free.clone(), sequence: self.sequence }
     }
 
     pub(crate) fn free_numbers(&self) -> &[u32] {

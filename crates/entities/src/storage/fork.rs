@@ -2,6 +2,7 @@
 
 use super::Storage;
 use super::arena::OutOfMemory;
+use super::chunk_copy::ChunkCopy;
 use crate::component::{ComponentType, Copying};
 
 impl Storage {
@@ -15,16 +16,32 @@ impl Storage {
     }
 
     /// A fork. Before that, it was checked that everything can be duplicated.
-    pub(crate) fn fork(&mut self) -> Self {
+    pub(crate) fn fork(&mut self) -> Result<Self, OutOfMemory> {
         debug_assert_eq!(self.not_duplicable(), None);
-        Self {
+        // Only this runs code of the user, and it comes before everything else: if it panics, there is no fork, and nothing
+        // has changed.
+        let copies = self.copies_for_fork()?;
+        Ok(Self {
             settings: self.settings.clone(),
             table: self.table.fork(),
             archetypes: self.archetypes.clone(),
-            chunks: self.chunks.fork(),
+            chunks: self.chunks.fork(copies),
             version: self.version,
             room_changes: self.room_changes,
+        })
+    }
+
+    /// Copies of the chunks that cannot be shared, by rising number.
+    fn copies_for_fork(&self) -> Result<Vec<ChunkCopy>, OutOfMemory> {
+        let mut copies = Vec::new();
+        for (_, archetype) in self.archetypes.iter().filter(|(_, owner)| !owner.shape.is_shared) {
+            for &number in &archetype.chunks {
+                let chunk = &self.chunks[number];
+                copies.push(ChunkCopy::new(number, chunk, &archetype.shape, &self.settings)?);
+            }
         }
+        copies.sort_unstable_by_key(|copy| copy.number);
+        Ok(copies)
     }
 
     /// Copies what is still shared with forks.

@@ -92,6 +92,10 @@ impl Storage {
                 "the address of chunk {at} is not that of its memory"
             );
             holds!(
+                shape.is_shared || !chunk.may_be_shared(),
+                "chunk {at} is shared, and has components of one thread"
+            );
+            holds!(
                 chunk.data().addr() % self.settings.chunk_size as usize == 0,
                 "chunk {at} is not aligned"
             );

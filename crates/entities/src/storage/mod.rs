@@ -5,6 +5,7 @@ mod archetype;
 mod archetypes;
 mod arena;
 mod chunk;
+mod chunk_copy;
 mod chunk_layout;
 mod chunk_state;
 mod column_index;

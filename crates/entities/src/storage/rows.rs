@@ -361,7 +361,7 @@ pub(crate) fn unshare(
 }
 
 /// Lets go of the memory of a chunk with so many rows, which are dropped if nobody else has it.
-fn release(memory: ChunkMemory, shape: &ArchetypeShape, rows: u32) {
+pub(super) fn release(memory: ChunkMemory, shape: &ArchetypeShape, rows: u32) {
     let Some(last) = memory.release() else { return };
     // SAFETY: the chunk has so many rows, and nobody can reach them any more.
     unsafe { drop_values(shape, last.as_ptr().as_ptr(), &shape.dropped, 0, rows) };

@@ -29,6 +29,8 @@ mod enabled_bits;
 mod enabled_model;
 mod instantiate;
 mod linked_groups;
+mod managed_components;
+mod managed_panics;
 mod prefabs;
 
 mod archetypes;

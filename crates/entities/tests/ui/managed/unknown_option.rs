@@ -1,0 +1,7 @@
+use ancho_entities::ManagedComponent;
+
+#[derive(ManagedComponent)]
+#[managed(inline = 4)]
+struct Script(String);
+
+fn main() {}
