@@ -9,6 +9,7 @@ mod error;
 mod field;
 mod managed;
 mod manager;
+mod per_chunk;
 mod set;
 mod stock;
 mod storage;
@@ -31,6 +32,7 @@ pub use manager::{
     Archetype, ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ComponentLookup, EntityChanges,
     EntityManager, EntityTracker, GetMany, LinkedEntityGroup, NewEntities,
 };
+pub use per_chunk::PerChunk;
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use stock::{Disabled, OmitLinkedEntityGroup, Prefab};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};

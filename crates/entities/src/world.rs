@@ -82,7 +82,8 @@ impl World {
     ///
     /// Components that change through a shared reference, as atomics do, change in both until their chunk is copied.
     ///
-    /// Chunks with [managed](ManagedComponent) components are copied at once, since they belong to one thread.
+    /// Chunks with [managed](ManagedComponent) components are copied at once, since they belong to one thread. So are the
+    /// values that [chunks](crate::PerChunk) have.
     ///
     /// # Errors
     ///
@@ -276,6 +277,31 @@ impl World {
         entity: Entity,
     ) -> Result<&mut T, EntityError> {
         self.entities.managed_mut(entity)
+    }
+
+    /// See [`EntityManager::chunk_component`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn chunk_component<T: Component + Default>(
+        &self,
+        entity: Entity,
+    ) -> Result<&T, EntityError> {
+        self.entities.chunk_component(entity)
+    }
+
+    /// See [`EntityManager::set_chunk_component`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set_chunk_component<T: Component + Default>(
+        &mut self,
+        entity: Entity,
+        value: T,
+    ) -> Result<(), Rejected<T, EntityError>> {
+        self.entities.set_chunk_component(entity, value)
     }
 
     /// See [`EntityManager::set`].

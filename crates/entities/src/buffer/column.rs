@@ -41,6 +41,7 @@ pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
         beginning: Beginning::Default(write_empty_buffers::<T>),
         hash: hash_buffers::<T>,
         remap: T::HAS_ENTITIES.then_some(remap_buffers::<T>),
+        per_chunk: None,
     }
 }
 

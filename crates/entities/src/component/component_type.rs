@@ -83,7 +83,7 @@ impl ComponentType {
 
     /// Whether values take no memory, and it is only of interest whether they are there.
     pub fn is_tag(self) -> bool {
-        self.0.size == 0
+        self.0.size == 0 && self.0.per_chunk.is_none()
     }
 
     /// Whether values can be switched off and on, entity by entity.
@@ -99,6 +99,11 @@ impl ComponentType {
     /// Whether the component is [managed](crate::ManagedComponent): used by one thread at a time, and never by jobs.
     pub fn is_managed(self) -> bool {
         !self.0.sync
+    }
+
+    /// Whether chunks have a value of it, and not their entities: [`PerChunk`](crate::PerChunk).
+    pub fn is_chunk_component(self) -> bool {
+        self.0.per_chunk.is_some()
     }
 
     /// Whether the type was [registered](Self::register) at run time.

@@ -7,8 +7,8 @@ use std::mem::{self, align_of, needs_drop, size_of};
 use std::ptr::{self, slice_from_raw_parts_mut};
 use std::slice;
 
-use super::Component;
 use super::duplicate::How;
+use super::{Component, ComponentType};
 use crate::field::{EntityRemap, Shape, StateHasher};
 
 /// What is known of a component type. One for each type of the program, made when it is registered, kept for good.
@@ -33,6 +33,17 @@ pub(crate) struct TypeInfo {
     pub(crate) beginning: Beginning,
     pub(crate) hash: HashColumn,
     pub(crate) remap: Option<RemapColumn>,
+    /// The value that chunks have, if the type is one of chunks. Then its column has no bytes.
+    pub(crate) per_chunk: Option<ChunkValue>,
+}
+
+/// A value of chunks, and not of their entities.
+#[derive(Clone, Copy)]
+pub(crate) struct ChunkValue {
+    /// The type of the value, as a component of entities.
+    pub(crate) of: ComponentType,
+    /// Writes what chunks begin with. The type always has a default, whatever it says of entities.
+    pub(crate) write_default: InitialColumn,
 }
 
 /// Drops so many values from an address on.
@@ -119,6 +130,7 @@ impl TypeInfo {
             },
             hash: hash_column::<T>,
             remap: T::HAS_ENTITIES.then_some(remap_column::<T> as RemapColumn),
+            per_chunk: None,
         }
     }
 }

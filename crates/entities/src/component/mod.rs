@@ -19,7 +19,9 @@ pub use runtime::RuntimeType;
 pub use slot::TypeSlot;
 
 pub(crate) use duplicate::How;
-pub(crate) use info::{Beginning, Copying, TypeInfo, Written, drop_column, stable_hash};
+pub(crate) use info::{
+    Beginning, ChunkValue, Copying, TypeInfo, Written, drop_column, stable_hash,
+};
 
 use crate::field::Field;
 

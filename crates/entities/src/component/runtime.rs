@@ -135,6 +135,7 @@ impl RuntimeType {
             beginning: Beginning::Zero,
             hash: hash_bytes,
             remap: shape.has_entities.then_some(remap_bytes),
+            per_chunk: None,
             shape: Box::leak(Box::new(shape)),
         }
     }

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "columns of chunks as slices")]
 
 use std::fmt;
+use std::ptr::NonNull;
 use std::slice;
 
 use super::{Archetype, EntityManager};
@@ -188,6 +189,17 @@ impl ArchetypeChunkMut<'_> {
         let chunk = &mut self.chunks[self.number];
         chunk.state.set_version(found.column, self.version);
         Ok(chunk.column(found.offset))
+    }
+
+    /// Where the chunk's own value of a type is, which is the world's alone. It counts as changed from now on.
+    pub(super) fn value_mut(&mut self, ty: ComponentType) -> Result<NonNull<u8>, EntityError> {
+        let chunk = &mut self.chunks[self.number];
+        let Some((column, value)) = chunk.find_value(ty) else {
+            let entity = chunk.entities()[0];
+            return Err(EntityError::MissingComponent { entity, component: ty });
+        };
+        chunk.state.set_version(column, self.version);
+        Ok(value)
     }
 }
 

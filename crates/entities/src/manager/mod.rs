@@ -5,6 +5,7 @@ mod archetypes;
 mod buffers;
 mod bytes;
 mod change;
+mod chunk_components;
 mod chunks;
 mod copy;
 mod create;

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::chunk_layout::{ChunkLayout, ColumnSize, DoesNotFit, chunk_layout};
+use super::chunk_values::ValueLayout;
 use super::column_index::ColumnIndex;
 use super::settings::StorageSettings;
 use super::values::SMALL;
@@ -31,6 +32,8 @@ pub(crate) struct ArchetypeShape {
     stays: bool,
     /// Whether forks may have the memory of chunks too: several threads may read it then.
     pub(crate) is_shared: bool,
+    /// Where the values lie that chunks have for themselves, if they have any.
+    pub(crate) values: Option<Arc<ValueLayout>>,
     pub(crate) index: ColumnIndex,
     /// How many entities a chunk has room for.
     pub(crate) capacity: u32,
@@ -90,6 +93,7 @@ impl ArchetypeShape {
                 .filter(|(_, column)| column.size > 0)
                 .collect(),
             dropped: dropped.collect(),
+            values: ValueLayout::new(types),
             index: ColumnIndex::new(types, &columns, &enableable),
             enableable,
             types: types.into(),

@@ -12,6 +12,7 @@ use super::archetype::ArchetypeShape;
 use super::arena::ChunkMemory;
 use super::chunk_copy::ChunkCopy;
 use super::chunk_state::ChunkState;
+use super::chunk_values::ChunkValues;
 use super::column_index::Found;
 use super::enabled::EnabledMasks;
 use super::row_place::RowPlace;
@@ -50,6 +51,8 @@ pub(crate) struct Chunk {
     pub(crate) place: u32,
     pub(crate) enabled: EnabledMasks,
     pub(crate) sequence: u64,
+    /// What the chunk has for itself. Never shared.
+    pub(crate) values: ChunkValues,
     memory: ChunkMemory,
 }
 
@@ -63,6 +66,8 @@ const DROPS: u8 = 4;
 const STAYS: u8 = 8;
 /// There are values that are not [small](ArchetypeShape::is_small).
 const LARGE: u8 = 16;
+/// There are values of the chunk itself, which are dropped with it.
+const VALUES: u8 = 32;
 
 // SAFETY: the memory is reached through the world that has the chunk, or read by forks of it, and what is in it may
 // be sent and shared, since components are `Send` and `Sync`. Those that are not `Sync` are in memory that no fork has.
@@ -76,6 +81,7 @@ impl Chunk {
         archetype: u32,
         shape: &Arc<ArchetypeShape>,
         sequence: u64,
+        values: ChunkValues,
     ) -> Self {
         Self {
             data: memory.as_ptr(),
@@ -90,18 +96,22 @@ impl Chunk {
             flags: if shape.enableable.is_empty() { 0 } else { MASKED }
                 | if shape.dropped.is_empty() { 0 } else { DROPS }
                 | if shape.stays() { STAYS } else { 0 }
-                | if shape.is_small() { 0 } else { LARGE },
+                | if shape.is_small() { 0 } else { LARGE }
+                | if shape.values.is_some() { VALUES } else { 0 },
             place: NOWHERE,
             enabled: EnabledMasks::new(shape.enableable.len(), shape.capacity),
             sequence,
+            values,
             memory,
         }
     }
 
-    /// The chunk of a fork, which has the same memory, or the copy, and the same shape in an archetype of its own.
-    fn fork(&mut self, copy: Option<ChunkMemory>) -> Self {
-        debug_assert_eq!(copy.is_none(), self.shape().is_shared);
-        let memory = copy.unwrap_or_else(|| {
+    /// The chunk of a fork, which has the same memory, or what was copied, and the same shape in an archetype of its own.
+    fn fork(&mut self, copy: Option<ChunkCopy>) -> Self {
+        let (memory, values) = copy.map_or((None, ChunkValues::NONE), ChunkCopy::into_parts);
+        debug_assert_eq!(memory.is_none(), self.shape().is_shared);
+        debug_assert!(values.is_of(self.shape().values.as_ref()));
+        let memory = memory.unwrap_or_else(|| {
             self.flags |= SHARED;
             self.memory.share()
         });
@@ -109,16 +119,19 @@ impl Chunk {
             data: memory.as_ptr(),
             state: self.state.clone(),
             enabled: self.enabled.clone(),
+            values,
             memory,
             ..*self
         }
     }
 
-    /// The memory, the shape and how many rows there are.
-    pub(crate) fn into_memory<'a>(self) -> (ChunkMemory, &'a ArchetypeShape, u32) {
+    /// The memory, the values of the chunk itself, the shape and how many rows there are.
+    ///
+    /// The values are dropped with what is returned. That runs code of the user, so it is done when everything else is.
+    pub(crate) fn into_parts<'a>(self) -> (ChunkMemory, ChunkValues, &'a ArchetypeShape, u32) {
         // SAFETY: who takes a chunk apart is in the midst of a change to the archetype, which lives.
         let shape = unsafe { self.unbound_shape() };
-        (self.memory, shape, self.len)
+        (self.memory, self.values, shape, self.len)
     }
 
     #[inline]
@@ -152,7 +165,8 @@ impl Chunk {
     /// Whether rows can come from other chunks and go to them by moving small values alone.
     #[inline]
     pub(crate) fn moves_simply(&self) -> bool {
-        self.flags & (SHARED | MASKED | LARGE) == 0
+        // Who takes the last row away by this goes on after it, and so must not run code of the user.
+        self.flags & (SHARED | MASKED | LARGE | VALUES) == 0
     }
 
     /// Whether rows can go by letting another of small values take their place.
@@ -211,6 +225,12 @@ impl Chunk {
     #[inline]
     pub(crate) fn find(&self, ty: ComponentType) -> Option<Found> {
         self.shape().index.find(ty)
+    }
+
+    /// The column of a type of which the chunk itself has a value, and where that is.
+    pub(crate) fn find_value(&self, ty: ComponentType) -> Option<(u32, NonNull<u8>)> {
+        let column = self.find(ty)?.column;
+        Some((column, self.values.find(column)?))
     }
 
     /// Where the values of a column begin.
@@ -388,7 +408,7 @@ impl Chunks {
         let mut addresses = self.addresses.clone();
         let chunks =
             (0..).zip(&mut self.chunks).zip(&mut addresses).map(|((number, chunk), address)| {
-                let copy = copies.next_if(|copy| copy.number == number).map(ChunkCopy::into_memory);
+                let copy = copies.next_if(|copy| copy.number == number);
                 let fork = chunk.as_mut()?.fork(copy);
                 address.data = fork.data;
                 Some(fork)

@@ -2,44 +2,58 @@
 
 #![expect(unsafe_code, reason = "duplicates rows of chunks")]
 
+use std::mem;
 use std::sync::Arc;
 
 use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, OutOfMemory};
 use super::chunk::Chunk;
+use super::chunk_values::ChunkValues;
 use super::rows::release;
 use super::settings::StorageSettings;
 use super::values::duplicate_rows;
 
-/// A copy of the memory of a chunk that cannot be shared, for a fork that is being made. Dropped if that fails.
+/// Copies of what cannot be shared of a chunk, for a fork that is being made. Dropped if that fails.
 pub(crate) struct ChunkCopy {
     /// Which chunk.
     pub(super) number: u32,
-    /// `None` once the fork has it.
+    /// `None` if it is shared, or the fork has it.
     memory: Option<ChunkMemory>,
+    values: ChunkValues,
     shape: Arc<ArchetypeShape>,
     rows: u32,
 }
 
 impl ChunkCopy {
-    /// Copies a chunk of a shape whose types can all be duplicated. Code of the user runs, and the chunk stays as it is.
-    pub(super) fn new(
+    /// Copies what cannot be shared of a chunk. Code of the user runs, and the chunk stays as it is.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk is of the shape, whose types can all be duplicated
+    pub(super) unsafe fn new(
         number: u32,
         chunk: &Chunk,
         shape: &Arc<ArchetypeShape>,
         settings: &StorageSettings,
     ) -> Result<Self, OutOfMemory> {
-        let memory = settings.arena.allocate(settings.chunk_size)?;
-        // SAFETY:
-        // - both are chunks of the shape, the second with nothing
-        // - all types can be duplicated, as the caller knows
-        unsafe { duplicate_rows(shape, chunk.data(), memory.as_ptr().as_ptr(), chunk.len) };
-        Ok(Self { number, memory: Some(memory), shape: Arc::clone(shape), rows: chunk.len })
+        let (rows, values) = (chunk.len, ChunkValues::NONE);
+        let mut copy = Self { number, memory: None, values, shape: Arc::clone(shape), rows };
+        if !shape.is_shared {
+            let memory = settings.arena.allocate(settings.chunk_size)?;
+            // SAFETY:
+            // - both are chunks of the shape, the second with nothing
+            // - all types can be duplicated, as the caller promises
+            unsafe { duplicate_rows(shape, chunk.data(), memory.as_ptr().as_ptr(), rows) };
+            copy.memory = Some(memory);
+        }
+        // SAFETY: as the caller promises.
+        copy.values = unsafe { chunk.values.duplicate() };
+        Ok(copy)
     }
 
-    /// The memory, for the chunk of the fork.
-    pub(super) fn into_memory(mut self) -> ChunkMemory {
-        self.memory.take().expect("taken only here, and by dropping")
+    /// The memory, unless it is shared, and the values, for the chunk of the fork.
+    pub(super) fn into_parts(mut self) -> (Option<ChunkMemory>, ChunkValues) {
+        (self.memory.take(), mem::replace(&mut self.values, ChunkValues::NONE))
     }
 }
 

@@ -1,5 +1,7 @@
 //! A second storage with the same entities, which shares memory with the first until one of them writes to it.
 
+#![expect(unsafe_code, reason = "what can be duplicated, which was checked")]
+
 use super::Storage;
 use super::arena::OutOfMemory;
 use super::chunk_copy::ChunkCopy;
@@ -12,7 +14,10 @@ impl Storage {
             .iter()
             .filter(|(_, archetype)| !archetype.chunks.is_empty())
             .flat_map(|(_, archetype)| archetype.shape.types.iter().copied())
-            .find(|ty| matches!(ty.0.copying, Copying::NotAtAll))
+            .find(|ty| {
+                let value = ty.0.per_chunk.map_or(*ty, |value| value.of);
+                matches!(value.0.copying, Copying::NotAtAll)
+            })
     }
 
     /// A fork. Before that, it was checked that everything can be duplicated.
@@ -31,13 +36,18 @@ impl Storage {
         })
     }
 
-    /// Copies of the chunks that cannot be shared, by rising number.
+    /// Copies of what cannot be shared of chunks, by rising number.
     fn copies_for_fork(&self) -> Result<Vec<ChunkCopy>, OutOfMemory> {
         let mut copies = Vec::new();
-        for (_, archetype) in self.archetypes.iter().filter(|(_, owner)| !owner.shape.is_shared) {
-            for &number in &archetype.chunks {
+        for (_, owner) in self.archetypes.iter() {
+            let shape = &owner.shape;
+            if shape.is_shared && shape.values.is_none() {
+                continue;
+            }
+            for &number in &owner.chunks {
                 let chunk = &self.chunks[number];
-                copies.push(ChunkCopy::new(number, chunk, &archetype.shape, &self.settings)?);
+                // SAFETY: it is a chunk of the archetype. Before a fork it was checked that everything can be duplicated.
+                copies.push(unsafe { ChunkCopy::new(number, chunk, shape, &self.settings)? });
             }
         }
         copies.sort_unstable_by_key(|copy| copy.number);

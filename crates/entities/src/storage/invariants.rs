@@ -92,6 +92,10 @@ impl Storage {
                 "the address of chunk {at} is not that of its memory"
             );
             holds!(
+                chunk.values.is_of(shape.values.as_ref()),
+                "chunk {at} does not have the values of its archetype's chunks"
+            );
+            holds!(
                 shape.is_shared || !chunk.may_be_shared(),
                 "chunk {at} is shared, and has components of one thread"
             );

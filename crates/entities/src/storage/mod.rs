@@ -8,6 +8,7 @@ mod chunk;
 mod chunk_copy;
 mod chunk_layout;
 mod chunk_state;
+mod chunk_values;
 mod column_index;
 mod count;
 mod enabled;

@@ -105,11 +105,14 @@ impl Drop for Reserved<'_> {
             // SAFETY: the table has written them.
             self.storage.table.free_rows(unsafe { ids.assume_init_ref() });
         }
+        let mut retired = Vec::new();
         for run in self.runs.drain(..).rev() {
             if self.storage.chunks[run.chunk].len == 0 {
-                drop(self.storage.retire_chunk(run.chunk).into_memory());
+                retired.push(self.storage.retire_chunk(run.chunk).into_parts());
             }
         }
+        // Only now, since the values of chunks are dropped, which is code of the user.
+        drop(retired);
     }
 }
 

@@ -5,6 +5,7 @@
 use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, LastChunk, OutOfMemory};
 use super::chunk::{Chunk, Chunks, NOWHERE};
+use super::chunk_values::ChunkValues;
 use super::settings::StorageSettings;
 use super::values::{copy_small_value, copy_value, drop_values, duplicate_rows, swap_values};
 use super::{Location, Storage};
@@ -25,8 +26,11 @@ impl Storage {
     pub(crate) fn open_chunk(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
         let memory = self.settings.arena.allocate(self.settings.chunk_size)?;
         let owner = &mut self.archetypes[archetype];
-        let number =
-            self.chunks.insert(|sequence| Chunk::new(memory, archetype, &owner.shape, sequence));
+        // This may be code of the user. Nothing was changed yet.
+        let values = ChunkValues::initial(owner.shape.values.as_ref());
+        let number = self
+            .chunks
+            .insert(|sequence| Chunk::new(memory, archetype, &owner.shape, sequence, values));
         self.chunks[number].place = list_place(owner.chunks.len());
         owner.chunks.push(number);
         self.enter_room_list(number);
@@ -214,7 +218,7 @@ impl Storage {
     fn finish_removal(&mut self, number: u32, left: &[u32]) {
         let chunk = &mut self.chunks[number];
         if chunk.len == 0 {
-            let (memory, shape, _) = self.retire_chunk(number).into_memory();
+            let (memory, _values, shape, _) = self.retire_chunk(number).into_parts();
             return finish(memory, shape, left);
         }
         if chunk.room_place == NOWHERE {
@@ -285,7 +289,7 @@ impl Storage {
         self.chunks[number].note_order(self.version);
         let chunk = self.retire_chunk(number);
         self.table.free_rows(chunk.entities());
-        let (memory, shape, rows) = chunk.into_memory();
+        let (memory, _values, shape, rows) = chunk.into_parts();
         release(memory, shape, rows);
     }
 
@@ -301,7 +305,7 @@ impl Storage {
         impl Rest {
             fn go_on(&mut self) {
                 for chunk in self.chunks.by_ref().flatten() {
-                    let (memory, shape, rows) = chunk.into_memory();
+                    let (memory, _values, shape, rows) = chunk.into_parts();
                     let Some(last) = memory.release() else { continue };
                     let data = last.as_ptr().as_ptr();
                     self.free.push(last);

@@ -9,7 +9,7 @@ impl Storage {
     /// Feeds all entities, their components and the free ids to a hasher.
     ///
     /// Archetypes in the order in which they came to be, but only those with entities, since looking for one makes
-    /// it; their chunks in order; then ids and columns. Types are named by the hashes of their names.
+    /// it; their chunks in order; then ids, columns and values of the chunk. Types are named by the hashes of their names.
     pub(crate) fn hash_state(&self, state: &mut StateHasher) {
         for (_, archetype) in
             self.archetypes.iter().filter(|(_, archetype)| !archetype.chunks.is_empty())
@@ -40,6 +40,10 @@ impl Storage {
                         );
                     }
                 }
+                for (_, ty, value) in chunk.values.iter() {
+                    // SAFETY: there is a value of this type.
+                    unsafe { (ty.0.hash)(ty.0.shape, value.as_ptr(), 1, state) };
+                }
             }
         }
         self.table.hash_free(&mut |word| state.write_u64(word));
@@ -58,6 +62,13 @@ impl Storage {
                         remap(ty.0.shape, chunk.column(column.offset), chunk.len as usize, map);
                     };
                     chunk.state.set_version(at, version);
+                }
+            }
+            for (column, ty, value) in chunk.values.iter() {
+                if let Some(remap) = ty.0.remap {
+                    // SAFETY: there is a value of this type, which is the world's alone.
+                    unsafe { remap(ty.0.shape, value.as_ptr(), 1, map) };
+                    chunk.state.set_version(column, version);
                 }
             }
         }

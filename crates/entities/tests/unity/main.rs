@@ -35,6 +35,8 @@ mod prefabs;
 
 mod archetypes;
 mod chunk_capacity;
+mod chunk_components;
+mod chunk_components_panics;
 mod chunk_lists;
 mod chunk_views;
 

@@ -1,0 +1,217 @@
+//! Chunk components: one value for all entities of a chunk.
+
+#![expect(
+    unsafe_code,
+    reason = "has nothing to write to rows, and writes values whose type was erased"
+)]
+
+use std::any::{TypeId, type_name};
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::component::{
+    Beginning, ChunkValue, Component, ComponentType, Copying, TypeInfo, Written, registry,
+    stable_hash,
+};
+use crate::field::{FieldKind, Shape, StateHasher};
+use crate::set::{CloneSet, ComponentSet};
+use crate::storage::RowPlace;
+
+/// The mark of entities whose chunks have a `T`: one value for all entities that are in a chunk together.
+///
+/// It is for what is true of a chunk: the box around its entities, their level of detail, when something was last done for
+/// them. Unity's chunk components.
+///
+/// - The mark is a part of entities: a [set of components](ComponentSet) without bytes, alone and in tuples. It is given to
+///   `spawn` and `add`, and asked about with `has::<PerChunk<T>>`. It is not the component `T`; an entity may have both.
+/// - The value is that of the chunk. It is read with [`chunk_component`](crate::World::chunk_component) and
+///   [`ArchetypeChunk::chunk_component`](crate::ArchetypeChunk::chunk_component), and replaced with
+///   [`set_chunk_component`](crate::World::set_chunk_component).
+///
+/// A new chunk begins with the type's default. When entities come, go or move, the values of chunks stay as they are; when
+/// the last entity of a chunk goes, so does the value. Instances are put into chunks as all entities are, and have the
+/// values of those. The values take no room in chunks, however large they are.
+///
+/// A value has a change version, as each column of a chunk has, which rises when it is written. New entities raise the
+/// versions of all columns, this one among them.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, PerChunk, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Height(f32);
+///
+/// #[derive(Component, Clone, Copy, Default, Debug, PartialEq)]
+/// struct Highest(f32);
+///
+/// let mut world = World::new("Simulation");
+/// let hill = world.spawn((Height(3.0), PerChunk::<Highest>::new()));
+/// let peak = world.spawn((Height(9.0), PerChunk::<Highest>::new()));
+/// world.entities_mut().for_each_chunk_mut(|mut chunk| {
+///     let heights = chunk.as_chunk().slice::<Height>().unwrap().iter().map(|height| height.0);
+///     let highest = heights.fold(0.0, f32::max);
+///     chunk.chunk_component_mut::<Highest>().unwrap().0 = highest;
+/// });
+/// // Both are in one chunk.
+/// assert_eq!(world.chunk_component(hill), Ok(&Highest(9.0)));
+/// assert_eq!(world.chunk_component(peak), Ok(&Highest(9.0)));
+/// ```
+pub struct PerChunk<T> {
+    /// There is none: the mark can be sent and shared whatever it is of.
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T> PerChunk<T> {
+    /// The mark.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, PerChunk, World};
+    ///
+    /// #[derive(Component, Default)]
+    /// struct Bounds([f32; 4]);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let stone = world.spawn(());
+    /// world.add(stone, PerChunk::<Bounds>::new()).unwrap();
+    /// assert!(world.has::<PerChunk<Bounds>>(stone) && !world.has::<Bounds>(stone));
+    /// ```
+    pub const fn new() -> Self {
+        Self { value: PhantomData }
+    }
+}
+
+impl ComponentType {
+    /// The chunk component `T`, which is registered the first time.
+    ///
+    /// It is another type than the component `T`, and takes no bytes of an entity.
+    ///
+    /// # Panics
+    ///
+    /// With A0062 if another type has its name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType};
+    ///
+    /// #[derive(Component, Default)]
+    /// #[component(name = "Bounds")]
+    /// struct Bounds([f32; 4]);
+    ///
+    /// let bounds = ComponentType::of_chunk::<Bounds>();
+    /// assert_eq!((bounds.name(), bounds.size()), ("PerChunk<Bounds>", 0));
+    /// assert_ne!(bounds, ComponentType::of::<Bounds>());
+    /// ```
+    #[inline]
+    pub fn of_chunk<T: Component + Default>() -> Self {
+        Self(registry::find_or_register(TypeId::of::<PerChunk<T>>(), info::<T>))
+    }
+}
+
+/// What is known of a chunk component. Its column has no bytes, and the value is told of apart.
+fn info<T: Component + Default>(index: u32) -> TypeInfo {
+    static SHAPE: Shape = Shape::laid_out("PerChunk", FieldKind::Struct(&[]), 0, 1);
+    let name = registry::keep_name(format!("PerChunk<{}>", T::name()));
+    TypeInfo {
+        index,
+        name,
+        stable_hash: stable_hash(name),
+        size: 0,
+        align: 1,
+        shape: &SHAPE,
+        enableable: false,
+        cleanup: false,
+        sync: true,
+        type_id: Some(TypeId::of::<PerChunk<T>>()),
+        drop: None,
+        copying: Copying::Bytes,
+        beginning: Beginning::Default(write_no_bytes),
+        hash: hash_no_bytes,
+        remap: None,
+        per_chunk: Some(ChunkValue {
+            of: ComponentType::of::<T>(),
+            write_default: write_default::<T>,
+        }),
+    }
+}
+
+/// See [`InitialColumn`](crate::component::InitialColumn).
+///
+/// # Safety
+///
+/// - as there
+unsafe fn write_default<T: Default>(to: *mut u8, count: usize) {
+    // SAFETY: there is room for as many.
+    unsafe { Written::fill(to.cast::<T>(), count, |_| T::default()) }
+}
+
+/// See [`InitialColumn`](crate::component::InitialColumn).
+///
+/// # Safety
+///
+/// - as there
+unsafe fn write_no_bytes(_: *mut u8, _: usize) {}
+
+/// See [`HashColumn`](crate::component::HashColumn).
+///
+/// # Safety
+///
+/// - as there
+unsafe fn hash_no_bytes(_: &'static Shape, _: *const u8, _: usize, _: &mut StateHasher) {}
+
+// SAFETY: one type, one offset, a value without bytes.
+unsafe impl<T: Component + Default> ComponentSet for PerChunk<T> {
+    const COUNT: usize = 1;
+
+    fn types(each: &mut dyn FnMut(ComponentType)) {
+        each(ComponentType::of_chunk::<T>());
+    }
+
+    #[inline]
+    unsafe fn write(self, _: RowPlace) {}
+
+    #[inline]
+    unsafe fn read(_: RowPlace) -> Self {
+        Self::new()
+    }
+}
+
+// SAFETY: one column is done.
+unsafe impl<T: Component + Default> CloneSet for PerChunk<T> {
+    #[inline]
+    unsafe fn fill(&self, _: RowPlace, _: usize, done: &mut usize) {
+        *done += 1;
+    }
+}
+
+impl<T> Clone for PerChunk<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for PerChunk<T> {}
+
+impl<T> Default for PerChunk<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> PartialEq for PerChunk<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<T> Eq for PerChunk<T> {}
+
+impl<T> fmt::Debug for PerChunk<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PerChunk<{}>", type_name::<T>())
+    }
+}
