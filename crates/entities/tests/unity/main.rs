@@ -30,6 +30,7 @@ mod enabled_model;
 mod instantiate;
 mod linked_groups;
 mod managed_components;
+mod managed_model;
 mod managed_panics;
 mod prefabs;
 
