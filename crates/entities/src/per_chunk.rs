@@ -63,7 +63,7 @@ pub struct PerChunk<T> {
     value: PhantomData<fn() -> T>,
 }
 
-impl<T> PerChunk<T> {
+impl<T: Component + Default> PerChunk<T> {
     /// The mark.
     ///
     /// # Examples
@@ -196,7 +196,7 @@ impl<T> Clone for PerChunk<T> {
 
 impl<T> Copy for PerChunk<T> {}
 
-impl<T> Default for PerChunk<T> {
+impl<T: Component + Default> Default for PerChunk<T> {
     fn default() -> Self {
         Self::new()
     }

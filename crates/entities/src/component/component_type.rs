@@ -97,11 +97,34 @@ impl ComponentType {
     }
 
     /// Whether the component is [managed](crate::ManagedComponent): used by one thread at a time, and never by jobs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{ComponentType, ManagedComponent};
+    ///
+    /// #[derive(ManagedComponent)]
+    /// struct Script(String);
+    ///
+    /// assert!(ComponentType::of_managed::<Script>().is_managed());
+    /// ```
     pub fn is_managed(self) -> bool {
         !self.0.sync
     }
 
     /// Whether chunks have a value of it, and not their entities: [`PerChunk`](crate::PerChunk).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType};
+    ///
+    /// #[derive(Component, Default)]
+    /// struct Bounds([f32; 4]);
+    ///
+    /// assert!(ComponentType::of_chunk::<Bounds>().is_chunk_component());
+    /// assert!(!ComponentType::of::<Bounds>().is_chunk_component());
+    /// ```
     pub fn is_chunk_component(self) -> bool {
         self.0.per_chunk.is_some()
     }

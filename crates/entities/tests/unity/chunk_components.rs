@@ -46,7 +46,7 @@ struct Line(u8);
 #[component(name = "unity::chunk::Target")]
 struct Target(Entity);
 
-fn per<T>() -> PerChunk<T> {
+fn per<T: Component + Default>() -> PerChunk<T> {
     PerChunk::new()
 }
 
