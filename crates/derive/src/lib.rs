@@ -7,6 +7,7 @@ mod burst;
 mod component;
 mod field;
 mod job;
+mod shared;
 
 use component::Kind;
 use proc_macro::TokenStream;
@@ -73,6 +74,15 @@ pub fn derive_managed_component(input: TokenStream) -> TokenStream {
 pub fn derive_parallel_job_struct(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     job::derive_parallel(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Derives `ancho_entities::SharedComponent`, and `ancho_entities::Field` with it.
+///
+/// See `ancho_entities::SharedComponent` for what it takes, and examples.
+#[proc_macro_derive(SharedComponent, attributes(shared, field))]
+pub fn derive_shared_component(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    shared::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Compiles a function for each CPU level, or marks the closures in it as always inlined.

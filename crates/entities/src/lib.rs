@@ -11,13 +11,14 @@ mod managed;
 mod manager;
 mod per_chunk;
 mod set;
+mod shared;
 mod stock;
 mod storage;
 mod version;
 mod world;
 
 #[cfg(feature = "derive")]
-pub use ancho_derive::{BufferElement, Component, Field, ManagedComponent};
+pub use ancho_derive::{BufferElement, Component, Field, ManagedComponent, SharedComponent};
 pub use buffer::{Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer};
 pub use component::{
     Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, TypeSlot,
@@ -34,6 +35,7 @@ pub use manager::{
 };
 pub use per_chunk::PerChunk;
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
+pub use shared::{Shared, SharedComponent};
 pub use stock::{Disabled, OmitLinkedEntityGroup, Prefab};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
 pub use version::Version;
@@ -47,5 +49,6 @@ pub mod __macro {
     };
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
+    pub use crate::shared::refuse_entities;
     pub use crate::storage::RowPlace;
 }

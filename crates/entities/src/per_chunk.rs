@@ -10,8 +10,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::component::{
-    Beginning, ChunkValue, Component, ComponentType, Copying, TypeInfo, Written, registry,
-    stable_hash,
+    Beginning, ChunkValue, Component, ComponentType, Copying, SharedValue, TypeInfo, Written,
+    registry, stable_hash,
 };
 use crate::field::{FieldKind, Shape, StateHasher};
 use crate::set::{CloneSet, ComponentSet};
@@ -132,6 +132,7 @@ fn info<T: Component + Default>(index: u32) -> TypeInfo {
         beginning: Beginning::Default(write_no_bytes),
         hash: hash_no_bytes,
         remap: None,
+        shared: None,
         per_chunk: Some(ChunkValue {
             of: ComponentType::of::<T>(),
             write_default: write_default::<T>,
@@ -175,7 +176,7 @@ unsafe impl<T: Component + Default> ComponentSet for PerChunk<T> {
     unsafe fn write(self, _: RowPlace) {}
 
     #[inline]
-    unsafe fn read(_: RowPlace) -> Self {
+    unsafe fn read(_: RowPlace, _: &mut dyn Iterator<Item = SharedValue>) -> Self {
         Self::new()
     }
 }

@@ -12,6 +12,7 @@ use crate::error::EntityError;
 use crate::managed::ManagedComponent;
 use crate::manager::{EntityManager, NewEntities};
 use crate::set::{CloneSet, ComponentColumns, ComponentSet};
+use crate::shared::{Shared, SharedComponent};
 use crate::storage::{ChunkArena, InvariantViolation, StorageSettings};
 
 /// Entities and their components, apart from those of all other worlds.
@@ -254,6 +255,71 @@ impl World {
         entity: Entity,
     ) -> Result<DynamicBuffer<'_, T>, EntityError> {
         self.entities.buffer_mut(entity)
+    }
+
+    /// See [`EntityManager::shared`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn shared<T: SharedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
+        self.entities.shared(entity)
+    }
+
+    /// See [`EntityManager::set_shared`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set_shared<T: SharedComponent>(
+        &mut self,
+        entity: Entity,
+        value: T,
+    ) -> Result<bool, EntityError> {
+        self.entities.set_shared(entity, value)
+    }
+
+    /// See [`EntityManager::add_shared`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn add_shared<T: SharedComponent>(
+        &mut self,
+        entity: Entity,
+        value: T,
+    ) -> Result<bool, EntityError> {
+        self.entities.add_shared(entity, value)
+    }
+
+    /// See [`EntityManager::set_shared_slice`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set_shared_slice<T: SharedComponent>(
+        &mut self,
+        entities: &[Entity],
+        value: T,
+    ) -> Result<(), EntityError> {
+        self.entities.set_shared_slice(entities, value)
+    }
+
+    /// See [`EntityManager::remove_shared`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn remove_shared<T: SharedComponent>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<bool, EntityError> {
+        self.entities.remove_shared::<T>(entity)
+    }
+
+    /// See [`EntityManager::shared_values`].
+    pub fn shared_values<T: SharedComponent>(&self) -> impl Iterator<Item = Shared<T>> {
+        self.entities.shared_values()
     }
 
     /// See [`EntityManager::managed`].

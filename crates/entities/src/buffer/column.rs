@@ -42,6 +42,7 @@ pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
         hash: hash_buffers::<T>,
         remap: T::HAS_ENTITIES.then_some(remap_buffers::<T>),
         per_chunk: None,
+        shared: None,
     }
 }
 

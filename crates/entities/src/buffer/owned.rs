@@ -10,7 +10,7 @@ use super::column::{fill_buffers, write_clones, write_empty};
 use super::element::LayoutOf;
 use super::refuse::too_many;
 use super::{BufferElement, Header};
-use crate::component::{ComponentType, How};
+use crate::component::{ComponentType, How, SharedValue};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
@@ -148,7 +148,7 @@ unsafe impl<T: BufferElement> ComponentSet for Buffer<T> {
     }
 
     #[inline]
-    unsafe fn read(place: RowPlace) -> Self {
+    unsafe fn read(place: RowPlace, _: &mut dyn Iterator<Item = SharedValue>) -> Self {
         // SAFETY: the place has a column of this type, with a value that is not used afterwards.
         unsafe { Self::read_from(place.bytes(LayoutOf::<T>::LAYOUT.size).cast()) }
     }

@@ -83,7 +83,12 @@ impl ComponentType {
 
     /// Whether values take no memory, and it is only of interest whether they are there.
     pub fn is_tag(self) -> bool {
-        self.0.size == 0 && self.0.per_chunk.is_none()
+        self.0.size == 0 && !self.is_shared() && self.0.per_chunk.is_none()
+    }
+
+    /// Whether all entities of a chunk have one value in common.
+    pub fn is_shared(self) -> bool {
+        self.0.shared.is_some()
     }
 
     /// Whether values can be switched off and on, entity by entity.

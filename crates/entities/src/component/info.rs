@@ -2,10 +2,11 @@
 
 #![expect(unsafe_code, reason = "functions on columns whose type was erased")]
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::mem::{self, align_of, needs_drop, size_of};
 use std::ptr::{self, slice_from_raw_parts_mut};
 use std::slice;
+use std::sync::Arc;
 
 use super::duplicate::How;
 use super::{Component, ComponentType};
@@ -35,6 +36,8 @@ pub(crate) struct TypeInfo {
     pub(crate) remap: Option<RemapColumn>,
     /// The value that chunks have, if the type is one of chunks. Then its column has no bytes.
     pub(crate) per_chunk: Option<ChunkValue>,
+    /// What can be done with values that chunks have in common. The column has no bytes then.
+    pub(crate) shared: Option<SharedFunctions>,
 }
 
 /// A value of chunks, and not of their entities.
@@ -44,6 +47,21 @@ pub(crate) struct ChunkValue {
     pub(crate) of: ComponentType,
     /// Writes what chunks begin with. The type always has a default, whatever it says of entities.
     pub(crate) write_default: InitialColumn,
+}
+
+/// A value that chunks have in common, whose type was erased.
+pub(crate) type SharedValue = Arc<dyn Any + Send + Sync>;
+
+/// Functions on shared values. They are given values of the type, or panic.
+#[derive(Clone, Copy)]
+pub(crate) struct SharedFunctions {
+    /// A number that equal values have in common.
+    pub(crate) hash: fn(&(dyn Any + Send + Sync)) -> u64,
+    pub(crate) equal: fn(&(dyn Any + Send + Sync), &(dyn Any + Send + Sync)) -> bool,
+    /// Feeds a value to a hasher, field by field.
+    pub(crate) feed: fn(&(dyn Any + Send + Sync), &mut StateHasher),
+    /// Makes the value of entities that are given none, if there is one.
+    pub(crate) default: Option<fn() -> SharedValue>,
 }
 
 /// Drops so many values from an address on.
@@ -93,7 +111,7 @@ pub(crate) enum Copying {
 #[derive(Clone, Copy)]
 pub(crate) enum Beginning {
     None,
-    /// Of runtime types.
+    /// Of runtime types, and of types without bytes.
     Zero,
     Default(InitialColumn),
 }
@@ -131,6 +149,7 @@ impl TypeInfo {
             hash: hash_column::<T>,
             remap: T::HAS_ENTITIES.then_some(remap_column::<T> as RemapColumn),
             per_chunk: None,
+            shared: None,
         }
     }
 }

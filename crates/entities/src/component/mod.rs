@@ -20,7 +20,8 @@ pub use slot::TypeSlot;
 
 pub(crate) use duplicate::How;
 pub(crate) use info::{
-    Beginning, ChunkValue, Copying, TypeInfo, Written, drop_column, stable_hash,
+    Beginning, ChunkValue, Copying, SharedFunctions, SharedValue, TypeInfo, Written, drop_column,
+    stable_hash,
 };
 
 use crate::field::Field;

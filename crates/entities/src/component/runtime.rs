@@ -136,6 +136,7 @@ impl RuntimeType {
             hash: hash_bytes,
             remap: shape.has_entities.then_some(remap_bytes),
             per_chunk: None,
+            shared: None,
             shape: Box::leak(Box::new(shape)),
         }
     }

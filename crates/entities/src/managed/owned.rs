@@ -9,7 +9,7 @@ use std::any::type_name;
 use std::fmt;
 
 use super::ManagedComponent;
-use crate::component::{ComponentType, Written};
+use crate::component::{ComponentType, SharedValue, Written};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
@@ -111,7 +111,7 @@ unsafe impl<T: ManagedComponent> ComponentSet for Managed<T> {
     }
 
     #[inline]
-    unsafe fn read(place: RowPlace) -> Self {
+    unsafe fn read(place: RowPlace, _: &mut dyn Iterator<Item = SharedValue>) -> Self {
         // SAFETY: the place has a column of this type, with a value that is not used afterwards.
         Self { value: unsafe { place.value::<Box<T>>().read() } }
     }

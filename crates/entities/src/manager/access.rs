@@ -2,9 +2,12 @@
 
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
+use std::iter;
+
 use ancho_collections::Rejected;
 
 use super::EntityManager;
+use super::give::shared_values_of;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -93,6 +96,9 @@ impl EntityManager {
                 Err(error) => Err(Rejected { value: set, error }),
             };
         }
+        if S::SHARED {
+            return self.give_shared(entity, set, Change::Set).map(drop);
+        }
         let prepared = self.prepare_set::<S>(entity);
         match prepared {
             Ok((location, transfer)) => {
@@ -126,6 +132,8 @@ impl EntityManager {
     ///
     /// - the transfer is one of this set, from the archetype of the place to itself
     /// - the chunk's memory is the world's alone
+    ///
+    /// Shared components among them have the values of the set already.
     pub(super) unsafe fn replace<S: ComponentSet>(
         &mut self,
         location: Location,
@@ -137,11 +145,19 @@ impl EntityManager {
         let place = chunk.row(location.row, &transfer.offsets);
         // SAFETY: the set's components are there; the new ones take the place of those that are read.
         let old = unsafe {
-            let old = S::read(place);
+            let old = if S::SHARED {
+                // What is there is what is given, so it comes back.
+                S::read(place, &mut shared_values_of(&set).into_iter())
+            } else {
+                S::read(place, &mut iter::empty())
+            };
             set.write(place);
             old
         };
         for &column in &transfer.written {
+            if S::SHARED && chunk.shape().shared.contains(&column) {
+                continue;
+            }
             chunk.state.set_version(column, self.storage.version);
         }
         drop(old);
@@ -161,6 +177,12 @@ impl EntityManager {
         }
         self.storage.make_unique(from.chunk)?;
         self.storage.make_unique(to.chunk)?;
+        if self.storage.chunks[from.chunk].group != self.storage.chunks[to.chunk].group {
+            // Shared values are the chunks', so the entities change places and not what they have.
+            // SAFETY: both are there, in chunks of two groups, whose memory was made the world's alone.
+            unsafe { self.storage.swap_entities(from, to) };
+            return Ok(());
+        }
         if left != right {
             let shape = &self.storage.archetypes[archetype].shape;
             for &(_, column) in &shape.sized {

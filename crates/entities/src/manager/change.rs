@@ -3,9 +3,11 @@
 #![expect(unsafe_code, reason = "writes components to rows that move")]
 
 use std::any::TypeId;
+use std::iter;
 
 use ancho_collections::Rejected;
 
+use super::give::Given;
 use super::{Archetype, EntityManager, LinkedEntityGroup, QuickWay};
 use crate::component::ComponentType;
 use crate::entity::Entity;
@@ -69,6 +71,10 @@ impl EntityManager {
         entity: Entity,
         set: S,
     ) -> Result<bool, Rejected<S, EntityError>> {
+        if S::SHARED {
+            let given = self.give_shared(entity, set, Change::Add)?;
+            return Ok(matches!(given, Given::New));
+        }
         let (location, transfer, to) = match self.prepare_add::<S>(entity) {
             Ok(prepared) => prepared,
             Err(error) => return Err(Rejected { value: set, error }),
@@ -108,10 +114,10 @@ impl EntityManager {
         {
             return Err(EntityError::AlreadyPresent { entity, component });
         }
-        let to = transfer.to;
         // SAFETY: the table names chunks that are there.
         unsafe { self.storage.make_unique_at(location.chunk)? };
-        let to = if to == from { None } else { Some(self.storage.chunk_with_room(to)?) };
+        let stays = transfer.to == from;
+        let to = if stays { None } else { Some(self.storage.room_by(transfer, location.chunk)?) };
         Ok((location, number, to))
     }
 
@@ -179,7 +185,7 @@ impl EntityManager {
             };
         }
         self.storage.make_unique(location.chunk)?;
-        let to = self.storage.chunk_with_room(transfer.to)?;
+        let to = self.storage.room_by(transfer, location.chunk)?;
         let chunk = &self.storage.chunks[to];
         write(chunk.column(transfer.offsets[0]).wrapping_add(chunk.len as usize * ty.size()));
         // SAFETY: what the transfer does not move was just written.
@@ -269,7 +275,7 @@ impl EntityManager {
             unsafe { self.storage.destroy_row(entity, location, Left::All) };
             return Ok(true);
         }
-        let to = self.storage.chunk_with_room(transfer.to)?;
+        let to = self.storage.room_by(transfer, location.chunk)?;
         // SAFETY: nothing is new in the archetype it goes to, so the transfer moves everything.
         unsafe {
             self.storage.move_row(entity, location, transfer, to, &transfer.left);
@@ -300,19 +306,24 @@ impl EntityManager {
         // What is read where is known to the transfer that would replace them.
         let (location, read) = self.prepare_set::<S>(entity)?;
         if S::COUNT == 0 {
+            let nowhere = RowPlace::new(std::ptr::null_mut(), &[], 0);
             // SAFETY: there is nothing to be read.
-            return Ok(unsafe { S::read(RowPlace::new(std::ptr::null_mut(), &[], 0)) });
+            return Ok(unsafe { S::read(nowhere, &mut iter::empty()) });
         }
         let from = self.storage.chunks[location.chunk].archetype;
         let set = self.set_number::<S>()?;
         let number = self.transfer(from, set, Change::Remove)?;
         let transfer = &self.transfers[number];
-        let to =
-            if transfer.ends { None } else { Some(self.storage.chunk_with_room(transfer.to)?) };
+        let to = if transfer.ends {
+            None
+        } else {
+            Some(self.storage.room_by(transfer, location.chunk)?)
+        };
+        let shared = if S::SHARED { self.shared_of_set(location.chunk, set) } else { Vec::new() };
         let place =
             self.storage.chunks[location.chunk].row(location.row, &self.transfers[read].offsets);
         // SAFETY: there are values of these types; nothing is left of the row, so they are not dropped there.
-        let values = unsafe { S::read(place) };
+        let values = unsafe { S::read(place, &mut shared.into_iter()) };
         let Some(to) = to else {
             // SAFETY: the entity is there, its chunk the world's alone, and all its values were read.
             unsafe { self.storage.destroy_row(entity, location, Left::Columns(&[])) };

@@ -10,7 +10,7 @@ use super::{Archetype, EntityManager};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::storage::{Chunk, Chunks, StorageSettings, unshare};
+use crate::storage::{Archetypes, Chunk, Chunks, SharedValues, StorageSettings, unshare};
 use crate::version::Version;
 
 /// A chunk: entities of one archetype, and their components side by side.
@@ -35,6 +35,9 @@ use crate::version::Version;
 pub struct ArchetypeChunk<'w> {
     pub(super) chunk: &'w Chunk,
     archetype: Archetype,
+    /// Where the values are that all its entities have.
+    pub(super) archetypes: &'w Archetypes,
+    pub(super) values: &'w SharedValues,
 }
 
 impl<'w> ArchetypeChunk<'w> {
@@ -153,6 +156,8 @@ pub struct ArchetypeChunkMut<'w> {
     chunks: &'w mut Chunks,
     number: u32,
     archetype: Archetype,
+    archetypes: &'w Archetypes,
+    values: &'w SharedValues,
     settings: &'w StorageSettings,
     version: Version,
 }
@@ -160,7 +165,12 @@ pub struct ArchetypeChunkMut<'w> {
 impl ArchetypeChunkMut<'_> {
     /// The chunk, to be read.
     pub fn as_chunk(&self) -> ArchetypeChunk<'_> {
-        ArchetypeChunk { chunk: &self.chunks[self.number], archetype: self.archetype }
+        ArchetypeChunk {
+            chunk: &self.chunks[self.number],
+            archetype: self.archetype,
+            archetypes: self.archetypes,
+            values: self.values,
+        }
     }
 
     /// The values of a component, one for each entity in the same order. They count as changed from now on.
@@ -217,6 +227,8 @@ impl EntityManager {
             archetype.chunks.iter().map(move |&chunk| ArchetypeChunk {
                 chunk: &self.storage.chunks[chunk],
                 archetype: handle,
+                archetypes: &self.storage.archetypes,
+                values: &self.storage.shared,
             })
         })
     }
@@ -248,6 +260,8 @@ impl EntityManager {
                     chunks: &mut storage.chunks,
                     number: chunk,
                     archetype,
+                    archetypes: &storage.archetypes,
+                    values: &storage.shared,
                     settings: &storage.settings,
                     version: storage.version,
                 });

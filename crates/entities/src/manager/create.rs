@@ -11,7 +11,7 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentColumns, ComponentSet, WrongLength};
 use crate::storage::{
-    Column, Location, NewRows, Reserved, RowPlace, Run, Storage, repeat_row, write_initial,
+    Column, Location, NOWHERE, NewRows, Reserved, RowPlace, Run, Storage, repeat_row, write_initial,
 };
 
 /// For how many components the loop of a batch has offsets of its own.
@@ -45,6 +45,9 @@ impl EntityManager {
         set: S,
     ) -> Result<Entity, Rejected<S, EntityError>> {
         self.storage.table.require(1);
+        if S::SHARED {
+            return self.try_spawn_shared(set);
+        }
         let room = self.set_number::<S>().and_then(|number| {
             let archetype = self.home(number)?.archetype;
             Ok((number, self.storage.chunk_with_room(archetype)?))
@@ -53,6 +56,18 @@ impl EntityManager {
             Ok(room) => room,
             Err(error) => return Err(Rejected { value: set, error }),
         };
+        Ok(self.spawn_in(number, chunk_number, set))
+    }
+
+    /// Creates an entity with the components of a set, which has this number, in a chunk of its archetype that has room,
+    /// and is the world's alone.
+    #[inline(always)]
+    pub(super) fn spawn_in<S: ComponentSet>(
+        &mut self,
+        number: u32,
+        chunk_number: u32,
+        set: S,
+    ) -> Entity {
         let home = self.sets.get(number).home.as_ref().expect("the chunk is of the set's home");
         let chunk = &mut self.storage.chunks[chunk_number];
         let row = chunk.len;
@@ -69,7 +84,7 @@ impl EntityManager {
             chunk.enabled.enable_rows(row, 1);
         }
         self.storage.add_rows(chunk_number, 1);
-        Ok(entity)
+        entity
     }
 
     /// Creates so many entities, each with clones of these components.
@@ -107,10 +122,12 @@ impl EntityManager {
 
         let number = self.set_number::<S>()?;
         let archetype = self.home(number)?.archetype;
-        let home = self.sets.get(number).home.as_ref().expect("it was just found");
         self.storage.table.require(count);
         let is_bytes = self.storage.archetypes[archetype].shape.is_bytes;
-        let mut reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
+        let group = if S::SHARED { self.group_of_set(number, archetype, set) } else { NOWHERE };
+        let home = self.sets.get(number).home.as_ref().expect("it was just found");
+        let (storage, runs) = (&mut self.storage, &mut self.runs);
+        let mut reserved = Reserved::in_group(storage, runs, archetype, group, count)?;
         if is_bytes && let Some(&Run { chunk, first: row, .. }) = reserved.runs.first() {
             let number = chunk;
             let chunk = &reserved.storage.chunks[number];
@@ -181,6 +198,12 @@ impl EntityManager {
     {
         self.runs.clear();
         let mut sets = sets.into_iter();
+        if I::Item::SHARED {
+            return match self.spawn_batch_shared(sets) {
+                Ok(()) => NewEntities::new(&self.storage, &self.runs),
+                Err(error) => refuse(error),
+            };
+        }
         let mut next = sets.next();
         while let Some(first) = next {
             next = match self.fill_chunk(first, &mut sets) {
@@ -386,7 +409,9 @@ impl EntityManager {
             return Err(EntityError::NoInitialValue { component });
         }
         self.storage.table.require(count);
-        let reserved = Reserved::new(&mut self.storage, &mut self.runs, number, count)?;
+        let group = self.storage.group_of_defaults(number);
+        let (storage, runs) = (&mut self.storage, &mut self.runs);
+        let reserved = Reserved::in_group(storage, runs, number, group, count)?;
         let mut filled = Vec::new();
         for &Run { chunk, first, rows } in reserved.runs.iter() {
             let chunk = &reserved.storage.chunks[chunk];

@@ -87,7 +87,7 @@ impl EntityManager {
             return Ok(false);
         }
         self.storage.make_unique(location.chunk)?;
-        let to = self.storage.chunk_with_room(transfer.to)?;
+        let to = self.storage.room_by(transfer, location.chunk)?;
         // SAFETY: nothing is new in the archetype it goes to but a tag, so the transfer moves everything.
         unsafe { self.storage.move_row(entity, location, transfer, to, &transfer.left) };
         Ok(true)
@@ -157,7 +157,7 @@ impl EntityManager {
 }
 
 /// How many entities two slices begin with in common.
-fn shared_prefix(left: &[Entity], right: &[Entity]) -> usize {
+pub(super) fn shared_prefix(left: &[Entity], right: &[Entity]) -> usize {
     // Whole chunks are the common case, and slices are compared faster than their elements.
     if right.len() >= left.len() && right[..left.len()] == *left {
         return left.len();

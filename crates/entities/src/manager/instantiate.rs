@@ -82,7 +82,9 @@ impl EntityManager {
             return Err(EntityError::NotDuplicable { component });
         }
         self.storage.table.require(count);
-        let mut reserved = Reserved::new(&mut self.storage, &mut self.runs, transfer.to, count)?;
+        let group = self.storage.group_by(transfer, from.chunk);
+        let (storage, runs) = (&mut self.storage, &mut self.runs);
+        let mut reserved = Reserved::in_group(storage, runs, transfer.to, group, count)?;
         // Now that no chunk is copied any more, the source stays where it is.
         let data = reserved.storage.chunks[from.chunk].data();
         // Writes one column of a run, and returns its number there.

@@ -11,6 +11,7 @@ mod copy;
 mod create;
 mod destroy;
 mod enabled;
+mod give;
 mod groups;
 mod instantiate;
 mod lookup;
@@ -18,6 +19,7 @@ mod managed;
 mod names;
 mod new_entities;
 mod sets;
+mod shared;
 mod track;
 
 use std::any::TypeId;
@@ -41,7 +43,9 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
-use crate::storage::{DoesNotFit, InvariantViolation, Location, Run, Storage, Transfers};
+use crate::storage::{
+    DoesNotFit, InvariantViolation, Location, Run, Storage, Transfers, given_sources,
+};
 use crate::version::Version;
 use crate::world::WorldSettings;
 
@@ -199,8 +203,9 @@ impl EntityManager {
 
     /// The archetype of a list of types, which is sorted.
     fn find_archetype(&mut self, sorted: &[ComponentType]) -> Result<u32, EntityError> {
-        let Storage { archetypes, settings, .. } = &mut self.storage;
-        archetypes.find_or_create(sorted, settings).map_err(|DoesNotFit { entity_bytes, room }| {
+        let Storage { archetypes, settings, shared, .. } = &mut self.storage;
+        let found = archetypes.find_or_create(sorted, settings, shared);
+        found.map_err(|DoesNotFit { entity_bytes, room }| {
             let largest = sorted.iter().copied().max_by_key(|ty| ty.size().max(ty.align()));
             EntityError::DoesNotFit {
                 entity_bytes,
@@ -232,14 +237,16 @@ impl EntityManager {
         let sorted = self.sets.get(set).sorted.clone();
         let archetype = self.find_archetype(&sorted)?;
         let shape = &self.storage.archetypes[archetype].shape;
-        let plan = self.sets.get_mut(set);
+        let plan = self.sets.get(set);
         let found = plan
             .types
             .iter()
             .map(|&ty| shape.index.find(ty).expect("the archetype has just these"));
         let (columns, offsets): (Vec<_>, Vec<_>) =
             found.map(|found| (found.column, found.offset)).unzip();
-        plan.home = Some(Home { archetype, columns: columns.into(), offsets: offsets.into() });
+        let shared = given_sources(shape, &plan.types);
+        let home = Home { archetype, columns: columns.into(), offsets: offsets.into() };
+        self.sets.set_home(set, home, shared);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use crate::component::ComponentType;
 use crate::set::ComponentSet;
-use crate::storage::sort_types;
+use crate::storage::{SharedSource, sort_types};
 
 /// A set of types, with the place of entities that have just these.
 pub(crate) struct SetPlan {
@@ -31,6 +31,9 @@ pub(crate) struct Home {
 #[derive(Default)]
 pub(crate) struct Sets {
     list: Vec<SetPlan>,
+    /// For each set with a home, which of its shared values is that of each shared type, in the order of the archetype's
+    /// columns. Not in the plans, which most sets need without.
+    shared: Vec<Box<[SharedSource]>>,
     by_type: HashMap<TypeId, u32, FixedState>,
     by_types: HashMap<Box<[ComponentType]>, u32, FixedState>,
     /// The last one that was asked for: mostly an entity after another has the same components.
@@ -88,6 +91,7 @@ impl Sets {
         sort_types(&mut sorted)?;
         let number = u32::try_from(self.list.len()).expect("fewer sets than entities");
         self.list.push(SetPlan { types: types.into(), sorted: sorted.into(), home: None });
+        self.shared.push(Box::default());
         self.by_types.insert(types.into(), number);
         Ok(number)
     }
@@ -97,7 +101,14 @@ impl Sets {
         &self.list[number as usize]
     }
 
-    pub(crate) fn get_mut(&mut self, number: u32) -> &mut SetPlan {
-        &mut self.list[number as usize]
+    /// Where the values of shared types come from when an entity is made of a set that has a home.
+    pub(crate) fn shared_sources(&self, number: u32) -> &[SharedSource] {
+        &self.shared[number as usize]
+    }
+
+    /// Gives a set its home.
+    pub(crate) fn set_home(&mut self, number: u32, home: Home, shared: Box<[SharedSource]>) {
+        self.list[number as usize].home = Some(home);
+        self.shared[number as usize] = shared;
     }
 }

@@ -8,7 +8,7 @@ mod tuples;
 pub(crate) use columns::WrongLength;
 pub use columns::{Columns, ComponentColumn, ComponentColumns};
 
-use crate::component::{Component, ComponentType, Written};
+use crate::component::{Component, ComponentType, SharedValue, Written};
 use crate::storage::RowPlace;
 
 /// A set of components: one component, a tuple of sets, or nothing, `()`.
@@ -44,11 +44,19 @@ pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     const COUNT: usize;
 
+    /// Whether there are shared ones among them, whose values are not in rows.
+    #[doc(hidden)]
+    const SHARED: bool = false;
+
     /// Calls the function for the type of each, in the order in which the other methods take them.
     #[doc(hidden)]
     fn types(each: &mut dyn FnMut(ComponentType));
 
-    /// Moves the components to a row.
+    /// Calls the function for the value of each shared one, in the order of `types`.
+    #[doc(hidden)]
+    fn shared(&self, _each: &mut dyn FnMut(SharedValue)) {}
+
+    /// Moves the components to a row. The values of shared ones are let go of.
     ///
     /// # Safety
     ///
@@ -57,14 +65,14 @@ pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     unsafe fn write(self, place: RowPlace);
 
-    /// Moves the components out of a row.
+    /// Moves the components out of a row. The values of shared ones are given, in the order of `types`.
     ///
     /// # Safety
     ///
     /// - the place has `COUNT` offsets, in the order of `types`
     /// - there are values in the row's columns, which are not used afterwards
     #[doc(hidden)]
-    unsafe fn read(place: RowPlace) -> Self;
+    unsafe fn read(place: RowPlace, shared: &mut dyn Iterator<Item = SharedValue>) -> Self;
 }
 
 /// A set of components that can all be cloned.
@@ -104,7 +112,7 @@ unsafe impl<T: Component> ComponentSet for T {
     }
 
     #[inline(always)]
-    unsafe fn read(place: RowPlace) -> Self {
+    unsafe fn read(place: RowPlace, _: &mut dyn Iterator<Item = SharedValue>) -> Self {
         // SAFETY: the place has a column of this type, with a value that is not used afterwards.
         unsafe { place.value::<T>().read() }
     }

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "implements the traits of sets")]
 
 use super::{CloneSet, ComponentColumn, ComponentColumns, ComponentSet, WrongLength};
-use crate::component::ComponentType;
+use crate::component::{ComponentType, SharedValue};
 use crate::storage::RowPlace;
 
 /// Implements the traits for the tuples of one to all of the names, each with its index.
@@ -21,9 +21,14 @@ macro_rules! tuples {
         // SAFETY: each part has the offsets of its own types, since both are in the order of the parts.
         unsafe impl<$($name: ComponentSet),+> ComponentSet for ($($name,)+) {
             const COUNT: usize = 0 $(+ $name::COUNT)+;
+            const SHARED: bool = false $(|| $name::SHARED)+;
 
             fn types(each: &mut dyn FnMut(ComponentType)) {
                 $($name::types(each);)+
+            }
+
+            fn shared(&self, each: &mut dyn FnMut(SharedValue)) {
+                $(self.$index.shared(each);)+
             }
 
             #[inline(always)]
@@ -38,12 +43,15 @@ macro_rules! tuples {
             }
 
             #[inline(always)]
-            unsafe fn read(place: RowPlace) -> Self {
+            unsafe fn read(
+                place: RowPlace,
+                shared: &mut dyn Iterator<Item = SharedValue>,
+            ) -> Self {
                 let mut place = place;
                 ($(
                     {
                         // SAFETY: these are the part's offsets, and the caller promises the rest.
-                        let part = unsafe { $name::read(place) };
+                        let part = unsafe { $name::read(place, shared) };
                         place = place.after($name::COUNT);
                         let _ = place;
                         part
@@ -116,7 +124,7 @@ unsafe impl ComponentSet for () {
     unsafe fn write(self, _: RowPlace) {}
 
     #[inline]
-    unsafe fn read(_: RowPlace) -> Self {}
+    unsafe fn read(_: RowPlace, _: &mut dyn Iterator<Item = SharedValue>) -> Self {}
 }
 
 // SAFETY: there are no columns.

@@ -26,6 +26,8 @@ pub(crate) struct ArchetypeShape {
     pub(crate) dropped: Box<[u32]>,
     /// Which columns can be switched off and on: each has the mask of its place in this list.
     pub(crate) enableable: Box<[u32]>,
+    /// Which columns have one value for all entities of a chunk.
+    pub(crate) shared: Box<[u32]>,
     /// Whether all values are duplicated by copying their bytes.
     pub(crate) is_bytes: bool,
     /// Whether there are components that stay when an entity is despawned.
@@ -51,11 +53,17 @@ pub(crate) struct Column {
 pub(crate) struct Archetype {
     pub(crate) shape: Arc<ArchetypeShape>,
     pub(crate) chunks: Vec<u32>,
-    /// Those of the chunks that have room. New entities go to the last.
+    /// Those of the chunks that have room. New entities go to the last. Empty if there are shared types: then each of the
+    /// groups has such a list.
     pub(crate) with_room: Vec<u32>,
+    /// Where its groups are, by the values of shared types, or [`NOWHERE`](super::NOWHERE) if there are no such types.
+    pub(crate) groups: u32,
     /// How often rows came or went in chunks that are gone. What happened in the others they count themselves.
     pub(crate) order_events: u32,
 }
+
+// They are found by their numbers all the time, which is quicker so.
+const _: () = assert!(size_of::<Archetype>() == 64);
 
 impl ArchetypeShape {
     /// The shape for these types, which are sorted and all different.
@@ -83,6 +91,7 @@ impl ArchetypeShape {
         let dropped = (0_u32..).zip(types).filter(|(_, ty)| ty.0.drop.is_some()).map(|(at, _)| at);
         let enableable = (0_u32..).zip(types).filter(|(_, ty)| ty.0.enableable).map(|(at, _)| at);
         let enableable: Box<[u32]> = enableable.collect();
+        let shared = (0_u32..).zip(types).filter(|(_, ty)| ty.is_shared()).map(|(at, _)| at);
         Ok(Self {
             is_bytes: types.iter().all(|ty| matches!(ty.0.copying, Copying::Bytes)),
             stays: types.iter().any(|ty| ty.0.cleanup),
@@ -94,6 +103,7 @@ impl ArchetypeShape {
                 .collect(),
             dropped: dropped.collect(),
             values: ValueLayout::new(types),
+            shared: shared.collect(),
             index: ColumnIndex::new(types, &columns, &enableable),
             enableable,
             types: types.into(),

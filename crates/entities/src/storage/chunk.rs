@@ -38,7 +38,7 @@ pub(crate) struct Chunk {
     pub(crate) len: u32,
     capacity: u32,
     pub(crate) archetype: u32,
-    /// Where it is in its archetype's list of chunks with room, or [`NOWHERE`] if it has none.
+    /// Where it is in the list of chunks with room, of its group or its archetype, or [`NOWHERE`] if it has none.
     pub(crate) room_place: u32,
     /// When a row last came or went.
     pub(crate) order_version: Version,
@@ -53,6 +53,8 @@ pub(crate) struct Chunk {
     pub(crate) sequence: u64,
     /// What the chunk has for itself. Never shared.
     pub(crate) values: ChunkValues,
+    /// Its group, if the archetype has shared types, or [`NOWHERE`].
+    pub(crate) group: u32,
     memory: ChunkMemory,
 }
 
@@ -68,6 +70,8 @@ const STAYS: u8 = 8;
 const LARGE: u8 = 16;
 /// There are values of the chunk itself, which are dropped with it.
 const VALUES: u8 = 32;
+/// There are shared components: not every chunk of the archetype will do.
+const GROUPED: u8 = 64;
 
 // SAFETY: the memory is reached through the world that has the chunk, or read by forks of it, and what is in it may
 // be sent and shared, since components are `Send` and `Sync`. Those that are not `Sync` are in memory that no fork has.
@@ -97,11 +101,13 @@ impl Chunk {
                 | if shape.dropped.is_empty() { 0 } else { DROPS }
                 | if shape.stays() { STAYS } else { 0 }
                 | if shape.is_small() { 0 } else { LARGE }
-                | if shape.values.is_some() { VALUES } else { 0 },
+                | if shape.values.is_some() { VALUES } else { 0 }
+                | if shape.shared.is_empty() { 0 } else { GROUPED },
             place: NOWHERE,
             enabled: EnabledMasks::new(shape.enableable.len(), shape.capacity),
             sequence,
             values,
+            group: NOWHERE,
             memory,
         }
     }
@@ -166,7 +172,7 @@ impl Chunk {
     #[inline]
     pub(crate) fn moves_simply(&self) -> bool {
         // Who takes the last row away by this goes on after it, and so must not run code of the user.
-        self.flags & (SHARED | MASKED | LARGE | VALUES) == 0
+        self.flags & (SHARED | MASKED | LARGE | VALUES | GROUPED) == 0
     }
 
     /// Whether rows can go by letting another of small values take their place.

@@ -31,6 +31,7 @@ impl Storage {
             table: self.table.fork(),
             archetypes: self.archetypes.clone(),
             chunks: self.chunks.fork(copies),
+            shared: self.shared.fork(),
             version: self.version,
             room_changes: self.room_changes,
         })

@@ -5,7 +5,12 @@
 use std::error::Error;
 use std::fmt;
 
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use super::archetype::Archetype;
 use super::chunk::NOWHERE;
+use super::groups::Groups;
 use super::{Location, Storage};
 
 /// Something that must never be: a mistake in ancho itself.
@@ -39,6 +44,13 @@ impl Storage {
             entities += self.check_archetype(number)?;
             chunks += archetype.chunks.len();
         }
+        let mut counted = HashMap::<_, _, FixedState>::default();
+        for (_, chunk) in self.chunks.iter() {
+            for value in self.archetypes.values_of(chunk) {
+                *counted.entry(value).or_insert(0) += 1;
+            }
+        }
+        self.shared.check(&counted).map_err(InvariantViolation)?;
         let living = self.table.living();
         holds!(living == entities, "the table has {living} entities, the archetypes {entities}");
         let listed = self.chunks.iter().count();
@@ -77,7 +89,8 @@ impl Storage {
                 shape.capacity
             );
             let has_room = chunk.len < shape.capacity;
-            let listed = archetype.with_room.get(chunk.room_place as usize) == Some(&at);
+            let rooms = self.archetypes.rooms(number, chunk.group);
+            let listed = rooms.get(chunk.room_place as usize) == Some(&at);
             holds!(
                 has_room == listed && (has_room || chunk.room_place == NOWHERE),
                 "chunk {at} has {} entities, room for {}, and is at {} of those with room",
@@ -118,11 +131,48 @@ impl Storage {
         }
         let with_room =
             archetype.chunks.iter().filter(|&&at| self.chunks[at].len < shape.capacity).count();
+        let grouped = self.archetypes.groups(number).into_iter().flat_map(Groups::iter);
+        let listed = grouped.map(|(_, group)| group.with_room.len()).sum::<usize>();
+        let listed = listed + archetype.with_room.len();
         holds!(
-            with_room == archetype.with_room.len(),
-            "archetype {number} has {with_room} chunks with room, and lists {}",
-            archetype.with_room.len()
+            with_room == listed,
+            "archetype {number} has {with_room} chunks with room, and lists {listed}"
         );
+        self.check_groups(number, archetype)?;
         Ok(entities)
+    }
+
+    /// Checks that the groups of an archetype are those that its chunks are of.
+    fn check_groups(&self, number: u32, archetype: &Archetype) -> Result<(), InvariantViolation> {
+        let shared = archetype.shape.shared.len();
+        let chunks = || archetype.chunks.iter().map(|&at| (at, &self.chunks[at]));
+        let Some(groups) = self.archetypes.groups(number) else {
+            holds!(shared == 0, "archetype {number} has shared types, and no groups");
+            let grouped = chunks().find(|(_, chunk)| chunk.group != NOWHERE);
+            holds!(grouped.is_none(), "archetype {number} has no groups, and a chunk of one");
+            return Ok(());
+        };
+        holds!(archetype.with_room.is_empty(), "archetype {number} has chunks of no group");
+        for (&column, &table) in archetype.shape.shared.iter().zip(&groups.tables) {
+            let ty = archetype.shape.types[column as usize];
+            holds!(self.shared.table(ty) == Some(table), "`{ty}` is not in table {table}");
+        }
+        for (at, group) in groups.iter() {
+            let count = chunks().filter(|(_, chunk)| chunk.group == at).count();
+            holds!(
+                count > 0 && count == group.chunks as usize && group.values.len() == shared,
+                "group {at} of archetype {number} has {count} chunks, and counts {}",
+                group.chunks
+            );
+            holds!(
+                groups.find(&group.values) == Some(at),
+                "group {at} of archetype {number} is not found by its values"
+            );
+        }
+        for (at, chunk) in chunks() {
+            let is_there = groups.iter().any(|(group, _)| group == chunk.group);
+            holds!(is_there, "chunk {at} is of group {}, which is not there", chunk.group);
+        }
+        Ok(())
     }
 }

@@ -15,12 +15,15 @@ mod enabled;
 mod entity_table;
 mod fetch;
 mod fork;
+mod groups;
 mod invariants;
 mod moves;
+mod regroup;
 mod reserve;
 mod row_place;
 mod rows;
 mod settings;
+mod shared;
 mod state_hash;
 mod transfer;
 mod values;
@@ -30,17 +33,19 @@ pub use invariants::InvariantViolation;
 pub use row_place::RowPlace;
 
 pub(crate) use archetype::{Archetype, Column, sort_types};
-pub(crate) use chunk::Chunk;
+pub(crate) use chunk::{Chunk, NOWHERE};
 pub(crate) use chunk_layout::DoesNotFit;
 pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages};
 pub(crate) use fetch::fetch;
+pub(crate) use groups::Wanted;
 pub(crate) use reserve::{Reserved, Run};
 pub(crate) use rows::{Left, unshare};
 pub(crate) use settings::StorageSettings;
-pub(crate) use transfer::{Change, Edge, Transfer, Transfers};
+pub(crate) use shared::{SharedValues, Sought};
+pub(crate) use transfer::{Change, Edge, SharedSource, Transfer, Transfers, given_sources};
 pub(crate) use values::{NewRows, duplicate_value, repeat_row, write_initial};
 
-use archetypes::Archetypes;
+pub(crate) use archetypes::Archetypes;
 pub(crate) use chunk::Chunks;
 
 use crate::component::ComponentType;
@@ -55,6 +60,7 @@ pub(crate) struct Storage {
     pub(crate) table: EntityTable,
     pub(crate) archetypes: Archetypes,
     pub(crate) chunks: Chunks,
+    pub(crate) shared: SharedValues,
     /// The moment that is noted with everything that is changed.
     pub(crate) version: Version,
     /// How often a list of chunks with room has changed: who remembers what is in one can tell whether it still is.
@@ -64,13 +70,15 @@ pub(crate) struct Storage {
 impl Storage {
     pub(crate) fn new(settings: StorageSettings) -> Self {
         let mut archetypes = Archetypes::default();
-        let empty = archetypes.find_or_create(&[], &settings);
+        let mut shared = SharedValues::default();
+        let empty = archetypes.find_or_create(&[], &settings, &mut shared);
         debug_assert_eq!(empty.ok(), Some(0), "the archetype without components is the first");
         Self {
             settings,
             table: EntityTable::new(),
             archetypes,
             chunks: Chunks::default(),
+            shared,
             version: Version::FIRST,
             room_changes: 0,
         }

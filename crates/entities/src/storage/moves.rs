@@ -62,7 +62,7 @@ impl Storage {
     /// # Safety
     ///
     /// - the entity is there, and both chunks are the world's alone; the second has room
-    /// - the transfer is one between their archetypes
+    /// - the transfer is one between their archetypes; if those are one, the chunks are of two groups
     /// - the new row has values in all columns that the transfer writes
     /// - the values that are left are those which are not moved, by the transfer or otherwise
     #[inline(never)]
@@ -74,7 +74,7 @@ impl Storage {
         to: u32,
         left: &[u32],
     ) {
-        // SAFETY: both are there, and two, since their archetypes are.
+        // SAFETY: both are there, and two, since their archetypes or their groups are.
         let [source, target] = unsafe { self.chunks.two_mut(from.chunk, to) };
         let row = target.len;
         let (data, new_data) = (source.data(), target.data());
@@ -121,7 +121,8 @@ impl Storage {
             return Err(EntityError::NoInitialValue { component: shape.types[column as usize] });
         }
         self.make_unique(from.chunk)?;
-        let reserved = Reserved::new(self, runs, transfer.to, 1)?;
+        let group = self.group_by(transfer, from.chunk);
+        let reserved = Reserved::in_group(self, runs, transfer.to, group, 1)?;
         let run = reserved.runs[0];
         let data = reserved.storage.chunks[run.chunk].data();
         // SAFETY: columns are added when they are written, and the row is nobody's yet.

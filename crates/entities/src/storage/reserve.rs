@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 
 use super::arena::OutOfMemory;
-use super::{Chunk, Storage};
+use super::{Chunk, NOWHERE, Storage};
 
 /// Rows that lie side by side in a chunk.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,8 @@ pub(crate) struct Reserved<'s> {
     pub(crate) runs: &'s mut Vec<Run>,
     /// How many of the runs have ids, which the table knows already.
     named: usize,
+    archetype: u32,
+    group: u32,
 }
 
 impl<'s> Reserved<'s> {
@@ -34,27 +36,43 @@ impl<'s> Reserved<'s> {
         archetype: u32,
         rows: usize,
     ) -> Result<Self, OutOfMemory> {
+        Self::in_group(storage, runs, archetype, NOWHERE, rows)
+    }
+
+    /// As [`new`](Self::new), in chunks of a group, which was just found or made.
+    pub(crate) fn in_group(
+        storage: &'s mut Storage,
+        runs: &'s mut Vec<Run>,
+        archetype: u32,
+        group: u32,
+        rows: usize,
+    ) -> Result<Self, OutOfMemory> {
         runs.clear();
-        let reserved = Self { storage, runs, named: 0 };
+        let reserved = Self { storage, runs, named: 0, archetype, group };
         let mut missing = rows;
         // The last of them is filled first, as it is by one entity after another.
-        let mut known = reserved.storage.archetypes[archetype].with_room.len();
+        let mut known = reserved.storage.archetypes.rooms(archetype, group).len();
         while missing > 0 {
             let chunk = if let Some(at) = known.checked_sub(1) {
                 known = at;
-                let chunk = reserved.storage.archetypes[archetype].with_room[at];
+                let chunk = reserved.storage.archetypes.rooms(archetype, group)[at];
                 reserved.storage.make_unique(chunk)?;
                 chunk
             } else {
                 let capacity = reserved.storage.archetypes[archetype].shape.capacity as usize;
                 reserved.storage.chunks.expect(missing.div_ceil(capacity));
-                reserved.storage.open_chunk(archetype)?
+                reserved.storage.open_chunk_in(archetype, group)?
             };
             let first = reserved.storage.chunks[chunk].len;
             let room = reserved.storage.chunks[chunk].capacity() - first;
             let rows = missing.min(room as usize) as u32;
             missing -= rows as usize;
             reserved.runs.push(Run { chunk, first, rows });
+        }
+        if rows == 0 {
+            // Nobody is going to open a chunk.
+            reserved.storage.forget_group(archetype, group);
+            drop(reserved.storage.shared.take_dead());
         }
         Ok(reserved)
     }
@@ -111,8 +129,10 @@ impl Drop for Reserved<'_> {
                 retired.push(self.storage.retire_chunk(run.chunk).into_parts());
             }
         }
+        self.storage.forget_group(self.archetype, self.group);
+        let dead = self.storage.shared.take_dead();
         // Only now, since the values of chunks are dropped, which is code of the user.
-        drop(retired);
+        drop((retired, dead));
     }
 }
 

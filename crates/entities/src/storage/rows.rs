@@ -21,9 +21,15 @@ pub(crate) enum Left<'a> {
 }
 
 impl Storage {
-    /// Adds an empty chunk to an archetype.
+    /// Adds an empty chunk to an archetype without shared types.
     #[cold]
     pub(crate) fn open_chunk(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
+        self.open_chunk_in(archetype, NOWHERE)
+    }
+
+    /// Adds an empty chunk to a group of an archetype, or to the archetype, if it has none.
+    pub(crate) fn open_chunk_in(&mut self, archetype: u32, group: u32) -> Result<u32, OutOfMemory> {
+        debug_assert_eq!(self.archetypes[archetype].groups == NOWHERE, group == NOWHERE);
         let memory = self.settings.arena.allocate(self.settings.chunk_size)?;
         let owner = &mut self.archetypes[archetype];
         // This may be code of the user. Nothing was changed yet.
@@ -31,22 +37,17 @@ impl Storage {
         let number = self
             .chunks
             .insert(|sequence| Chunk::new(memory, archetype, &owner.shape, sequence, values));
-        self.chunks[number].place = list_place(owner.chunks.len());
+        let chunk = &mut self.chunks[number];
+        chunk.group = group;
+        chunk.place = list_place(owner.chunks.len());
         owner.chunks.push(number);
-        self.enter_room_list(number);
+        self.enter_group(archetype, group);
+        self.note_room(number);
         Ok(number)
     }
 
-    /// Puts a chunk into its archetype's list of those with room.
-    fn enter_room_list(&mut self, number: u32) {
-        self.room_changes += 1;
-        let chunk = &mut self.chunks[number];
-        let owner = &mut self.archetypes[chunk.archetype];
-        chunk.room_place = list_place(owner.with_room.len());
-        owner.with_room.push(number);
-    }
-
-    /// Takes a chunk out of all lists. What is in it is not dropped.
+    /// Takes a chunk out of all lists. What is in it is not dropped; shared values that it was the last to have are
+    /// [dead](super::SharedValues::take_dead).
     pub(crate) fn retire_chunk(&mut self, number: u32) -> Chunk {
         let chunk = self.chunks.remove(number);
         let owner = &mut self.archetypes[chunk.archetype];
@@ -56,18 +57,30 @@ impl Storage {
             self.chunks[moved].place = chunk.place;
         }
         if chunk.room_place != NOWHERE {
-            self.leave_room_list(chunk.archetype, chunk.room_place);
+            self.leave_room_list(chunk.archetype, chunk.group, chunk.room_place);
         }
+        self.leave_group(chunk.archetype, chunk.group, chunk.order_events);
         chunk
     }
 
     /// Takes the chunk at a place of the list of those with room out of it.
-    fn leave_room_list(&mut self, archetype: u32, place: u32) {
+    pub(crate) fn leave_room_list(&mut self, archetype: u32, group: u32, place: u32) {
         self.room_changes += 1;
-        let owner = &mut self.archetypes[archetype];
-        owner.with_room.swap_remove(place as usize);
-        if let Some(&moved) = owner.with_room.get(place as usize) {
+        let rooms = self.archetypes.rooms_mut(archetype, group);
+        rooms.swap_remove(place as usize);
+        if let Some(&moved) = rooms.get(place as usize) {
             self.chunks[moved].room_place = place;
+        }
+    }
+
+    /// Puts a chunk that has room in the list of those, unless it is there.
+    pub(crate) fn note_room(&mut self, number: u32) {
+        let chunk = &mut self.chunks[number];
+        if chunk.room_place == NOWHERE {
+            self.room_changes += 1;
+            let rooms = self.archetypes.rooms_mut(chunk.archetype, chunk.group);
+            chunk.room_place = list_place(rooms.len());
+            rooms.push(number);
         }
     }
 
@@ -99,8 +112,8 @@ impl Storage {
     pub(crate) fn note_full(&mut self, number: u32) {
         let chunk = &mut self.chunks[number];
         let place = std::mem::replace(&mut chunk.room_place, NOWHERE);
-        let archetype = chunk.archetype;
-        self.leave_room_list(archetype, place);
+        let (archetype, group) = (chunk.archetype, chunk.group);
+        self.leave_room_list(archetype, group, place);
     }
 
     /// Sees to it that the memory of a chunk is the world's alone, since it is to be written.
@@ -216,14 +229,12 @@ impl Storage {
     /// What is rarely to be done when a row is gone: values that are left behind it are dropped, and the lists change.
     #[inline(never)]
     fn finish_removal(&mut self, number: u32, left: &[u32]) {
-        let chunk = &mut self.chunks[number];
-        if chunk.len == 0 {
+        if self.chunks[number].len == 0 {
             let (memory, _values, shape, _) = self.retire_chunk(number).into_parts();
+            let _dead = self.shared.take_dead();
             return finish(memory, shape, left);
         }
-        if chunk.room_place == NOWHERE {
-            self.enter_room_list(number);
-        }
+        self.note_room(number);
         let chunk = &self.chunks[number];
         // SAFETY: the values are behind the last row, where nobody else looks.
         unsafe { drop_values(chunk.shape(), chunk.data(), left, chunk.len, 1) };
@@ -276,9 +287,7 @@ impl Storage {
         }
         chunk.len = len - rows;
         chunk.note_order(self.version);
-        if chunk.room_place == NOWHERE {
-            self.enter_room_list(number);
-        }
+        self.note_room(number);
         // SAFETY: the values are behind the last row, where nobody else looks.
         unsafe { drop_values(shape, data, &shape.dropped, len - rows, rows) };
         Ok(())
@@ -290,6 +299,7 @@ impl Storage {
         let chunk = self.retire_chunk(number);
         self.table.free_rows(chunk.entities());
         let (memory, _values, shape, rows) = chunk.into_parts();
+        let _dead = self.shared.take_dead();
         release(memory, shape, rows);
     }
 
@@ -332,9 +342,12 @@ impl Storage {
         }
         let chunks = self.chunks.take_all();
         for chunk in chunks.iter().flatten() {
+            let more = chunk.order_events.wrapping_add(1);
             let events = &mut self.archetypes[chunk.archetype].order_events;
-            *events = events.wrapping_add(chunk.order_events).wrapping_add(1);
+            *events = events.wrapping_add(more);
+            self.leave_group(chunk.archetype, chunk.group, more);
         }
+        let _dead = self.shared.take_dead();
         let free = Vec::with_capacity(chunks.len());
         Rest { chunks: chunks.into_iter(), free }.go_on();
         removed

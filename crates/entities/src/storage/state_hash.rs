@@ -44,6 +44,9 @@ impl Storage {
                     // SAFETY: there is a value of this type.
                     unsafe { (ty.0.hash)(ty.0.shape, value.as_ptr(), 1, state) };
                 }
+                for (table, index) in self.archetypes.values_of(chunk) {
+                    self.shared.feed(table, index, state);
+                }
             }
         }
         self.table.hash_free(&mut |word| state.write_u64(word));

@@ -54,12 +54,25 @@ pub(crate) struct Transfer {
     pub(crate) masks_kept: Box<[(u32, u32)]>,
     /// Masks of types that are new.
     pub(crate) masks_new: Box<[u32]>,
+    /// Where the values of the new chunk's shared types come from, in the order of its columns.
+    pub(crate) shared: Box<[SharedSource]>,
     /// Whether nothing is left of an entity that was despawned but the mark, which goes for good then.
     pub(crate) ends: bool,
     /// A component of the set that the old archetype has, if it has one.
     pub(crate) present: Option<ComponentType>,
     /// One that it does not have.
     pub(crate) missing: Option<ComponentType>,
+}
+
+/// Where the value of a shared type comes from.
+#[derive(Clone, Copy)]
+pub(crate) enum SharedSource {
+    /// From the old chunk: the value of its shared type of this number.
+    Kept(u32),
+    /// From the set: the value of its shared type of this number.
+    Given(u32),
+    /// It is the default.
+    Default,
 }
 
 /// A column whose values move.
@@ -124,10 +137,38 @@ impl Transfer {
             ends: to.is_bare_residue() || (from.is_residue() && to.types.is_empty()),
             masks_kept: masks_kept.into(),
             masks_new: masks_new.into(),
+            shared: shared_sources(from, to, is_written, if writes { set } else { &[] }),
             present: set.iter().copied().find(|&ty| from.has(ty)),
             missing: set.iter().copied().find(|&ty| !from.has(ty)),
         }
     }
+}
+
+/// Where the values of shared types come from when all are given by a set.
+pub(crate) fn given_sources(to: &ArchetypeShape, set: &[ComponentType]) -> Box<[SharedSource]> {
+    shared_sources(to, to, |_| true, set)
+}
+
+/// Where the values of shared types come from: from the set if they are written and in it.
+fn shared_sources(
+    from: &ArchetypeShape,
+    to: &ArchetypeShape,
+    is_written: impl Fn(ComponentType) -> bool,
+    set: &[ComponentType],
+) -> Box<[SharedSource]> {
+    let place = |types: &mut dyn Iterator<Item = ComponentType>, ty: ComponentType| {
+        let at = types.filter(|ty| ty.is_shared()).position(|other| other == ty);
+        at.map(|at| at as u32)
+    };
+    let source = |&column: &u32| {
+        let ty = to.types[column as usize];
+        if !is_written(ty) {
+            let kept = place(&mut from.types.iter().copied(), ty);
+            return SharedSource::Kept(kept.expect("what is not written was there"));
+        }
+        place(&mut set.iter().copied(), ty).map_or(SharedSource::Default, SharedSource::Given)
+    };
+    to.shared.iter().map(source).collect()
 }
 
 #[derive(Default)]

@@ -17,6 +17,7 @@ mod many_types;
 mod missing_entities;
 mod no_memory;
 mod no_memory_in_forks;
+mod shared;
 mod too_large;
 mod wrap_around;
 mod zero_sized;

@@ -33,6 +33,10 @@ mod managed_components;
 mod managed_model;
 mod managed_panics;
 mod prefabs;
+mod shared_components;
+mod shared_slices;
+mod shared_together;
+mod shared_values;
 
 mod archetypes;
 mod chunk_capacity;

@@ -1,0 +1,113 @@
+//! Shared components: what storage asks of a type, found out by the compiler.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Attribute, DeriveInput, Error, LitStr, Result, parse_quote};
+
+use crate::field::Derived;
+
+pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
+    let Derived { implementation, mut generics } = Derived::new(input)?;
+    let options = Options::parse(&input.attrs)?;
+    let name = &input.ident;
+    // Who is a component too has its fields from there.
+    let implementation = (!options.is_component).then_some(implementation);
+    let given_name = options.name.map(|given| {
+        quote! {
+            fn name() -> &'static ::core::primitive::str {
+                #given
+            }
+        }
+    });
+    let cleanup = options.cleanup.then(|| {
+        quote! {
+            const CLEANUP: ::core::primitive::bool = true;
+        }
+    });
+
+    let is_generic = !generics.params.is_empty();
+    // One place for all types that a generic type makes is not to be had.
+    let slot = (!is_generic).then(|| {
+        let slot = quote!(::ancho_entities::__macro::TypeSlot<::ancho_entities::Shared<#name>>);
+        quote! {
+            fn slot() -> ::core::option::Option<&'static #slot> {
+                static __SLOT: #slot = ::ancho_entities::__macro::TypeSlot::new();
+                ::core::option::Option::Some(&__SLOT)
+            }
+        }
+    });
+    // A generic type is asked when it is used.
+    let no_entities = (!is_generic).then(|| {
+        quote! {
+            const _: () = ::ancho_entities::__macro::refuse_entities::<#name>();
+        }
+    });
+    if is_generic {
+        let (_, type_generics, _) = input.generics.split_for_impl();
+        let bounds = parse_quote!(
+            #name #type_generics: ::core::cmp::Eq
+                + ::core::hash::Hash
+                + ::core::marker::Send
+                + ::core::marker::Sync
+        );
+        generics.make_where_clause().predicates.push(bounds);
+    }
+    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    Ok(quote! {
+        #implementation
+
+        #no_entities
+
+        #[automatically_derived]
+        impl #impl_generics ::ancho_entities::SharedComponent for #name #type_generics #where_clause {
+            #given_name
+
+            #cleanup
+
+            fn initial() -> ::ancho_entities::__macro::Initial<Self> {
+                use ::ancho_entities::__macro::{InitialDefault as _, InitialNone as _};
+                (&&::ancho_entities::__macro::Probe::<Self>::new()).__ancho_initial()
+            }
+
+            #slot
+        }
+    })
+}
+
+/// What `#[shared(…)]` says.
+#[derive(Default)]
+struct Options {
+    name: Option<LitStr>,
+    cleanup: bool,
+    is_component: bool,
+}
+
+impl Options {
+    fn parse(attributes: &[Attribute]) -> Result<Self> {
+        let mut options = Self::default();
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("shared")) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("name") {
+                    let name: LitStr = meta.value()?.parse()?;
+                    if name.value().is_empty() {
+                        let message = "the name of a shared component is not empty";
+                        return Err(Error::new(name.span(), message));
+                    }
+                    if options.name.replace(name).is_some() {
+                        return Err(meta.error("a shared component has one name"));
+                    }
+                } else if meta.path.is_ident("cleanup") {
+                    options.cleanup = true;
+                } else if meta.path.is_ident("component") {
+                    options.is_component = true;
+                } else {
+                    let message = "there is no such option; there are `#[shared(name = \"…\")]`, \
+                                   `#[shared(cleanup)]` and `#[shared(component)]`";
+                    return Err(meta.error(message));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(options)
+    }
+}

@@ -1,0 +1,344 @@
+//! Components whose value all entities of a chunk have in common.
+
+#![expect(unsafe_code, reason = "implements the traits of sets")]
+
+use std::any::{Any, TypeId, type_name};
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use ancho_collections::FixedState;
+
+use crate::component::{
+    Beginning, ComponentType, Copying, Initial, SharedFunctions, SharedValue, TypeInfo, TypeSlot,
+    registry, stable_hash,
+};
+use crate::field::{Field, FieldKind, Shape, StateHasher};
+use crate::set::{CloneSet, ComponentSet};
+use crate::storage::RowPlace;
+
+/// A component that many entities have with the same value: a team, a mesh and its material, settings of a flock.
+///
+/// A world keeps each value once, and entities in one chunk all have the same. So it takes no memory for each entity, and
+/// whoever works on chunks asks once for each. In return, to change the value of an entity moves it to another chunk, and
+/// many different values mean many chunks with few entities. Unity's `ISharedComponentData`.
+///
+/// - As a part of entities it is a [`Shared<T>`](Shared): it is given to `spawn`, `add` and `set`, and returned by `take`.
+///   `has::<Shared<T>>` and `remove::<Shared<T>>` work as for every component.
+/// - The value of an entity is read with [`shared`](crate::World::shared), and changed with
+///   [`set_shared`](crate::World::set_shared).
+///
+/// Which values are the same is for `Eq` and `Hash` to say. If those contradict each other, or change their mind, entities
+/// are grouped in surprising ways, and nothing worse.
+///
+/// Values are not copied, also when worlds are: forks and duplicates have them in common. What changes in one through a
+/// shared reference, as an atomic does, changes for all of them.
+///
+/// The derive implements [`Field`] too, and finds out whether there is an [initial](Self::initial) value. It knows these
+/// options:
+///
+/// - `#[shared(name = "…")]`: what the type is called.
+/// - `#[shared(cleanup)]`: as for [components](crate::Component::CLEANUP).
+/// - `#[shared(component)]`: the type is a component as well, and `#[derive(Component)]` implements `Field`. An entity can
+///   then have both.
+///
+/// Values refer to no entities: nobody could replace those for one of the owners. A type with an
+/// [`Entity`](crate::Entity) in it does not compile, nor does one with a `Box` or a `Vec`, in which there might be some.
+/// `#[field(opaque)]` on such a field says that nobody needs to look for them; then it is not part of
+/// [`state_hash`](crate::World::state_hash) either.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Shared, SharedComponent, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
+/// struct Team(&'static str);
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_many(100, (Health(20), Shared::new(Team("red"))));
+/// let spy = world.spawn((Health(20), Shared::new(Team("blue"))));
+/// assert_eq!(world.shared::<Team>(spy)?, &Team("blue"));
+/// assert_eq!(world.entities().chunks().count(), 2);
+///
+/// world.set_shared(spy, Team("red"))?;
+/// assert_eq!(world.entities().chunks().count(), 1);
+/// # Ok::<(), ancho_entities::EntityError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a shared component",
+    label = "not a shared component",
+    note = "write `#[derive(SharedComponent, PartialEq, Eq, Hash)]` on the type; wrap types of other crates in one of your own"
+)]
+pub trait SharedComponent: Field + Eq + Hash + Send + Sync + Sized + 'static {
+    /// What the type is called in messages and files. The component is called `Shared<name>` there.
+    fn name() -> &'static str {
+        type_name::<Self>()
+    }
+
+    /// The value of entities that are created without giving one.
+    ///
+    /// A world asks for it once, and keeps it.
+    fn initial() -> Initial<Self> {
+        Initial::none()
+    }
+
+    /// Whether the component stays when its entity is despawned: `#[shared(cleanup)]`. As for
+    /// [components](crate::Component::CLEANUP).
+    const CLEANUP: bool = false;
+
+    /// Where the type remembers what it was registered as.
+    #[doc(hidden)]
+    fn slot() -> Option<&'static TypeSlot<Shared<Self>>> {
+        None
+    }
+}
+
+/// A value of a shared component on its way into a world, or out of it.
+///
+/// It is a [set of components](ComponentSet), alone and in tuples: it names the component where `has`, `remove` and
+/// `archetype` ask for one, and is given to `spawn`, `add` and `set` with a value. `take` returns one.
+///
+/// A clone is another name for the same value, whatever the type is.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Shared, SharedComponent, World};
+///
+/// #[derive(Component)]
+/// struct Name(&'static str);
+///
+/// #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
+/// struct Team(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let red = Shared::new(Team(1));
+/// let ant = world.spawn((Name("ant"), red.clone()));
+/// let bee = world.spawn((Name("bee"), red));
+/// assert_eq!(*world.take::<Shared<Team>>(ant)?, Team(1));
+/// assert!(!world.has::<Shared<Team>>(ant) && world.has::<Shared<Team>>(bee));
+/// # Ok::<(), ancho_entities::EntityError>(())
+/// ```
+#[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Shared<T>(Arc<T>);
+
+impl<T> Shared<T> {
+    /// Makes a value one that can be shared.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::Shared;
+    ///
+    /// assert_eq!(*Shared::new(3), 3);
+    /// ```
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(value))
+    }
+}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> From<T> for Shared<T> {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T> From<Arc<T>> for Shared<T> {
+    fn from(value: Arc<T>) -> Self {
+        Self(value)
+    }
+}
+
+impl<T> From<Shared<T>> for Arc<T> {
+    fn from(shared: Shared<T>) -> Self {
+        shared.0
+    }
+}
+
+impl<T: Default> Default for Shared<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: SharedComponent> Shared<T> {
+    /// A value that was erased, with its type again.
+    pub(crate) fn of_erased(value: SharedValue) -> Self {
+        Self(value.downcast().unwrap_or_else(|_| panic!("a value of `{}`", T::name())))
+    }
+
+    pub(crate) fn into_erased(self) -> SharedValue {
+        self.0
+    }
+
+    /// The value of entities that are given none, made anew.
+    pub(crate) fn initial() -> Option<Self> {
+        T::initial().make.map(|make| Self::new(make()))
+    }
+}
+
+// SAFETY: one type, one offset, and no bytes in the row. The value is handed over by `shared`, and comes back with `read`.
+unsafe impl<T: SharedComponent> ComponentSet for Shared<T> {
+    const COUNT: usize = 1;
+    const SHARED: bool = true;
+
+    fn types(each: &mut dyn FnMut(ComponentType)) {
+        each(ComponentType::of_shared::<T>());
+    }
+
+    fn shared(&self, each: &mut dyn FnMut(SharedValue)) {
+        each(self.clone().into_erased());
+    }
+
+    unsafe fn write(self, _: RowPlace) {}
+
+    unsafe fn read(_: RowPlace, shared: &mut dyn Iterator<Item = SharedValue>) -> Self {
+        Self::of_erased(shared.next().expect("one for each shared component"))
+    }
+}
+
+// SAFETY: one column is done, which has no bytes.
+unsafe impl<T: SharedComponent> CloneSet for Shared<T> {
+    unsafe fn fill(&self, _: RowPlace, _: usize, done: &mut usize) {
+        *done += 1;
+    }
+}
+
+impl ComponentType {
+    /// The shared component `T`, which is registered the first time.
+    ///
+    /// It is another type than the component `T`, if there is one, and takes no bytes in chunks.
+    ///
+    /// # Panics
+    ///
+    /// With A0062 if another type has its name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{ComponentType, SharedComponent};
+    ///
+    /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    /// #[shared(name = "Team")]
+    /// struct Team(u32);
+    ///
+    /// let team = ComponentType::of_shared::<Team>();
+    /// assert_eq!(team.name(), "Shared<Team>");
+    /// assert!(team.is_shared() && team.size() == 0);
+    /// ```
+    #[inline]
+    pub fn of_shared<T: SharedComponent>() -> Self {
+        Self(match T::slot() {
+            Some(slot) => slot.get().unwrap_or_else(|| {
+                let info = registry::register(TypeId::of::<Shared<T>>(), info::<T>);
+                slot.set(info);
+                info
+            }),
+            None => registry::find_or_register(TypeId::of::<Shared<T>>(), info::<T>),
+        })
+    }
+}
+
+/// What is in a column. Not even no bytes are a value of it, since that would have to say which.
+const SHAPE: &Shape = &Shape::laid_out("Shared", FieldKind::Opaque, 0, 1);
+
+/// What is known of a shared component.
+fn info<T: SharedComponent>(index: u32) -> TypeInfo {
+    const { refuse_entities::<T>() };
+    let name = registry::keep_name(format!("Shared<{}>", T::name()));
+    let has_default = T::initial().make.is_some();
+    TypeInfo {
+        index,
+        name,
+        stable_hash: stable_hash(name),
+        size: 0,
+        align: 1,
+        shape: SHAPE,
+        enableable: false,
+        cleanup: T::CLEANUP,
+        sync: true,
+        type_id: Some(TypeId::of::<Shared<T>>()),
+        drop: None,
+        // Who copies an entity copies which value it has.
+        copying: Copying::Bytes,
+        beginning: if has_default { Beginning::Zero } else { Beginning::None },
+        hash: hash_nothing,
+        remap: None,
+        per_chunk: None,
+        shared: Some(SharedFunctions {
+            hash: hash_value::<T>,
+            equal: equal_values::<T>,
+            feed: feed_value::<T>,
+            default: has_default.then_some(make_default::<T>),
+        }),
+    }
+}
+
+/// Refuses, when it is compiled, a type with entities in it.
+#[doc(hidden)]
+pub const fn refuse_entities<T: Field>() {
+    assert!(
+        !T::HAS_ENTITIES,
+        "a shared component refers to no entities; keep them in a component of each entity, or mark the field \
+         `#[field(opaque)]` if there are none in it"
+    );
+}
+
+/// See [`HashColumn`](crate::component::TypeInfo::hash): there is nothing in the column.
+///
+/// # Safety
+///
+/// - none
+unsafe fn hash_nothing(_: &'static Shape, _: *const u8, _: usize, _: &mut StateHasher) {}
+
+fn typed<T: SharedComponent>(value: &(dyn Any + Send + Sync)) -> &T {
+    value.downcast_ref().unwrap_or_else(|| panic!("a value of `{}`", T::name()))
+}
+
+fn hash_value<T: SharedComponent>(value: &(dyn Any + Send + Sync)) -> u64 {
+    FixedState::default().hash_one(typed::<T>(value))
+}
+
+fn equal_values<T: SharedComponent>(
+    left: &(dyn Any + Send + Sync),
+    right: &(dyn Any + Send + Sync),
+) -> bool {
+    typed::<T>(left) == typed::<T>(right)
+}
+
+fn feed_value<T: SharedComponent>(value: &(dyn Any + Send + Sync), state: &mut StateHasher) {
+    typed::<T>(value).hash_state(state);
+}
+
+fn make_default<T: SharedComponent>() -> SharedValue {
+    // Asked again, since the function cannot be kept without its type.
+    match Shared::<T>::initial() {
+        Some(value) => value.into_erased(),
+        None => panic!("`{}` no longer has an initial value", T::name()),
+    }
+}

@@ -1,0 +1,245 @@
+//! The values of shared components: each once, as long as a chunk has it.
+
+use std::any::Any;
+
+use ancho_collections::FixedState;
+use hashbrown::{HashMap, HashTable};
+
+use crate::component::{ComponentType, SharedFunctions, SharedValue};
+use crate::field::StateHasher;
+
+/// All shared values of a world, a table for each type.
+///
+/// Code of the user, which compares and hashes them, runs in [`seek`](Self::seek) and when a table is
+/// [made](Self::ensure), and nowhere else: while nothing is changed. Values that nobody has any more are kept until they
+/// are [taken](Self::take_dead), by who is about to end a change.
+#[derive(Default)]
+pub(crate) struct SharedValues {
+    tables: Vec<Table>,
+    by_type: HashMap<ComponentType, u32, FixedState>,
+    dead: Vec<SharedValue>,
+}
+
+/// The values of one type.
+///
+/// If the type has a default, that is at index 0 and stays. All other values are there as long as a chunk has them.
+#[derive(Clone)]
+struct Table {
+    functions: SharedFunctions,
+    slots: Vec<Slot>,
+    /// Indices that are free, the one to be used next last.
+    free: Vec<u32>,
+    /// The indices of values, by the hashes of those.
+    by_value: HashTable<u32>,
+    /// What was counted for values that are gone. Those that come begin there, so that none counts backwards when it comes
+    /// again.
+    gone_events: u32,
+}
+
+#[derive(Clone)]
+struct Slot {
+    /// `None` if it is free.
+    value: Option<SharedValue>,
+    hash: u64,
+    /// How many chunks have it.
+    references: u32,
+    /// How often rows came or went in chunks that had it and are gone.
+    order_events: u32,
+}
+
+/// What a table knows of a value.
+#[derive(Clone)]
+pub(crate) enum Sought {
+    /// It is there, at this index.
+    Known(u32),
+    /// It is not, and would have this hash.
+    Unknown(u64, SharedValue),
+}
+
+impl SharedValues {
+    /// The table of a type, if there is one.
+    pub(crate) fn table(&self, ty: ComponentType) -> Option<u32> {
+        self.by_type.get(&ty).copied()
+    }
+
+    /// The table of a type that is shared, which is made if it is not there: then code of the user runs.
+    pub(crate) fn ensure(&mut self, ty: ComponentType) -> u32 {
+        if let Some(number) = self.table(ty) {
+            return number;
+        }
+        let table = Table::new(ty.0.shared.expect("only types that are shared have tables"));
+        let number = u32::try_from(self.tables.len()).expect("fewer types than numbers for them");
+        self.tables.push(table);
+        self.by_type.insert(ty, number);
+        number
+    }
+
+    /// Looks for a value. Runs code of the user.
+    pub(crate) fn seek(&self, table: u32, value: &SharedValue) -> Sought {
+        match self.find(table, &**value) {
+            Ok(index) => Sought::Known(index),
+            Err(hash) => Sought::Unknown(hash, value.clone()),
+        }
+    }
+
+    /// The index of a value, or the hash that it would have. Runs code of the user.
+    pub(crate) fn find(&self, table: u32, value: &(dyn Any + Send + Sync)) -> Result<u32, u64> {
+        let Table { functions, by_value, slots, .. } = &self.tables[table as usize];
+        let hash = (functions.hash)(value);
+        let equal = |&index: &u32| {
+            let slot = &slots[index as usize];
+            let other = slot.value.as_ref().expect("values that are found are there");
+            slot.hash == hash && (functions.equal)(&**other, value)
+        };
+        by_value.find(hash, equal).copied().ok_or(hash)
+    }
+
+    /// The index of what was sought. If it is not there, it is from now on, and has to be [held](Self::hold).
+    pub(crate) fn settle(&mut self, table: u32, sought: Sought) -> u32 {
+        match sought {
+            Sought::Known(index) => index,
+            Sought::Unknown(hash, value) => self.tables[table as usize].insert(hash, value),
+        }
+    }
+
+    /// The value at an index.
+    pub(crate) fn value(&self, table: u32, index: u32) -> &SharedValue {
+        self.tables[table as usize].slots[index as usize]
+            .value
+            .as_ref()
+            .expect("chunks have values that are there")
+    }
+
+    /// Feeds the value at an index to a hasher.
+    pub(crate) fn feed(&self, table: u32, index: u32, state: &mut StateHasher) {
+        (self.tables[table as usize].functions.feed)(&**self.value(table, index), state);
+    }
+
+    /// All values that are there: first the default, if there is one, also if no chunk has it.
+    pub(crate) fn iter(&self, table: u32) -> impl Iterator<Item = &SharedValue> {
+        self.tables[table as usize].slots.iter().filter_map(|slot| slot.value.as_ref())
+    }
+
+    /// How many chunks have the value at an index.
+    pub(crate) fn references(&self, table: u32, index: u32) -> u32 {
+        self.tables[table as usize].slots[index as usize].references
+    }
+
+    /// How often rows came or went in chunks that had the value and are gone.
+    pub(crate) fn order_events(&self, table: u32, index: u32) -> u32 {
+        self.tables[table as usize].slots[index as usize].order_events
+    }
+
+    /// Counts one more owner of a value.
+    pub(crate) fn hold(&mut self, table: u32, index: u32) {
+        self.tables[table as usize].slots[index as usize].references += 1;
+    }
+
+    /// Counts one owner less, in which so many rows came or went.
+    pub(crate) fn let_go(&mut self, table: u32, index: u32, events: u32) {
+        let slot = &mut self.tables[table as usize].slots[index as usize];
+        slot.references -= 1;
+        slot.order_events = slot.order_events.wrapping_add(events);
+        self.forget_unused(table, index);
+    }
+
+    /// Lets go of a value that no chunk has, unless it is the default.
+    pub(crate) fn forget_unused(&mut self, table: u32, index: u32) {
+        let table = &mut self.tables[table as usize];
+        let is_default = index == 0 && table.functions.default.is_some();
+        let slot = &mut table.slots[index as usize];
+        if slot.references > 0 || is_default {
+            return;
+        }
+        let Some(value) = slot.value.take() else { return };
+        table.gone_events = table.gone_events.wrapping_add(slot.order_events);
+        // By the index, so that no code of the user runs.
+        if let Ok(entry) = table.by_value.find_entry(slot.hash, |&at| at == index) {
+            entry.remove();
+        }
+        table.free.push(index);
+        self.dead.push(value);
+    }
+
+    /// The values that nobody has any more, to be dropped when everything else is done.
+    #[must_use = "to drop them runs code of the user, which is for the end of a change"]
+    pub(crate) fn take_dead(&mut self) -> Vec<SharedValue> {
+        std::mem::take(&mut self.dead)
+    }
+
+    /// A second one with the same values. Runs no code of the user.
+    pub(crate) fn fork(&self) -> Self {
+        Self { tables: self.tables.clone(), by_type: self.by_type.clone(), dead: Vec::new() }
+    }
+
+    /// Checks that each value has so many owners as were counted, by the numbers of tables and indices.
+    pub(crate) fn check(
+        &self,
+        counted: &HashMap<(u32, u32), u32, FixedState>,
+    ) -> Result<(), String> {
+        if !self.dead.is_empty() {
+            return Err(format!("{} shared values are dead and not dropped", self.dead.len()));
+        }
+        for (number, table) in (0_u32..).zip(&self.tables) {
+            for (index, slot) in (0_u32..).zip(&table.slots) {
+                let place = format!("value {index} of table {number}");
+                let references = counted.get(&(number, index)).copied().unwrap_or(0);
+                if references != slot.references {
+                    let has = slot.references;
+                    return Err(format!("{references} chunks have {place}, which counts {has}"));
+                }
+                let is_default = index == 0 && table.functions.default.is_some();
+                if slot.value.is_some() != (references > 0 || is_default) {
+                    return Err(format!("{place} has {references} owners, and is there or not"));
+                }
+                let is_free = table.free.iter().filter(|&&free| free == index).count();
+                if is_free != usize::from(slot.value.is_none()) {
+                    return Err(format!("{place} is {is_free} times among those that are free"));
+                }
+                let found = table.by_value.find(slot.hash, |&at| at == index).is_some();
+                if found != slot.value.is_some() {
+                    return Err(format!("{place} is found by its hash, or should be"));
+                }
+            }
+            let there = table.slots.len() - table.free.len();
+            if table.by_value.len() != there {
+                return Err(format!("{there} values of table {number} are there, and not found"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Table {
+    /// A table with nothing in it but the default, if there is one. Runs code of the user.
+    fn new(functions: SharedFunctions) -> Self {
+        let mut table = Self {
+            functions,
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_value: HashTable::new(),
+            gone_events: 0,
+        };
+        if let Some(make) = functions.default {
+            let value = make();
+            let hash = (functions.hash)(&*value);
+            table.insert(hash, value);
+        }
+        table
+    }
+
+    fn insert(&mut self, hash: u64, value: SharedValue) -> u32 {
+        let order_events = self.gone_events;
+        let slot = Slot { value: Some(value), hash, references: 0, order_events };
+        let index = if let Some(index) = self.free.pop() {
+            self.slots[index as usize] = slot;
+            index
+        } else {
+            self.slots.push(slot);
+            u32::try_from(self.slots.len() - 1).expect("fewer shared values than entities")
+        };
+        let slots = &self.slots;
+        self.by_value.insert_unique(hash, index, |&at| slots[at as usize].hash);
+        index
+    }
+}

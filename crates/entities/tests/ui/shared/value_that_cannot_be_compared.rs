@@ -1,0 +1,6 @@
+use ancho_entities::SharedComponent;
+
+#[derive(SharedComponent)]
+struct Team(u32);
+
+fn main() {}

@@ -1,0 +1,105 @@
+//! Shared values of many entities at once (SH3).
+
+use ancho_entities::{ComponentType, EntityError, Shared, World};
+
+use crate::common::{A, B, Text, both, chunk_entities, chunks_of, world};
+use crate::shared_components::{Mesh, Team, chunk_of, order, references, team, teams};
+
+#[test]
+fn slices_are_set_all_or_none() {
+    // SH3
+    for mut world in both() {
+        let all: Vec<_> = world.spawn_many(10, (A(1), team(1))).collect();
+        let lacks = world.spawn(A(1));
+        let before = world.state_hash();
+        let component = ComponentType::of_shared::<Team>();
+        let missing = EntityError::MissingComponent { entity: lacks, component };
+        let slice = [&all[..], &[lacks]].concat();
+        assert_eq!(world.set_shared_slice(&slice, Team(2)), Err(missing));
+        assert_eq!((world.state_hash(), teams(&world)), (before, vec![0, 1]));
+        assert_eq!(world.set_shared_slice(&[], Team(9)), Ok(()));
+        assert_eq!(teams(&world), [0, 1]);
+    }
+}
+
+#[test]
+fn runs_of_neighbours_are_set_together() {
+    // SH3
+    for (first, last) in [(0, 1), (0, 9), (9, 10), (2, 5), (1, 9), (5, 10), (3, 4)] {
+        let mut world = chunks_of(10);
+        let all: Vec<_> =
+            world.spawn_batch((0..10).map(|at| (A(at), Text(at.to_string()), team(1)))).collect();
+        world.spawn_many(8, (A(100), Text(String::new()), team(2)));
+        world.set_shared_slice(&all[first..last], Team(2)).unwrap();
+        for (at, &entity) in (0..).zip(&all) {
+            let expected = if (first..last).contains(&(at as usize)) { 2 } else { 1 };
+            assert_eq!(world.shared(entity), Ok(&Team(expected)), "{first} {last} {at}");
+            assert_eq!(world.get(entity), Ok(&A(at)));
+            assert_eq!(world.get(entity), Ok(&Text(at.to_string())));
+        }
+        world.check_invariants().unwrap();
+    }
+}
+
+#[test]
+fn a_whole_chunk_is_set_where_it_is() {
+    // SH3, V4
+    let mut world = chunks_of(10);
+    let all: Vec<_> = world.spawn_many(25, (A(1), team(1), Shared::new(Mesh(1)))).collect();
+    let look = |world: &World| {
+        let chunks = world.entities().chunks();
+        chunks.map(|chunk| (chunk.sequence_number(), chunk.order_version())).collect::<Vec<_>>()
+    };
+    let (before, places) = (look(&world), chunk_entities(&world));
+    let (one, two) = (order(&world, 1), order(&world, 2));
+    let version = world.entities_mut().advance_version();
+    world.set_shared_slice(&all[..20], Team(2)).unwrap();
+    assert_eq!((look(&world), chunk_entities(&world)), (before, places));
+    assert_eq!((references(&world, 1), references(&world, 2)), (1, 2));
+    assert_eq!(world.entities().shared_reference_count(&Mesh(1)), 3);
+    assert!(order(&world, 1) > one && order(&world, 2) > two, "chunks with them were touched");
+    let ty = ComponentType::of_shared::<Team>();
+    let written = |at| world.entities().chunks().nth(at).unwrap().change_version_of(ty);
+    assert_eq!(written(0), Some(version));
+    assert_ne!(written(2), Some(version));
+    // The last has room, and takes that with it.
+    world.set_shared_slice(&all[20..], Team(3)).unwrap();
+    assert_eq!(references(&world, 1), 0);
+    let new = world.spawn((A(1), team(3), Shared::new(Mesh(1))));
+    assert_eq!(chunk_of(&world, new), chunk_of(&world, all[20]));
+    // A chunk can come to a group that is there.
+    let everybody = world.entities().all_entities();
+    world.set_shared_slice(&everybody, Team(2)).unwrap();
+    assert_eq!((teams(&world), references(&world, 2)), (vec![0, 2], 3));
+}
+
+#[test]
+fn entities_may_be_named_twice_and_in_any_order() {
+    // SH3
+    let mut world = chunks_of(4);
+    let all: Vec<_> = world.spawn_many(10, (A(1), team(1))).collect();
+    let mut slice: Vec<_> = all.iter().rev().step_by(2).copied().collect();
+    slice.extend_from_slice(&all[3..8]);
+    slice.extend_from_slice(&slice.clone());
+    world.set_shared_slice(&slice, Team(2)).unwrap();
+    for entity in &all {
+        let expected = if slice.contains(entity) { 2 } else { 1 };
+        assert_eq!(world.shared(*entity), Ok(&Team(expected)));
+    }
+}
+
+#[test]
+fn slices_may_be_of_several_archetypes() {
+    // SH3
+    let mut world = world();
+    let mut all: Vec<_> = world.spawn_many(5, (A(1), team(1))).collect();
+    all.extend(world.spawn_many(5, (B(1), team(2), Shared::new(Mesh(1)))));
+    all.extend(world.spawn_many(5, (B(1), team(2), Shared::new(Mesh(2)))));
+    all.extend(world.spawn_many(5, team(3)));
+    world.set_shared_slice(&all[3..17], Team(3)).unwrap();
+    for (at, &entity) in all.iter().enumerate() {
+        let expected = [1, 3, 3, 3][at / 5 + usize::from(at == 3 || at == 4)];
+        assert_eq!(world.shared(entity), Ok(&Team(expected)));
+    }
+    assert_eq!([5, 10].map(|at| world.shared::<Mesh>(all[at]).unwrap().0), [1, 2]);
+}

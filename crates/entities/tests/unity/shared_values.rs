@@ -1,0 +1,245 @@
+//! The values of shared components: each once, counted, listed, and gone with its last chunk (SH1, SH4–SH7).
+
+use std::sync::Arc;
+
+use ancho_entities::{
+    ChunkArena, Entity, EntityError, Shared, SharedComponent, World, WorldSettings,
+};
+
+use crate::common::{A, B, Checked, Tag, both, chunks_of, panic_message, world};
+use crate::shared_components::{Caption, Counted, Mesh, Team, order, references, team, teams};
+
+#[test]
+fn a_world_keeps_each_value_once() {
+    // SH1
+    for mut world in both() {
+        let owner = Arc::new(());
+        let counted = |number| Shared::new(Counted(number, owner.clone()));
+        let all: Vec<_> = (0..100).map(|at| world.spawn((A(at), counted(at % 4)))).collect();
+        assert_eq!(Arc::strong_count(&owner), 1 + 4);
+        for (at, &entity) in (0..).zip(&all) {
+            assert_eq!(world.shared::<Counted>(entity).unwrap().0, at % 4);
+        }
+        // The same one, not an equal one.
+        let [first, other] =
+            [all[1], all[97]].map(|entity| world.shared::<Counted>(entity).unwrap());
+        assert!(std::ptr::eq(first, other));
+    }
+}
+
+#[test]
+fn values_are_dropped_with_the_last_chunk_that_has_them() {
+    // SH1
+    for mut world in both() {
+        let owner = Arc::new(());
+        let counted = |number| Shared::new(Counted(number, owner.clone()));
+        let count =
+            |world: &World| world.entities().shared_reference_count(&Counted(1, Arc::default()));
+        assert_eq!(count(&world), 0);
+        let first = world.spawn(counted(1));
+        assert_eq!((count(&world), Arc::strong_count(&owner)), (1, 2));
+        let second = world.spawn((A(1), counted(1)));
+        assert_eq!((count(&world), Arc::strong_count(&owner)), (2, 2));
+        world.remove::<Shared<Counted>>(first).unwrap();
+        assert_eq!((count(&world), Arc::strong_count(&owner)), (1, 2));
+        world.despawn(second).unwrap();
+        assert_eq!((count(&world), Arc::strong_count(&owner)), (0, 1));
+        assert_eq!(world.shared_values::<Counted>().count(), 0);
+    }
+}
+
+#[test]
+fn a_chunk_counts_once_for_all_its_entities() {
+    // SH1
+    let mut world = chunks_of(10);
+    world.spawn_many(25, team(7));
+    assert_eq!(references(&world, 7), 3);
+    assert_eq!(references(&world, 8), 0);
+}
+
+#[test]
+fn worlds_drop_each_value_once() {
+    // SH1
+    let owner = Arc::new(());
+    for end in [
+        (|world| drop(world)) as fn(Checked),
+        |mut world| {
+            world.despawn_all().unwrap();
+        },
+        |mut world| {
+            let all = world.entities().all_entities();
+            world.despawn_slice(&all).unwrap();
+            assert_eq!(world.entities().chunks().count(), 0);
+        },
+        |mut world| {
+            let fork = world.fork();
+            drop(world);
+            assert_eq!(fork.entity_count(), 60);
+        },
+    ] {
+        let mut world = chunks_of(4);
+        for number in 0..6 {
+            let value = Shared::new(Counted(number, owner.clone()));
+            world.spawn_many(10, (A(1), value));
+        }
+        assert_eq!(Arc::strong_count(&owner), 7);
+        end(world);
+        assert_eq!(Arc::strong_count(&owner), 1);
+    }
+}
+
+#[test]
+fn values_are_listed_with_the_default_first() {
+    // SH4
+    for mut world in both() {
+        assert_eq!(teams(&world), [0], "the default is there, though nobody has it");
+        assert_eq!(world.shared_values::<Mesh>().count(), 0, "there is no default");
+        let [three, five, two] = [3, 5, 2].map(|number| world.spawn((A(number), team(number))));
+        assert_eq!(teams(&world), [0, 3, 5, 2]);
+        world.set_shared(five, Team(0)).unwrap();
+        assert_eq!(teams(&world), [0, 3, 2]);
+        world.despawn(three).unwrap();
+        assert_eq!(teams(&world), [0, 2]);
+        world.remove_shared::<Team>(two).unwrap();
+        assert_eq!(teams(&world), [0]);
+        assert_eq!(references(&world, 0), 1);
+        // What comes takes the places of what went, the last first.
+        for number in [7, 8, 9] {
+            world.spawn(team(number));
+        }
+        assert_eq!(teams(&world).len(), 4);
+        world.despawn_all().unwrap();
+        assert_eq!(teams(&world), [0]);
+    }
+}
+
+#[test]
+fn each_value_counts_what_comes_and_goes() {
+    // SH5
+    for mut world in both() {
+        assert_eq!((order(&world, 1), order(&world, 2)), (0, 0));
+        let first = world.spawn((A(1), team(1)));
+        let second = world.spawn((A(1), team(1)));
+        let (one, two) = (order(&world, 1), order(&world, 2));
+        assert_eq!((one, two), (2, 0));
+        world.spawn((B(1), team(2)));
+        assert_eq!((order(&world, 1), order(&world, 2)), (2, 1));
+        // A move counts for both, and where both chunks have the value twice.
+        world.set_shared(first, Team(2)).unwrap();
+        assert_eq!((order(&world, 1), order(&world, 2)), (3, 2));
+        world.add(second, Tag).unwrap();
+        assert_eq!((order(&world, 1), order(&world, 2)), (5, 2));
+        world.add(first, Tag).unwrap();
+        assert_eq!((order(&world, 1), order(&world, 2)), (5, 4));
+        // What is written or switched does not.
+        world.get_mut::<A>(second).unwrap().0 = 7;
+        assert_eq!(order(&world, 1), 5);
+    }
+}
+
+#[test]
+fn no_value_counts_backwards() {
+    // SH5
+    let mut world = chunks_of(4);
+    let mut last = [0; 3];
+    for round in 0..30 {
+        let all: Vec<_> = world.spawn_many(9, (A(round), team(round % 3))).collect();
+        world.set_shared_slice(&all[..4], Team((round + 1) % 3)).unwrap();
+        world.despawn_slice(&all[2..7]).unwrap();
+        if round % 5 == 4 {
+            world.despawn_all().unwrap();
+        }
+        for value in 0..3 {
+            let now = order(&world, value);
+            let is_there = references(&world, value) > 0;
+            assert!(now >= last[value as usize] || !is_there, "{round} {value}");
+            if is_there {
+                last[value as usize] = now;
+            }
+        }
+    }
+}
+
+#[test]
+fn values_may_own_memory_and_need_no_clone() {
+    // SH6
+    let mut world = world();
+    let caption = |text: &str| Shared::new(Caption(text.into()));
+    let entity = world.spawn((A(1), caption("a")));
+    world.spawn_many(10, (A(2), caption("b")));
+    let mut fork = world.fork();
+    let second = world.entities_mut().instantiate(entity).unwrap();
+    assert_eq!(world.shared(second), Ok(&Caption("a".into())));
+    world.set_shared(entity, Caption("c".into())).unwrap();
+    fork.set_shared(entity, Caption("d".into())).unwrap();
+    assert_eq!(world.shared(entity), Ok(&Caption("c".into())));
+    assert_eq!(fork.shared(entity), Ok(&Caption("d".into())));
+}
+
+#[test]
+fn values_refer_to_no_entities() {
+    // SH7
+    // DIFFERENCE: a shared value with an entity in it does not compile (`tests/ui/shared`), where Unity lets it stand and
+    // then remaps it in some places, and in others does not. A field that is opaque is not looked into.
+    #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[shared(name = "unity::Origin")]
+    struct Origin(#[field(opaque)] Entity);
+
+    let mut world = world();
+    let entity = world.spawn(A(1));
+    world.add_shared(entity, Origin(entity)).unwrap();
+    let second = world.entities_mut().instantiate(entity).unwrap();
+    world.entities_mut().remap_references(|_| Entity::NULL).unwrap();
+    assert_eq!(world.shared(second), Ok(&Origin(entity)));
+}
+
+#[test]
+fn state_is_of_values_and_not_of_their_numbers() {
+    // SH1
+    let (mut left, mut right) = (world(), world());
+    // The one world has met other values before.
+    let passing = left.spawn((A(1), team(9)));
+    left.set_shared(passing, Team(5)).unwrap();
+    left.despawn(passing).unwrap();
+    let passing = right.spawn((A(1), team(3)));
+    right.despawn(passing).unwrap();
+    for world in [&mut left, &mut right] {
+        world.spawn((A(1), team(5)));
+        world.spawn((A(1), team(6)));
+    }
+    assert_eq!(left.state_hash(), right.state_hash());
+    let entity = right.entities().all_entities()[1];
+    right.set_shared(entity, Team(7)).unwrap();
+    assert_ne!(left.state_hash(), right.state_hash());
+}
+
+#[test]
+fn without_memory_nothing_changes() {
+    // SH2
+    let owner = Arc::new(());
+    let arena = ChunkArena::with_limit(2 * 16 * 1024);
+    let settings = WorldSettings::new().chunk_capacity_limit(4).arena(arena);
+    let mut world = Checked::with_settings(settings);
+    let counted = |number| Shared::new(Counted(number, owner.clone()));
+    let all: Vec<_> = world.spawn_many(8, (A(1), counted(1))).collect();
+    let before = world.state_hash();
+    let is_full = |error| matches!(error, EntityError::OutOfMemory(_));
+    assert!(is_full(world.try_spawn((A(1), counted(2))).unwrap_err().error));
+    assert!(is_full(world.set_shared(all[1], Counted(2, owner.clone())).unwrap_err()));
+    assert!(is_full(world.add(all[1], (B(1), counted(2))).unwrap_err().error));
+    assert!(is_full(world.add(all[1], B(1)).unwrap_err().error));
+    assert!(is_full(world.remove::<A>(all[1]).unwrap_err()));
+    assert!(is_full(world.take::<Shared<Counted>>(all[1]).unwrap_err()));
+    assert!(is_full(world.entities_mut().instantiate(all[1]).unwrap_err()));
+    assert!(is_full(world.set_shared_slice(&all[1..3], Counted(2, owner.clone())).unwrap_err()));
+    let message = panic_message(|| world.spawn_many(3, (A(1), counted(3))).len());
+    assert!(message.starts_with("A0056"), "{message}");
+    let message = panic_message(|| world.spawn_batch([(A(1), counted(3))]).len());
+    assert!(message.starts_with("A0056"), "{message}");
+    assert_eq!(world.state_hash(), before);
+    assert_eq!(Arc::strong_count(&owner), 2, "what was refused is gone");
+    world.check_invariants().unwrap();
+    // A chunk that only changes its value needs none.
+    world.set_shared_slice(&all[..4], Counted(2, owner.clone())).unwrap();
+    assert_eq!(world.shared::<Counted>(all[3]).unwrap().0, 2);
+}
