@@ -58,6 +58,9 @@ pub(crate) struct Chunk {
     memory: ChunkMemory,
 }
 
+// Two lines of the cache, so that finding one by its number takes a shift.
+const _: () = assert!(size_of::<Option<Chunk>>() == 128);
+
 /// Forks may have the memory too. If not, it is the world's alone.
 const SHARED: u8 = 1;
 /// There are components that can be switched off and on.
