@@ -92,6 +92,11 @@ pub enum EntityError {
         /// How many there were.
         found: usize,
     },
+    /// A0064: the component is not a buffer, and has no elements.
+    NotABuffer {
+        /// The type.
+        component: ComponentType,
+    },
     /// A0070: the component cannot be switched off and on.
     NotEnableable {
         /// The type.
@@ -190,6 +195,11 @@ impl fmt::Display for EntityError {
                 f,
                 "A0060: {expected} were expected for `{component}`, and {found} given; all columns are of one \
                  length, and bytes as many as the component takes"
+            ),
+            Self::NotABuffer { component } => write!(
+                f,
+                "A0064: `{component}` is not a buffer, so that it has no elements; ask with `is_buffer` first, or use \
+                 `get_bytes`"
             ),
             Self::NotEnableable { component } => write!(
                 f,

@@ -19,7 +19,9 @@ mod world;
 
 #[cfg(feature = "derive")]
 pub use ancho_derive::{BufferElement, Component, Field, ManagedComponent, SharedComponent};
-pub use buffer::{Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer};
+pub use buffer::{
+    Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
+};
 pub use component::{
     Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, TypeSlot,
 };

@@ -133,6 +133,7 @@ fn info<T: Component + Default>(index: u32) -> TypeInfo {
         hash: hash_no_bytes,
         remap: None,
         shared: None,
+        elements: None,
         per_chunk: Some(ChunkValue {
             of: ComponentType::of::<T>(),
             write_default: write_default::<T>,

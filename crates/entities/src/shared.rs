@@ -289,6 +289,7 @@ fn info<T: SharedComponent>(index: u32) -> TypeInfo {
         beginning: if has_default { Beginning::Zero } else { Beginning::None },
         hash: hash_nothing,
         remap: None,
+        elements: None,
         per_chunk: None,
         shared: Some(SharedFunctions {
             hash: hash_value::<T>,

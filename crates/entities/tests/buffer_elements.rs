@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_entities::{
     Buffer, BufferElement, Component, ComponentType, Duplicate, DynamicBuffer, Entity, EntityError,
-    World,
+    Prefab, World,
 };
 
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
@@ -283,4 +283,77 @@ fn buffers_can_be_switched_off_and_can_stay() {
     assert_eq!(world.take::<Buffer<Handle>>(entity).unwrap()[2], Handle(3));
     assert!(!world.exists(entity));
     world.check_invariants().unwrap();
+}
+
+#[derive(BufferElement, Clone, Copy)]
+struct Padded(u8, u32);
+
+#[derive(BufferElement, Clone)]
+struct Owner(String);
+
+#[derive(BufferElement, Clone, Copy)]
+#[buffer(inline = 2)]
+struct Pair([u16; 2]);
+
+#[test]
+fn tools_see_elements_without_their_type() {
+    let mut world = World::new("Simulation");
+    let pairs = |count: u16| -> Buffer<Pair> { (0..count).map(|n| Pair([n, !n])).collect() };
+    // Inline, just inline, and on the heap.
+    let all: Vec<_> = [0, 1, 2, 3, 100].map(|count| (count, world.spawn(pairs(count)))).into();
+    let ty = ComponentType::of_buffer::<Pair>();
+    assert!(ty.is_buffer());
+    let fork = world.fork().unwrap();
+    world.buffer_mut::<Pair>(all[4].1).unwrap().clear();
+    for &(count, entity) in &all {
+        let buffer = fork.entities().untyped_buffer(entity, ty).unwrap();
+        assert_eq!((buffer.len(), buffer.is_empty()), (count.into(), count == 0));
+        assert_eq!((buffer.shape().name, buffer.shape().size), ("Pair", 4));
+        for n in 0..count {
+            let bytes = [n.to_ne_bytes(), (!n).to_ne_bytes()].concat();
+            assert_eq!(buffer.bytes(n.into()), Some(&bytes[..]));
+        }
+        assert_eq!(buffer.bytes(count.into()), None);
+        assert_eq!(buffer.bytes(usize::MAX), None);
+        assert_eq!(buffer.all_bytes().unwrap().len(), 4 * usize::from(count));
+    }
+    assert!(world.entities().untyped_buffer(all[4].1, ty).unwrap().is_empty());
+    // By chunk and row.
+    let chunk = fork.entities().chunks().next().unwrap();
+    let lens: Vec<_> = (0..6).map(|row| chunk.untyped_buffer(ty, row).map(|b| b.len())).collect();
+    assert_eq!(lens, [Some(0), Some(1), Some(2), Some(3), Some(100), None]);
+    let debug = format!("{:?}", chunk.untyped_buffer(ty, 3).unwrap());
+    assert_eq!(debug, "UntypedBuffer { element: Pair, len: 3, .. }");
+}
+
+#[test]
+fn tools_see_no_padding_no_pointers_and_nothing_that_is_not_there() {
+    #[derive(BufferElement, Clone, Copy)]
+    struct Nothing;
+
+    let mut world = World::new("Simulation");
+    let padded = world.spawn(Buffer::from([Padded(1, 2); 3]));
+    let owner = world.spawn(Buffer::from(vec![Owner("a".into()); 20]));
+    let nothing = world.spawn(Buffer::from([Nothing; 2]));
+    for (entity, ty, len) in [
+        (padded, ComponentType::of_buffer::<Padded>(), 3),
+        (owner, ComponentType::of_buffer::<Owner>(), 20),
+    ] {
+        let buffer = world.entities().untyped_buffer(entity, ty).unwrap();
+        assert_eq!((buffer.len(), buffer.bytes(0), buffer.all_bytes()), (len, None, None));
+    }
+    let ty = ComponentType::of_buffer::<Nothing>();
+    let buffer = world.entities().untyped_buffer(nothing, ty).unwrap();
+    assert_eq!(buffer.len(), 2);
+    assert_eq!((buffer.bytes(1), buffer.bytes(2)), (Some(&[][..]), None));
+    // Refused: another entity's, one that is gone, and what is no buffer.
+    let refused = |entity| world.entities().untyped_buffer(entity, ty).map(|b| b.len());
+    assert_eq!(refused(owner), Err(EntityError::MissingComponent { entity: owner, component: ty }));
+    assert!(matches!(refused(Entity::NULL), Err(EntityError::NoSuchEntity { .. })));
+    let tag = ComponentType::of::<Prefab>();
+    let entity = world.spawn(Prefab);
+    let found = world.entities().untyped_buffer(entity, tag).map(|buffer| buffer.len());
+    assert_eq!(found, Err(EntityError::NotABuffer { component: tag }));
+    let chunk = world.entities().chunks().last().unwrap();
+    assert!(chunk.untyped_buffer(tag, 0).is_none() && !tag.is_buffer());
 }

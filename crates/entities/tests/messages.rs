@@ -282,6 +282,17 @@ fn a0073_group_without_root() {
 }
 
 #[test]
+fn a0064_not_a_buffer() {
+    let mut world = World::new("Simulation");
+    let entity = world.spawn(Health(1));
+    reads(
+        &world.entities().untyped_buffer(entity, health()).unwrap_err(),
+        "A0064: `game::Health` is not a buffer, so that it has no elements; ask with `is_buffer` first, \
+         or use `get_bytes`",
+    );
+}
+
+#[test]
 fn a0062_name_taken() {
     #[derive(Component)]
     #[component(name = "game::Health")]

@@ -3,13 +3,16 @@
 use std::cell::RefCell;
 use std::hint::black_box;
 
-use ancho_entities::{ArchetypeChunk, Columns, Component, Entity, Prefab, World};
+use ancho_entities::{
+    ArchetypeChunk, Buffer, BufferElement, Columns, Component, Entity, LinkedEntityGroup, Prefab,
+    World,
+};
 
 use super::types::{
     A, B, Mark, MarkA, MarkK, MarkT, MarkU, Payload0, Payload1, Payload2, Payload3,
 };
 use super::types::{Payload4, Position, Rotation, Transform, Velocity, twenty_marks};
-use super::work::{self, FEW, MANY, MILLION, TURNS};
+use super::work::{self, FEW, GROUP, GROUPS, MANY, MILLION, PUSHED, TURNS};
 use crate::harness::{Cell, Reading};
 
 fn world() -> World {
@@ -180,6 +183,42 @@ pub(super) fn clone_prefab(cell: Cell) -> Reading {
     cell.run_afresh(fixture, operation, |(world, _)| large_result(world))
 }
 
+/// Which entity is the root of an entity's group, as the peers' children have it.
+#[derive(Component, Clone, Copy)]
+struct ChildOf(Entity);
+
+pub(super) fn clone_group(cell: Cell) -> Reading {
+    let fixture = || {
+        let mut world = world();
+        let root = world.spawn((Prefab, work::large()));
+        let mut group = vec![LinkedEntityGroup(root)];
+        group.extend(
+            world
+                .spawn_many(GROUP - 1, (Prefab, work::large(), ChildOf(root)))
+                .map(LinkedEntityGroup),
+        );
+        world.add(root, Buffer::from(group)).expect("it is there");
+        (world, root)
+    };
+    let operation = |(world, root): &mut (World, Entity)| {
+        world.entities_mut().instantiate_many(*root, GROUPS).expect("there is memory");
+    };
+    let result = |(world, root): &mut (World, Entity)| {
+        let lookup = world.entities().lookup::<ChildOf>();
+        for chunk in world.entities().chunks().filter(|chunk| !chunk.has::<Prefab>()) {
+            let groups = chunk.buffers::<LinkedEntityGroup>();
+            for (entity, group) in chunk.entities().iter().zip(groups.iter().flat_map(|g| g.iter()))
+            {
+                assert!(group.len() == GROUP && group[0].0 == *entity && entity != root);
+                let parents = group[1..].iter().map(|child| lookup.get(child.0));
+                assert!({ parents }.all(|parent| parent.is_some_and(|of| of.0 == *entity)));
+            }
+        }
+        large_result(world)
+    };
+    cell.run_afresh(fixture, operation, result)
+}
+
 fn large_result(world: &mut World) -> u64 {
     let instances = world.entities().chunks().filter(|chunk| !chunk.has::<Prefab>());
     let rows = instances.flat_map(|chunk| {
@@ -189,6 +228,37 @@ fn large_result(world: &mut World) -> u64 {
         (0..chunk.len()).map(move |i| work::large_row(&a[i], &b[i], &c[i], &d[i], &e[i]))
     });
     work::in_any_order(rows)
+}
+
+/// An element of the buffers.
+#[derive(BufferElement, Clone, Copy)]
+#[buffer(inline = 16)]
+struct Element(u32);
+
+pub(super) fn buffer_push(cell: Cell) -> Reading {
+    let fixture = || {
+        let mut world = world();
+        world.spawn_many(MANY, Buffer::<Element>::new());
+        world
+    };
+    let operation = |world: &mut World| {
+        let mut next = 0;
+        world.entities_mut().for_each_chunk_mut(|mut chunk| {
+            let mut buffers = chunk.buffers_mut::<Element>().expect("all have one");
+            for mut buffer in buffers.iter_mut() {
+                for _ in 0..PUSHED {
+                    buffer.push(Element(next));
+                    next += 1;
+                }
+            }
+        });
+    };
+    let result = |world: &mut World| {
+        let chunks = world.entities().chunks();
+        let buffers = chunks.flat_map(|chunk| chunk.buffers::<Element>().expect("as above").iter());
+        work::in_any_order(buffers.map(|buffer| work::pushed_row(buffer.iter().map(|e| e.0))))
+    };
+    cell.run_afresh(fixture, operation, result)
 }
 
 /// A position that can be switched off and on.

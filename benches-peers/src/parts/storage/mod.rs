@@ -183,12 +183,21 @@ pub(crate) static PART: Part = Part {
             name: "clone_group_5x20k",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::clone_group),
                 ("bevy", bevy::clone_group),
                 ("flecs", flecs::clone_group),
                 ("raw", raw::create),
             ],
             limits: RAW,
-            requires: &[],
+            requires: &[at_most(2.5, Under::Case("clone_prefab_100k_320B"))],
+        },
+        // Elements of 4 bytes, one by one, to lists that have room for them in themselves.
+        Case {
+            name: "buffer_push_100k",
+            sampling: Sampling::Afresh,
+            cells: &[("ancho", ancho::buffer_push), ("raw", raw::buffer_push)],
+            limits: RAW,
+            requires: &[at_most(1.3, Under::Subject("raw"))],
         },
         // A component of each entity off, or on again, one by one.
         Case {

@@ -4,7 +4,7 @@ use std::array;
 use std::hint::black_box;
 
 use super::types::*;
-use super::work::{self, FEW, Large, MANY, MILLION};
+use super::work::{self, FEW, Large, MANY, MILLION, PUSHED};
 use crate::harness::{Cell, Reading};
 
 /// Which entity a row is of.
@@ -267,6 +267,38 @@ pub(super) fn create_memcpy(cell: Cell) -> Reading {
     let source = splat(work::large());
     let operation = |columns: &mut LargeColumns| columns.clone_from(black_box(&source));
     cell.run_afresh(LargeColumns::default, operation, large_result)
+}
+
+/// A list with all its room in itself.
+#[derive(Clone, Copy, Default)]
+struct List {
+    elements: [u32; PUSHED],
+    len: u32,
+}
+
+impl List {
+    #[inline]
+    fn push(&mut self, element: u32) {
+        self.elements[self.len as usize] = element;
+        self.len += 1;
+    }
+}
+
+pub(super) fn buffer_push(cell: Cell) -> Reading {
+    let operation = |lists: &mut Vec<List>| {
+        let mut next = 0;
+        for list in lists {
+            for _ in 0..PUSHED {
+                list.push(next);
+                next += 1;
+            }
+        }
+    };
+    let result = |lists: &mut Vec<List>| {
+        let elements = |list: &List| list.elements.into_iter().take(list.len as usize);
+        work::in_any_order(lists.iter().map(|list| work::pushed_row(elements(list))))
+    };
+    cell.run_afresh(|| vec![List::default(); MANY], operation, result)
 }
 
 pub(super) fn toggle_one(cell: Cell) -> Reading {

@@ -16,6 +16,8 @@ pub(super) const MILLION: usize = 1_000_000;
 pub(super) const GROUPS: usize = 20_000;
 /// with so many entities each, of which one is the root.
 pub(super) const GROUP: usize = 5;
+/// Elements that are pushed to each buffer.
+pub(super) const PUSHED: usize = 16;
 /// Archetypes into which entities are created in the cases of archetypes, in turn,
 pub(super) const USED: usize = 20;
 /// so often.
@@ -120,6 +122,11 @@ pub(super) fn large_row(
     p4: &Payload4,
 ) -> u64 {
     row([p0.0, p1.0, p2.0, p3.0, p4.0].into_iter().flatten())
+}
+
+/// Condenses the elements of a buffer.
+pub(super) fn pushed_row(elements: impl Iterator<Item = u32>) -> u64 {
+    row(elements.map(f32::from_bits))
 }
 
 /// Takes entities that were cloned from, each [large], out of what [`in_any_order`] made of all.

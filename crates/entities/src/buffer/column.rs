@@ -36,13 +36,15 @@ pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
         copying: match T::duplicate().how {
             How::NotAtAll => Copying::NotAtAll,
             How::Bytes if keeps_nothing => Copying::Bytes,
-            How::Bytes | How::Clone(_) => Copying::Clone(clone_buffers::<T>),
+            How::Bytes => Copying::Deep(copy_buffers::<T>),
+            How::Clone(_) => Copying::Clone(clone_buffers::<T>),
         },
         beginning: Beginning::Default(write_empty_buffers::<T>),
         hash: hash_buffers::<T>,
         remap: T::HAS_ENTITIES.then_some(remap_buffers::<T>),
         per_chunk: None,
         shared: None,
+        elements: Some(find_elements::<T>),
     }
 }
 
@@ -242,6 +244,19 @@ unsafe fn clone_buffers<T: BufferElement>(from: *const u8, to: *mut u8, count: u
     }
 }
 
+/// The same for elements whose type has said that their bytes are copied: it is not asked again.
+///
+/// # Safety
+///
+/// - as there, and it has said so
+unsafe fn copy_buffers<T: BufferElement>(from: *const u8, to: *mut u8, count: usize) {
+    for at in 0..count {
+        let (from, to) = (buffer_at::<T>(from.cast_mut(), at), buffer_at::<T>(to, at));
+        // SAFETY: there are so many buffers, and room for as many. The room that a buffer has, another can have.
+        unsafe { write_clones::<T>(to, elements_of(from), (*from).capacity, How::Bytes) };
+    }
+}
+
 /// See [`InitialColumn`](crate::component::InitialColumn).
 ///
 /// # Safety
@@ -271,6 +286,17 @@ unsafe fn hash_buffers<T: BufferElement>(
         state.write_len(elements.len());
         T::hash_states(elements, state);
     }
+}
+
+/// See [`FindElements`](crate::component::FindElements).
+///
+/// # Safety
+///
+/// - as there
+unsafe fn find_elements<T: BufferElement>(buffer: *const u8) -> (&'static Shape, *const u8, usize) {
+    // SAFETY: there is a buffer, which nobody changes meanwhile.
+    let elements = unsafe { elements_of::<T>(buffer.cast()) };
+    (T::SHAPE, elements.as_ptr().cast(), elements.len())
 }
 
 /// See [`RemapColumn`](crate::component::RemapColumn).

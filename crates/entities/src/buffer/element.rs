@@ -71,7 +71,7 @@ pub trait BufferElement: Field + Send + Sync + Sized + 'static {
     /// [components](crate::Component::ENABLEABLE).
     const ENABLEABLE: bool = false;
 
-    /// Whether the buffer stays when its entity is despawned: `#[buffer(cleanup)]`. As for
+    /// Whether the buffer stays when its entity is despawned, contents included: `#[buffer(cleanup)]`. As for
     /// [components](crate::Component::CLEANUP).
     const CLEANUP: bool = false;
 

@@ -101,6 +101,23 @@ impl ComponentType {
         self.0.cleanup
     }
 
+    /// Whether it is a [buffer](crate::BufferElement): an entity has any number of elements, and not one value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{BufferElement, ComponentType, Prefab};
+    ///
+    /// #[derive(BufferElement)]
+    /// struct Item(u32);
+    ///
+    /// assert!(ComponentType::of_buffer::<Item>().is_buffer());
+    /// assert!(!ComponentType::of::<Prefab>().is_buffer());
+    /// ```
+    pub fn is_buffer(self) -> bool {
+        self.0.elements.is_some()
+    }
+
     /// Whether the component is [managed](crate::ManagedComponent): used by one thread at a time, and never by jobs.
     ///
     /// # Examples

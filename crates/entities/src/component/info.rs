@@ -34,6 +34,8 @@ pub(crate) struct TypeInfo {
     pub(crate) beginning: Beginning,
     pub(crate) hash: HashColumn,
     pub(crate) remap: Option<RemapColumn>,
+    /// Of buffers only.
+    pub(crate) elements: Option<FindElements>,
     /// The value that chunks have, if the type is one of chunks. Then its column has no bytes.
     pub(crate) per_chunk: Option<ChunkValue>,
     /// What can be done with values that chunks have in common. The column has no bytes then.
@@ -101,10 +103,19 @@ pub(crate) type HashColumn = unsafe fn(&'static Shape, *const u8, usize, &mut St
 /// - the address has values of the type, which nobody else uses meanwhile
 pub(crate) type RemapColumn = unsafe fn(&'static Shape, *mut u8, usize, &mut EntityRemap<'_>);
 
+/// Finds the elements of a buffer: what one consists of, where the first is, and how many there are.
+///
+/// # Safety
+///
+/// - the address has a value of the type, which nobody changes meanwhile
+pub(crate) type FindElements = unsafe fn(*const u8) -> (&'static Shape, *const u8, usize);
+
 #[derive(Clone, Copy)]
 pub(crate) enum Copying {
     NotAtAll,
     Bytes,
+    /// By a function that runs no code of the user's, and does not panic.
+    Deep(CloneColumn),
     Clone(CloneColumn),
 }
 
@@ -150,6 +161,7 @@ impl TypeInfo {
             remap: T::HAS_ENTITIES.then_some(remap_column::<T> as RemapColumn),
             per_chunk: None,
             shared: None,
+            elements: None,
         }
     }
 }

@@ -83,8 +83,12 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// The entity is there until all such components are removed. They are never copied to other entities.
     /// Unity's `ICleanupComponentData`.
     ///
-    /// With one of them, what was added, removed and destroyed is found without being told: who has `Sound` and no `Voice`
-    /// is new, who has `Voice` and no `Sound` is gone.
+    /// # Noticing what comes and goes
+    ///
+    /// With such a component, what was added, removed and destroyed is found without being told. Who cares for the entities
+    /// with `Sound` gives each a `Voice`, which stays, and then looks for what does not match: with `Sound` and without
+    /// `Voice` is new; with `Voice` and without `Sound` is gone, whether the component was removed or the entity despawned.
+    /// Nothing is called back, nothing is missed, and nothing is noticed twice. It is the example below.
     ///
     /// # Examples
     ///
@@ -105,6 +109,43 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// // Who gave the voice takes it back, and the entity goes.
     /// assert_eq!(world.take::<Voice>(bell), Ok(Voice(3)));
     /// assert!(!world.exists(bell));
+    /// ```
+    ///
+    /// What was added, removed and destroyed since the last time:
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, World};
+    /// # #[derive(Component)]
+    /// # struct Sound;
+    /// # #[derive(Component)]
+    /// # #[component(cleanup)]
+    /// # struct Voice(usize);
+    ///
+    /// fn with_without<T: Component, U: Component>(world: &World) -> Vec<Entity> {
+    ///     let chunks = world.entities().chunks().filter(|chunk| chunk.has::<T>() && !chunk.has::<U>());
+    ///     chunks.flat_map(|chunk| chunk.entities().to_vec()).collect()
+    /// }
+    ///
+    /// fn update(world: &mut World, playing: &mut Vec<bool>) {
+    ///     for added in with_without::<Sound, Voice>(world) {
+    ///         world.add(added, Voice(playing.len())).unwrap();
+    ///         playing.push(true);
+    ///     }
+    ///     for gone in with_without::<Voice, Sound>(world) {
+    ///         let Voice(number) = world.take(gone).unwrap();
+    ///         playing[number] = false;
+    ///     }
+    /// }
+    ///
+    /// let (mut world, mut playing) = (World::new("Simulation"), Vec::new());
+    /// let all: Vec<_> = world.spawn_batch([Sound, Sound, Sound]).collect();
+    /// update(&mut world, &mut playing);
+    /// assert_eq!(playing, [true, true, true]);
+    /// world.remove::<Sound>(all[0]).unwrap();
+    /// world.despawn(all[1]).unwrap();
+    /// update(&mut world, &mut playing);
+    /// assert_eq!(playing, [false, false, true]);
+    /// assert!(world.exists(all[0]) && !world.exists(all[1]));
     /// ```
     const CLEANUP: bool = false;
 

@@ -137,6 +137,7 @@ impl RuntimeType {
             remap: shape.has_entities.then_some(remap_bytes),
             per_chunk: None,
             shared: None,
+            elements: None,
             shape: Box::leak(Box::new(shape)),
         }
     }

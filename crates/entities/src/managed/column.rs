@@ -43,6 +43,7 @@ pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
         },
         hash: hash_boxes::<T>,
         remap: T::HAS_ENTITIES.then_some(remap_boxes::<T>),
+        elements: None,
         per_chunk: None,
         shared: None,
     }

@@ -4,7 +4,8 @@
 
 use std::slice;
 
-use super::EntityManager;
+use super::{ArchetypeChunk, EntityManager};
+use crate::buffer::UntypedBuffer;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -39,6 +40,40 @@ impl EntityManager {
         // SAFETY: there is a value, and all its bytes are initialised. Who could write to it would have to borrow
         // this mutably.
         Ok(unsafe { slice::from_raw_parts(value, ty.size()) })
+    }
+
+    /// The elements of an entity's buffer whose type is known only at run time: how many there are, and their bytes.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, it does not have the component, or that is not a buffer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, ComponentType, World};
+    ///
+    /// #[derive(BufferElement)]
+    /// struct Name(String);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let ship = world.spawn(Buffer::from([Name("Argo".into())]));
+    /// let names = world.entities().untyped_buffer(ship, ComponentType::of_buffer::<Name>()).unwrap();
+    /// assert_eq!(names.len(), 1);
+    /// // There are pointers in it.
+    /// assert_eq!(names.bytes(0), None);
+    /// ```
+    pub fn untyped_buffer(
+        &self,
+        entity: Entity,
+        ty: ComponentType,
+    ) -> Result<UntypedBuffer<'_>, EntityError> {
+        let Some(value) = self.storage.find(entity, ty) else {
+            return Err(self.not_found(entity, ty));
+        };
+        // SAFETY: there is a value of the type. Who could write to it would have to borrow this mutably.
+        let buffer = unsafe { untyped(ty, value) };
+        buffer.ok_or(EntityError::NotABuffer { component: ty })
     }
 
     /// Replaces the bytes of an entity's component.
@@ -91,6 +126,47 @@ impl EntityManager {
         }
         Ok(added)
     }
+}
+
+impl<'w> ArchetypeChunk<'w> {
+    /// The elements of the entity in a row, if there is such a row and the type is a buffer that the entities have. As
+    /// [`EntityManager::untyped_buffer`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, ComponentType, World};
+    ///
+    /// #[derive(BufferElement)]
+    /// struct Item(u8);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(Buffer::from([Item(3), Item(5)]));
+    /// let chunk = world.entities().chunks().next().unwrap();
+    /// let items = chunk.untyped_buffer(ComponentType::of_buffer::<Item>(), 0).unwrap();
+    /// assert_eq!(items.all_bytes(), Some(&[3, 5][..]));
+    /// ```
+    pub fn untyped_buffer(&self, ty: ComponentType, row: usize) -> Option<UntypedBuffer<'w>> {
+        let found = self.chunk.find(ty).filter(|_| row < self.len())?;
+        let value = self.chunk.column(found.offset).wrapping_add(row * ty.size());
+        // SAFETY: there is a value of the type in the row. Who could write to it would have to borrow the world mutably.
+        unsafe { untyped(ty, value) }
+    }
+}
+
+/// The elements of a buffer, if the type is one.
+///
+/// # Safety
+///
+/// - the address has a value of the type, which nobody changes for the lifetime
+unsafe fn untyped<'w>(ty: ComponentType, value: *const u8) -> Option<UntypedBuffer<'w>> {
+    let find = ty.0.elements?;
+    // SAFETY: there is a value of the type.
+    let (shape, first, len) = unsafe { find(value) };
+    // SAFETY: there are so many elements, side by side, and all their bytes are initialised. They are not changed for the
+    // lifetime.
+    let bytes = shape.plain.then(|| unsafe { slice::from_raw_parts(first, len * shape.size) });
+    Some(UntypedBuffer::new(shape, len, bytes))
 }
 
 /// Checks that these bytes are a value of the type.

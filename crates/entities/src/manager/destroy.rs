@@ -17,7 +17,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// In a strict world, if it was not there. If the world shares memory with a fork, and there is none for a copy.
+    /// In a strict world, if it was not there. If the world shares memory with a fork, and there is none for a copy, or
+    /// there is none for what stays. Of a group all goes, or nothing.
     // A call would take a fifth of the time.
     #[inline(always)]
     pub fn despawn(&mut self, entity: Entity) -> Result<bool, EntityError> {

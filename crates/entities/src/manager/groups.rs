@@ -1,18 +1,20 @@
 //! Entities that belong together.
 
-#![expect(unsafe_code, reason = "replaces references in rows that were just created")]
+#![expect(unsafe_code, reason = "says what a member consists of")]
 
-use hashbrown::{HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use ancho_collections::FixedState;
+use hashbrown::HashSet;
 
-use super::{EntityManager, NewEntities};
+use super::EntityManager;
 use crate::buffer::{Buffer, BufferElement};
 use crate::component::{ComponentType, Duplicate, TypeSlot};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::field::{EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher};
-use crate::storage::Location;
+use crate::stock::Disabled;
+use crate::storage::{Change, Reserved};
 
 /// A member of a group: the buffer of these makes its entity the root of one.
 ///
@@ -87,8 +89,34 @@ impl EntityManager {
         members.iter().map(|member| member.0).collect()
     }
 
-    /// Despawns a root with its group, and the groups of its members. Returns how many entities that were.
+    /// Despawns a root with its group, and the groups of its members: all of them, or none. Returns how many entities that
+    /// were.
     pub(super) fn despawn_group(&mut self, root: Entity) -> Result<usize, EntityError> {
+        /// Goes on with the members that are left when the values of one panic.
+        struct Rest<'a> {
+            manager: &'a mut EntityManager,
+            members: std::vec::IntoIter<Entity>,
+            despawned: usize,
+        }
+
+        impl Rest<'_> {
+            fn go_on(&mut self) {
+                for entity in self.members.by_ref() {
+                    let gone = self
+                        .manager
+                        .locate(entity)
+                        .and_then(|location| self.manager.despawn_one(entity, location));
+                    self.despawned += usize::from(gone.expect("there is room for what stays"));
+                }
+            }
+        }
+
+        impl Drop for Rest<'_> {
+            fn drop(&mut self) {
+                self.go_on();
+            }
+        }
+
         let mut seen = HashSet::<_, FixedState>::default();
         let mut all = Vec::new();
         let mut next = vec![root];
@@ -99,65 +127,94 @@ impl EntityManager {
                 next.extend(self.group_of(entity).into_iter().rev());
             }
         }
-        let mut despawned = 0;
-        for entity in all {
+        let mut moves = Vec::new();
+        for &entity in &all {
             let location = self.locate(entity)?;
-            despawned += usize::from(self.despawn_one(entity, location)?);
-        }
-        Ok(despawned)
-    }
-
-    /// Instantiates a group so many times. The members are there, the first of them is the root.
-    pub(super) fn instantiate_group(
-        &mut self,
-        members: &[Entity],
-        count: usize,
-    ) -> Result<NewEntities<'_>, EntityError> {
-        let mut places = HashMap::<_, _, FixedState>::default();
-        for &member in members {
-            self.locate(member)?;
-            let place = places.len();
-            places.entry(member).or_insert(place);
-        }
-        let mut unique: Vec<Entity> = places.keys().copied().collect();
-        unique.sort_unstable_by_key(|member| places[member]);
-        // The root comes last, so that its instances are those that are returned.
-        let mut instances = vec![Vec::new(); unique.len()];
-        for place in (0..unique.len()).rev() {
-            match self.instantiate_alone(unique[place], count) {
-                Ok(created) => instances[place] = created.collect(),
-                Err(error) => {
-                    for created in instances.into_iter().flatten() {
-                        let location = self.locate(created)?;
-                        self.despawn_one(created, location)?;
-                    }
-                    return Err(error);
+            let owner = &self.storage.chunks[location.chunk];
+            if owner.shape().stays() {
+                let from = owner.archetype;
+                let transfer = self.transfer_of::<()>(from, Change::Despawn)?;
+                if self.transfers[transfer].to != from {
+                    moves.push((entity, transfer));
                 }
+            } else if owner.len > 1 {
+                // The last of a chunk goes with it, and nothing is written.
+                self.storage.make_unique(location.chunk)?;
             }
         }
-        for at in 0..count {
-            for created in &instances {
-                self.remap_row(created[at], &mut |entity| match places.get(&entity) {
-                    Some(&place) => instances[place][at],
-                    None => entity,
-                });
-            }
-        }
-        Ok(NewEntities::new(&self.storage, &self.runs))
+        self.make_way(&moves)?;
+        let mut rest = Rest { manager: self, members: all.into_iter(), despawned: 0 };
+        rest.go_on();
+        Ok(rest.despawned)
     }
 
-    /// Replaces the entities that the components of one entity refer to, which was just created.
-    pub(super) fn remap_row(&mut self, entity: Entity, map: &mut dyn FnMut(Entity) -> Entity) {
-        let Some(Location { chunk, row }) = self.storage.table.locate(entity) else { return };
-        let chunk = &self.storage.chunks[chunk];
-        let shape = chunk.shape();
-        let mut map = EntityRemap::new(map);
-        for (ty, column) in shape.types.iter().zip(&shape.columns) {
-            let Some(remap) = ty.0.remap else { continue };
-            let value = chunk.column(column.offset).wrapping_add(row as usize * ty.size());
-            // SAFETY: the row has a value of this type, in memory that is the world's alone, since rows were just added
-            // to it.
-            unsafe { remap(ty.0.shape, value, 1, &mut map) };
+    /// Sees to it that there is memory for these entities to move by these transfers, all of them at once.
+    fn make_way(&mut self, moves: &[(Entity, u32)]) -> Result<(), EntityError> {
+        let mut rows = BTreeMap::<(u32, u32), usize>::new();
+        let mut reserved = Reserved::nothing(&mut self.storage, &mut self.runs);
+        for &(entity, transfer) in moves {
+            let Some(location) = reserved.storage.table.locate(entity) else { continue };
+            reserved.storage.make_unique(location.chunk)?;
+            let transfer = &self.transfers[transfer];
+            if !transfer.ends {
+                let group = reserved.group_by(transfer, location.chunk);
+                *rows.entry((transfer.to, group)).or_default() += 1;
+            }
         }
+        for ((archetype, group), rows) in rows {
+            reserved.more(archetype, group, rows)?;
+        }
+        // Who moves goes to the chunk that was opened last, so that none stays empty.
+        reserved.into_storage();
+        Ok(())
+    }
+
+    /// Whether an entity takes part: switches [`Disabled`] on or off, for its [group](crate::LinkedEntityGroup) too. Returns
+    /// whether that was a change.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, or there is no memory: then nothing of the group is switched.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(());
+    /// world.entities_mut().set_enabled(orc, false).unwrap();
+    /// assert!(!world.entities().is_enabled(orc));
+    /// ```
+    pub fn set_enabled(&mut self, entity: Entity, enabled: bool) -> Result<bool, EntityError> {
+        self.locate(entity)?;
+        let mut members = self.group_of(entity);
+        members.push(entity);
+        let mut seen = HashSet::<_, FixedState>::default();
+        members.retain(|&member| {
+            self.exists(member) && enabled == self.has::<Disabled>(member) && seen.insert(member)
+        });
+        if members.len() > 1 {
+            let change = if enabled { Change::Remove } else { Change::Add };
+            let mut moves = Vec::with_capacity(members.len());
+            for &member in &members {
+                let from = self.storage.archetype_at(self.locate(member)?);
+                moves.push((member, self.transfer_of::<Disabled>(from, change)?));
+            }
+            self.make_way(&moves)?;
+        }
+        for &member in &members {
+            if enabled {
+                self.remove::<Disabled>(member)?;
+            } else {
+                self.add(member, Disabled).map_err(|rejected| rejected.error)?;
+            }
+        }
+        Ok(!members.is_empty())
+    }
+
+    /// Whether an entity is there and takes part.
+    pub fn is_enabled(&self, entity: Entity) -> bool {
+        self.exists(entity) && !self.has::<Disabled>(entity)
     }
 }

@@ -2,14 +2,22 @@
 
 #![expect(unsafe_code, reason = "duplicates rows of chunks")]
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
 use std::sync::Arc;
 
+use ancho_collections::FixedState;
+use hashbrown::{HashMap, HashSet};
+
+use super::references::References;
 use super::{EntityManager, NewEntities};
-use crate::component::{ComponentType, Copying};
+use crate::component::Copying;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::stock::{CleanupEntity, Disabled};
-use crate::storage::{Change, Chunk, NewRows, Reserved, Run, duplicate_value};
+use crate::storage::{
+    ArchetypeShape, Change, Chunk, Location, NOWHERE, NewRows, Reserved, Run, Transfer,
+    duplicate_value,
+};
 
 impl EntityManager {
     /// Creates an entity with copies of another's components.
@@ -56,41 +64,98 @@ impl EntityManager {
         self.locate(source)?;
         let members = self.group_of(source);
         match members.first() {
-            None => self.instantiate_alone(source, count),
-            Some(&first) if first == source => self.instantiate_group(&members, count),
-            Some(&first) => Err(EntityError::GroupWithoutRoot { root: source, first }),
+            None => {
+                let alone = self.source(source)?;
+                self.instantiate_sources(&mut [alone], count)?;
+            }
+            Some(&first) if first == source => {
+                let mut sources = self.sources(&members)?;
+                self.instantiate_sources(&mut sources, count)?;
+            }
+            Some(&first) => return Err(EntityError::GroupWithoutRoot { root: source, first }),
         }
+        Ok(NewEntities::new(&self.storage, &self.runs))
     }
 
-    /// Instantiates an entity, and not its group.
-    pub(super) fn instantiate_alone(
+    /// What is to be done to instantiate an entity, if that can be.
+    fn source(&mut self, entity: Entity) -> Result<Source, EntityError> {
+        let from = self.locate(entity)?;
+        let archetype = self.storage.archetype_at(from);
+        let shape = Arc::clone(&self.storage.archetypes[archetype].shape);
+        if shape.is_residue() {
+            return Err(EntityError::OnlyResidue { entity });
+        }
+        let transfer = self.transfer_of::<()>(archetype, Change::Instantiate)?;
+        let Transfer { to, ref kept, .. } = self.transfers[transfer];
+        let mut quiet = true;
+        for &(theirs, _) in kept {
+            let component = shape.types[theirs as usize];
+            match component.0.copying {
+                Copying::NotAtAll => return Err(EntityError::NotDuplicable { component }),
+                Copying::Bytes | Copying::Deep(_) => {}
+                Copying::Clone(_) => quiet = false,
+            }
+        }
+        let data = ptr::null_mut();
+        Ok(Source { entity, from, data, shape, transfer, to, group: NOWHERE, quiet })
+    }
+
+    /// What is to be done to instantiate the members of a group, each once.
+    fn sources(&mut self, members: &[Entity]) -> Result<Vec<Source>, EntityError> {
+        let mut seen = HashSet::<_, FixedState>::default();
+        let mut sources = Vec::with_capacity(members.len());
+        for &member in members {
+            if seen.insert(member) {
+                sources.push(self.source(member)?);
+            }
+        }
+        Ok(sources)
+    }
+
+    /// Instantiates entities so many times, as one. The first stays the first, and the runs are its own, then.
+    fn instantiate_sources(
         &mut self,
-        source: Entity,
+        sources: &mut [Source],
         count: usize,
-    ) -> Result<NewEntities<'_>, EntityError> {
-        let from = self.locate(source)?;
-        let shape = Arc::clone(&self.storage.archetypes[self.storage.archetype_at(from)].shape);
-        if shape.has(ComponentType::of::<CleanupEntity>()) {
-            return Err(EntityError::OnlyResidue { entity: source });
+    ) -> Result<(), EntityError> {
+        let rows = sources.len().saturating_mul(count);
+        self.storage.table.require(rows);
+        let mut reserved = Reserved::nothing(&mut self.storage, &mut self.runs);
+        for source in sources.iter_mut() {
+            source.group = reserved.group_by(&self.transfers[source.transfer], source.from.chunk);
         }
-        let number =
-            self.transfer_of::<()>(self.storage.archetype_at(from), Change::Instantiate)?;
-        let transfer = &self.transfers[number];
-        let copied = transfer.kept.iter().map(|&(theirs, _)| shape.types[theirs as usize]);
-        if let Some(component) = copied.clone().find(|ty| matches!(ty.0.copying, Copying::NotAtAll))
-        {
-            return Err(EntityError::NotDuplicable { component });
+        put_together(sources);
+        for same in sources.chunk_by(|one, other| one.home() == other.home()) {
+            reserved.more(same[0].to, same[0].group, same.len() * count)?;
         }
-        self.storage.table.require(count);
-        let group = self.storage.group_by(transfer, from.chunk);
-        let (storage, runs) = (&mut self.storage, &mut self.runs);
-        let mut reserved = Reserved::in_group(storage, runs, transfer.to, group, count)?;
-        // Now that no chunk is copied any more, the source stays where it is.
-        let data = reserved.storage.chunks[from.chunk].data();
+        if sources.len() > 1 && count > 0 {
+            reserved.divide(count);
+        }
+        // Now that no chunk is copied any more, the sources stay where they are.
+        for source in sources.iter_mut() {
+            source.data = reserved.storage.chunks[source.from.chunk].data();
+        }
+        let sources = &*sources;
+        let refers = |source: &Source| {
+            let types = &reserved.storage.archetypes[source.to].shape.types;
+            types.iter().any(|ty| ty.0.remap.is_some())
+        };
+        let mut references = sources.iter().any(refers).then(|| {
+            let entities = sources.iter().map(|source| source.entity).collect();
+            References::new(entities, count, &reserved.storage.table)
+        });
+        let mut done = 0;
+        // The source of a run. All runs are asked about, in their order.
+        let mut source_of = |run: Run| {
+            let source = &sources[done / count];
+            done += run.rows as usize;
+            source
+        };
         // Writes one column of a run, and returns its number there.
-        let write = |chunk: &Chunk, run: Run, (theirs, ours): (u32, u32)| {
-            let ty = shape.types[theirs as usize];
-            let (old, new) = (shape.columns[theirs as usize], chunk.shape().columns[ours as usize]);
+        let write = |chunk: &Chunk, run: Run, source: &Source, (theirs, ours): (u32, u32)| {
+            let ty = source.shape.types[theirs as usize];
+            let old = source.shape.columns[theirs as usize];
+            let new = chunk.shape().columns[ours as usize];
             // SAFETY:
             // - the source has a value of the type there, in a row that is not among the new ones
             // - the new rows are reserved, and have none
@@ -98,112 +163,216 @@ impl EntityManager {
             unsafe {
                 duplicate_value(
                     ty,
-                    data.add(old.offset as usize + from.row as usize * ty.size()),
+                    source.data.add(old.offset as usize + source.from.row as usize * ty.size()),
                     chunk.column(new.offset).add(run.first as usize * ty.size()),
                     run.rows as usize,
                 );
             }
             ty.0.drop.is_some().then_some(ours)
         };
-        if copied.clone().all(|ty| matches!(ty.0.copying, Copying::Bytes)) {
-            // No code of the user's runs, so that nothing can go wrong half way.
+        if sources.iter().all(|source| source.quiet) {
+            let mut panicked = None;
             reserved.fill(|chunk, run| {
-                for &columns in &transfer.kept {
-                    write(chunk, run, columns);
+                let source = source_of(run);
+                for &columns in &self.transfers[source.transfer].kept {
+                    write(chunk, run, source, columns);
+                }
+                // No code of the user's runs, so that nothing can go wrong half way, unless a `Field` was written by hand.
+                if let Some(references) = &mut references
+                    && panicked.is_none()
+                {
+                    // SAFETY: the rows have just been written, to memory that is the world's alone.
+                    let replace = AssertUnwindSafe(|| unsafe { references.replace(chunk, run) });
+                    panicked = catch_unwind(replace).err();
                 }
             });
             reserved.commit();
-            self.finish_instances(source, number);
-            return Ok(NewEntities::new(&self.storage, &self.runs));
-        }
-        let mut filled = Vec::new();
-        for &run in reserved.runs.iter() {
-            let chunk = &reserved.storage.chunks[run.chunk];
-            // SAFETY: archetypes live as long as the world.
-            let new_shape = unsafe { chunk.unbound_shape() };
-            // SAFETY: columns are added when they are written, and the rows are nobody's yet.
-            let mut new = unsafe { NewRows::new(new_shape, chunk.data(), run.first, run.rows) };
-            for &columns in &transfer.kept {
-                new.columns.extend(write(chunk, run, columns));
+            if let Some(panic) = panicked {
+                self.take_back();
+                resume_unwind(panic);
             }
-            filled.push(new);
+        } else {
+            let mut filled = Vec::with_capacity(reserved.runs.len());
+            for &run in reserved.runs.iter() {
+                let source = source_of(run);
+                let chunk = &reserved.storage.chunks[run.chunk];
+                // SAFETY: archetypes live as long as the world.
+                let new_shape = unsafe { chunk.unbound_shape() };
+                // SAFETY: columns are added when they are written, and the rows are nobody's yet.
+                let mut new = unsafe { NewRows::new(new_shape, chunk.data(), run.first, run.rows) };
+                for &columns in &self.transfers[source.transfer].kept {
+                    new.columns.extend(write(chunk, run, source, columns));
+                }
+                filled.push(new);
+                if let Some(references) = &mut references {
+                    // SAFETY: the rows have just been written, to memory that is the world's alone.
+                    unsafe { references.replace(chunk, run) };
+                }
+            }
+            filled.into_iter().for_each(NewRows::keep);
+            reserved.commit();
         }
-        filled.into_iter().for_each(NewRows::keep);
-        reserved.commit();
-        self.finish_instances(source, number);
-        Ok(NewEntities::new(&self.storage, &self.runs))
+        if let Some(references) = references {
+            debug_assert!(
+                NewEntities::new(&self.storage, &self.runs)
+                    .enumerate()
+                    .all(|(at, instance)| instance == references.instances.get(at)),
+                "the instances are others than those that are referred to"
+            );
+        }
+        self.finish_instances(sources, count);
+        Ok(())
     }
 
-    /// Lets what was just created refer to itself where the source did, be switched off where it was, and have its name.
-    fn finish_instances(&mut self, source: Entity, transfer: u32) {
-        let name = self.entity_name(source).map(Box::<str>::from);
-        let from = self.storage.table.locate(source).expect("the source is still there");
+    /// Destroys the entities that were just created.
+    #[cold]
+    fn take_back(&mut self) {
+        let created: Vec<_> = NewEntities::new(&self.storage, &self.runs).collect();
+        for entity in created.into_iter().rev() {
+            if let Ok(location) = self.locate(entity) {
+                // Their memory is the world's alone, so that it is not refused.
+                let _ = self.despawn_one(entity, location);
+            }
+        }
+    }
+
+    /// Lets what was just created be switched off where the sources are, and have their names. Leaves the runs of the first
+    /// source.
+    fn finish_instances(&mut self, sources: &[Source], count: usize) {
+        let (mut done, mut of_first) = (0, 0);
         for at in 0..self.runs.len() {
-            let Run { chunk: number, first, rows } = self.runs[at];
-            for &(theirs, ours) in &self.transfers[transfer].masks_kept {
-                if !self.storage.chunks[from.chunk].enabled.get(theirs, from.row) {
-                    let chunk = &mut self.storage.chunks[number];
-                    (first..first + rows).for_each(|row| chunk.enabled.set(ours, row, false));
+            let source = &sources[done / count];
+            let Run { chunk, first, rows } = self.runs[at];
+            for &(theirs, ours) in &self.transfers[source.transfer].masks_kept {
+                if !self.storage.chunks[source.from.chunk].enabled.get(theirs, source.from.row) {
+                    let enabled = &mut self.storage.chunks[chunk].enabled;
+                    (first..first + rows).for_each(|row| enabled.set(ours, row, false));
                 }
             }
-            let refers =
-                self.storage.chunks[number].shape().types.iter().any(|ty| ty.0.remap.is_some());
-            if !refers && name.is_none() {
-                continue;
-            }
-            for row in first..first + rows {
-                let instance = self.storage.chunks[number].entities()[row as usize];
-                if refers {
-                    let itself = |entity| if entity == source { instance } else { entity };
-                    self.remap_row(instance, &mut { itself });
-                }
-                if let Some(name) = &name {
-                    self.names_mut().set(instance, name);
+            if let Some(name) = self.entity_name(source.entity).map(Box::<str>::from) {
+                for row in first..first + rows {
+                    let instance = self.storage.chunks[chunk].entities()[row as usize];
+                    self.names_mut().set(instance, &name);
                 }
             }
+            done += rows as usize;
+            of_first += usize::from(done <= count);
+        }
+        self.runs.truncate(of_first);
+    }
+}
+
+/// Puts those side by side that go to one archetype, and one group of it, in the order of the first of each.
+fn put_together(sources: &mut [Source]) {
+    if sources.len() > 1 {
+        let mut order = HashMap::<_, _, FixedState>::default();
+        for source in &*sources {
+            let next = order.len();
+            order.entry(source.home()).or_insert(next);
+        }
+        sources.sort_by_key(|source| order[&source.home()]);
+    }
+}
+
+impl Source {
+    /// Where its instances are.
+    fn home(&self) -> (u32, u32) {
+        (self.to, self.group)
+    }
+}
+
+/// An entity that is instantiated.
+struct Source {
+    entity: Entity,
+    from: Location,
+    /// The memory of its chunk, once nothing is copied any more.
+    data: *mut u8,
+    shape: Arc<ArchetypeShape>,
+    transfer: u32,
+    /// The archetype of its instances.
+    to: u32,
+    /// And their group, if it has groups.
+    group: u32,
+    /// Whether no code of the user's runs.
+    quiet: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::buffer::Buffer;
+    use crate::component::{Component, Duplicate};
+    use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
+    use crate::manager::LinkedEntityGroup;
+    use crate::world::World;
+
+    thread_local! {
+        /// After how many values one panics.
+        static FUSE: Cell<u32> = const { Cell::new(0) };
+    }
+
+    /// Copied as bytes, and yet it panics.
+    #[derive(Clone, Copy)]
+    struct Stubborn(Entity);
+
+    // SAFETY: the shape says nothing of the bytes.
+    unsafe impl Field for Stubborn {
+        const SHAPE: &'static Shape =
+            &Shape::new::<Self>("Stubborn", FieldKind::Opaque).with_entities(true);
+
+        fn hash_state(&self, state: &mut StateHasher) {
+            self.0.hash_state(state);
+        }
+
+        fn remap(&mut self, map: &mut EntityRemap<'_>) {
+            match FUSE.get() {
+                0 => resume_unwind(Box::new("told to")),
+                left => FUSE.set(left - 1),
+            }
+            self.0.remap(map);
         }
     }
 
-    /// Whether an entity takes part: switches [`Disabled`] on or off, for its [group](crate::LinkedEntityGroup) too. Returns
-    /// whether that was a change.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such entity, or there is no memory.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::World;
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let orc = world.spawn(());
-    /// world.entities_mut().set_enabled(orc, false).unwrap();
-    /// assert!(!world.entities().is_enabled(orc));
-    /// ```
-    pub fn set_enabled(&mut self, entity: Entity, enabled: bool) -> Result<bool, EntityError> {
-        self.locate(entity)?;
-        let mut members = self.group_of(entity);
-        if !members.contains(&entity) {
-            members.push(entity);
+    impl Component for Stubborn {
+        fn duplicate() -> Duplicate<Self> {
+            Duplicate::<Self>::bytes()
         }
-        members.retain(|&member| self.exists(member));
-        let mut changed = false;
-        for member in members {
-            if enabled != self.has::<Disabled>(member) {
-                continue;
-            }
-            changed |= if enabled {
-                self.remove::<Disabled>(member)?
-            } else {
-                self.add(member, Disabled).map_err(|rejected| rejected.error)?
-            };
-        }
-        Ok(changed)
     }
 
-    /// Whether an entity is there and takes part.
-    pub fn is_enabled(&self, entity: Entity) -> bool {
-        self.exists(entity) && !self.has::<Disabled>(entity)
+    #[test]
+    fn no_instance_is_there_when_a_field_written_by_hand_panics() {
+        for size in [1, 3, 20] {
+            let mut world = World::new("Simulation");
+            let members: Vec<_> = (0..size).map(|_| world.spawn(())).collect();
+            for &member in &members {
+                world.add(member, Stubborn(members[0])).map_err(|r| r.error).unwrap();
+            }
+            let group: Buffer<_> = members.iter().copied().map(LinkedEntityGroup).collect();
+            world.add(members[0], group).map_err(|rejected| rejected.error).unwrap();
+            // Some values of the first member, then some of another, then enough.
+            for (fuse, panics) in [(0, true), (1, true), (2 * size, true), (3 * size, false)] {
+                FUSE.set(fuse);
+                let instantiate = AssertUnwindSafe(|| {
+                    world.entities_mut().instantiate_many(members[0], 3).unwrap().len()
+                });
+                assert_eq!(catch_unwind(instantiate).is_err(), panics, "{size} {fuse}");
+                let expected = if panics { size } else { 4 * size };
+                assert_eq!(world.entity_count(), expected as usize);
+                world.check_invariants().unwrap();
+            }
+            for chunk in world.entities().chunks() {
+                let groups = chunk.buffers::<LinkedEntityGroup>();
+                for (&root, group) in
+                    chunk.entities().iter().zip(groups.iter().flat_map(|g| g.iter()))
+                {
+                    let refer_to_it = |member: &LinkedEntityGroup| {
+                        world.get::<Stubborn>(member.0).is_ok_and(|value| value.0 == root)
+                    };
+                    assert!(group.len() == size as usize && group.iter().all(refer_to_it));
+                }
+            }
+        }
     }
 }

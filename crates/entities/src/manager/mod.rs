@@ -18,6 +18,7 @@ mod lookup;
 mod managed;
 mod names;
 mod new_entities;
+mod references;
 mod sets;
 mod shared;
 mod track;

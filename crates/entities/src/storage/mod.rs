@@ -32,10 +32,10 @@ pub use arena::{ArenaStats, ChunkArena, OutOfMemory};
 pub use invariants::InvariantViolation;
 pub use row_place::RowPlace;
 
-pub(crate) use archetype::{Archetype, Column, sort_types};
+pub(crate) use archetype::{Archetype, ArchetypeShape, Column, sort_types};
 pub(crate) use chunk::{Chunk, NOWHERE};
 pub(crate) use chunk_layout::DoesNotFit;
-pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages};
+pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages, Upcoming};
 pub(crate) use fetch::fetch;
 pub(crate) use groups::Wanted;
 pub(crate) use reserve::{Reserved, Run};

@@ -2,11 +2,13 @@
 
 #![expect(unsafe_code, reason = "takes a reference out of a guard, and ids back")]
 
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop};
 use std::ptr;
 
 use super::arena::OutOfMemory;
+use super::transfer::Transfer;
 use super::{Chunk, NOWHERE, Storage};
+use crate::component::SharedValue;
 
 /// Rows that lie side by side in a chunk.
 #[derive(Clone, Copy, Debug)]
@@ -16,16 +18,16 @@ pub(crate) struct Run {
     pub(crate) rows: u32,
 }
 
-/// Room for rows of an archetype, in chunks that are the world's alone. Given back unless it is used.
+/// Room for rows of archetypes, in chunks that are the world's alone. Given back unless it is used.
 ///
-/// Meanwhile there may be chunks without entities, which nobody else gets to see.
+/// Meanwhile there may be chunks without entities, and groups without chunks, which nobody else gets to see.
 pub(crate) struct Reserved<'s> {
     pub(crate) storage: &'s mut Storage,
     pub(crate) runs: &'s mut Vec<Run>,
     /// How many of the runs have ids, which the table knows already.
     named: usize,
-    archetype: u32,
-    group: u32,
+    /// Archetypes with groups of them that may have been made for this.
+    groups: Vec<(u32, u32)>,
 }
 
 impl<'s> Reserved<'s> {
@@ -47,39 +49,83 @@ impl<'s> Reserved<'s> {
         group: u32,
         rows: usize,
     ) -> Result<Self, OutOfMemory> {
+        let mut reserved = Self::nothing(storage, runs);
+        reserved.note_group(archetype, group);
+        reserved.more(archetype, group, rows)?;
+        Ok(reserved)
+    }
+
+    /// Room for nothing, which others may be added to.
+    pub(crate) fn nothing(storage: &'s mut Storage, runs: &'s mut Vec<Run>) -> Self {
         runs.clear();
-        let reserved = Self { storage, runs, named: 0, archetype, group };
+        Self { storage, runs, named: 0, groups: Vec::new() }
+    }
+
+    /// The group that a row of a chunk gets to by a transfer which is given nothing.
+    pub(crate) fn group_by(&mut self, transfer: &Transfer, from: u32) -> u32 {
+        let group = self.storage.group_by(transfer, from);
+        self.note_group(transfer.to, group);
+        group
+    }
+
+    fn note_group(&mut self, archetype: u32, group: u32) {
+        if group != NOWHERE {
+            self.groups.push((archetype, group));
+        }
+    }
+
+    /// Finds room for rows of a group of an archetype, or of the archetype, if it has none, which has no room here yet.
+    pub(crate) fn more(
+        &mut self,
+        archetype: u32,
+        group: u32,
+        rows: usize,
+    ) -> Result<(), OutOfMemory> {
         let mut missing = rows;
         // The last of them is filled first, as it is by one entity after another.
-        let mut known = reserved.storage.archetypes.rooms(archetype, group).len();
+        let mut known = self.storage.archetypes.rooms(archetype, group).len();
         while missing > 0 {
             let chunk = if let Some(at) = known.checked_sub(1) {
                 known = at;
-                let chunk = reserved.storage.archetypes.rooms(archetype, group)[at];
-                reserved.storage.make_unique(chunk)?;
+                let chunk = self.storage.archetypes.rooms(archetype, group)[at];
+                self.storage.make_unique(chunk)?;
                 chunk
             } else {
-                let capacity = reserved.storage.archetypes[archetype].shape.capacity as usize;
-                reserved.storage.chunks.expect(missing.div_ceil(capacity));
-                reserved.storage.open_chunk_in(archetype, group)?
+                let capacity = self.storage.archetypes[archetype].shape.capacity as usize;
+                self.storage.chunks.expect(missing.div_ceil(capacity));
+                self.storage.open_chunk_in(archetype, group)?
             };
-            let first = reserved.storage.chunks[chunk].len;
-            let room = reserved.storage.chunks[chunk].capacity() - first;
+            let first = self.storage.chunks[chunk].len;
+            let room = self.storage.chunks[chunk].capacity() - first;
             let rows = missing.min(room as usize) as u32;
             missing -= rows as usize;
-            reserved.runs.push(Run { chunk, first, rows });
+            self.runs.push(Run { chunk, first, rows });
         }
-        if rows == 0 {
-            // Nobody is going to open a chunk.
-            reserved.storage.forget_group(archetype, group);
-            drop(reserved.storage.shared.take_dead());
+        Ok(())
+    }
+
+    /// Divides the runs, so that none goes beyond so many rows, or twice as many, and so on.
+    pub(crate) fn divide(&mut self, rows: usize) {
+        let whole = mem::take(self.runs);
+        let mut left = rows;
+        for mut run in whole {
+            while run.rows as usize > left {
+                self.runs.push(Run { rows: left as u32, ..run });
+                (run.first, run.rows) = (run.first + left as u32, run.rows - left as u32);
+                left = rows;
+            }
+            left -= run.rows as usize;
+            self.runs.push(run);
+            if left == 0 {
+                left = rows;
+            }
         }
-        Ok(reserved)
     }
 
     /// Leaves the rows to who is going to use them at once.
     pub(crate) fn into_storage(self) -> &'s mut Storage {
-        let this = ManuallyDrop::new(self);
+        let mut this = ManuallyDrop::new(self);
+        drop(mem::take(&mut this.groups));
         // SAFETY: the reference is not used where it was any more.
         unsafe { ptr::read(&raw const this.storage) }
     }
@@ -113,6 +159,9 @@ impl<'s> Reserved<'s> {
                 this.storage.create_entities(run);
             }
         }
+        // Where there are no rows, nobody is going to open a chunk.
+        let groups = mem::take(&mut this.groups);
+        drop(this.storage.forget_groups(groups));
     }
 }
 
@@ -125,18 +174,29 @@ impl Drop for Reserved<'_> {
         }
         let mut retired = Vec::new();
         for run in self.runs.drain(..).rev() {
-            if self.storage.chunks[run.chunk].len == 0 {
+            // A chunk that was opened has one run that begins there, and perhaps others.
+            if run.first == 0 && self.storage.chunks[run.chunk].len == 0 {
                 retired.push(self.storage.retire_chunk(run.chunk).into_parts());
             }
         }
-        self.storage.forget_group(self.archetype, self.group);
-        let dead = self.storage.shared.take_dead();
+        let dead = self.storage.forget_groups(mem::take(&mut self.groups));
         // Only now, since the values of chunks are dropped, which is code of the user.
         drop((retired, dead));
     }
 }
 
 impl Storage {
+    /// Takes those of the groups out that have no chunks. Returns the values that nobody else has, to be dropped.
+    fn forget_groups(&mut self, mut groups: Vec<(u32, u32)>) -> Vec<SharedValue> {
+        if groups.is_empty() {
+            return Vec::new();
+        }
+        groups.sort_unstable();
+        groups.dedup();
+        groups.into_iter().for_each(|(archetype, group)| self.forget_group(archetype, group));
+        self.shared.take_dead()
+    }
+
     /// Gives rows behind the last of a chunk, which have values already, their entities.
     pub(crate) fn create_entities(&mut self, run: Run) {
         let chunk = &mut self.chunks[run.chunk];

@@ -189,7 +189,9 @@ pub(crate) unsafe fn duplicate_rows(
                     .copy_from_nonoverlapping(from.add(offset), rows_wide * column.size as usize);
             },
             // SAFETY: both have a column there; the first has so many values, the second none.
-            Copying::Clone(clone) => unsafe { clone(from.add(offset), to.add(offset), rows_wide) },
+            Copying::Deep(clone) | Copying::Clone(clone) => unsafe {
+                clone(from.add(offset), to.add(offset), rows_wide);
+            },
             Copying::NotAtAll => unreachable!("`{ty}` cannot be duplicated, which was checked"),
         }
         if ty.0.drop.is_some() {
@@ -353,7 +355,7 @@ pub(crate) unsafe fn duplicate_value(
         Copying::Bytes if size == 0 => {}
         // SAFETY: as the caller promises.
         Copying::Bytes => unsafe { repeat_bytes(value, to, size, count) },
-        Copying::Clone(clone) => {
+        Copying::Deep(clone) | Copying::Clone(clone) => {
             let mut written = Written { ty, first: to, count: 0 };
             for index in 0..count {
                 // SAFETY: there is one value, and room for one more.

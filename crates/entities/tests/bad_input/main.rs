@@ -12,6 +12,7 @@ mod clone_panics;
 mod default_panics;
 mod drop_panics;
 mod foreign_archetypes;
+mod groups;
 mod iterator_panics;
 mod many_types;
 mod missing_entities;

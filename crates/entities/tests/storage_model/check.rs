@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use ancho_entities::{ArchetypeChunk, Entity, World};
+use ancho_entities::{ArchetypeChunk, Entity, Version, World};
 
+use crate::buffers::compare_buffers;
 use crate::components::{
-    Follow, Ghost, KINDS, Kind, Large, Name, Only, RUNTIME, SCRIPT, Small, Stays, Tag, Wide,
-    any_kind, script_bytes, type_of,
+    Follow, Ghost, KINDS, Kind, Large, Name, OTHERS, Only, RUNTIME, SCRIPT, Small, Stays, Tag,
+    Wide, any_kind, script_bytes, type_of,
 };
+use crate::groups::compare_tags;
 use crate::plain::{Plain, Row};
 use crate::script::{Pair, Run, code};
 
@@ -74,6 +76,14 @@ fn compare_chunk(chunk: &ArchetypeChunk<'_>, plain: &Plain) {
     for kind in 0..RUNTIME {
         any_kind!(kind, T => compare_column::<T>(chunk, &rows, plain.now));
     }
+    for kind in OTHERS {
+        let version = chunk.change_version_of(type_of(kind)).map(Version::number);
+        for row in &rows {
+            assert_eq!(version.is_some(), row.contains_key(&kind));
+            assert!(row.get(&kind).is_none_or(|value| Some(value.written) <= version));
+        }
+        assert!(version.is_none_or(|version| version <= plain.now));
+    }
     match chunk.bytes(*SCRIPT) {
         Some(bytes) => {
             for (bytes, row) in bytes.chunks_exact(24).zip(rows) {
@@ -113,6 +123,8 @@ fn compare_row(world: &World, entity: Entity, row: &Row) {
         let enabled = world.entities().is_type_enabled(entity, ty).ok();
         assert_eq!(enabled, row.get(&kind).map(|value| value.enabled));
     }
+    compare_buffers(world, entity, row);
+    compare_tags(world, entity, row);
     let bytes = world.entities().get_bytes(entity, *SCRIPT).ok();
     let expected = row.get(&RUNTIME).map(|value| script_bytes(value.number));
     assert_eq!(bytes, expected.as_ref().map(|bytes| &bytes[..]));

@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicIsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use ancho_entities::{
-    CloneSet, Component, ComponentSet, ComponentType, Entity, FieldKind, RuntimeType,
+    BufferElement, CloneSet, Component, ComponentSet, ComponentType, Disabled, Entity, FieldKind,
+    LinkedEntityGroup, OmitLinkedEntityGroup, RuntimeType,
 };
 
 /// How many values there are that must be dropped.
@@ -89,6 +90,17 @@ pub(crate) struct Only(u32, #[field(opaque)] Live);
 #[component(cleanup)]
 pub(crate) struct Stays(u32, #[field(opaque)] Live);
 
+/// An element of a buffer. Refers to an entity, and has to be dropped.
+#[derive(BufferElement, Clone)]
+#[buffer(inline = 3)]
+pub(crate) struct Item(pub(crate) Entity, #[field(opaque)] Live);
+
+impl Item {
+    pub(crate) fn new(number: u64) -> Self {
+        Self(Entity::from_bits(number), Live::new())
+    }
+}
+
 /// 24 bytes, the middle ones an entity; can be switched off.
 pub(crate) static SCRIPT: LazyLock<ComponentType> = LazyLock::new(|| {
     let script = RuntimeType::new("model::Script", 24, 8).field("target", 8, FieldKind::Entity);
@@ -114,6 +126,12 @@ pub(crate) const STAYS: usize = 8;
 pub(crate) const RUNTIME: usize = 9;
 /// What entities have that were despawned and are still there. It is no kind to be named.
 pub(crate) const MARK: usize = KINDS;
+/// Kinds that have calls of their own: buffers, and what ancho itself knows.
+pub(crate) const ITEMS: usize = MARK + 1;
+pub(crate) const GROUP: usize = MARK + 2;
+pub(crate) const DISABLED: usize = MARK + 3;
+pub(crate) const OMIT: usize = MARK + 4;
+pub(crate) const OTHERS: [usize; 4] = [ITEMS, GROUP, DISABLED, OMIT];
 
 /// Which of them can be switched off.
 pub(crate) const ENABLEABLE: [usize; 3] = [GHOST, FOLLOW, RUNTIME];
@@ -192,6 +210,10 @@ pub(crate) fn type_of(kind: usize) -> ComponentType {
         6 => ComponentType::of::<Large>(),
         7 => ComponentType::of::<Only>(),
         8 => ComponentType::of::<Stays>(),
+        ITEMS => ComponentType::of_buffer::<Item>(),
+        GROUP => ComponentType::of_buffer::<LinkedEntityGroup>(),
+        DISABLED => ComponentType::of::<Disabled>(),
+        OMIT => ComponentType::of::<OmitLinkedEntityGroup>(),
         _ => *SCRIPT,
     }
 }

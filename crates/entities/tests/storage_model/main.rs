@@ -9,10 +9,12 @@
 // One thread at a time: there is nothing for a race detector.
 #![cfg(not(tsan))]
 
+mod buffers;
 #[path = "../common/model.rs"]
 mod cases;
 mod check;
 mod components;
+mod groups;
 mod plain;
 mod script;
 mod structure;

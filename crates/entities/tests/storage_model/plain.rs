@@ -6,10 +6,11 @@ use ancho_entities::Entity;
 
 use crate::components::{MARK, STAYS};
 
-/// A component: its number, when it was last written, and whether it is switched on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A component: its number, or the numbers of a buffer, when it was last written, and whether it is switched on.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Value {
     pub(crate) number: u64,
+    pub(crate) list: Vec<u64>,
     pub(crate) written: u32,
     pub(crate) enabled: bool,
 }
@@ -52,7 +53,9 @@ impl Plain {
 
     pub(crate) fn row(&self, kinds: &[usize], number: impl Fn(usize) -> u64) -> Row {
         let written = self.now;
-        let value = |&kind: &usize| (kind, Value { number: number(kind), written, enabled: true });
+        let value = |&kind: &usize| {
+            (kind, Value { number: number(kind), list: Vec::new(), written, enabled: true })
+        };
         kinds.iter().map(value).collect()
     }
 
@@ -80,7 +83,7 @@ impl Plain {
 
     /// Destroys an entity, or leaves what stays of it. Returns whether that was a change.
     pub(crate) fn despawn(&mut self, entity: Entity) -> bool {
-        let mark = Value { number: 0, written: self.now, enabled: true };
+        let mark = Value { number: 0, list: Vec::new(), written: self.now, enabled: true };
         match self.entities.get_mut(&entity) {
             Some(row) if row.contains_key(&STAYS) => {
                 if row.keys().eq(&[STAYS, MARK]) {

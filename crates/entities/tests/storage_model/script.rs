@@ -38,6 +38,9 @@ pub(crate) enum Call {
     WriteChunks,
     Advance,
     Remap,
+    Group,
+    SetEnabled,
+    Buffer,
     Fork,
     Duplicate,
     Switch,
@@ -45,7 +48,7 @@ pub(crate) enum Call {
 }
 
 /// How often each is drawn.
-const WEIGHTS: [(u32, Call); 30] = [
+const WEIGHTS: [(u32, Call); 33] = [
     (8, Call::Spawn),
     (6, Call::SpawnMany),
     (6, Call::SpawnBatch),
@@ -72,6 +75,9 @@ const WEIGHTS: [(u32, Call); 30] = [
     (3, Call::WriteChunks),
     (3, Call::Advance),
     (1, Call::Remap),
+    (6, Call::Group),
+    (3, Call::SetEnabled),
+    (10, Call::Buffer),
     (5, Call::Fork),
     (1, Call::Duplicate),
     (5, Call::Switch),
@@ -197,6 +203,9 @@ impl Run {
             Call::WriteChunks => any_kind!(step.set, T => self.write_chunks::<T>(step)),
             Call::Advance => self.advance(),
             Call::Remap => self.remap(),
+            Call::Group => self.group(step),
+            Call::SetEnabled => self.set_enabled(step),
+            Call::Buffer => self.buffer(step),
             Call::Fork => self.copy(World::fork),
             Call::Duplicate => self.copy(World::duplicate),
             Call::Switch => self.switch(step.entity),

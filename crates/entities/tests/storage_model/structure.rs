@@ -6,7 +6,7 @@ use ancho_collections::Rejected;
 use ancho_entities::{ComponentType, Entity, EntityError, World};
 
 use crate::components::{
-    Cloned, FOLLOW, Follow, KINDS, Kind, LARGE, MARK, NAME, Name, ONLY, RUNTIME, SMALL, STAYS, Set,
+    Cloned, Follow, KINDS, Kind, LARGE, MARK, NAME, Name, ONLY, OTHERS, RUNTIME, SMALL, STAYS, Set,
     Small, Tag, Wide, kinds_of, number_of, script_bytes, type_of,
 };
 use crate::plain::Row;
@@ -32,7 +32,9 @@ fn panic_code(call: impl FnOnce()) -> Result<(), String> {
 }
 
 /// What was refused, and that it came back.
-fn error_of<T, V>(result: Result<T, Rejected<V, EntityError>>) -> Result<T, EntityError> {
+pub(crate) fn error_of<T, V>(
+    result: Result<T, Rejected<V, EntityError>>,
+) -> Result<T, EntityError> {
     result.map_err(|rejected| rejected.error)
 }
 
@@ -68,6 +70,7 @@ fn looks_as(world: &World, entity: Entity, row: Option<&Row>) -> bool {
     let archetype = entities.entity_archetype(entity).unwrap();
     entities.component_types(archetype).unwrap().len() == row.len()
         && (0..KINDS)
+            .chain(OTHERS)
             .all(|kind| entities.has_type(entity, type_of(kind)) == row.contains_key(&kind))
 }
 
@@ -82,11 +85,11 @@ impl Run {
         (kinds.contains(&LARGE) || row.contains_key(&LARGE)) && self.setup.chunk_size < 8 << 10
     }
 
-    fn has(&mut self, entity: Entity, kind: usize) -> bool {
+    pub(crate) fn has(&mut self, entity: Entity, kind: usize) -> bool {
         self.current().plain.entities.get(&entity).is_some_and(|row| row.contains_key(&kind))
     }
 
-    fn exists(&mut self, entity: Entity) -> bool {
+    pub(crate) fn exists(&mut self, entity: Entity) -> bool {
         self.current().plain.entities.contains_key(&entity)
     }
 
@@ -217,58 +220,12 @@ impl Run {
         }
     }
 
-    pub(crate) fn instantiate(&mut self, step: &Step) {
-        let source = self.pick(step.entity);
-        let Pair { world, plain, .. } = self.current();
-        if step.set.is_multiple_of(2)
-            && let Ok(follow) = world.get_mut::<Follow>(source)
-        {
-            // It refers to itself.
-            *follow = Kind::make(source.to_bits());
-            let row = plain.row(&[FOLLOW], |_| source.to_bits());
-            plain.write(source, row);
-        }
-        let entities = self.current().world.entities_mut();
-        let created: Result<Vec<Entity>, EntityError> = match step.count {
-            1 => entities.instantiate(source).map(|entity| vec![entity]),
-            count => entities.instantiate_many(source, count).map(Vec::from_iter),
-        };
-        let expected = match () {
-            () if !self.exists(source) => Err("A0050"),
-            () if self.has(source, MARK) => Err("A0072"),
-            () if self.has(source, ONLY) => Err("A0058"),
-            () => Ok(()),
-        };
-        let result = created.as_ref().map(|_| ()).map_err(|&error| error);
-        if self.agrees(result, expected) {
-            let created = created.unwrap();
-            assert_eq!(created.len(), step.count);
-            for instance in created {
-                let plain = &mut self.current().plain;
-                let mut row = plain.entities[&source].clone();
-                row.remove(&STAYS);
-                row.values_mut().for_each(|value| value.written = plain.now);
-                for kind in [FOLLOW, RUNTIME] {
-                    if let Some(value) = row.get_mut(&kind)
-                        && value.number == source.to_bits()
-                    {
-                        value.number = instance.to_bits();
-                    }
-                }
-                assert_eq!(plain.create(row), instance);
-                if let Some(name) = plain.names.get(&source).cloned() {
-                    plain.names.insert(instance, name);
-                }
-            }
-        }
-    }
-
     pub(crate) fn despawn(&mut self, step: &Step) {
         let entity = self.pick(step.entity);
         let found = self.current().world.despawn(entity);
         let missing = !self.exists(entity) && self.setup.strict;
         let mut after = self.current().plain.clone();
-        let changed = after.despawn(entity);
+        let changed = after.despawn_group(entity) > 0;
         if self.agrees(found, if missing { Err("A0050") } else { Ok(changed) }) {
             self.current().plain = after;
         }
@@ -297,7 +254,7 @@ impl Run {
 
     fn despawned(&mut self, slice: &[Entity], found: Result<usize, EntityError>) {
         let mut after = self.current().plain.clone();
-        let changed = slice.iter().filter(|&&entity| after.despawn(entity)).count();
+        let changed = slice.iter().map(|&entity| after.despawn_group(entity)).sum();
         if self.agrees(found, Ok(changed)) {
             self.current().plain = after;
             return;
@@ -306,7 +263,7 @@ impl Run {
         let Pair { world, plain, .. } = self.current();
         for &entity in slice {
             let mut after = plain.clone();
-            after.despawn(entity);
+            after.despawn_group(entity);
             if !looks_as(world, entity, after.entities.get(&entity)) {
                 break;
             }

@@ -3,14 +3,13 @@
 use ancho_entities::{Entity, EntityError};
 
 use crate::components::{
-    ENABLEABLE, FOLLOW, KINDS, Kind, NAME, RUNTIME, SMALL, Set, kinds_of, number_of, script_bytes,
-    type_of,
+    ENABLEABLE, KINDS, Kind, NAME, RUNTIME, SMALL, Set, kinds_of, number_of, script_bytes, type_of,
 };
-use crate::plain::Value;
+use crate::groups::refer_to;
 use crate::script::{Pair, Run, Step, code};
 
 impl Run {
-    fn presence(&self, entity: Entity, kinds: &[usize]) -> Result<(), &'static str> {
+    pub(crate) fn presence(&self, entity: Entity, kinds: &[usize]) -> Result<(), &'static str> {
         match self.pairs.last().unwrap().plain.entities.get(&entity) {
             None => Err("A0050"),
             Some(row) if kinds.iter().all(|kind| row.contains_key(kind)) => Ok(()),
@@ -157,18 +156,15 @@ impl Run {
     }
 
     pub(crate) fn remap(&mut self) {
-        let moved = |entity: Entity| Entity::from_parts(entity.index() + 1, entity.version());
+        let moved =
+            |entity: Entity| Entity::from_parts(entity.index().wrapping_add(1), entity.version());
         let found = self.current().world.entities_mut().remap_references(moved);
         if self.agrees(found, Ok(())) {
             let plain = &mut self.current().plain;
+            let moved = |entity: Entity| if entity.is_null() { entity } else { moved(entity) };
             for row in plain.entities.values_mut() {
-                for kind in [FOLLOW, RUNTIME] {
-                    if let Some(Value { number, written, .. }) = row.get_mut(&kind) {
-                        *written = plain.now;
-                        if *number != 0 {
-                            *number = moved(Entity::from_bits(*number)).to_bits();
-                        }
-                    }
+                for kind in refer_to(row, moved) {
+                    row.get_mut(&kind).unwrap().written = plain.now;
                 }
             }
         }

@@ -82,3 +82,44 @@ fn added_removed_and_destroyed_are_each_noticed_once() {
         assert_eq!((world.entity_count(), mixer.voices.len()), (0, 0));
     }
 }
+
+#[test]
+fn of_many_entities_each_is_noticed_for_what_happened_to_it() {
+    // CL3, CL1: a third keep their sound, a third lose it, a third are despawned, by every means there is.
+    for mut world in both() {
+        let mut mixer = Mixer::default();
+        let all: Vec<_> = world.spawn_batch((0..512).map(|n| (A(n), Sound(n)))).collect();
+        assert_eq!(mixer.update(&mut world), (512, 0));
+        let third = |which: usize| all.iter().copied().skip(which).step_by(3).collect::<Vec<_>>();
+        let (kept, removed, despawned) = (third(0), third(1), third(2));
+        for &entity in &removed {
+            assert_eq!(world.remove::<Sound>(entity), Ok(true));
+        }
+        let (one_by_one, at_once) = despawned.split_at(100);
+        for &entity in one_by_one {
+            assert_eq!(world.despawn(entity), Ok(true));
+            // A second time it is no change.
+            assert_eq!(world.despawn(entity), Ok(false));
+        }
+        assert_eq!(world.despawn_slice(at_once), Ok(at_once.len()));
+        assert_eq!(world.entity_count(), 512, "their ids are not free yet");
+        let new = world.spawn((A(0), Sound(1000)));
+        assert_eq!(new.index(), 512);
+
+        assert_eq!(mixer.update(&mut world), (1, removed.len() + despawned.len()));
+        assert_eq!(mixer.update(&mut world), (0, 0));
+        let mut playing: Vec<u32> = mixer.voices.values().copied().collect();
+        playing.sort_unstable();
+        let expected: Vec<u32> = (0..512).step_by(3).chain([1000]).collect();
+        assert_eq!(playing, expected);
+        assert!(kept.iter().all(|&entity| world.has::<(A, Sound, Voice)>(entity)));
+        assert!(
+            removed.iter().all(|&entity| world.has::<A>(entity) && !world.has::<Voice>(entity))
+        );
+        assert!(despawned.iter().all(|&entity| !world.exists(entity)));
+        // Now they are: each is handed out once.
+        let next: Vec<_> = world.spawn_many(despawned.len(), A(0)).collect();
+        assert!(next.iter().all(|entity| entity.version() == 2));
+        assert_eq!(world.entity_count(), 513);
+    }
+}

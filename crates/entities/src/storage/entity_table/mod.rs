@@ -28,10 +28,13 @@ mod model;
 mod page;
 #[cfg(test)]
 mod tests;
+mod upcoming;
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
+
+pub(crate) use upcoming::Upcoming;
 
 use ancho_burst::dispatch;
 

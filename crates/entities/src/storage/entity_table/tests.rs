@@ -26,11 +26,13 @@ pub(super) fn allocate_in(
     first_row: u32,
     count: u32,
 ) -> Vec<Entity> {
+    let upcoming = table.upcoming(count as usize);
     let mut ids = Vec::with_capacity(count as usize);
     table.allocate_rows(&mut ids.spare_capacity_mut()[..count as usize], chunk, first_row);
     // SAFETY: so many were written.
     unsafe { ids.set_len(count as usize) };
     table.check().unwrap();
+    assert!(ids.iter().enumerate().all(|(at, &id)| id == upcoming.get(at)));
     ids
 }
 

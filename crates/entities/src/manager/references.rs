@@ -1,0 +1,88 @@
+//! References among entities that are instantiated together.
+
+#![expect(unsafe_code, reason = "replaces references in rows that were just written")]
+
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use crate::entity::Entity;
+use crate::field::EntityRemap;
+use crate::storage::{Chunk, EntityTable, Run, Upcoming};
+
+/// Which entities take the place of the sources, in values that were copied from them.
+pub(super) struct References {
+    /// The sources, and where each is among them, if they are not few.
+    places: HashMap<Entity, usize, FixedState>,
+    sources: Vec<Entity>,
+    /// How many instances each has.
+    count: usize,
+    /// The instances to be, those of one source after those of another.
+    pub(super) instances: Upcoming,
+    /// How many rows were looked at.
+    done: usize,
+    /// What the value before referred to, in its order, and where the instances of that begin. Copies of one value refer to the same, so that those of the first are
+    /// looked for, and then only compared.
+    known: Vec<(Entity, Option<usize>)>,
+}
+
+impl References {
+    /// So many sources are found by looking at all of them.
+    const FEW: usize = 8;
+
+    /// For sources that have so many instances each, which are made next.
+    pub(super) fn new(sources: Vec<Entity>, count: usize, table: &EntityTable) -> Self {
+        let mut places = HashMap::default();
+        if sources.len() > Self::FEW {
+            places.extend(sources.iter().enumerate().map(|(at, &source)| (source, at)));
+        }
+        let instances = table.upcoming(sources.len() * count);
+        Self { places, sources, count, instances, done: 0, known: Vec::new() }
+    }
+
+    /// Where the instances of an entity begin, if it is a source: what a value refers to in this place.
+    #[cold]
+    #[inline(never)]
+    fn find(&mut self, entity: Entity, place: usize) -> Option<usize> {
+        let source = if self.sources.len() > Self::FEW {
+            self.places.get(&entity).copied()
+        } else {
+            self.sources.iter().position(|&source| source == entity)
+        };
+        let first = source.map(|source| source * self.count);
+        self.known.truncate(place);
+        self.known.push((entity, first));
+        first
+    }
+
+    /// Replaces the sources by their instances in the values of a run. All runs have to come, in their order.
+    ///
+    /// # Safety
+    ///
+    /// - the rows of the chunk have values in all columns, which nobody else uses
+    pub(super) unsafe fn replace(&mut self, chunk: &Chunk, Run { first, rows, .. }: Run) {
+        let shape = chunk.shape();
+        // The how manieth instance of its source the first row is.
+        let nth = self.done % self.count;
+        self.done += rows as usize;
+        for (ty, column) in shape.types.iter().zip(&shape.columns) {
+            let Some(remap) = ty.0.remap else { continue };
+            self.known.clear();
+            for row in 0..rows as usize {
+                let at = nth + row;
+                let mut asked = 0;
+                let mut instance_of = |entity| {
+                    let first = match self.known.get(asked) {
+                        Some(&(before, first)) if before == entity => first,
+                        _ => self.find(entity, asked),
+                    };
+                    asked += 1;
+                    first.map_or(entity, |first| self.instances.get(first + at))
+                };
+                let row = first as usize + row;
+                let value = chunk.column(column.offset).wrapping_add(row * ty.size());
+                // SAFETY: the row has a value of this type, which nobody else uses.
+                unsafe { remap(ty.0.shape, value, 1, &mut EntityRemap::new(&mut instance_of)) };
+            }
+        }
+    }
+}
