@@ -5,14 +5,14 @@ use std::hint::black_box;
 
 use ancho_entities::{
     ArchetypeChunk, Buffer, BufferElement, Columns, Component, Entity, LinkedEntityGroup, Prefab,
-    World,
+    Shared, SharedComponent, World,
 };
 
 use super::types::{
     A, B, Mark, MarkA, MarkK, MarkT, MarkU, Payload0, Payload1, Payload2, Payload3,
 };
 use super::types::{Payload4, Position, Rotation, Transform, Velocity, twenty_marks};
-use super::work::{self, FEW, GROUP, GROUPS, MANY, MILLION, PUSHED, TURNS};
+use super::work::{self, FEW, GROUP, GROUPS, MANY, MILLION, PUSHED, SHARING, TURNS};
 use crate::harness::{Cell, Reading};
 
 fn world() -> World {
@@ -282,6 +282,64 @@ pub(super) fn toggle_one(cell: Cell) -> Reading {
         world.entities().chunks().map(|chunk| chunk.enabled_count::<Switched>() as u64).sum()
     };
     cell.run((true, world), operation, result)
+}
+
+/// Entities of 128 bytes.
+fn payloads(world: &mut World) -> Vec<Entity> {
+    let payloads = (0..SHARING).map(|i| (Payload0([i as f32; 16]), Payload1([1.0; 16])));
+    world.spawn_batch(payloads).collect()
+}
+
+/// Two moves of each entity: to another archetype, and back.
+pub(super) fn move_128_bytes(cell: Cell) -> Reading {
+    let mut world = world();
+    let entities = payloads(&mut world);
+    let operation = |populated: &mut Populated| {
+        add_to_all(populated, A(1.0));
+        remove_from_all::<A>(populated);
+    };
+    cell.run((world, entities), operation, count)
+}
+
+#[derive(SharedComponent, Default, PartialEq, Eq, Hash)]
+struct Mesh(u32);
+
+#[derive(SharedComponent, Default, PartialEq, Eq, Hash)]
+struct Material(u32);
+
+/// The same entities, with 64 meshes and 64 materials.
+fn drawn() -> Populated {
+    let mut world = world();
+    let entities = payloads(&mut world);
+    for (at, &entity) in (0..).zip(&entities) {
+        let shared = (Shared::new(Mesh(at % 64)), Shared::new(Material(at / 64 % 64)));
+        world.add(entity, shared).map_err(|rejected| rejected.error).expect("all are alive");
+    }
+    (world, entities)
+}
+
+/// Two moves of each of those: to another archetype, and back.
+pub(super) fn move_drawn(cell: Cell) -> Reading {
+    let operation = |populated: &mut Populated| {
+        add_to_all(populated, A(1.0));
+        remove_from_all::<A>(populated);
+    };
+    cell.run(drawn(), operation, count)
+}
+
+/// Two moves of each of those: to others of another mesh, and to others of another material.
+pub(super) fn set_shared(cell: Cell) -> Reading {
+    let (world, entities) = drawn();
+    let operation = |(turn, world): &mut (u32, World)| {
+        *turn += 1;
+        for (at, &entity) in (*turn..).zip(&entities) {
+            world.set_shared(entity, Mesh(at % 64)).expect("all have one");
+        }
+        for (at, &entity) in (*turn * 64..).zip(&entities) {
+            world.set_shared(entity, Material(at / 64 % 64)).expect("all have one");
+        }
+    };
+    cell.run((0, world), operation, |(_, world)| world.entity_count() as u64)
 }
 
 pub(super) fn random_get(cell: Cell) -> Reading {

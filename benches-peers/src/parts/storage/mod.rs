@@ -199,6 +199,30 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(1.3, Under::Subject("raw"))],
         },
+        // To another archetype and back, one by one, for entities of 128 bytes.
+        Case {
+            name: "move_16k_128B",
+            sampling: Sampling::Repeat,
+            cells: &[("ancho", ancho::move_128_bytes)],
+            limits: &[],
+            requires: &[],
+        },
+        // The same for such entities that share values: 64 of one component, 64 of another, in 4,096 combinations.
+        Case {
+            name: "move_16k_shared",
+            sampling: Sampling::Repeat,
+            cells: &[("ancho", ancho::move_drawn)],
+            limits: &[],
+            requires: &[],
+        },
+        // To other values of the one, then of the other.
+        Case {
+            name: "set_shared_16k",
+            sampling: Sampling::Repeat,
+            cells: &[("ancho", ancho::set_shared)],
+            limits: &[],
+            requires: &[at_most(1.5, Under::Case("move_16k_shared"))],
+        },
         // A component of each entity off, or on again, one by one.
         Case {
             name: "toggle_one_100k",

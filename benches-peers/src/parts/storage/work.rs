@@ -10,6 +10,8 @@ use super::types::*;
 pub(super) const FEW: usize = 10_000;
 /// Entities of the cases of a hundred thousand.
 pub(super) const MANY: usize = 100_000;
+/// Entities of the cases of 16,384.
+pub(super) const SHARING: usize = 16_384;
 /// Entities of the cases of a million.
 pub(super) const MILLION: usize = 1_000_000;
 /// Groups that are cloned,

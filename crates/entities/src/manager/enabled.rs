@@ -8,6 +8,19 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::storage::Location;
 
+/// Where a type that can be switched off and on is in an archetype: mostly one entity after another is of the same.
+#[derive(Clone, Copy)]
+pub(super) struct Switch {
+    archetype: u32,
+    ty: Option<ComponentType>,
+    column: u32,
+    mask: u32,
+}
+
+impl Switch {
+    pub(super) const NONE: Self = Self { archetype: 0, ty: None, column: 0, mask: 0 };
+}
+
 impl EntityManager {
     /// Switches a component of an entity on or off. It keeps its value, and the entity its place.
     ///
@@ -60,16 +73,34 @@ impl EntityManager {
     ) -> Result<(), EntityError> {
         let Location { chunk, row } = self.locate(entity)?;
         // SAFETY: the table names chunks that are there.
+        let archetype = unsafe { self.storage.chunks.at(chunk) }.archetype;
+        let mut switch = self.last_switch;
+        if switch.archetype != archetype || switch.ty != Some(ty) {
+            switch = self.find_switch(entity, archetype, ty)?;
+        }
+        // SAFETY: as above.
         let chunk = unsafe { self.storage.chunks.at_mut(chunk) };
-        let Some(found) = chunk.find(ty) else {
+        chunk.enabled.set(switch.mask, row, enabled);
+        chunk.state.set_version(switch.column, self.storage.version);
+        Ok(())
+    }
+
+    /// Finds which mask is that of a type, and remembers it.
+    #[inline(never)]
+    fn find_switch(
+        &mut self,
+        entity: Entity,
+        archetype: u32,
+        ty: ComponentType,
+    ) -> Result<Switch, EntityError> {
+        let Some(found) = self.storage.archetypes[archetype].shape.index.find(ty) else {
             return Err(EntityError::MissingComponent { entity, component: ty });
         };
         let Some(mask) = found.mask() else {
             return Err(EntityError::NotEnableable { component: ty });
         };
-        chunk.enabled.set(mask, row, enabled);
-        chunk.state.set_version(found.column, self.storage.version);
-        Ok(())
+        self.last_switch = Switch { archetype, ty: Some(ty), column: found.column, mask };
+        Ok(self.last_switch)
     }
 
     /// Whether a component of an entity is switched on. Those that are not enableable always are.

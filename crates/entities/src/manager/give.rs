@@ -9,6 +9,7 @@ use crate::component::{ComponentType, SharedValue};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
+use crate::shared::{Shared, SharedComponent};
 use crate::storage::{Change, Location, Run, Wanted};
 
 /// What became of a set that was given to an entity.
@@ -68,6 +69,39 @@ impl EntityManager {
                 Ok(if is_new { Given::New } else { Given::Moved })
             }
         }
+    }
+
+    /// Sets a value if there are chunks with room that have it, and all others that the entity has. Returns whether the
+    /// entity moved, or nothing, if it is not that simple.
+    pub(super) fn set_known_shared<T: SharedComponent>(
+        &mut self,
+        entity: Entity,
+        value: &T,
+    ) -> Result<Option<bool>, EntityError> {
+        let location = self.locate(entity)?;
+        let component = ComponentType::of_shared::<T>();
+        // Entities with different values are far apart: the row is on its way while the values are looked for.
+        self.storage.fetch_row(location);
+        let Some(to) = self.storage.room_with(location.chunk, component, value) else {
+            let has = self.storage.chunks[location.chunk].shape().has(component);
+            return if has {
+                Ok(None)
+            } else {
+                Err(EntityError::MissingComponent { entity, component })
+            };
+        };
+        if to == location.chunk {
+            return Ok(Some(false));
+        }
+        let from = self.storage.archetype_at(location);
+        let transfer = self.transfer_of::<Shared<T>>(from, Change::Set)?;
+        self.storage.make_unique(location.chunk)?;
+        self.storage.make_unique(to)?;
+        let transfer = &self.transfers[transfer];
+        // SAFETY: the chunks are of one archetype and two groups, both are the world's alone, and the second has room.
+        // Nothing but the shared value is new, which is that of the group.
+        unsafe { self.storage.move_row(entity, location, transfer, to, &transfer.left) };
+        Ok(Some(true))
     }
 
     fn way_to_give<S: ComponentSet>(

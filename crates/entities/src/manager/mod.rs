@@ -37,6 +37,7 @@ pub use lookup::{ComponentLookup, GetMany};
 pub use new_entities::NewEntities;
 pub use track::{EntityChanges, EntityTracker};
 
+use enabled::Switch;
 use names::Names;
 use sets::{Home, Sets};
 
@@ -93,6 +94,8 @@ pub struct EntityManager {
     sets: Sets,
     /// The last ways that entities took when components were added, and when they were removed.
     quick_ways: [QuickWay; 2],
+    /// What was switched off or on last.
+    last_switch: Switch,
     names: Arc<Names>,
     /// The rows of the entities that were created last.
     runs: Vec<Run>,
@@ -112,6 +115,7 @@ impl EntityManager {
             transfers: Transfers::default(),
             sets: Sets::default(),
             quick_ways: [QuickWay::NONE; 2],
+            last_switch: Switch::NONE,
             names: Arc::default(),
             runs: Vec::new(),
             strict,

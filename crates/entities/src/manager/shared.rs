@@ -68,6 +68,9 @@ impl EntityManager {
         entity: Entity,
         value: T,
     ) -> Result<bool, EntityError> {
+        if let Some(moved) = self.set_known_shared::<T>(entity, &value)? {
+            return Ok(moved);
+        }
         match self.give_shared(entity, Shared::new(value), Change::Set) {
             Ok(given) => Ok(!matches!(given, Given::Same)),
             Err(rejected) => Err(rejected.error),

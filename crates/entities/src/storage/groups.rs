@@ -1,5 +1,6 @@
 //! Chunks of an archetype, apart by the values of its shared components.
 
+use std::any::Any;
 use std::hash::BuildHasher;
 
 use ancho_collections::FixedState;
@@ -187,6 +188,34 @@ impl Storage {
         }
         let group = self.group_by(transfer, from);
         self.room_in_group(transfer.to, group)
+    }
+
+    /// A chunk with room whose entities have the same values as those of another but for one type, of which they have this. It
+    /// is the same chunk if those have it too. `None` if there is none. Runs code of the user.
+    pub(crate) fn room_with(
+        &self,
+        chunk: u32,
+        ty: ComponentType,
+        value: &(dyn Any + Send + Sync),
+    ) -> Option<u32> {
+        /// More types than entities mostly share.
+        const MOST: usize = 8;
+
+        let number = chunk;
+        let chunk = &self.chunks[chunk];
+        let column = chunk.find(ty)?.column;
+        let at = chunk.shape().shared.binary_search(&column).ok()?;
+        let groups = self.archetypes.groups(chunk.archetype)?;
+        let index = self.shared.find(groups.tables[at], value).ok()?;
+        let has = &groups.at(chunk.group).values;
+        if has[at] == index {
+            return Some(number);
+        }
+        let mut wanted = [0; MOST];
+        let wanted = wanted.get_mut(..has.len())?;
+        wanted.copy_from_slice(has);
+        wanted[at] = index;
+        groups.at(groups.find(wanted)?).with_room.last().copied()
     }
 
     /// A chunk of the archetype with these values that has room, and is the world's alone.

@@ -6,6 +6,7 @@ use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, LastChunk, OutOfMemory};
 use super::chunk::{Chunk, Chunks, NOWHERE};
 use super::chunk_values::ChunkValues;
+use super::fetch::fetch;
 use super::settings::StorageSettings;
 use super::values::{copy_small_value, copy_value, drop_values, duplicate_rows, swap_values};
 use super::{Location, Storage};
@@ -137,6 +138,18 @@ impl Storage {
             return unshare(&mut self.chunks, number, &self.settings);
         }
         Ok(())
+    }
+
+    /// Has the memory of a row on its way, and that of the row which would take its place.
+    pub(crate) fn fetch_row(&self, Location { chunk, row }: Location) {
+        let chunk = &self.chunks[chunk];
+        let last = chunk.len.saturating_sub(1);
+        for &(_, column) in &chunk.shape().sized {
+            let values = chunk.column(column.offset);
+            for row in [row, last] {
+                fetch(values.wrapping_add(row as usize * column.size as usize));
+            }
+        }
     }
 
     /// Removes a row; the last of the chunk takes its place. The entity's slot is not touched.
