@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod columns;
 #[cfg(all(feature = "dispatch", target_arch = "x86_64"))]
 mod compiled;
 mod dispatch;
@@ -53,5 +54,6 @@ pub mod writing_kernels {}
 /// ```
 #[cfg(feature = "macros")]
 pub use ancho_derive::burst;
+pub use columns::{ColumnSlices, FloatArray, Floats, in_columns};
 pub use dispatch::{dispatch, dispatch_as, dispatch_at_most};
 pub use level::CpuLevel;

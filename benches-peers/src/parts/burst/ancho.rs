@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use ancho_burst::math::{self, FloatMode};
-use ancho_burst::{burst, dispatch};
+use ancho_burst::{burst, in_columns};
 use glam::Vec3;
 
 use super::loops;
@@ -59,36 +59,18 @@ pub(super) fn sincos_1m(cell: Cell) -> Reading {
     cell.run(Angles::new(), operation, Angles::result)
 }
 
-/// The closure is in a function of the user's, and its loop in one of a library.
+/// The closure is in a function of the user's, and its loop in one of the library.
 pub(super) fn large_closure_vec3(cell: Cell) -> Reading {
     #[burst(closures)]
     fn run(positions: &mut [Vec3], velocities: &mut [Vec3], targets: &[Vec3]) {
-        each_body(positions, velocities, targets, |position, velocity, target| {
-            loops::steer(position, velocity, *target);
+        in_columns((positions, velocities, targets), |position, velocity, target| {
+            loops::steer(position, velocity, target);
         });
     }
     let operation = |Bodies { positions, velocities, targets }: &mut Bodies| {
         run(&mut positions.0, &mut velocities.0, &targets.0);
     };
     cell.run(Bodies::new(), operation, Bodies::result)
-}
-
-#[inline(never)]
-fn each_body(
-    positions: &mut [Vec3],
-    velocities: &mut [Vec3],
-    targets: &[Vec3],
-    body: impl Fn(&mut Vec3, &mut Vec3, &Vec3),
-) {
-    dispatch(
-        #[inline(always)]
-        || {
-            let bodies = positions.iter_mut().zip(velocities).zip(targets);
-            for ((position, velocity), target) in bodies {
-                body(position, velocity, target);
-            }
-        },
-    );
 }
 
 pub(super) fn large_closure(cell: Cell) -> Reading {
