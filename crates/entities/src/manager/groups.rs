@@ -92,31 +92,6 @@ impl EntityManager {
     /// Despawns a root with its group, and the groups of its members: all of them, or none. Returns how many entities that
     /// were.
     pub(super) fn despawn_group(&mut self, root: Entity) -> Result<usize, EntityError> {
-        /// Goes on with the members that are left when the values of one panic.
-        struct Rest<'a> {
-            manager: &'a mut EntityManager,
-            members: std::vec::IntoIter<Entity>,
-            despawned: usize,
-        }
-
-        impl Rest<'_> {
-            fn go_on(&mut self) {
-                for entity in self.members.by_ref() {
-                    let gone = self
-                        .manager
-                        .locate(entity)
-                        .and_then(|location| self.manager.despawn_one(entity, location));
-                    self.despawned += usize::from(gone.expect("there is room for what stays"));
-                }
-            }
-        }
-
-        impl Drop for Rest<'_> {
-            fn drop(&mut self) {
-                self.go_on();
-            }
-        }
-
         let mut seen = HashSet::<_, FixedState>::default();
         let mut all = Vec::new();
         let mut next = vec![root];
@@ -143,9 +118,39 @@ impl EntityManager {
             }
         }
         self.make_way(&moves)?;
-        let mut rest = Rest { manager: self, members: all.into_iter(), despawned: 0 };
-        rest.go_on();
-        Ok(rest.despawned)
+        let mut despawned = 0;
+        self.with_each(all, |manager, entity| {
+            let gone =
+                manager.locate(entity).and_then(|location| manager.despawn_one(entity, location));
+            despawned += usize::from(gone.expect("there is room for what stays"));
+        });
+        Ok(despawned)
+    }
+
+    /// Does something with one entity after another: with all of them, also when the values of one panic.
+    pub(super) fn with_each(&mut self, entities: Vec<Entity>, act: impl FnMut(&mut Self, Entity)) {
+        /// Goes on with those that are left.
+        struct Rest<'a, F: FnMut(&mut EntityManager, Entity)> {
+            manager: &'a mut EntityManager,
+            entities: std::vec::IntoIter<Entity>,
+            act: F,
+        }
+
+        impl<F: FnMut(&mut EntityManager, Entity)> Rest<'_, F> {
+            fn go_on(&mut self) {
+                for entity in self.entities.by_ref() {
+                    (self.act)(self.manager, entity);
+                }
+            }
+        }
+
+        impl<F: FnMut(&mut EntityManager, Entity)> Drop for Rest<'_, F> {
+            fn drop(&mut self) {
+                self.go_on();
+            }
+        }
+
+        Rest { manager: self, entities: entities.into_iter(), act }.go_on();
     }
 
     /// Sees to it that there is memory for these entities to move by these transfers, all of them at once.
@@ -203,14 +208,18 @@ impl EntityManager {
             }
             self.make_way(&moves)?;
         }
-        for &member in &members {
-            if enabled {
-                self.remove::<Disabled>(member)?;
+        let is_change = !members.is_empty();
+        let mut refused = None;
+        // Chunks that were left may have values that panic when they are dropped. Chunks that were opened are not left empty.
+        self.with_each(members, |manager, member| {
+            let switched = if enabled {
+                manager.remove::<Disabled>(member)
             } else {
-                self.add(member, Disabled).map_err(|rejected| rejected.error)?;
-            }
-        }
-        Ok(!members.is_empty())
+                manager.add(member, Disabled).map_err(|rejected| rejected.error)
+            };
+            refused = refused.take().or(switched.err());
+        });
+        refused.map_or(Ok(is_change), Err)
     }
 
     /// Whether an entity is there and takes part.

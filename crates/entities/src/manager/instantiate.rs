@@ -227,13 +227,14 @@ impl EntityManager {
     /// Destroys the entities that were just created.
     #[cold]
     fn take_back(&mut self) {
-        let created: Vec<_> = NewEntities::new(&self.storage, &self.runs).collect();
-        for entity in created.into_iter().rev() {
-            if let Ok(location) = self.locate(entity) {
+        let mut created: Vec<_> = NewEntities::new(&self.storage, &self.runs).collect();
+        created.reverse();
+        self.with_each(created, |manager, entity| {
+            if let Ok(location) = manager.locate(entity) {
                 // Their memory is the world's alone, so that it is not refused.
-                let _ = self.despawn_one(entity, location);
+                let _ = manager.despawn_one(entity, location);
             }
-        }
+        });
     }
 
     /// Lets what was just created be switched off where the sources are, and have their names. Leaves the runs of the first
@@ -306,7 +307,8 @@ mod tests {
     use crate::component::{Component, Duplicate};
     use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
     use crate::manager::LinkedEntityGroup;
-    use crate::world::World;
+    use crate::per_chunk::PerChunk;
+    use crate::world::{World, WorldSettings};
 
     thread_local! {
         /// After how many values one panics.
@@ -338,6 +340,51 @@ mod tests {
     impl Component for Stubborn {
         fn duplicate() -> Duplicate<Self> {
             Duplicate::<Self>::bytes()
+        }
+    }
+
+    thread_local! {
+        /// Whether the next value of a chunk panics when it is dropped.
+        static IS_LOUD: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// Of chunks.
+    #[derive(Default)]
+    struct Loud;
+
+    impl Drop for Loud {
+        fn drop(&mut self) {
+            if IS_LOUD.take() {
+                resume_unwind(Box::new("told to"));
+            }
+        }
+    }
+
+    // SAFETY: the shape says nothing of the bytes.
+    unsafe impl Field for Loud {
+        const SHAPE: &'static Shape = &Shape::new::<Self>("Loud", FieldKind::Opaque);
+
+        fn hash_state(&self, _: &mut StateHasher) {}
+
+        fn remap(&mut self, _: &mut EntityRemap<'_>) {}
+    }
+
+    impl Component for Loud {}
+
+    #[test]
+    fn no_instance_is_there_when_what_its_chunk_has_panics_too() {
+        let mut world =
+            World::with_settings("Simulation", WorldSettings::new().chunk_capacity_limit(2));
+        let source = world.spawn((Stubborn(Entity::NULL), PerChunk::<Loud>::new()));
+        for instances in [2, 3, 9] {
+            FUSE.set(1);
+            IS_LOUD.set(true);
+            let instantiate = AssertUnwindSafe(|| {
+                world.entities_mut().instantiate_many(source, instances).unwrap().len()
+            });
+            assert!(catch_unwind(instantiate).is_err());
+            assert_eq!((world.entity_count(), IS_LOUD.take()), (1, false));
+            world.check_invariants().unwrap();
         }
     }
 
