@@ -225,16 +225,26 @@ impl Storage {
     }
 
     fn room_in_group(&mut self, archetype: u32, group: u32) -> Result<u32, OutOfMemory> {
+        /// Forgets a group that has no chunk: there is no memory for one, or the default of what it has for itself panics.
+        struct Opening<'s> {
+            storage: &'s mut Storage,
+            archetype: u32,
+            group: u32,
+        }
+
+        impl Drop for Opening<'_> {
+            fn drop(&mut self) {
+                self.storage.forget_group(self.archetype, self.group);
+                drop(self.storage.shared.take_dead());
+            }
+        }
+
         if let Some(&number) = self.archetypes.rooms(archetype, group).last() {
             self.make_unique(number)?;
             return Ok(number);
         }
-        let opened = self.open_chunk_in(archetype, group);
-        if opened.is_err() {
-            self.forget_group(archetype, group);
-            drop(self.shared.take_dead());
-        }
-        opened
+        let opening = Opening { storage: self, archetype, group };
+        opening.storage.open_chunk_in(archetype, group)
     }
 
     /// Counts a chunk that was opened in a group.

@@ -19,6 +19,7 @@ mod missing_entities;
 mod no_memory;
 mod no_memory_in_forks;
 mod shared;
+mod together;
 mod too_large;
 mod wrap_around;
 mod zero_sized;
