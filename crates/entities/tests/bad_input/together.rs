@@ -1,13 +1,14 @@
 //! Several kinds of components on the same entities, and code of the user that panics in one of them.
 
 use std::cell::{Cell, RefCell};
+use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread;
 
 use ancho_entities::{
-    Buffer, Component, Entity, LinkedEntityGroup, Managed, ManagedComponent, PerChunk, Prefab,
-    Shared, SharedComponent, World, WorldSettings,
+    Buffer, BufferElement, Columns, Component, ComponentType, Entity, LinkedEntityGroup, Managed,
+    ManagedComponent, PerChunk, Prefab, Shared, SharedComponent, World, WorldSettings,
 };
 
 use crate::common::{A, B, Stays, Text};
@@ -71,6 +72,39 @@ struct Bounds(#[field(opaque)] Touchy);
 #[derive(ManagedComponent, Clone, Default)]
 #[managed(name = "together::Script")]
 struct Script(#[field(opaque)] Touchy);
+
+/// Of entities, in chunks.
+#[derive(Component, Clone, Default)]
+#[component(name = "together::Word")]
+struct Word(#[field(opaque)] Touchy);
+
+/// In lists.
+#[derive(BufferElement, Clone)]
+#[buffer(name = "together::Item", inline = 1)]
+struct Item(#[field(opaque)] Touchy);
+
+/// In common.
+#[derive(SharedComponent)]
+#[shared(name = "together::Flag")]
+struct Flag(u32, #[field(opaque)] Touchy);
+
+impl PartialEq for Flag {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Flag {}
+
+impl Hash for Flag {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+fn flag(number: u32) -> Shared<Flag> {
+    Shared::new(Flag(number, Touchy::default()))
+}
 
 #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[shared(name = "together::Team")]
@@ -159,7 +193,7 @@ fn no_value_is_left_when_a_chunk_for_it_cannot_be_opened() {
             world.add(all[6], team(9)).unwrap();
         }),
         ("add_types", |world, all| {
-            let types = [ancho_entities::ComponentType::of::<B>()];
+            let types = [ComponentType::of::<B>()];
             world.entities_mut().add_types(all[5], &types).unwrap();
         }),
         ("set", |world, all| {
@@ -277,4 +311,153 @@ fn no_fork_is_there_when_a_value_cannot_be_cloned() {
             }
         },
     );
+}
+
+/// What is in the scene, and entities with values of all kinds, which are members of the group, too.
+fn full_scene() -> (World, Vec<Entity>) {
+    let (mut world, mut all) = scene();
+    for number in 0..5 {
+        let items: Buffer<_> = (0..number).map(|_| Item(Touchy::default())).collect();
+        let parts = (Word::default(), flag(number % 2), items);
+        all.push(match number % 3 {
+            0 => world.spawn((A(number), team(number), MARK, parts)),
+            1 => world.spawn((parts, script())),
+            _ => world.spawn((MARK, parts, Stays)),
+        });
+    }
+    let mut group = world.buffer_mut::<LinkedEntityGroup>(all[0]).unwrap();
+    all[10..].iter().for_each(|&member| group.push(LinkedEntityGroup(member)));
+    (world, all)
+}
+
+#[test]
+fn worlds_are_in_order_whatever_panics() {
+    let actions: [(&str, Action); 24] = [
+        ("spawn", |world, _| {
+            world.spawn((Word::default(), flag(7), MARK, script()));
+        }),
+        ("spawn_many", |world, _| {
+            world.spawn_many(5, (Word::default(), flag(1), MARK, script()));
+        }),
+        ("spawn_batch", |world, _| {
+            world.spawn_batch((0..5).map(|at| (Word::default(), flag(at % 3), MARK)));
+        }),
+        ("spawn_columns", |world, _| {
+            let columns = Columns::new(5).with(|_| Word::default()).with(|_| A(1));
+            world.spawn_columns(columns).unwrap();
+        }),
+        ("create_many", |world, _| {
+            let entities = world.entities_mut();
+            let archetype = entities.archetype::<(Word, PerChunk<Bounds>, Managed<Script>)>();
+            entities.create_many(archetype, 5).unwrap();
+        }),
+        ("add", |world, all| {
+            all.iter().for_each(|&entity| assert!(world.add(entity, B(1)).is_ok()));
+        }),
+        ("add all kinds", |world, all| {
+            for &entity in all {
+                let items = Buffer::from(vec![Item(Touchy::default())]);
+                let set = (Word::default(), flag(5), script(), MARK, items);
+                assert!(world.add(entity, set).is_ok());
+            }
+        }),
+        ("add_types", |world, all| {
+            let types = [
+                ComponentType::of::<Word>(),
+                ComponentType::of_chunk::<Bounds>(),
+                ComponentType::of_managed::<Script>(),
+                ComponentType::of_buffer::<Item>(),
+            ];
+            for &entity in all {
+                world.entities_mut().add_types(entity, &types).unwrap();
+            }
+        }),
+        ("set", |world, all| {
+            world.set(all[11], (Word::default(), flag(4), script())).map_err(|r| r.error).unwrap();
+            world.set(all[10], Word::default()).map_err(|r| r.error).unwrap();
+        }),
+        ("set_shared", |world, all| {
+            for &entity in &all[10..] {
+                world.set_shared(entity, Flag(3, Touchy::default())).unwrap();
+            }
+        }),
+        ("set_shared_slice", |world, all| {
+            world.set_shared_slice(&all[10..13], Flag(3, Touchy::default())).unwrap();
+            world.set_shared_slice(&all[1..3], Team(3)).unwrap();
+        }),
+        ("remove", |world, all| {
+            for &entity in all {
+                world.remove::<(Word, Managed<Script>)>(entity).unwrap();
+                world.remove::<(Shared<Flag>, PerChunk<Bounds>, Buffer<Item>)>(entity).unwrap();
+            }
+        }),
+        ("take", |world, all| {
+            drop(world.take::<(Word, Shared<Flag>, Managed<Script>)>(all[11]).unwrap());
+            drop(world.take::<(PerChunk<Bounds>, Shared<Flag>, Buffer<Item>)>(all[12]).unwrap());
+        }),
+        ("set_archetype", |world, all| {
+            let archetype = world.entities_mut().archetype::<(Word, PerChunk<Bounds>)>();
+            for &entity in &all[1..8] {
+                world.entities_mut().set_archetype(entity, archetype).unwrap();
+            }
+        }),
+        ("get_mut", |world, all| {
+            all[10..].iter().for_each(|&e| *world.get_mut::<Word>(e).unwrap() = Word::default());
+        }),
+        ("swap", |world, all| {
+            world.entities_mut().swap_components(all[10], all[13]).unwrap();
+        }),
+        ("despawn", |world, all| {
+            world.despawn(all[0]).unwrap();
+        }),
+        ("despawn_slice", |world, all| {
+            world.despawn_slice(&all[1..]).unwrap();
+        }),
+        ("despawn_all", |world, _| {
+            world.despawn_all().unwrap();
+        }),
+        ("instantiate", |world, all| {
+            world.entities_mut().instantiate_many(all[0], 3).unwrap();
+        }),
+        ("set_enabled", |world, all| {
+            world.entities_mut().set_enabled(all[0], false).unwrap();
+        }),
+        ("fork", |world, all| {
+            let mut fork = world.fork().unwrap();
+            fork.despawn(all[10]).unwrap();
+        }),
+        ("duplicate", |world, _| drop(world.duplicate().unwrap())),
+        ("remap", |world, _| world.entities_mut().remap_references(|entity| entity).unwrap()),
+    ];
+    let mut panics = 0;
+    for (what, action) in actions {
+        for call in [Call::Clone, Call::Default, Call::Drop] {
+            for position in 0.. {
+                OWNER.set(Arc::default());
+                let (mut world, all) = full_scene();
+                // Half of the worlds share their memory.
+                let mut fork = (position % 2 == 0).then(|| world.fork().unwrap());
+                FUSE.set(Some((call, position / 2)));
+                let result = catch_unwind(AssertUnwindSafe(|| action(&mut world, &all)));
+                let panicked = FUSE.take().is_none();
+                let what = format!("{what}, {call:?} {position}");
+                assert_eq!(result.is_err(), panicked, "{what}");
+                for world in [Some(&mut world), fork.as_mut()].into_iter().flatten() {
+                    if let Err(violation) = world.check_invariants() {
+                        panic!("{what}: {violation}");
+                    }
+                    world.spawn_many(3, (Word::default(), flag(1), MARK, script()));
+                    world.despawn(all[10]).unwrap();
+                    world.check_invariants().unwrap();
+                }
+                drop((world, fork));
+                assert_eq!(OWNER.with_borrow(Arc::strong_count), 1, "{what}");
+                panics += usize::from(panicked);
+                if !panicked && position % 2 == 1 {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(panics > 500, "{panics}");
 }

@@ -37,6 +37,8 @@ mod shared_components;
 mod shared_slices;
 mod shared_together;
 mod shared_values;
+mod together;
+mod together_model;
 
 mod archetypes;
 mod chunk_capacity;
