@@ -2,16 +2,19 @@
 
 use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread;
 
 use ancho_entities::{
-    Buffer, BufferElement, Columns, Component, ComponentType, Entity, LinkedEntityGroup, Managed,
-    ManagedComponent, PerChunk, Prefab, Shared, SharedComponent, World, WorldSettings,
+    Buffer, BufferElement, ChunkArena, Columns, Component, ComponentType, Entity, EntityError,
+    LinkedEntityGroup, Managed, ManagedComponent, PerChunk, Prefab, Shared, SharedComponent, World,
+    WorldSettings,
 };
 
 use crate::common::{A, B, Stays, Text};
+use crate::no_memory::CHUNK;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Call {
@@ -122,7 +125,11 @@ fn script() -> Managed<Script> {
 
 /// Entities of two values and several archetypes, in chunks of two. The first is the root of a group of some.
 fn scene() -> (World, Vec<Entity>) {
-    let settings = WorldSettings::new().chunk_capacity_limit(2);
+    scene_in(ChunkArena::new())
+}
+
+fn scene_in(arena: ChunkArena) -> (World, Vec<Entity>) {
+    let settings = WorldSettings::new().chunk_capacity_limit(2).arena(arena);
     let mut world = World::with_settings("Simulation", settings);
     let mut all: Vec<_> = world.spawn_many(5, (A(1), team(1), MARK)).collect();
     all.push(world.spawn((A(2), team(2), MARK, script())));
@@ -314,8 +321,8 @@ fn no_fork_is_there_when_a_value_cannot_be_cloned() {
 }
 
 /// What is in the scene, and entities with values of all kinds, which are members of the group, too.
-fn full_scene() -> (World, Vec<Entity>) {
-    let (mut world, mut all) = scene();
+fn full_scene(arena: ChunkArena) -> (World, Vec<Entity>) {
+    let (mut world, mut all) = scene_in(arena);
     for number in 0..5 {
         let items: Buffer<_> = (0..number).map(|_| Item(Touchy::default())).collect();
         let parts = (Word::default(), flag(number % 2), items);
@@ -434,7 +441,7 @@ fn worlds_are_in_order_whatever_panics() {
         for call in [Call::Clone, Call::Default, Call::Drop] {
             for position in 0.. {
                 OWNER.set(Arc::default());
-                let (mut world, all) = full_scene();
+                let (mut world, all) = full_scene(ChunkArena::new());
                 // Half of the worlds share their memory.
                 let mut fork = (position % 2 == 0).then(|| world.fork().unwrap());
                 FUSE.set(Some((call, position / 2)));
@@ -460,4 +467,89 @@ fn worlds_are_in_order_whatever_panics() {
         }
     }
     assert!(panics > 500, "{panics}");
+}
+
+#[test]
+fn nothing_is_done_when_there_is_too_little_memory() {
+    type Action = fn(&mut World, &[Entity]) -> Result<(), EntityError>;
+    let actions: [(&str, Action); 15] = [
+        ("spawn", |world, _| {
+            let spawned = world.try_spawn((Word::default(), flag(7), MARK, script()));
+            spawned.map(drop).map_err(|rejected| rejected.error)
+        }),
+        ("spawn_columns", |world, _| {
+            let columns = Columns::new(5).with(|_| Word::default()).with(|_| A(1));
+            world.spawn_columns(columns).map(drop).map_err(|rejected| rejected.error)
+        }),
+        ("create_many", |world, _| {
+            let entities = world.entities_mut();
+            let archetype = entities.archetype::<(Word, PerChunk<Bounds>, Managed<Script>)>();
+            entities.create_many(archetype, 5).map(drop)
+        }),
+        ("add", |world, all| world.add(all[1], B(1)).map(drop).map_err(|rejected| rejected.error)),
+        ("add all kinds", |world, all| {
+            let items = Buffer::from(vec![Item(Touchy::default())]);
+            let set = (Word::default(), flag(5), script(), MARK, items);
+            world.add(all[2], set).map(drop).map_err(|rejected| rejected.error)
+        }),
+        ("add_types", |world, all| {
+            let types = [ComponentType::of::<Word>(), ComponentType::of_managed::<Script>()];
+            world.entities_mut().add_types(all[2], &types).map(drop)
+        }),
+        ("set", |world, all| {
+            let set = (Word::default(), flag(4), script());
+            world.set(all[11], set).map_err(|rejected| rejected.error)
+        }),
+        ("set_shared", |world, all| {
+            world.set_shared(all[12], Flag(3, Touchy::default())).map(drop)
+        }),
+        ("set_shared_slice", |world, all| world.set_shared_slice(&all[2..3], Team(9))),
+        ("take", |world, all| {
+            world.take::<(Word, Shared<Flag>, Managed<Script>)>(all[11]).map(drop)
+        }),
+        ("despawn", |world, all| world.despawn(all[0]).map(drop)),
+        ("instantiate", |world, all| world.entities_mut().instantiate_many(all[0], 3).map(drop)),
+        ("set_enabled", |world, all| world.entities_mut().set_enabled(all[0], false).map(drop)),
+        ("fork", |world, _| world.fork().map(drop)),
+        ("duplicate", |world, _| world.duplicate().map(drop)),
+    ];
+    let mut refused = 0;
+    for (what, action) in actions {
+        for forked in [false, true] {
+            for free in 0.. {
+                let what = format!("{what}, {free} chunks, {forked}");
+                OWNER.set(Arc::default());
+                let arena = ChunkArena::with_limit(64 * CHUNK);
+                let (mut world, all) = full_scene(arena.clone());
+                let fork = forked.then(|| world.fork().unwrap());
+                // Another world has all memory but so many chunks.
+                let settings = WorldSettings::new().chunk_capacity_limit(1).arena(arena);
+                let mut other = World::with_settings("Other", settings);
+                let taken: Vec<_> = iter::from_fn(|| other.try_spawn(()).ok()).collect();
+                other.despawn_slice(&taken[..free]).unwrap();
+                let look = |world: &World| {
+                    world.check_invariants().unwrap();
+                    let flags = world.shared_values::<Flag>().map(|flag| flag.0);
+                    (world.state_hash(), world.entity_count(), flags.collect::<Vec<_>>())
+                };
+                let before = look(&world);
+                let done = action(&mut world, &all);
+                let after = look(&world);
+                match done {
+                    Ok(()) => {}
+                    Err(EntityError::OutOfMemory(_)) => {
+                        refused += 1;
+                        assert_eq!(after, before, "{what}");
+                    }
+                    Err(error) => panic!("{what}: {error}"),
+                }
+                drop((world, fork));
+                assert_eq!(OWNER.with_borrow(Arc::strong_count), 1, "{what}");
+                if done.is_ok() {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(refused > 30, "{refused}");
 }
