@@ -2,7 +2,7 @@
 
 use ancho_entities::{Buffer, ComponentType, Entity, LinkedEntityGroup, World};
 
-use crate::components::{GROUP, ITEMS, Item};
+use crate::components::{GROUP, ITEMS, Item, REMAINS, Remain};
 use crate::plain::Row;
 use crate::script::{Run, Step};
 use crate::structure::error_of;
@@ -17,6 +17,9 @@ pub(crate) fn compare_buffers(world: &World, entity: Entity, row: &Row) {
     let group = world.buffer::<LinkedEntityGroup>(entity).ok();
     let group = group.map(|group| group.iter().map(|member| member.0.to_bits()).collect());
     assert_eq!(group, list(GROUP));
+    let remains = world.buffer::<Remain>(entity).ok();
+    let remains = remains.map(|remains| remains.iter().map(|remain| remain.0.into()).collect());
+    assert_eq!(remains, list(REMAINS));
     let lookup = world.entities().buffer_lookup::<Item>();
     assert_eq!(
         lookup.get(entity).map(<[Item]>::len),
@@ -33,6 +36,7 @@ impl Run {
             5 => self.take_buffer(step),
             6 => self.remove_buffer(step),
             7 => self.push_in_chunks(step),
+            8 => self.change_remains(step),
             _ => self.change_buffer(step),
         }
     }
@@ -87,10 +91,9 @@ impl Run {
         } else {
             error_of(world.set(entity, items)).map(|()| false)
         };
-        let expected = match self.presence(entity, &[ITEMS]) {
-            Err("A0051") if adds => Ok(true),
-            Ok(()) if adds && self.setup.strict => Err("A0052"),
-            presence => presence.map(|()| false),
+        let expected = match adds {
+            true => self.adding(entity, ITEMS),
+            false => self.presence(entity, &[ITEMS]).map(|()| false),
         };
         if self.agrees(found, expected) {
             self.write_list(entity, list);
@@ -124,17 +127,7 @@ impl Run {
     }
 
     fn change_buffer(&mut self, step: &Step) {
-        // Mostly one that has a buffer.
-        let plain = &self.pairs.last().unwrap().plain;
-        let having: Vec<Entity> = plain.entities.keys().copied().collect();
-        let having: Vec<Entity> = having
-            .into_iter()
-            .filter(|entity| plain.entities[entity].contains_key(&ITEMS))
-            .collect();
-        let entity = match having.len() {
-            0 => self.pick(step.entity),
-            len => having[step.entity % len],
-        };
+        let entity = self.pick_having(ITEMS, step.entity);
         let (numbers, mut list) = (self.numbers(step), self.list(entity));
         let at = step.other % (list.len() + 1);
         let found = self.current().world.buffer_mut::<Item>(entity).map(|mut items| {
@@ -161,6 +154,22 @@ impl Run {
                 _ => {}
             }
             self.write_list(entity, list);
+        }
+    }
+
+    /// What stays of entities grows and shrinks too.
+    fn change_remains(&mut self, step: &Step) {
+        let entity = self.pick_having(REMAINS, step.entity);
+        let found = self.current().world.buffer_mut::<Remain>(entity).map(|mut remains| {
+            remains.truncate(step.other % 8);
+            remains.push(Remain::new(step.number));
+        });
+        if self.agrees(found, self.presence(entity, &[REMAINS])) {
+            let plain = &mut self.current().plain;
+            let value = plain.entities.get_mut(&entity).unwrap().get_mut(&REMAINS).unwrap();
+            value.list.truncate(step.other % 8);
+            value.list.push(step.number);
+            value.written = plain.now;
         }
     }
 

@@ -5,34 +5,35 @@ use std::collections::BTreeSet;
 use ancho_entities::{ArchetypeChunk, Entity, Version, World};
 
 use crate::buffers::compare_buffers;
-use crate::components::{
-    Follow, Ghost, KINDS, Kind, Large, Name, OTHERS, Only, RUNTIME, SCRIPT, Small, Stays, Tag,
-    Wide, any_kind, script_bytes, type_of,
-};
+use crate::components::{ENABLEABLE, Kind, NAMED, RUNTIME, SCRIPT, script_bytes, type_of};
 use crate::groups::compare_tags;
+use crate::managed::{compare_managed, compare_managed_column};
+use crate::per_chunk::{compare_per_chunk, follow_chunks};
 use crate::plain::{Plain, Row};
 use crate::script::{Pair, Run, code};
+use crate::sets::any_kind;
+use crate::shared::{compare_shared, compare_shared_values};
 
 impl Run {
-    /// Checks the world that was worked on: what is quick, or all that must be true of it too.
-    pub(crate) fn check_current(&mut self, thoroughly: bool) {
-        let Pair { world, plain, .. } = self.current();
-        if thoroughly {
-            world.check_invariants().unwrap();
-        }
-        assert_eq!(world.entity_count(), plain.entities.len());
-        assert!(!world.exists(plain.next()));
+    /// Compares the world that was worked on with what it should be.
+    pub(crate) fn check_current(&mut self) {
+        let pair = self.current();
+        pair.world.check_invariants().unwrap();
+        follow_chunks(&pair.world, &mut pair.plain);
+        assert!(!pair.world.exists(pair.plain.next()));
+        compare(pair);
+        let order = compare_shared_values(&pair.world, &pair.plain, &mut pair.orders);
+        pair.hash = pair.world.state_hash();
+        let hash = pair.hash;
+        self.hashes.extend([hash, order]);
     }
 
     /// Compares all worlds with what they should be.
-    pub(crate) fn check_all(&mut self) {
-        let current = self.current();
-        current.hash = current.world.state_hash();
+    pub(crate) fn check_all(&self) {
         for pair in &self.pairs {
             assert_eq!(pair.world.state_hash(), pair.hash, "another world's calls reached this");
             pair.world.check_invariants().unwrap();
             compare(pair);
-            self.hashes.push(pair.hash);
         }
     }
 }
@@ -45,9 +46,12 @@ fn compare(Pair { world, plain, .. }: &Pair) {
         seen.extend(chunk.entities());
     }
     assert!(seen.iter().eq(plain.entities.keys()));
+    assert_eq!(entities.entity_count(), seen.len());
+    assert!(entities.iter_entities().eq(entities.all_entities()));
     assert_eq!(entities.all_entities().len(), seen.len());
     for (&entity, row) in &plain.entities {
         compare_row(world, entity, row);
+        compare_per_chunk(world, plain, entity);
         let name = plain.names.get(&entity).filter(|name| !name.is_empty());
         assert_eq!(entities.entity_name(entity), name.map(String::as_str));
     }
@@ -76,7 +80,8 @@ fn compare_chunk(chunk: &ArchetypeChunk<'_>, plain: &Plain) {
     for kind in 0..RUNTIME {
         any_kind!(kind, T => compare_column::<T>(chunk, &rows, plain.now));
     }
-    for kind in OTHERS {
+    compare_managed_column(chunk, &rows);
+    for kind in NAMED {
         let version = chunk.change_version_of(type_of(kind)).map(Version::number);
         for row in &rows {
             assert_eq!(version.is_some(), row.contains_key(&kind));
@@ -104,10 +109,23 @@ fn compare_column<T: Kind>(chunk: &ArchetypeChunk<'_>, rows: &[&Row], now: u32) 
     assert_eq!(values.len(), rows.len());
     let enabled = rows.iter().filter(|row| row[&T::KIND].enabled).count();
     assert_eq!(chunk.enabled_count::<T>(), enabled);
+    compare_mask::<T>(chunk, rows);
     for (value, row) in values.iter().zip(rows) {
         assert_eq!(value.number(), row[&T::KIND].number);
         assert!(row[&T::KIND].written <= version, "a change was not noted");
     }
+}
+
+/// The mask has the bits of the rows, and none behind the last.
+fn compare_mask<T: Kind>(chunk: &ArchetypeChunk<'_>, rows: &[&Row]) {
+    let Some(mask) = chunk.enabled_mask::<T>() else {
+        return assert!(!ENABLEABLE.contains(&T::KIND));
+    };
+    let mut expected = vec![0; chunk.capacity().div_ceil(64)];
+    for (at, row) in rows.iter().enumerate() {
+        expected[at / 64] |= u64::from(row[&T::KIND].enabled) << (at % 64);
+    }
+    assert_eq!(mask, expected);
 }
 
 fn compare_row(world: &World, entity: Entity, row: &Row) {
@@ -117,7 +135,7 @@ fn compare_row(world: &World, entity: Entity, row: &Row) {
         let expected = row.get(&kind).map(|value| value.number).ok_or("A0051".to_owned());
         assert_eq!(found.map_err(|error| code(&error)), expected);
     }
-    for kind in 0..KINDS {
+    for kind in NAMED {
         let ty = type_of(kind);
         assert_eq!(world.entities().has_type(entity, ty), row.contains_key(&kind));
         let enabled = world.entities().is_type_enabled(entity, ty).ok();
@@ -125,6 +143,8 @@ fn compare_row(world: &World, entity: Entity, row: &Row) {
     }
     compare_buffers(world, entity, row);
     compare_tags(world, entity, row);
+    compare_shared(world, entity, row);
+    compare_managed(world, entity, row);
     let bytes = world.entities().get_bytes(entity, *SCRIPT).ok();
     let expected = row.get(&RUNTIME).map(|value| script_bytes(value.number));
     assert_eq!(bytes, expected.as_ref().map(|bytes| &bytes[..]));

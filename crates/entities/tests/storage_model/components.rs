@@ -5,9 +5,12 @@ use std::sync::atomic::AtomicIsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use ancho_entities::{
-    BufferElement, CloneSet, Component, ComponentSet, ComponentType, Disabled, Entity, FieldKind,
-    LinkedEntityGroup, OmitLinkedEntityGroup, RuntimeType,
+    BufferElement, Component, ComponentType, Disabled, Entity, FieldKind, LinkedEntityGroup,
+    OmitLinkedEntityGroup, RuntimeType,
 };
+
+use crate::managed::{Memo, Page};
+use crate::shared::{Mesh, Registry, Team};
 
 /// How many values there are that must be dropped.
 pub(crate) static LIVE: AtomicIsize = AtomicIsize::new(0);
@@ -16,7 +19,7 @@ pub(crate) static LIVE: AtomicIsize = AtomicIsize::new(0);
 pub(crate) struct Live;
 
 impl Live {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         LIVE.fetch_add(1, Relaxed);
         Self
     }
@@ -90,14 +93,25 @@ pub(crate) struct Only(u32, #[field(opaque)] Live);
 #[component(cleanup)]
 pub(crate) struct Stays(u32, #[field(opaque)] Live);
 
-/// An element of a buffer. Refers to an entity, and has to be dropped.
+/// An element of a buffer. Refers to an entity, has to be dropped, and the buffer can be switched off.
 #[derive(BufferElement, Clone)]
-#[buffer(inline = 3)]
+#[buffer(inline = 3, enableable)]
 pub(crate) struct Item(pub(crate) Entity, #[field(opaque)] Live);
 
 impl Item {
     pub(crate) fn new(number: u64) -> Self {
         Self(Entity::from_bits(number), Live::new())
+    }
+}
+
+/// An element of a buffer that stays when its entity is despawned.
+#[derive(BufferElement, Clone)]
+#[buffer(inline = 2, cleanup)]
+pub(crate) struct Remain(pub(crate) u32, #[field(opaque)] Live);
+
+impl Remain {
+    pub(crate) fn new(number: u64) -> Self {
+        Self(number as u32, Live::new())
     }
 }
 
@@ -114,27 +128,45 @@ pub(crate) fn script_bytes(number: u64) -> [u8; 24] {
     bytes
 }
 
-/// How many kinds there are. The runtime type is the last.
-pub(crate) const KINDS: usize = 10;
 pub(crate) const SMALL: usize = 0;
+pub(crate) const TAG: usize = 2;
 pub(crate) const NAME: usize = 3;
 pub(crate) const GHOST: usize = 4;
 pub(crate) const FOLLOW: usize = 5;
 pub(crate) const LARGE: usize = 6;
 pub(crate) const ONLY: usize = 7;
 pub(crate) const STAYS: usize = 8;
+/// The runtime type. Those before it are typed components.
 pub(crate) const RUNTIME: usize = 9;
 /// What entities have that were despawned and are still there. It is no kind to be named.
-pub(crate) const MARK: usize = KINDS;
-/// Kinds that have calls of their own: buffers, and what ancho itself knows.
-pub(crate) const ITEMS: usize = MARK + 1;
-pub(crate) const GROUP: usize = MARK + 2;
-pub(crate) const DISABLED: usize = MARK + 3;
-pub(crate) const OMIT: usize = MARK + 4;
-pub(crate) const OTHERS: [usize; 4] = [ITEMS, GROUP, DISABLED, OMIT];
+pub(crate) const MARK: usize = 10;
+/// Buffers, and what ancho itself knows.
+pub(crate) const ITEMS: usize = 11;
+pub(crate) const GROUP: usize = 12;
+pub(crate) const DISABLED: usize = 13;
+pub(crate) const OMIT: usize = 14;
+pub(crate) const REMAINS: usize = 15;
+pub(crate) const TEAM: usize = 16;
+pub(crate) const MESH: usize = 17;
+pub(crate) const REGISTRY: usize = 18;
+pub(crate) const PAGE: usize = 19;
+pub(crate) const MEMO: usize = 20;
+pub(crate) const PER_NAME: usize = 21;
+pub(crate) const PER_FOLLOW: usize = 22;
 
+/// All kinds that can be named.
+pub(crate) const NAMED: [usize; 22] =
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22];
 /// Which of them can be switched off.
-pub(crate) const ENABLEABLE: [usize; 3] = [GHOST, FOLLOW, RUNTIME];
+pub(crate) const ENABLEABLE: [usize; 5] = [GHOST, FOLLOW, RUNTIME, ITEMS, PAGE];
+/// Which of them stay when an entity is despawned.
+pub(crate) const CLEANUP: [usize; 4] = [STAYS, REMAINS, REGISTRY, MEMO];
+/// Whose value is that of a chunk's entities, and decides which chunk they are in.
+pub(crate) const SHARED: [usize; 3] = [TEAM, MESH, REGISTRY];
+/// Whose value is the chunk's.
+pub(crate) const PER_CHUNK: [usize; 2] = [PER_NAME, PER_FOLLOW];
+/// Which of them are not created without a value.
+pub(crate) const NO_DEFAULT: [usize; 2] = [ONLY, MESH];
 
 /// A component that is made of a number, and knows which.
 pub(crate) trait Kind: Component {
@@ -191,11 +223,23 @@ fn text(number: u64) -> String {
     if number == 0 { String::new() } else { format!("number {number}") }
 }
 
-/// The number of a kind's value in a set that is made of a number. Some have only one value.
+/// The number of a kind's value in a set that is made of a number. Some have only one value, shared ones few.
 pub(crate) fn number_of(kind: usize, number: u64) -> u64 {
     match kind {
-        2 | 4 => 0,
+        TAG | GHOST => 0,
+        TEAM => number % 5,
+        MESH => number % 3,
+        REGISTRY => number % 4,
         _ => (number * 31 + kind as u64) & 0xffff,
+    }
+}
+
+/// The list of a kind's value of a number: the elements of buffers, and what is in pages beside the text.
+pub(crate) fn list_of(kind: usize, number: u64) -> Vec<u64> {
+    match kind {
+        ITEMS | REMAINS => (0..number % 6).map(|at| number + at).collect(),
+        PAGE => vec![number, 0],
+        _ => Vec::new(),
     }
 }
 
@@ -214,177 +258,15 @@ pub(crate) fn type_of(kind: usize) -> ComponentType {
         GROUP => ComponentType::of_buffer::<LinkedEntityGroup>(),
         DISABLED => ComponentType::of::<Disabled>(),
         OMIT => ComponentType::of::<OmitLinkedEntityGroup>(),
-        _ => *SCRIPT,
+        REMAINS => ComponentType::of_buffer::<Remain>(),
+        TEAM => ComponentType::of_shared::<Team>(),
+        MESH => ComponentType::of_shared::<Mesh>(),
+        REGISTRY => ComponentType::of_shared::<Registry>(),
+        PAGE => ComponentType::of_managed::<Page>(),
+        MEMO => ComponentType::of_managed::<Memo>(),
+        PER_NAME => ComponentType::of_chunk::<Name>(),
+        PER_FOLLOW => ComponentType::of_chunk::<Follow>(),
+        RUNTIME => *SCRIPT,
+        _ => unreachable!("it cannot be named"),
     }
 }
-
-/// A set of components of a number.
-pub(crate) trait Set: ComponentSet {
-    fn kinds(into: &mut Vec<usize>);
-
-    fn make(number: u64) -> Self;
-}
-
-impl<T: Kind> Set for T {
-    fn kinds(into: &mut Vec<usize>) {
-        into.push(T::KIND);
-    }
-
-    fn make(number: u64) -> Self {
-        <T as Kind>::make(number_of(T::KIND, number))
-    }
-}
-
-macro_rules! sets {
-    ($(($($name:ident),*))*) => {$(
-        impl<$($name: Set),*> Set for ($($name,)*) {
-            #[expect(clippy::allow_attributes, reason = "used by all tuples but the empty one")]
-            fn kinds(#[allow(unused_variables, reason = "as above")] into: &mut Vec<usize>) {
-                $($name::kinds(into);)*
-            }
-
-            #[expect(clippy::allow_attributes, reason = "used by all tuples but the empty one")]
-            #[allow(clippy::unused_unit, reason = "as above")]
-            fn make(#[allow(unused_variables, reason = "as above")] number: u64) -> Self {
-                ($($name::make(number),)*)
-            }
-        }
-    )*};
-}
-
-sets! { () (A) (A, B) (A, B, C) (A, B, C, D, E) }
-
-/// The kinds of a set, in its order.
-pub(crate) fn kinds_of<S: Set>() -> Vec<usize> {
-    let mut kinds = Vec::new();
-    S::kinds(&mut kinds);
-    kinds
-}
-
-/// Calls a method with one of the sets: `call!(which, S => self.method::<S>())`.
-macro_rules! any_set {
-    ($which:expr, $set:ident => $call:expr) => {
-        match $which % 18 {
-            14 => { type $set = Only; $call }
-            15 => { type $set = (Only, (Small, Name)); $call }
-            16 => { type $set = (Small, (Tag, Small)); $call }
-            17 => { type $set = ((Name,), Tag, Name); $call }
-            which => $crate::components::clone_set!(which, $set => $call),
-        }
-    };
-}
-
-/// The same, of those that can be cloned and have no type twice.
-macro_rules! clone_set {
-    ($which:expr, $set:ident => $call:expr) => {
-        match $which % 14 {
-            0 => {
-                type $set = Small;
-                $call
-            }
-            1 => {
-                type $set = (Tag, Small);
-                $call
-            }
-            2 => {
-                type $set = (Name, Small);
-                $call
-            }
-            3 => {
-                type $set = (Wide, Ghost);
-                $call
-            }
-            4 => {
-                type $set = (Follow, Name, Tag);
-                $call
-            }
-            5 => {
-                type $set = ((Small, Follow), (Ghost, Name));
-                $call
-            }
-            6 => {
-                type $set = ();
-                $call
-            }
-            7 => {
-                type $set = Large;
-                $call
-            }
-            8 => {
-                type $set = (Wide, Small, Name, (Ghost, Follow), Tag);
-                $call
-            }
-            9 => {
-                type $set = Name;
-                $call
-            }
-            10 => {
-                type $set = (Follow, Small);
-                $call
-            }
-            11 => {
-                type $set = Stays;
-                $call
-            }
-            12 => {
-                type $set = (Name, Stays, Small);
-                $call
-            }
-            _ => {
-                type $set = (Ghost, (), Tag);
-                $call
-            }
-        }
-    };
-}
-
-/// Calls a method with one of the typed kinds.
-macro_rules! any_kind {
-    ($which:expr, $kind:ident => $call:expr) => {
-        match $which % 9 {
-            0 => {
-                type $kind = Small;
-                $call
-            }
-            1 => {
-                type $kind = Wide;
-                $call
-            }
-            2 => {
-                type $kind = Tag;
-                $call
-            }
-            3 => {
-                type $kind = Name;
-                $call
-            }
-            4 => {
-                type $kind = Ghost;
-                $call
-            }
-            5 => {
-                type $kind = Follow;
-                $call
-            }
-            6 => {
-                type $kind = Large;
-                $call
-            }
-            7 => {
-                type $kind = Only;
-                $call
-            }
-            _ => {
-                type $kind = Stays;
-                $call
-            }
-        }
-    };
-}
-
-pub(crate) use {any_kind, any_set, clone_set};
-
-/// What is needed of sets that are cloned.
-pub(crate) trait Cloned: Set + CloneSet {}
-
-impl<S: Set + CloneSet> Cloned for S {}

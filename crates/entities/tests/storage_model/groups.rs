@@ -7,9 +7,11 @@ use ancho_entities::{
 };
 
 use crate::components::{
-    DISABLED, FOLLOW, Follow, GROUP, ITEMS, Kind, MARK, OMIT, ONLY, RUNTIME, STAYS,
+    CLEANUP, DISABLED, FOLLOW, Follow, GROUP, ITEMS, Kind, MARK, OMIT, ONLY, PAGE, PER_FOLLOW,
+    RUNTIME,
 };
-use crate::plain::{Plain, Row};
+use crate::managed::Page;
+use crate::plain::{Plain, Row, home_of};
 use crate::script::{Run, Step};
 use crate::structure::error_of;
 
@@ -18,10 +20,13 @@ pub(crate) fn refer_to(row: &mut Row, map: impl Fn(Entity) -> Entity) -> Vec<usi
     let mut kinds = Vec::new();
     for (&kind, value) in row {
         match kind {
-            FOLLOW | RUNTIME => value.number = map(Entity::from_bits(value.number)).to_bits(),
+            FOLLOW | RUNTIME | PER_FOLLOW => {
+                value.number = map(Entity::from_bits(value.number)).to_bits()
+            }
             ITEMS | GROUP => value.list.iter_mut().for_each(|number| {
                 *number = map(Entity::from_bits(*number)).to_bits();
             }),
+            PAGE => value.list[0] = map(Entity::from_bits(value.list[0])).to_bits(),
             _ => continue,
         }
         kinds.push(kind);
@@ -61,7 +66,7 @@ impl Plain {
     /// What the instances of an entity have.
     fn instance_of(&self, source: Entity) -> Row {
         let mut row = self.entities[&source].clone();
-        row.remove(&STAYS);
+        row.retain(|kind, _| !CLEANUP.contains(kind));
         if row.contains_key(&OMIT) && row.contains_key(&GROUP) {
             row.remove(&OMIT);
             row.remove(&GROUP);
@@ -94,12 +99,12 @@ impl Plain {
         Ok(members)
     }
 
-    /// Instantiates entities, and returns the instances of the first. Those with the same components come one after another.
+    /// Instantiates entities, and returns the instances of the first. Those with the same components and the same shared
+    /// values come one after another.
     fn instantiate(&mut self, mut sources: Vec<Entity>, count: usize) -> Vec<Entity> {
-        let kinds =
-            |entity: &Entity| -> Vec<usize> { self.instance_of(*entity).into_keys().collect() };
-        let of_all: Vec<Vec<usize>> = sources.iter().map(kinds).collect();
-        sources.sort_by_key(|entity| of_all.iter().position(|other| *other == kinds(entity)));
+        let home = |entity: &Entity| home_of(&self.instance_of(*entity));
+        let homes: Vec<Vec<u64>> = sources.iter().map(home).collect();
+        sources.sort_by_key(|entity| homes.iter().position(|other| *other == home(entity)));
         let instances: Vec<Vec<Entity>> = sources
             .iter()
             .map(|&source| (0..count).map(|_| self.create(self.instance_of(source))).collect())
@@ -119,17 +124,12 @@ impl Plain {
 }
 
 impl Run {
-    /// An entity with a group, if there is one.
-    fn pick_root(&self, which: usize) -> Entity {
-        let plain = &self.pairs.last().unwrap().plain;
-        let is_root = |entity: &Entity| plain.entities[entity].contains_key(&GROUP);
-        let roots: Vec<Entity> = plain.entities.keys().copied().filter(is_root).collect();
-        if roots.is_empty() { self.pick(which) } else { roots[which % roots.len()] }
-    }
-
     pub(crate) fn instantiate(&mut self, step: &Step) {
-        let source =
-            if step.set % 4 < 2 { self.pick(step.entity) } else { self.pick_root(step.entity) };
+        let source = if step.set % 4 < 2 {
+            self.pick(step.entity)
+        } else {
+            self.pick_having(GROUP, step.entity)
+        };
         if step.set.is_multiple_of(2) {
             // It refers to itself.
             self.follow(source, source);
@@ -155,6 +155,9 @@ impl Run {
             let row = pair.plain.row(&[FOLLOW], |_| other.to_bits());
             pair.plain.write(entity, row);
         }
+        if self.has(entity, PAGE) {
+            self.write_managed::<Page>(entity, 1, &[other.to_bits(), 0]);
+        }
     }
 
     /// Gives an entity a group: mostly of itself and others that refer to it, now and then of what cannot be.
@@ -178,11 +181,7 @@ impl Run {
         }
         let group: Buffer<_> = members.iter().copied().map(LinkedEntityGroup).collect();
         let found = error_of(self.current().world.add(root, group));
-        let expected = match self.presence(root, &[GROUP]) {
-            Err("A0051") => Ok(true),
-            Ok(()) if self.setup.strict => Err("A0052"),
-            presence => presence.map(|()| false),
-        };
+        let expected = self.adding(root, GROUP);
         if self.agrees(found, expected) {
             let plain = &mut self.current().plain;
             let mut row = plain.row(&[GROUP], |_| 0);
@@ -193,11 +192,7 @@ impl Run {
 
     fn omit(&mut self, root: Entity) {
         let found = error_of(self.current().world.add(root, OmitLinkedEntityGroup));
-        let expected = match self.presence(root, &[OMIT]) {
-            Err("A0051") => Ok(true),
-            Ok(()) if self.setup.strict => Err("A0052"),
-            presence => presence.map(|()| false),
-        };
+        let expected = self.adding(root, OMIT);
         if self.agrees(found, expected) {
             let plain = &mut self.current().plain;
             let row = plain.row(&[OMIT], |_| 0);
@@ -206,8 +201,11 @@ impl Run {
     }
 
     pub(crate) fn set_enabled(&mut self, step: &Step) {
-        let entity =
-            if step.set % 4 < 2 { self.pick(step.entity) } else { self.pick_root(step.entity) };
+        let entity = if step.set % 4 < 2 {
+            self.pick(step.entity)
+        } else {
+            self.pick_having(GROUP, step.entity)
+        };
         let enabled = step.number.is_multiple_of(2);
         let found = self.current().world.entities_mut().set_enabled(entity, enabled);
         let mut members = self.current().plain.members(entity);

@@ -13,10 +13,15 @@ mod buffers;
 #[path = "../common/model.rs"]
 mod cases;
 mod check;
+mod columns;
 mod components;
 mod groups;
+mod managed;
+mod per_chunk;
 mod plain;
 mod script;
+mod sets;
+mod shared;
 mod structure;
 mod values;
 
@@ -27,19 +32,28 @@ use ancho_entities::{ChunkArena, World, WorldSettings};
 use cases::cases;
 use proptest::prelude::*;
 use script::{Run, Step, any_step};
+use sets::SETS;
 
 /// Runs a script in a world of these settings, and returns its hashes.
-fn run(script: &[Step], settings: WorldSettings, setup: Setup) -> Vec<u64> {
-    let mut run = Run::new(World::with_settings("model", settings), setup);
+///
+/// If it forks, it goes on in a fork of its world every other step, which must make no difference.
+fn run(script: &[Step], setup: Setup, forks: bool) -> Vec<u64> {
+    let mut run = Run::new(World::with_settings("model", setup.settings()), setup);
+    let mut left = None;
     for (number, step) in script.iter().enumerate() {
+        if forks && number % 2 == 1 {
+            left = run.go_on_in_fork();
+        }
         if step.elsewhere {
             // Everything goes to another thread, and comes back.
             std::thread::scope(|scope| scope.spawn(|| run.step(step)).join().unwrap());
         } else {
             run.step(step);
         }
-        // Walking everything after each step is for long runs.
-        run.check_current(number % 4 == 3 || std::env::var_os("PROPTEST_CASES").is_some());
+        run.check_current();
+        if let Some((world, hash)) = &left {
+            assert_eq!(world.state_hash(), *hash, "the fork's calls reached this");
+        }
         if number % 16 == 15 {
             run.check_all();
         }
@@ -57,9 +71,25 @@ struct Setup {
     chunks: Option<usize>,
     /// How many entities a chunk holds at most.
     limit: Option<usize>,
+    focus: Focus,
+}
+
+/// Which components a script is about. With fewer of them, more entities have the same.
+#[derive(Clone, Copy, Debug)]
+struct Focus {
+    /// The first set of those that are used, and how many are.
+    first: usize,
+    sets: usize,
+    /// The bits of kinds that are used.
+    bits: usize,
 }
 
 impl Setup {
+    /// The set that a number is for.
+    fn which(self, set: usize) -> usize {
+        (self.focus.first + set % self.focus.sets) % SETS
+    }
+
     fn settings(self) -> WorldSettings {
         let arena = match self.chunks {
             Some(chunks) => ChunkArena::with_limit(chunks * self.chunk_size),
@@ -79,9 +109,11 @@ fn run_twice(script: &[Step], setup: Setup) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     components::LIVE.store(0, Relaxed);
-    let first = run(script, setup.settings(), setup);
+    let first = run(script, setup, false);
     assert_eq!(components::LIVE.load(Relaxed), 0, "values leaked, or were dropped twice");
-    let second = run(script, setup.settings(), setup);
+    // With little memory a fork is refused what its world was not.
+    let second = run(script, setup, setup.chunks.is_none());
+    assert_eq!(components::LIVE.load(Relaxed), 0, "values leaked, or were dropped twice");
     assert_eq!(first, second, "the same script came to another state");
 }
 
@@ -89,27 +121,33 @@ fn any_script() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(any_step(), 1..120)
 }
 
+fn any_focus() -> impl Strategy<Value = Focus> {
+    let sets = prop_oneof![Just(SETS), 3..12_usize];
+    let bits = prop_oneof![Just(usize::MAX), any::<usize>(), 0..128_usize];
+    (0..SETS, sets, bits).prop_map(|(first, sets, bits)| Focus { first, sets, bits })
+}
+
 proptest! {
     #![proptest_config(cases(24))]
 
     #[test]
-    fn chunks_that_fill_fast(script in any_script(), strict: bool) {
-        run_twice(&script, Setup { chunk_size: 16 << 10, strict, chunks: None, limit: Some(3) });
+    fn chunks_that_fill_fast(script in any_script(), focus in any_focus(), strict: bool) {
+        run_twice(&script, Setup { chunk_size: 16 << 10, strict, chunks: None, limit: Some(3), focus });
     }
 
     #[test]
-    fn chunks_as_usual(script in any_script()) {
-        run_twice(&script, Setup { chunk_size: 16 << 10, strict: false, chunks: None, limit: None });
+    fn chunks_as_usual(script in any_script(), focus in any_focus()) {
+        run_twice(&script, Setup { chunk_size: 16 << 10, strict: false, chunks: None, limit: None, focus });
     }
 
     #[test]
-    fn small_chunks(script in any_script(), strict: bool) {
-        run_twice(&script, Setup { chunk_size: 4 << 10, strict, chunks: None, limit: None });
+    fn small_chunks(script in any_script(), focus in any_focus(), strict: bool) {
+        run_twice(&script, Setup { chunk_size: 4 << 10, strict, chunks: None, limit: None, focus });
     }
 
     #[test]
-    fn little_memory(script in any_script(), strict: bool, chunks in 1..40_usize) {
-        let setup = Setup { chunk_size: 16 << 10, strict, chunks: Some(chunks), limit: Some(3) };
+    fn little_memory(script in any_script(), focus in any_focus(), strict: bool, chunks in 1..40_usize) {
+        let setup = Setup { chunk_size: 16 << 10, strict, chunks: Some(chunks), limit: Some(3), focus };
         run_twice(&script, setup);
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use ancho_entities::Entity;
 
-use crate::components::{MARK, STAYS};
+use crate::components::{CLEANUP, ITEMS, MARK, PER_CHUNK, REMAINS, SHARED, list_of};
+use crate::per_chunk::Seat;
 
-/// A component: its number, or the numbers of a buffer, when it was last written, and whether it is switched on.
+/// A component: its number, or its list, as of buffers, when it was last written, and whether it is switched on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Value {
     pub(crate) number: u64,
@@ -18,10 +19,27 @@ pub(crate) struct Value {
 /// The components of an entity, by kind.
 pub(crate) type Row = BTreeMap<usize, Value>;
 
+pub(crate) fn kinds_of_row(row: &Row) -> Vec<usize> {
+    row.keys().copied().collect()
+}
+
+/// What entities have in common that may be in one chunk: their kinds, and the values of those that are shared.
+pub(crate) fn home_of(row: &Row) -> Vec<u64> {
+    let shared = SHARED.iter().filter_map(|kind| row.get(kind)).map(|value| value.number);
+    row.keys().map(|&kind| kind as u64).chain(shared).collect()
+}
+
+/// Whether something of an entity stays when it is despawned.
+pub(crate) fn stays(row: &Row) -> bool {
+    CLEANUP.iter().any(|kind| row.contains_key(kind))
+}
+
 #[derive(Clone)]
 pub(crate) struct Plain {
     pub(crate) entities: BTreeMap<Entity, Row>,
     pub(crate) names: BTreeMap<Entity, String>,
+    /// Where the entities were that chunks have values for.
+    pub(crate) seats: BTreeMap<Entity, Seat>,
     /// The moment.
     pub(crate) now: u32,
     /// The version of the entity that has an index, or of its next one.
@@ -37,6 +55,7 @@ impl Plain {
         Self {
             entities: BTreeMap::new(),
             names: BTreeMap::new(),
+            seats: BTreeMap::new(),
             now: 1,
             versions: Vec::new(),
             free: Vec::new(),
@@ -54,7 +73,9 @@ impl Plain {
     pub(crate) fn row(&self, kinds: &[usize], number: impl Fn(usize) -> u64) -> Row {
         let written = self.now;
         let value = |&kind: &usize| {
-            (kind, Value { number: number(kind), list: Vec::new(), written, enabled: true })
+            let (number, list) = (number(kind), list_of(kind, number(kind)));
+            let number = if matches!(kind, ITEMS | REMAINS) { 0 } else { number };
+            (kind, Value { number, list, written, enabled: true })
         };
         kinds.iter().map(value).collect()
     }
@@ -85,11 +106,12 @@ impl Plain {
     pub(crate) fn despawn(&mut self, entity: Entity) -> bool {
         let mark = Value { number: 0, list: Vec::new(), written: self.now, enabled: true };
         match self.entities.get_mut(&entity) {
-            Some(row) if row.contains_key(&STAYS) => {
-                if row.keys().eq(&[STAYS, MARK]) {
+            Some(row) if stays(row) => {
+                let is_rest = |kind: &usize| *kind == MARK || CLEANUP.contains(kind);
+                if row.contains_key(&MARK) && row.keys().all(is_rest) {
                     return false;
                 }
-                row.retain(|&kind, _| kind == STAYS);
+                row.retain(|kind, _| CLEANUP.contains(kind));
                 row.insert(MARK, mark);
                 true
             }
@@ -117,12 +139,19 @@ impl Plain {
         std::mem::take(&mut self.entities).len()
     }
 
-    /// Writes components, and returns whether one was new. What is switched off stays so.
+    /// Writes components, and returns whether one was new. What is switched off stays so. Shared values that are equal
+    /// are not written, and those of chunks belong to others too.
     pub(crate) fn write(&mut self, entity: Entity, values: Row) -> bool {
         let row = self.entities.get_mut(&entity).unwrap();
         let before = row.len();
         for (kind, mut value) in values {
-            value.enabled = row.get(&kind).is_none_or(|old| old.enabled);
+            if let Some(old) = row.get(&kind) {
+                let is_same = SHARED.contains(&kind) && old.number == value.number;
+                if is_same || PER_CHUNK.contains(&kind) {
+                    continue;
+                }
+                value.enabled = old.enabled;
+            }
             row.insert(kind, value);
         }
         row.len() > before

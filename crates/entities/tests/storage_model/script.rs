@@ -6,9 +6,9 @@ use ancho_entities::{Entity, EntityError, EntityTracker, World};
 use proptest::prelude::*;
 
 use crate::Setup;
-use crate::components::{Follow, Ghost, Large, Name, Only, Small, Stays, Tag, Wide};
-use crate::components::{any_kind, any_set, clone_set};
 use crate::plain::Plain;
+use crate::sets::{any_kind, any_set, clone_set};
+use crate::shared::Orders;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Call {
@@ -41,6 +41,9 @@ pub(crate) enum Call {
     Group,
     SetEnabled,
     Buffer,
+    Shared,
+    Managed,
+    PerChunk,
     Fork,
     Duplicate,
     Switch,
@@ -48,11 +51,11 @@ pub(crate) enum Call {
 }
 
 /// How often each is drawn.
-const WEIGHTS: [(u32, Call); 33] = [
+const WEIGHTS: [(u32, Call); 36] = [
     (8, Call::Spawn),
     (6, Call::SpawnMany),
     (6, Call::SpawnBatch),
-    (3, Call::SpawnColumns),
+    (4, Call::SpawnColumns),
     (4, Call::Create),
     (5, Call::Instantiate),
     (8, Call::Despawn),
@@ -78,6 +81,9 @@ const WEIGHTS: [(u32, Call); 33] = [
     (6, Call::Group),
     (3, Call::SetEnabled),
     (10, Call::Buffer),
+    (14, Call::Shared),
+    (6, Call::Managed),
+    (8, Call::PerChunk),
     (5, Call::Fork),
     (1, Call::Duplicate),
     (5, Call::Switch),
@@ -102,7 +108,7 @@ pub(crate) fn any_step() -> impl Strategy<Value = Step> {
         WEIGHTS.iter().map(|&(weight, call)| (weight, Just(call))).collect(),
     );
     let elsewhere = prop::bool::weighted(0.03);
-    (call, 0..512_usize, any::<u16>(), any::<u16>(), 0..12_usize, 1..1000_u64, elsewhere).prop_map(
+    (call, 0..4096_usize, any::<u16>(), any::<u16>(), 0..12_usize, 1..1000_u64, elsewhere).prop_map(
         |(call, set, entity, other, count, number, elsewhere)| {
             let (entity, other) = (entity.into(), other.into());
             Step { call, set, entity, other, count, number, elsewhere }
@@ -114,6 +120,7 @@ pub(crate) fn any_step() -> impl Strategy<Value = Step> {
 pub(crate) struct Pair {
     pub(crate) world: World,
     pub(crate) plain: Plain,
+    pub(crate) orders: Orders,
     /// The world's hash when it was last worked on.
     pub(crate) hash: u64,
 }
@@ -123,6 +130,8 @@ pub(crate) struct Run {
     pub(crate) pairs: Vec<Pair>,
     trackers: Vec<(EntityTracker, BTreeSet<Entity>)>,
     pub(crate) setup: Setup,
+    /// The last number that a chunk was given.
+    pub(crate) last_number: u64,
     pub(crate) hashes: Vec<u64>,
 }
 
@@ -135,8 +144,8 @@ impl Run {
     pub(crate) fn new(world: World, setup: Setup) -> Self {
         let hash = world.state_hash();
         let trackers = (0..2).map(|_| Default::default()).collect();
-        let pairs = vec![Pair { world, plain: Plain::new(), hash }];
-        Self { pairs, trackers, setup, hashes: Vec::new() }
+        let pairs = vec![Pair { world, plain: Plain::new(), orders: Orders::new(), hash }];
+        Self { pairs, trackers, setup, last_number: 0, hashes: Vec::new() }
     }
 
     pub(crate) fn current(&mut self) -> &mut Pair {
@@ -158,6 +167,14 @@ impl Run {
         }
     }
 
+    /// An entity that has a kind, if there is one.
+    pub(crate) fn pick_having(&self, kind: usize, which: usize) -> Entity {
+        let plain = &self.pairs.last().unwrap().plain;
+        let has = |entity: &Entity| plain.entities[entity].contains_key(&kind);
+        let having: Vec<Entity> = plain.entities.keys().copied().filter(has).collect();
+        if having.is_empty() { self.pick(which) } else { having[which % having.len()] }
+    }
+
     /// Compares a result with what was expected. Returns whether the call is to be done with the plain world too: not
     /// if it failed.
     pub(crate) fn agrees<T: PartialEq + std::fmt::Debug>(
@@ -176,23 +193,24 @@ impl Run {
     }
 
     pub(crate) fn step(&mut self, step: &Step) {
+        let which = self.setup.which(step.set);
         match step.call {
-            Call::Spawn => any_set!(step.set, S => self.spawn::<S>(step)),
-            Call::SpawnMany => clone_set!(step.set, S => self.spawn_many::<S>(step)),
-            Call::SpawnBatch => any_set!(step.set, S => self.spawn_batch::<S>(step)),
+            Call::Spawn => any_set!(which, S => self.spawn::<S>(step)),
+            Call::SpawnMany => clone_set!(which, S => self.spawn_many::<S>(step)),
+            Call::SpawnBatch => any_set!(which, S => self.spawn_batch::<S>(step)),
             Call::SpawnColumns => self.spawn_columns(step),
             Call::Create => self.create(step),
             Call::Instantiate => self.instantiate(step),
             Call::Despawn => self.despawn(step),
             Call::DespawnSlice => self.despawn_slice(step),
             Call::DespawnAll => self.despawn_all(),
-            Call::Add => any_set!(step.set, S => self.add::<S>(step)),
+            Call::Add => any_set!(which, S => self.add::<S>(step)),
             Call::AddTypes => self.add_types(step),
             Call::AddBytes => self.add_bytes(step),
-            Call::Remove => any_set!(step.set, S => self.remove::<S>(step)),
+            Call::Remove => any_set!(which, S => self.remove::<S>(step)),
             Call::RemoveTypes => self.remove_types(step),
-            Call::Take => any_kind!(step.set, T => self.take::<T>(step)),
-            Call::Set => any_set!(step.set, S => self.set::<S>(step)),
+            Call::Take => any_set!(which, S => self.take::<S>(step)),
+            Call::Set => any_set!(which, S => self.set::<S>(step)),
             Call::GetMut => any_kind!(step.set, T => self.get_mut::<T>(step)),
             Call::SetBytes => self.set_bytes(step),
             Call::SetArchetype => self.set_archetype(step),
@@ -206,6 +224,9 @@ impl Run {
             Call::Group => self.group(step),
             Call::SetEnabled => self.set_enabled(step),
             Call::Buffer => self.buffer(step),
+            Call::Shared => self.shared(step),
+            Call::Managed => self.managed(step),
+            Call::PerChunk => self.per_chunk(step),
             Call::Fork => self.copy(World::fork),
             Call::Duplicate => self.copy(World::duplicate),
             Call::Switch => self.switch(step.entity),
@@ -215,11 +236,11 @@ impl Run {
 
     /// Goes on with a fork or another copy, and keeps the world.
     fn copy(&mut self, copy: fn(&mut World) -> Result<World, EntityError>) {
-        let Pair { world, plain, .. } = self.current();
+        let Pair { world, plain, orders, .. } = self.current();
         let copied = copy(world);
         let has_only =
             plain.entities.values().any(|row| row.contains_key(&crate::components::ONLY));
-        let plain = plain.clone();
+        let (plain, orders) = (plain.clone(), orders.clone());
         let (copied, result) = match copied {
             Ok(copied) => (Some(copied), Ok(())),
             Err(error) => (None, Err(error)),
@@ -229,11 +250,20 @@ impl Run {
             let hash = world.state_hash();
             assert_eq!(hash, self.current().world.state_hash());
             self.leave();
-            self.pairs.push(Pair { world, plain, hash });
+            self.pairs.push(Pair { world, plain, orders, hash });
             if self.pairs.len() > 5 {
                 self.pairs.remove(0);
             }
         }
+    }
+
+    /// Goes on in a fork. Returns the world, and its hash, unless there can be none.
+    pub(crate) fn go_on_in_fork(&mut self) -> Option<(World, u64)> {
+        let world = &mut self.current().world;
+        let fork = world.fork().ok()?;
+        let hash = world.state_hash();
+        assert_eq!(fork.state_hash(), hash);
+        Some((std::mem::replace(world, fork), hash))
     }
 
     /// Notes the state of a world that is not worked on for a while.

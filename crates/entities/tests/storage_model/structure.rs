@@ -6,11 +6,13 @@ use ancho_collections::Rejected;
 use ancho_entities::{ComponentType, Entity, EntityError, World};
 
 use crate::components::{
-    Cloned, Follow, KINDS, Kind, LARGE, MARK, NAME, Name, ONLY, OTHERS, RUNTIME, SMALL, STAYS, Set,
-    Small, Tag, Wide, kinds_of, number_of, script_bytes, type_of,
+    CLEANUP, ITEMS, LARGE, MARK, MEMO, MESH, NAME, NAMED, NO_DEFAULT, ONLY, PAGE, PER_CHUNK,
+    PER_FOLLOW, PER_NAME, REGISTRY, REMAINS, RUNTIME, SMALL, STAYS, TEAM, number_of, script_bytes,
+    type_of,
 };
-use crate::plain::Row;
+use crate::plain::{Row, stays};
 use crate::script::{Pair, Run, Step};
+use crate::sets::{Cloned, Part, Set, kinds_of};
 
 /// Why a set of kinds is refused, if it is.
 fn refused(kinds: &[usize], chunk_size: usize) -> Result<(), &'static str> {
@@ -25,7 +27,7 @@ fn refused(kinds: &[usize], chunk_size: usize) -> Result<(), &'static str> {
 }
 
 /// The code that a panic tells.
-fn panic_code(call: impl FnOnce()) -> Result<(), String> {
+pub(crate) fn panic_code(call: impl FnOnce()) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| {
         panic.downcast::<String>().map_or_else(|_| "no text".into(), |text| text[..5].to_owned())
     })
@@ -38,26 +40,33 @@ pub(crate) fn error_of<T, V>(
     result.map_err(|rejected| rejected.error)
 }
 
-/// Kinds by the bits of a number, those that are hard to have more rarely; sometimes one of them twice.
-fn kinds_of_bits(set: usize, twice: bool) -> Vec<usize> {
-    let often = [0, 1, 2, 3, 4, 5, RUNTIME];
-    let mut kinds: Vec<usize> = often
-        .into_iter()
-        .enumerate()
-        .filter(|(at, _)| set >> at & 1 == 1)
-        .map(|(_, k)| k)
-        .collect();
-    match set >> 7 {
-        1 => kinds.push(LARGE),
-        2 => kinds.push(ONLY),
-        3 => kinds.push(STAYS),
-        _ => {}
-    }
-    if twice && let Some(&kind) = kinds.first() {
-        kinds.push(kind);
-    }
-    kinds
-}
+/// Kinds that come beside those which entities have often.
+const FURTHER: [&[usize]; 24] = [
+    &[],
+    &[LARGE],
+    &[ONLY],
+    &[STAYS],
+    &[TEAM],
+    &[MESH],
+    &[REGISTRY],
+    &[PAGE],
+    &[MEMO],
+    &[REMAINS],
+    &[ITEMS],
+    &[PER_NAME],
+    &[PER_FOLLOW],
+    &[TEAM, PER_NAME],
+    &[TEAM, PAGE],
+    &[REGISTRY, STAYS],
+    &[REMAINS, MEMO, REGISTRY],
+    &[PER_NAME, PER_FOLLOW, TEAM],
+    &[PAGE, ITEMS],
+    &[TEAM, REGISTRY, PER_FOLLOW],
+    &[TEAM, ITEMS, PAGE, PER_NAME],
+    &[PAGE, PER_FOLLOW],
+    &[ITEMS, TEAM],
+    &[STAYS, REMAINS, MEMO, REGISTRY],
+];
 
 fn types(kinds: &[usize]) -> Vec<ComponentType> {
     kinds.iter().map(|&kind| type_of(kind)).collect()
@@ -69,14 +78,26 @@ fn looks_as(world: &World, entity: Entity, row: Option<&Row>) -> bool {
     let Some(row) = row else { return !entities.exists(entity) };
     let archetype = entities.entity_archetype(entity).unwrap();
     entities.component_types(archetype).unwrap().len() == row.len()
-        && (0..KINDS)
-            .chain(OTHERS)
+        && NAMED
+            .into_iter()
             .all(|kind| entities.has_type(entity, type_of(kind)) == row.contains_key(&kind))
 }
 
 impl Run {
-    fn refused(&self, kinds: &[usize]) -> Result<(), &'static str> {
+    pub(crate) fn refused(&self, kinds: &[usize]) -> Result<(), &'static str> {
         refused(kinds, self.setup.chunk_size)
+    }
+
+    /// Kinds by the bits of a number, some more often than others; sometimes one of them twice.
+    fn kinds_of_bits(&self, set: usize, twice: bool) -> Vec<usize> {
+        let (often, set) = ([0, 1, 2, 3, 4, 5, RUNTIME], set & self.setup.focus.bits);
+        let often = often.into_iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
+        let mut kinds: Vec<usize> = often.map(|(_, kind)| kind).collect();
+        kinds.extend(FURTHER[(set >> 7) % FURTHER.len()]);
+        if twice && let Some(&kind) = kinds.last() {
+            kinds.push(kind);
+        }
+        kinds
     }
 
     /// Whether an entity with these further kinds would be too large.
@@ -124,7 +145,11 @@ impl Run {
         }
     }
 
-    fn agrees_with_panic(&self, found: Result<(), String>, expected: Result<(), &str>) -> bool {
+    pub(crate) fn agrees_with_panic(
+        &self,
+        found: Result<(), String>,
+        expected: Result<(), &str>,
+    ) -> bool {
         if found == Err("A0056".to_owned()) && self.setup.chunks.is_some() {
             return false;
         }
@@ -154,48 +179,8 @@ impl Run {
         }
     }
 
-    pub(crate) fn spawn_columns(&mut self, step: &Step) {
-        let count = step.count;
-        let numbers = || (0..count as u64).map(|at| step.number + at);
-        let world = &mut self.pairs.last_mut().unwrap().world;
-        let made = |kind: usize, number: u64| number_of(kind, number);
-        let small = || numbers().map(|n| <Small as Kind>::make(made(SMALL, n))).collect::<Vec<_>>();
-        let name = || numbers().map(|n| <Name as Kind>::make(made(NAME, n)));
-        let (kinds, result): (&[usize], _) = match step.set % 4 {
-            0 => (&[SMALL, NAME], {
-                let names: Vec<Name> = name().collect();
-                error_of(world.spawn_columns((small(), names)).map(Vec::from_iter))
-            }),
-            1 => (&[1, 5], {
-                let wide: Vec<Wide> = numbers().map(|n| Kind::make(made(1, n))).collect();
-                let follow: Box<[Follow]> = numbers().map(|n| Kind::make(made(5, n))).collect();
-                error_of(world.spawn_columns((&wide[..], follow)).map(Vec::from_iter))
-            }),
-            2 if count > 2 => (&[NAME, 2, SMALL], {
-                let names: [Name; 2] = name().take(2).collect::<Vec<_>>().try_into().ok().unwrap();
-                let tags = vec![<Tag as Kind>::make(0); 2];
-                error_of(world.spawn_columns((names, tags, small())).map(Vec::from_iter))
-            }),
-            _ => (&[NAME], {
-                let names: Box<[Name]> = name().collect();
-                error_of(world.spawn_columns((names,)).map(Vec::from_iter))
-            }),
-        };
-        let refused = step.set % 4 == 2 && count > 2;
-        let found = result.as_ref().map(|_| ()).map_err(|&error| error);
-        if self.agrees(found, if refused { Err("A0060") } else { Ok(()) }) {
-            let created = result.unwrap();
-            assert_eq!(created.len(), count);
-            for (number, entity) in numbers().zip(created) {
-                let plain = &mut self.current().plain;
-                let row = plain.row(kinds, |kind| number_of(kind, number));
-                assert_eq!(plain.create(row), entity);
-            }
-        }
-    }
-
     pub(crate) fn create(&mut self, step: &Step) {
-        let kinds = kinds_of_bits(step.set, step.other.is_multiple_of(16));
+        let kinds = self.kinds_of_bits(step.set, step.other.is_multiple_of(16));
         let refused = self.refused(&kinds);
         let entities = self.current().world.entities_mut();
         let archetype = entities.archetype_of(&types(&kinds));
@@ -209,7 +194,8 @@ impl Run {
             count => entities.create_many(archetype.unwrap(), count).map(Vec::from_iter),
         };
         let result = created.as_ref().map(|_| ()).map_err(|&error| error);
-        if self.agrees(result, if kinds.contains(&ONLY) { Err("A0057") } else { Ok(()) }) {
+        let lacks_default = NO_DEFAULT.iter().any(|kind| kinds.contains(kind));
+        if self.agrees(result, if lacks_default { Err("A0057") } else { Ok(()) }) {
             let created = created.unwrap();
             assert_eq!(created.len(), step.count);
             for entity in created {
@@ -273,7 +259,7 @@ impl Run {
 
     pub(crate) fn despawn_all(&mut self) {
         let Pair { world, plain, .. } = self.current();
-        if plain.entities.values().any(|row| row.contains_key(&STAYS)) {
+        if plain.entities.values().any(stays) {
             let all = world.entities().all_entities();
             let found = world.despawn_all();
             return self.despawned(&all, found);
@@ -301,7 +287,7 @@ impl Run {
 
     pub(crate) fn add_types(&mut self, step: &Step) {
         let entity = self.pick(step.entity);
-        let kinds = kinds_of_bits(step.set, step.other.is_multiple_of(16));
+        let kinds = self.kinds_of_bits(step.set, step.other.is_multiple_of(16));
         let found = self.current().world.entities_mut().add_types(entity, &types(&kinds));
         let is_new = |run: &mut Self, kind: usize| !run.has(entity, kind);
         let new: Vec<usize> = kinds.iter().copied().filter(|&kind| is_new(self, kind)).collect();
@@ -310,7 +296,7 @@ impl Run {
             Err("A0053") => Err("A0053"),
             _ if self.too_large(entity, &kinds) => Err("A0054"),
             _ if self.setup.strict && new.len() < kinds.len() => Err("A0052"),
-            _ if new.contains(&ONLY) => Err("A0057"),
+            _ if NO_DEFAULT.iter().any(|kind| new.contains(kind)) => Err("A0057"),
             _ => Ok(!new.is_empty()),
         };
         if self.agrees(found, expected) {
@@ -352,12 +338,17 @@ impl Run {
 
     pub(crate) fn remove_types(&mut self, step: &Step) {
         let entity = self.pick(step.entity);
-        let kinds = kinds_of_bits(step.set, step.other.is_multiple_of(16));
+        let kinds = self.kinds_of_bits(step.set, step.other.is_multiple_of(16));
         let found = self.current().world.entities_mut().remove_types(entity, &types(&kinds));
         self.removed(entity, &kinds, found);
     }
 
-    fn removed(&mut self, entity: Entity, kinds: &[usize], found: Result<bool, EntityError>) {
+    pub(crate) fn removed(
+        &mut self,
+        entity: Entity,
+        kinds: &[usize],
+        found: Result<bool, EntityError>,
+    ) {
         let present = kinds.iter().any(|&kind| self.has(entity, kind));
         let missing = kinds.iter().any(|&kind| !self.has(entity, kind));
         let expected = match self.refused(kinds) {
@@ -371,23 +362,36 @@ impl Run {
         }
     }
 
-    pub(crate) fn take<T: Kind>(&mut self, step: &Step) {
-        let entity = self.pick(step.entity);
-        let found = self.current().world.take::<T>(entity).map(|value| value.number());
-        let row = self.current().plain.entities.get_mut(&entity);
-        let expected = match row.as_ref().map(|row| row.get(&T::KIND)) {
-            None => Err("A0050"),
-            Some(None) => Err("A0051"),
-            Some(Some(value)) => Ok(value.number),
+    pub(crate) fn take<S: Set>(&mut self, step: &Step) {
+        let (entity, kinds) = (self.pick(step.entity), kinds_of::<S>());
+        let found = self.current().world.take::<S>(entity).map(|set| {
+            let mut parts = Vec::new();
+            set.read(&mut parts);
+            parts
+        });
+        let part = |kind: usize| -> Part {
+            let value = &self.pairs.last().unwrap().plain.entities[&entity][&kind];
+            (kind, value.number, value.list.clone())
+        };
+        let expected = match self.presence(entity, &kinds) {
+            Err("A0050") => Err("A0050"),
+            _ if self.refused(&kinds) == Err("A0053") => Err("A0053"),
+            Err(code) => Err(code),
+            Ok(()) => Ok(kinds
+                .iter()
+                .copied()
+                .filter(|kind| !PER_CHUNK.contains(kind))
+                .map(part)
+                .collect()),
         };
         if self.agrees(found, expected) {
-            self.current().plain.remove(entity, &[T::KIND]);
+            self.current().plain.remove(entity, &kinds);
         }
     }
 
     pub(crate) fn set_archetype(&mut self, step: &Step) {
         let entity = self.pick(step.entity);
-        let kinds = kinds_of_bits(step.set, false);
+        let kinds = self.kinds_of_bits(step.set, false);
         let refused = self.refused(&kinds);
         let entities = self.current().world.entities_mut();
         let archetype = entities.archetype_of(&types(&kinds));
@@ -398,11 +402,13 @@ impl Run {
         let found = self.current().world.entities_mut().set_archetype(entity, archetype.unwrap());
         let is_new = |run: &mut Self, kind: usize| !run.has(entity, kind);
         let new: Vec<usize> = kinds.iter().copied().filter(|&kind| is_new(self, kind)).collect();
+        let loses_cleanup =
+            CLEANUP.iter().any(|kind| self.has(entity, *kind) && !kinds.contains(kind));
         let expected = match () {
             () if !self.exists(entity) => Err("A0050"),
-            () if self.has(entity, STAYS) && !kinds.contains(&STAYS) => Err("A0071"),
+            () if loses_cleanup => Err("A0071"),
             () if self.has(entity, MARK) => Err("A0072"),
-            () if new.contains(&ONLY) => Err("A0057"),
+            () if NO_DEFAULT.iter().any(|kind| new.contains(kind)) => Err("A0057"),
             () => Ok(()),
         };
         if self.agrees(found, expected) {

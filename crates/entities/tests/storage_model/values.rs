@@ -3,10 +3,12 @@
 use ancho_entities::{Entity, EntityError};
 
 use crate::components::{
-    ENABLEABLE, KINDS, Kind, NAME, RUNTIME, SMALL, Set, kinds_of, number_of, script_bytes, type_of,
+    ENABLEABLE, Kind, NAME, NAMED, PER_CHUNK, RUNTIME, SMALL, number_of, script_bytes, type_of,
 };
 use crate::groups::refer_to;
+use crate::plain::home_of;
 use crate::script::{Pair, Run, Step, code};
+use crate::sets::{Set, kinds_of};
 
 impl Run {
     pub(crate) fn presence(&self, entity: Entity, kinds: &[usize]) -> Result<(), &'static str> {
@@ -17,13 +19,21 @@ impl Run {
         }
     }
 
+    /// What comes of adding one kind: whether it is new.
+    pub(crate) fn adding(&self, entity: Entity, kind: usize) -> Result<bool, &'static str> {
+        match self.presence(entity, &[kind]) {
+            Err("A0051") => Ok(true),
+            Ok(()) if self.setup.strict => Err("A0052"),
+            presence => presence.map(|()| false),
+        }
+    }
+
     pub(crate) fn set<S: Set>(&mut self, step: &Step) {
         let (entity, kinds) = (self.pick(step.entity), kinds_of::<S>());
         let found = self.current().world.set(entity, S::make(step.number));
-        let twice = matches!(step.set % 18, 16 | 17);
         let expected = match self.presence(entity, &kinds) {
             Err("A0050") => Err("A0050"),
-            _ if twice => Err("A0053"),
+            _ if self.refused(&kinds) == Err("A0053") => Err("A0053"),
             presence => presence,
         };
         if self.agrees(found.map_err(|rejected| rejected.error), expected) {
@@ -80,19 +90,31 @@ impl Run {
             let plain = &mut self.current().plain;
             let (now, one, other) =
                 (plain.now, plain.entities[&left].clone(), plain.entities[&right].clone());
+            plain.swap_seats(left, right);
+            let change_places = home_of(&one) != home_of(&other);
             for (entity, mut row) in [(left, other), (right, one)] {
                 row.values_mut().for_each(|value| value.written = now);
+                for kind in PER_CHUNK {
+                    if let Some(value) = plain.entities[&entity].get(&kind)
+                        && !change_places
+                    {
+                        row.get_mut(&kind).unwrap().number = value.number;
+                    }
+                }
                 plain.entities.insert(entity, row);
             }
         }
     }
 
     pub(crate) fn toggle(&mut self, step: &Step) {
-        let entity = self.pick(step.entity);
-        // Mostly one that can be.
+        // Mostly one that can be, of an entity that has it.
         let kind = match step.other % 8 {
-            0 => step.set % KINDS,
+            0 => NAMED[step.set % NAMED.len()],
             _ => ENABLEABLE[step.set % ENABLEABLE.len()],
+        };
+        let entity = match step.other % 4 {
+            0 => self.pick(step.entity),
+            _ => self.pick_having(kind, step.entity),
         };
         let enabled = step.number.is_multiple_of(2);
         let entities = self.current().world.entities_mut();
@@ -162,6 +184,7 @@ impl Run {
         if self.agrees(found, Ok(())) {
             let plain = &mut self.current().plain;
             let moved = |entity: Entity| if entity.is_null() { entity } else { moved(entity) };
+            plain.remap_seats(moved);
             for row in plain.entities.values_mut() {
                 for kind in refer_to(row, moved) {
                     row.get_mut(&kind).unwrap().written = plain.now;
