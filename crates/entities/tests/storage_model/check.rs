@@ -1,16 +1,17 @@
 //! Worlds are what the plain ones are.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering::Relaxed;
 
-use ancho_entities::{ArchetypeChunk, Entity, Version, World};
+use ancho_entities::{ArchetypeChunk, Entity, EntityError, Version, World};
 
 use crate::buffers::compare_buffers;
-use crate::components::{ENABLEABLE, Kind, NAMED, RUNTIME, SCRIPT, script_bytes, type_of};
+use crate::components::{ENABLEABLE, Kind, NAMED, PAGE, RUNTIME, SCRIPT, script_bytes, type_of};
 use crate::groups::compare_tags;
-use crate::managed::{compare_managed, compare_managed_column};
+use crate::managed::{PAGES, compare_managed, compare_managed_column};
 use crate::per_chunk::{compare_per_chunk, follow_chunks};
 use crate::plain::{Plain, Row};
-use crate::script::{Pair, Run, code};
+use crate::script::{Pair, Run};
 use crate::sets::any_kind;
 use crate::shared::{compare_shared, compare_shared_values};
 
@@ -26,6 +27,15 @@ impl Run {
         pair.hash = pair.world.state_hash();
         let hash = pair.hash;
         self.hashes.extend([hash, order]);
+        // No world shares them with another, so that at any time there are as many as entities have.
+        let pages =
+            |plain: &Plain| plain.entities.values().filter(|r| r.contains_key(&PAGE)).count();
+        let left = self.left.as_ref().map_or(0, |(_, _, pages)| *pages);
+        let expected = left + self.pairs.iter().map(|pair| pages(&pair.plain)).sum::<usize>();
+        assert_eq!(PAGES.load(Relaxed), expected, "pages are kept too long, or not long enough");
+        if let Some((world, hash, _)) = &self.left {
+            assert_eq!(world.state_hash(), *hash, "the fork's calls reached this");
+        }
     }
 
     /// Compares all worlds with what they should be.
@@ -132,8 +142,10 @@ fn compare_row(world: &World, entity: Entity, row: &Row) {
     assert!(world.exists(entity));
     for kind in 0..RUNTIME {
         let found = any_kind!(kind, T => world.get::<T>(entity).map(Kind::number));
-        let expected = row.get(&kind).map(|value| value.number).ok_or("A0051".to_owned());
-        assert_eq!(found.map_err(|error| code(&error)), expected);
+        match row.get(&kind) {
+            Some(value) => assert_eq!(found, Ok(value.number)),
+            None => assert!(matches!(found, Err(EntityError::MissingComponent { .. }))),
+        }
     }
     for kind in NAMED {
         let ty = type_of(kind);

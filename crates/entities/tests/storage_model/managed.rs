@@ -1,6 +1,8 @@
 //! Managed components: values in boxes, which one thread uses at a time.
 
 use std::cell::Cell;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use ancho_entities::{ArchetypeChunk, Entity, Managed, ManagedComponent, World};
 
@@ -18,7 +20,32 @@ pub(crate) struct Page {
     #[field(opaque)]
     turned: Cell<u32>,
     #[field(opaque)]
-    _live: Live,
+    _counted: Counted,
+}
+
+/// How many pages there are.
+pub(crate) static PAGES: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts pages.
+struct Counted;
+
+impl Default for Counted {
+    fn default() -> Self {
+        PAGES.fetch_add(1, Relaxed);
+        Self
+    }
+}
+
+impl Clone for Counted {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        PAGES.fetch_sub(1, Relaxed);
+    }
 }
 
 /// Stays when its entity is despawned.
@@ -45,7 +72,7 @@ impl ManagedKind for Page {
             text: if number == 0 { String::new() } else { number.to_string() },
             here: Entity::from_bits(list[0]),
             turned: Cell::new(list[1] as u32),
-            _live: Live::new(),
+            _counted: Counted::default(),
         }
     }
 

@@ -6,6 +6,7 @@ use ancho_entities::{Entity, EntityError, EntityTracker, World};
 use proptest::prelude::*;
 
 use crate::Setup;
+use crate::components::{ONLY, PAGE};
 use crate::plain::Plain;
 use crate::sets::{any_kind, any_set, clone_set};
 use crate::shared::Orders;
@@ -130,6 +131,8 @@ pub(crate) struct Run {
     pub(crate) pairs: Vec<Pair>,
     trackers: Vec<(EntityTracker, BTreeSet<Entity>)>,
     pub(crate) setup: Setup,
+    /// The world that a fork was made of to go on in, its hash, and how many pages are in it.
+    pub(crate) left: Option<(World, u64, usize)>,
     /// The last number that a chunk was given.
     pub(crate) last_number: u64,
     pub(crate) hashes: Vec<u64>,
@@ -145,7 +148,7 @@ impl Run {
         let hash = world.state_hash();
         let trackers = (0..2).map(|_| Default::default()).collect();
         let pairs = vec![Pair { world, plain: Plain::new(), orders: Orders::new(), hash }];
-        Self { pairs, trackers, setup, last_number: 0, hashes: Vec::new() }
+        Self { pairs, trackers, setup, left: None, last_number: 0, hashes: Vec::new() }
     }
 
     pub(crate) fn current(&mut self) -> &mut Pair {
@@ -238,8 +241,7 @@ impl Run {
     fn copy(&mut self, copy: fn(&mut World) -> Result<World, EntityError>) {
         let Pair { world, plain, orders, .. } = self.current();
         let copied = copy(world);
-        let has_only =
-            plain.entities.values().any(|row| row.contains_key(&crate::components::ONLY));
+        let has_only = plain.entities.values().any(|row| row.contains_key(&ONLY));
         let (plain, orders) = (plain.clone(), orders.clone());
         let (copied, result) = match copied {
             Ok(copied) => (Some(copied), Ok(())),
@@ -257,13 +259,15 @@ impl Run {
         }
     }
 
-    /// Goes on in a fork. Returns the world, and its hash, unless there can be none.
-    pub(crate) fn go_on_in_fork(&mut self) -> Option<(World, u64)> {
-        let world = &mut self.current().world;
-        let fork = world.fork().ok()?;
-        let hash = world.state_hash();
-        assert_eq!(fork.state_hash(), hash);
-        Some((std::mem::replace(world, fork), hash))
+    /// Goes on in a fork, unless there can be none, and keeps the world for a while.
+    pub(crate) fn go_on_in_fork(&mut self) {
+        let Pair { world, plain, .. } = self.pairs.last_mut().unwrap();
+        self.left = world.fork().ok().map(|fork| {
+            let hash = world.state_hash();
+            assert_eq!(fork.state_hash(), hash);
+            let pages = plain.entities.values().filter(|row| row.contains_key(&PAGE)).count();
+            (std::mem::replace(world, fork), hash, pages)
+        });
     }
 
     /// Notes the state of a world that is not worked on for a while.
