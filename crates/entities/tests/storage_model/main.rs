@@ -125,7 +125,7 @@ fn any_focus() -> impl Strategy<Value = Focus> {
 }
 
 proptest! {
-    #![proptest_config(cases(16))]
+    #![proptest_config(cases(20))]
 
     #[test]
     fn chunks_that_fill_fast(

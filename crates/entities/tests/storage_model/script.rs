@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::Setup;
 use crate::components::{ONLY, PAGE};
-use crate::plain::Plain;
+use crate::plain::{Plain, Row};
 use crate::sets::{any_kind, any_set, clone_set};
 use crate::shared::Orders;
 
@@ -172,10 +172,20 @@ impl Run {
 
     /// An entity that has a kind, if there is one.
     pub(crate) fn pick_having(&self, kind: usize, which: usize) -> Entity {
-        let plain = &self.pairs.last().unwrap().plain;
-        let has = |entity: &Entity| plain.entities[entity].contains_key(&kind);
-        let having: Vec<Entity> = plain.entities.keys().copied().filter(has).collect();
-        if having.is_empty() { self.pick(which) } else { having[which % having.len()] }
+        self.pick_of(which, |row| row.contains_key(&kind))
+    }
+
+    /// An entity with the kinds of another, if that is there.
+    pub(crate) fn pick_alike(&self, entity: Entity, which: usize) -> Entity {
+        let row = self.pairs.last().unwrap().plain.entities.get(&entity);
+        self.pick_of(which, |other| row.is_some_and(|row| row.keys().eq(other.keys())))
+    }
+
+    fn pick_of(&self, which: usize, is_meant: impl Fn(&Row) -> bool) -> Entity {
+        let entities = &self.pairs.last().unwrap().plain.entities;
+        let meant = entities.iter().filter(|(_, row)| is_meant(row));
+        let meant: Vec<Entity> = meant.map(|(&entity, _)| entity).collect();
+        if meant.is_empty() { self.pick(which) } else { meant[which % meant.len()] }
     }
 
     /// Compares a result with what was expected. Returns whether the call is to be done with the plain world too: not

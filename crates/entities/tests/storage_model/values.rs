@@ -77,7 +77,11 @@ impl Run {
     }
 
     pub(crate) fn swap(&mut self, step: &Step) {
-        let (left, right) = (self.pick(step.entity), self.pick(step.other));
+        let left = self.pick(step.entity);
+        let right = match step.set % 8 {
+            0 => self.pick(step.other),
+            _ => self.pick_alike(left, step.other),
+        };
         let found = self.current().world.entities_mut().swap_components(left, right);
         let plain = &self.current().plain;
         let rows = (plain.entities.get(&left), plain.entities.get(&right));
@@ -106,17 +110,23 @@ impl Run {
         }
     }
 
+    /// Switches some, every other one of them off.
     pub(crate) fn toggle(&mut self, step: &Step) {
-        // Mostly one that can be, of an entity that has it.
+        // Mostly a kind that can be, of entities that have it.
         let kind = match step.other % 8 {
             0 => NAMED[step.set % NAMED.len()],
             _ => ENABLEABLE[step.set % ENABLEABLE.len()],
         };
-        let entity = match step.other % 4 {
-            0 => self.pick(step.entity),
-            _ => self.pick_having(kind, step.entity),
-        };
-        let enabled = step.number.is_multiple_of(2);
+        for at in 0..=step.count {
+            let entity = match step.other % 8 {
+                0 | 1 => self.pick(step.entity + 16 * at),
+                _ => self.pick_having(kind, step.entity + at),
+            };
+            self.toggle_one(entity, kind, (step.number + at as u64).is_multiple_of(2));
+        }
+    }
+
+    fn toggle_one(&mut self, entity: Entity, kind: usize, enabled: bool) {
         let entities = self.current().world.entities_mut();
         let found = entities.set_type_enabled(entity, type_of(kind), enabled);
         let expected = match self.presence(entity, &[kind]) {
