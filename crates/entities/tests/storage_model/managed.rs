@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ancho_entities::{ArchetypeChunk, Entity, Managed, ManagedComponent, World};
 
-use crate::components::{Live, MEMO, PAGE, list_of, number_of};
+use crate::components::{Live, MEMO, PAGE, Small, list_of, number_of};
 use crate::plain::Row;
 use crate::script::{Run, Step};
 use crate::sets::{Part, Set};
@@ -147,6 +147,9 @@ fn compare<T: ManagedKind>(found: Option<&T>, row: &Row) {
 
 impl Run {
     pub(crate) fn managed(&mut self, step: &Step) {
+        if self.lacks(PAGE, step) {
+            self.spawn_many::<(Small, Managed<Page>)>(step);
+        }
         match step.set % 8 {
             0..2 => self.turn(step),
             2..4 => {

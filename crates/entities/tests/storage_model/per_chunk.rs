@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ancho_entities::{ArchetypeChunk, Component, Entity, EntityError, World};
+use ancho_entities::{ArchetypeChunk, Component, Entity, EntityError, PerChunk, World};
 
-use crate::components::{Follow, Kind, Name, PER_CHUNK, PER_FOLLOW, PER_NAME};
+use crate::components::{Follow, Kind, Name, PER_CHUNK, PER_FOLLOW, PER_NAME, Small};
 use crate::plain::{Plain, home_of, kinds_of_row};
 use crate::script::{Pair, Run, Step};
 use crate::structure::error_of;
@@ -125,6 +125,11 @@ impl Plain {
 
 impl Run {
     pub(crate) fn per_chunk(&mut self, step: &Step) {
+        if self.lacks(PER_FOLLOW, step) {
+            self.spawn_many::<(Small, PerChunk<Follow>, PerChunk<Name>)>(step);
+            let Pair { world, plain, .. } = self.current();
+            follow_chunks(world, plain);
+        }
         match step.set % 8 {
             0..4 => self.set_chunk_component::<Name>(step),
             4..6 => self.set_chunk_component::<Follow>(step),

@@ -78,7 +78,7 @@ const WEIGHTS: [(u32, Call); 36] = [
     (3, Call::Changes),
     (3, Call::WriteChunks),
     (3, Call::Advance),
-    (1, Call::Remap),
+    (2, Call::Remap),
     (6, Call::Group),
     (3, Call::SetEnabled),
     (10, Call::Buffer),
@@ -175,6 +175,12 @@ impl Run {
         self.pick_of(which, |row| row.contains_key(&kind))
     }
 
+    /// Whether a step finds too few entities of a kind, and makes some first.
+    pub(crate) fn lacks(&self, kind: usize, step: &Step) -> bool {
+        let entities = &self.pairs.last().unwrap().plain.entities;
+        step.other % 8 > 0 && entities.values().filter(|row| row.contains_key(&kind)).count() < 4
+    }
+
     /// An entity with the kinds of another, if that is there.
     pub(crate) fn pick_alike(&self, entity: Entity, which: usize) -> Entity {
         let row = self.pairs.last().unwrap().plain.entities.get(&entity);
@@ -205,9 +211,19 @@ impl Run {
         expected.is_ok()
     }
 
+    /// The call of a step, or the next that the script is about. New entities are needed by all.
+    fn call(&self, step: &Step) -> Call {
+        let is_meant = |call: Call| {
+            matches!(call, Call::Spawn | Call::SpawnMany | Call::SpawnBatch)
+                || self.setup.focus.calls >> call as u32 & 1 == 1
+        };
+        let calls = WEIGHTS.iter().map(|&(_, call)| call).cycle();
+        calls.skip(step.call as usize).find(|&call| is_meant(call)).unwrap()
+    }
+
     pub(crate) fn step(&mut self, step: &Step) {
         let which = self.setup.which(step.set);
-        match step.call {
+        match self.call(step) {
             Call::Spawn => any_set!(which, S => self.spawn::<S>(step)),
             Call::SpawnMany => clone_set!(which, S => self.spawn_many::<S>(step)),
             Call::SpawnBatch => any_set!(which, S => self.spawn_batch::<S>(step)),

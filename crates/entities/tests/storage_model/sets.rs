@@ -204,7 +204,7 @@ macro_rules! clone_set {
                 $call
             }
             15 => {
-                type $set = (Small, Shared<Team>);
+                type $set = (Follow, Shared<Team>);
                 $call
             }
             16 => {

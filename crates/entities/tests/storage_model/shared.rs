@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use ancho_entities::{Entity, Shared, SharedComponent, World};
 
-use crate::components::{Live, MESH, REGISTRY, TEAM, number_of};
+use crate::components::{Follow, GHOST, Ghost, Live, MESH, REGISTRY, TEAM, number_of};
 use crate::plain::{Plain, Row};
 use crate::script::{Pair, Run, Step};
 use crate::sets::{Part, Set};
@@ -164,6 +164,11 @@ fn compare_values<T: SharedKind>(
 impl Run {
     pub(crate) fn shared(&mut self, step: &Step) {
         let which = step.set / 8;
+        any_shared!(which, T => {
+            if self.lacks(T::KIND, step) {
+                self.spawn_many::<(Follow, Shared<T>, Ghost)>(step);
+            }
+        });
         match step.set % 8 {
             0..3 => any_shared!(which, T => self.set_shared::<T>(step)),
             3 => any_shared!(which, T => self.add_shared::<T>(step)),
@@ -237,6 +242,12 @@ impl Run {
         }
         let first = step.entity % (some.len() + 1);
         let mut some = some[first..some.len().min(first + step.count)].to_vec();
+        if let Some(&off) = some.last()
+            && step.set.is_multiple_of(2)
+        {
+            // So that there is a bit to follow its entity.
+            self.toggle_one(off, GHOST, false);
+        }
         if step.other.is_multiple_of(3) {
             some.reverse();
         }
@@ -249,7 +260,11 @@ impl Run {
     }
 
     fn set_shared_slice<T: SharedKind>(&mut self, entities: &[Entity], number: u64) {
-        let number = number_of(T::KIND, number);
+        let mut number = number_of(T::KIND, number);
+        if entities.first().is_some_and(|&first| self.shared_number::<T>(first) == Some(number)) {
+            // Mostly another one than they have.
+            number = (number + entities.len() as u64) % 3;
+        }
         let found = self.current().world.set_shared_slice(entities, T::make(number));
         let refused =
             entities.iter().map(|&entity| self.presence(entity, &[T::KIND])).find(Result::is_err);

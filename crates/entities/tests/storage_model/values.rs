@@ -77,7 +77,10 @@ impl Run {
     }
 
     pub(crate) fn swap(&mut self, step: &Step) {
-        let left = self.pick(step.entity);
+        let left = match step.set % 4 {
+            0 => self.pick(step.entity),
+            _ => self.pick_having(ENABLEABLE[step.count % ENABLEABLE.len()], step.entity),
+        };
         let right = match step.set % 8 {
             0 => self.pick(step.other),
             _ => self.pick_alike(left, step.other),
@@ -126,7 +129,7 @@ impl Run {
         }
     }
 
-    fn toggle_one(&mut self, entity: Entity, kind: usize, enabled: bool) {
+    pub(crate) fn toggle_one(&mut self, entity: Entity, kind: usize, enabled: bool) {
         let entities = self.current().world.entities_mut();
         let found = entities.set_type_enabled(entity, type_of(kind), enabled);
         let expected = match self.presence(entity, &[kind]) {
