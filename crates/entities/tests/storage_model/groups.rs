@@ -21,7 +21,7 @@ pub(crate) fn refer_to(row: &mut Row, map: impl Fn(Entity) -> Entity) -> Vec<usi
     for (&kind, value) in row {
         match kind {
             FOLLOW | RUNTIME | PER_FOLLOW => {
-                value.number = map(Entity::from_bits(value.number)).to_bits()
+                value.number = map(Entity::from_bits(value.number)).to_bits();
             }
             ITEMS | GROUP => value.list.iter_mut().for_each(|number| {
                 *number = map(Entity::from_bits(*number)).to_bits();

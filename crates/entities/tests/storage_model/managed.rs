@@ -29,16 +29,22 @@ pub(crate) static PAGES: AtomicUsize = AtomicUsize::new(0);
 /// Counts pages.
 struct Counted;
 
-impl Default for Counted {
-    fn default() -> Self {
+impl Counted {
+    fn new() -> Self {
         PAGES.fetch_add(1, Relaxed);
         Self
     }
 }
 
+impl Default for Counted {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Clone for Counted {
     fn clone(&self) -> Self {
-        Self::default()
+        Self::new()
     }
 }
 
@@ -72,7 +78,7 @@ impl ManagedKind for Page {
             text: if number == 0 { String::new() } else { number.to_string() },
             here: Entity::from_bits(list[0]),
             turned: Cell::new(list[1] as u32),
-            _counted: Counted::default(),
+            _counted: Counted::new(),
         }
     }
 

@@ -178,7 +178,8 @@ impl Run {
     /// Whether a step finds too few entities of a kind, and makes some first.
     pub(crate) fn lacks(&self, kind: usize, step: &Step) -> bool {
         let entities = &self.pairs.last().unwrap().plain.entities;
-        step.other % 8 > 0 && entities.values().filter(|row| row.contains_key(&kind)).count() < 4
+        !step.other.is_multiple_of(8)
+            && entities.values().filter(|row| row.contains_key(&kind)).count() < 4
     }
 
     /// An entity with the kinds of another, if that is there.
