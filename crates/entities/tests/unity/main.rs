@@ -30,7 +30,6 @@ mod enabled_model;
 mod instantiate;
 mod linked_groups;
 mod managed_components;
-mod managed_model;
 mod managed_panics;
 mod prefabs;
 mod shared_components;
