@@ -184,7 +184,7 @@ impl<Makers: ColumnMakers> Columns<Makers> {
     /// One more column, of the values that the function makes of 0, 1, 2 and so on.
     ///
     /// The function is called for all entities of a chunk, then the next column's is for the same ones, in whichever order
-    /// the columns have there. If it panics, no entity is created.
+    /// the columns have there. If it panics, no entity is created; ids that were meant for some are not used again.
     pub fn with<T, F>(self, make: F) -> Columns<(Makers, F)>
     where
         T: Component,

@@ -50,6 +50,8 @@ impl Storage {
         let chunk = &mut self.chunks[number];
         let (archetype, old, place) = (chunk.archetype, chunk.group, chunk.room_place);
         let events = chunk.order_events.wrapping_add(1);
+        // Who looks at one value only sees all of them go, or come.
+        chunk.order_version = self.version;
         for &column in written {
             chunk.state.set_version(column, self.version);
         }
