@@ -2,13 +2,15 @@
 
 mod burst;
 mod collections;
+mod iterate;
 mod jobs;
 mod storage;
 
 use crate::harness::Part;
 
 /// Every part, in the order in which the crates stand on each other.
-pub(crate) static ALL: &[&Part] = &[&burst::PART, &jobs::PART, &collections::PART, &storage::PART];
+pub(crate) static ALL: &[&Part] =
+    &[&burst::PART, &jobs::PART, &collections::PART, &storage::PART, &iterate::PART];
 
 /// Finds a part by name.
 pub(crate) fn find(name: &str) -> Option<&'static Part> {

@@ -7,8 +7,8 @@ mod hecs;
 mod legion;
 mod raw;
 mod shipyard;
-mod types;
-mod work;
+pub(super) mod types;
+pub(super) mod work;
 
 use crate::harness::{Bound, Case, Limit, Part, Require, Role, Run, Sampling, Subject, Under};
 

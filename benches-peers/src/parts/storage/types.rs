@@ -11,9 +11,10 @@ use shipyard::Component as ShipyardComponent;
 macro_rules! components {
     ($($name:ident($inner:ty))*) => {$(
         #[derive(Clone, Copy, Debug, Default, PartialEq, AnchoComponent, BevyComponent, Component, ShipyardComponent)]
-        pub(super) struct $name(pub(super) $inner);
+        pub(in crate::parts) struct $name(pub(in crate::parts) $inner);
     )*};
 }
+pub(in crate::parts) use components;
 
 components! {
     Transform(Mat4)
@@ -31,7 +32,7 @@ components! {
 }
 
 /// What makes many archetypes: one of the marks, a small component of its own type.
-pub(super) trait Mark: Copy + Send + Sync + 'static {
+pub(in crate::parts) trait Mark: Copy + Send + Sync + 'static {
     fn new(value: f32) -> Self;
 }
 
@@ -46,6 +47,7 @@ macro_rules! marks {
         })*
     };
 }
+pub(in crate::parts) use marks;
 
 marks! {
     MarkA MarkB MarkC MarkD MarkE MarkF MarkG MarkH MarkI MarkJ MarkK MarkL MarkM
@@ -80,4 +82,4 @@ macro_rules! twenty_marks {
         ]
     }};
 }
-pub(super) use twenty_marks;
+pub(in crate::parts) use twenty_marks;

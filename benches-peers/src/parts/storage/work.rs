@@ -7,13 +7,13 @@ use glam::{Mat4, Vec3};
 use super::types::*;
 
 /// Entities of the cases of ten thousand.
-pub(super) const FEW: usize = 10_000;
+pub(in crate::parts) const FEW: usize = 10_000;
 /// Entities of the cases of a hundred thousand.
 pub(super) const MANY: usize = 100_000;
 /// Entities of the cases of 16,384.
 pub(super) const SHARING: usize = 16_384;
 /// Entities of the cases of a million.
-pub(super) const MILLION: usize = 1_000_000;
+pub(in crate::parts) const MILLION: usize = 1_000_000;
 /// Groups that are cloned,
 pub(super) const GROUPS: usize = 20_000;
 /// with so many entities each, of which one is the root.
@@ -29,7 +29,7 @@ const OTHER_MARKS: usize = 11;
 
 /// The entity of ecs_bench_suite's `simple_insert`.
 #[inline]
-pub(super) fn simple() -> (Transform, Position, Rotation, Velocity) {
+pub(in crate::parts) fn simple() -> (Transform, Position, Rotation, Velocity) {
     (
         Transform(Mat4::from_scale(Vec3::ONE)),
         Position(Vec3::X),
@@ -40,7 +40,7 @@ pub(super) fn simple() -> (Transform, Position, Rotation, Velocity) {
 
 /// An entity of 24 bytes.
 #[inline]
-pub(super) fn body(index: usize) -> (Position, Velocity) {
+pub(in crate::parts) fn body(index: usize) -> (Position, Velocity) {
     let index = index as f32;
     (Position(Vec3::new(index, 1.0, 2.0)), Velocity(Vec3::new(3.0, index, 4.0)))
 }
@@ -61,7 +61,7 @@ pub(super) fn large() -> Large {
 }
 
 /// All of `elements` in an order with nothing to predict the next one by.
-pub(super) fn shuffled<T>(mut elements: Vec<T>) -> Vec<T> {
+pub(in crate::parts) fn shuffled<T>(mut elements: Vec<T>) -> Vec<T> {
     for last in (1..elements.len()).rev() {
         let chosen = mixed(last as u64) % (last as u64 + 1);
         elements.swap(last, chosen as usize);
@@ -71,7 +71,7 @@ pub(super) fn shuffled<T>(mut elements: Vec<T>) -> Vec<T> {
 
 /// The marks, by number, of each archetype that is alive but not created into, when `alive` are
 /// alive: two marks at least, so none is one of those in use, which have one.
-pub(super) fn others(alive: usize) -> impl Iterator<Item = impl Iterator<Item = usize>> {
+pub(in crate::parts) fn others(alive: usize) -> impl Iterator<Item = impl Iterator<Item = usize>> {
     let several = (0..1_u32 << OTHER_MARKS).filter(|marks| marks.count_ones() > 1);
     several
         .take(alive - USED)
@@ -91,18 +91,18 @@ pub(super) fn looked_up(position: &Position) -> u64 {
 }
 
 /// Condenses entities, to the bit, in whatever order they are.
-pub(super) fn in_any_order(rows: impl Iterator<Item = u64>) -> u64 {
+pub(in crate::parts) fn in_any_order(rows: impl Iterator<Item = u64>) -> u64 {
     rows.fold(0, |sum, row| sum.wrapping_add(mixed(row)))
 }
 
 /// Condenses the components of one entity, to the bit.
-pub(super) fn row(words: impl IntoIterator<Item = f32>) -> u64 {
+pub(in crate::parts) fn row(words: impl IntoIterator<Item = f32>) -> u64 {
     words.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, word| {
         (hash ^ u64::from(word.to_bits())).wrapping_mul(0x100_0000_01b3)
     })
 }
 
-pub(super) fn simple_row(
+pub(in crate::parts) fn simple_row(
     transform: &Transform,
     position: &Position,
     rotation: &Rotation,
@@ -112,7 +112,7 @@ pub(super) fn simple_row(
     row(transform.0.to_cols_array().into_iter().chain(vectors.iter().flat_map(Vec3::to_array)))
 }
 
-pub(super) fn body_row(position: &Position, velocity: &Velocity) -> u64 {
+pub(in crate::parts) fn body_row(position: &Position, velocity: &Velocity) -> u64 {
     row([position.0, velocity.0].iter().flat_map(Vec3::to_array))
 }
 
@@ -144,7 +144,7 @@ pub(super) fn moved_row(first: &MarkA, middle: &MarkK, last: &MarkT, moved: &Mar
 }
 
 /// The finaliser of SplitMix64.
-fn mixed(word: u64) -> u64 {
+pub(in crate::parts) fn mixed(word: u64) -> u64 {
     let mixed = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)

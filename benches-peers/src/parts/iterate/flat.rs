@@ -1,0 +1,148 @@
+//! The limit with the CPU's own vectors: columns of plain numbers, in loops that are compiled for
+//! the CPU at hand.
+
+use ancho_burst::dispatch;
+use glam::Vec3;
+use rayon::prelude::*;
+
+use super::raw;
+use super::types::*;
+use super::work::{self, BATCH, FEW, MILLION, Pattern};
+use crate::harness::{Cell, Reading};
+
+/// Numbers of a position, or of a velocity.
+const LANES: usize = 3;
+
+/// Bodies, whose vectors are three numbers one after the other.
+struct Bodies {
+    positions: Vec<f32>,
+    velocities: Vec<f32>,
+}
+
+impl Bodies {
+    fn new(count: usize, body: impl Fn(usize) -> (Position, Velocity)) -> Self {
+        let flat = |vectors: &mut dyn Iterator<Item = Vec3>| {
+            vectors.flat_map(|vector| vector.to_array()).collect()
+        };
+        Bodies {
+            positions: flat(&mut (0..count).map(|index| body(index).0.0)),
+            velocities: flat(&mut (0..count).map(|index| body(index).1.0)),
+        }
+    }
+
+    fn million() -> Self {
+        Bodies::new(MILLION, work::body)
+    }
+
+    fn advance(&mut self) {
+        advance(&mut self.positions, &self.velocities);
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (Position, Velocity)> {
+        let positions = self.positions.chunks_exact(LANES).map(Vec3::from_slice).map(Position);
+        positions.zip(self.velocities.chunks_exact(LANES).map(Vec3::from_slice).map(Velocity))
+    }
+
+    fn result(&mut self) -> u64 {
+        work::in_any_order(self.rows().map(|(p, v)| work::body_row(&p, &v)))
+    }
+}
+
+fn advance(positions: &mut [f32], velocities: &[f32]) {
+    dispatch(
+        #[inline(always)]
+        || add(positions, velocities),
+    );
+}
+
+#[inline(always)]
+fn add(sums: &mut [f32], addends: &[f32]) {
+    for (sum, addend) in sums.iter_mut().zip(addends) {
+        *sum += addend;
+    }
+}
+
+pub(super) fn simple_iter(cell: Cell) -> Reading {
+    let (transform, position, rotation, velocity) = work::simple();
+    let bodies = Bodies::new(FEW, |_| (position, velocity));
+    cell.run(bodies, Bodies::advance, |bodies| {
+        let rows = bodies.rows();
+        work::in_any_order(rows.map(|(p, v)| work::simple_row(&transform, &p, &rotation, &v)))
+    })
+}
+
+pub(super) fn iter(cell: Cell) -> Reading {
+    cell.run(Bodies::million(), Bodies::advance, Bodies::result)
+}
+
+pub(super) fn iter_par(cell: Cell) -> Reading {
+    work::two_threads();
+    let operation = |bodies: &mut Bodies| {
+        let velocities = bodies.velocities.par_chunks(LANES * BATCH);
+        let batches = bodies.positions.par_chunks_mut(LANES * BATCH).zip(velocities);
+        batches.for_each(|(positions, velocities)| advance(positions, velocities));
+    };
+    cell.run(Bodies::million(), operation, Bodies::result)
+}
+
+pub(super) fn enabled_runs(cell: Cell) -> Reading {
+    enabled(cell, work::in_runs)
+}
+
+pub(super) fn enabled_random(cell: Cell) -> Reading {
+    enabled(cell, work::at_random)
+}
+
+/// A word of the mask at a time. Where it has both, all rows are computed and those that are
+/// enabled are kept: runs at random are too short to be found by branches.
+fn enabled(cell: Cell, pattern: Pattern) -> Reading {
+    const ROWS: usize = LANES * u64::BITS as usize;
+    let mask = raw::mask(pattern);
+    let operation = |Bodies { positions, velocities }: &mut Bodies| {
+        dispatch(
+            #[inline(always)]
+            || {
+                let rows = positions.chunks_exact_mut(ROWS).zip(velocities.chunks_exact(ROWS));
+                for (&bits, (positions, velocities)) in mask.iter().zip(rows) {
+                    match bits {
+                        0 => {}
+                        u64::MAX => add(positions, velocities),
+                        _ => add_some(positions, velocities, bits),
+                    }
+                }
+            },
+        );
+    };
+    cell.run(Bodies::million(), operation, Bodies::result)
+}
+
+/// Adds to the rows whose bit is set.
+#[inline(always)]
+fn add_some(sums: &mut [f32], addends: &[f32], bits: u64) {
+    let rows = sums.chunks_exact_mut(LANES).zip(addends.chunks_exact(LANES));
+    for (row, (sums, addends)) in rows.enumerate() {
+        let on = 0_u32.wrapping_sub((bits >> row) as u32 & 1);
+        for (sum, addend) in sums.iter_mut().zip(addends) {
+            *sum = f32::from_bits((*sum + addend).to_bits() & on | sum.to_bits() & !on);
+        }
+    }
+}
+
+pub(super) fn two_jobs(cell: Cell) -> Reading {
+    work::two_threads();
+    type Four = [Vec<f32>; 4];
+    let operation = |[a, b, c, d]: &mut Four| {
+        rayon::join(|| advance(a, b), || advance(c, d));
+    };
+    let mut four = Four::default();
+    for index in 0..MILLION {
+        let (a, b, c, d) = work::four(index);
+        for (column, value) in four.iter_mut().zip([a.0, b.0, c.0, d.0]) {
+            column.push(value);
+        }
+    }
+    cell.run(four, operation, |[a, b, c, d]| {
+        let row = |index: usize| work::row([a[index], b[index], c[index], d[index]]);
+        work::in_any_order((0..MILLION).map(row))
+    })
+}

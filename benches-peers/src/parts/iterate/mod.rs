@@ -1,0 +1,337 @@
+//! What it costs to go through entities, on one thread and on two, and to change all that a query
+//! finds.
+//!
+//! The column `ancho` is there, and what is required of it; its cells come with its queries.
+
+mod bevy;
+mod flat;
+mod flecs;
+mod hecs;
+mod legion;
+mod raw;
+mod shipyard;
+mod types;
+mod work;
+
+use crate::harness::{Bound, Case, Limit, Part, Require, Role, Sampling, Subject, Under};
+
+/// The peers that move an entity when it is given a component. (A sparse set does not, so what it
+/// takes for that is less than what copying takes.)
+const ARCHETYPES: Under = Under::Best(&["bevy", "hecs", "flecs", "legion"]);
+const ALL_PEERS: Under = Under::Best(&["bevy", "hecs", "flecs", "legion", "shipyard"]);
+
+pub(crate) static PART: Part = Part {
+    name: "iterate",
+    about: "the cost of going through entities, and of changing all that a query finds",
+    subjects: &[
+        Subject { name: "ancho", role: Role::Ours },
+        Subject { name: "bevy", role: Role::Peer },
+        Subject { name: "hecs", role: Role::Peer },
+        Subject { name: "flecs", role: Role::Peer },
+        Subject { name: "shipyard", role: Role::Peer },
+        Subject { name: "legion", role: Role::Peer },
+        Subject { name: "raw", role: Role::Limit },
+        Subject { name: "flat", role: Role::Limit },
+    ],
+    cases: &[
+        // position += velocity for 10,000 entities that have a matrix and a rotation, too.
+        Case {
+            name: "simple_iter_10k",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", bevy::simple_iter),
+                ("hecs", hecs::simple_iter),
+                ("flecs", flecs::simple_iter),
+                ("shipyard", shipyard::simple_iter),
+                ("legion", legion::simple_iter),
+                ("raw", raw::simple_iter),
+                ("flat", flat::simple_iter),
+            ],
+            limits: FLAT,
+            requires: &[at_most(0.5, ALL_PEERS)],
+        },
+        // The same for a million that have only these.
+        Case {
+            name: "iter_1m",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", bevy::iter),
+                ("hecs", hecs::iter),
+                ("flecs", flecs::iter),
+                ("shipyard", shipyard::iter),
+                ("legion", legion::iter),
+                ("raw", raw::iter),
+                ("flat", flat::iter),
+            ],
+            limits: FLAT,
+            requires: &[at_most(0.65, ALL_PEERS), at_most(1.05, Under::Subject("flat"))],
+        },
+        // On two threads.
+        Case {
+            name: "iter_1m_par",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", bevy::iter_par),
+                ("hecs", hecs::iter_par),
+                ("flecs", flecs::iter_par),
+                ("shipyard", shipyard::iter_par),
+                ("legion", legion::iter_par),
+                ("raw", raw::iter_par),
+                ("flat", flat::iter_par),
+            ],
+            limits: FLAT,
+            requires: &[at_most(1.0, ALL_PEERS)],
+        },
+        // As one job, or as the only system of a schedule, and a wait for it.
+        Case {
+            name: "iter_1m_job",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", bevy::iter_job),
+                ("flecs", flecs::iter_job),
+                ("shipyard", shipyard::iter_job),
+                ("legion", legion::iter_job),
+                ("raw", raw::iter),
+                ("flat", flat::iter),
+            ],
+            limits: FLAT,
+            requires: &[],
+        },
+        // A thousand passes over 26 archetypes with 20 entities each.
+        Case {
+            name: "frag_iter_26x20",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", bevy::frag_iter),
+                ("hecs", hecs::frag_iter),
+                ("flecs", flecs::frag_iter),
+                ("shipyard", shipyard::frag_iter),
+                ("legion", legion::frag_iter),
+                ("raw", raw::frag_iter),
+            ],
+            limits: RAW,
+            requires: &[at_most(1.0, ALL_PEERS)],
+        },
+        // A pass over twenty archetypes with 20 entities each.
+        Case {
+            name: "query_20",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", bevy::query_20),
+                ("hecs", hecs::query_20),
+                ("flecs", flecs::query_20),
+                ("shipyard", shipyard::query_20),
+                ("legion", legion::query_20),
+                ("raw", raw::query),
+            ],
+            limits: RAW,
+            requires: &[],
+        },
+        // The same, with 1,980 other archetypes alive.
+        Case {
+            name: "query_20_of_2000",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", bevy::query_20_of_2000),
+                ("hecs", hecs::query_20_of_2000),
+                ("flecs", flecs::query_20_of_2000),
+                ("shipyard", shipyard::query_20_of_2000),
+                ("legion", legion::query_20_of_2000),
+                ("raw", raw::query),
+            ],
+            limits: RAW,
+            requires: &[at_most(1.2, Under::Case("query_20"))],
+        },
+        // A hundred inversions of a matrix for each of 1,000 entities, on two threads.
+        Case {
+            name: "heavy_compute_1k",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", bevy::heavy_compute),
+                ("hecs", hecs::heavy_compute),
+                ("flecs", flecs::heavy_compute),
+                ("shipyard", shipyard::heavy_compute),
+                ("legion", legion::heavy_compute),
+                ("raw", raw::heavy_compute),
+            ],
+            limits: RAW,
+            requires: &[at_most(1.05, ALL_PEERS)],
+        },
+        // Each of a million entities looks a component of another up.
+        Case {
+            name: "lookup_job_1m",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", bevy::lookup),
+                ("hecs", hecs::lookup),
+                ("flecs", flecs::lookup),
+                ("shipyard", shipyard::lookup),
+                ("legion", legion::lookup),
+                ("raw", raw::lookup),
+            ],
+            limits: RAW,
+            requires: &[],
+        },
+        // A component of 4 bytes to each of a million entities.
+        Case {
+            name: "add_comp_1m",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("bevy", bevy::add_comp),
+                ("hecs", hecs::add_comp),
+                ("flecs", flecs::add_comp),
+                ("shipyard", shipyard::add_comp),
+                ("legion", legion::add_comp),
+                ("raw", raw::add_comp),
+            ],
+            limits: RAW,
+            requires: &[at_most(1.5, Under::Subject("raw")), at_most(0.1, ARCHETYPES)],
+        },
+        // One without data.
+        Case {
+            name: "add_tag_1m",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("bevy", bevy::add_tag),
+                ("hecs", hecs::add_tag),
+                ("flecs", flecs::add_tag),
+                ("shipyard", shipyard::add_tag),
+                ("legion", legion::add_tag),
+            ],
+            limits: &[],
+            requires: &[at_most(0.01, ALL_PEERS)],
+        },
+        // A component of a million entities off, or on again.
+        Case {
+            name: "toggle_1m",
+            sampling: Sampling::Repeat,
+            cells: &[("flecs", flecs::toggle), ("raw", raw::toggle)],
+            limits: RAW,
+            requires: &[at_most(20.0, Under::Subject("raw"))],
+        },
+        // As `iter_1m`, with a thousand disabled after every thousand.
+        Case {
+            name: "enabled_runs_1m",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("flecs", flecs::enabled_runs),
+                ("raw", raw::enabled_runs),
+                ("flat", flat::enabled_runs),
+            ],
+            limits: FLAT,
+            requires: &[at_most(0.6, Under::Case("iter_1m"))],
+        },
+        // With half of them disabled, in no order.
+        Case {
+            name: "enabled_random_1m",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("flecs", flecs::enabled_random),
+                ("raw", raw::enabled_random),
+                ("flat", flat::enabled_random),
+            ],
+            limits: &[
+                Limit { subject: "raw", threads: 1.0 },
+                Limit { subject: "flat", threads: 1.0 },
+            ],
+            requires: &[at_most(1.5, Under::Case("iter_1m"))],
+        },
+        // The sum of what was written to 10,000 neighbours among a million.
+        Case {
+            name: "changed_1pct_cluster_1m",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("bevy", bevy::changed_cluster),
+                ("hecs", hecs::changed_cluster),
+                ("flecs", flecs::changed_cluster),
+                ("shipyard", shipyard::changed_cluster),
+                ("legion", legion::changed_cluster),
+                ("raw", raw::changed_cluster),
+            ],
+            limits: RAW,
+            requires: &[at_most(0.1, Under::Subject("bevy"))],
+        },
+        // To 10,000 in no order.
+        Case {
+            name: "changed_1pct_random_1m",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("bevy", bevy::changed_random),
+                ("hecs", hecs::changed_random),
+                ("flecs", flecs::changed_random),
+                ("shipyard", shipyard::changed_random),
+                ("legion", legion::changed_random),
+                ("raw", raw::changed_random),
+            ],
+            limits: RAW,
+            requires: &[at_most(0.5, Under::Subject("bevy"))],
+        },
+        // As `iter_1m`, where others can find out what was written.
+        Case {
+            name: "tracked_write_1m",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", bevy::tracked_write),
+                ("flecs", flecs::tracked_write),
+                ("shipyard", shipyard::tracked_write),
+                ("legion", legion::iter),
+                ("raw", raw::tracked_write),
+            ],
+            limits: RAW,
+            requires: &[at_most(1.05, Under::Case("iter_1m"))],
+        },
+        // A parallel loop over one entity.
+        Case {
+            name: "empty_parallel_job",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", bevy::empty_parallel),
+                ("hecs", hecs::empty_parallel),
+                ("flecs", flecs::empty_parallel),
+                ("shipyard", shipyard::empty_parallel),
+                ("legion", legion::empty_parallel),
+                ("raw", raw::empty_parallel),
+            ],
+            limits: RAW,
+            requires: &[],
+        },
+        // Two loops over a million entities that have nothing in common.
+        Case {
+            name: "two_jobs",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", bevy::two_jobs),
+                ("hecs", hecs::two_jobs),
+                ("flecs", flecs::two_jobs),
+                ("shipyard", shipyard::two_jobs),
+                ("legion", legion::two_jobs),
+                ("raw", raw::two_jobs),
+                ("flat", flat::two_jobs),
+            ],
+            limits: FLAT,
+            requires: &[],
+        },
+        // `iter_1m`, and a component that is added to 10,000 other entities and removed.
+        Case {
+            name: "unrelated_structural",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", bevy::unrelated_structural),
+                ("hecs", hecs::unrelated_structural),
+                ("flecs", flecs::unrelated_structural),
+                ("shipyard", shipyard::unrelated_structural),
+                ("legion", legion::unrelated_structural),
+                ("raw", raw::unrelated_structural),
+            ],
+            limits: RAW,
+            requires: &[],
+        },
+    ],
+};
+
+const RAW: &[Limit] = &[Limit { subject: "raw", threads: 1.0 }];
+const FLAT: &[Limit] = &[Limit { subject: "flat", threads: 1.0 }];
+
+const fn at_most(most: f64, under: Under) -> Require {
+    Require { over: "ancho", under, bound: Bound::AtMost(most) }
+}

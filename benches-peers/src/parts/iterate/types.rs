@@ -1,0 +1,59 @@
+//! The components that only this part has; the others are those of part `storage`.
+
+use ancho_entities::Component as AnchoComponent;
+use bevy_ecs::component::Component as BevyComponent;
+use flecs_ecs::prelude::*;
+use shipyard::Component as ShipyardComponent;
+
+pub(super) use crate::parts::storage::types::*;
+
+components! {
+    C(f32)
+    D(f32)
+    // What the fragments have in common.
+    Data(f32)
+}
+
+marks! { MarkV MarkW MarkX MarkY MarkZ }
+
+/// Nothing but its presence.
+#[derive(
+    Clone, Copy, Debug, Default, AnchoComponent, BevyComponent, Component, ShipyardComponent,
+)]
+pub(super) struct Tag;
+
+/// An array of a generic function for each of the 26 marks.
+macro_rules! all_marks {
+    ($function:ident) => {{
+        use $crate::parts::iterate::types::*;
+        [
+            $function::<MarkA>,
+            $function::<MarkB>,
+            $function::<MarkC>,
+            $function::<MarkD>,
+            $function::<MarkE>,
+            $function::<MarkF>,
+            $function::<MarkG>,
+            $function::<MarkH>,
+            $function::<MarkI>,
+            $function::<MarkJ>,
+            $function::<MarkK>,
+            $function::<MarkL>,
+            $function::<MarkM>,
+            $function::<MarkN>,
+            $function::<MarkO>,
+            $function::<MarkP>,
+            $function::<MarkQ>,
+            $function::<MarkR>,
+            $function::<MarkS>,
+            $function::<MarkT>,
+            $function::<MarkU>,
+            $function::<MarkV>,
+            $function::<MarkW>,
+            $function::<MarkX>,
+            $function::<MarkY>,
+            $function::<MarkZ>,
+        ]
+    }};
+}
+pub(super) use all_marks;
