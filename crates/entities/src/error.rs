@@ -121,6 +121,16 @@ pub enum EntityError {
         /// The first member.
         first: Entity,
     },
+    /// A0087: not all entities that a query finds have the component.
+    NotInQuery {
+        /// The type.
+        component: ComponentType,
+    },
+    /// A0088: a query was to find one entity, and found none or several.
+    NotSingle {
+        /// How many it found.
+        found: usize,
+    },
     /// A0061: the entities do not have the same components.
     DifferentArchetypes {
         /// One of them.
@@ -219,6 +229,18 @@ impl fmt::Display for EntityError {
                 f,
                 "A0073: the group of entity {root} begins with {first}; the first member of a `LinkedEntityGroup` is the \
                  entity that has it"
+            ),
+            Self::NotInQuery { component } => write!(
+                f,
+                "A0087: the query does not ask for `{component}`, so that entities without it may be among those it finds; \
+                 filter by `With<{component}>`"
+            ),
+            Self::NotSingle { found: 0 } => f.write_str(
+                "A0088: the query finds no entity, and one was expected; ask with `is_empty`, or use `iter().next()`",
+            ),
+            Self::NotSingle { found } => write!(
+                f,
+                "A0088: the query finds {found} entities, and one was expected; filter out the others, or use `iter`"
             ),
             Self::DifferentArchetypes { left, right } => write!(
                 f,

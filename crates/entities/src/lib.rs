@@ -10,6 +10,7 @@ mod field;
 mod managed;
 mod manager;
 mod per_chunk;
+mod query;
 mod set;
 mod shared;
 mod stock;
@@ -36,6 +37,11 @@ pub use manager::{
     EntityManager, EntityTracker, GetMany, LinkedEntityGroup, NewEntities,
 };
 pub use per_chunk::PerChunk;
+pub use query::{
+    Absent, Any, Changed, ChunkData, EnabledMut, EnabledRef, IsDisabled, OrderChanged, Present,
+    Query, QueryData, QueryFilter, QueryIter, QueryMask, QueryMut, QueryRef, ReadOnlyData, With,
+    Without,
+};
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
 pub use stock::{Disabled, OmitLinkedEntityGroup, Prefab};
@@ -51,6 +57,7 @@ pub mod __macro {
     };
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
+    pub use crate::query::{ColumnFetch, Need, Part, PieceView, Place, Term};
     pub use crate::shared::refuse_entities;
     pub use crate::storage::RowPlace;
 }

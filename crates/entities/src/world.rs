@@ -11,6 +11,7 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::managed::ManagedComponent;
 use crate::manager::{EntityManager, NewEntities};
+use crate::query::{QueryData, QueryMut, QueryRef};
 use crate::set::{CloneSet, ComponentColumns, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::{ChunkArena, InvariantViolation, StorageSettings};
@@ -370,6 +371,18 @@ impl World {
         self.entities.set_chunk_component(entity, value)
     }
 
+    /// See [`EntityManager::query`].
+    #[inline]
+    pub fn query<D: QueryData>(&self) -> QueryRef<'_, D> {
+        self.entities.query()
+    }
+
+    /// See [`EntityManager::query_mut`].
+    #[inline]
+    pub fn query_mut<D: QueryData>(&mut self) -> QueryMut<'_, D> {
+        self.entities.query_mut()
+    }
+
     /// See [`EntityManager::set`].
     ///
     /// # Errors
@@ -439,6 +452,18 @@ impl World {
     /// As there.
     pub fn check_invariants(&self) -> Result<(), InvariantViolation> {
         self.entities.check_invariants()
+    }
+}
+
+impl AsRef<EntityManager> for World {
+    fn as_ref(&self) -> &EntityManager {
+        &self.entities
+    }
+}
+
+impl AsMut<EntityManager> for World {
+    fn as_mut(&mut self) -> &mut EntityManager {
+        &mut self.entities
     }
 }
 

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_entities::{
     Buffer, ChunkArena, Component, ComponentType, Entity, EntityError, FieldKind,
-    LinkedEntityGroup, OutOfMemory, RegisterError, RuntimeType, World, WorldSettings,
+    LinkedEntityGroup, OutOfMemory, Query, RegisterError, RuntimeType, World, WorldSettings,
 };
 
 #[derive(Component, Clone, Copy, Debug, Default)]
@@ -279,6 +279,39 @@ fn a0073_group_without_root() {
          the entity that has it",
     );
     world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0086_a_component_twice() {
+    panics(
+        Query::<(&mut Health, Entity, &Health)>::new,
+        "A0086: the query `(&mut messages::Health, ancho_entities::entity::Entity, &messages::Health)` has `game::Health` as \
+         component 1 and again as component 2, and one of them can be changed; leave one of them out",
+    );
+}
+
+#[test]
+fn a0087_not_in_the_query() {
+    let world = World::new("Simulation");
+    reads(
+        &world.query::<Entity>().to_components::<Health>().unwrap_err(),
+        "A0087: the query does not ask for `game::Health`, so that entities without it may be among those it finds; filter by \
+         `With<game::Health>`",
+    );
+}
+
+#[test]
+fn a0088_not_one() {
+    let mut world = World::new("Simulation");
+    reads(
+        &world.query::<Entity>().single().unwrap_err(),
+        "A0088: the query finds no entity, and one was expected; ask with `is_empty`, or use `iter().next()`",
+    );
+    world.spawn_many(3, Health(1));
+    reads(
+        &world.query::<Entity>().single().unwrap_err(),
+        "A0088: the query finds 3 entities, and one was expected; filter out the others, or use `iter`",
+    );
 }
 
 #[test]

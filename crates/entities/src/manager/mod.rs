@@ -44,6 +44,7 @@ use sets::{Home, Sets};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
+use crate::query::QueryStates;
 use crate::set::ComponentSet;
 use crate::storage::{
     DoesNotFit, InvariantViolation, Location, Run, Storage, Transfers, given_sources,
@@ -89,7 +90,8 @@ impl QuickWay {
 /// assert!(world.entities().archetype_capacity(soldiers).unwrap() >= 1000);
 /// ```
 pub struct EntityManager {
-    storage: Storage,
+    pub(crate) storage: Storage,
+    pub(crate) queries: QueryStates,
     transfers: Transfers,
     sets: Sets,
     /// The last ways that entities took when components were added, and when they were removed.
@@ -112,6 +114,7 @@ impl EntityManager {
     fn with_storage(storage: Storage, strict: bool) -> Self {
         Self {
             storage,
+            queries: QueryStates::default(),
             transfers: Transfers::default(),
             sets: Sets::default(),
             quick_ways: [QuickWay::NONE; 2],

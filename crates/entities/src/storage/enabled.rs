@@ -60,6 +60,15 @@ impl EnabledMasks {
         unsafe { slice::from_raw_parts(self.words.add(mask as usize * each).as_ptr(), each) }
     }
 
+    /// Where the words of a mask are, which stay there, or null if there is no such mask.
+    #[inline]
+    pub(crate) fn address(&self, mask: u32) -> *mut u64 {
+        if mask >= self.masks {
+            return std::ptr::null_mut();
+        }
+        self.words.as_ptr().wrapping_add(mask as usize * self.words_each as usize)
+    }
+
     #[inline]
     fn words_mut(&mut self, mask: u32) -> &mut [u64] {
         assert!(mask < self.masks);

@@ -35,6 +35,7 @@ pub use row_place::RowPlace;
 pub(crate) use archetype::{Archetype, ArchetypeShape, Column, sort_types};
 pub(crate) use chunk::{Chunk, NOWHERE};
 pub(crate) use chunk_layout::DoesNotFit;
+pub(crate) use enabled::EnabledMasks;
 pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages, Upcoming};
 pub(crate) use fetch::fetch;
 pub(crate) use groups::Wanted;

@@ -1,0 +1,389 @@
+//! What a query gives for each entity.
+
+#![expect(unsafe_code, reason = "references to values in chunks")]
+
+use std::{ptr, slice};
+
+use super::cursor::PieceView;
+use super::matched::Place;
+use super::plan::{Need, Part};
+use crate::component::{Component, ComponentType};
+use crate::entity::Entity;
+
+/// What a query gives for each entity.
+///
+/// | data | what is given | for which entities |
+/// |---|---|---|
+/// | `&T`, `&mut T` | the value of a component | those that have it, switched on |
+/// | [`Entity`] | the entity | all |
+/// | `&Buffer<T>` | the elements, `&[T]` | as for `&T` |
+/// | `&mut Buffer<T>` | a [`DynamicBuffer<T>`](crate::DynamicBuffer) | as for `&T` |
+/// | `&Shared<T>` | the value of a [shared component](crate::SharedComponent), `&T` | those that have it |
+/// | `&PerChunk<T>` | the value of the entity's chunk, `&T` | those that have it |
+/// | `&Managed<T>`, `&mut Managed<T>` | the value of a [managed component](crate::ManagedComponent) | as for `&T` |
+/// | [`EnabledRef<T>`](crate::EnabledRef), [`EnabledMut<T>`](crate::EnabledMut) | whether a component is switched on | those that have it, on or off |
+/// | `Option<D>` | what `D` gives, or `None` | all |
+/// | `()` | nothing | all |
+/// | tuples of up to 16 | what each part gives | those that have all of it |
+///
+/// What is behind the reference is what `spawn` is given and `has` is asked for. The lifetimes of the references say nothing;
+/// in the fields of a type they are `'static`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Buffer, BufferElement, Component, Entity, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Armour(u32);
+///
+/// #[derive(BufferElement, Clone, Copy)]
+/// struct Wound(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let orc = world.spawn((Health(20), Buffer::from([Wound(3), Wound(4)])));
+/// let knight = world.spawn((Health(20), Armour(5), Buffer::from([Wound(9)])));
+/// let mut query = world.query_mut::<(&mut Health, Option<&Armour>, &Buffer<Wound>)>();
+/// for (health, armour, wounds) in query {
+///     let armour = armour.map_or(0, |armour| armour.0);
+///     health.0 -= wounds.iter().map(|wound| wound.0.saturating_sub(armour)).sum::<u32>();
+/// }
+/// let all: Vec<_> = world.query::<(Entity, &Health)>().iter().map(|(entity, health)| (entity, health.0)).collect();
+/// assert_eq!(all, [(orc, 13), (knight, 16)]);
+/// ```
+///
+/// # Safety
+///
+/// Not to be implemented outside of this crate: what the methods owe each other may change.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is nothing that a query gives",
+    label = "not data of a query",
+    note = "ask for references to components: `&T`, `&mut T`, `Option<&T>`, `Entity`, or tuples of them"
+)]
+pub unsafe trait QueryData: Sized {
+    /// What is given for an entity.
+    type Item<'w>;
+
+    /// The same type, whatever the lifetimes of its references.
+    #[doc(hidden)]
+    type Static: 'static;
+
+    /// Where the parts are in a chunk.
+    #[doc(hidden)]
+    type Fetch: Copy;
+
+    /// How many parts there are.
+    #[doc(hidden)]
+    const PARTS: usize;
+
+    /// Calls the function for each part.
+    #[doc(hidden)]
+    fn parts(each: &mut dyn FnMut(Part));
+
+    /// Whether an archetype with these places has what is needed.
+    #[doc(hidden)]
+    fn is_there(places: &[Place]) -> bool;
+
+    /// Looks for the parts in a chunk.
+    ///
+    /// # Safety
+    ///
+    /// - these are the places of the parts, in the order of `parts`, in the chunk's archetype, which has what is needed
+    #[doc(hidden)]
+    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> Self::Fetch;
+
+    /// Whether what is needed of a row is switched on.
+    ///
+    /// # Safety
+    ///
+    /// - as for `get`, but nobody has to be kept from using the row
+    #[doc(hidden)]
+    unsafe fn is_on(fetch: Self::Fetch, row: usize) -> bool;
+
+    /// What is given for a row.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk of the fetch has such a row
+    /// - nobody changes what is read of it for the lifetime
+    /// - nobody else uses what can be changed of it for the lifetime, and it is in memory that is the world's alone
+    /// - it stays on this thread, unless the world is borrowed mutably
+    #[doc(hidden)]
+    unsafe fn get<'w>(fetch: Self::Fetch, row: usize) -> Self::Item<'w>;
+}
+
+/// What a query gives for each entity, and cannot be changed. It is to be had from a shared reference to a world.
+///
+/// # Safety
+///
+/// Not to be implemented outside of this crate: nothing that is given can be changed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can be changed, and the world is only borrowed to be read",
+    label = "has something that can be changed",
+    note = "use `query_mut`, or `Query::write`, with a world that is borrowed mutably"
+)]
+pub unsafe trait ReadOnlyData: QueryData {}
+
+/// What a query gives as slices: a value for each of many entities that lie side by side.
+///
+/// # Safety
+///
+/// Not to be implemented outside of this crate.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not lie side by side, and cannot be given as slices",
+    label = "not to be had as slices",
+    note = "use `for_each`, which gives the values one by one"
+)]
+pub unsafe trait ChunkData: QueryData {
+    /// What is given for many entities.
+    type Slices<'w>;
+
+    /// What is given for so many rows, from the first on.
+    ///
+    /// # Safety
+    ///
+    /// - as for `get`, for all of these rows
+    #[doc(hidden)]
+    unsafe fn slices<'w>(fetch: Self::Fetch, first: usize, count: usize) -> Self::Slices<'w>;
+}
+
+/// A column, and where it is said which rows are switched on.
+#[derive(Debug)]
+pub struct ColumnFetch<T> {
+    pub(super) first: *mut T,
+    /// The words of the mask, or null if nobody asks.
+    words: *const u64,
+}
+
+impl<T> Clone for ColumnFetch<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for ColumnFetch<T> {}
+
+impl<T> ColumnFetch<T> {
+    /// The column at a place that is there. `enableable` is what the type says of itself.
+    #[inline(always)]
+    pub(super) fn new(view: PieceView<'_>, place: Place, enableable: bool) -> Self {
+        let words = if enableable { mask_words(view, place) } else { ptr::null_mut() };
+        Self { first: column(view, place.offset), words }
+    }
+
+    /// Whether a row is switched on.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk has such a row
+    #[inline(always)]
+    pub(super) unsafe fn is_on(self, row: usize) -> bool {
+        // SAFETY: there is a bit for each row.
+        self.words.is_null() || unsafe { *self.words.add(row / 64) } >> (row % 64) & 1 != 0
+    }
+}
+
+/// Where a column begins.
+///
+/// The address is made of a number, so that the compiler does not see that several columns are parts of one block of memory:
+/// it would not find out that they are apart, and a loop over them would stay scalar. It knows nothing of columns whose
+/// addresses come from nowhere, checks once that they are apart, and uses vectors.
+#[inline(always)]
+fn column<T>(view: PieceView<'_>, offset: u32) -> *mut T {
+    ptr::with_exposed_provenance_mut(view.chunk.data().expose_provenance() + offset as usize)
+}
+
+/// The words of the mask of a place, or null if nobody asks.
+pub(super) fn mask_words(view: PieceView<'_>, place: Place) -> *mut u64 {
+    view.chunk.enabled.address(place.mask)
+}
+
+// SAFETY: one part, at one place, which is read.
+unsafe impl<T: Component> QueryData for &T {
+    type Item<'w> = &'w T;
+    type Static = &'static T;
+    type Fetch = ColumnFetch<T>;
+    const PARTS: usize = 1;
+
+    fn parts(each: &mut dyn FnMut(Part)) {
+        each(Part { ty: ComponentType::of::<T>(), need: Need::On, write: false, bits: false });
+    }
+
+    fn is_there(places: &[Place]) -> bool {
+        places[0].is_there()
+    }
+
+    #[inline(always)]
+    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<T> {
+        ColumnFetch::new(view, places[0], T::ENABLEABLE)
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(fetch: ColumnFetch<T>, row: usize) -> bool {
+        // SAFETY: there is such a row.
+        unsafe { fetch.is_on(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> &'w T {
+        // SAFETY: there is a value in each row, which nobody changes.
+        unsafe { &*fetch.first.add(row) }
+    }
+}
+
+// SAFETY: nothing can be changed.
+unsafe impl<T: Component> ReadOnlyData for &T {}
+
+// SAFETY: the values of a column lie side by side.
+unsafe impl<T: Component> ChunkData for &T {
+    type Slices<'w> = &'w [T];
+
+    #[inline(always)]
+    unsafe fn slices<'w>(fetch: ColumnFetch<T>, first: usize, count: usize) -> &'w [T] {
+        // SAFETY: there is a value in each row, which nobody changes.
+        unsafe { slice::from_raw_parts(fetch.first.add(first), count) }
+    }
+}
+
+// SAFETY: one part, at one place, which is written.
+unsafe impl<T: Component> QueryData for &mut T {
+    type Item<'w> = &'w mut T;
+    type Static = &'static mut T;
+    type Fetch = ColumnFetch<T>;
+    const PARTS: usize = 1;
+
+    fn parts(each: &mut dyn FnMut(Part)) {
+        each(Part { ty: ComponentType::of::<T>(), need: Need::On, write: true, bits: false });
+    }
+
+    fn is_there(places: &[Place]) -> bool {
+        places[0].is_there()
+    }
+
+    #[inline(always)]
+    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<T> {
+        ColumnFetch::new(view, places[0], T::ENABLEABLE)
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(fetch: ColumnFetch<T>, row: usize) -> bool {
+        // SAFETY: there is such a row.
+        unsafe { fetch.is_on(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> &'w mut T {
+        // SAFETY: there is a value in each row, which nobody else uses.
+        unsafe { &mut *fetch.first.add(row) }
+    }
+}
+
+// SAFETY: the values of a column lie side by side.
+unsafe impl<T: Component> ChunkData for &mut T {
+    type Slices<'w> = &'w mut [T];
+
+    #[inline(always)]
+    unsafe fn slices<'w>(fetch: ColumnFetch<T>, first: usize, count: usize) -> &'w mut [T] {
+        // SAFETY: there is a value in each row, which nobody else uses.
+        unsafe { slice::from_raw_parts_mut(fetch.first.add(first), count) }
+    }
+}
+
+// SAFETY: there are no parts: every chunk has the ids of its entities.
+unsafe impl QueryData for Entity {
+    type Item<'w> = Entity;
+    type Static = Entity;
+    type Fetch = *const Entity;
+    const PARTS: usize = 0;
+
+    fn parts(_: &mut dyn FnMut(Part)) {}
+
+    fn is_there(_: &[Place]) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn fetch(view: PieceView<'_>, _: &[Place]) -> *const Entity {
+        column(view, 0)
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(_: *const Entity, _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: *const Entity, row: usize) -> Self::Item<'w> {
+        // SAFETY: ids are at the beginning of a chunk, one for each row.
+        unsafe { *fetch.add(row) }
+    }
+}
+
+// SAFETY: nothing can be changed.
+unsafe impl ReadOnlyData for Entity {}
+
+// SAFETY: ids lie side by side, and are never changed while the world is borrowed.
+unsafe impl ChunkData for Entity {
+    type Slices<'w> = &'w [Entity];
+
+    #[inline(always)]
+    unsafe fn slices<'w>(fetch: *const Entity, first: usize, count: usize) -> &'w [Entity] {
+        // SAFETY: ids are at the beginning of a chunk, one for each row.
+        unsafe { slice::from_raw_parts(fetch.add(first), count) }
+    }
+}
+
+// SAFETY: the parts of the data, each of which may be missing: then nothing is fetched.
+unsafe impl<D: QueryData> QueryData for Option<D> {
+    type Item<'w> = Option<D::Item<'w>>;
+    type Static = Option<D::Static>;
+    type Fetch = Option<D::Fetch>;
+    const PARTS: usize = D::PARTS;
+
+    fn parts(each: &mut dyn FnMut(Part)) {
+        D::parts(&mut |part| each(Part { need: Need::Optional, ..part }));
+    }
+
+    fn is_there(_: &[Place]) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> Option<D::Fetch> {
+        // SAFETY: these are the places of the data, which is there.
+        D::is_there(places).then(|| unsafe { D::fetch(view, places) })
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(_: Option<D::Fetch>, _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: Option<D::Fetch>, row: usize) -> Option<D::Item<'w>> {
+        let fetch = fetch?;
+        // SAFETY: as for the data, which the caller promises.
+        unsafe { D::is_on(fetch, row).then(|| D::get(fetch, row)) }
+    }
+}
+
+// SAFETY: what the data gives, or nothing.
+unsafe impl<D: ReadOnlyData> ReadOnlyData for Option<D> {}
+
+// SAFETY: what the data gives, or nothing.
+unsafe impl<D: ChunkData> ChunkData for Option<D> {
+    type Slices<'w> = Option<D::Slices<'w>>;
+
+    #[inline(always)]
+    unsafe fn slices<'w>(
+        fetch: Option<D::Fetch>,
+        first: usize,
+        count: usize,
+    ) -> Option<D::Slices<'w>> {
+        // SAFETY: as for the data, which the caller promises.
+        fetch.map(|fetch| unsafe { D::slices(fetch, first, count) })
+    }
+}

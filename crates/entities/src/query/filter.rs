@@ -1,0 +1,296 @@
+//! By what queries choose entities.
+
+#![expect(unsafe_code, reason = "implements a trait that others must not")]
+
+use std::marker::PhantomData;
+
+use super::plan::Term;
+use crate::component::ComponentType;
+use crate::set::ComponentSet;
+
+/// By what a query chooses entities, beside the data it gives.
+///
+/// A component is absent, or present and on, or present and off; those that cannot be switched off are always on. These
+/// entities are chosen:
+///
+/// | filter | absent | on | off |
+/// |---|---|---|---|
+/// | [`With<T>`](With), and `&T` as data | | ✓ | |
+/// | [`Without<T>`](Without) | ✓ | | ✓ |
+/// | [`Present<T>`](Present) | | ✓ | ✓ |
+/// | [`Absent<T>`](Absent) | ✓ | | |
+/// | [`IsDisabled<T>`](IsDisabled) | | | ✓ |
+/// | [`Any<(T, U)>`](Any) | | ✓ | |
+///
+/// [`Any`] asks for one of its components, all others for each of theirs. [`Changed`] and [`OrderChanged`] choose chunks, by
+/// when something happened to them. A tuple of filters asks for all of them. A query without filters has `()`.
+///
+/// What is named are components as `has` takes them: `T`, `Buffer<T>`, `Shared<T>`, `Managed<T>`, `PerChunk<T>`, and tuples.
+///
+/// Entities that are [`Disabled`](crate::Disabled), and [prefabs](crate::Prefab), are passed over, unless the query includes
+/// them or asks for the mark, as data or by `With` or `Present`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Any, Component, Entity, Query, With, Without, World};
+///
+/// #[derive(Component)]
+/// struct Orc;
+///
+/// #[derive(Component)]
+/// struct Burning;
+///
+/// #[derive(Component)]
+/// struct Poisoned;
+///
+/// #[derive(Component)]
+/// struct Asleep;
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn((Orc, Burning, Asleep));
+/// world.spawn(Orc);
+/// let suffering = world.spawn((Orc, Poisoned));
+/// type Wanted = (With<Orc>, Any<(Burning, Poisoned)>, Without<Asleep>);
+/// assert_eq!(world.query::<Entity>().filter::<Wanted>().single(), Ok(suffering));
+/// ```
+///
+/// # Safety
+///
+/// Not to be implemented outside of this crate.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a filter of queries",
+    label = "not a filter",
+    note = "use `With<T>`, `Without<T>`, `Any<(T, U)>`, `Changed<T>`, or tuples of filters"
+)]
+pub unsafe trait QueryFilter: 'static {
+    /// Calls the function for each condition.
+    #[doc(hidden)]
+    fn terms(each: &mut dyn FnMut(Term));
+}
+
+/// Writes a filter that asks for one thing of each component of a set.
+macro_rules! filter_of_each {
+    ($(#[$doc:meta])* $name:ident, $term:ident) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name<S>(PhantomData<fn() -> S>);
+
+        // SAFETY: a condition for each component.
+        unsafe impl<S: ComponentSet> QueryFilter for $name<S> {
+            fn terms(each: &mut dyn FnMut(Term)) {
+                S::types(&mut |ty| each(Term::$term(ty)));
+            }
+        }
+    };
+}
+
+/// Writes a filter that asks for something of one of the components of a set.
+macro_rules! filter_of_any {
+    ($(#[$doc:meta])* $name:ident, $term:ident) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name<S>(PhantomData<fn() -> S>);
+
+        // SAFETY: one condition.
+        unsafe impl<S: ComponentSet> QueryFilter for $name<S> {
+            fn terms(each: &mut dyn FnMut(Term)) {
+                each(Term::$term(types::<S>()));
+            }
+        }
+    };
+}
+
+fn types<S: ComponentSet>() -> Box<[ComponentType]> {
+    let mut types = Vec::new();
+    S::types(&mut |ty| types.push(ty));
+    types.into()
+}
+
+filter_of_each! {
+    /// Entities that have all these components, switched on. Unity's `WithAll`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, With, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Orc;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(3, Orc);
+    /// world.spawn(());
+    /// assert_eq!(world.query::<()>().filter::<With<Orc>>().count(), 3);
+    /// ```
+    With, With
+}
+
+filter_of_each! {
+    /// Entities that have none of these components, or have them switched off. Unity's `WithNone`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Without, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Orc;
+    ///
+    /// #[derive(Component)]
+    /// struct Asleep;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn((Orc, Asleep));
+    /// world.spawn(Orc);
+    /// assert_eq!(world.query::<&Orc>().filter::<Without<Asleep>>().count(), 1);
+    /// ```
+    Without, Without
+}
+
+filter_of_each! {
+    /// Entities that have none of these components, neither on nor off. Unity's `WithAbsent`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Absent, Component, World};
+    ///
+    /// #[derive(Component)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let car = world.spawn(Engine);
+    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// world.spawn(());
+    /// assert_eq!(world.query::<()>().filter::<Absent<Engine>>().count(), 1);
+    /// ```
+    Absent, Absent
+}
+
+filter_of_each! {
+    /// Entities that have all these components, on or off. Unity's `WithPresent`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Present, World};
+    ///
+    /// #[derive(Component)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let car = world.spawn(Engine);
+    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// assert_eq!(world.query::<()>().filter::<Present<Engine>>().count(), 1);
+    /// ```
+    Present, Present
+}
+
+filter_of_each! {
+    /// Entities that have all these components, switched off. Unity's `WithDisabled`.
+    ///
+    /// It panics with A0070, where the query is first used, if one of them cannot be switched off.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, IsDisabled, World};
+    ///
+    /// #[derive(Component)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let car = world.spawn(Engine);
+    /// world.spawn(Engine);
+    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// assert_eq!(world.query::<()>().filter::<IsDisabled<Engine>>().to_entities(), [car]);
+    /// ```
+    IsDisabled, Disabled
+}
+
+filter_of_any! {
+    /// Entities that have one of these components at least, switched on. Unity's `WithAny`.
+    ///
+    /// Of nothing, `Any<()>`, it is no condition.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Any, Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Burning;
+    ///
+    /// #[derive(Component)]
+    /// struct Poisoned;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(Burning);
+    /// world.spawn((Burning, Poisoned));
+    /// world.spawn(());
+    /// assert_eq!(world.query::<()>().filter::<Any<(Burning, Poisoned)>>().count(), 2);
+    /// ```
+    Any, Any
+}
+
+filter_of_any! {
+    /// Entities in chunks in which one of these components was written, after the version that the query is
+    /// [told](crate::QueryRef::since). Unity's change filter.
+    ///
+    /// It chooses whole chunks: neighbours of what was written are chosen too, and nothing that was written is missed. What is
+    /// borrowed to be written counts as written. Who remembers the version at which he wrote does not see his own writing.
+    /// Entities that have none of them are not chosen.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Changed, Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let seen = world.entities().version();
+    /// world.entities_mut().advance_version();
+    /// let changed = |world: &World| world.query::<&Health>().filter::<Changed<Health>>().since(seen).count();
+    /// assert_eq!(changed(&world), 0);
+    /// world.get_mut::<Health>(orc).unwrap().0 -= 1;
+    /// assert_eq!(changed(&world), 1);
+    /// ```
+    Changed, Changed
+}
+
+/// Entities in chunks to which entities came, or which some left, after the version that the query is
+/// [told](crate::QueryRef::since). Unity's order version filter.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, OrderChanged, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn(Health(20));
+/// let seen = world.entities().version();
+/// world.entities_mut().advance_version();
+/// world.query_mut::<&mut Health>().for_each(|health| health.0 -= 1);
+/// assert!(world.query::<&Health>().filter::<OrderChanged>().since(seen).is_empty());
+/// world.spawn(Health(20));
+/// assert_eq!(world.query::<&Health>().filter::<OrderChanged>().since(seen).count(), 2);
+/// ```
+#[derive(Debug)]
+pub struct OrderChanged(());
+
+// SAFETY: one condition.
+unsafe impl QueryFilter for OrderChanged {
+    fn terms(each: &mut dyn FnMut(Term)) {
+        each(Term::OrderChanged);
+    }
+}

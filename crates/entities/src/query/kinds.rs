@@ -1,0 +1,256 @@
+//! Buffers, shared components, values of chunks and managed components as data of queries.
+
+#![expect(unsafe_code, reason = "references to values in chunks")]
+
+use super::cursor::PieceView;
+use super::data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData};
+use super::matched::Place;
+use super::plan::{Need, Part};
+use crate::buffer::{
+    Buffer, BufferAccessor, BufferAccessorMut, BufferElement, BufferLayout, DynamicBuffer, Header,
+    elements_of,
+};
+use crate::component::{Component, ComponentType};
+use crate::managed::{Managed, ManagedComponent};
+use crate::per_chunk::PerChunk;
+use crate::shared::{Shared, SharedComponent};
+
+/// Writes what is the same for all data that has one part: its type, what is needed of it, whether it is written, and whether
+/// it can be switched off.
+macro_rules! one_part {
+    ($T:ident, $ty:expr, $need:expr, $write:expr, $bits:expr) => {
+        const PARTS: usize = 1;
+
+        fn parts(each: &mut dyn FnMut(Part)) {
+            each(Part { ty: $ty, need: $need, write: $write, bits: $bits });
+        }
+
+        fn is_there(places: &[Place]) -> bool {
+            places[0].is_there()
+        }
+    };
+}
+
+pub(super) use one_part;
+
+/// Where the buffer of a row is, of a column of buffers.
+#[inline(always)]
+fn buffer_at<T: BufferElement>(fetch: ColumnFetch<u8>, row: usize) -> *mut Header {
+    fetch.first.wrapping_add(row * BufferLayout::of::<T>().size).cast()
+}
+
+// SAFETY: one part, at one place, which is read.
+unsafe impl<T: BufferElement> QueryData for &Buffer<T> {
+    type Item<'w> = &'w [T];
+    type Static = &'static Buffer<T>;
+    type Fetch = ColumnFetch<u8>;
+    one_part!(T, ComponentType::of_buffer::<T>(), Need::On, false, false);
+
+    #[inline(always)]
+    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<u8> {
+        ColumnFetch::new(view, places[0], T::ENABLEABLE)
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(fetch: ColumnFetch<u8>, row: usize) -> bool {
+        // SAFETY: there is such a row.
+        unsafe { fetch.is_on(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: ColumnFetch<u8>, row: usize) -> &'w [T] {
+        // SAFETY: there is a buffer in each row, which nobody changes.
+        unsafe { elements_of(buffer_at::<T>(fetch, row)) }
+    }
+}
+
+// SAFETY: nothing can be changed.
+unsafe impl<T: BufferElement> ReadOnlyData for &Buffer<T> {}
+
+// SAFETY: buffers lie side by side.
+unsafe impl<T: BufferElement> ChunkData for &Buffer<T> {
+    type Slices<'w> = BufferAccessor<'w, T>;
+
+    unsafe fn slices<'w>(
+        fetch: ColumnFetch<u8>,
+        first: usize,
+        count: usize,
+    ) -> BufferAccessor<'w, T> {
+        // SAFETY: there is a buffer in each row, which nobody changes.
+        unsafe { BufferAccessor::new(buffer_at::<T>(fetch, first).cast(), count) }
+    }
+}
+
+// SAFETY: one part, at one place, which is written.
+unsafe impl<T: BufferElement> QueryData for &mut Buffer<T> {
+    type Item<'w> = DynamicBuffer<'w, T>;
+    type Static = &'static mut Buffer<T>;
+    type Fetch = ColumnFetch<u8>;
+    one_part!(T, ComponentType::of_buffer::<T>(), Need::On, true, false);
+
+    #[inline(always)]
+    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<u8> {
+        ColumnFetch::new(view, places[0], T::ENABLEABLE)
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(fetch: ColumnFetch<u8>, row: usize) -> bool {
+        // SAFETY: there is such a row.
+        unsafe { fetch.is_on(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: ColumnFetch<u8>, row: usize) -> DynamicBuffer<'w, T> {
+        // SAFETY: there is a buffer in each row, which nobody else uses.
+        unsafe { DynamicBuffer::new(buffer_at::<T>(fetch, row)) }
+    }
+}
+
+// SAFETY: buffers lie side by side.
+unsafe impl<T: BufferElement> ChunkData for &mut Buffer<T> {
+    type Slices<'w> = BufferAccessorMut<'w, T>;
+
+    unsafe fn slices<'w>(
+        fetch: ColumnFetch<u8>,
+        first: usize,
+        count: usize,
+    ) -> BufferAccessorMut<'w, T> {
+        // SAFETY: there is a buffer in each row, which nobody else uses.
+        unsafe { BufferAccessorMut::new(buffer_at::<T>(fetch, first).cast(), count) }
+    }
+}
+
+// SAFETY: one part, the value of a chunk's group, which is read.
+unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
+    type Item<'w> = &'w T;
+    type Static = &'static Shared<T>;
+    type Fetch = *const T;
+    one_part!(T, ComponentType::of_shared::<T>(), Need::On, false, false);
+
+    #[inline]
+    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> *const T {
+        let groups = view.archetypes.groups(view.chunk.archetype).expect("it has shared types");
+        let at = places[0].offset as usize;
+        let index = groups.at(view.chunk.group).values[at];
+        let value = view.values.value(groups.tables[at], index);
+        value.downcast_ref::<T>().expect("a value of the type")
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(_: *const T, _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
+        // SAFETY: the value is there as long as a chunk has it, and never changed.
+        unsafe { &*fetch }
+    }
+}
+
+// SAFETY: nothing can be changed.
+unsafe impl<T: SharedComponent> ReadOnlyData for &Shared<T> {}
+
+// SAFETY: all rows have the same value.
+unsafe impl<T: SharedComponent> ChunkData for &Shared<T> {
+    type Slices<'w> = &'w T;
+
+    #[inline(always)]
+    unsafe fn slices<'w>(fetch: *const T, _: usize, _: usize) -> &'w T {
+        // SAFETY: as for one row.
+        unsafe { &*fetch }
+    }
+}
+
+// SAFETY: one part, the value of a chunk, which is read.
+unsafe impl<T: Component + Default> QueryData for &PerChunk<T> {
+    type Item<'w> = &'w T;
+    type Static = &'static PerChunk<T>;
+    type Fetch = *const T;
+    one_part!(T, ComponentType::of_chunk::<T>(), Need::On, false, false);
+
+    #[inline]
+    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> *const T {
+        let value = view.chunk.values.find(places[0].column).expect("chunks have their values");
+        value.as_ptr().cast_const().cast()
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(_: *const T, _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
+        // SAFETY: there is a value of this type, which nobody changes: queries only read the values of chunks.
+        unsafe { &*fetch }
+    }
+}
+
+// SAFETY: nothing can be changed.
+unsafe impl<T: Component + Default> ReadOnlyData for &PerChunk<T> {}
+
+// SAFETY: all rows have the same value.
+unsafe impl<T: Component + Default> ChunkData for &PerChunk<T> {
+    type Slices<'w> = &'w T;
+
+    #[inline(always)]
+    unsafe fn slices<'w>(fetch: *const T, _: usize, _: usize) -> &'w T {
+        // SAFETY: as for one row.
+        unsafe { &*fetch }
+    }
+}
+
+// SAFETY: one part, at one place, which is read. Neither views nor iterators of queries are sent to other threads.
+unsafe impl<T: ManagedComponent> QueryData for &Managed<T> {
+    type Item<'w> = &'w T;
+    type Static = &'static Managed<T>;
+    type Fetch = ColumnFetch<Box<T>>;
+    one_part!(T, ComponentType::of_managed::<T>(), Need::On, false, false);
+
+    #[inline(always)]
+    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<Box<T>> {
+        ColumnFetch::new(view, places[0], T::ENABLEABLE)
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(fetch: ColumnFetch<Box<T>>, row: usize) -> bool {
+        // SAFETY: there is such a row.
+        unsafe { fetch.is_on(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: ColumnFetch<Box<T>>, row: usize) -> &'w T {
+        // SAFETY: there is a value in each row, which nobody changes, and no other thread reads: the memory is shared with
+        // no fork, and this stays on its thread unless `T` may be shared.
+        unsafe { &*fetch.first.add(row) }
+    }
+}
+
+// SAFETY: nothing can be changed.
+unsafe impl<T: ManagedComponent> ReadOnlyData for &Managed<T> {}
+
+// SAFETY: one part, at one place, which is written.
+unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
+    type Item<'w> = &'w mut T;
+    type Static = &'static mut Managed<T>;
+    type Fetch = ColumnFetch<Box<T>>;
+    one_part!(T, ComponentType::of_managed::<T>(), Need::On, true, false);
+
+    #[inline(always)]
+    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<Box<T>> {
+        ColumnFetch::new(view, places[0], T::ENABLEABLE)
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(fetch: ColumnFetch<Box<T>>, row: usize) -> bool {
+        // SAFETY: there is such a row.
+        unsafe { fetch.is_on(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: ColumnFetch<Box<T>>, row: usize) -> &'w mut T {
+        // SAFETY: there is a value in each row, which nobody else uses.
+        unsafe { &mut *fetch.first.add(row) }
+    }
+}

@@ -1,0 +1,214 @@
+//! The archetypes that a query has found, and what it needs to know of each.
+
+use super::plan::{Plan, Term};
+use super::settings::Options;
+use crate::component::ComponentType;
+use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE};
+
+/// What a query knows of the archetypes of a world.
+pub(crate) struct Matched {
+    pub(crate) plan: Plan,
+    pub(crate) matches: Vec<Match>,
+    /// Where the parts are, as many for each match as the plan has.
+    places: Vec<Place>,
+    /// How many archetypes were looked at.
+    seen: usize,
+    /// For each of them, whether it matches: bits of words.
+    is_match: Vec<u64>,
+    pub(crate) order_changed: bool,
+}
+
+/// An archetype that can have such entities.
+pub(crate) struct Match {
+    pub(crate) archetype: u32,
+    /// What must be true of the masks of a chunk, for each entity.
+    pub(crate) bits: Box<[Bit]>,
+    /// Which columns are written.
+    pub(crate) writes: Box<[u32]>,
+    /// Columns of which one must have changed, for each of the lists.
+    pub(crate) changed: Box<[Box<[u32]>]>,
+    /// The how manieth match it is.
+    pub(crate) number: usize,
+}
+
+/// Where a part is in the chunks of an archetype.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Which column, or [`NOWHERE`] if the archetype does not have the component.
+    pub(crate) column: u32,
+    /// Where the column begins in the chunk. For shared components, which of them it is.
+    pub(crate) offset: u32,
+    /// Which mask says whether it is switched on, or [`NOWHERE`] if nobody asks.
+    pub(crate) mask: u32,
+}
+
+impl Place {
+    #[inline(always)]
+    pub(crate) fn is_there(self) -> bool {
+        self.column != NOWHERE
+    }
+}
+
+/// A condition on the masks of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Bit {
+    On(u32),
+    Off(u32),
+    Any(Box<[u32]>),
+}
+
+impl Matched {
+    pub(crate) fn new(plan: Plan) -> Self {
+        let order_changed = plan.terms.contains(&Term::OrderChanged);
+        Self {
+            plan,
+            matches: Vec::new(),
+            places: Vec::new(),
+            seen: 0,
+            is_match: Vec::new(),
+            order_changed,
+        }
+    }
+
+    /// Whether all archetypes were looked at.
+    #[inline]
+    pub(crate) fn is_current(&self, archetypes: &Archetypes) -> bool {
+        self.seen == archetypes.len()
+    }
+
+    /// Looks at the archetypes that have come since.
+    #[cold]
+    pub(crate) fn extend(&mut self, archetypes: &Archetypes) {
+        while let Some(archetype) = archetypes.get(self.seen as u32) {
+            let number = self.seen;
+            self.seen += 1;
+            if number % 64 == 0 {
+                self.is_match.push(0);
+            }
+            let Some(found) = match_archetype(&self.plan, &archetype.shape, number as u32) else {
+                continue;
+            };
+            self.is_match[number / 64] |= 1 << (number % 64);
+            for part in &self.plan.parts {
+                let asks = part.bits || !self.plan.options.has(Options::IGNORE_ENABLED);
+                self.places.push(place(&archetype.shape, part.ty, asks));
+            }
+            self.matches.push(Match { number: self.matches.len(), ..found });
+        }
+    }
+
+    /// The places of the parts in a match.
+    #[inline]
+    pub(crate) fn places(&self, number: usize) -> &[Place] {
+        let parts = self.plan.parts.len();
+        &self.places[number * parts..][..parts]
+    }
+
+    /// Whether an archetype matches.
+    #[inline]
+    pub(crate) fn has(&self, archetype: u32) -> bool {
+        let word = self.is_match.get(archetype as usize / 64);
+        word.is_some_and(|word| word >> (archetype % 64) & 1 != 0)
+    }
+
+    /// The match of an archetype, if it does.
+    pub(crate) fn find(&self, archetype: u32) -> Option<&Match> {
+        let at = self.matches.binary_search_by_key(&archetype, |found| found.archetype).ok()?;
+        Some(&self.matches[at])
+    }
+}
+
+fn place(shape: &ArchetypeShape, ty: ComponentType, asks: bool) -> Place {
+    let Some(found) = shape.index.find(ty) else {
+        return Place { column: NOWHERE, offset: 0, mask: NOWHERE };
+    };
+    let offset = match shape.shared.binary_search(&found.column) {
+        Ok(at) => at as u32,
+        Err(_) => found.offset,
+    };
+    let mask = found.mask().filter(|_| asks).unwrap_or(NOWHERE);
+    Place { column: found.column, offset, mask }
+}
+
+/// Whether entities of an archetype can be what a plan asks for, and what has to be found out then.
+fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Option<Match> {
+    let ignores = plan.options.has(Options::IGNORE_ENABLED);
+    let mut bits = Vec::new();
+    let mut changed = Vec::new();
+    for term in &plan.terms {
+        let bit = match term {
+            Term::With(ty) => {
+                let mask = shape.index.find(*ty)?.mask();
+                mask.filter(|_| !ignores).map(Bit::On)
+            }
+            Term::Without(ty) => match shape.index.find(*ty) {
+                None => None,
+                Some(found) => Some(Bit::Off(found.mask().filter(|_| !ignores)?)),
+            },
+            Term::Any(types) => {
+                let mut found = types.iter().filter_map(|&ty| shape.index.find(ty)).peekable();
+                if !types.is_empty() {
+                    found.peek()?;
+                }
+                // One that cannot be switched off is enough.
+                let masks: Option<Box<[u32]>> = found.map(|found| found.mask()).collect();
+                masks.filter(|masks| !ignores && !masks.is_empty()).map(Bit::Any)
+            }
+            Term::Absent(ty) => {
+                if shape.has(*ty) {
+                    return None;
+                }
+                None
+            }
+            Term::Present(ty) => {
+                shape.index.find(*ty)?;
+                None
+            }
+            Term::Disabled(ty) => {
+                let mask = shape.index.find(*ty)?.mask();
+                mask.filter(|_| !ignores).map(Bit::Off)
+            }
+            Term::Changed(types) => {
+                let columns = types.iter().filter_map(|&ty| shape.index.find(ty));
+                let columns: Box<[u32]> = columns.map(|found| found.column).collect();
+                if columns.is_empty() {
+                    return None;
+                }
+                changed.push(columns);
+                None
+            }
+            Term::OrderChanged => None,
+        };
+        bits.extend(bit.filter(|bit| !bits.contains(bit)));
+    }
+    let mut writes = Vec::new();
+    for part in plan.parts.iter().filter(|part| part.write) {
+        if let Some(found) = shape.index.find(part.ty)
+            && !writes.contains(&found.column)
+        {
+            writes.push(found.column);
+        }
+    }
+    Some(Match {
+        archetype,
+        bits: bits.into(),
+        writes: writes.into(),
+        changed: changed.into(),
+        number: 0,
+    })
+}
+
+/// Which of 64 rows fulfil all conditions: those of a word of the masks of a chunk with so many rows.
+#[inline]
+pub(super) fn matching_rows(bits: &[Bit], masks: &EnabledMasks, word: u32, rows: u32) -> u64 {
+    let left = rows - word * u64::BITS;
+    let there = if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 };
+    let at = word as usize;
+    bits.iter().fold(there, |rows, bit| {
+        rows & match bit {
+            Bit::On(mask) => masks.words(*mask)[at],
+            Bit::Off(mask) => !masks.words(*mask)[at],
+            Bit::Any(any) => any.iter().fold(0, |rows, &mask| rows | masks.words(mask)[at]),
+        }
+    })
+}

@@ -1,0 +1,32 @@
+//! Queries: all entities with these components, and what is in them.
+//!
+//! A query is a description: which [data](QueryData) is wanted of each entity, and by which [filters](QueryFilter)
+//! entities are chosen. Each world keeps, for each description it has met, the archetypes that can have such entities.
+
+mod cursor;
+mod data;
+mod enabled;
+mod filter;
+mod iter;
+mod kinds;
+mod matched;
+mod plan;
+mod prepared;
+mod settings;
+mod states;
+mod tuples;
+mod view;
+
+pub use cursor::PieceView;
+pub use data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData};
+pub use enabled::{EnabledMut, EnabledRef};
+pub use filter::{
+    Absent, Any, Changed, IsDisabled, OrderChanged, Present, QueryFilter, With, Without,
+};
+pub use iter::QueryIter;
+pub use matched::Place;
+pub use plan::{Need, Part, Term};
+pub use prepared::Query;
+pub use view::{QueryMask, QueryMut, QueryRef};
+
+pub(crate) use states::QueryStates;

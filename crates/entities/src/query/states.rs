@@ -1,0 +1,125 @@
+//! What a world remembers of the queries it has met.
+
+#![expect(unsafe_code, reason = "states at addresses that stay")]
+
+use std::any::TypeId;
+use std::cell::RefCell;
+use std::ptr::NonNull;
+
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use super::matched::Matched;
+use super::plan::Plan;
+use super::settings::Options;
+use crate::storage::Archetypes;
+
+/// The archetypes that each query has found, so that none is looked at twice.
+///
+/// A query that only reads borrows the world shared, and still has to be remembered. So this changes through a shared
+/// reference, and what it returns stays where it is as long as the world does.
+#[derive(Default)]
+pub(crate) struct QueryStates {
+    known: RefCell<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// Each from a box, and none is removed before the end.
+    list: Vec<NonNull<Matched>>,
+    by_type: HashMap<Key, u32, FixedState>,
+    by_plan: HashMap<Plan, u32, FixedState>,
+    /// The last one that was asked for: mostly a loop asks for the same again.
+    recent: Option<(Key, u32)>,
+}
+
+/// A query as a type, and what was said of it.
+type Key = (TypeId, Options);
+
+// SAFETY: the states are owned, as in a box, and consist of what can be sent.
+unsafe impl Send for QueryStates {}
+
+const _: () = {
+    const fn can_be_sent<T: Send>() {}
+    can_be_sent::<Matched>();
+};
+
+impl QueryStates {
+    /// The state of a query of this type, with all archetypes looked at. The plan is made when it is met first.
+    ///
+    /// The archetypes are always those of the world that this belongs to.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn of_type<'w>(
+        &'w self,
+        id: TypeId,
+        options: Options,
+        archetypes: &'w Archetypes,
+        plan: impl FnOnce() -> Plan,
+    ) -> &'w Matched {
+        let key = (id, options);
+        let recent = self.known.borrow().recent;
+        let number = match recent {
+            Some((recent, number)) if recent == key => number,
+            _ => self.look_up(key, plan),
+        };
+        self.current(number, archetypes)
+    }
+
+    /// The state of a query of this plan, with all archetypes looked at.
+    pub(crate) fn of_plan<'w>(&'w self, plan: &Plan, archetypes: &'w Archetypes) -> &'w Matched {
+        let number = self.known.borrow_mut().number_of(plan);
+        self.current(number, archetypes)
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn look_up(&self, key: Key, plan: impl FnOnce() -> Plan) -> u32 {
+        let found = self.known.borrow().by_type.get(&key).copied();
+        let number = found.unwrap_or_else(|| {
+            // Names of types are code of the user, so nothing is borrowed meanwhile.
+            let plan = plan();
+            let mut known = self.known.borrow_mut();
+            let number = known.number_of(&plan);
+            known.by_type.insert(key, number);
+            number
+        });
+        self.known.borrow_mut().recent = Some((key, number));
+        number
+    }
+
+    #[inline]
+    fn current<'w>(&'w self, number: u32, archetypes: &'w Archetypes) -> &'w Matched {
+        let state = self.known.borrow().list[number as usize];
+        // SAFETY: it lives as long as this, and nobody changes it now.
+        if !unsafe { state.as_ref() }.is_current(archetypes) {
+            // SAFETY: it is reached in no other way. Who has a reference to it that was returned here borrows the world, and
+            // with it the archetypes, which can have become more only after such borrows had ended.
+            unsafe { &mut *state.as_ptr() }.extend(archetypes);
+        }
+        // SAFETY: it lives as long as this, and changes only if there are more archetypes, which are borrowed as long.
+        unsafe { state.as_ref() }
+    }
+}
+
+impl Known {
+    fn number_of(&mut self, plan: &Plan) -> u32 {
+        if let Some(&number) = self.by_plan.get(plan) {
+            return number;
+        }
+        let number = u32::try_from(self.list.len()).expect("fewer queries than entities");
+        let state = Box::into_raw(Box::new(Matched::new(plan.clone())));
+        self.list.push(NonNull::new(state).expect("a box has an address"));
+        self.by_plan.insert(plan.clone(), number);
+        number
+    }
+}
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        for &state in &self.list {
+            // SAFETY: it is from a box, and not used afterwards.
+            drop(unsafe { Box::from_raw(state.as_ptr()) });
+        }
+    }
+}

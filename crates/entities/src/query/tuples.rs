@@ -1,0 +1,132 @@
+//! Tuples as data and filters of queries.
+
+#![expect(unsafe_code, reason = "implements the traits of data")]
+
+use super::cursor::PieceView;
+use super::data::{ChunkData, QueryData, ReadOnlyData};
+use super::filter::QueryFilter;
+use super::matched::Place;
+use super::plan::{Part, Term};
+
+/// Implements the traits for the tuples of one to all of the names, each with its index.
+///
+/// A part's places follow those of the parts before it.
+macro_rules! tuples {
+    ($($name:ident $index:tt),*) => { tuples!(@grow [] $($name $index),*); };
+    (@grow [$($done:ident $at:tt),*]) => {};
+    (@grow [$($done:ident $at:tt),*] $name:ident $index:tt $(, $rest:ident $later:tt)*) => {
+        tuples!(@one $($done $at,)* $name $index,);
+        tuples!(@grow [$($done $at,)* $name $index] $($rest $later),*);
+    };
+    (@one $($name:ident $index:tt,)+) => {
+        // SAFETY: each part has its own places, since both are in the order of the parts.
+        unsafe impl<$($name: QueryData),+> QueryData for ($($name,)+) {
+            type Item<'w> = ($($name::Item<'w>,)+);
+            type Static = ($($name::Static,)+);
+            type Fetch = ($($name::Fetch,)+);
+            const PARTS: usize = 0 $(+ $name::PARTS)+;
+
+            fn parts(each: &mut dyn FnMut(Part)) {
+                $($name::parts(each);)+
+            }
+
+            fn is_there(places: &[Place]) -> bool {
+                let mut places = places;
+                $(
+                    let (own, rest) = places.split_at($name::PARTS);
+                    if !$name::is_there(own) {
+                        return false;
+                    }
+                    places = rest;
+                )+
+                places.is_empty()
+            }
+
+            #[inline(always)]
+            unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> Self::Fetch {
+                let mut places = places;
+                ($(
+                    {
+                        let (own, rest) = places.split_at($name::PARTS);
+                        places = rest;
+                        let _ = places;
+                        // SAFETY: these are the part's places, and the caller promises the rest.
+                        unsafe { $name::fetch(view, own) }
+                    },
+                )+)
+            }
+
+            #[inline(always)]
+            unsafe fn is_on(fetch: Self::Fetch, row: usize) -> bool {
+                // SAFETY: the caller promises it for all parts.
+                unsafe { true $(&& $name::is_on(fetch.$index, row))+ }
+            }
+
+            #[inline(always)]
+            unsafe fn get<'w>(fetch: Self::Fetch, row: usize) -> Self::Item<'w> {
+                // SAFETY: the caller promises it for all parts.
+                unsafe { ($($name::get(fetch.$index, row),)+) }
+            }
+        }
+
+        // SAFETY: nothing can be changed of any part.
+        unsafe impl<$($name: ReadOnlyData),+> ReadOnlyData for ($($name,)+) {}
+
+        // SAFETY: all parts are given for the same rows.
+        unsafe impl<$($name: ChunkData),+> ChunkData for ($($name,)+) {
+            type Slices<'w> = ($($name::Slices<'w>,)+);
+
+            #[inline(always)]
+            unsafe fn slices<'w>(
+                fetch: Self::Fetch,
+                first: usize,
+                count: usize,
+            ) -> Self::Slices<'w> {
+                // SAFETY: the caller promises it for all parts.
+                unsafe { ($($name::slices(fetch.$index, first, count),)+) }
+            }
+        }
+
+        // SAFETY: the conditions of all parts.
+        unsafe impl<$($name: QueryFilter),+> QueryFilter for ($($name,)+) {
+            fn terms(each: &mut dyn FnMut(Term)) {
+                $($name::terms(each);)+
+            }
+        }
+    };
+}
+
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15);
+
+// SAFETY: there are no parts.
+unsafe impl QueryData for () {
+    type Item<'w> = ();
+    type Static = ();
+    type Fetch = ();
+    const PARTS: usize = 0;
+
+    fn parts(_: &mut dyn FnMut(Part)) {}
+
+    fn is_there(_: &[Place]) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn fetch(_: PieceView<'_>, _: &[Place]) {}
+
+    #[inline(always)]
+    unsafe fn is_on((): (), _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>((): (), _: usize) -> Self::Item<'w> {}
+}
+
+// SAFETY: there is nothing to be changed.
+unsafe impl ReadOnlyData for () {}
+
+// SAFETY: there are no conditions.
+unsafe impl QueryFilter for () {
+    fn terms(_: &mut dyn FnMut(Term)) {}
+}

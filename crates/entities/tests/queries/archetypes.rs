@@ -1,0 +1,107 @@
+//! Which archetypes queries find, and when (Q1, Q2, Q3, A12).
+
+use ancho_entities::{
+    ComponentType, Disabled, Entity, Prefab, Present, Query, RuntimeType, With, Without,
+};
+
+use crate::common::*;
+
+#[test]
+fn q1_archetypes_that_come_later_are_found() {
+    let mut world = world();
+    let query = Query::<&A>::new();
+    assert_eq!(query.read(&*world).count(), 0);
+    let first = world.spawn(A(1));
+    assert_eq!(query.read(&*world).to_entities(), [first]);
+    let second = world.spawn((A(2), B(0)));
+    let third = world.spawn((A(3), Tag));
+    assert_eq!(query.read(&*world).to_entities(), [first, second, third]);
+    // More than a word of archetypes.
+    let types: Vec<_> = (0..130_u32)
+        .map(|at| {
+            let name = format!("queries::archetypes::{at}");
+            ComponentType::register(RuntimeType::new(name, 4, 4)).unwrap()
+        })
+        .collect();
+    for ty in types {
+        let entity = world.spawn(A(4));
+        world.entities_mut().add_types(entity, &[ty]).unwrap();
+        assert!(query.read(&*world).matches(entity) && query.read(&*world).mask().matches(entity));
+    }
+    assert_eq!(query.read(&*world).count(), 133);
+    let found = query.read(&*world).iter().map(|a| a.0).sum::<u32>();
+    assert_eq!(found, 6 + 130 * 4);
+}
+
+#[test]
+fn a7_order_is_archetypes_then_chunks_then_rows() {
+    let mut world = chunks_of(3);
+    let mixed: Vec<Entity> = (0..20)
+        .map(|at| if at % 2 == 0 { world.spawn(A(at)) } else { world.spawn((A(at), Tag)) })
+        .collect();
+    world.despawn(mixed[4]).unwrap();
+    let by_chunk: Vec<Entity> =
+        world.entities().chunks().flat_map(|chunk| chunk.entities().to_vec()).collect();
+    assert_eq!(world.query::<&A>().to_entities(), by_chunk);
+    let values: Vec<u32> = by_chunk.iter().map(|&at| world.get::<A>(at).unwrap().0).collect();
+    let mut walked = Vec::new();
+    world.query::<&A>().for_each(|a| walked.push(a.0));
+    assert_eq!(walked, values);
+    assert_eq!(world.query::<&A>().iter().map(|a| a.0).collect::<Vec<_>>(), values);
+}
+
+#[test]
+fn q2_removing_and_adding_change_membership_at_once() {
+    let mut world = world();
+    let entity = world.spawn(A(1));
+    let query = Query::<&A, Without<Tag>>::new();
+    assert!(query.read(&*world).matches(entity));
+    world.add(entity, Tag).unwrap();
+    assert!(!query.read(&*world).matches(entity) && query.read(&*world).is_empty());
+    world.remove::<Tag>(entity).unwrap();
+    assert!(query.read(&*world).matches(entity));
+    world.despawn(entity).unwrap();
+    assert!(!query.read(&*world).matches(entity) && query.read(&*world).is_empty());
+}
+
+#[test]
+fn q3_prefabs_and_disabled_entities_are_passed_over() {
+    let mut world = world();
+    let plain = world.spawn(A(0));
+    let prefab = world.spawn((A(1), Prefab));
+    let disabled = world.spawn((A(2), Disabled));
+    let both = world.spawn((A(3), Prefab, Disabled));
+    let query = || world.query::<&A>();
+    assert_eq!(query().to_entities(), [plain]);
+    assert_eq!(query().include_prefabs().to_entities(), [plain, prefab]);
+    assert_eq!(query().include_disabled().to_entities(), [plain, disabled]);
+    let all = query().include_prefabs().include_disabled();
+    assert_eq!(all.to_entities(), [plain, prefab, disabled, both]);
+    // To name a mark lifts its own exclusion only.
+    assert_eq!(query().filter::<With<Prefab>>().to_entities(), [prefab]);
+    assert_eq!(query().filter::<Present<Disabled>>().to_entities(), [disabled]);
+    assert_eq!(world.query::<(&A, &Prefab)>().to_entities(), [prefab]);
+    assert_eq!(query().filter::<With<(Prefab, Disabled)>>().to_entities(), [both]);
+    // In other places it does not.
+    assert_eq!(query().filter::<ancho_entities::Any<(Prefab, A)>>().to_entities(), [plain]);
+    assert_eq!(query().filter::<Without<Prefab>>().to_entities(), [plain]);
+    assert_eq!(world.query::<Option<&Prefab>>().to_entities(), [plain]);
+}
+
+#[test]
+fn q1_a_query_is_asked_of_any_world() {
+    let query = Query::<(&mut A, Entity)>::new();
+    let (mut one, mut other) = (world(), world());
+    one.spawn((B(0), A(1)));
+    other.spawn(Tag);
+    other.spawn((A(10), Tag));
+    other.spawn(A(20));
+    for _ in 0..2 {
+        query.write(&mut *one).for_each(|(a, _)| a.0 += 1);
+        query.write(&mut *other).for_each(|(a, _)| a.0 += 1);
+    }
+    assert_eq!(one.query::<&A>().to_components(), Ok(vec![A(3)]));
+    assert_eq!(other.query::<&A>().to_components(), Ok(vec![A(12), A(22)]));
+    assert_eq!(query.clone().read(one.entities()).count(), 1);
+    assert_eq!(query.write(one.entities_mut()).into_iter().count(), 1);
+}

@@ -1,0 +1,102 @@
+//! Filters by what changed (Q9, Q10).
+
+use ancho_entities::{Changed, OrderChanged, With};
+
+use crate::common::*;
+
+#[test]
+fn q9_only_written_chunks_pass() {
+    let mut world = chunks_of(4);
+    let all: Vec<_> = world.spawn_batch((0..12).map(|at| (A(at), B(0)))).collect();
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    let changed = |world: &ancho_entities::World| {
+        world.query::<&A>().filter::<Changed<A>>().since(seen).to_entities()
+    };
+    assert!(changed(&world).is_empty());
+    world.get_mut::<A>(all[5]).unwrap().0 = 50;
+    // Neighbours in the chunk pass too, no others.
+    assert_eq!(changed(&world), all[4..8]);
+    world.get_mut::<B>(all[0]).unwrap().0 = 50;
+    assert_eq!(changed(&world), all[4..8]);
+    let any = world.query::<()>().filter::<Changed<(A, B)>>().since(seen);
+    assert_eq!(any.to_entities(), all[..8]);
+    assert!(any.matches(all[0]) && !any.matches(all[8]));
+    let both = world.query::<()>().filter::<(Changed<A>, Changed<B>)>().since(seen);
+    assert!(both.is_empty());
+    assert_eq!(world.query::<&A>().filter::<Changed<A>>().count(), 12, "unless it is said");
+}
+
+#[test]
+fn q9_reading_marks_nothing_and_own_writing_is_not_seen() {
+    let mut world = chunks_of(4);
+    world.spawn_batch((0..12).map(|at| (A(at), B(0))));
+    let seen = world.entities().version();
+    let now = world.entities_mut().advance_version();
+    world.query_mut::<(&A, Option<&B>)>().for_each(|_| ());
+    assert_eq!(world.query::<()>().filter::<Changed<(A, B)>>().since(seen).count(), 0);
+    // Nothing is written, and it counts all the same.
+    world.query_mut::<(&mut A, &B)>().for_each(|_| ());
+    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).count(), 12);
+    assert_eq!(world.query::<()>().filter::<Changed<B>>().since(seen).count(), 0);
+    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(now).count(), 0);
+}
+
+#[test]
+fn q9_chunks_without_matching_rows_are_not_marked() {
+    let mut world = chunks_of(4);
+    let all: Vec<_> = world.spawn_many(8, X(0)).collect();
+    for &entity in &all[..4] {
+        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+    }
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    world.query_mut::<&mut X>().for_each(|x| x.0 = 1);
+    let changed = world.query::<()>().filter::<(Changed<X>, ancho_entities::Present<X>)>();
+    assert_eq!(changed.since(seen).to_entities(), all[4..]);
+}
+
+#[test]
+fn q9_a_filter_lets_others_be_unmarked() {
+    let mut world = chunks_of(4);
+    let all: Vec<_> = world.spawn_many(8, A(0)).collect();
+    let (first, second) = (world.entities().version(), world.entities_mut().advance_version());
+    world.get_mut::<A>(all[0]).unwrap().0 = 1;
+    let third = world.entities_mut().advance_version();
+    world.query_mut::<&mut A>().filter::<Changed<A>>().since(first).for_each(|a| a.0 += 1);
+    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(second).to_entities(), all[..4]);
+    assert!(world.query::<()>().filter::<Changed<A>>().since(third).is_empty());
+}
+
+#[test]
+fn q10_chunks_that_entities_came_to_or_left() {
+    let mut world = chunks_of(128);
+    let all: Vec<_> = world.spawn_many(384, A(0)).collect();
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    let moved = |world: &ancho_entities::World| {
+        let chunks = world.query::<()>().filter::<(OrderChanged, With<A>)>().since(seen);
+        chunks.count()
+    };
+    world.query_mut::<&mut A>().for_each(|a| a.0 = 1);
+    assert_eq!(moved(&world), 0);
+    // Every second of a chunk moves: two chunks pass.
+    for &entity in all[128..256].iter().step_by(2) {
+        world.add(entity, Tag).unwrap();
+    }
+    assert_eq!(moved(&world), 128);
+    let tagged = world.query::<()>().filter::<(OrderChanged, With<Tag>)>().since(seen);
+    assert_eq!(tagged.count(), 64);
+}
+
+#[test]
+fn v5_versions_that_wrap_around() {
+    let mut world = world();
+    world.entities_mut().set_version(ancho_entities::Version::from_number(u32::MAX));
+    world.spawn(A(0));
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    assert!(world.query::<&A>().filter::<Changed<A>>().since(seen).is_empty());
+    world.query_mut::<&mut A>().for_each(|a| a.0 = 1);
+    assert_eq!(world.query::<&A>().filter::<Changed<A>>().since(seen).count(), 1);
+}

@@ -1,0 +1,120 @@
+//! Counts, lists and single entities (Q11, Q12, Q13).
+
+use ancho_entities::{Entity, EntityError, With};
+
+use crate::common::*;
+
+#[test]
+fn q11_counts_with_and_without_filters() {
+    let mut world = chunks_of(10);
+    let all: Vec<_> = world.spawn_many(100, X(0)).collect();
+    for &entity in all.iter().step_by(3) {
+        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+    }
+    let query = world.query::<&X>();
+    assert_eq!((query.count(), query.count_unfiltered()), (66, 100));
+    assert_eq!(query.to_entities().len(), 66);
+    for &entity in &all {
+        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+    }
+    let query = world.query::<&X>();
+    assert!(query.is_empty() && !query.is_empty_unfiltered());
+    assert!(world.query::<&A>().is_empty_unfiltered());
+    let from_the_future = world.query::<&X>().ignore_enabled();
+    assert_eq!(from_the_future.count(), 100);
+}
+
+#[test]
+fn q12_lists_are_parallel() {
+    let mut world = chunks_of(7);
+    let all: Vec<Entity> = (0..50_u32)
+        .map(|at| {
+            if at % 3 == 0 { world.spawn((A(at), X(at))) } else { world.spawn((A(at), X(at), Tag)) }
+        })
+        .collect();
+    for &entity in all.iter().step_by(4) {
+        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+    }
+    let query = world.query::<&X>().filter::<With<A>>();
+    let entities = query.to_entities();
+    let values = query.to_components::<A>().unwrap();
+    assert_eq!(entities.len(), values.len());
+    for (&entity, value) in entities.iter().zip(&values) {
+        assert_eq!(world.get(entity), Ok(value));
+    }
+    let refused = query.to_components::<B>();
+    assert!(matches!(refused, Err(EntityError::NotInQuery { .. })));
+}
+
+#[test]
+fn q12_values_are_written_back() {
+    let mut world = chunks_of(7);
+    let all: Vec<_> = world.spawn_batch((0..50).map(|at| (A(at), X(0)))).collect();
+    for &entity in all.iter().step_by(4) {
+        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+    }
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    let state = world.state_hash();
+    let few = world.query_mut::<&X>().filter::<With<A>>().copy_from(&[A(0); 36]);
+    assert!(matches!(few, Err(EntityError::WrongLength { expected: 37, found: 36, .. })));
+    let foreign = world.query_mut::<&X>().copy_from(&[A(0); 37]);
+    assert!(matches!(foreign, Err(EntityError::NotInQuery { .. })));
+    assert_eq!(world.state_hash(), state);
+    let changed = |world: &ancho_entities::World| {
+        world.query::<()>().filter::<ancho_entities::Changed<(A, X)>>().since(seen).count()
+    };
+    assert_eq!(changed(&world), 0);
+    let values: Vec<A> = (100..137).map(A).collect();
+    world.query_mut::<&X>().filter::<With<A>>().copy_from(&values).unwrap();
+    assert_eq!(world.query::<&X>().filter::<With<A>>().to_components::<A>(), Ok(values));
+    assert_eq!(world.get(all[0]), Ok(&A(0)), "switched off");
+    assert_eq!(changed(&world), 50);
+    let only = world.query::<()>().filter::<ancho_entities::Changed<X>>().since(seen);
+    assert_eq!(only.count(), 0);
+}
+
+#[test]
+fn q13_a_mask_knows_archetypes_and_matches_knows_all() {
+    let mut world = world();
+    let (on, off, without) = (world.spawn(X(0)), world.spawn(X(0)), world.spawn(A(0)));
+    world.entities_mut().set_component_enabled::<X>(off, false).unwrap();
+    let query = world.query::<&X>();
+    let mask = query.mask();
+    assert_eq!([on, off, without].map(|entity| mask.matches(entity)), [true, true, false]);
+    assert_eq!([on, off, without].map(|entity| query.matches(entity)), [true, false, false]);
+    world.despawn(on).unwrap();
+    assert!(!world.query::<&X>().mask().matches(on) && !world.query::<&X>().matches(Entity::NULL));
+}
+
+#[test]
+fn single_is_one_or_an_error() {
+    let mut world = world();
+    assert_eq!(world.query::<&A>().single(), Err(EntityError::NotSingle { found: 0 }));
+    let entity = world.spawn(A(1));
+    world.query_mut::<&mut A>().single().unwrap().0 = 2;
+    assert_eq!(world.query::<(Entity, &A)>().single(), Ok((entity, &A(2))));
+    world.spawn((A(1), Tag));
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    assert_eq!(world.query_mut::<&mut A>().single(), Err(EntityError::NotSingle { found: 2 }));
+    let changed = world.query::<()>().filter::<ancho_entities::Changed<A>>().since(seen);
+    assert!(changed.is_empty(), "nothing was given");
+}
+
+#[test]
+fn one_entity_is_found_by_its_name() {
+    let mut world = chunks_of(5);
+    let all: Vec<_> = world.spawn_batch((0..20).map(|at| (A(at), X(at)))).collect();
+    world.entities_mut().set_component_enabled::<X>(all[7], false).unwrap();
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    let (a, x) = world.query_mut::<(&mut A, &X)>().get(all[12]).unwrap();
+    a.0 += x.0;
+    assert_eq!(world.get(all[12]), Ok(&A(24)));
+    assert!(world.query_mut::<(&mut A, &X)>().get(all[7]).is_none());
+    world.despawn(all[3]).unwrap();
+    assert!(world.query_mut::<&mut A>().get(all[3]).is_none());
+    let changed = world.query::<()>().filter::<(ancho_entities::Changed<A>, With<X>)>().since(seen);
+    assert!(!changed.matches(all[7]) && changed.matches(all[12]));
+}

@@ -1,0 +1,88 @@
+//! Queries of worlds that share memory.
+
+use ancho_entities::{ChunkArena, EntityError, OutOfMemory, Query, World, WorldSettings};
+
+use crate::common::*;
+
+#[test]
+fn writing_leaves_the_fork_as_it_was() {
+    let mut world = chunks_of(10);
+    world.spawn_batch((0..100).map(|at| (A(at), Text(at.to_string()), X(at))));
+    let query = Query::<(&mut A, &mut Text)>::new();
+    query.write(&mut *world).for_each(|(a, _)| a.0 += 1000);
+    let mut fork = Checked(world.fork().unwrap());
+    let state = fork.state_hash();
+    query.write(&mut *world).for_each(|(a, text)| (a.0, text.0) = (0, "gone".into()));
+    assert_eq!(fork.state_hash(), state);
+    assert!(fork.query::<&A>().iter().map(|a| a.0).eq(1000..1100));
+    // The query is good for the fork too, and for archetypes that only it has.
+    fork.spawn((A(7), Text(String::new()), Tag));
+    query.write(&mut *fork).for_each(|(a, _)| a.0 += 1);
+    assert_eq!(query.read(&*fork).count(), 101);
+    assert_eq!(query.read(&*world).count(), 100);
+    assert!(world.query::<&A>().iter().all(|a| a.0 == 0));
+}
+
+#[test]
+fn reading_copies_nothing() {
+    let arena = ChunkArena::new();
+    let settings = WorldSettings::new().arena(arena.clone()).chunk_capacity_limit(10);
+    let mut world = Checked(World::with_settings("Simulation", settings));
+    world.spawn_batch((0..100).map(|at| (A(at), X(at))));
+    let fork = Checked(world.fork().unwrap());
+    let before = arena.stats();
+    assert_eq!(world.query_mut::<(&A, &X)>().into_iter().count(), 100);
+    world.query_mut::<ancho_entities::Entity>().for_each(|_| ());
+    assert_eq!(arena.stats(), before);
+    // Only what is found is copied.
+    let first = world.query::<ancho_entities::Entity>().iter().next().unwrap();
+    world.query_mut::<&mut A>().get(first).unwrap().0 = 5;
+    assert_ne!(arena.stats(), before);
+    assert!(fork.query::<&A>().iter().map(|a| a.0).eq(0..100));
+}
+
+/// A world with two chunks that a fork has too, and memory for one more.
+fn crowded() -> (Checked, Checked) {
+    let arena = ChunkArena::with_limit(3 * 16 * 1024);
+    let settings = WorldSettings::new().arena(arena).chunk_capacity_limit(10);
+    let mut world = Checked(World::with_settings("Simulation", settings));
+    world.spawn_batch((0..20).map(|at| (A(at), X(at))));
+    let fork = Checked(world.fork().unwrap());
+    (world, fork)
+}
+
+#[test]
+fn without_memory_nothing_is_given() {
+    let (mut world, fork) = crowded();
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    let state = world.state_hash();
+    let refused = |result: Result<(), EntityError>| {
+        assert!(matches!(result, Err(EntityError::OutOfMemory(OutOfMemory { .. }))));
+    };
+    refused(world.query_mut::<&mut A>().try_for_each(|_| panic!("nothing is given")));
+    refused(world.query_mut::<&mut A>().try_for_each_chunk(|_| panic!("nothing is given")));
+    refused(world.query_mut::<&mut A>().try_iter().map(drop));
+    refused(world.query_mut::<&A>().copy_from(&[A(0); 20]));
+    assert_eq!(world.state_hash(), state);
+    let changed = world.query::<()>().filter::<ancho_entities::Changed<(A, X)>>().since(seen);
+    assert!(changed.is_empty());
+    // What is only read needs none.
+    world.query_mut::<&A>().try_for_each(|_| ()).unwrap();
+    drop(fork);
+    world.query_mut::<&mut A>().try_for_each(|a| a.0 = 1).unwrap();
+    assert!(world.query::<&A>().iter().all(|a| a.0 == 1));
+}
+
+#[test]
+fn without_memory_loops_panic_with_the_sentence() {
+    let (mut world, _fork) = crowded();
+    let said = panic_message(|| world.query_mut::<&mut A>().for_each(|a| a.0 = 1));
+    assert!(said.starts_with("A0056: "), "{said}");
+    let said = panic_message(|| world.query_mut::<&mut A>().into_iter().count());
+    assert!(said.starts_with("A0056: "), "{said}");
+    let said = panic_message(|| world.query_mut::<&mut A>().for_each_chunk(|_| ()));
+    assert!(said.starts_with("A0056: "), "{said}");
+    // The first chunk was there before the memory ran out.
+    assert_eq!(world.query::<&A>().iter().filter(|a| a.0 == 1).count(), 10);
+}

@@ -1,0 +1,20 @@
+//! How queries behave, by the rows of the specification.
+//!
+//! Each test names the rows it was written from. `README.md` says where we differ from them, and why.
+#![cfg(feature = "derive")]
+#![forbid(unsafe_code)]
+#![deny(warnings)]
+
+mod common;
+
+mod archetypes;
+mod changes;
+mod counts;
+mod data;
+mod forks;
+mod iteration;
+mod marks;
+mod model;
+mod panics;
+mod shared;
+mod truth_tables;

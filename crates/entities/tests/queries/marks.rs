@@ -1,0 +1,57 @@
+//! What is refused when a query is made (Q6).
+
+use ancho_entities::{
+    Any, Buffer, EnabledMut, EnabledRef, Entity, IsDisabled, Query, QueryData, With,
+};
+
+use crate::common::*;
+
+#[track_caller]
+fn refused<D: QueryData>(first: usize, second: usize, name: &str) {
+    let mut world = world();
+    let expected = format!(
+        "has `{name}` as component {first} and again as component {second}, and one of them can be changed; \
+         leave one of them out"
+    );
+    for said in [
+        panic_message(Query::<D>::new),
+        panic_message(|| world.query_mut::<D>().for_each(|_| ())),
+        panic_message(|| world.query::<D>().count()),
+        // It is refused the second time too.
+        panic_message(|| world.query::<D>().count()),
+    ] {
+        assert!(said.starts_with("A0086: the query `") && said.ends_with(&expected), "{said}");
+    }
+}
+
+#[test]
+fn q6_a_component_twice_of_which_one_is_written() {
+    refused::<(&mut A, &A)>(1, 2, "queries::A");
+    refused::<(&A, &B, &mut A)>(1, 3, "queries::A");
+    refused::<(&mut A, &mut A)>(1, 2, "queries::A");
+    refused::<(&mut A, Option<&A>)>(1, 2, "queries::A");
+    refused::<(Entity, (&B, (&A, ())), Option<(&X, &mut A)>)>(2, 4, "queries::A");
+    refused::<(&mut Buffer<Item>, &Buffer<Item>)>(1, 2, "Buffer<queries::Item>");
+    refused::<(EnabledMut<X>, EnabledRef<X>)>(1, 2, "queries::X");
+}
+
+#[test]
+fn q6_what_does_not_overlap_is_allowed() {
+    let mut world = world();
+    world.spawn((A(1), X(2)));
+    assert_eq!(world.query::<(&A, &A)>().single(), Ok((&A(1), &A(1))));
+    let (x, mut bit) = world.query_mut::<(&mut X, EnabledMut<X>)>().single().unwrap();
+    x.0 = 9;
+    bit.set(false);
+    assert_eq!(world.query::<(&A, &A)>().filter::<(With<A>, With<A>)>().count(), 1);
+    assert_eq!(world.query::<&X>().ignore_enabled().single(), Ok(&X(9)));
+}
+
+#[test]
+fn q4_what_cannot_be_off_is_not_asked_to_be() {
+    let world = world();
+    let expected = "A0070: `queries::A` cannot be switched off and on; write `#[component(enableable)]` on the type";
+    assert_eq!(panic_message(Query::<(), IsDisabled<A>>::new), expected);
+    let query = || world.query::<()>().filter::<(Any<(A, X)>, IsDisabled<(X, A)>)>();
+    assert_eq!(panic_message(|| query().is_empty()), expected);
+}

@@ -1,0 +1,12 @@
+use ancho_entities::{Component, Query, World};
+
+#[derive(Component)]
+struct Health(u32);
+
+fn main() {
+    let mut world = World::new("Simulation");
+    let query = Query::<&mut Health>::new();
+    let health = query.write(&mut world).single().unwrap();
+    world.spawn(Health(3));
+    health.0 += 1;
+}
