@@ -38,9 +38,9 @@ pub use manager::{
 };
 pub use per_chunk::PerChunk;
 pub use query::{
-    Absent, Any, Changed, ChunkData, EnabledMut, EnabledRef, IsDisabled, OrderChanged, Present,
-    Query, QueryData, QueryFilter, QueryIter, QueryMask, QueryMut, QueryRef, ReadOnlyData, With,
-    Without,
+    Absent, Any, Changed, ChunkData, DynamicQuery, EnabledMut, EnabledRef, FoundChunk, IsDisabled,
+    OrderChanged, Present, Query, QueryData, QueryFilter, QueryIter, QueryMask, QueryMut, QueryRef,
+    ReadOnlyData, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};

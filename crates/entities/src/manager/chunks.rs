@@ -33,7 +33,7 @@ use crate::version::Version;
 /// ```
 #[derive(Clone, Copy)]
 pub struct ArchetypeChunk<'w> {
-    pub(super) chunk: &'w Chunk,
+    pub(crate) chunk: &'w Chunk,
     archetype: Archetype,
     /// Where the values are that all its entities have.
     pub(super) archetypes: &'w Archetypes,
@@ -220,6 +220,17 @@ impl fmt::Debug for ArchetypeChunkMut<'_> {
 }
 
 impl EntityManager {
+    /// A chunk that is there.
+    pub(crate) fn chunk(&self, number: u32) -> ArchetypeChunk<'_> {
+        let chunk = &self.storage.chunks[number];
+        ArchetypeChunk {
+            chunk,
+            archetype: self.archetype_handle(chunk.archetype),
+            archetypes: &self.storage.archetypes,
+            values: &self.storage.shared,
+        }
+    }
+
     /// All chunks: archetypes in the order in which they came to be, each with its chunks.
     pub fn chunks(&self) -> impl Iterator<Item = ArchetypeChunk<'_>> {
         self.storage.archetypes.iter().flat_map(move |(number, archetype)| {

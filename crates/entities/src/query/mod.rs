@@ -5,28 +5,35 @@
 
 mod cursor;
 mod data;
+mod dynamic;
 mod enabled;
 mod filter;
 mod iter;
 mod kinds;
+mod mask;
 mod matched;
 mod plan;
 mod prepared;
+mod read;
 mod settings;
 mod states;
 mod tuples;
-mod view;
+mod walk;
+mod write;
 
 pub use cursor::PieceView;
 pub use data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData};
+pub use dynamic::{DynamicQuery, FoundChunk};
 pub use enabled::{EnabledMut, EnabledRef};
 pub use filter::{
     Absent, Any, Changed, IsDisabled, OrderChanged, Present, QueryFilter, With, Without,
 };
 pub use iter::QueryIter;
+pub use mask::QueryMask;
 pub use matched::Place;
 pub use plan::{Need, Part, Term};
 pub use prepared::Query;
-pub use view::{QueryMask, QueryMut, QueryRef};
+pub use read::QueryRef;
+pub use write::QueryMut;
 
 pub(crate) use states::QueryStates;

@@ -6,8 +6,10 @@ use std::marker::PhantomData;
 
 use super::data::QueryData;
 use super::filter::QueryFilter;
+use super::read::QueryRef;
 use super::settings::{Options, Settings, Since, settings_methods};
-use super::view::{QueryMut, QueryRef, plan_of};
+use super::walk::plan_of;
+use super::write::QueryMut;
 use crate::manager::EntityManager;
 use crate::shared::SharedComponent;
 use crate::version::Version;

@@ -11,6 +11,7 @@ mod archetypes;
 mod changes;
 mod counts;
 mod data;
+mod dynamic;
 mod forks;
 mod iteration;
 mod marks;

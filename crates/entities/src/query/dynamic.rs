@@ -1,0 +1,224 @@
+//! Queries whose components are known only at run time.
+
+use std::fmt;
+
+use super::matched::{Bit, matching_rows};
+use super::plan::{Plan, Term, refuse_not_enableable};
+use super::settings::Options;
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::manager::{ArchetypeChunk, EntityManager};
+
+/// A query whose components are known only at run time: for tools, scripts and files.
+///
+/// It finds entities and chunks. What is in them is read as bytes, or with the types that are known after all. The conditions
+/// are those of the [filters](crate::QueryFilter). Unity's `EntityQueryBuilder`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// #[component(name = "Health")]
+/// struct Health(u32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// #[component(name = "Asleep")]
+/// struct Asleep;
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn((Health(20), Asleep));
+/// let orc = world.spawn(Health(30));
+/// let [health, asleep] = ["Health", "Asleep"].map(|name| ComponentType::find(name).unwrap());
+/// let query = DynamicQuery::new().all([health]).none([asleep]);
+/// assert_eq!(query.to_entities(&world), [orc]);
+/// for found in query.chunks(&world) {
+///     assert_eq!(found.chunk().bytes(health), Some(&30_u32.to_ne_bytes()[..]));
+/// }
+/// ```
+#[derive(Clone, Default)]
+#[must_use = "a query does nothing until it is asked of a world"]
+pub struct DynamicQuery {
+    terms: Vec<Term>,
+    options: Options,
+}
+
+impl DynamicQuery {
+    /// A query that finds all entities but prefabs and those that are disabled.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn each(
+        mut self,
+        types: impl IntoIterator<Item = ComponentType>,
+        term: fn(ComponentType) -> Term,
+    ) -> Self {
+        self.terms.extend(types.into_iter().map(term));
+        self
+    }
+
+    /// Asks for all these components, switched on: [`With`](crate::With).
+    pub fn all(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.each(types, Term::With)
+    }
+
+    /// Asks for one of these components at least, switched on: [`Any`](crate::Any). None given is no condition.
+    pub fn any(mut self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.terms.push(Term::Any(types.into_iter().collect()));
+        self
+    }
+
+    /// Asks that none of these components is there and on: [`Without`](crate::Without).
+    pub fn none(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.each(types, Term::Without)
+    }
+
+    /// Asks that none of these components is there: [`Absent`](crate::Absent).
+    pub fn absent(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.each(types, Term::Absent)
+    }
+
+    /// Asks for all these components, on or off: [`Present`](crate::Present).
+    pub fn present(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.each(types, Term::Present)
+    }
+
+    /// Asks for all these components, switched off: [`IsDisabled`](crate::IsDisabled).
+    ///
+    /// # Panics
+    ///
+    /// With A0070 if one of them cannot be switched off.
+    #[track_caller]
+    pub fn disabled(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        let types: Vec<_> = types.into_iter().collect();
+        for &ty in &types {
+            refuse_not_enableable(ty);
+        }
+        self.each(types, Term::Disabled)
+    }
+
+    /// Includes entities that are [`Disabled`](crate::Disabled).
+    pub fn include_disabled(mut self) -> Self {
+        self.options = self.options.with(Options::DISABLED);
+        self
+    }
+
+    /// Includes [prefabs](crate::Prefab).
+    pub fn include_prefabs(mut self) -> Self {
+        self.options = self.options.with(Options::PREFABS);
+        self
+    }
+
+    /// Passes over nothing that is switched off, as [`QueryRef::ignore_enabled`](crate::QueryRef::ignore_enabled).
+    pub fn ignore_enabled(mut self) -> Self {
+        self.options = self.options.with(Options::IGNORE_ENABLED);
+        self
+    }
+
+    /// The chunks in which entities are found, in the order of [`EntityManager::chunks`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let car = world.spawn(Engine);
+    /// world.spawn_many(9, Engine);
+    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// let query = DynamicQuery::new().all([ComponentType::of::<Engine>()]);
+    /// let found = query.chunks(&world).next().unwrap();
+    /// assert_eq!((found.chunk().len(), found.count()), (10, 9));
+    /// assert_eq!(found.rows().collect::<Vec<_>>(), (1..10).collect::<Vec<_>>());
+    /// ```
+    pub fn chunks<'w>(
+        &self,
+        world: &'w impl AsRef<EntityManager>,
+    ) -> impl Iterator<Item = FoundChunk<'w>> {
+        let entities = world.as_ref();
+        let plan = Plan::new("DynamicQuery", Vec::new(), self.terms.clone(), self.options);
+        let archetypes = &entities.storage.archetypes;
+        let matched = entities.queries.of_plan(&plan, archetypes);
+        let chunks = matched.matches.iter().flat_map(move |found| {
+            let chunks = archetypes[found.archetype].chunks.iter();
+            chunks.map(|&number| FoundChunk { chunk: entities.chunk(number), bits: &found.bits })
+        });
+        chunks.filter(|found| found.count() > 0)
+    }
+
+    /// The entities that are found, in the order of [`chunks`](Self::chunks).
+    pub fn to_entities(&self, world: &impl AsRef<EntityManager>) -> Vec<Entity> {
+        let mut all = Vec::new();
+        for found in self.chunks(world) {
+            all.extend(found.entities());
+        }
+        all
+    }
+
+    /// How many entities are found.
+    pub fn count(&self, world: &impl AsRef<EntityManager>) -> usize {
+        self.chunks(world).map(|found| found.count()).sum()
+    }
+}
+
+/// A chunk in which entities are found, and which: what [`DynamicQuery::chunks`] returns.
+#[derive(Clone, Copy)]
+pub struct FoundChunk<'w> {
+    chunk: ArchetypeChunk<'w>,
+    bits: &'w [Bit],
+}
+
+impl<'w> FoundChunk<'w> {
+    /// The chunk.
+    pub fn chunk(&self) -> ArchetypeChunk<'w> {
+        self.chunk
+    }
+
+    /// How many of its entities are found: never zero.
+    pub fn count(&self) -> usize {
+        if self.bits.is_empty() {
+            return self.chunk.len();
+        }
+        self.words().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The rows of the entities that are found, from the first on.
+    pub fn rows(&self) -> impl Iterator<Item = usize> {
+        (0..).step_by(64).zip(self.words()).flat_map(|(first, word): (usize, u64)| {
+            (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| first + bit)
+        })
+    }
+
+    /// The entities that are found.
+    pub fn entities(&self) -> impl Iterator<Item = Entity> {
+        self.rows().map(|row| self.chunk.entities()[row])
+    }
+
+    /// A bit for each row, one if it is found.
+    fn words(&self) -> impl Iterator<Item = u64> + use<'w> {
+        let Self { chunk, bits } = *self;
+        let (masks, rows) = (&chunk.chunk.enabled, chunk.chunk.len);
+        (0..rows.div_ceil(u64::BITS)).map(move |word| matching_rows(bits, masks, word, rows))
+    }
+}
+
+impl fmt::Debug for FoundChunk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FoundChunk")
+            .field("chunk", &self.chunk)
+            .field("count", &self.count())
+            .finish()
+    }
+}
+
+impl fmt::Debug for DynamicQuery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.terms).finish()
+    }
+}

@@ -1,0 +1,446 @@
+//! A query of a world that is borrowed to be read.
+
+#![expect(unsafe_code, reason = "values of chunks of a world that is borrowed")]
+
+use std::any::{TypeId, type_name};
+use std::fmt;
+use std::marker::PhantomData;
+use std::slice;
+
+use super::cursor::Cursor;
+use super::data::{ChunkData, QueryData, ReadOnlyData};
+use super::filter::QueryFilter;
+use super::iter::QueryIter;
+use super::mask::QueryMask;
+use super::matched::Matched;
+use super::settings::{Options, Settings, Since, settings_methods};
+use super::walk::{get, plan_of, refuse, walk, walk_slices};
+use crate::component::{Component, ComponentType};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::manager::EntityManager;
+use crate::shared::SharedComponent;
+use crate::version::Version;
+
+/// A query of a world that is borrowed to be read.
+///
+/// It can always say which entities it finds and how many. What it gives for them it gives if that cannot be changed:
+/// [`ReadOnlyData`].
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_many(10, Health(20));
+/// let query = world.query::<&Health>();
+/// assert_eq!(query.count(), 10);
+/// assert_eq!(query.iter().map(|health| health.0).sum::<u32>(), 200);
+/// ```
+#[must_use = "a query does nothing until it is asked for something"]
+pub struct QueryRef<'w, D, F = ()> {
+    entities: &'w EntityManager,
+    settings: Settings,
+    of: PhantomData<fn() -> (D, F)>,
+}
+
+settings_methods!(['w] QueryRef);
+
+impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
+    pub(crate) fn new(entities: &'w EntityManager, settings: Settings) -> Self {
+        Self { entities, settings, of: PhantomData }
+    }
+
+    fn refiltered<G>(self) -> QueryRef<'w, D, (F, G)> {
+        QueryRef { entities: self.entities, settings: self.settings, of: PhantomData }
+    }
+
+    #[inline]
+    #[track_caller]
+    pub(super) fn matched(&self) -> &'w Matched {
+        let id = TypeId::of::<(D::Static, F)>();
+        let options = self.settings.options;
+        let archetypes = &self.entities.storage.archetypes;
+        self.entities.queries.of_type(id, options, archetypes, || plan_of::<D, F>(options))
+    }
+
+    #[inline]
+    #[track_caller]
+    fn cursor(&self) -> Cursor<'w> {
+        Cursor::reading(self.entities, self.matched(), &self.settings)
+    }
+
+    /// How many entities there are.
+    ///
+    /// # Panics
+    ///
+    /// As everything that asks a query for the first time: with A0086 if a component is there twice and can be changed, with
+    /// A0070 if a filter asks for a component to be off that cannot be switched.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the number of chunks.
+    #[track_caller]
+    pub fn count(&self) -> usize {
+        let mut cursor = self.cursor();
+        let mut count = 0;
+        while cursor.next_chunk() {
+            count += cursor.count();
+        }
+        count
+    }
+
+    /// Whether there is no such entity.
+    #[track_caller]
+    pub fn is_empty(&self) -> bool {
+        !self.cursor().next_chunk()
+    }
+
+    /// How many entities have such components, whatever is switched off, has changed or is shared.
+    ///
+    /// Unity's `CalculateEntityCountWithoutFiltering`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let car = world.spawn(Engine);
+    /// world.spawn_many(4, Engine);
+    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// let query = world.query::<&Engine>();
+    /// assert_eq!((query.count(), query.count_unfiltered()), (4, 5));
+    /// ```
+    #[track_caller]
+    pub fn count_unfiltered(&self) -> usize {
+        let storage = &self.entities.storage;
+        let matches = self.matched().matches.iter();
+        let chunks = matches.flat_map(|found| &storage.archetypes[found.archetype].chunks);
+        chunks.map(|&chunk| storage.chunks[chunk].len as usize).sum()
+    }
+
+    /// Whether no entity has such components, whatever is switched off, has changed or is shared.
+    ///
+    /// Unity's `IsEmptyIgnoreFilter`.
+    #[track_caller]
+    pub fn is_empty_unfiltered(&self) -> bool {
+        let archetypes = &self.entities.storage.archetypes;
+        self.matched().matches.iter().all(|found| archetypes[found.archetype].chunks.is_empty())
+    }
+
+    /// The entities, in the order in which they are given.
+    ///
+    /// # Determinism
+    ///
+    /// Archetypes in the order in which they came to be, each with its chunks, each with its entities. It follows from the
+    /// operations that were made, and from nothing else.
+    #[track_caller]
+    pub fn to_entities(&self) -> Vec<Entity> {
+        let mut all = Vec::new();
+        let mut cursor = self.cursor();
+        while cursor.next_chunk() {
+            while let Some((first, end)) = cursor.next_run() {
+                let entities = cursor.view().chunk.entities();
+                all.extend_from_slice(&entities[first as usize..end as usize]);
+            }
+        }
+        all
+    }
+
+    /// The values of a component, in the order of [`to_entities`](Self::to_entities).
+    ///
+    /// # Errors
+    ///
+    /// With A0087 if the query does not ask for the component, so that entities without it may be found.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([Health(1), Health(2)]);
+    /// assert_eq!(world.query::<&Health>().to_components(), Ok(vec![Health(1), Health(2)]));
+    /// assert!(world.query::<()>().to_components::<Health>().is_err());
+    /// ```
+    #[track_caller]
+    pub fn to_components<T: Component + Clone>(&self) -> Result<Vec<T>, EntityError> {
+        let component = ComponentType::of::<T>();
+        let matched = self.matched();
+        if !matched.plan.requires(component) {
+            return Err(EntityError::NotInQuery { component });
+        }
+        let mut all = Vec::new();
+        let mut cursor = Cursor::reading(self.entities, matched, &self.settings);
+        while cursor.next_chunk() {
+            let chunk = cursor.view().chunk;
+            let found = chunk.find(component).expect("the query asks for it");
+            let first = chunk.column(found.offset).cast_const().cast::<T>();
+            // SAFETY: there is a value for each row. Who could write to them would have to borrow the world mutably.
+            let values = unsafe { slice::from_raw_parts(first, chunk.len as usize) };
+            while let Some((first, end)) = cursor.next_run() {
+                all.extend_from_slice(&values[first as usize..end as usize]);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Whether an entity is one of those that are found.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Orc;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (orc, stone) = (world.spawn(Orc), world.spawn(()));
+    /// let query = world.query::<&Orc>();
+    /// assert!(query.matches(orc) && !query.matches(stone));
+    /// ```
+    #[track_caller]
+    pub fn matches(&self, entity: Entity) -> bool {
+        let matched = self.matched();
+        let storage = &self.entities.storage;
+        let Some(at) = storage.table.locate(entity) else { return false };
+        let Some(found) = matched.find(storage.archetype_at(at)) else { return false };
+        let cursor = Cursor::reading(self.entities, matched, &self.settings);
+        cursor.has_row(found, at.chunk, at.row)
+    }
+
+    /// What tells of an entity whether it has such components, whatever is switched off, has changed or is shared: for many
+    /// entities, a few instructions each.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Orc;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (orc, stone) = (world.spawn(Orc), world.spawn(()));
+    /// let mask = world.query::<&Orc>().mask();
+    /// assert!(mask.matches(orc) && !mask.matches(stone));
+    /// ```
+    #[track_caller]
+    pub fn mask(&self) -> QueryMask<'w> {
+        QueryMask::new(&self.entities.storage, self.matched())
+    }
+}
+
+impl<'w, D: ReadOnlyData, F: QueryFilter> QueryRef<'w, D, F> {
+    /// What is given for each entity, one after the other.
+    #[inline]
+    #[track_caller]
+    pub fn iter(&self) -> QueryIter<'w, D> {
+        // SAFETY: the cursor is that of this query. Nothing can be changed.
+        unsafe { QueryIter::new(self.cursor()) }
+    }
+
+    /// Calls a function with what is given for each entity.
+    ///
+    /// The loop is compiled for the CPU at hand: see [`QueryMut::for_each`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(10, Health(20));
+    /// let mut sum = 0;
+    /// world.query::<&Health>().for_each(|health| sum += health.0);
+    /// assert_eq!(sum, 200);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn for_each(&self, function: impl FnMut(D::Item<'w>)) {
+        // SAFETY: the cursor is that of this query. Nothing can be changed.
+        if let Err(error) = unsafe { walk::<D, _>(self.cursor(), function) } {
+            refuse(error.into());
+        }
+    }
+
+    /// Calls a function with slices, of entities that lie side by side.
+    ///
+    /// It is called once for each chunk, unless some of its entities are not found: then once for each run of those that are.
+    /// Optional data is there if the entities have the component, on or off. The loop is compiled for the CPU at hand.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(10, Health(20));
+    /// let mut sum = 0;
+    /// world.query::<(Entity, &Health)>().for_each_chunk(|(entities, health)| {
+    ///     assert_eq!(entities.len(), health.len());
+    ///     sum += health.iter().map(|health| health.0).sum::<u32>();
+    /// });
+    /// assert_eq!(sum, 200);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn for_each_chunk(&self, function: impl FnMut(D::Slices<'w>))
+    where
+        D: ChunkData,
+    {
+        // SAFETY: the cursor is that of this query. Nothing can be changed.
+        if let Err(error) = unsafe { walk_slices::<D, _>(self.cursor(), function) } {
+            refuse(error.into());
+        }
+    }
+
+    /// What is given for the only entity.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if there is none, or more than one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Gravity(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(Gravity(-9.8));
+    /// assert_eq!(world.query::<&Gravity>().single(), Ok(&Gravity(-9.8)));
+    /// ```
+    #[track_caller]
+    pub fn single(&self) -> Result<D::Item<'w>, EntityError> {
+        match (self.count(), self.iter().next()) {
+            (1, Some(item)) => Ok(item),
+            (found, _) => Err(EntityError::NotSingle { found }),
+        }
+    }
+
+    /// What is given for an entity, if it is one of those that are found.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// assert_eq!(world.query::<&Health>().get(orc), Some(&Health(20)));
+    /// ```
+    #[track_caller]
+    pub fn get(&self, entity: Entity) -> Option<D::Item<'w>> {
+        let matched = self.matched();
+        let storage = &self.entities.storage;
+        let at = storage.table.locate(entity)?;
+        let archetype = storage.archetype_at(at);
+        let cursor = Cursor::reading(self.entities, matched, &self.settings);
+        // SAFETY: the cursor is that of this query. Nothing can be changed.
+        unsafe { get::<D>(cursor, matched, archetype, at) }
+    }
+}
+
+impl<'w, D: ReadOnlyData, F: QueryFilter> IntoIterator for QueryRef<'w, D, F> {
+    type Item = D::Item<'w>;
+    type IntoIter = QueryIter<'w, D>;
+
+    #[inline]
+    #[track_caller]
+    fn into_iter(self) -> QueryIter<'w, D> {
+        self.iter()
+    }
+}
+
+impl<'w, D: ReadOnlyData, F: QueryFilter> IntoIterator for &QueryRef<'w, D, F> {
+    type Item = D::Item<'w>;
+    type IntoIter = QueryIter<'w, D>;
+
+    #[inline]
+    #[track_caller]
+    fn into_iter(self) -> QueryIter<'w, D> {
+        self.iter()
+    }
+}
+
+impl<D, F> Clone for QueryRef<'_, D, F> {
+    fn clone(&self) -> Self {
+        Self { entities: self.entities, settings: self.settings.clone(), of: PhantomData }
+    }
+}
+
+impl<D, F> fmt::Debug for QueryRef<'_, D, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "QueryRef<{}, {}>", type_name::<D>(), type_name::<F>())
+    }
+}
+
+impl EntityManager {
+    /// All entities with these components, to be read.
+    ///
+    /// Which entities are found is said in more detail with [`filter`](QueryRef::filter). A query that is kept is a
+    /// [`Query`](crate::Query).
+    ///
+    /// # Determinism
+    ///
+    /// Archetypes in the order in which they came to be, each with its chunks, each with its entities.
+    ///
+    /// # Complexity
+    ///
+    /// Each archetype is looked at once, when the first such query is made or the archetype is new.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(0));
+    /// world.spawn(Health(20));
+    /// let dead: Vec<Entity> = world
+    ///     .query::<(Entity, &Health)>()
+    ///     .iter()
+    ///     .filter(|(_, health)| health.0 == 0)
+    ///     .map(|(entity, _)| entity)
+    ///     .collect();
+    /// assert_eq!(dead, [orc]);
+    /// ```
+    #[inline]
+    pub fn query<D: QueryData>(&self) -> QueryRef<'_, D> {
+        QueryRef::new(self, Settings::default())
+    }
+}
+
+impl AsRef<EntityManager> for EntityManager {
+    fn as_ref(&self) -> &EntityManager {
+        self
+    }
+}
