@@ -35,7 +35,8 @@ use crate::component::{Component, ComponentType};
 /// ```
 pub struct EnabledRef<'w, T> {
     bit: Bit,
-    of: PhantomData<(&'w u64, fn() -> T)>,
+    world: PhantomData<&'w u64>,
+    of: PhantomData<fn() -> T>,
 }
 
 /// Whether a component of an entity is switched on, to be changed: data of queries.
@@ -66,7 +67,8 @@ pub struct EnabledRef<'w, T> {
 /// ```
 pub struct EnabledMut<'w, T> {
     bit: Bit,
-    of: PhantomData<(&'w mut u64, fn() -> T)>,
+    world: PhantomData<&'w mut u64>,
+    of: PhantomData<fn() -> T>,
 }
 
 /// A bit of a word, whose other bits others may have. It stays on one thread, since it is a pointer.
@@ -160,7 +162,7 @@ unsafe impl<T: Component> QueryData for EnabledRef<'_, T> {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: *mut u64, row: usize) -> EnabledRef<'w, T> {
-        EnabledRef { bit: Bit::of(fetch, row), of: PhantomData }
+        EnabledRef { bit: Bit::of(fetch, row), world: PhantomData, of: PhantomData }
     }
 }
 
@@ -186,6 +188,6 @@ unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: *mut u64, row: usize) -> EnabledMut<'w, T> {
-        EnabledMut { bit: Bit::of(fetch, row), of: PhantomData }
+        EnabledMut { bit: Bit::of(fetch, row), world: PhantomData, of: PhantomData }
     }
 }

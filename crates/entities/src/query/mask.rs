@@ -6,7 +6,8 @@ use super::matched::Matched;
 use crate::entity::Entity;
 use crate::storage::Storage;
 
-/// Tells of an entity whether it has the components that a query asks for: what [`QueryRef::mask`] returns.
+/// Tells of an entity whether it has the components that a query asks for: what
+/// [`QueryRef::mask`](crate::QueryRef::mask) returns.
 ///
 /// It asks for the archetype alone, and not for what is switched off, has changed or is shared. Unity's `EntityQueryMask`.
 #[derive(Clone, Copy)]

@@ -82,7 +82,7 @@ impl Matched {
         while let Some(archetype) = archetypes.get(self.seen as u32) {
             let number = self.seen;
             self.seen += 1;
-            if number % 64 == 0 {
+            if number.is_multiple_of(64) {
                 self.is_match.push(0);
             }
             let Some(found) = match_archetype(&self.plan, &archetype.shape, number as u32) else {

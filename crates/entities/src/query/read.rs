@@ -255,7 +255,7 @@ impl<'w, D: ReadOnlyData, F: QueryFilter> QueryRef<'w, D, F> {
 
     /// Calls a function with what is given for each entity.
     ///
-    /// The loop is compiled for the CPU at hand: see [`QueryMut::for_each`].
+    /// The loop is compiled for the CPU at hand: see [`QueryMut::for_each`](crate::QueryMut::for_each).
     ///
     /// # Examples
     ///

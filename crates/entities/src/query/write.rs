@@ -82,7 +82,6 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     ///     wounded.for_each(|health| health.0 += 1);
     /// }
     /// ```
-    #[expect(clippy::should_implement_trait, reason = "what is returned is no reference")]
     pub fn as_ref(&self) -> QueryRef<'_, D, F> {
         QueryRef::new(self.entities, self.settings.clone())
     }

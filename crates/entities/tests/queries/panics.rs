@@ -1,5 +1,6 @@
 //! Code of the user that panics in the midst of a query (A10).
 
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -54,7 +55,7 @@ fn a_clone_that_panics_leaves_both_worlds_as_they_were() {
 }
 
 /// Comparisons panic when it is said.
-#[derive(SharedComponent, Clone, Copy, Debug, Eq, Hash)]
+#[derive(SharedComponent, Clone, Copy, Debug, Eq)]
 #[shared(name = "queries::Touchy")]
 struct Touchy(u32);
 
@@ -64,6 +65,12 @@ impl PartialEq for Touchy {
     fn eq(&self, other: &Self) -> bool {
         assert!(!TOUCHY.load(Relaxed), "touchy");
         self.0 == other.0
+    }
+}
+
+impl Hash for Touchy {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
     }
 }
 
