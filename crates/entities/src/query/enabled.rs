@@ -33,6 +33,17 @@ use crate::component::{Component, ComponentType};
 /// let on: Vec<bool> = world.query::<EnabledRef<Engine>>().iter().map(|engine| engine.get()).collect();
 /// assert_eq!(on, [false, true]);
 /// ```
+///
+/// Of a component that cannot be switched off it does not compile:
+///
+/// ```compile_fail,E0080
+/// use ancho_entities::{Component, EnabledRef, World};
+///
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// World::new("Simulation").query::<EnabledRef<Health>>().count();
+/// ```
 pub struct EnabledRef<'w, T> {
     bit: Bit,
     world: PhantomData<&'w u64>,

@@ -33,6 +33,18 @@ use super::walk::refuse;
 /// }
 /// assert_eq!(sum, 200);
 /// ```
+///
+/// It stays on the thread of its world:
+///
+/// ```compile_fail,E0277
+/// use ancho_entities::{Entity, World};
+///
+/// let world = World::new("Simulation");
+/// let iter = world.query::<Entity>().iter();
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || iter.count());
+/// });
+/// ```
 #[must_use = "an iterator does nothing until it is asked for something"]
 pub struct QueryIter<'w, D: QueryData> {
     /// In a box, so that what changes with each row does not lie beside something whose address is given away: then it stays

@@ -41,6 +41,18 @@ use crate::version::Version;
 /// assert_eq!(query.count(), 10);
 /// assert_eq!(query.iter().map(|health| health.0).sum::<u32>(), 200);
 /// ```
+///
+/// It stays on the thread of its world, and so does its iterator:
+///
+/// ```compile_fail,E0277
+/// use ancho_entities::{Entity, World};
+///
+/// let world = World::new("Simulation");
+/// let query = world.query::<Entity>();
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || query.count());
+/// });
+/// ```
 #[must_use = "a query does nothing until it is asked for something"]
 pub struct QueryRef<'w, D, F = ()> {
     entities: &'w EntityManager,
@@ -242,13 +254,14 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     pub fn mask(&self) -> QueryMask<'w> {
         QueryMask::new(&self.entities.storage, self.matched())
     }
-}
 
-impl<'w, D: ReadOnlyData, F: QueryFilter> QueryRef<'w, D, F> {
     /// What is given for each entity, one after the other.
     #[inline]
     #[track_caller]
-    pub fn iter(&self) -> QueryIter<'w, D> {
+    pub fn iter(&self) -> QueryIter<'w, D>
+    where
+        D: ReadOnlyData,
+    {
         // SAFETY: the cursor is that of this query. Nothing can be changed.
         unsafe { QueryIter::new(self.cursor()) }
     }
@@ -273,7 +286,10 @@ impl<'w, D: ReadOnlyData, F: QueryFilter> QueryRef<'w, D, F> {
     /// ```
     #[inline]
     #[track_caller]
-    pub fn for_each(&self, function: impl FnMut(D::Item<'w>)) {
+    pub fn for_each(&self, function: impl FnMut(D::Item<'w>))
+    where
+        D: ReadOnlyData,
+    {
         // SAFETY: the cursor is that of this query. Nothing can be changed.
         if let Err(error) = unsafe { walk::<D, _>(self.cursor(), function) } {
             refuse(error.into());
@@ -306,7 +322,7 @@ impl<'w, D: ReadOnlyData, F: QueryFilter> QueryRef<'w, D, F> {
     #[track_caller]
     pub fn for_each_chunk(&self, function: impl FnMut(D::Slices<'w>))
     where
-        D: ChunkData,
+        D: ReadOnlyData + ChunkData,
     {
         // SAFETY: the cursor is that of this query. Nothing can be changed.
         if let Err(error) = unsafe { walk_slices::<D, _>(self.cursor(), function) } {
@@ -333,7 +349,10 @@ impl<'w, D: ReadOnlyData, F: QueryFilter> QueryRef<'w, D, F> {
     /// assert_eq!(world.query::<&Gravity>().single(), Ok(&Gravity(-9.8)));
     /// ```
     #[track_caller]
-    pub fn single(&self) -> Result<D::Item<'w>, EntityError> {
+    pub fn single(&self) -> Result<D::Item<'w>, EntityError>
+    where
+        D: ReadOnlyData,
+    {
         match (self.count(), self.iter().next()) {
             (1, Some(item)) => Ok(item),
             (found, _) => Err(EntityError::NotSingle { found }),
@@ -355,7 +374,10 @@ impl<'w, D: ReadOnlyData, F: QueryFilter> QueryRef<'w, D, F> {
     /// assert_eq!(world.query::<&Health>().get(orc), Some(&Health(20)));
     /// ```
     #[track_caller]
-    pub fn get(&self, entity: Entity) -> Option<D::Item<'w>> {
+    pub fn get(&self, entity: Entity) -> Option<D::Item<'w>>
+    where
+        D: ReadOnlyData,
+    {
         let matched = self.matched();
         let storage = &self.entities.storage;
         let at = storage.table.locate(entity)?;

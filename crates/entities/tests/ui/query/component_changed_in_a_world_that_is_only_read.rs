@@ -4,9 +4,7 @@ use ancho_entities::{Component, World};
 struct Health(u32);
 
 fn heal(world: &World) {
-    for health in world.query::<&mut Health>() {
-        health.0 += 1;
-    }
+    world.query::<&mut Health>().for_each(|health| health.0 += 1);
 }
 
 fn main() {
