@@ -117,6 +117,23 @@ pub unsafe trait QueryData: Sized {
 
 /// What a query gives for each entity, and cannot be changed. It is to be had from a shared reference to a world.
 ///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, ReadOnlyData, World};
+///
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// fn first<D: ReadOnlyData>(world: &World) -> Option<D::Item<'_>> {
+///     world.query::<D>().iter().next()
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn(Health(20));
+/// assert_eq!(first::<&Health>(&world).unwrap().0, 20);
+/// ```
+///
 /// # Safety
 ///
 /// Not to be implemented outside of this crate: nothing that is given can be changed.
@@ -128,6 +145,28 @@ pub unsafe trait QueryData: Sized {
 pub unsafe trait ReadOnlyData: QueryData {}
 
 /// What a query gives as slices: a value for each of many entities that lie side by side.
+///
+/// For `&T` that is `&[T]`, for `&mut T` it is `&mut [T]`, and for a buffer an accessor. Of what all entities of a chunk have in
+/// common, one value is given. Managed components, and whether something is switched on, do not lie side by side.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Shared, SharedComponent, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+/// struct Team(u32);
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_many(10, (Health(20), Shared::new(Team(3))));
+/// world.query_mut::<(&mut Health, &Shared<Team>)>().for_each_chunk(|(health, team)| {
+///     assert_eq!((health.len(), team.0), (10, 3));
+///     health.fill(Health(5));
+/// });
+/// ```
 ///
 /// # Safety
 ///

@@ -107,6 +107,20 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     }
 
     /// Whether there is no such entity.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Enemy;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// assert!(world.query::<&Enemy>().is_empty());
+    /// world.spawn(Enemy);
+    /// assert!(!world.query::<&Enemy>().is_empty());
+    /// ```
     #[track_caller]
     pub fn is_empty(&self) -> bool {
         !self.cursor().next_chunk()
@@ -155,6 +169,22 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     ///
     /// Archetypes in the order in which they came to be, each with its chunks, each with its entities. It follows from the
     /// operations that were made, and from nothing else.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Dead;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Dead);
+    /// for entity in world.query::<&Dead>().to_entities() {
+    ///     world.despawn(entity).unwrap();
+    /// }
+    /// assert!(!world.exists(orc));
+    /// ```
     #[track_caller]
     pub fn to_entities(&self) -> Vec<Entity> {
         let mut all = Vec::new();

@@ -151,6 +151,23 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// # Errors
     ///
     /// If chunks are shared with a fork, and there is no memory for copies. Then the function was not called.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{ChunkArena, Component, World, WorldSettings};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// // Memory for one chunk, which the fork has too.
+    /// let settings = WorldSettings::new().arena(ChunkArena::with_limit(16 * 1024));
+    /// let mut world = World::with_settings("Simulation", settings);
+    /// world.spawn(Health(20));
+    /// let fork = world.fork().unwrap();
+    /// assert!(world.query_mut::<&mut Health>().try_for_each(|health| health.0 = 0).is_err());
+    /// assert!(world.query_mut::<&Health>().try_for_each(|health| assert_eq!(health.0, 20)).is_ok());
+    /// ```
     #[inline]
     #[track_caller]
     pub fn try_for_each(mut self, function: impl FnMut(D::Item<'w>)) -> Result<(), EntityError> {
@@ -230,6 +247,23 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// # Errors
     ///
     /// If chunks are shared with a fork, and there is no memory for copies.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(10, Health(20));
+    /// for health in world.query_mut::<&mut Health>().try_iter()?.take(3) {
+    ///     health.0 = 0;
+    /// }
+    /// assert_eq!(world.query::<&Health>().iter().filter(|health| health.0 == 0).count(), 3);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     #[track_caller]
     pub fn try_iter(mut self) -> Result<QueryIter<'w, D>, EntityError> {
         self.make_unique(Writes::Data)?;
@@ -316,7 +350,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// let mut world = World::new("Simulation");
     /// world.spawn_many(3, Health(20));
     /// world.query_mut::<&mut Health>().copy_from(&[Health(1), Health(2), Health(3)])?;
-    /// assert_eq!(world.query::<&Health>().to_components()?, [Health(1), Health(2), Health(3)]);
+    /// assert_eq!(world.query::<&Health>().to_components::<Health>()?, [Health(1), Health(2), Health(3)]);
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     #[track_caller]
