@@ -114,7 +114,7 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// What was added, removed and destroyed since the last time:
     ///
     /// ```
-    /// use ancho_entities::{Component, Entity, World};
+    /// use ancho_entities::{Component, Entity, With, Without, World};
     /// # #[derive(Component)]
     /// # struct Sound;
     /// # #[derive(Component)]
@@ -122,8 +122,7 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// # struct Voice(usize);
     ///
     /// fn with_without<T: Component, U: Component>(world: &World) -> Vec<Entity> {
-    ///     let chunks = world.entities().chunks().filter(|chunk| chunk.has::<T>() && !chunk.has::<U>());
-    ///     chunks.flat_map(|chunk| chunk.entities().to_vec()).collect()
+    ///     world.query::<()>().filter::<(With<T>, Without<U>)>().to_entities()
     /// }
     ///
     /// fn update(world: &mut World, playing: &mut Vec<bool>) {
