@@ -305,14 +305,17 @@ impl<'w> Cursor<'w> {
 impl Runs<'_> {
     /// Finds the next word of the masks with rows that match. Returns whether there is one.
     fn find_word(&mut self, masks: &EnabledMasks) -> bool {
-        while self.word == 0 {
-            let next = self.at.wrapping_add(1);
-            if next >= self.rows.div_ceil(u64::BITS) {
+        let words = self.rows.div_ceil(u64::BITS);
+        let (mut at, mut word) = (self.at, self.word);
+        while word == 0 {
+            at = at.wrapping_add(1);
+            if at >= words {
+                self.at = words;
                 return false;
             }
-            self.at = next;
-            self.word = matching_rows(self.bits, masks, next, self.rows);
+            word = matching_rows(self.bits, masks, at, self.rows);
         }
+        (self.at, self.word) = (at, word);
         true
     }
 
@@ -344,18 +347,20 @@ impl Runs<'_> {
         }
         self.word = 0;
         let words = self.rows.div_ceil(u64::BITS);
-        let mut end = (self.at + 1) * u64::BITS;
-        while self.at + 1 < words {
-            self.at += 1;
-            let word = matching_rows(self.bits, masks, self.at, self.rows);
-            let ones = word.trailing_ones();
-            end += ones;
-            if ones < u64::BITS {
+        let mut at = self.at + 1;
+        // Whole words are passed at one look each.
+        while at < words {
+            let word = matching_rows(self.bits, masks, at, self.rows);
+            if word != u64::MAX {
+                let ones = word.trailing_ones();
                 self.word = word & (u64::MAX << ones);
-                break;
+                self.at = at;
+                return Some((first, at * u64::BITS + ones));
             }
+            at += 1;
         }
-        Some((first, end))
+        self.at = words;
+        Some((first, words * u64::BITS))
     }
 
     /// How many rows are left.

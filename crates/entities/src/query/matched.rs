@@ -201,9 +201,13 @@ fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Optio
 /// Which of 64 rows fulfil all conditions: those of a word of the masks of a chunk with so many rows.
 #[inline]
 pub(super) fn matching_rows(bits: &[Bit], masks: &EnabledMasks, word: u32, rows: u32) -> u64 {
+    let at = word as usize;
+    if let [Bit::On(mask)] = bits {
+        // Mostly there is one, and bits of rows that are not there are zero.
+        return masks.words(*mask)[at];
+    }
     let left = rows - word * u64::BITS;
     let there = if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 };
-    let at = word as usize;
     bits.iter().fold(there, |rows, bit| {
         rows & match bit {
             Bit::On(mask) => masks.words(*mask)[at],
