@@ -119,6 +119,7 @@ impl<'w> Cursor<'w> {
         Self::new(storage, chunks, matched, settings, writes)
     }
 
+    #[inline]
     fn new(
         storage: &'w Storage,
         chunks: *mut Chunks,
@@ -126,11 +127,11 @@ impl<'w> Cursor<'w> {
         settings: &Settings,
         writes: Writes,
     ) -> Self {
-        let find = |(ty, value): &(ComponentType, SharedValue)| {
-            let table = storage.shared.table(*ty)?;
-            Some((table, storage.shared.find(table, &**value).ok()?))
+        // Comparing values is code of the user, which runs before anything is given.
+        let shared = match settings.shared() {
+            [] => Some(Vec::new()),
+            values => find_values(storage, values),
         };
-        let shared: Option<Vec<_>> = settings.shared().iter().map(find).collect();
         let asks_for_values = shared.as_ref().is_none_or(|shared| !shared.is_empty());
         Self {
             chunks,
@@ -144,7 +145,7 @@ impl<'w> Cursor<'w> {
             version: storage.version,
             since: settings.since.0,
             shared,
-            is_choosy: asks_for_values || matched.plan.asks_for_changes(),
+            is_choosy: asks_for_values || matched.asks_for_changes,
             writes,
             marks: true,
             failure: None,
@@ -302,8 +303,22 @@ impl<'w> Cursor<'w> {
     }
 }
 
+/// Where values of shared components are, by table and index. `None` if one of them is not there.
+#[inline(never)]
+fn find_values(
+    storage: &Storage,
+    values: &[(ComponentType, SharedValue)],
+) -> Option<Vec<(u32, u32)>> {
+    let find = |(ty, value): &(ComponentType, SharedValue)| {
+        let table = storage.shared.table(*ty)?;
+        Some((table, storage.shared.find(table, &**value).ok()?))
+    };
+    values.iter().map(find).collect()
+}
+
 impl Runs<'_> {
     /// Finds the next word of the masks with rows that match. Returns whether there is one.
+    #[inline(never)]
     fn find_word(&mut self, masks: &EnabledMasks) -> bool {
         let words = self.rows.div_ceil(u64::BITS);
         let (mut at, mut word) = (self.at, self.word);

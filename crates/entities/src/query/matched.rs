@@ -16,6 +16,8 @@ pub(crate) struct Matched {
     /// For each of them, whether it matches: bits of words.
     is_match: Vec<u64>,
     pub(crate) order_changed: bool,
+    /// Whether the plan asks for changes at all.
+    pub(crate) asks_for_changes: bool,
 }
 
 /// An archetype that can have such entities.
@@ -60,6 +62,8 @@ pub(crate) enum Bit {
 impl Matched {
     pub(crate) fn new(plan: Plan) -> Self {
         let order_changed = plan.terms.contains(&Term::OrderChanged);
+        let asks_for_changes =
+            order_changed || plan.terms.iter().any(|term| matches!(term, Term::Changed(_)));
         Self {
             plan,
             matches: Vec::new(),
@@ -67,6 +71,7 @@ impl Matched {
             seen: 0,
             is_match: Vec::new(),
             order_changed,
+            asks_for_changes,
         }
     }
 

@@ -101,11 +101,6 @@ impl Plan {
             matches!(*term, Term::With(with) | Term::Present(with) | Term::Disabled(with) if with == ty)
         })
     }
-
-    /// Whether it depends on more than archetypes and bits which entities are found.
-    pub(crate) fn asks_for_changes(&self) -> bool {
-        self.terms.iter().any(|term| matches!(term, Term::Changed(_) | Term::OrderChanged))
-    }
 }
 
 #[track_caller]
