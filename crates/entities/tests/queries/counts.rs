@@ -20,8 +20,7 @@ fn q11_counts_with_and_without_filters() {
     let query = world.query::<&X>();
     assert!(query.is_empty() && !query.is_empty_unfiltered());
     assert!(world.query::<&A>().is_empty_unfiltered());
-    let from_the_future = world.query::<&X>().ignore_enabled();
-    assert_eq!(from_the_future.count(), 100);
+    assert_eq!(world.query::<&X>().ignore_enabled().count(), 100);
 }
 
 #[test]
