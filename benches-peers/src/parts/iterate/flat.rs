@@ -98,6 +98,7 @@ pub(super) fn enabled_random(cell: Cell) -> Reading {
 fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     const ROWS: usize = LANES * u64::BITS as usize;
     let mask = raw::mask(pattern);
+    let spread: Vec<Spread> = (0..=u8::MAX).map(spread).collect();
     let operation = |Bodies { positions, velocities }: &mut Bodies| {
         dispatch(
             #[inline(always)]
@@ -107,7 +108,7 @@ fn enabled(cell: Cell, pattern: Pattern) -> Reading {
                     match bits {
                         0 => {}
                         u64::MAX => add(positions, velocities),
-                        _ => add_some(positions, velocities, bits),
+                        _ => add_some(positions, velocities, bits, &spread),
                     }
                 }
             },
@@ -116,14 +117,25 @@ fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     cell.run(Bodies::million(), operation, Bodies::result)
 }
 
+/// Numbers of eight rows,
+const EIGHT: usize = LANES * u8::BITS as usize;
+/// and for each of them a mask: -1 if its row is enabled, or 0.
+type Spread = [i8; EIGHT];
+
+/// Gives each bit to the numbers of its row.
+fn spread(bits: u8) -> Spread {
+    std::array::from_fn(|number| -((bits >> (number / LANES) & 1) as i8))
+}
+
 /// Adds to the rows whose bit is set.
 #[inline(always)]
-fn add_some(sums: &mut [f32], addends: &[f32], bits: u64) {
-    let rows = sums.chunks_exact_mut(LANES).zip(addends.chunks_exact(LANES));
-    for (row, (sums, addends)) in rows.enumerate() {
-        let on = 0_u32.wrapping_sub((bits >> row) as u32 & 1);
-        for (sum, addend) in sums.iter_mut().zip(addends) {
-            *sum = f32::from_bits((*sum + addend).to_bits() & on | sum.to_bits() & !on);
+fn add_some(sums: &mut [f32], addends: &[f32], bits: u64, spread: &[Spread]) {
+    let rows = sums.chunks_exact_mut(EIGHT).zip(addends.chunks_exact(EIGHT));
+    for (bits, (sums, addends)) in bits.to_le_bytes().into_iter().zip(rows) {
+        let numbers = sums.iter_mut().zip(addends).zip(&spread[usize::from(bits)]);
+        for ((sum, addend), &on) in numbers {
+            let on = i32::from(on).cast_unsigned();
+            *sum = f32::from_bits(((*sum + addend).to_bits() & on) | (sum.to_bits() & !on));
         }
     }
 }

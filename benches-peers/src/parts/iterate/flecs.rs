@@ -293,19 +293,28 @@ pub(super) fn enabled_random(cell: Cell) -> Reading {
     enabled(cell, work::at_random)
 }
 
+/// The first time a component is switched its entity moves to a table with bits, so all of them are
+/// switched, in their order: else those that stay enabled would stay behind, side by side.
 fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     let (world, entities) = toggled_bodies();
     let component = world.component_id::<Position>();
-    for (index, &entity) in entities.iter().enumerate() {
-        if !pattern(index) {
-            world.entity_from_id(entity).disable(component);
+    let switch = |world: &World, pattern: Pattern| {
+        for (index, &entity) in entities.iter().enumerate() {
+            let entity = world.entity_from_id(entity);
+            if pattern(index) {
+                entity.enable(component)
+            } else {
+                entity.disable(component)
+            };
         }
-    }
+    };
+    switch(&world, pattern);
     cell.run(moving(world), advance, |(_, world)| {
-        for &entity in &entities {
-            world.entity_from_id(entity).enable(component);
-        }
-        bodies_result(world)
+        switch(world, |_| true);
+        let found = bodies_result(world);
+        // What is timed comes after this.
+        switch(world, pattern);
+        found
     })
 }
 
