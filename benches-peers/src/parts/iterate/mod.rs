@@ -1,8 +1,9 @@
 //! What it costs to go through entities, on one thread and on two, and to change all that a query
 //! finds.
 //!
-//! The column `ancho` is there, and what is required of it; its cells come with its queries.
+//! The column `ancho` is there, and what is required of it. Cells for what its queries cannot do yet are missing.
 
+mod ancho;
 mod bevy;
 mod flat;
 mod flecs;
@@ -39,6 +40,7 @@ pub(crate) static PART: Part = Part {
             name: "simple_iter_10k",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::simple_iter),
                 ("bevy", bevy::simple_iter),
                 ("hecs", hecs::simple_iter),
                 ("flecs", flecs::simple_iter),
@@ -55,6 +57,7 @@ pub(crate) static PART: Part = Part {
             name: "iter_1m",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::iter),
                 ("bevy", bevy::iter),
                 ("hecs", hecs::iter),
                 ("flecs", flecs::iter),
@@ -102,6 +105,7 @@ pub(crate) static PART: Part = Part {
             name: "frag_iter_26x20",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::frag_iter),
                 ("bevy", bevy::frag_iter),
                 ("hecs", hecs::frag_iter),
                 ("flecs", flecs::frag_iter),
@@ -117,6 +121,7 @@ pub(crate) static PART: Part = Part {
             name: "query_20",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::query_20),
                 ("bevy", bevy::query_20),
                 ("hecs", hecs::query_20),
                 ("flecs", flecs::query_20),
@@ -132,6 +137,7 @@ pub(crate) static PART: Part = Part {
             name: "query_20_of_2000",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::query_20_of_2000),
                 ("bevy", bevy::query_20_of_2000),
                 ("hecs", hecs::query_20_of_2000),
                 ("flecs", flecs::query_20_of_2000),
@@ -214,6 +220,7 @@ pub(crate) static PART: Part = Part {
             name: "enabled_runs_1m",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::enabled_runs),
                 ("flecs", flecs::enabled_runs),
                 ("raw", raw::enabled_runs),
                 ("flat", flat::enabled_runs),
@@ -226,6 +233,7 @@ pub(crate) static PART: Part = Part {
             name: "enabled_random_1m",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::enabled_random),
                 ("flecs", flecs::enabled_random),
                 ("raw", raw::enabled_random),
                 ("flat", flat::enabled_random),
@@ -241,6 +249,7 @@ pub(crate) static PART: Part = Part {
             name: "changed_1pct_cluster_1m",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::changed_cluster),
                 ("bevy", bevy::changed_cluster),
                 ("hecs", hecs::changed_cluster),
                 ("flecs", flecs::changed_cluster),

@@ -1,0 +1,153 @@
+//! Ours.
+
+use std::cell::RefCell;
+
+use ancho_entities::{Changed, Component, Entity, Query, Version, World};
+
+use super::types::*;
+use super::work::{self, FEW, FRAGMENT, MILLION, Pattern};
+use crate::harness::{Cell, Reading};
+
+fn world() -> World {
+    World::new("peers")
+}
+
+fn bodies() -> World {
+    let mut world = world();
+    world.spawn_batch((0..MILLION).map(work::body));
+    world
+}
+
+fn advance(world: &mut World) {
+    let query = world.query_mut::<(&mut Position, &Velocity)>();
+    query.for_each(|(position, velocity)| work::advance(position, velocity));
+}
+
+fn bodies_result(world: &mut World) -> u64 {
+    let query = world.query::<(&Position, &Velocity)>();
+    work::in_any_order(query.iter().map(|(p, v)| work::body_row(p, v)))
+}
+
+pub(super) fn simple_iter(cell: Cell) -> Reading {
+    let mut world = world();
+    world.spawn_batch((0..FEW).map(|_| work::simple()));
+    cell.run(world, advance, |world| {
+        let query = world.query::<(&Transform, &Position, &Rotation, &Velocity)>();
+        work::in_any_order(query.iter().map(|(t, p, r, v)| work::simple_row(t, p, r, v)))
+    })
+}
+
+pub(super) fn iter(cell: Cell) -> Reading {
+    cell.run(bodies(), advance, bodies_result)
+}
+
+pub(super) fn frag_iter(cell: Cell) -> Reading {
+    fn spawn<M: Mark + Component>(world: &mut World) {
+        world.spawn_batch((0..FRAGMENT).map(|index| (work::data(index), M::new(0.0))));
+    }
+    let mut world = world();
+    for spawn in all_marks!(spawn) {
+        spawn(&mut world);
+    }
+    let query = Query::<&mut Data>::new();
+    let pass = |world: &mut World, factor: f32| {
+        query.write(world).for_each(|data| data.0 *= factor);
+    };
+    let operation = |world: &mut World| work::passes(|factor| pass(world, factor));
+    cell.run(world, operation, |world| {
+        pass(world, work::LAST_PASS);
+        work::in_any_order(world.query::<&Data>().iter().map(|data| work::row([data.0])))
+    })
+}
+
+pub(super) fn query_20(cell: Cell) -> Reading {
+    query(cell, 20)
+}
+
+pub(super) fn query_20_of_2000(cell: Cell) -> Reading {
+    query(cell, 2_000)
+}
+
+fn query(cell: Cell, alive: usize) -> Reading {
+    fn spawn<M: Mark + Component>(world: &mut World) {
+        world.spawn_batch((0..FRAGMENT).map(|index| (A(index as f32), M::new(0.0))));
+    }
+    fn add<M: Mark + Component>(world: &mut World, entity: Entity) {
+        let added = world.add(entity, M::new(0.0)).map_err(|rejected| rejected.error);
+        added.expect("it is alive");
+    }
+    let mut world = world();
+    for spawn in twenty_marks!(spawn) {
+        spawn(&mut world);
+    }
+    for marks in work::others(alive) {
+        let entity = world.spawn(());
+        for mark in marks {
+            twenty_marks!(add)[mark](&mut world, entity);
+        }
+    }
+    let query = Query::<&mut A>::new();
+    let operation = |world: &mut World| query.write(world).for_each(|a| a.0 += 1.0);
+    cell.run(world, operation, |world| {
+        work::in_any_order(world.query::<&A>().iter().map(|a| work::row([a.0])))
+    })
+}
+
+/// A position that can be switched off.
+#[derive(Component, Clone, Copy)]
+#[component(enableable)]
+struct Switched(Position);
+
+pub(super) fn enabled_runs(cell: Cell) -> Reading {
+    enabled(cell, work::in_runs)
+}
+
+pub(super) fn enabled_random(cell: Cell) -> Reading {
+    enabled(cell, work::at_random)
+}
+
+fn enabled(cell: Cell, pattern: Pattern) -> Reading {
+    let mut world = world();
+    let bodies = (0..MILLION).map(work::body).map(|(p, v)| (Switched(p), v));
+    let entities: Vec<Entity> = world.spawn_batch(bodies).collect();
+    let switch = |world: &mut World, index: usize, on: bool| {
+        let entities_mut = world.entities_mut();
+        entities_mut.set_component_enabled::<Switched>(entities[index], on).expect("all have it");
+    };
+    for index in (0..MILLION).filter(|&index| !pattern(index)) {
+        switch(&mut world, index, false);
+    }
+    let operation = |world: &mut World| {
+        let query = world.query_mut::<(&mut Switched, &Velocity)>();
+        query.for_each(|(position, velocity)| work::advance(&mut position.0, velocity));
+    };
+    cell.run(world, operation, |world| {
+        (0..MILLION).for_each(|index| switch(world, index, true));
+        let query = world.query::<(&Switched, &Velocity)>();
+        work::in_any_order(query.iter().map(|(p, v)| work::body_row(&p.0, v)))
+    })
+}
+
+pub(super) fn changed_cluster(cell: Cell) -> Reading {
+    let indices = work::cluster();
+    let mut world = world();
+    let entities: Vec<Entity> = world.spawn_batch((0..MILLION).map(|_| A(0.0))).collect();
+    let shared = RefCell::new((world, 0, Version::NEVER));
+    let make = || {
+        let (world, turn, seen) = &mut *shared.borrow_mut();
+        *turn += 1;
+        *seen = world.entities().version();
+        world.entities_mut().advance_version();
+        for &index in &indices {
+            let value = world.get_mut::<A>(entities[index]).expect("all have it");
+            *value = work::changed_value(index, *turn);
+        }
+        0.0
+    };
+    let operation = |sum: &mut f32| {
+        let (world, _, seen) = &*shared.borrow();
+        let query = world.query::<&A>().filter::<Changed<A>>().since(*seen);
+        *sum = query.iter().map(|a| a.0).sum();
+    };
+    cell.run_afresh(make, operation, |sum| sum.to_bits().into())
+}
