@@ -61,3 +61,8 @@ pub mod __macro {
     pub use crate::shared::refuse_entities;
     pub use crate::storage::RowPlace;
 }
+
+/// The program that the project's README begins with.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod the_readme_of_the_project {}
