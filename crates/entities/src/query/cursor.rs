@@ -49,7 +49,7 @@ pub(crate) struct Cursor<'w> {
     /// The chunk that was found last.
     chunk: *const Chunk,
     places: &'w [Place],
-    /// The rows of it that match.
+    /// The rows of it that match: of that chunk and no other, or none.
     runs: Runs<'w>,
     world: PhantomData<&'w mut Chunks>,
 }
@@ -151,7 +151,7 @@ impl<'w> Cursor<'w> {
             failure: None,
             chunk: std::ptr::null(),
             places: &[],
-            runs: Runs { bits: &[], rows: 0, at: 0, word: 0 },
+            runs: Runs::NONE,
             world: PhantomData,
         }
     }
@@ -172,11 +172,18 @@ impl<'w> Cursor<'w> {
             if self.is_choosy && !self.is_wanted(chunk, found) {
                 continue;
             }
-            self.runs = Runs { bits: &found.bits, rows: chunk.len, at: u32::MAX, word: 0 };
-            if !found.bits.is_empty() && !self.runs.find_word(&chunk.enabled) {
+            let mut runs = Runs { bits: &found.bits, rows: chunk.len, at: u32::MAX, word: 0 };
+            if !found.bits.is_empty() && !runs.find_word(&chunk.enabled) {
                 continue;
             }
-            return self.enter(found, number);
+            // Its rows are given only once it is entered. That may panic or find no memory, and who has caught it may ask for
+            // more: of the chunk before, everything was given.
+            self.runs = Runs::NONE;
+            if !self.enter(found, number) {
+                return false;
+            }
+            self.runs = runs;
+            return true;
         }
     }
 
@@ -209,7 +216,8 @@ impl<'w> Cursor<'w> {
             let rows = std::mem::take(&mut self.runs.rows);
             return (rows > 0).then_some((0, rows));
         }
-        // SAFETY: there is a chunk. Others may have set bits since, on this thread, and have no reference to them.
+        // SAFETY: there is a chunk, since there are runs of it. Others may have set bits since, on this thread, and have no
+        // reference to them.
         self.runs.next(unsafe { &(*self.chunk).enabled })
     }
 
@@ -292,7 +300,7 @@ impl<'w> Cursor<'w> {
 
     /// Whether a row of a chunk of this match is one of those that the query finds.
     pub(crate) fn has_row(&self, found: &Match, number: u32, row: u32) -> bool {
-        // SAFETY: as in `next_piece`.
+        // SAFETY: as in `next_chunk`.
         let chunk = unsafe { (*self.chunks).at(number) };
         self.shared.is_some()
             && self.is_wanted(chunk, found)
@@ -317,6 +325,8 @@ fn find_values(
 }
 
 impl Runs<'_> {
+    const NONE: Self = Self { bits: &[], rows: 0, at: 0, word: 0 };
+
     /// Finds the next word of the masks with rows that match. Returns whether there is one.
     #[inline(never)]
     fn find_word(&mut self, masks: &EnabledMasks) -> bool {

@@ -57,6 +57,23 @@ fn i6_what_is_written_stays() {
 }
 
 #[test]
+fn i6_an_iterator_that_is_done_stays_done() {
+    let mut world = chunks_of(3);
+    let all: Vec<_> = world.spawn_batch((0..7).map(X)).collect();
+    for &entity in &all {
+        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+    }
+    // No chunk has anything to give.
+    let mut iter = world.query::<&X>().iter();
+    assert!((0..3).all(|_| iter.next().is_none()));
+    // The first has, and those behind it do not.
+    world.entities_mut().set_component_enabled::<X>(all[1], true).unwrap();
+    let mut iter = world.query_mut::<&mut X>().into_iter();
+    assert_eq!(iter.next(), Some(&mut X(1)));
+    assert!((0..3).all(|_| iter.next().is_none()));
+}
+
+#[test]
 fn i6_loops_can_be_nested() {
     let mut world = chunks_of(3);
     world.spawn_batch((0..10).map(A));

@@ -1,10 +1,11 @@
 //! Code of the user that panics in the midst of a query (A10).
 
 use std::hash::{Hash, Hasher};
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-use ancho_entities::{Component, Shared, SharedComponent};
+use ancho_entities::{ChunkArena, Component, Shared, SharedComponent, World, WorldSettings};
 
 use crate::common::*;
 
@@ -31,6 +32,9 @@ struct Fragile(Box<u32>);
 
 static FRAGILE: AtomicBool = AtomicBool::new(false);
 
+/// Held by those tests that say so.
+static FRAGILE_TESTS: Mutex<()> = Mutex::new(());
+
 impl Clone for Fragile {
     fn clone(&self) -> Self {
         assert!(!FRAGILE.load(Relaxed), "fragile");
@@ -40,6 +44,7 @@ impl Clone for Fragile {
 
 #[test]
 fn a_clone_that_panics_leaves_both_worlds_as_they_were() {
+    let _alone = FRAGILE_TESTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let mut world = chunks_of(5);
     world.spawn_batch((0..10).map(|at| Fragile(Box::new(at))));
     let fork = Checked(world.fork().unwrap());
@@ -52,6 +57,61 @@ fn a_clone_that_panics_leaves_both_worlds_as_they_were() {
     world.query_mut::<&mut Fragile>().for_each(|fragile| *fragile.0 += 1);
     assert!(fork.query::<&Fragile>().iter().map(|fragile| *fragile.0).eq(0..10));
     assert!(world.query::<&Fragile>().iter().map(|fragile| *fragile.0).eq(1..11));
+}
+
+#[test]
+fn an_iterator_goes_on_behind_a_chunk_whose_copy_panicked() {
+    let _alone = FRAGILE_TESTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut world = chunks_of(5);
+    world.spawn_batch((0..15).map(|at| Fragile(Box::new(at))));
+    let fork = Checked(world.fork().unwrap());
+    let mut iter = world.query_mut::<&mut Fragile>().into_iter();
+    // Of the first chunk, nothing was looked at before.
+    FRAGILE.store(true, Relaxed);
+    assert_eq!(panic_message(|| iter.next().is_some()), "fragile");
+    FRAGILE.store(false, Relaxed);
+    let mut given: Vec<_> = iter.by_ref().take(5).collect();
+    // Of the last one, while everything of the chunk before is in use.
+    FRAGILE.store(true, Relaxed);
+    assert_eq!(panic_message(|| iter.next().is_some()), "fragile");
+    FRAGILE.store(false, Relaxed);
+    given.extend(iter.by_ref());
+    assert!(given.iter().map(|fragile| *fragile.0).eq(5..10));
+    given.iter_mut().for_each(|fragile| *fragile.0 += 100);
+    assert!(iter.next().is_none());
+    let values = |world: &World| world.query::<&Fragile>().iter().map(|f| *f.0).collect::<Vec<_>>();
+    assert!(values(&fork).into_iter().eq(0..15));
+    assert!(values(&world).into_iter().eq((0..5).chain(105..110).chain(10..15)));
+}
+
+#[test]
+fn an_iterator_without_memory_has_come_to_its_end() {
+    // Memory for two chunks, and for a copy of the first.
+    let arena = ChunkArena::with_limit(3 * 16 * 1024);
+    let settings = WorldSettings::new().chunk_capacity_limit(5).arena(arena);
+    let mut world = Checked(World::with_settings("Simulation", settings));
+    world.spawn_batch((0..10).map(|at| (A(at), X(at))));
+    let _fork = Checked(world.fork().unwrap());
+    let mut iter = world.query_mut::<(&mut A, &X)>().into_iter();
+    let mut given: Vec<_> = iter.by_ref().take(5).collect();
+    panic_message(|| iter.next().is_some());
+    assert!(iter.next().is_none());
+    given.iter_mut().for_each(|(a, _)| a.0 += 100);
+    assert!(world.query::<&A>().iter().map(|a| a.0).eq((100..105).chain(5..10)));
+}
+
+#[test]
+fn an_iterator_without_any_memory_gives_nothing() {
+    let arena = ChunkArena::with_limit(16 * 1024);
+    let mut world = Checked(World::with_settings("Simulation", WorldSettings::new().arena(arena)));
+    world.spawn_batch((0..10).map(|at| (A(at), X(at))));
+    let _fork = Checked(world.fork().unwrap());
+    let mut all = world.query_mut::<&mut A>().into_iter();
+    panic_message(|| all.next().is_some());
+    assert!(all.next().is_none());
+    let mut switched_on = world.query_mut::<(&mut A, &X)>().into_iter();
+    panic_message(|| switched_on.next().is_some());
+    assert!(switched_on.next().is_none());
 }
 
 /// Comparisons panic when it is said.
