@@ -1,6 +1,7 @@
 //! Forks of a world, on several threads at once. For the race detector, too.
 #![cfg(feature = "derive")]
 
+use std::iter;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Barrier};
@@ -129,6 +130,42 @@ fn forks_read_while_the_world_writes() {
         assert_eq!(snapshot.entity_count(), 60);
     }
     drop(original);
+    assert_eq!(Arc::strong_count(&counter), 1);
+}
+
+#[test]
+fn threads_use_what_a_query_gave_while_it_goes_on() {
+    let counter = Arc::new(());
+    let (mut world, _) = world(&counter);
+    let mut fork = world.fork().unwrap();
+    thread::scope(|scope| {
+        // Both write to what they share, and hand on what they have while they copy more.
+        for world in [&mut world, &mut fork] {
+            scope.spawn(move || {
+                let mut iter = world.query_mut::<(&mut Number, &mut Text)>().into_iter();
+                thread::scope(|scope| {
+                    while let Some(first) = iter.next() {
+                        let given: Vec<_> =
+                            iter::once(first).chain(iter.by_ref().take(4)).collect();
+                        scope.spawn(move || {
+                            for (number, text) in given {
+                                number.0 += 1000;
+                                text.0.push('!');
+                            }
+                        });
+                    }
+                });
+            });
+        }
+    });
+    for world in [world, fork] {
+        let given = world.query::<(&Number, &Text)>();
+        assert_eq!(given.count(), 40);
+        for (at, (number, text)) in (0..).zip(given) {
+            assert_eq!((number.0, &*text.0), (1000 + at, &*format!("number {at}!")));
+        }
+        world.check_invariants().unwrap();
+    }
     assert_eq!(Arc::strong_count(&counter), 1);
 }
 
