@@ -62,7 +62,7 @@ pub mod __macro {
     pub use crate::storage::RowPlace;
 }
 
-/// The program that the project's README begins with.
+/// Has the program of the repository's README compiled and run as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
-mod the_readme_of_the_project {}
+struct RepositoryReadme;

@@ -53,8 +53,3 @@ pub use safety::{
 };
 pub use scheduler::{IndexList, JobBuilder, JobScheduler};
 pub use work::Work;
-
-/// Has the program of the repository's README compiled and run as a test.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct RepositoryReadme;
