@@ -39,6 +39,8 @@ pub(crate) struct ArchetypeShape {
     pub(crate) index: ColumnIndex,
     /// How many entities a chunk has room for.
     pub(crate) capacity: u32,
+    /// What chunks have to be aligned to.
+    pub(crate) align: u32,
 }
 
 /// Where the values of a type are in each chunk.
@@ -93,6 +95,7 @@ impl ArchetypeShape {
         let enableable: Box<[u32]> = enableable.collect();
         let shared = (0_u32..).zip(types).filter(|(_, ty)| ty.is_shared()).map(|(at, _)| at);
         Ok(Self {
+            align: sizes.iter().map(|size| size.align).max().unwrap_or(1),
             is_bytes: types.iter().all(|ty| matches!(ty.0.copying, Copying::Bytes)),
             stays: types.iter().any(|ty| ty.0.cleanup),
             is_shared: types.iter().all(|ty| ty.0.sync),

@@ -64,6 +64,12 @@ impl Archetypes {
         self.list.get(number as usize)
     }
 
+    /// All of them, each at the place of its number.
+    #[inline]
+    pub(crate) fn as_slice(&self) -> &[Archetype] {
+        &self.list
+    }
+
     /// The groups of an archetype, if it has shared types.
     pub(crate) fn groups(&self, archetype: u32) -> Option<&Groups> {
         self.groups.get(self[archetype].groups as usize)

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "addresses in chunks")]
 
 use std::mem::MaybeUninit;
+use std::num::NonZero;
 use std::ops::{Index, IndexMut};
 use std::ptr::NonNull;
 use std::slice;
@@ -58,8 +59,9 @@ pub(crate) struct Chunk {
     memory: ChunkMemory,
 }
 
-// Two lines of the cache, so that finding one by its number takes a shift.
-const _: () = assert!(size_of::<Option<Chunk>>() == 128);
+// Two lines of the cache, so that finding one by its number takes a shift. What says whether there is one takes no room, so that
+// the chunk is where the option is.
+const _: () = assert!(size_of::<Option<Chunk>>() == 128 && size_of::<Chunk>() == 128);
 
 /// Forks may have the memory too. If not, it is the world's alone.
 const SHARED: u8 = 1;
@@ -267,6 +269,12 @@ pub(crate) struct ChunkAddress {
 unsafe impl Send for ChunkAddress {}
 
 impl ChunkAddress {
+    /// Where the memory begins, as a number.
+    #[inline]
+    pub(crate) fn addr(self) -> NonZero<usize> {
+        self.data.addr()
+    }
+
     /// Where the values of a column begin.
     #[inline]
     pub(crate) fn column(self, offset: u32) -> *mut u8 {
@@ -285,6 +293,8 @@ pub(crate) struct Chunks {
     free: Vec<u32>,
     /// How many chunks there ever were.
     sequence: u64,
+    /// Whether there was a fork, so that memory may be shared.
+    may_be_shared: bool,
 }
 
 impl Chunks {
@@ -387,6 +397,18 @@ impl Chunks {
         unsafe { self.chunks.get_unchecked_mut(number as usize).as_mut().unwrap_unchecked() }
     }
 
+    /// Where the chunks are, each at the place of its number. Of numbers that are free, there is none.
+    #[inline]
+    pub(crate) fn as_ptr(&self) -> *const Chunk {
+        self.chunks.as_ptr().cast()
+    }
+
+    /// As [`as_ptr`](Self::as_ptr), to be changed.
+    #[inline]
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut Chunk {
+        self.chunks.as_mut_ptr().cast()
+    }
+
     /// Two chunks that are known to be there, to be changed.
     ///
     /// # Safety
@@ -413,6 +435,7 @@ impl Chunks {
 
     /// The chunks of a fork: with the same memory, or with that of the copies, which are sorted by their numbers.
     pub(crate) fn fork(&mut self, copies: Vec<ChunkCopy>) -> Self {
+        self.may_be_shared = true;
         let mut copies = copies.into_iter().peekable();
         let mut addresses = self.addresses.clone();
         let chunks =
@@ -423,7 +446,14 @@ impl Chunks {
                 Some(fork)
             });
         let chunks = chunks.collect();
-        Self { chunks, addresses, free: self.free.clone(), sequence: self.sequence }
+        let (free, sequence) = (self.free.clone(), self.sequence);
+        Self { chunks, addresses, free, sequence, may_be_shared: true }
+    }
+
+    /// Whether a chunk may have memory that forks have too. If not, all is the world's alone.
+    #[inline]
+    pub(crate) fn may_be_shared(&self) -> bool {
+        self.may_be_shared
     }
 
     pub(crate) fn free_numbers(&self) -> &[u32] {

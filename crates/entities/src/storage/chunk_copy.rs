@@ -39,7 +39,7 @@ impl ChunkCopy {
         let (rows, values) = (chunk.len, ChunkValues::NONE);
         let mut copy = Self { number, memory: None, values, shape: Arc::clone(shape), rows };
         if !shape.is_shared {
-            let memory = settings.arena.allocate(settings.chunk_size)?;
+            let memory = settings.arena.allocate(settings.chunk_size, shape.align)?;
             // SAFETY:
             // - both are chunks of the shape, the second with nothing
             // - all types can be duplicated, as the caller promises

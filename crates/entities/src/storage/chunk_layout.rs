@@ -44,7 +44,7 @@ pub(crate) struct DoesNotFit {
     pub(crate) room: usize,
 }
 
-/// Divides a chunk, which begins at a multiple of its size, among ids and columns.
+/// Divides a chunk, which begins at a multiple of the largest alignment and of 64, among ids and columns.
 ///
 /// The capacity is the largest that fits, but not above the limit.
 ///

@@ -9,8 +9,7 @@ use crate::version::Version;
 
 /// The change version of each component type of a chunk.
 ///
-/// It is not in the chunk itself: chunks begin at multiples of 16 KiB, so that what is at the same place in all of
-/// them falls into the same few lines of a cache. It is not a `Box` either, since its address is given to others.
+/// It is not in the memory of the chunk, which forks may share. It is not a `Box` either, since its address is given to others.
 pub(crate) struct ChunkState {
     versions: NonNull<Version>,
     types: u32,
@@ -55,6 +54,18 @@ impl ChunkState {
     #[inline]
     pub(crate) fn set_version(&mut self, column: u32, version: Version) {
         assert!(column < self.types);
+        // SAFETY: there is such a column.
+        unsafe { self.set_version_of(column, version) };
+    }
+
+    /// Sets the version of a column that is known to be there.
+    ///
+    /// # Safety
+    ///
+    /// - there is such a column
+    #[inline(always)]
+    pub(crate) unsafe fn set_version_of(&mut self, column: u32, version: Version) {
+        debug_assert!(column < self.types);
         if self.uniform != version {
             self.uniform = Version::NEVER;
             // SAFETY: there are so many.

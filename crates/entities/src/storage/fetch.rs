@@ -17,3 +17,18 @@ pub(crate) fn fetch(address: *const u8) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
 }
+
+/// Has memory on its way to the cache after the first, where more can be waited for at a time. Whether there is any at the
+/// address does not matter.
+#[inline(always)]
+pub(crate) fn fetch_soon(address: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        let address: *const i8 = std::ptr::without_provenance(address);
+        // SAFETY: as above.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(address) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}

@@ -113,7 +113,7 @@ impl Storage {
                 "chunk {at} is shared, and has components of one thread"
             );
             holds!(
-                chunk.data().addr() % self.settings.chunk_size as usize == 0,
+                chunk.data().addr() % shape.align.max(64) as usize == 0,
                 "chunk {at} is not aligned"
             );
             for mask in 0..shape.enableable.len() as u32 {

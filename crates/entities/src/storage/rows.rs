@@ -31,8 +31,9 @@ impl Storage {
     /// Adds an empty chunk to a group of an archetype, or to the archetype, if it has none.
     pub(crate) fn open_chunk_in(&mut self, archetype: u32, group: u32) -> Result<u32, OutOfMemory> {
         debug_assert_eq!(self.archetypes[archetype].groups == NOWHERE, group == NOWHERE);
-        let memory = self.settings.arena.allocate(self.settings.chunk_size)?;
         let owner = &mut self.archetypes[archetype];
+        let settings = &self.settings;
+        let memory = settings.arena.allocate(settings.chunk_size, owner.shape.align)?;
         // This may be code of the user. Nothing was changed yet.
         let values = ChunkValues::initial(owner.shape.values.as_ref());
         let number = self
@@ -375,7 +376,7 @@ pub(crate) fn unshare(
     settings: &StorageSettings,
 ) -> Result<(), OutOfMemory> {
     let shared = chunks.unshare(number, |chunk| {
-        let memory = settings.arena.allocate(settings.chunk_size)?;
+        let memory = settings.arena.allocate(settings.chunk_size, chunk.shape().align)?;
         // SAFETY:
         // - both are chunks of the shape; nobody writes to memory that is shared
         // - `fork` has refused types that cannot be duplicated

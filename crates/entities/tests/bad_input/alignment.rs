@@ -110,7 +110,7 @@ fn runtime_components_are_aligned() {
 
 #[test]
 fn a_page_is_the_most() {
-    // A chunk begins at a multiple of its size, and the smallest has 4096 bytes.
+    // A chunk begins at a multiple of its size if it is asked to, and the smallest has 4096 bytes.
     let page = RuntimeType::new("bad_input::page", 4096, 4096);
     let page = ComponentType::register(page).unwrap();
     let mut world = World::new("Simulation");

@@ -103,7 +103,7 @@ fn a_chunk_has_ids_first_and_then_a_dense_array_of_each_type() {
         for chunk in world.entities().chunks() {
             let ids = chunk.entities().as_ptr_range();
             let base = ids.start.addr();
-            assert_eq!(base % (16 * 1024), 0);
+            assert_eq!(base % 64, 0);
             let (a, c) = (chunk.slice::<A>().unwrap(), chunk.slice::<C>().unwrap());
             let text = chunk.slice::<Text>().unwrap();
             assert_eq!([a.len(), c.len(), text.len()], [chunk.len(); 3]);

@@ -15,6 +15,42 @@ pub(super) const SMALLEST_CHUNK: usize = 4 << 10;
 /// The largest size of chunks.
 pub(super) const LARGEST_CHUNK: usize = 1 << 20;
 
+/// How the chunks of a block lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spacing {
+    /// The size of a chunk.
+    pub(super) size: usize,
+    /// How far the next chunk is, from beginning to beginning.
+    stride: usize,
+}
+
+impl Spacing {
+    /// The first bytes of one chunk and of the next are in different lines of a cache: they would be in the same if chunks began
+    /// at multiples of their size, and those few lines of the caches close to a core would have to do for all chunks with a
+    /// few rows. Chunks begin at multiples of 64.
+    ///
+    /// Large chunks begin at multiples of their size, since a block would have room for one less.
+    pub(super) const fn staggered(size: usize) -> Self {
+        let apart = if size <= 8 << 10 { 64 } else { 128 };
+        Self { size, stride: if size <= 32 << 10 { size + apart } else { size } }
+    }
+
+    /// Chunks begin at multiples of their size.
+    pub(super) const fn aligned(size: usize) -> Self {
+        Self { size, stride: size }
+    }
+
+    /// Whether chunks begin at multiples of their size.
+    pub(super) const fn is_aligned(self) -> bool {
+        self.stride == self.size
+    }
+
+    /// How many chunks a block has.
+    pub(super) const fn chunks(self) -> usize {
+        BLOCK_SIZE / self.stride
+    }
+}
+
 const LAYOUT: Layout = match Layout::from_size_align(BLOCK_SIZE, BLOCK_SIZE) {
     Ok(layout) => layout,
     Err(_) => panic!("the size of a block is a power of two"),
@@ -30,12 +66,12 @@ pub(super) struct Block {
     start: NonNull<u8>,
     /// The arena. It is alive while a chunk is used.
     owner: *const Shared,
-    chunk_size: usize,
+    spacing: Spacing,
     /// How many of the chunks are free, or [`LEAVING`]. Touched only while the arena is locked, which is
     /// what orders it.
     free: AtomicU32,
-    /// The counts of the chunks. Those of free chunks mean nothing. There is one for each place where a chunk
-    /// can begin, so that it is found without knowing their size: 2 KiB for 2 MiB.
+    /// The counts of the chunks. Those of free chunks mean nothing. There is one for each of the smallest chunks that
+    /// there could be, so that it is found without knowing their size: 2 KiB for 2 MiB.
     counts: [Count; BLOCK_SIZE / SMALLEST_CHUNK],
 }
 
@@ -62,10 +98,10 @@ impl Block {
     /// asked to back it by a huge page.
     pub(super) fn allocate(
         owner: *const Shared,
-        chunk_size: usize,
+        spacing: Spacing,
         huge: bool,
     ) -> Option<NonNull<Self>> {
-        debug_assert!(chunk_size.is_multiple_of(SMALLEST_CHUNK));
+        debug_assert!(spacing.size.is_multiple_of(SMALLEST_CHUNK));
         // SAFETY: the size is not zero.
         let start = NonNull::new(unsafe { alloc(LAYOUT) })?;
         if huge {
@@ -74,8 +110,8 @@ impl Block {
         let block = Self {
             start,
             owner,
-            chunk_size,
-            free: AtomicU32::new((BLOCK_SIZE / chunk_size) as u32),
+            spacing,
+            free: AtomicU32::new(spacing.chunks() as u32),
             counts: [const { Count::one() }; BLOCK_SIZE / SMALLEST_CHUNK],
         };
         Some(NonNull::from(Box::leak(Box::new(block))))
@@ -103,10 +139,10 @@ impl Block {
     /// The caller promises that the block lives.
     pub(super) unsafe fn chunks_from_the_last(block: NonNull<Self>) -> impl Iterator<Item = Chunk> {
         // SAFETY: the caller's promise.
-        let &Self { start, chunk_size, .. } = unsafe { block.as_ref() };
-        (0..BLOCK_SIZE / chunk_size).rev().map(move |index| {
+        let &Self { start, spacing, .. } = unsafe { block.as_ref() };
+        (0..spacing.chunks()).rev().map(move |index| {
             // SAFETY: so many chunks of this size are within the memory.
-            Chunk { memory: unsafe { start.add(index * chunk_size) }, block }
+            Chunk { memory: unsafe { start.add(index * spacing.stride) }, block }
         })
     }
 
@@ -115,14 +151,14 @@ impl Block {
         self.owner
     }
 
-    /// The size of the chunks.
-    pub(super) fn chunk_size(&self) -> usize {
-        self.chunk_size
+    /// How the chunks lie.
+    pub(super) fn spacing(&self) -> Spacing {
+        self.spacing
     }
 
     /// Whether all chunks are free. The arena is locked.
     pub(super) fn is_wholly_free(&self) -> bool {
-        self.free.load(Ordering::Relaxed) as usize == BLOCK_SIZE / self.chunk_size
+        self.free.load(Ordering::Relaxed) as usize == self.spacing.chunks()
     }
 
     /// Marks a wholly free block, which is about to be freed. The arena is locked.
@@ -173,6 +209,7 @@ impl Chunk {
         // SAFETY: the caller's promise.
         let block = unsafe { self.record() };
         let offset = self.memory.addr().get() & (BLOCK_SIZE - 1);
+        // No two chunks are closer than the smallest is large.
         &block.counts[offset / SMALLEST_CHUNK]
     }
 }

@@ -25,6 +25,7 @@ mod state;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
+use block::Spacing;
 use state::State;
 
 pub(crate) use chunk::{ChunkMemory, LastChunk};
@@ -160,19 +161,32 @@ impl ChunkArena {
         self.0.lock().stats()
     }
 
-    /// Allocates a chunk, at a multiple of its size, with one count. Its contents are not initialised.
+    /// Allocates a chunk for what is aligned to so many bytes at most, with one count. Its contents are not initialised.
     ///
-    /// The size is a power of two from 4 KiB to 1 MiB, or [`TABLE_PAGE_SIZE`].
+    /// The size is a power of two from 4 KiB to 1 MiB, and the alignment one up to the size.
     ///
     /// # Errors
     ///
     /// [`OutOfMemory`] if the limit or the system's memory is reached.
-    pub(crate) fn allocate(&self, chunk_size: u32) -> Result<ChunkMemory, OutOfMemory> {
-        debug_assert!(
-            (1 << 12..=1 << 20).contains(&chunk_size) && chunk_size.is_power_of_two()
-                || chunk_size as usize == TABLE_PAGE_SIZE
-        );
-        let chunk = self.0.lock().allocate(&self.0, chunk_size as usize)?;
+    pub(crate) fn allocate(&self, size: u32, align: u32) -> Result<ChunkMemory, OutOfMemory> {
+        debug_assert!((1 << 12..=1 << 20).contains(&size) && size.is_power_of_two());
+        debug_assert!(align <= size);
+        let size = size as usize;
+        let spacing = if align <= 64 { Spacing::staggered(size) } else { Spacing::aligned(size) };
+        self.allocate_spaced(spacing)
+    }
+
+    /// Allocates a page of an entity table, at a multiple of a third of its size.
+    ///
+    /// # Errors
+    ///
+    /// As [`allocate`](Self::allocate).
+    pub(crate) fn allocate_page(&self) -> Result<ChunkMemory, OutOfMemory> {
+        self.allocate_spaced(Spacing::aligned(TABLE_PAGE_SIZE))
+    }
+
+    fn allocate_spaced(&self, spacing: Spacing) -> Result<ChunkMemory, OutOfMemory> {
+        let chunk = self.0.lock().allocate(&self.0, spacing)?;
         Ok(ChunkMemory::new(chunk))
     }
 }

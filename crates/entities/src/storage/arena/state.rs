@@ -4,11 +4,13 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::block::{BLOCK_SIZE, Block, Chunk, LARGEST_CHUNK, SMALLEST_CHUNK};
+use super::block::{BLOCK_SIZE, Block, Chunk, LARGEST_CHUNK, SMALLEST_CHUNK, Spacing};
 use super::{ArenaStats, OutOfMemory, Shared, TABLE_PAGE_SIZE};
 
-/// How many sizes of chunks there are: the powers of two from the smallest to the largest, and one more.
-const SIZES: usize = (LARGEST_CHUNK / SMALLEST_CHUNK).trailing_zeros() as usize + 2;
+/// How many powers of two there are from the smallest size of chunks to the largest,
+const POWERS: usize = (LARGEST_CHUNK / SMALLEST_CHUNK).trailing_zeros() as usize + 1;
+/// and how many kinds of chunks: staggered and aligned ones of these sizes, and pages of tables.
+const KINDS: usize = 2 * POWERS + 1;
 
 /// How much more may be free than used.
 ///
@@ -21,12 +23,12 @@ const SLACK: usize = 64 << 20;
 ///
 /// **Invariants**, whenever the lock is free:
 ///
-/// - every chunk of every block is either used, or on the stack of its size once;
+/// - every chunk of every block is either used, or on the stack of its kind once;
 /// - all blocks that the stacks name live;
 /// - a block with a used chunk owns one count of the arena.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    sizes: [Size; SIZES],
+    kinds: [Kind; KINDS],
     /// The bytes of all blocks.
     reserved: usize,
     /// The bytes of used chunks.
@@ -35,9 +37,9 @@ pub(super) struct State {
     wholly_free: usize,
 }
 
-/// The chunks of one size.
+/// The chunks of one kind.
 #[derive(Debug, Default)]
-struct Size {
+struct Kind {
     /// The free ones. What was freed last is on top. There is room for all chunks, so that freeing one
     /// never allocates.
     free: Vec<Chunk>,
@@ -58,18 +60,16 @@ impl State {
     pub(super) fn allocate(
         &mut self,
         owner: &Arc<Shared>,
-        chunk_size: usize,
+        spacing: Spacing,
     ) -> Result<Chunk, OutOfMemory> {
-        let requested = chunk_size;
-        let used = self.used + chunk_size;
+        let requested = spacing.size;
+        let used = self.used + spacing.size;
         if let Some(limit) = owner.limit.filter(|&limit| used > limit) {
             return Err(OutOfMemory { requested, limit: Some(limit) });
         }
-        let chunk = match self.size_mut(chunk_size).free.pop() {
+        let chunk = match self.kind_mut(spacing).free.pop() {
             Some(chunk) => chunk,
-            None => {
-                self.add_block(owner, chunk_size).ok_or(OutOfMemory { requested, limit: None })?
-            }
+            None => self.add_block(owner, spacing).ok_or(OutOfMemory { requested, limit: None })?,
         };
         // SAFETY: it was on a stack, and nothing frees its block while the state is borrowed.
         let block = unsafe { chunk.record() };
@@ -85,17 +85,17 @@ impl State {
 
     /// Makes a block, and returns the first of its chunks.
     #[cold]
-    fn add_block(&mut self, owner: &Arc<Shared>, chunk_size: usize) -> Option<Chunk> {
-        let size = self.size_mut(chunk_size);
-        let chunks = size.chunks + BLOCK_SIZE / chunk_size;
-        size.free.try_reserve(chunks - size.free.len()).ok()?;
+    fn add_block(&mut self, owner: &Arc<Shared>, spacing: Spacing) -> Option<Chunk> {
+        let kind = self.kind_mut(spacing);
+        let chunks = kind.chunks + spacing.chunks();
+        kind.free.try_reserve(chunks - kind.free.len()).ok()?;
         // The first block is had page by page: many a world never needs more than a few chunks.
-        let huge = size.chunks > 0;
-        let block = Block::allocate(Arc::as_ptr(owner), chunk_size, huge)?;
-        size.chunks = chunks;
+        let huge = kind.chunks > 0;
+        let block = Block::allocate(Arc::as_ptr(owner), spacing, huge)?;
+        kind.chunks = chunks;
         // SAFETY: the block was just made. The first chunk comes to lie on top.
-        size.free.extend(unsafe { Block::chunks_from_the_last(block) });
-        let first = size.free.pop();
+        kind.free.extend(unsafe { Block::chunks_from_the_last(block) });
+        let first = kind.free.pop();
         self.reserved += BLOCK_SIZE;
         self.wholly_free += 1;
         first
@@ -112,8 +112,8 @@ impl State {
     pub(super) unsafe fn free(&mut self, chunk: Chunk) {
         // SAFETY: the chunk is used until now, so its block lives.
         let block = unsafe { chunk.record() };
-        self.used -= block.chunk_size();
-        self.size_mut(block.chunk_size()).free.push(chunk);
+        self.used -= block.spacing().size;
+        self.kind_mut(block.spacing()).free.push(chunk);
         block.chunk_came_back();
         if block.is_wholly_free() {
             self.wholly_free += 1;
@@ -142,10 +142,10 @@ impl State {
     #[cold]
     pub(super) fn take_wholly_free(&mut self, most: usize) -> Surplus {
         let mut surplus = Vec::with_capacity(most.min(self.wholly_free));
-        for size in &mut self.sizes {
-            let before = size.free.len();
+        for kind in &mut self.kinds {
+            let before = kind.free.len();
             // From the bottom up.
-            size.free.retain(|chunk| {
+            kind.free.retain(|chunk| {
                 // SAFETY: it is on the stack, and blocks are freed only after the walk.
                 let block = unsafe { chunk.record() };
                 if block.is_wholly_free() && surplus.len() < most {
@@ -154,17 +154,21 @@ impl State {
                 }
                 !block.is_leaving()
             });
-            size.chunks -= before - size.free.len();
+            kind.chunks -= before - kind.free.len();
         }
         self.wholly_free -= surplus.len();
         self.reserved -= surplus.len() * BLOCK_SIZE;
         Surplus(surplus)
     }
 
-    fn size_mut(&mut self, chunk_size: usize) -> &mut Size {
-        let is_page = chunk_size == TABLE_PAGE_SIZE;
-        let power = (chunk_size / SMALLEST_CHUNK).trailing_zeros() as usize;
-        &mut self.sizes[if is_page { SIZES - 1 } else { power }]
+    fn kind_mut(&mut self, spacing: Spacing) -> &mut Kind {
+        let power = (spacing.size / SMALLEST_CHUNK).trailing_zeros() as usize;
+        let kind = match spacing.is_aligned() {
+            _ if spacing.size == TABLE_PAGE_SIZE => KINDS - 1,
+            true => POWERS + power,
+            false => power,
+        };
+        &mut self.kinds[kind]
     }
 }
 

@@ -11,7 +11,7 @@ const CHUNKS_OF_A_BLOCK: usize = BLOCK_SIZE / CHUNK as usize;
 const MIB: usize = 1 << 20;
 
 fn allocate(arena: &ChunkArena) -> ChunkMemory {
-    arena.allocate(CHUNK).unwrap()
+    arena.allocate(CHUNK, CHUNK).unwrap()
 }
 
 fn allocate_bytes(arena: &ChunkArena, bytes: usize) -> Vec<ChunkMemory> {
@@ -33,27 +33,40 @@ fn touch(chunk: &ChunkMemory, size: u32, value: u8) {
 }
 
 #[test]
-fn chunks_of_all_sizes_are_aligned_to_their_size_and_apart() {
+fn chunks_of_all_sizes_are_aligned_as_asked_and_apart() {
     let arena = ChunkArena::new();
     let sizes: Vec<u32> = (12..=20).map(|shift| 1 << shift).collect();
-    let chunks: Vec<_> = sizes
-        .iter()
-        .flat_map(|&size| (0..5).map(move |_| size))
-        .map(|size| (arena.allocate(size).unwrap(), size))
+    let asked = sizes.iter().flat_map(|&size| [(size, 1), (size, 64), (size, 128), (size, size)]);
+    let chunks: Vec<_> = asked
+        .flat_map(|asked| [asked; 5])
+        .map(|(size, align)| (arena.allocate(size, align).unwrap(), size, align))
         .collect();
-    for (value, (chunk, size)) in (0..).zip(&chunks) {
-        assert_eq!(chunk.as_ptr().addr().get() % *size as usize, 0);
+    for (value, (chunk, size, align)) in (0..).zip(&chunks) {
+        assert_eq!(chunk.as_ptr().addr().get() % (*align as usize).max(64), 0);
         touch(chunk, *size, value);
     }
-    for (value, (chunk, size)) in (0..).zip(&chunks) {
+    for (value, (chunk, size, _)) in (0..).zip(&chunks) {
         // SAFETY: `touch` wrote them.
         let ends =
             unsafe { [chunk.as_ptr().read(), chunk.as_ptr().add(*size as usize - 1).read()] };
         assert_eq!(ends, [value; 2]);
     }
-    // Five chunks of a size share a block, unless they are too large.
-    assert_eq!(arena.stats().used, 5 * sizes.iter().sum::<u32>() as usize);
-    assert_eq!(arena.stats().reserved, (7 + 2 + 3) * BLOCK_SIZE);
+    assert_eq!(arena.stats().used, 20 * sizes.iter().sum::<u32>() as usize);
+    // Ten staggered or aligned chunks of a size share a block, and twenty of larger sizes, unless they are too large.
+    assert_eq!(arena.stats().reserved, (4 * 2 + 1 + 2 + 3 + 5 + 10) * BLOCK_SIZE);
+}
+
+#[test]
+fn the_beginnings_of_small_chunks_are_in_different_lines_of_a_cache() {
+    let arena = ChunkArena::new();
+    for size in [4 << 10, 16 << 10] {
+        let chunks: Vec<_> = (0..26).map(|_| arena.allocate(size, 8).unwrap()).collect();
+        let mut lines: Vec<_> =
+            chunks.iter().map(|chunk| chunk.as_ptr().addr().get() % 4096 / 64).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        assert_eq!(lines.len(), chunks.len());
+    }
 }
 
 #[test]
@@ -104,7 +117,7 @@ fn a_count_that_is_dropped_is_released() {
 fn the_limit_counts_chunks_in_use() {
     let arena = ChunkArena::with_limit(3 * CHUNK as usize + 1);
     let chunks: Vec<_> = (0..3).map(|_| allocate(&arena)).collect();
-    let refused = arena.allocate(CHUNK).unwrap_err();
+    let refused = arena.allocate(CHUNK, CHUNK).unwrap_err();
     assert_eq!(refused, OutOfMemory { requested: 16_384, limit: Some(49_153) });
     assert_eq!(
         refused.to_string(),
@@ -115,16 +128,16 @@ fn the_limit_counts_chunks_in_use() {
     let shared = chunks[0].share();
     drop(chunks);
     let two: Vec<_> = (0..2).map(|_| allocate(&arena)).collect();
-    assert!(arena.allocate(CHUNK).is_err());
+    assert!(arena.allocate(CHUNK, CHUNK).is_err());
     drop((shared, two));
-    assert!(ChunkArena::with_limit(0).allocate(4096).is_err());
+    assert!(ChunkArena::with_limit(0).allocate(4096, 4096).is_err());
 }
 
 #[test]
 fn trim_gives_back_what_is_wholly_free() {
     let arena = ChunkArena::new();
     let mut chunks = allocate_bytes(&arena, 4 * BLOCK_SIZE);
-    let large = arena.allocate(MIB as u32).unwrap();
+    let large = arena.allocate(MIB as u32, 1).unwrap();
     assert_eq!(stats(&arena), (5 * BLOCK_SIZE, 4 * BLOCK_SIZE + MIB));
     arena.trim();
     assert_eq!(arena.stats().reserved, 5 * BLOCK_SIZE);
@@ -184,7 +197,7 @@ fn blocks_with_a_used_chunk_stay() {
 fn chunks_outlive_the_handles_of_their_arena() {
     let arena = ChunkArena::new();
     let chunk = allocate(&arena);
-    let other = arena.allocate(4096).unwrap();
+    let other = arena.allocate(4096, 4096).unwrap();
     drop(arena);
     touch(&chunk, CHUNK, 5);
     drop(chunk);
@@ -297,7 +310,7 @@ fn threads_allocate_and_free_at_once() {
                 for round in 0..rounds {
                     let size = CHUNK << (round % 3);
                     let mut chunks: Vec<_> =
-                        (0..40).map(|_| arena.allocate(size).unwrap()).collect();
+                        (0..40).map(|_| arena.allocate(size, 1).unwrap()).collect();
                     chunks.iter().for_each(|chunk| touch(chunk, size, thread));
                     for chunk in chunks.drain(..20) {
                         // SAFETY: the chunk is this thread's alone, and written above.

@@ -140,7 +140,7 @@ impl Page {
 /// Allocates the memory of a page. Slots have nothing to drop, so neither has it.
 #[cold]
 fn allocate() -> ChunkMemory {
-    match PAGES.allocate(TABLE_PAGE_SIZE as u32) {
+    match PAGES.allocate_page() {
         Ok(memory) => memory,
         // There is no limit, so it is the system that has no more.
         Err(_) => handle_alloc_error(Layout::new::<[Slot; PAGE_SLOTS]>()),
