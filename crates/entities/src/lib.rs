@@ -57,7 +57,7 @@ pub mod __macro {
     };
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
-    pub use crate::query::{ColumnFetch, Need, Part, PieceView, Place, Term};
+    pub use crate::query::{ColumnFetch, Need, Part, PieceMarks, PieceView, Place, Term};
     pub use crate::shared::refuse_entities;
     pub use crate::storage::RowPlace;
 }

@@ -2,13 +2,16 @@
 
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
+use std::num::NonZero;
+use std::ops::Range;
 use std::{ptr, slice};
 
-use super::cursor::PieceView;
 use super::matched::Place;
 use super::plan::{Need, Part};
+use super::walk::{PieceMarks, PieceView};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
+use crate::storage::fetch_soon;
 
 /// What a query gives for each entity.
 ///
@@ -79,9 +82,34 @@ pub unsafe trait QueryData: Sized {
     #[doc(hidden)]
     const PARTS: usize;
 
+    /// How many bytes each entity has of the columns that are fetched.
+    #[doc(hidden)]
+    const ROW_BYTES: usize = 0;
+
+    /// Whether values in chunks can be changed.
+    #[doc(hidden)]
+    const WRITES: bool;
+
+    /// Whether something is noted by `mark`.
+    #[doc(hidden)]
+    const MARKS: bool;
+
     /// Calls the function for each part.
     #[doc(hidden)]
     fn parts(each: &mut dyn FnMut(Part));
+
+    /// Has some rows of a chunk on their way to the cache: one whose memory begins here, and that has these places.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn expect(_memory: NonZero<usize>, _places: &[Place], _rows: &Range<usize>) {}
+
+    /// Notes what can be changed in a chunk.
+    ///
+    /// # Safety
+    ///
+    /// - these are the places of the parts in the chunk's archetype, which has what is needed
+    #[doc(hidden)]
+    unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]);
 
     /// Whether an archetype with these places has what is needed.
     #[doc(hidden)]
@@ -189,6 +217,9 @@ pub unsafe trait ChunkData: QueryData {
     unsafe fn slices<'w>(fetch: Self::Fetch, first: usize, count: usize) -> Self::Slices<'w>;
 }
 
+/// The bytes that memory comes to the cache in.
+const LINE: usize = 64;
+
 /// A column, and where it is said which rows are switched on.
 #[derive(Debug)]
 pub struct ColumnFetch<T> {
@@ -235,29 +266,68 @@ fn column<T>(view: PieceView<'_>, offset: u32) -> *mut T {
     ptr::with_exposed_provenance_mut(view.chunk.data().expose_provenance() + offset as usize)
 }
 
+/// Has some rows of a column on their way to the cache.
+#[inline(always)]
+fn expect_column<T>(memory: NonZero<usize>, offset: u32, rows: &Range<usize>) {
+    let column = memory.get() + offset as usize;
+    let (mut at, end) = (column + rows.start * size_of::<T>(), column + rows.end * size_of::<T>());
+    while at < end {
+        fetch_soon(at);
+        at += LINE;
+    }
+}
+
 /// The words of the mask of a place, or null if nobody asks.
 pub(super) fn mask_words(view: PieceView<'_>, place: Place) -> *mut u64 {
     view.chunk.enabled.address(place.mask)
 }
+
+/// Writes what is the same for all data that has one part: its type, what is needed of it, whether it is written, and whether
+/// it is about being switched on or off.
+macro_rules! one_part {
+    ($ty:expr, $need:expr, $write:expr, $bits:expr) => {
+        const PARTS: usize = 1;
+        const WRITES: bool = $write && !$bits;
+        const MARKS: bool = $write;
+
+        fn parts(each: &mut dyn FnMut(Part)) {
+            each(Part { ty: $ty, need: $need, write: $write, bits: $bits });
+        }
+
+        #[inline(always)]
+        unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
+            if $write {
+                // SAFETY: the caller promises that there is the place of the part.
+                unsafe { marks.mark(places.get_unchecked(0).column) };
+            }
+        }
+
+        #[inline(always)]
+        fn is_there(places: &[Place]) -> bool {
+            places[0].is_there()
+        }
+    };
+}
+
+pub(super) use one_part;
 
 // SAFETY: one part, at one place, which is read.
 unsafe impl<T: Component> QueryData for &T {
     type Item<'w> = &'w T;
     type Static = &'static T;
     type Fetch = ColumnFetch<T>;
-    const PARTS: usize = 1;
+    const ROW_BYTES: usize = size_of::<T>();
+    one_part!(ComponentType::of::<T>(), Need::On, false, false);
 
-    fn parts(each: &mut dyn FnMut(Part)) {
-        each(Part { ty: ComponentType::of::<T>(), need: Need::On, write: false, bits: false });
-    }
-
-    fn is_there(places: &[Place]) -> bool {
-        places[0].is_there()
+    #[inline(always)]
+    fn expect(memory: NonZero<usize>, places: &[Place], rows: &Range<usize>) {
+        expect_column::<T>(memory, places[0].offset, rows);
     }
 
     #[inline(always)]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<T> {
-        ColumnFetch::new(view, places[0], T::ENABLEABLE)
+        // SAFETY: the caller promises that there is the place of the part.
+        ColumnFetch::new(view, unsafe { *places.get_unchecked(0) }, T::ENABLEABLE)
     }
 
     #[inline(always)]
@@ -292,19 +362,18 @@ unsafe impl<T: Component> QueryData for &mut T {
     type Item<'w> = &'w mut T;
     type Static = &'static mut T;
     type Fetch = ColumnFetch<T>;
-    const PARTS: usize = 1;
+    const ROW_BYTES: usize = size_of::<T>();
+    one_part!(ComponentType::of::<T>(), Need::On, true, false);
 
-    fn parts(each: &mut dyn FnMut(Part)) {
-        each(Part { ty: ComponentType::of::<T>(), need: Need::On, write: true, bits: false });
-    }
-
-    fn is_there(places: &[Place]) -> bool {
-        places[0].is_there()
+    #[inline(always)]
+    fn expect(memory: NonZero<usize>, places: &[Place], rows: &Range<usize>) {
+        expect_column::<T>(memory, places[0].offset, rows);
     }
 
     #[inline(always)]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<T> {
-        ColumnFetch::new(view, places[0], T::ENABLEABLE)
+        // SAFETY: the caller promises that there is the place of the part.
+        ColumnFetch::new(view, unsafe { *places.get_unchecked(0) }, T::ENABLEABLE)
     }
 
     #[inline(always)]
@@ -337,8 +406,19 @@ unsafe impl QueryData for Entity {
     type Static = Entity;
     type Fetch = *const Entity;
     const PARTS: usize = 0;
+    const ROW_BYTES: usize = size_of::<Entity>();
+    const WRITES: bool = false;
+    const MARKS: bool = false;
 
     fn parts(_: &mut dyn FnMut(Part)) {}
+
+    #[inline(always)]
+    fn expect(memory: NonZero<usize>, _: &[Place], rows: &Range<usize>) {
+        expect_column::<Entity>(memory, 0, rows);
+    }
+
+    #[inline(always)]
+    unsafe fn mark(_: &mut PieceMarks<'_>, _: &[Place]) {}
 
     fn is_there(_: &[Place]) -> bool {
         true
@@ -381,9 +461,27 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
     type Static = Option<D::Static>;
     type Fetch = Option<D::Fetch>;
     const PARTS: usize = D::PARTS;
+    const ROW_BYTES: usize = D::ROW_BYTES;
+    const WRITES: bool = D::WRITES;
+    const MARKS: bool = D::MARKS;
 
     fn parts(each: &mut dyn FnMut(Part)) {
         D::parts(&mut |part| each(Part { need: Need::Optional, ..part }));
+    }
+
+    #[inline(always)]
+    fn expect(memory: NonZero<usize>, places: &[Place], rows: &Range<usize>) {
+        if D::is_there(places) {
+            D::expect(memory, places, rows);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
+        if D::is_there(places) {
+            // SAFETY: the caller's promise, and they are there.
+            unsafe { D::mark(marks, places) };
+        }
     }
 
     fn is_there(_: &[Place]) -> bool {

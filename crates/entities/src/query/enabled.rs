@@ -5,11 +5,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::cursor::PieceView;
-use super::data::{QueryData, ReadOnlyData, mask_words};
-use super::kinds::one_part;
+use super::data::{QueryData, ReadOnlyData, mask_words, one_part};
 use super::matched::Place;
 use super::plan::{Need, Part};
+use super::walk::{PieceMarks, PieceView};
 use crate::component::{Component, ComponentType};
 
 /// Whether a component of an entity is switched on: data of queries.
@@ -159,7 +158,7 @@ unsafe impl<T: Component> QueryData for EnabledRef<'_, T> {
     type Item<'w> = EnabledRef<'w, T>;
     type Static = EnabledRef<'static, T>;
     type Fetch = *mut u64;
-    one_part!(T, enableable::<T>(), Need::Present, false, true);
+    one_part!(enableable::<T>(), Need::Present, false, true);
 
     #[inline(always)]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> *mut u64 {
@@ -185,7 +184,7 @@ unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
     type Item<'w> = EnabledMut<'w, T>;
     type Static = EnabledMut<'static, T>;
     type Fetch = *mut u64;
-    one_part!(T, enableable::<T>(), Need::Present, true, true);
+    one_part!(enableable::<T>(), Need::Present, true, true);
 
     #[inline(always)]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> *mut u64 {

@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 
 use super::cursor::Cursor;
 use super::data::QueryData;
-use super::walk::refuse;
+use super::loops::refuse;
 
 /// What a query gives for each entity, one after the other.
 ///

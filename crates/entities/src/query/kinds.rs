@@ -2,10 +2,10 @@
 
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
-use super::cursor::PieceView;
-use super::data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData};
+use super::data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData, one_part};
 use super::matched::Place;
 use super::plan::{Need, Part};
+use super::walk::{PieceMarks, PieceView};
 use crate::buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, BufferLayout, DynamicBuffer, Header,
     elements_of,
@@ -14,24 +14,6 @@ use crate::component::{Component, ComponentType};
 use crate::managed::{Managed, ManagedComponent};
 use crate::per_chunk::PerChunk;
 use crate::shared::{Shared, SharedComponent};
-
-/// Writes what is the same for all data that has one part: its type, what is needed of it, whether it is written, and whether
-/// it can be switched off.
-macro_rules! one_part {
-    ($T:ident, $ty:expr, $need:expr, $write:expr, $bits:expr) => {
-        const PARTS: usize = 1;
-
-        fn parts(each: &mut dyn FnMut(Part)) {
-            each(Part { ty: $ty, need: $need, write: $write, bits: $bits });
-        }
-
-        fn is_there(places: &[Place]) -> bool {
-            places[0].is_there()
-        }
-    };
-}
-
-pub(super) use one_part;
 
 /// Where the buffer of a row is, of a column of buffers.
 #[inline(always)]
@@ -44,7 +26,7 @@ unsafe impl<T: BufferElement> QueryData for &Buffer<T> {
     type Item<'w> = &'w [T];
     type Static = &'static Buffer<T>;
     type Fetch = ColumnFetch<u8>;
-    one_part!(T, ComponentType::of_buffer::<T>(), Need::On, false, false);
+    one_part!(ComponentType::of_buffer::<T>(), Need::On, false, false);
 
     #[inline(always)]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<u8> {
@@ -86,7 +68,7 @@ unsafe impl<T: BufferElement> QueryData for &mut Buffer<T> {
     type Item<'w> = DynamicBuffer<'w, T>;
     type Static = &'static mut Buffer<T>;
     type Fetch = ColumnFetch<u8>;
-    one_part!(T, ComponentType::of_buffer::<T>(), Need::On, true, false);
+    one_part!(ComponentType::of_buffer::<T>(), Need::On, true, false);
 
     #[inline(always)]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<u8> {
@@ -125,7 +107,7 @@ unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
     type Item<'w> = &'w T;
     type Static = &'static Shared<T>;
     type Fetch = *const T;
-    one_part!(T, ComponentType::of_shared::<T>(), Need::On, false, false);
+    one_part!(ComponentType::of_shared::<T>(), Need::On, false, false);
 
     #[inline]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> *const T {
@@ -167,7 +149,7 @@ unsafe impl<T: Component + Default> QueryData for &PerChunk<T> {
     type Item<'w> = &'w T;
     type Static = &'static PerChunk<T>;
     type Fetch = *const T;
-    one_part!(T, ComponentType::of_chunk::<T>(), Need::On, false, false);
+    one_part!(ComponentType::of_chunk::<T>(), Need::On, false, false);
 
     #[inline]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> *const T {
@@ -206,7 +188,7 @@ unsafe impl<T: ManagedComponent> QueryData for &Managed<T> {
     type Item<'w> = &'w T;
     type Static = &'static Managed<T>;
     type Fetch = ColumnFetch<Box<T>>;
-    one_part!(T, ComponentType::of_managed::<T>(), Need::On, false, false);
+    one_part!(ComponentType::of_managed::<T>(), Need::On, false, false);
 
     #[inline(always)]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<Box<T>> {
@@ -235,7 +217,7 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
     type Item<'w> = &'w mut T;
     type Static = &'static mut Managed<T>;
     type Fetch = ColumnFetch<Box<T>>;
-    one_part!(T, ComponentType::of_managed::<T>(), Need::On, true, false);
+    one_part!(ComponentType::of_managed::<T>(), Need::On, true, false);
 
     #[inline(always)]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<Box<T>> {

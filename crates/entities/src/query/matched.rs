@@ -9,8 +9,6 @@ use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE};
 pub(crate) struct Matched {
     pub(crate) plan: Plan,
     pub(crate) matches: Vec<Match>,
-    /// Where the parts are, as many for each match as the plan has.
-    places: Vec<Place>,
     /// How many archetypes were looked at.
     seen: usize,
     /// For each of them, whether it matches: bits of words.
@@ -18,6 +16,8 @@ pub(crate) struct Matched {
     pub(crate) order_changed: bool,
     /// Whether the plan asks for changes at all.
     pub(crate) asks_for_changes: bool,
+    /// Whether there is a match of which not all rows have to be found.
+    pub(crate) asks_for_bits: bool,
 }
 
 /// An archetype that can have such entities.
@@ -25,12 +25,14 @@ pub(crate) struct Match {
     pub(crate) archetype: u32,
     /// What must be true of the masks of a chunk, for each entity.
     pub(crate) bits: Box<[Bit]>,
-    /// Which columns are written.
+    /// Which columns are written, or switched.
     pub(crate) writes: Box<[u32]>,
+    /// Whether values are written.
+    pub(crate) writes_values: bool,
     /// Columns of which one must have changed, for each of the lists.
     pub(crate) changed: Box<[Box<[u32]>]>,
-    /// The how manieth match it is.
-    pub(crate) number: usize,
+    /// Where the parts are.
+    pub(crate) places: Box<[Place]>,
 }
 
 /// Where a part is in the chunks of an archetype.
@@ -67,11 +69,11 @@ impl Matched {
         Self {
             plan,
             matches: Vec::new(),
-            places: Vec::new(),
             seen: 0,
             is_match: Vec::new(),
             order_changed,
             asks_for_changes,
+            asks_for_bits: false,
         }
     }
 
@@ -94,19 +96,9 @@ impl Matched {
                 continue;
             };
             self.is_match[number / 64] |= 1 << (number % 64);
-            for part in &self.plan.parts {
-                let asks = part.bits || !self.plan.options.has(Options::IGNORE_ENABLED);
-                self.places.push(place(&archetype.shape, part.ty, asks));
-            }
-            self.matches.push(Match { number: self.matches.len(), ..found });
+            self.asks_for_bits |= !found.bits.is_empty();
+            self.matches.push(found);
         }
-    }
-
-    /// The places of the parts in a match.
-    #[inline]
-    pub(crate) fn places(&self, number: usize) -> &[Place] {
-        let parts = self.plan.parts.len();
-        &self.places[number * parts..][..parts]
     }
 
     /// Whether an archetype matches.
@@ -186,20 +178,22 @@ fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Optio
         };
         bits.extend(bit.filter(|bit| !bits.contains(bit)));
     }
-    let mut writes = Vec::new();
+    let (mut writes, mut writes_values) = (Vec::new(), false);
     for part in plan.parts.iter().filter(|part| part.write) {
-        if let Some(found) = shape.index.find(part.ty)
-            && !writes.contains(&found.column)
-        {
+        let Some(found) = shape.index.find(part.ty) else { continue };
+        writes_values |= !part.bits;
+        if !writes.contains(&found.column) {
             writes.push(found.column);
         }
     }
+    let places = plan.parts.iter().map(|part| place(shape, part.ty, part.bits || !ignores));
     Some(Match {
         archetype,
         bits: bits.into(),
         writes: writes.into(),
+        writes_values,
         changed: changed.into(),
-        number: 0,
+        places: places.collect(),
     })
 }
 

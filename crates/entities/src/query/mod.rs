@@ -10,18 +10,19 @@ mod enabled;
 mod filter;
 mod iter;
 mod kinds;
+mod loops;
 mod mask;
 mod matched;
 mod plan;
 mod prepared;
 mod read;
+mod runs;
 mod settings;
 mod states;
 mod tuples;
 mod walk;
 mod write;
 
-pub use cursor::PieceView;
 pub use data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData};
 pub use dynamic::{DynamicQuery, FoundChunk};
 pub use enabled::{EnabledMut, EnabledRef};
@@ -34,6 +35,7 @@ pub use matched::Place;
 pub use plan::{Need, Part, Term};
 pub use prepared::Query;
 pub use read::QueryRef;
+pub use walk::{PieceMarks, PieceView};
 pub use write::QueryMut;
 
 pub(crate) use states::QueryStates;

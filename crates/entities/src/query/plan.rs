@@ -1,5 +1,9 @@
 //! What a query asks for, as values.
 
+use std::any::type_name;
+
+use super::data::QueryData;
+use super::filter::QueryFilter;
 use super::settings::Options;
 use crate::component::ComponentType;
 use crate::stock::{Disabled, Prefab};
@@ -53,6 +57,15 @@ pub(crate) struct Plan {
     pub(crate) parts: Box<[Part]>,
     pub(crate) terms: Box<[Term]>,
     pub(crate) options: Options,
+}
+
+/// What a query asks for, checked.
+#[track_caller]
+pub(super) fn plan_of<D: QueryData, F: QueryFilter>(options: Options) -> Plan {
+    let (mut parts, mut terms) = (Vec::new(), Vec::new());
+    D::parts(&mut |part| parts.push(part));
+    F::terms(&mut |term| terms.push(term));
+    Plan::new(type_name::<D>(), parts, terms, options)
 }
 
 impl Plan {

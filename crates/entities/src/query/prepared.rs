@@ -6,9 +6,9 @@ use std::marker::PhantomData;
 
 use super::data::QueryData;
 use super::filter::QueryFilter;
+use super::plan::plan_of;
 use super::read::QueryRef;
 use super::settings::{Options, Settings, Since, settings_methods};
-use super::walk::plan_of;
 use super::write::QueryMut;
 use crate::manager::EntityManager;
 use crate::shared::SharedComponent;

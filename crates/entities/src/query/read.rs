@@ -7,14 +7,16 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::slice;
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Writes};
 use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::iter::QueryIter;
+use super::loops::{each_row, each_slices, get, refuse};
 use super::mask::QueryMask;
 use super::matched::Matched;
+use super::plan::plan_of;
 use super::settings::{Options, Settings, Since, settings_methods};
-use super::walk::{get, plan_of, refuse, walk, walk_slices};
+use super::walk::Walk;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -82,8 +84,14 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
 
     #[inline]
     #[track_caller]
+    fn walk(&self) -> Walk<'w> {
+        Walk::reading(self.entities, self.matched(), &self.settings)
+    }
+
+    #[inline]
+    #[track_caller]
     fn cursor(&self) -> Cursor<'w> {
-        Cursor::reading(self.entities, self.matched(), &self.settings)
+        Cursor::new(self.walk(), Writes::Nothing)
     }
 
     /// How many entities there are.
@@ -225,7 +233,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
             return Err(EntityError::NotInQuery { component });
         }
         let mut all = Vec::new();
-        let mut cursor = Cursor::reading(self.entities, matched, &self.settings);
+        let mut cursor = self.cursor();
         while cursor.next_chunk() {
             let chunk = cursor.view().chunk;
             let found = chunk.find(component).expect("the query asks for it");
@@ -256,12 +264,11 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     /// ```
     #[track_caller]
     pub fn matches(&self, entity: Entity) -> bool {
-        let matched = self.matched();
         let storage = &self.entities.storage;
+        let walk = self.walk();
         let Some(at) = storage.table.locate(entity) else { return false };
-        let Some(found) = matched.find(storage.archetype_at(at)) else { return false };
-        let cursor = Cursor::reading(self.entities, matched, &self.settings);
-        cursor.has_row(found, at.chunk, at.row)
+        let Some(found) = walk.matched.find(storage.archetype_at(at)) else { return false };
+        walk.has_row(found, at.chunk, at.row)
     }
 
     /// What tells of an entity whether it has such components, whatever is switched off, has changed or is shared: for many
@@ -321,7 +328,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
         D: ReadOnlyData,
     {
         // SAFETY: the cursor is that of this query. Nothing can be changed.
-        if let Err(error) = unsafe { walk::<D, _>(self.cursor(), function) } {
+        if let Err(error) = unsafe { each_row::<D, _>(&self.walk(), function) } {
             refuse(error.into());
         }
     }
@@ -355,7 +362,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
         D: ReadOnlyData + ChunkData,
     {
         // SAFETY: the cursor is that of this query. Nothing can be changed.
-        if let Err(error) = unsafe { walk_slices::<D, _>(self.cursor(), function) } {
+        if let Err(error) = unsafe { each_slices::<D, _>(&self.walk(), function) } {
             refuse(error.into());
         }
     }
@@ -408,13 +415,11 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     where
         D: ReadOnlyData,
     {
-        let matched = self.matched();
         let storage = &self.entities.storage;
+        let walk = self.walk();
         let at = storage.table.locate(entity)?;
-        let archetype = storage.archetype_at(at);
-        let cursor = Cursor::reading(self.entities, matched, &self.settings);
-        // SAFETY: the cursor is that of this query. Nothing can be changed.
-        unsafe { get::<D>(cursor, matched, archetype, at) }
+        // SAFETY: the walk is that of this query. Nothing can be changed. The row is there, as the table says.
+        unsafe { get::<D>(walk, Writes::Nothing, storage.archetype_at(at), at) }
     }
 }
 

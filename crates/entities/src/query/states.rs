@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "states at addresses that stay")]
 
 use std::any::TypeId;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 
 use ancho_collections::FixedState;
@@ -21,6 +21,8 @@ use crate::storage::Archetypes;
 #[derive(Default)]
 pub(crate) struct QueryStates {
     known: RefCell<Known>,
+    /// The last one that was asked for: mostly a loop asks for the same again.
+    recent: Cell<Option<(Key, NonNull<Matched>)>>,
 }
 
 #[derive(Default)]
@@ -29,8 +31,6 @@ struct Known {
     list: Vec<NonNull<Matched>>,
     by_type: HashMap<Key, u32, FixedState>,
     by_plan: HashMap<Plan, u32, FixedState>,
-    /// The last one that was asked for: mostly a loop asks for the same again.
-    recent: Option<(Key, u32)>,
 }
 
 /// A query as a type, and what was said of it.
@@ -58,23 +58,23 @@ impl QueryStates {
         plan: impl FnOnce() -> Plan,
     ) -> &'w Matched {
         let key = (id, options);
-        let recent = self.known.borrow().recent;
-        let number = match recent {
-            Some((recent, number)) if recent == key => number,
+        let state = match self.recent.get() {
+            Some((recent, state)) if recent == key => state,
             _ => self.look_up(key, plan),
         };
-        self.current(number, archetypes)
+        self.current(state, archetypes)
     }
 
     /// The state of a query of this plan, with all archetypes looked at.
     pub(crate) fn of_plan<'w>(&'w self, plan: &Plan, archetypes: &'w Archetypes) -> &'w Matched {
-        let number = self.known.borrow_mut().number_of(plan);
-        self.current(number, archetypes)
+        let mut known = self.known.borrow_mut();
+        let number = known.number_of(plan);
+        self.current(known.list[number as usize], archetypes)
     }
 
     #[inline(never)]
     #[track_caller]
-    fn look_up(&self, key: Key, plan: impl FnOnce() -> Plan) -> u32 {
+    fn look_up(&self, key: Key, plan: impl FnOnce() -> Plan) -> NonNull<Matched> {
         let found = self.known.borrow().by_type.get(&key).copied();
         let number = found.unwrap_or_else(|| {
             // Names of types are code of the user, so nothing is borrowed meanwhile.
@@ -84,14 +84,14 @@ impl QueryStates {
             known.by_type.insert(key, number);
             number
         });
-        self.known.borrow_mut().recent = Some((key, number));
-        number
+        let state = self.known.borrow().list[number as usize];
+        self.recent.set(Some((key, state)));
+        state
     }
 
     #[inline]
-    fn current<'w>(&'w self, number: u32, archetypes: &'w Archetypes) -> &'w Matched {
-        let state = self.known.borrow().list[number as usize];
-        // SAFETY: it lives as long as this, and nobody changes it now.
+    fn current<'w>(&'w self, state: NonNull<Matched>, archetypes: &'w Archetypes) -> &'w Matched {
+        // SAFETY: it is one of the list. It lives as long as this, and nobody changes it now.
         if !unsafe { state.as_ref() }.is_current(archetypes) {
             // SAFETY: it is reached in no other way. Who has a reference to it that was returned here borrows the world, and
             // with it the archetypes, which can have become more only after such borrows had ended.

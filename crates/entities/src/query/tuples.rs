@@ -2,11 +2,14 @@
 
 #![expect(unsafe_code, reason = "implements the traits of data")]
 
-use super::cursor::PieceView;
+use std::num::NonZero;
+use std::ops::Range;
+
 use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::matched::Place;
 use super::plan::{Part, Term};
+use super::walk::{PieceMarks, PieceView};
 
 /// Implements the traits for the tuples of one to all of the names, each with its index.
 ///
@@ -25,9 +28,36 @@ macro_rules! tuples {
             type Static = ($($name::Static,)+);
             type Fetch = ($($name::Fetch,)+);
             const PARTS: usize = 0 $(+ $name::PARTS)+;
+            const ROW_BYTES: usize = 0 $(+ $name::ROW_BYTES)+;
+            const WRITES: bool = false $(|| $name::WRITES)+;
+            const MARKS: bool = false $(|| $name::MARKS)+;
 
             fn parts(each: &mut dyn FnMut(Part)) {
                 $($name::parts(each);)+
+            }
+
+            #[inline(always)]
+            fn expect(memory: NonZero<usize>, places: &[Place], rows: &Range<usize>) {
+                let mut places = places;
+                $(
+                    let (own, rest) = places.split_at($name::PARTS);
+                    $name::expect(memory, own, rows);
+                    places = rest;
+                )+
+                let _ = places;
+            }
+
+            #[inline(always)]
+            unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
+                let mut places = places;
+                $(
+                    // SAFETY: the caller promises that there are the places of all parts.
+                    let (own, rest) = unsafe { places.split_at_unchecked($name::PARTS) };
+                    // SAFETY: these are the part's places, and the caller promises the rest.
+                    unsafe { $name::mark(marks, own) };
+                    places = rest;
+                )+
+                let _ = places;
             }
 
             fn is_there(places: &[Place]) -> bool {
@@ -47,7 +77,8 @@ macro_rules! tuples {
                 let mut places = places;
                 ($(
                     {
-                        let (own, rest) = places.split_at($name::PARTS);
+                        // SAFETY: the caller promises that there are the places of all parts.
+                        let (own, rest) = unsafe { places.split_at_unchecked($name::PARTS) };
                         places = rest;
                         let _ = places;
                         // SAFETY: these are the part's places, and the caller promises the rest.
@@ -104,8 +135,13 @@ unsafe impl QueryData for () {
     type Static = ();
     type Fetch = ();
     const PARTS: usize = 0;
+    const WRITES: bool = false;
+    const MARKS: bool = false;
 
     fn parts(_: &mut dyn FnMut(Part)) {}
+
+    #[inline(always)]
+    unsafe fn mark(_: &mut PieceMarks<'_>, _: &[Place]) {}
 
     fn is_there(_: &[Place]) -> bool {
         true

@@ -10,10 +10,11 @@ use super::cursor::{Cursor, Writes};
 use super::data::{ChunkData, QueryData};
 use super::filter::QueryFilter;
 use super::iter::QueryIter;
-use super::matched::Matched;
+use super::loops::{each_row, each_slices, get, refuse};
+use super::plan::plan_of;
 use super::read::QueryRef;
 use super::settings::{Options, Settings, Since, settings_methods};
-use super::walk::{get, plan_of, refuse, walk, walk_slices};
+use super::walk::Walk;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -86,14 +87,14 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         QueryRef::new(self.entities, self.settings.clone())
     }
 
-    /// The state of the query, and a walk over what it finds, for as long as the world is borrowed.
+    /// A walk over what the query finds, for as long as the world is borrowed.
     ///
     /// # Safety
     ///
     /// - what was returned before, and everything from it, is not used any more
     #[inline]
     #[track_caller]
-    unsafe fn open(&mut self, writes: Writes) -> (Cursor<'w>, &'w Matched) {
+    unsafe fn open(&mut self) -> Walk<'w> {
         let entities: *mut EntityManager = self.entities;
         // SAFETY: the world is borrowed mutably for the lifetime, by this alone, and neither the states nor the archetypes
         // change meanwhile.
@@ -103,7 +104,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         let options = self.settings.options;
         let matched = queries.of_type(id, options, archetypes, || plan_of::<D, F>(options));
         // SAFETY: the caller promises that nobody else uses the chunks. The state is the manager's.
-        (unsafe { Cursor::writing(entities, matched, &self.settings, writes) }, matched)
+        unsafe { Walk::writing(entities, matched, &self.settings) }
     }
 
     /// Calls a function with what is given for each entity.
@@ -139,9 +140,9 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     #[track_caller]
     pub fn for_each(mut self, function: impl FnMut(D::Item<'w>)) {
         // SAFETY: this is used once.
-        let (cursor, _) = unsafe { self.open(Writes::Data) };
-        // SAFETY: the cursor is that of this query, and writes what is given.
-        if let Err(error) = unsafe { walk::<D, _>(cursor, function) } {
+        let walk = unsafe { self.open() };
+        // SAFETY: the walk is that of this query, and writes. It is used once.
+        if let Err(error) = unsafe { each_row::<D, _>(&walk, function) } {
             refuse(error.into());
         }
     }
@@ -180,8 +181,8 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     #[track_caller]
     fn make_unique(&mut self, writes: Writes) -> Result<(), OutOfMemory> {
         // SAFETY: it is not used afterwards.
-        let (cursor, _) = unsafe { self.open(writes) };
-        cursor.make_unique()
+        let walk = unsafe { self.open() };
+        Cursor::new(walk, writes).make_unique()
     }
 
     /// Calls a function with slices, of entities that lie side by side.
@@ -214,9 +215,9 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         D: ChunkData,
     {
         // SAFETY: this is used once.
-        let (cursor, _) = unsafe { self.open(Writes::Data) };
-        // SAFETY: the cursor is that of this query, and writes what is given.
-        if let Err(error) = unsafe { walk_slices::<D, _>(cursor, function) } {
+        let walk = unsafe { self.open() };
+        // SAFETY: the walk is that of this query, and writes. It is used once.
+        if let Err(error) = unsafe { each_slices::<D, _>(&walk, function) } {
             refuse(error.into());
         }
     }
@@ -326,9 +327,9 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         let at = self.entities.storage.table.locate(entity)?;
         let archetype = self.entities.storage.archetype_at(at);
         // SAFETY: this is used once.
-        let (cursor, matched) = unsafe { self.open(Writes::Data) };
-        // SAFETY: the cursor is that of this query, and writes what is given. The row is there, as the table says.
-        unsafe { get::<D>(cursor, matched, archetype, at) }
+        let walk = unsafe { self.open() };
+        // SAFETY: the walk is that of this query, and writes. It is used once. The row is there, as the table says.
+        unsafe { get::<D>(walk, Writes::Data, archetype, at) }
     }
 
     /// Writes values of a component to the entities, in the order of [`to_entities`](QueryRef::to_entities). It counts as
@@ -366,7 +367,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         }
         self.make_unique(Writes::Only(component))?;
         // SAFETY: what was opened before is not used any more.
-        let (mut cursor, _) = unsafe { self.open(Writes::Only(component)) };
+        let mut cursor = Cursor::new(unsafe { self.open() }, Writes::Only(component));
         let mut rest = values;
         while cursor.next_chunk() {
             let chunk = cursor.view().chunk;
@@ -394,7 +395,7 @@ impl<'w, D: QueryData, F: QueryFilter> IntoIterator for QueryMut<'w, D, F> {
     #[track_caller]
     fn into_iter(mut self) -> QueryIter<'w, D> {
         // SAFETY: this is used once.
-        let (cursor, _) = unsafe { self.open(Writes::Data) };
+        let cursor = Cursor::new(unsafe { self.open() }, Writes::Data);
         // SAFETY: the cursor is that of this query, and writes what is given.
         unsafe { QueryIter::new(cursor) }
     }
