@@ -110,20 +110,16 @@ fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     let mut world = world();
     let bodies = (0..MILLION).map(work::body).map(|(p, v)| (Switched(p), v));
     let entities: Vec<Entity> = world.spawn_batch(bodies).collect();
-    let switch = |world: &mut World, index: usize, on: bool| {
-        let entities_mut = world.entities_mut();
-        entities_mut.set_component_enabled::<Switched>(entities[index], on).expect("all have it");
-    };
     for index in (0..MILLION).filter(|&index| !pattern(index)) {
-        switch(&mut world, index, false);
+        let switched = world.entities_mut().set_component_enabled::<Switched>(entities[index], false);
+        switched.expect("all have it");
     }
     let operation = |world: &mut World| {
         let query = world.query_mut::<(&mut Switched, &Velocity)>();
         query.for_each(|(position, velocity)| work::advance(&mut position.0, velocity));
     };
     cell.run(world, operation, |world| {
-        (0..MILLION).for_each(|index| switch(world, index, true));
-        let query = world.query::<(&Switched, &Velocity)>();
+        let query = world.query::<(&Switched, &Velocity)>().ignore_enabled();
         work::in_any_order(query.iter().map(|(p, v)| work::body_row(&p.0, v)))
     })
 }

@@ -34,14 +34,12 @@ pub(super) unsafe fn each_row<'w, D: QueryData, C: FnMut(D::Item<'w>)>(
         move || {
             // SAFETY: the caller's promise.
             unsafe {
-                walk.for_each_run::<D, true>(
+                walk.for_each_row::<D>(
                     #[inline(always)]
-                    |fetch, first, end| {
-                        for row in first..end {
-                            // The row is there. None comes twice, so that nobody else uses what can be changed of it, and the
-                            // walk has made it the world's alone.
-                            function(D::get(fetch, row));
-                        }
+                    |fetch, row| {
+                        // The row is there. None comes twice, so that nobody else uses what can be changed of it, and the walk
+                        // has made it the world's alone.
+                        function(D::get(fetch, row));
                     },
                 )
             }
@@ -65,7 +63,7 @@ pub(super) unsafe fn each_slices<'w, D: ChunkData, C: FnMut(D::Slices<'w>)>(
         move || {
             // SAFETY: the caller's promise. As in `each_row`, for all rows of the run.
             unsafe {
-                walk.for_each_run::<D, false>(
+                walk.for_each_run::<D>(
                     #[inline(always)]
                     |fetch, first, end| function(D::slices(fetch, first, end - first)),
                 )

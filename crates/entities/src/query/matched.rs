@@ -198,13 +198,18 @@ fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Optio
 }
 
 /// Which of 64 rows fulfil all conditions: those of a word of the masks of a chunk with so many rows.
-#[inline]
+#[inline(always)]
 pub(super) fn matching_rows(bits: &[Bit], masks: &EnabledMasks, word: u32, rows: u32) -> u64 {
-    let at = word as usize;
     if let [Bit::On(mask)] = bits {
         // Mostly there is one, and bits of rows that are not there are zero.
-        return masks.words(*mask)[at];
+        return masks.words(*mask)[word as usize];
     }
+    rows_of_all(bits, masks, word, rows)
+}
+
+#[inline(never)]
+fn rows_of_all(bits: &[Bit], masks: &EnabledMasks, word: u32, rows: u32) -> u64 {
+    let at = word as usize;
     let left = rows - word * u64::BITS;
     let there = if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 };
     bits.iter().fold(there, |rows, bit| {

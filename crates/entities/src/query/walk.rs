@@ -6,9 +6,11 @@
 )]
 
 use std::marker::PhantomData;
+use std::ops::Range;
+use std::slice;
 
 use super::data::QueryData;
-use super::matched::{Match, Matched, matching_rows};
+use super::matched::{Bit, Match, Matched, matching_rows};
 use super::runs::Runs;
 use super::settings::Settings;
 use crate::component::{ComponentType, SharedValue};
@@ -41,10 +43,36 @@ pub(crate) struct Walk<'w> {
     world: PhantomData<&'w mut Chunks>,
 }
 
-/// How many chunks the one that is fetched comes after the one at hand,
-const SOON: usize = 2;
-/// and how many chunks there must be: more than the caches hold that are close to a core.
-const LONG: usize = 128;
+/// How many runs there may be among 64 rows so that they are gone through run by run.
+const FEW: u32 = 4;
+
+/// Whether these are so many chunks that the memory of one is fetched while another is walked: more than the caches hold that
+/// are close to a core.
+#[inline(always)]
+fn is_long<D: QueryData>(list: &[u32]) -> bool {
+    D::ROW_BYTES > 0 && list.len() >= 128
+}
+
+/// How many rows of a chunk are fetched at a time.
+#[inline(always)]
+fn piece_rows<D: QueryData>() -> usize {
+    384 / D::ROW_BYTES.max(1) + 1
+}
+
+/// Whether all rows of a chunk fulfil these conditions.
+#[inline(always)]
+fn is_whole(bits: &[Bit], chunk: &Chunk) -> bool {
+    bits.is_empty() || all_match(bits, chunk)
+}
+
+#[inline(never)]
+fn all_match(bits: &[Bit], chunk: &Chunk) -> bool {
+    (0..chunk.len.div_ceil(u64::BITS)).all(|word| {
+        let left = chunk.len - word * u64::BITS;
+        let there = if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 };
+        matching_rows(bits, &chunk.enabled, word, chunk.len) == there
+    })
+}
 
 /// What data is fetched from.
 ///
@@ -147,74 +175,162 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Calls a function for all rows that match, those together that lie side by side: with what was fetched from their
-    /// chunk, the first of them, and the one after the last.
+    /// Calls a function for each row that matches, with what was fetched from its chunk.
     ///
     /// Before that, a chunk that is written is made the world's alone, and what is written is marked. It all becomes a part of
-    /// the function that calls this, so that what has to be known from chunk to chunk is in registers.
-    ///
-    /// With `PIECEMEAL`, runs may come in pieces, each of which takes the memory with it that is used soon.
+    /// the function that calls this, so that what has to be known from chunk to chunk is in registers. Whether a row matches
+    /// is found out for 64 of them at a time, before the function is called for any of them.
     ///
     /// # Safety
     ///
     /// - the walk is that of a query of this data, and writes, unless it cannot be changed
     #[inline(always)]
-    pub(crate) unsafe fn for_each_run<D: QueryData, const PIECEMEAL: bool>(
+    pub(crate) unsafe fn for_each_row<D: QueryData>(
         &self,
-        mut function: impl FnMut(D::Fetch, usize, usize),
+        mut function: impl FnMut(D::Fetch, usize),
     ) -> Result<(), OutOfMemory> {
-        let mut matches = self.matches.iter();
-        // SAFETY: only what the world knows of chunks is borrowed.
-        let may_be_shared = D::WRITES && unsafe { (*self.chunks).may_be_shared() };
-        if !self.is_choosy && !self.matched.asks_for_bits && !may_be_shared {
-            // Mostly there is nothing to think of. Then it takes a few instructions for a chunk.
-            let (archetypes, chunks) = (self.archetypes.as_slice(), self.all_chunks::<D>());
-            while let [found, rest @ ..] = matches.as_slice() {
-                // SAFETY: matches are archetypes of the world.
-                let list =
-                    unsafe { archetypes.get_unchecked(found.archetype as usize) }.chunks.as_slice();
-                if PIECEMEAL && D::ROW_BYTES > 0 && list.len() >= LONG {
-                    break;
+        // SAFETY: the caller's promise.
+        let matches = unsafe {
+            self.for_each_plain_chunk::<D, true>(
+                #[inline(always)]
+                |fetch, chunk| (0..chunk.len as usize).for_each(|row| function(fetch, row)),
+            )
+        };
+        for found in matches {
+            let list = self.archetypes[found.archetype].chunks.as_slice();
+            let is_long = is_long::<D>(list);
+            let mut list = list.iter();
+            let mut coming =
+                [self.next_chosen(&mut list, found), self.next_chosen(&mut list, found)];
+            while let [Some(number), next] = coming {
+                let after = self.next_chosen(&mut list, found);
+                coming = [next, after];
+                let soon = after.filter(|_| is_long);
+                self.prepare::<D>(number)?;
+                // SAFETY: archetypes list chunks that are there, which is the world's alone by now.
+                let (fetch, chunk) =
+                    unsafe { self.open::<D>(found, self.all_chunks::<D>().add(number as usize)) };
+                let rows = chunk.len as usize;
+                if is_whole(&found.bits, chunk) {
+                    let mut first = 0;
+                    while first < rows {
+                        let end = rows.min(first + piece_rows::<D>());
+                        if let Some(soon) = soon {
+                            self.expect_rows::<D>(soon, found, first..end);
+                        }
+                        (first..end).for_each(|row| function(fetch, row));
+                        first = end;
+                    }
+                    continue;
                 }
-                matches = rest.iter();
-                for &number in list {
-                    // SAFETY: archetypes list chunks that are there, which are the world's alone. The match is theirs.
-                    let (fetch, chunk) =
-                        unsafe { self.open::<D>(found, chunks.wrapping_add(number as usize)) };
-                    function(fetch, 0, chunk.len as usize);
+                let mut first = 0;
+                while first < rows {
+                    let word = first as u32 / u64::BITS;
+                    if let Some(soon) = soon {
+                        self.expect_word::<D>(soon, found, word);
+                    }
+                    let mut word = matching_rows(&found.bits, &chunk.enabled, word, chunk.len);
+                    // Rows side by side come together, so that there are loops over them that can use vectors. But to guess
+                    // where each of many ends takes longer than to look for one row after the other.
+                    if (word & !(word << 1)).count_ones() > FEW {
+                        while word != 0 {
+                            function(fetch, first + word.trailing_zeros() as usize);
+                            word &= word - 1;
+                        }
+                    }
+                    while word != 0 {
+                        let low = word.trailing_zeros();
+                        let ones = (word >> low).trailing_ones();
+                        let start = first + low as usize;
+                        (start..start + ones as usize).for_each(|row| function(fetch, row));
+                        word &= u64::MAX.unbounded_shl(low + ones);
+                    }
+                    first += u64::BITS as usize;
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Calls a function for all rows that match, those together that lie side by side: with what was fetched from their
+    /// chunk, the first of them, and the one after the last.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`for_each_row`](Self::for_each_row)
+    #[inline(always)]
+    pub(crate) unsafe fn for_each_run<D: QueryData>(
+        &self,
+        mut function: impl FnMut(D::Fetch, usize, usize),
+    ) -> Result<(), OutOfMemory> {
+        // SAFETY: the caller's promise.
+        let matches = unsafe {
+            self.for_each_plain_chunk::<D, false>(
+                #[inline(always)]
+                |fetch, chunk| function(fetch, 0, chunk.len as usize),
+            )
+        };
         for found in matches {
-            let list = self.archetypes[found.archetype].chunks.as_slice();
-            let is_long = PIECEMEAL && D::ROW_BYTES > 0 && list.len() >= LONG;
-            let is_simple = self.is_simple(found);
-            for (at, &number) in list.iter().enumerate() {
-                // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk,
-                // which nobody else uses if it can be changed.
-                let chunk = unsafe { (*self.chunks).at(number) };
-                if !is_simple && !self.choose(chunk, found) {
-                    continue;
-                }
-                if D::WRITES && chunk.may_be_shared() {
-                    self.unshare(number)?;
-                }
-                // SAFETY: as above, and it is the world's alone by now.
+            let mut list = self.archetypes[found.archetype].chunks.iter();
+            while let Some(number) = self.next_chosen(&mut list, found) {
+                self.prepare::<D>(number)?;
+                // SAFETY: as in `for_each_row`.
                 let (fetch, chunk) =
                     unsafe { self.open::<D>(found, self.all_chunks::<D>().add(number as usize)) };
                 let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&chunk.enabled);
                 while run.start < run.end {
-                    let (first, mut end) = (run.start as usize, run.end as usize);
-                    if is_long {
-                        end = self.expect_rows::<D>(list.get(at + SOON), found, first, end);
-                    }
-                    run.start = end as u32;
-                    function(fetch, first, end);
-                    if run.is_empty() {
-                        (run, runs) = runs.next(&chunk.enabled);
-                    }
+                    function(fetch, run.start as usize, run.end as usize);
+                    (run, runs) = runs.next(&chunk.enabled);
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Calls a function for the chunks of the first matches, as long as there is nothing to think of, with what was fetched
+    /// from them. Returns the matches from the first on where there is.
+    ///
+    /// It takes a few instructions for a chunk, and is what there is mostly.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`for_each_row`](Self::for_each_row)
+    #[inline(always)]
+    unsafe fn for_each_plain_chunk<D: QueryData, const SHORT: bool>(
+        &self,
+        mut function: impl FnMut(D::Fetch, &Chunk),
+    ) -> slice::Iter<'w, Match> {
+        let mut matches = self.matches.iter();
+        // SAFETY: only what the world knows of chunks is borrowed.
+        let may_be_shared = D::WRITES && unsafe { (*self.chunks).may_be_shared() };
+        if self.is_choosy || self.matched.asks_for_bits || may_be_shared {
+            return matches;
+        }
+        let (archetypes, chunks) = (self.archetypes.as_slice(), self.all_chunks::<D>());
+        while let [found, rest @ ..] = matches.as_slice() {
+            // SAFETY: matches are archetypes of the world.
+            let archetype = unsafe { archetypes.get_unchecked(found.archetype as usize) };
+            if SHORT && is_long::<D>(&archetype.chunks) {
+                break;
+            }
+            matches = rest.iter();
+            for &number in &archetype.chunks {
+                // SAFETY: archetypes list chunks that are there, which are the world's alone. The match is theirs.
+                let (fetch, chunk) =
+                    unsafe { self.open::<D>(found, chunks.wrapping_add(number as usize)) };
+                function(fetch, chunk);
+            }
+        }
+        matches
+    }
+
+    /// Makes a chunk the world's alone, if it is written.
+    #[inline(always)]
+    fn prepare<D: QueryData>(&self, number: u32) -> Result<(), OutOfMemory> {
+        // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk, which
+        // nobody else uses if it can be changed.
+        if D::WRITES && unsafe { (*self.chunks).at(number) }.may_be_shared() {
+            self.unshare(number)?;
         }
         Ok(())
     }
@@ -257,27 +373,38 @@ impl<'w> Walk<'w> {
         (unsafe { D::fetch(view, &found.places) }, chunk)
     }
 
-    /// Has memory that comes soon on its way to the cache. Returns up to which row to go before the next of it is asked for.
+    /// Has rows of a chunk that comes soon on their way to the cache.
     ///
     /// Memory is quick where a program walks through it in one line for long. A column of a chunk is over after a few KiB, so
     /// that a CPU guesses wrong at the end of each of them. It is told what comes instead. That has to be done bit by bit: it
     /// can only wait for so much at a time.
     #[inline(always)]
-    fn expect_rows<D: QueryData>(
-        &self,
-        soon: Option<&u32>,
-        found: &Match,
-        first: usize,
-        end: usize,
-    ) -> usize {
-        /// How many bytes are asked for at a time.
-        const BYTES: usize = 384;
-        let Some(&number) = soon else { return end };
-        let end = end.min(first + BYTES / D::ROW_BYTES.max(1) + 1);
+    fn expect_rows<D: QueryData>(&self, soon: u32, found: &Match, rows: Range<usize>) {
         // SAFETY: archetypes list chunks that are there.
-        let memory = unsafe { (*self.chunks).address(number) }.addr();
-        D::expect(memory, &found.places, &(first..end));
-        end
+        D::expect(unsafe { (*self.chunks).address(soon) }.addr(), &found.places, &rows);
+    }
+
+    /// Has the rows of a word on their way, if one of them matches.
+    #[inline(always)]
+    fn expect_word<D: QueryData>(&self, soon: u32, found: &Match, word: u32) {
+        // SAFETY: archetypes list chunks that are there.
+        let chunk = unsafe { (*self.chunks).at(soon) };
+        let (first, rows) = (word * u64::BITS, chunk.len);
+        if first < rows && matching_rows(&found.bits, &chunk.enabled, word, rows) != 0 {
+            let rows = first as usize..rows.min(first + u64::BITS) as usize;
+            self.expect_rows::<D>(soon, found, rows);
+        }
+    }
+
+    /// The next of these chunks of a match that has something that is found.
+    #[inline(always)]
+    fn next_chosen(&self, list: &mut slice::Iter<'_, u32>, found: &Match) -> Option<u32> {
+        if self.is_simple(found) {
+            return list.next().copied();
+        }
+        // SAFETY: archetypes list chunks that are there.
+        let is_chosen = |number: u32| self.choose(unsafe { (*self.chunks).at(number) }, found);
+        list.copied().find(|&number| is_chosen(number))
     }
 
     /// Whether all chunks of a match are found, and all rows of them.

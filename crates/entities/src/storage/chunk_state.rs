@@ -47,6 +47,10 @@ impl ChunkState {
     #[inline]
     pub(crate) fn version(&self, column: u32) -> Version {
         assert!(column < self.types);
+        // It is beside what else is asked of a chunk, and the others are not.
+        if self.uniform != Version::NEVER {
+            return self.uniform;
+        }
         // SAFETY: there are so many, all initialised.
         unsafe { self.versions.add(column as usize).read() }
     }

@@ -14,6 +14,7 @@ mod data;
 mod dynamic;
 mod forks;
 mod iteration;
+mod long_walks;
 mod marks;
 mod model;
 mod panics;
