@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod aspect;
 mod blob;
 mod bounds;
 mod buffer;
@@ -12,6 +13,15 @@ mod shared;
 use component::Kind;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
+
+/// Derives `ancho_entities::Aspect`, for structs that queries give.
+///
+/// See `ancho_entities::Aspect` for what it takes, and examples.
+#[proc_macro_derive(Aspect, attributes(aspect))]
+pub fn derive_aspect(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    aspect::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
 
 /// Derives `ancho_collections::BlobData`, for structs and enums that can be in a blob.
 ///

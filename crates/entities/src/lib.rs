@@ -19,7 +19,9 @@ mod version;
 mod world;
 
 #[cfg(feature = "derive")]
-pub use ancho_derive::{BufferElement, Component, Field, ManagedComponent, SharedComponent};
+pub use ancho_derive::{
+    Aspect, BufferElement, Component, Field, ManagedComponent, SharedComponent,
+};
 pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
 };
@@ -38,9 +40,9 @@ pub use manager::{
 };
 pub use per_chunk::PerChunk;
 pub use query::{
-    Absent, Any, Changed, ChunkData, DynamicQuery, EnabledMut, EnabledRef, FoundChunk, IsDisabled,
-    OrderChanged, Present, Query, QueryData, QueryFilter, QueryIter, QueryMask, QueryMut, QueryRef,
-    ReadOnlyData, With, Without,
+    Absent, Any, Aspect, Changed, ChunkData, DynamicQuery, EnabledMut, EnabledRef, FoundChunk,
+    IsDisabled, OrderChanged, Present, Query, QueryData, QueryFilter, QueryIter, QueryMask,
+    QueryMut, QueryRef, ReadOnlyData, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
@@ -57,7 +59,10 @@ pub mod __macro {
     };
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
-    pub use crate::query::{ColumnFetch, Need, Part, PieceMarks, PieceView, Place, Term};
+    pub use crate::query::{
+        AspectField, ChunkField, ColumnFetch, ManagedField, Need, Part, PieceMarks, PieceView,
+        Place, PlainField, ReadOnlyField, SharedField, Term,
+    };
     pub use crate::shared::refuse_entities;
     pub use crate::storage::RowPlace;
 }

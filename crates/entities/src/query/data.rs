@@ -28,6 +28,7 @@ use crate::storage::fetch_soon;
 /// | `Option<D>` | what `D` gives, or `None` | all |
 /// | `()` | nothing | all |
 /// | tuples of up to 16 | what each part gives | those that have all of it |
+/// | an [`Aspect`](crate::Aspect) | the struct, with what its fields give | those that have all of it |
 ///
 /// What is behind the reference is what `spawn` is given and `has` is asked for. The lifetimes of the references say nothing;
 /// in the fields of a type they are `'static`.

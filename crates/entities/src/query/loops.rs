@@ -7,6 +7,7 @@ use ancho_burst::{CpuLevel, dispatch_as};
 use super::cursor::{Cursor, Writes};
 use super::data::{ChunkData, QueryData};
 use super::walk::Walk;
+use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::storage::{Location, OutOfMemory};
 
@@ -96,4 +97,25 @@ pub(super) unsafe fn get<'w, D: QueryData>(
     // SAFETY: the chunk is of the match, and the row is there. Nobody else uses it, and the cursor has made it the world's
     // alone.
     Some(unsafe { D::get(D::fetch(cursor.view(), cursor.places()), at.row as usize) })
+}
+
+/// How many entities a cursor finds.
+pub(super) fn count(mut cursor: Cursor<'_>) -> usize {
+    let mut count = 0;
+    while cursor.next_chunk() {
+        count += cursor.count();
+    }
+    count
+}
+
+/// The entities that a cursor finds.
+pub(super) fn entities(mut cursor: Cursor<'_>) -> Vec<Entity> {
+    let mut all = Vec::new();
+    while cursor.next_chunk() {
+        while let Some((first, end)) = cursor.next_run() {
+            let entities = cursor.view().chunk.entities();
+            all.extend_from_slice(&entities[first as usize..end as usize]);
+        }
+    }
+    all
 }

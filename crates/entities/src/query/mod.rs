@@ -3,6 +3,7 @@
 //! A query is a description: which [data](QueryData) is wanted of each entity, and by which [filters](QueryFilter)
 //! entities are chosen. Each world keeps, for each description it has met, the archetypes that can have such entities.
 
+mod aspect;
 mod cursor;
 mod data;
 mod dynamic;
@@ -23,6 +24,9 @@ mod tuples;
 mod walk;
 mod write;
 
+pub use aspect::{
+    Aspect, AspectField, ChunkField, ManagedField, PlainField, ReadOnlyField, SharedField,
+};
 pub use data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData};
 pub use dynamic::{DynamicQuery, FoundChunk};
 pub use enabled::{EnabledMut, EnabledRef};

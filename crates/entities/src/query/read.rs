@@ -11,7 +11,7 @@ use super::cursor::{Cursor, Writes};
 use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::iter::QueryIter;
-use super::loops::{each_row, each_slices, get, refuse};
+use super::loops::{count, each_row, each_slices, entities, get, refuse};
 use super::mask::QueryMask;
 use super::matched::Matched;
 use super::plan::plan_of;
@@ -84,7 +84,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
 
     #[inline]
     #[track_caller]
-    fn walk(&self) -> Walk<'w> {
+    pub(super) fn walk(&self) -> Walk<'w> {
         Walk::reading(self.entities, self.matched(), &self.settings)
     }
 
@@ -99,19 +99,15 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     /// # Panics
     ///
     /// As everything that asks a query for the first time: with A0086 if a component is there twice and can be changed, with
-    /// A0070 if a filter asks for a component to be off that cannot be switched.
+    /// A0070 if a filter asks for a component to be off that cannot be switched, with A0095 if an [`Or`](crate::Or) asks for
+    /// changes.
     ///
     /// # Complexity
     ///
     /// Linear in the number of chunks.
     #[track_caller]
     pub fn count(&self) -> usize {
-        let mut cursor = self.cursor();
-        let mut count = 0;
-        while cursor.next_chunk() {
-            count += cursor.count();
-        }
-        count
+        count(self.cursor())
     }
 
     /// Whether there is no such entity.
@@ -195,15 +191,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     /// ```
     #[track_caller]
     pub fn to_entities(&self) -> Vec<Entity> {
-        let mut all = Vec::new();
-        let mut cursor = self.cursor();
-        while cursor.next_chunk() {
-            while let Some((first, end)) = cursor.next_run() {
-                let entities = cursor.view().chunk.entities();
-                all.extend_from_slice(&entities[first as usize..end as usize]);
-            }
-        }
-        all
+        entities(self.cursor())
     }
 
     /// The values of a component, in the order of [`to_entities`](Self::to_entities).

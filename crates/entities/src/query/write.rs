@@ -50,7 +50,7 @@ use crate::version::Version;
 /// ```
 #[must_use = "a query does nothing until it is asked for something"]
 pub struct QueryMut<'w, D, F = ()> {
-    entities: &'w mut EntityManager,
+    pub(super) entities: &'w mut EntityManager,
     settings: Settings,
     of: PhantomData<fn() -> (D, F)>,
 }
@@ -94,7 +94,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// - what was returned before, and everything from it, is not used any more
     #[inline]
     #[track_caller]
-    unsafe fn open(&mut self) -> Walk<'w> {
+    pub(super) unsafe fn open(&mut self) -> Walk<'w> {
         let entities: *mut EntityManager = self.entities;
         // SAFETY: the world is borrowed mutably for the lifetime, by this alone, and neither the states nor the archetypes
         // change meanwhile.
@@ -117,8 +117,8 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// # Panics
     ///
     /// As everything that asks a query for the first time: with A0086 if a component is there twice and can be changed, with
-    /// A0070 if a filter asks for a component to be off that cannot be switched. Also if a chunk is shared with a fork, and
-    /// there is no memory for a copy.
+    /// A0070 if a filter asks for a component to be off that cannot be switched, with A0095 if an [`Or`](crate::Or) asks for
+    /// changes. Also if a chunk is shared with a fork, and there is no memory for a copy.
     ///
     /// # Examples
     ///

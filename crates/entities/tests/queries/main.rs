@@ -8,6 +8,7 @@
 mod common;
 
 mod archetypes;
+mod aspects;
 mod changes;
 mod counts;
 mod data;

@@ -1,0 +1,506 @@
+//! Aspects: structs that queries give.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::visit_mut::VisitMut;
+use syn::{
+    Attribute, Data, DeriveInput, Error, Fields, GenericArgument, GenericParam, Generics, Ident,
+    Lifetime, PathArguments, Result, Type, Visibility, parse_quote,
+};
+
+/// How many parts a tuple of data has at most.
+const TUPLE: usize = 16;
+
+pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
+    let aspect = Aspect::parse(input)?;
+    let name = &aspect.name;
+    let (impl_generics, type_generics, _) = aspect.generics.split_for_impl();
+    let where_clause = aspect.where_clause_with(aspect.known_fields());
+    let data = aspect.implement(name, &quote!(Data));
+
+    // The lifetime is one that is not known yet: of one that is known, the compiler would ask at once, and refuse the impl.
+    let hidden = Lifetime::new("'__any", Span::call_site());
+    let read_only_fields = aspect.fields.iter().map(|field| {
+        let (kind, span) = (field.kind.tokens(), field.ty.span());
+        let mut ty = field.ty.clone();
+        let borrows = replace_lifetime(&mut ty, aspect.lifetime.as_ref(), &hidden);
+        let any = borrows.then(|| quote!(for<#hidden>));
+        quote_spanned!(span=> #any #ty: ::ancho_entities::__macro::ReadOnlyField<#kind>)
+    });
+    let where_read_only = aspect.where_clause_with(aspect.known_fields().chain(read_only_fields));
+
+    let own_static = aspect.path(name, &static_lifetime());
+    let (view, read_only) = match &aspect.read_only {
+        None => (None, own_static.clone()),
+        Some(view) => (Some(aspect.view(view)), aspect.path(view, &static_lifetime())),
+    };
+    let own = aspect.aspect_of(name, &read_only);
+    Ok(quote! {
+        #data
+        #own
+        #view
+
+        #[automatically_derived]
+        // SAFETY: nothing of any field can be changed.
+        unsafe impl #impl_generics ::ancho_entities::ReadOnlyData for #name #type_generics #where_read_only {}
+
+        #[automatically_derived]
+        impl #impl_generics ::ancho_entities::__macro::AspectField<::ancho_entities::__macro::PlainField>
+            for #name #type_generics #where_clause
+        {
+            type Data = #own_static;
+            type ReadOnly = #read_only;
+        }
+    })
+}
+
+/// What there is to know of the struct.
+struct Aspect {
+    name: Ident,
+    visibility: Visibility,
+    /// Its parameters, of which those that are types are `'static`.
+    generics: Generics,
+    lifetime: Option<Lifetime>,
+    fields: Vec<Field>,
+    /// The name of the form to be read.
+    read_only: Option<Ident>,
+}
+
+struct Field {
+    name: Ident,
+    visibility: Visibility,
+    documents: Vec<Attribute>,
+    ty: Type,
+    kind: Kind,
+}
+
+/// What kind of component is behind a field.
+#[derive(Clone, Copy)]
+enum Kind {
+    Plain,
+    Shared,
+    Chunk,
+    Managed,
+}
+
+impl Kind {
+    fn tokens(self) -> TokenStream {
+        let name = match self {
+            Self::Plain => "PlainField",
+            Self::Shared => "SharedField",
+            Self::Chunk => "ChunkField",
+            Self::Managed => "ManagedField",
+        };
+        let name = Ident::new(name, Span::call_site());
+        quote!(::ancho_entities::__macro::#name)
+    }
+}
+
+impl Aspect {
+    fn parse(input: &DeriveInput) -> Result<Self> {
+        let Data::Struct(data) = &input.data else {
+            return Err(Error::new(input.ident.span(), "an aspect is a struct with named fields"));
+        };
+        let Fields::Named(named) = &data.fields else {
+            let span = match &data.fields {
+                Fields::Unit => input.ident.span(),
+                fields => fields.span(),
+            };
+            return Err(Error::new(span, "the fields of an aspect have names: write `{ … }`"));
+        };
+        let mut lifetimes = input.generics.lifetimes();
+        let lifetime = lifetimes.next().map(|parameter| parameter.lifetime.clone());
+        if let Some(second) = lifetimes.next() {
+            let message =
+                "an aspect has one lifetime at most: how long everything in it is borrowed";
+            return Err(Error::new(second.span(), message));
+        }
+        let mut generics = input.generics.clone();
+        for parameter in generics.type_params_mut() {
+            parameter.default = None;
+            parameter.bounds.push(parse_quote!('static));
+        }
+        let mut fields = Vec::new();
+        for field in &named.named {
+            let Some(name) = &field.ident else { continue };
+            let documents = field.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
+            fields.push(Field {
+                name: name.clone(),
+                visibility: field.vis.clone(),
+                documents: documents.cloned().collect(),
+                ty: field.ty.clone(),
+                kind: read_kind(&field.attrs)?,
+            });
+        }
+        Ok(Self {
+            name: input.ident.clone(),
+            visibility: input.vis.clone(),
+            generics,
+            lifetime,
+            fields,
+            read_only: read_options(&input.attrs)?,
+        })
+    }
+
+    /// A struct of these parameters, of this lifetime.
+    fn path(&self, name: &Ident, lifetime: &Lifetime) -> TokenStream {
+        let arguments = self.generics.params.iter().map(|parameter| match parameter {
+            GenericParam::Lifetime(_) => lifetime.to_token_stream(),
+            GenericParam::Type(parameter) => parameter.ident.to_token_stream(),
+            GenericParam::Const(parameter) => parameter.ident.to_token_stream(),
+        });
+        quote!(#name<#(#arguments),*>)
+    }
+
+    /// The conditions of the struct, and more.
+    fn where_clause_with(&self, more: impl Iterator<Item = TokenStream>) -> TokenStream {
+        where_clause_of(&self.generics, more)
+    }
+
+    /// That each field can be one, as conditions: where a field cannot, the compiler says so of that condition, once, and
+    /// goes on as if it could. Of what depends on parameters it would know less than without.
+    fn known_fields(&self) -> impl Iterator<Item = TokenStream> {
+        let parameters: Vec<_> = self
+            .generics
+            .params
+            .iter()
+            .filter_map(|parameter| match parameter {
+                GenericParam::Lifetime(_) => None,
+                GenericParam::Type(parameter) => Some(&parameter.ident),
+                GenericParam::Const(parameter) => Some(&parameter.ident),
+            })
+            .collect();
+        let known = self.fields.iter().filter(move |field| {
+            !mentions(field.ty.to_token_stream(), &|name| parameters.contains(&name))
+        });
+        known.map(|field| {
+            let mut ty = field.ty.clone();
+            replace_lifetime(&mut ty, self.lifetime.as_ref(), &static_lifetime());
+            let (kind, span) = (field.kind.tokens(), field.ty.span());
+            quote_spanned!(span=> #ty: ::ancho_entities::__macro::AspectField<#kind>)
+        })
+    }
+
+    /// The data of each field: what it is called in the trait of fields.
+    fn data(&self, which: &TokenStream) -> Vec<TokenStream> {
+        let data = self.fields.iter().map(|field| {
+            let mut ty = field.ty.clone();
+            replace_lifetime(&mut ty, self.lifetime.as_ref(), &static_lifetime());
+            let (kind, span) = (field.kind.tokens(), field.ty.span());
+            quote_spanned!(span=> <#ty as ::ancho_entities::__macro::AspectField<#kind>>::#which)
+        });
+        data.collect()
+    }
+
+    /// Makes a struct with these fields what a query gives, by passing everything on to a tuple of data.
+    fn implement(&self, name: &Ident, which: &TokenStream) -> TokenStream {
+        let data = nest(&self.data(which), |parts| quote!((#(#parts,)*)));
+        let names: Vec<_> = self.fields.iter().map(|field| &field.name).collect();
+        let bound: Vec<_> =
+            (0..names.len()).map(|at| format_ident!("__field{at}").to_token_stream()).collect();
+        let pattern = nest(&bound, |parts| quote!((#(#parts,)*)));
+
+        let item = Lifetime::new("'__item", Span::call_site());
+        let item_type = self.path(name, &item);
+        let static_type = self.path(name, &static_lifetime());
+        let (impl_generics, type_generics, _) = self.generics.split_for_impl();
+        let where_clause = self.where_clause_with(self.known_fields());
+
+        // A type of its own, so that components which are less public than the aspect are not named by it.
+        let fetch_generics = self.static_generics();
+        let (fetch_impl, fetch_type, _) = fetch_generics.split_for_impl();
+        let fetch_where = where_clause_of(&fetch_generics, self.known_fields());
+        let tuple = quote!(#data as ::ancho_entities::QueryData);
+        quote! {
+            const _: () = {
+                #[doc(hidden)]
+                pub struct __Fetch #fetch_impl (<#tuple>::Fetch) #fetch_where;
+
+                #[automatically_derived]
+                impl #fetch_impl ::core::clone::Clone for __Fetch #fetch_type #fetch_where {
+                    #[inline(always)]
+                    fn clone(&self) -> Self {
+                        *self
+                    }
+                }
+
+                #[automatically_derived]
+                impl #fetch_impl ::core::marker::Copy for __Fetch #fetch_type #fetch_where {}
+
+                #[automatically_derived]
+                // SAFETY: everything is passed on to a tuple of data, and what it gives becomes the fields.
+                unsafe impl #impl_generics ::ancho_entities::QueryData for #name #type_generics #where_clause {
+                    type Item<#item> = #item_type;
+                    type Static = #static_type;
+                    type Fetch = __Fetch #fetch_type;
+                    const PARTS: ::core::primitive::usize = <#tuple>::PARTS;
+                    const ROW_BYTES: ::core::primitive::usize = <#tuple>::ROW_BYTES;
+                    const WRITES: ::core::primitive::bool = <#tuple>::WRITES;
+                    const MARKS: ::core::primitive::bool = <#tuple>::MARKS;
+
+                    fn parts(
+                        each: &mut dyn ::core::ops::FnMut(::ancho_entities::__macro::Part),
+                    ) {
+                        <#tuple>::parts(each)
+                    }
+
+                    #[inline(always)]
+                    fn expect(
+                        memory: ::core::num::NonZero<::core::primitive::usize>,
+                        places: &[::ancho_entities::__macro::Place],
+                        rows: &::core::ops::Range<::core::primitive::usize>,
+                    ) {
+                        <#tuple>::expect(memory, places, rows)
+                    }
+
+                    #[inline(always)]
+                    unsafe fn mark(
+                        marks: &mut ::ancho_entities::__macro::PieceMarks<'_>,
+                        places: &[::ancho_entities::__macro::Place],
+                    ) {
+                        // SAFETY: the caller promises it for the tuple.
+                        unsafe { <#tuple>::mark(marks, places) }
+                    }
+
+                    fn is_there(
+                        places: &[::ancho_entities::__macro::Place],
+                    ) -> ::core::primitive::bool {
+                        <#tuple>::is_there(places)
+                    }
+
+                    #[inline(always)]
+                    unsafe fn fetch(
+                        view: ::ancho_entities::__macro::PieceView<'_>,
+                        places: &[::ancho_entities::__macro::Place],
+                    ) -> Self::Fetch {
+                        // SAFETY: the caller promises it for the tuple.
+                        __Fetch(unsafe { <#tuple>::fetch(view, places) })
+                    }
+
+                    #[inline(always)]
+                    unsafe fn is_on(
+                        fetch: Self::Fetch,
+                        row: ::core::primitive::usize,
+                    ) -> ::core::primitive::bool {
+                        // SAFETY: the caller promises it for the tuple.
+                        unsafe { <#tuple>::is_on(fetch.0, row) }
+                    }
+
+                    #[inline(always)]
+                    unsafe fn get<#item>(
+                        fetch: Self::Fetch,
+                        row: ::core::primitive::usize,
+                    ) -> Self::Item<#item> {
+                        // SAFETY: the caller promises it for the tuple.
+                        let #pattern = unsafe { <#tuple>::get::<#item>(fetch.0, row) };
+                        #name { #(#names: #bound,)* }
+                    }
+                }
+            };
+        }
+    }
+
+    fn aspect_of(&self, name: &Ident, read_only: &TokenStream) -> TokenStream {
+        let (impl_generics, type_generics, _) = self.generics.split_for_impl();
+        let where_clause = self.where_clause_with(self.known_fields());
+        quote! {
+            #[automatically_derived]
+            impl #impl_generics ::ancho_entities::Aspect for #name #type_generics #where_clause {
+                type ReadOnly = #read_only;
+            }
+        }
+    }
+
+    /// The form to be read: the struct, and that it is an aspect.
+    fn view(&self, view: &Ident) -> TokenStream {
+        let (impl_generics, type_generics, where_clause) = self.generics.split_for_impl();
+        let where_fields = self.where_clause_with(self.known_fields());
+        let fields = self.fields.iter().map(|field| {
+            let Field { name, visibility, documents, .. } = field;
+            let ty = self.read_only_type(field, &field.ty);
+            let document = documents.is_empty().then(|| {
+                let document = format!("See [`{}::{name}`].", self.name);
+                quote!(#[doc = #document])
+            });
+            quote!(#(#documents)* #document #visibility #name: #ty,)
+        });
+        let document = format!("[`{}`], to be read.", self.name);
+        let visibility = &self.visibility;
+        let generics = &self.generics;
+        let implemented = self.implement(view, &quote!(ReadOnly));
+        let own_static = self.path(view, &static_lifetime());
+        let own = self.aspect_of(view, &own_static);
+        let read_only = self.data(&quote!(ReadOnly)).into_iter().zip(&self.fields);
+        let where_read_only = self.where_clause_with(read_only.map(
+            |(data, field)| quote_spanned!(field.ty.span()=> #data: ::ancho_entities::ReadOnlyData),
+        ));
+        quote! {
+            #[doc = #document]
+            #[allow(dead_code, reason = "not all that can be read has to be")]
+            #[allow(missing_debug_implementations, reason = "as the aspect itself, which may have one")]
+            #visibility struct #view #generics #where_clause {
+                #(#fields)*
+            }
+
+            #implemented
+            #own
+
+            #[automatically_derived]
+            // SAFETY: nothing of any field can be changed.
+            unsafe impl #impl_generics ::ancho_entities::ReadOnlyData for #view #type_generics #where_read_only {}
+
+            #[automatically_derived]
+            impl #impl_generics ::ancho_entities::__macro::AspectField<::ancho_entities::__macro::PlainField>
+                for #view #type_generics #where_fields
+            {
+                type Data = #own_static;
+                type ReadOnly = #own_static;
+            }
+        }
+    }
+
+    /// What a field is in the form to be read. References are written as such, for readers and for the compiler, which lets
+    /// them be shorter; of other types the traits know it.
+    fn read_only_type(&self, field: &Field, ty: &Type) -> TokenStream {
+        if let Type::Reference(reference) = ty {
+            let (lifetime, inner) = (&reference.lifetime, &reference.elem);
+            return quote!(& #lifetime #inner);
+        }
+        let mut static_type = ty.clone();
+        let borrows =
+            replace_lifetime(&mut static_type, self.lifetime.as_ref(), &static_lifetime());
+        if !borrows {
+            return ty.to_token_stream();
+        }
+        if let Some(inner) = inside_option(ty) {
+            let inner = self.read_only_type(field, inner);
+            return quote!(::core::option::Option<#inner>);
+        }
+        let (kind, lifetime) = (field.kind.tokens(), &self.lifetime);
+        let read_only =
+            quote!(<#static_type as ::ancho_entities::__macro::AspectField<#kind>>::ReadOnly);
+        quote_spanned!(ty.span()=> <#read_only as ::ancho_entities::QueryData>::Item<#lifetime>)
+    }
+
+    /// The parameters without the lifetime, which is `'static` where it is named.
+    fn static_generics(&self) -> Generics {
+        let mut generics = self.generics.clone();
+        generics.params = generics
+            .params
+            .into_iter()
+            .filter(|parameter| !matches!(parameter, GenericParam::Lifetime(_)))
+            .collect();
+        if let Some(lifetime) = &self.lifetime {
+            let (with, found) = (&static_lifetime(), false);
+            Replace { lifetime, with, found }.visit_generics_mut(&mut generics);
+        }
+        generics
+    }
+}
+
+/// The conditions of parameters, and more.
+fn where_clause_of(generics: &Generics, more: impl Iterator<Item = TokenStream>) -> TokenStream {
+    let own = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+    let own = own.map(ToTokens::to_token_stream);
+    let all = own.chain(more);
+    quote!(where #(#all,)*)
+}
+
+/// Whether one of these names is somewhere in a type.
+fn mentions(tokens: TokenStream, is_one: &dyn Fn(&Ident) -> bool) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(name) => is_one(&name),
+        TokenTree::Group(group) => mentions(group.stream(), is_one),
+        _ => false,
+    })
+}
+
+/// Makes a tuple of many, or a tuple of tuples if they are too many for one.
+fn nest(parts: &[TokenStream], tuple: fn(&[TokenStream]) -> TokenStream) -> TokenStream {
+    if parts.len() <= TUPLE {
+        return tuple(parts);
+    }
+    let groups: Vec<_> = parts.chunks(TUPLE).map(tuple).collect();
+    nest(&groups, tuple)
+}
+
+/// What is inside, if the type is written as an option.
+fn inside_option(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last().filter(|segment| segment.ident == "Option")?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match arguments.args.first() {
+        Some(GenericArgument::Type(inner)) if arguments.args.len() == 1 => Some(inner),
+        _ => None,
+    }
+}
+
+/// What `#[aspect(…)]` on the struct says.
+fn read_options(attributes: &[Attribute]) -> Result<Option<Ident>> {
+    let mut read_only = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("aspect")) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("read_only") {
+                return Err(meta.error(
+                    "there is no such option; an aspect has `#[aspect(read_only = Name)]`, and its fields have others",
+                ));
+            }
+            if read_only.replace(meta.value()?.parse()?).is_some() {
+                return Err(meta.error("an aspect has one form to be read"));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(read_only)
+}
+
+/// What `#[aspect(…)]` on a field says.
+fn read_kind(attributes: &[Attribute]) -> Result<Kind> {
+    let mut said = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("aspect")) {
+        attribute.parse_nested_meta(|meta| {
+            let kinds =
+                [("shared", Kind::Shared), ("chunk", Kind::Chunk), ("managed", Kind::Managed)];
+            let Some((_, kind)) = kinds.into_iter().find(|(name, _)| meta.path.is_ident(name))
+            else {
+                return Err(meta.error(
+                    "there is no such option; a field of an aspect has `#[aspect(shared)]`, `#[aspect(chunk)]` or \
+                     `#[aspect(managed)]`",
+                ));
+            };
+            if said.replace(kind).is_some() {
+                return Err(meta.error("a component is of one kind"));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(said.unwrap_or(Kind::Plain))
+}
+
+fn static_lifetime() -> Lifetime {
+    Lifetime::new("'static", Span::call_site())
+}
+
+/// Replaces a lifetime by another; returns whether it was there.
+fn replace_lifetime(ty: &mut Type, lifetime: Option<&Lifetime>, with: &Lifetime) -> bool {
+    let Some(lifetime) = lifetime else { return false };
+    let mut replace = Replace { lifetime, with, found: false };
+    replace.visit_type_mut(ty);
+    replace.found
+}
+
+struct Replace<'l> {
+    lifetime: &'l Lifetime,
+    with: &'l Lifetime,
+    found: bool,
+}
+
+impl VisitMut for Replace<'_> {
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        if lifetime.ident == self.lifetime.ident {
+            self.found = true;
+            *lifetime = Lifetime::new(&self.with.to_string(), lifetime.span());
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Data of queries that is a struct of the user.
+
+use super::data::{QueryData, ReadOnlyData};
+use super::enabled::{EnabledMut, EnabledRef};
+use crate::buffer::{Buffer, BufferElement, DynamicBuffer};
+use crate::component::Component;
+use crate::entity::Entity;
+use crate::managed::{Managed, ManagedComponent};
+use crate::per_chunk::PerChunk;
+use crate::shared::{Shared, SharedComponent};
+
+/// Components of an entity that belong together, as a struct with names and methods: data of queries.
+///
+/// It is derived. A query gives the struct itself, for all entities that have what its fields ask for, as fast as it gives
+/// a tuple of the same. Unity's `IAspect`.
+///
+/// | field | for which entities |
+/// |---|---|
+/// | `&'w T`, `&'w mut T` | those that have the component, switched on |
+/// | `Entity` | all |
+/// | `&'w [T]`, `DynamicBuffer<'w, T>` | those that have the buffer, switched on |
+/// | `EnabledRef<'w, T>`, `EnabledMut<'w, T>` | those that have the component, on or off |
+/// | `#[aspect(shared)]` `&'w T` | those that have the shared component |
+/// | `#[aspect(chunk)]` `&'w T` | those whose chunk has a value |
+/// | `#[aspect(managed)]` `&'w T`, `&'w mut T` | those that have the managed component, switched on |
+/// | another aspect | those that have what it asks for |
+/// | `Option` of all that | all |
+///
+/// An aspect whose fields can only be read is [`ReadOnlyData`], and can be had from a world that is only read. Of one that
+/// can be changed, `#[aspect(read_only = Name)]` on the struct makes another, with the same fields to be read. A field that
+/// is an aspect needs such a form then, too.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Aspect, Component, Entity, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Position(f32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Velocity(f32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Drag(f32);
+///
+/// #[derive(Aspect)]
+/// #[aspect(read_only = MoverView)]
+/// struct Mover<'w> {
+///     entity: Entity,
+///     position: &'w mut Position,
+///     velocity: &'w Velocity,
+///     drag: Option<&'w Drag>,
+/// }
+///
+/// impl Mover<'_> {
+///     fn step(&mut self) {
+///         self.position.0 += self.velocity.0 * self.drag.map_or(1.0, |drag| 1.0 - drag.0);
+///     }
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// let stone = world.spawn((Position(0.0), Velocity(2.0)));
+/// let feather = world.spawn((Position(0.0), Velocity(2.0), Drag(0.5)));
+/// world.query_mut::<Mover>().for_each(|mut mover| mover.step());
+/// world.query_mut::<Mover>().get(feather).unwrap().step();
+///
+/// let moved: Vec<_> = world.query::<MoverView>().iter().map(|mover| (mover.entity, mover.position.0)).collect();
+/// assert_eq!(moved, [(stone, 2.0), (feather, 2.0)]);
+/// ```
+pub trait Aspect: QueryData {
+    /// The aspect to be read: what `#[aspect(read_only = …)]` names, or the aspect itself.
+    type ReadOnly: QueryData;
+}
+
+/// What can be a field of an aspect, by the kind of component that is behind it.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a field of an aspect",
+    label = "not a field of an aspect",
+    note = "fields are `&'w T`, `&'w mut T`, `Entity`, `&'w [T]` and `DynamicBuffer<'w, T>`, `EnabledRef<'w, T>` and \
+            `EnabledMut<'w, T>`, other aspects, or an `Option` of these",
+    note = "write `#[aspect(shared)]`, `#[aspect(chunk)]` or `#[aspect(managed)]` on a field of a component of such a kind"
+)]
+pub trait AspectField<Kind> {
+    /// The data that gives the field.
+    type Data: QueryData;
+    /// The data that gives it to be read.
+    type ReadOnly: QueryData;
+}
+
+/// A field that can only be read.
+#[doc(hidden)]
+pub trait ReadOnlyField<Kind> {}
+
+impl<Kind, F: AspectField<Kind>> ReadOnlyField<Kind> for F where F::Data: ReadOnlyData {}
+
+/// A field about which nothing is said.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum PlainField {}
+
+/// A field of a shared component.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum SharedField {}
+
+/// A field of the value of a chunk.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum ChunkField {}
+
+/// A field of a managed component.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum ManagedField {}
+
+/// Writes what gives a field, and what gives it to be read.
+macro_rules! fields {
+    ($([$T:ident: $($bound:path),+] $kind:ident $field:ty => $data:ty, $read:ty;)+) => {$(
+        impl<$T: $($bound +)+> AspectField<$kind> for $field {
+            type Data = $data;
+            type ReadOnly = $read;
+        }
+    )+};
+}
+
+fields! {
+    [T: Component] PlainField &T => &'static T, &'static T;
+    [T: Component] PlainField &mut T => &'static mut T, &'static T;
+    [T: BufferElement] PlainField &[T] => &'static Buffer<T>, &'static Buffer<T>;
+    [T: BufferElement] PlainField DynamicBuffer<'_, T> => &'static mut Buffer<T>, &'static Buffer<T>;
+    [T: Component] PlainField EnabledRef<'_, T> => EnabledRef<'static, T>, EnabledRef<'static, T>;
+    [T: Component] PlainField EnabledMut<'_, T> => EnabledMut<'static, T>, EnabledRef<'static, T>;
+    [T: SharedComponent] SharedField &T => &'static Shared<T>, &'static Shared<T>;
+    [T: Component, Default] ChunkField &T => &'static PerChunk<T>, &'static PerChunk<T>;
+    [T: ManagedComponent] ManagedField &T => &'static Managed<T>, &'static Managed<T>;
+    [T: ManagedComponent] ManagedField &mut T => &'static mut Managed<T>, &'static Managed<T>;
+}
+
+impl AspectField<PlainField> for Entity {
+    type Data = Entity;
+    type ReadOnly = Entity;
+}
+
+impl<Kind, F: AspectField<Kind>> AspectField<Kind> for Option<F> {
+    type Data = Option<F::Data>;
+    type ReadOnly = Option<F::ReadOnly>;
+}
