@@ -41,7 +41,7 @@ pub use manager::{
 pub use per_chunk::PerChunk;
 pub use query::{
     Absent, Any, Aspect, Changed, ChunkData, DynamicQuery, EnabledMut, EnabledRef, FoundChunk,
-    IsDisabled, OrderChanged, Present, Query, QueryData, QueryFilter, QueryIter, QueryMask,
+    IsDisabled, Or, OrderChanged, Present, Query, QueryData, QueryFilter, QueryIter, QueryMask,
     QueryMut, QueryRef, ReadOnlyData, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};

@@ -7,8 +7,9 @@ use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_entities::{
-    Buffer, ChunkArena, Component, ComponentType, Entity, EntityError, FieldKind,
-    LinkedEntityGroup, OutOfMemory, Query, RegisterError, RuntimeType, World, WorldSettings,
+    Buffer, Changed, ChunkArena, Component, ComponentType, DynamicQuery, Entity, EntityError,
+    FieldKind, LinkedEntityGroup, Or, OutOfMemory, Query, RegisterError, RuntimeType, With, World,
+    WorldSettings,
 };
 
 #[derive(Component, Clone, Copy, Debug, Default)]
@@ -377,4 +378,25 @@ fn entities_and_types_print_as_they_are_called() {
     assert_eq!(Entity::NULL.to_string(), "null");
     assert_eq!(format!("[{:>6}]", Entity::from_parts(1, 2)), "[   1v2]");
     assert_eq!(health().to_string(), "game::Health");
+}
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "game::Awake", enableable)]
+struct Awake;
+
+#[test]
+fn a0094_queries_that_disagree_on_switches() {
+    panics(
+        || DynamicQuery::new().or(DynamicQuery::new().ignore_enabled()),
+        "A0094: of two queries that become one, only the second ignores what is switched off; call `ignore_enabled` on both \
+         or on neither",
+    );
+}
+
+#[test]
+fn a0095_a_union_that_asks_for_changes() {
+    panics(
+        || Query::<&Health, Or<(With<Awake>, Changed<Health>)>>::new(),
+        "A0095: an `Or` asks for changes, which choose whole chunks; ask for changes beside it, or ask two queries",
+    );
 }

@@ -37,11 +37,23 @@ use crate::manager::{ArchetypeChunk, EntityManager};
 ///     assert_eq!(found.chunk().bytes(health), Some(&30_u32.to_ne_bytes()[..]));
 /// }
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 #[must_use = "a query does nothing until it is asked of a world"]
 pub struct DynamicQuery {
+    /// What it finds is what one of them finds. There is one at least.
+    alternatives: Vec<Alternative>,
+}
+
+#[derive(Clone, Default)]
+struct Alternative {
     terms: Vec<Term>,
     options: Options,
+}
+
+impl Default for DynamicQuery {
+    fn default() -> Self {
+        Self { alternatives: vec![Alternative::default()] }
+    }
 }
 
 impl DynamicQuery {
@@ -55,8 +67,23 @@ impl DynamicQuery {
         types: impl IntoIterator<Item = ComponentType>,
         term: fn(ComponentType) -> Term,
     ) -> Self {
-        self.terms.extend(types.into_iter().map(term));
+        let types: Vec<_> = types.into_iter().collect();
+        for alternative in &mut self.alternatives {
+            alternative.terms.extend(types.iter().copied().map(term));
+        }
         self
+    }
+
+    fn with(mut self, option: Options) -> Self {
+        for alternative in &mut self.alternatives {
+            alternative.options = alternative.options.with(option);
+        }
+        self
+    }
+
+    /// Whether it passes over nothing that is switched off. All alternatives agree.
+    fn ignores_enabled(&self) -> bool {
+        self.alternatives[0].options.has(Options::IGNORE_ENABLED)
     }
 
     /// Asks for all these components, switched on: [`With`](crate::With).
@@ -66,7 +93,10 @@ impl DynamicQuery {
 
     /// Asks for one of these components at least, switched on: [`Any`](crate::Any). None given is no condition.
     pub fn any(mut self, types: impl IntoIterator<Item = ComponentType>) -> Self {
-        self.terms.push(Term::Any(types.into_iter().collect()));
+        let term = Term::Any(types.into_iter().collect());
+        for alternative in &mut self.alternatives {
+            alternative.terms.push(term.clone());
+        }
         self
     }
 
@@ -100,21 +130,75 @@ impl DynamicQuery {
     }
 
     /// Includes entities that are [`Disabled`](crate::Disabled).
-    pub fn include_disabled(mut self) -> Self {
-        self.options = self.options.with(Options::DISABLED);
-        self
+    pub fn include_disabled(self) -> Self {
+        self.with(Options::DISABLED)
     }
 
     /// Includes [prefabs](crate::Prefab).
-    pub fn include_prefabs(mut self) -> Self {
-        self.options = self.options.with(Options::PREFABS);
-        self
+    pub fn include_prefabs(self) -> Self {
+        self.with(Options::PREFABS)
     }
 
     /// Passes over nothing that is switched off, as [`QueryRef::ignore_enabled`](crate::QueryRef::ignore_enabled).
-    pub fn ignore_enabled(mut self) -> Self {
-        self.options = self.options.with(Options::IGNORE_ENABLED);
+    pub fn ignore_enabled(self) -> Self {
+        self.with(Options::IGNORE_ENABLED)
+    }
+
+    /// Finds what another query finds, too: the union of both. [`Or`](crate::Or) for types that are known.
+    ///
+    /// Each entity is found once, in the order of all queries. What is asked for afterwards is asked of both.
+    ///
+    /// # Panics
+    ///
+    /// With A0094 if one of them passes over what is switched off and the other does not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Orc;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Troll;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Asleep;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Orc);
+    /// world.spawn((Troll, Asleep));
+    /// let both = world.spawn((Orc, Troll));
+    /// let orcs = DynamicQuery::new().all([ComponentType::of::<Orc>()]);
+    /// let trolls = DynamicQuery::new().all([ComponentType::of::<Troll>()]);
+    /// let awake = orcs.or(trolls).none([ComponentType::of::<Asleep>()]);
+    /// assert_eq!(awake.to_entities(&world), [orc, both]);
+    /// ```
+    #[track_caller]
+    pub fn or(mut self, other: Self) -> Self {
+        if self.ignores_enabled() != other.ignores_enabled() {
+            let which = if self.ignores_enabled() { "first" } else { "second" };
+            panic!(
+                "A0094: of two queries that become one, only the {which} ignores what is switched off; call \
+                 `ignore_enabled` on both or on neither"
+            );
+        }
+        self.alternatives.extend(other.alternatives);
         self
+    }
+
+    /// What is asked of a world.
+    #[track_caller]
+    fn plan(&self) -> Plan {
+        let plan = |alternative: &Alternative| {
+            let Alternative { terms, options } = alternative.clone();
+            Plan::new("DynamicQuery", Vec::new(), terms, options)
+        };
+        match &*self.alternatives {
+            [only] => plan(only),
+            several => Plan::union(several.iter().map(plan).collect()),
+        }
     }
 
     /// The chunks in which entities are found, in the order of [`EntityManager::chunks`].
@@ -142,7 +226,7 @@ impl DynamicQuery {
         world: &'w impl AsRef<EntityManager>,
     ) -> impl Iterator<Item = FoundChunk<'w>> {
         let entities = world.as_ref();
-        let plan = Plan::new("DynamicQuery", Vec::new(), self.terms.clone(), self.options);
+        let plan = self.plan();
         let archetypes = &entities.storage.archetypes;
         let matched = entities.queries.of_plan(&plan, archetypes);
         let chunks = matched.matches.iter().flat_map(move |found| {
@@ -219,6 +303,12 @@ impl fmt::Debug for FoundChunk<'_> {
 
 impl fmt::Debug for DynamicQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.terms).finish()
+        match &*self.alternatives {
+            [only] => f.debug_list().entries(&only.terms).finish(),
+            several => {
+                let terms = several.iter().map(|alternative| &alternative.terms);
+                f.debug_list().entries(terms).finish()
+            }
+        }
     }
 }

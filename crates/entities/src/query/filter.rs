@@ -23,7 +23,8 @@ use crate::set::ComponentSet;
 /// | [`Any<(T, U)>`](Any) | | ✓ | |
 ///
 /// [`Any`] asks for one of its components, all others for each of theirs. [`Changed`] and [`OrderChanged`] choose chunks, by
-/// when something happened to them. A tuple of filters asks for all of them. A query without filters has `()`.
+/// when something happened to them. A tuple of filters asks for all of them, [`Or`](crate::Or) for one of them. A query without
+/// filters has `()`.
 ///
 /// What is named are components as `has` takes them: `T`, `Buffer<T>`, `Shared<T>`, `Managed<T>`, `PerChunk<T>`, and tuples.
 ///

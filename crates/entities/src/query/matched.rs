@@ -59,6 +59,8 @@ pub(crate) enum Bit {
     On(u32),
     Off(u32),
     Any(Box<[u32]>),
+    /// All conditions of one of the lists.
+    Or(Box<[Box<[Bit]>]>),
 }
 
 impl Matched {
@@ -130,9 +132,37 @@ fn place(shape: &ArchetypeShape, ty: ComponentType, asks: bool) -> Place {
 /// Whether entities of an archetype can be what a plan asks for, and what has to be found out then.
 fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Option<Match> {
     let ignores = plan.options.has(Options::IGNORE_ENABLED);
-    let mut bits = Vec::new();
     let mut changed = Vec::new();
-    for term in &plan.terms {
+    let bits = match_terms(&plan.terms, shape, ignores, &mut changed)?;
+    let (mut writes, mut writes_values) = (Vec::new(), false);
+    for part in plan.parts.iter().filter(|part| part.write) {
+        let Some(found) = shape.index.find(part.ty) else { continue };
+        writes_values |= !part.bits;
+        if !writes.contains(&found.column) {
+            writes.push(found.column);
+        }
+    }
+    let places = plan.parts.iter().map(|part| place(shape, part.ty, part.bits || !ignores));
+    Some(Match {
+        archetype,
+        bits: bits.into(),
+        writes: writes.into(),
+        writes_values,
+        changed: changed.into(),
+        places: places.collect(),
+    })
+}
+
+/// Whether entities of an archetype can fulfil all these conditions, and what must be true of the masks then. Columns of which
+/// one must have changed are added to the list.
+fn match_terms(
+    terms: &[Term],
+    shape: &ArchetypeShape,
+    ignores: bool,
+    changed: &mut Vec<Box<[u32]>>,
+) -> Option<Vec<Bit>> {
+    let mut bits = Vec::new();
+    for term in terms {
         let bit = match term {
             Term::With(ty) => {
                 let mask = shape.index.find(*ty)?.mask();
@@ -175,26 +205,21 @@ fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Optio
                 None
             }
             Term::OrderChanged => None,
+            Term::Or(alternatives) => {
+                let found = alternatives
+                    .iter()
+                    .filter_map(|terms| match_terms(terms, shape, ignores, changed));
+                let found: Box<[Box<[Bit]>]> = found.map(Vec::into_boxed_slice).collect();
+                if found.is_empty() {
+                    return None;
+                }
+                // If one of them asks for nothing more, that is enough.
+                found.iter().all(|bits| !bits.is_empty()).then_some(Bit::Or(found))
+            }
         };
         bits.extend(bit.filter(|bit| !bits.contains(bit)));
     }
-    let (mut writes, mut writes_values) = (Vec::new(), false);
-    for part in plan.parts.iter().filter(|part| part.write) {
-        let Some(found) = shape.index.find(part.ty) else { continue };
-        writes_values |= !part.bits;
-        if !writes.contains(&found.column) {
-            writes.push(found.column);
-        }
-    }
-    let places = plan.parts.iter().map(|part| place(shape, part.ty, part.bits || !ignores));
-    Some(Match {
-        archetype,
-        bits: bits.into(),
-        writes: writes.into(),
-        writes_values,
-        changed: changed.into(),
-        places: places.collect(),
-    })
+    Some(bits)
 }
 
 /// Which of 64 rows fulfil all conditions: those of a word of the masks of a chunk with so many rows.
@@ -212,11 +237,24 @@ fn rows_of_all(bits: &[Bit], masks: &EnabledMasks, word: u32, rows: u32) -> u64 
     let at = word as usize;
     let left = rows - word * u64::BITS;
     let there = if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 };
-    bits.iter().fold(there, |rows, bit| {
+    all_of(bits, masks, at, there)
+}
+
+/// Which of these rows fulfil all conditions.
+#[inline]
+fn all_of(bits: &[Bit], masks: &EnabledMasks, at: usize, rows: u64) -> u64 {
+    bits.iter().fold(rows, |rows, bit| {
         rows & match bit {
             Bit::On(mask) => masks.words(*mask)[at],
             Bit::Off(mask) => !masks.words(*mask)[at],
             Bit::Any(any) => any.iter().fold(0, |rows, &mask| rows | masks.words(mask)[at]),
+            Bit::Or(lists) => one_of(lists, masks, at, rows),
         }
     })
+}
+
+/// Which of these rows fulfil all conditions of one of the lists.
+#[inline(never)]
+fn one_of(lists: &[Box<[Bit]>], masks: &EnabledMasks, at: usize, rows: u64) -> u64 {
+    lists.iter().fold(0, |any, bits| any | all_of(bits, masks, at, rows))
 }

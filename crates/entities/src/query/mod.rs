@@ -14,6 +14,7 @@ mod kinds;
 mod loops;
 mod mask;
 mod matched;
+mod or;
 mod plan;
 mod prepared;
 mod read;
@@ -36,6 +37,7 @@ pub use filter::{
 pub use iter::QueryIter;
 pub use mask::QueryMask;
 pub use matched::Place;
+pub use or::Or;
 pub use plan::{Need, Part, Term};
 pub use prepared::Query;
 pub use read::QueryRef;

@@ -49,6 +49,8 @@ pub enum Term {
     Changed(Box<[ComponentType]>),
     /// An entity came to its chunk, or left it.
     OrderChanged,
+    /// Fulfils all conditions of one of the lists. None of them is about changes.
+    Or(Box<[Box<[Term]>]>),
 }
 
 /// What a query asks for.
@@ -87,9 +89,7 @@ impl Plan {
             terms.push(term);
         }
         for term in filters {
-            if let Term::Disabled(component) = term {
-                refuse_not_enableable(component);
-            }
+            refuse_term(&term);
             if !terms.contains(&term) {
                 terms.push(term);
             }
@@ -99,13 +99,34 @@ impl Plan {
             (ComponentType::of::<Prefab>(), options.has(Options::PREFABS)),
         ];
         for (mark, included) in passed_over {
-            let is_asked_for =
-                terms.contains(&Term::With(mark)) || terms.contains(&Term::Present(mark));
-            if !included && !is_asked_for {
-                terms.push(Term::Absent(mark));
+            if !included {
+                pass_over(&mut terms, mark);
             }
         }
         Self { parts: parts.into(), terms: terms.into(), options }
+    }
+
+    /// A plan for everything that one of several finds, which have no parts and agree on whether they ignore what is
+    /// switched off.
+    pub(crate) fn union(plans: Vec<Self>) -> Self {
+        let options = plans.first().map_or(Options::default(), |plan| plan.options);
+        debug_assert!(plans.iter().all(|plan| {
+            let ignores = |options: Options| options.has(Options::IGNORE_ENABLED);
+            plan.parts.is_empty() && ignores(plan.options) == ignores(options)
+        }));
+        let mut alternatives: Vec<Box<[Term]>> = Vec::new();
+        for plan in plans {
+            if !alternatives.contains(&plan.terms) {
+                alternatives.push(plan.terms);
+            }
+        }
+        let terms = match alternatives.len() {
+            1 => alternatives.pop().expect("there is one"),
+            _ => Box::new([Term::Or(alternatives.into())]),
+        };
+        // What each of them passes over is among its conditions.
+        let options = options.with(Options::DISABLED).with(Options::PREFABS);
+        Self { parts: Box::new([]), terms, options }
     }
 
     /// Whether every entity that is found has this component.
@@ -113,6 +134,58 @@ impl Plan {
         self.terms.iter().any(|term| {
             matches!(*term, Term::With(with) | Term::Present(with) | Term::Disabled(with) if with == ty)
         })
+    }
+}
+
+/// Lets entities with a mark be passed over, unless the conditions ask for it. Where one of several lists of conditions does,
+/// the others pass them over.
+fn pass_over(terms: &mut Vec<Term>, mark: ComponentType) {
+    if terms.contains(&Term::With(mark)) || terms.contains(&Term::Present(mark)) {
+        return;
+    }
+    let mut is_asked_for = false;
+    for term in terms.iter_mut() {
+        if let Term::Or(alternatives) = term
+            && alternatives.iter().any(|terms| asks_for(terms, mark))
+        {
+            is_asked_for = true;
+            for alternative in alternatives {
+                let mut terms = std::mem::take(alternative).into_vec();
+                pass_over(&mut terms, mark);
+                *alternative = terms.into();
+            }
+        }
+    }
+    if !is_asked_for {
+        terms.push(Term::Absent(mark));
+    }
+}
+
+/// Whether entities with a mark are asked for, perhaps as one possibility among others.
+fn asks_for(terms: &[Term], mark: ComponentType) -> bool {
+    terms.iter().any(|term| match term {
+        Term::With(with) | Term::Present(with) => *with == mark,
+        Term::Or(alternatives) => alternatives.iter().any(|terms| asks_for(terms, mark)),
+        _ => false,
+    })
+}
+
+#[track_caller]
+fn refuse_term(term: &Term) {
+    match term {
+        Term::Disabled(component) => refuse_not_enableable(*component),
+        Term::Or(alternatives) => {
+            for term in alternatives.iter().flatten() {
+                refuse_term(term);
+                if matches!(term, Term::Changed(_) | Term::OrderChanged) {
+                    panic!(
+                        "A0095: an `Or` asks for changes, which choose whole chunks; ask for changes beside it, or ask two \
+                         queries"
+                    );
+                }
+            }
+        }
+        _ => {}
     }
 }
 

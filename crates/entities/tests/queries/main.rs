@@ -7,6 +7,7 @@
 
 mod common;
 
+mod alternatives;
 mod archetypes;
 mod aspects;
 mod changes;

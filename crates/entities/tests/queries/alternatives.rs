@@ -1,0 +1,180 @@
+//! Unions of queries (A12, Q7).
+
+use ancho_entities::{
+    Absent, Changed, ComponentType, Disabled, DynamicQuery, Entity, IsDisabled, Or, OrderChanged,
+    Prefab, Present, QueryFilter, With, Without, World,
+};
+
+use crate::common::*;
+
+fn of<T: ancho_entities::Component>() -> ComponentType {
+    ComponentType::of::<T>()
+}
+
+/// Every combination of the components, many times, with some of them off.
+fn crowd(limit: usize) -> Checked {
+    let mut world = chunks_of(limit);
+    for at in 0..400 {
+        let entity = world.spawn(());
+        if at & 1 != 0 {
+            world.add(entity, A(at)).unwrap();
+        }
+        if at & 2 != 0 {
+            world.add(entity, X(at)).unwrap();
+            world.entities_mut().set_component_enabled::<X>(entity, at % 5 != 0).unwrap();
+        }
+        if at & 4 != 0 {
+            world.add(entity, Y).unwrap();
+            world.entities_mut().set_component_enabled::<Y>(entity, at % 3 != 0).unwrap();
+        }
+        if at & 8 != 0 {
+            world.add(entity, Tag).unwrap();
+        }
+        if at % 11 == 0 {
+            world.add(entity, Disabled).unwrap();
+        }
+        if at % 13 == 0 {
+            world.add(entity, Prefab).unwrap();
+        }
+    }
+    world
+}
+
+fn found<F: QueryFilter>(world: &World) -> Vec<Entity> {
+    world.query::<()>().filter::<F>().to_entities()
+}
+
+/// What one of two queries finds, in the order of all entities.
+fn union<F: QueryFilter, G: QueryFilter>(world: &World) -> Vec<Entity> {
+    let (left, right) = (found::<F>(world), found::<G>(world));
+    let mut all = world.entities().all_entities();
+    all.retain(|entity| left.contains(entity) || right.contains(entity));
+    all
+}
+
+#[track_caller]
+fn is_union<F: QueryFilter, G: QueryFilter>(world: &World) {
+    let expected = union::<F, G>(world);
+    assert!(!expected.is_empty());
+    assert_eq!(found::<Or<(F, G)>>(world), expected);
+    assert_eq!(found::<Or<(G, F)>>(world), expected);
+    assert_eq!(found::<Or<(G, Or<(F, G)>)>>(world), expected);
+    let query = world.query::<()>().filter::<Or<(F, G)>>();
+    assert_eq!(query.count(), expected.len());
+    assert!(expected.iter().all(|&entity| query.matches(entity)));
+    let ignoring = query.ignore_enabled();
+    let mut count = 0;
+    for entity in world.entities().all_entities() {
+        let matches = |query: ancho_entities::QueryRef<'_, (), _>| query.matches(entity);
+        let left = matches(world.query::<()>().filter::<F>().ignore_enabled());
+        let right = world.query::<()>().filter::<G>().ignore_enabled().matches(entity);
+        assert_eq!(ignoring.matches(entity), left || right);
+        count += usize::from(left || right);
+    }
+    assert_eq!(ignoring.count(), count);
+}
+
+#[test]
+fn q7_a_union_finds_what_one_of_them_finds_and_each_once() {
+    for limit in [1, 10, 70, 1000] {
+        let world = crowd(limit);
+        is_union::<With<A>, With<Tag>>(&world);
+        is_union::<With<X>, With<Y>>(&world);
+        is_union::<With<A>, With<X>>(&world);
+        is_union::<(With<X>, Without<Y>), (With<Y>, Without<X>)>(&world);
+        is_union::<IsDisabled<X>, (Present<Y>, Absent<A>)>(&world);
+        is_union::<Without<X>, With<(A, Y)>>(&world);
+        is_union::<With<Disabled>, With<A>>(&world);
+        is_union::<(With<Disabled>, With<Prefab>), With<X>>(&world);
+        is_union::<With<Prefab>, (Present<Disabled>, With<Y>)>(&world);
+        is_union::<(), With<Disabled>>(&world);
+    }
+}
+
+#[test]
+fn q7_other_conditions_hold_beside_a_union() {
+    let mut world = crowd(70);
+    type Either = Or<(With<X>, With<Tag>)>;
+    let query = world.query::<(&A, Option<&Y>)>().filter::<Either>().filter::<Without<Y>>();
+    let expected = |world: &World| {
+        let mut all = found::<(With<A>, Without<Y>)>(world);
+        let either = found::<Either>(world);
+        all.retain(|entity| either.contains(entity));
+        all
+    };
+    assert_eq!(query.to_entities(), expected(&world));
+    assert!(query.iter().all(|(_, y)| y.is_none()));
+    let count = query.count();
+    let mut changed = 0;
+    world
+        .query_mut::<&mut A>()
+        .filter::<Either>()
+        .filter::<Without<Y>>()
+        .for_each(|_| changed += 1);
+    assert_eq!(changed, count);
+    // Archetypes that come later are found, too.
+    let late = world.spawn((A(1), Tag, B(3)));
+    assert!(found::<Either>(&world).contains(&late));
+    assert_eq!(found::<Or<(With<B>,)>>(&world), [late]);
+}
+
+#[test]
+fn q7_unions_by_types_of_the_run_time_find_the_same() {
+    for limit in [1, 70, 1000] {
+        let world = crowd(limit);
+        let query = DynamicQuery::new;
+        let both = query().all([of::<X>()]).or(query().all([of::<Y>()]).absent([of::<A>()]));
+        assert_eq!(both.to_entities(&*world), union::<With<X>, (With<Y>, Absent<A>)>(&world));
+        assert_eq!(both.count(&*world), both.to_entities(&*world).len());
+        // What is asked for afterwards is asked of both.
+        let tagged = both.clone().all([of::<Tag>()]);
+        assert_eq!(
+            tagged.to_entities(&*world),
+            union::<With<(X, Tag)>, (With<(Y, Tag)>, Absent<A>)>(&world)
+        );
+        let any = both.clone().any([of::<Tag>(), of::<A>()]).include_disabled();
+        let typed = world.query::<()>().filter::<Or<(With<X>, (With<Y>, Absent<A>))>>();
+        let typed = typed.filter::<ancho_entities::Any<(Tag, A)>>().include_disabled();
+        assert_eq!(any.to_entities(&*world), typed.to_entities());
+        // Each of them includes what it includes.
+        let disabled = query().all([of::<X>()]).include_disabled().or(query().all([of::<A>()]));
+        let mut all = world.entities().all_entities();
+        let of_x = world.query::<&X>().include_disabled();
+        let of_a = world.query::<&A>();
+        all.retain(|&entity| of_x.matches(entity) || of_a.matches(entity));
+        assert_eq!(disabled.to_entities(&*world), all);
+        assert_eq!(
+            query().all([of::<X>()]).or(query().all([of::<X>()])).to_entities(&*world),
+            found::<With<X>>(&world)
+        );
+        let ignoring = both.ignore_enabled();
+        assert_eq!(
+            ignoring.to_entities(&*world),
+            union::<Present<X>, (Present<Y>, Absent<A>)>(&world)
+        );
+    }
+}
+
+#[test]
+fn q7_all_must_agree_on_ignoring_what_is_off() {
+    let one = || DynamicQuery::new().all([of::<X>()]);
+    let said = panic_message(|| one().or(one().ignore_enabled()));
+    assert!(said.starts_with("A0094: ") && said.contains("second"), "{said}");
+    let said = panic_message(|| one().ignore_enabled().or(one()));
+    assert!(said.starts_with("A0094: ") && said.contains("first"), "{said}");
+    assert!(format!("{:?}", one().or(one())).contains("queries::X"));
+}
+
+#[test]
+fn q7_a_union_does_not_ask_for_changes() {
+    let world = world();
+    let said = panic_message(|| found::<Or<(With<A>, Changed<B>)>>(&world));
+    assert!(said.starts_with("A0095: "), "{said}");
+    let said = panic_message(|| found::<Or<(With<A>, (With<B>, OrderChanged))>>(&world));
+    assert!(said.starts_with("A0095: "), "{said}");
+    let said = panic_message(|| found::<Or<(With<A>, Or<(Changed<A>,)>)>>(&world));
+    assert!(said.starts_with("A0095: "), "{said}");
+    let said = panic_message(|| found::<Or<(With<A>, IsDisabled<B>)>>(&world));
+    assert!(said.starts_with("A0070: "), "{said}");
+    assert!(found::<(Or<(With<A>, With<B>)>, Changed<A>)>(&world).is_empty());
+}
