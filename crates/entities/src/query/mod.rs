@@ -15,6 +15,7 @@ mod loops;
 mod mask;
 mod matched;
 mod or;
+mod pairs;
 mod plan;
 mod prepared;
 mod read;

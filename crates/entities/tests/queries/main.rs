@@ -19,6 +19,7 @@ mod iteration;
 mod long_walks;
 mod marks;
 mod model;
+mod pairs;
 mod panics;
 mod shared;
 mod truth_tables;
