@@ -22,6 +22,7 @@ mod read;
 mod runs;
 mod settings;
 mod states;
+mod structural;
 mod tuples;
 mod walk;
 mod write;

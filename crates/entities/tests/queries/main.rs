@@ -22,4 +22,5 @@ mod model;
 mod pairs;
 mod panics;
 mod shared;
+mod structural;
 mod truth_tables;

@@ -1,0 +1,93 @@
+//! Loops in which entities come, go and change (I7).
+
+use ancho_entities::{Changed, Entity, Shared, With, Without};
+
+use crate::common::*;
+
+#[test]
+fn i7_the_entities_are_those_of_the_beginning() {
+    let mut world = chunks_of(3);
+    let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
+    let mut visited = Vec::new();
+    world.query_mut::<&A>().for_each_structural(|entities, entity| {
+        visited.push(entity);
+        let value = entities.get::<A>(entity).unwrap().0;
+        entities.spawn(A(value + 100));
+        entities.add(entity, Tag).unwrap();
+    });
+    assert_eq!(visited, all);
+    assert_eq!(world.query::<&A>().count(), 20);
+    assert_eq!(world.query::<&A>().filter::<With<Tag>>().count(), 10);
+}
+
+#[test]
+fn i7_what_died_meanwhile_is_passed_over() {
+    let mut world = chunks_of(3);
+    let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
+    let mut visited = Vec::new();
+    world.query_mut::<&A>().for_each_structural(|entities, entity| {
+        visited.push(entity);
+        let at = all.iter().position(|&other| other == entity).unwrap();
+        entities.despawn(all[9 - at]).unwrap();
+        // In the slot that was just freed, and not one of those of the beginning.
+        entities.spawn(A(1000));
+    });
+    assert_eq!(visited, all[..5]);
+    assert_eq!(world.entity_count(), 10);
+}
+
+#[test]
+fn i7_what_does_not_match_any_more_is_passed_over() {
+    let mut world = chunks_of(3);
+    let all: Vec<_> =
+        world.spawn_batch((0..12).map(|at| (A(at), X(at), Shared::new(Team(0))))).collect();
+    let mut visited: Vec<Entity> = Vec::new();
+    let query = world.query_mut::<(&A, &X)>().filter::<Without<Tag>>().with_shared(Team(0));
+    query.for_each_structural(|entities, entity| {
+        visited.push(entity);
+        if entity == all[0] {
+            entities.add(all[1], Tag).unwrap();
+            entities.remove::<A>(all[2]).unwrap();
+            entities.set_component_enabled::<X>(all[3], false).unwrap();
+            entities.set_shared(all[4], Team(1)).unwrap();
+            entities.set_enabled(all[5], false).unwrap();
+            // What moves and still matches is visited.
+            entities.add(all[6], B(1)).unwrap();
+            // What comes back in time is, too.
+            entities.remove::<X>(all[11]).unwrap();
+        }
+        if entity == all[10] {
+            entities.add(all[11], X(1)).unwrap();
+        }
+    });
+    assert_eq!(visited, [0, 6, 7, 8, 9, 10, 11].map(|at| all[at]));
+}
+
+#[test]
+fn i7_of_changed_entities_those_that_still_count_as_changed() {
+    let mut world = chunks_of(1);
+    let all: Vec<_> = world.spawn_batch((0..3).map(A)).collect();
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    world.get_mut::<A>(all[1]).unwrap().0 += 1;
+    let mut visited = Vec::new();
+    let changed = world.query_mut::<&A>().filter::<Changed<A>>().since(seen);
+    changed.for_each_structural(|entities, entity| {
+        visited.push(entity);
+        entities.get_mut::<A>(all[2]).unwrap().0 += 1;
+    });
+    assert_eq!(visited, [all[1]]);
+}
+
+#[test]
+fn a10_a_panic_leaves_what_was_done() {
+    let mut world = chunks_of(3);
+    world.spawn_batch((0..10).map(A));
+    let said = panic_message(|| {
+        world.query_mut::<&A>().for_each_structural(|entities, entity| {
+            assert!(entities.entity_count() > 6, "enough");
+            entities.despawn(entity).unwrap();
+        });
+    });
+    assert_eq!((said.as_str(), world.entity_count()), ("enough", 6));
+}
