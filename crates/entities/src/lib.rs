@@ -36,7 +36,8 @@ pub use field::{
 pub use managed::{Managed, ManagedComponent};
 pub use manager::{
     Archetype, ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ComponentLookup, EntityChanges,
-    EntityManager, EntityTracker, GetMany, LinkedEntityGroup, NewEntities,
+    EntityManager, EntityTracker, GetMany, LinkedEntityGroup, NewEntities, StorageInfo,
+    StorageInfoLookup,
 };
 pub use per_chunk::PerChunk;
 pub use query::{

@@ -14,6 +14,7 @@ use crate::buffer::{
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
+use crate::version::Version;
 
 impl EntityManager {
     /// Gives an entity a buffer, without elements. One that it has stays as it is, contents included.
@@ -164,6 +165,13 @@ impl<'w, T: BufferElement> BufferLookup<'w, T> {
     #[inline]
     pub fn has(&self, entity: Entity) -> bool {
         self.column.find(entity, BufferLayout::of::<T>().size).is_some()
+    }
+
+    /// Whether the buffer was written in the entity's chunk since; not if the entity is gone or does not have it.
+    ///
+    /// See [`ComponentLookup::did_change`](crate::ComponentLookup::did_change).
+    pub fn did_change(&self, entity: Entity, since: Version) -> bool {
+        self.column.change_version(entity).is_some_and(|version| version.is_newer_than(since))
     }
 }
 

@@ -10,7 +10,8 @@ use std::ptr;
 use super::EntityManager;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
-use crate::storage::{Chunk, Location, SeenPages, fetch};
+use crate::storage::{Chunk, Chunks, Location, SeenPages, fetch};
+use crate::version::Version;
 
 /// The values of one component, to be found by entity: what [`get`](EntityManager::get) does, for many of them.
 ///
@@ -37,13 +38,16 @@ pub struct ComponentLookup<'w, T> {
 
 /// The values of one type, to be found by entity.
 pub(super) struct ColumnLookup<'w> {
+    ty: ComponentType,
+    chunks: &'w Chunks,
     pages: SeenPages<'w>,
     /// Where the column begins in each chunk, or null.
     columns: Box<[*mut u8]>,
 }
 
 impl<'w, T: Component> ComponentLookup<'w, T> {
-    /// The value of an entity, if the entity is there and has one.
+    /// The value of an entity, if the entity is there and has one. Of a tag it is the tag: there is nothing in it, and nothing
+    /// wrong with asking.
     #[inline]
     pub fn get(&self, entity: Entity) -> Option<&'w T> {
         let value = self.column.find(entity, size_of::<T>())?;
@@ -83,6 +87,30 @@ impl<'w, T: Component> ComponentLookup<'w, T> {
     #[inline]
     pub fn has(&self, entity: Entity) -> bool {
         self.column.find(entity, size_of::<T>()).is_some()
+    }
+
+    /// Whether the component was written in the entity's chunk since; not if the entity is gone or does not have it.
+    ///
+    /// Neighbours of what was written count as written, too.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let seen = world.entities().version();
+    /// assert!(!world.entities().lookup::<Health>().did_change(orc, seen));
+    /// world.entities_mut().advance_version();
+    /// world.get_mut::<Health>(orc).unwrap().0 -= 1;
+    /// assert!(world.entities().lookup::<Health>().did_change(orc, seen));
+    /// ```
+    pub fn did_change(&self, entity: Entity, since: Version) -> bool {
+        self.column.change_version(entity).is_some_and(|version| version.is_newer_than(since))
     }
 }
 
@@ -172,7 +200,8 @@ impl<'w> ColumnLookup<'w> {
         };
         let columns = (0..storage.chunks.numbers() as u32)
             .map(|number| column(storage.chunks.get(number)).unwrap_or(ptr::null_mut()));
-        Self { pages: storage.table.seen_pages(), columns: columns.collect() }
+        let (pages, columns) = (storage.table.seen_pages(), columns.collect());
+        Self { ty, chunks: &storage.chunks, pages, columns }
     }
 
     /// Where the value of an entity is, of a type of this size, if the entity is there and has one.
@@ -185,6 +214,12 @@ impl<'w> ColumnLookup<'w> {
             return None;
         }
         Some(column.wrapping_add(row as usize * size))
+    }
+
+    /// When the column of an entity's chunk was last written, if the entity is there and has such a value.
+    pub(super) fn change_version(&self, entity: Entity) -> Option<Version> {
+        let chunk = &self.chunks[self.pages.locate(entity)?.chunk];
+        Some(chunk.state.version(chunk.find(self.ty)?.column))
     }
 
     /// How many chunks have such a column.

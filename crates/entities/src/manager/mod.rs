@@ -21,6 +21,7 @@ mod new_entities;
 mod references;
 mod sets;
 mod shared;
+mod storage_info;
 mod track;
 
 use std::any::TypeId;
@@ -35,6 +36,7 @@ pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
 pub use groups::LinkedEntityGroup;
 pub use lookup::{ComponentLookup, GetMany};
 pub use new_entities::NewEntities;
+pub use storage_info::{StorageInfo, StorageInfoLookup};
 pub use track::{EntityChanges, EntityTracker};
 
 use enabled::Switch;

@@ -17,6 +17,7 @@ mod dynamic;
 mod forks;
 mod iteration;
 mod long_walks;
+mod lookups;
 mod marks;
 mod model;
 mod pairs;

@@ -1,0 +1,74 @@
+//! What is known of an entity by its id (I8, I9).
+
+use ancho_entities::{Buffer, Entity};
+
+use crate::common::*;
+
+#[test]
+fn i9_where_entities_are() {
+    let mut world = chunks_of(3);
+    let all: Vec<_> = world.spawn_batch((0..7).map(|at| (A(at), B(0)))).collect();
+    let other = world.spawn(A(7));
+    world.despawn(all[1]).unwrap();
+    let places = world.entities().storage_info();
+    assert!(places.exists(all[0]) && !places.exists(all[1]) && !places.exists(Entity::NULL));
+    assert!(places.get(all[1]).is_none());
+    for entity in world.entities().all_entities() {
+        let place = places.get(entity).unwrap();
+        assert_eq!(place.chunk().entities()[place.row()], entity);
+        assert_eq!(place.chunk().slice::<A>().unwrap()[place.row()], *world.get(entity).unwrap());
+    }
+    // The last row of its chunk took the place of the one that went.
+    assert_eq!(places.get(all[2]).unwrap().row(), 1);
+    let numbers = |entity| places.get(entity).unwrap().chunk_number();
+    assert_eq!(numbers(all[0]), numbers(all[2]));
+    assert_ne!(numbers(all[0]), numbers(all[3]));
+    assert_ne!(numbers(all[6]), numbers(other));
+    assert!(format!("{places:?}").contains('7'));
+    assert!(format!("{:?}", places.get(all[2]).unwrap()).contains("row: 1"));
+}
+
+#[test]
+fn i9_a_chunk_keeps_its_number() {
+    let mut world = chunks_of(2);
+    let all: Vec<_> = world.spawn_batch((0..6).map(A)).collect();
+    let number = |world: &Checked, entity| {
+        world.entities().storage_info().get(entity).unwrap().chunk_number()
+    };
+    let before = number(&world, all[4]);
+    world.despawn_slice(&all[..2]).unwrap();
+    world.get_mut::<A>(all[4]).unwrap().0 += 1;
+    let fork = Checked(world.fork().unwrap());
+    world.get_mut::<A>(all[4]).unwrap().0 += 1;
+    assert_eq!((number(&world, all[4]), number(&fork, all[4])), (before, before));
+}
+
+#[test]
+fn i8_lookups_say_what_changed() {
+    let mut world = chunks_of(2);
+    let all: Vec<_> =
+        world.spawn_batch((0..4).map(|at| (A(at), Buffer::from([Item(at)]), Tag))).collect();
+    let bare = world.spawn(B(0));
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    world.get_mut::<A>(all[3]).unwrap().0 += 1;
+    world.buffer_mut::<Item>(all[0]).unwrap().clear();
+    let (a, items) = (world.entities().lookup::<A>(), world.entities().buffer_lookup::<Item>());
+    let changed = |entity| (a.did_change(entity, seen), items.did_change(entity, seen));
+    assert_eq!(
+        all.iter().map(|&entity| changed(entity)).collect::<Vec<_>>(),
+        [(false, true), (false, true), (true, false), (true, false)]
+    );
+    assert_eq!(changed(bare), (false, false));
+    assert_eq!(changed(Entity::NULL), (false, false));
+    assert!(!a.did_change(all[3], world.entities().version()));
+}
+
+#[test]
+fn c3_a_tag_is_looked_up_as_everything_else() {
+    let mut world = world();
+    let (tagged, bare) = (world.spawn(Tag), world.spawn(()));
+    let tags = world.entities().lookup::<Tag>();
+    assert_eq!((tags.get(tagged), tags.get(bare)), (Some(&Tag), None));
+    assert!(tags.get_many(&[tagged, bare]).eq([Some(&Tag), None]));
+}
