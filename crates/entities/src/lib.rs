@@ -42,8 +42,8 @@ pub use manager::{
 pub use per_chunk::PerChunk;
 pub use query::{
     Absent, Any, Aspect, Changed, ChunkData, DynamicQuery, EnabledMut, EnabledRef, FoundChunk,
-    IsDisabled, Or, OrderChanged, Present, Query, QueryData, QueryFilter, QueryIter, QueryMask,
-    QueryMut, QueryRef, ReadOnlyData, With, Without,
+    IsDisabled, Lookup, LookupView, Or, OrderChanged, Present, Query, QueryData, QueryFilter,
+    QueryIter, QueryMask, QueryMut, QueryRef, QueryView, ReadOnlyData, SplitParts, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
@@ -62,7 +62,7 @@ pub mod __macro {
     pub use crate::field::{field, opaque_field};
     pub use crate::query::{
         AspectField, ChunkField, ColumnFetch, ManagedField, Need, Part, PieceMarks, PieceView,
-        Place, PlainField, ReadOnlyField, SharedField, Term,
+        Place, PlainField, ReadOnlyField, SharedField, Splitting, Term,
     };
     pub use crate::shared::refuse_entities;
     pub use crate::storage::RowPlace;

@@ -11,7 +11,7 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::managed::ManagedComponent;
 use crate::manager::{EntityManager, NewEntities};
-use crate::query::{QueryData, QueryMut, QueryRef};
+use crate::query::{QueryData, QueryMut, QueryRef, SplitParts};
 use crate::set::{CloneSet, ComponentColumns, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::{ChunkArena, InvariantViolation, StorageSettings};
@@ -381,6 +381,20 @@ impl World {
     #[inline]
     pub fn query_mut<D: QueryData>(&mut self) -> QueryMut<'_, D> {
         self.entities.query_mut()
+    }
+
+    /// See [`EntityManager::split`].
+    #[inline]
+    #[track_caller]
+    pub fn split<P: SplitParts>(&mut self) -> P::Views<'_> {
+        self.entities.split::<P>()
+    }
+
+    /// See [`EntityManager::split_with`].
+    #[inline]
+    #[track_caller]
+    pub fn split_with<P: SplitParts>(&mut self, parts: P) -> P::Views<'_> {
+        self.entities.split_with(parts)
     }
 
     /// See [`EntityManager::set`].

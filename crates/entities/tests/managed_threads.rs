@@ -8,8 +8,9 @@ use std::thread;
 
 use ancho_entities::{
     ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ChunkArena, Component, ComponentLookup,
-    EnabledMut, EnabledRef, Entity, FoundChunk, LinkedEntityGroup, Managed, ManagedComponent,
-    Query, QueryIter, QueryMask, QueryMut, QueryRef, World, WorldSettings,
+    EnabledMut, EnabledRef, Entity, FoundChunk, LinkedEntityGroup, Lookup, LookupView, Managed,
+    ManagedComponent, Query, QueryIter, QueryMask, QueryMut, QueryRef, QueryView, StorageInfo,
+    StorageInfoLookup, World, WorldSettings,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
@@ -161,14 +162,19 @@ fn what_leads_to_values_stays_on_its_thread() {
     assert_eq!(threads!(QueryIter<'static, &mut Managed<Diary>>), (false, false));
     assert_eq!(threads!(QueryMask<'static>), (false, false));
     assert_eq!(threads!(FoundChunk<'static>), (false, false));
+    assert_eq!(threads!(StorageInfo<'static>), (false, false));
+    assert_eq!(threads!(StorageInfoLookup<'static>), (false, false));
+    assert_eq!(threads!(QueryView<'static, Entity>), (false, false));
+    assert_eq!(threads!(LookupView<'static, Entity>), (false, false));
     // Others have bits of the same word.
     assert_eq!(threads!(EnabledRef<'static, Number>), (false, false));
     assert_eq!(threads!(EnabledMut<'static, Number>), (false, false));
     // They are lent to one at a time, and so may go to another thread.
     assert_eq!(threads!(ArchetypeChunkMut<'static>), (true, false));
     assert_eq!(threads!(QueryMut<'static, &Managed<Diary>>), (true, false));
-    // It has nothing of a world.
+    // They have nothing of a world.
     assert_eq!(threads!(Query<&'static Managed<Diary>>), (true, true));
+    assert_eq!(threads!(Lookup<&'static mut Managed<Diary>>), (true, true));
     assert_eq!((threads!(Diary), threads!(Managed<Diary>)), ((true, false), (true, true)));
     assert_eq!(threads!(&'static World), (false, false));
 }

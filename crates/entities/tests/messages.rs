@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_entities::{
     Buffer, Changed, ChunkArena, Component, ComponentType, DynamicQuery, Entity, EntityError,
-    FieldKind, LinkedEntityGroup, Or, OutOfMemory, Query, RegisterError, RuntimeType, With, World,
-    WorldSettings,
+    FieldKind, LinkedEntityGroup, Lookup, Or, OutOfMemory, Query, RegisterError, RuntimeType, With,
+    Without, World, WorldSettings,
 };
 
 #[derive(Component, Clone, Copy, Debug, Default)]
@@ -383,6 +383,30 @@ fn entities_and_types_print_as_they_are_called() {
 #[derive(Component, Clone, Copy)]
 #[component(name = "game::Awake", enableable)]
 struct Awake;
+
+#[test]
+fn a0092_a_part_that_changes_what_another_has() {
+    let mut world = World::new("Simulation");
+    panics(
+        || drop(world.split::<(Query<&mut Health>, Lookup<&Health>)>()),
+        "A0092: the world cannot be split so: part 1, `Query<&mut messages::Health, ()>`, changes and part 2, \
+         `Lookup<&messages::Health, ()>`, reads the values of `game::Health`, perhaps of one entity; ask for it in one part, \
+         or filter one by `With<T>` and the other by `Without<T>`, of a component that tells their entities apart",
+    );
+}
+
+#[test]
+fn a0093_parts_that_a_switch_tells_apart() {
+    let mut world = World::new("Simulation");
+    panics(
+        || drop(world.split::<(Query<&mut Health, With<Awake>>, Query<&Health, Without<Awake>>)>()),
+        "A0093: the world cannot be split so: part 1, `Query<&mut messages::Health, \
+         ancho_entities::query::filter::With<messages::Awake>>`, changes and part 2, `Query<&messages::Health, \
+         ancho_entities::query::filter::Without<messages::Awake>>`, reads the values of `game::Health`, and only \
+         `game::Awake` tells their entities apart, which can be switched off and on; filter by `Absent<game::Awake>` instead \
+         of `Without<game::Awake>`, or by a component that cannot be switched off",
+    );
+}
 
 #[test]
 fn a0094_queries_that_disagree_on_switches() {

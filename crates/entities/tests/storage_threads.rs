@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use ancho_entities::{ChunkArena, Component, Entity, EntityTracker, World, WorldSettings};
+use ancho_entities::{
+    ChunkArena, Component, Entity, EntityTracker, Lookup, Query, World, WorldSettings,
+};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);
@@ -162,6 +164,41 @@ fn threads_use_what_a_query_gave_while_it_goes_on() {
         let given = world.query::<(&Number, &Text)>();
         assert_eq!(given.count(), 40);
         for (at, (number, text)) in (0..).zip(given) {
+            assert_eq!((number.0, &*text.0), (1000 + at, &*format!("number {at}!")));
+        }
+        world.check_invariants().unwrap();
+    }
+    assert_eq!(Arc::strong_count(&counter), 1);
+}
+
+#[test]
+fn threads_use_what_a_view_gave_while_others_are_asked() {
+    let counter = Arc::new(());
+    let (mut world, all) = world(&counter);
+    let mut fork = world.fork().unwrap();
+    thread::scope(|scope| {
+        for world in [&mut world, &mut fork] {
+            let all = &all;
+            scope.spawn(move || {
+                let (mut texts, mut numbers, hits) =
+                    world.split::<(Query<&mut Text>, Lookup<&mut Number>, Query<&Hits>)>();
+                thread::scope(|scope| {
+                    // The same chunks are marked meanwhile, and other columns of them written.
+                    for (text, &entity) in texts.iter_mut().zip(all) {
+                        scope.spawn(move || text.0.push('!'));
+                        numbers.get_mut(entity).unwrap().0 += 1000;
+                        let values: Vec<&Hits> = hits.iter().collect();
+                        scope.spawn(move || values.iter().for_each(|hits| ignore(&hits.0)));
+                    }
+                });
+            });
+        }
+    });
+    fn ignore(hits: &AtomicU32) {
+        hits.load(Relaxed);
+    }
+    for world in [world, fork] {
+        for (at, (number, text)) in (0..).zip(world.query::<(&Number, &Text)>()) {
             assert_eq!((number.0, &*text.0), (1000 + at, &*format!("number {at}!")));
         }
         world.check_invariants().unwrap();

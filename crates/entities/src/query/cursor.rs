@@ -102,8 +102,9 @@ impl<'w> Cursor<'w> {
             self.list = [].iter();
             return false;
         }
+        // It is made of no reference: where several walks are used in turns, others mark the chunk in between.
         // SAFETY: archetypes list chunks that are there. The address stays: no chunk comes or goes meanwhile.
-        self.chunk = unsafe { (*self.walk.chunks).at(number) };
+        self.chunk = unsafe { (*self.walk.chunks).as_ptr().add(number as usize) };
         self.places = &found.places;
         true
     }
@@ -170,14 +171,14 @@ impl<'w> Cursor<'w> {
     fn prepare(&mut self, number: u32, found: &Match) -> Result<(), OutOfMemory> {
         let chunks = self.walk.chunks;
         let is_written = found.writes_values || matches!(self.writes, Writes::Only(_));
-        // SAFETY: archetypes list chunks that are there. Nobody has anything of this one yet.
+        // SAFETY: archetypes list chunks that are there. Nobody has anything in the memory of this one yet, if it may be shared.
         if is_written && unsafe { (*chunks).at(number) }.may_be_shared() {
             self.walk.unshare(number)?;
         }
         if !self.marks {
             return Ok(());
         }
-        // SAFETY: as above, and the world is borrowed mutably.
+        // SAFETY: as above, and the world is borrowed mutably. Nobody has a reference to what it knows of chunks.
         let chunk = unsafe { (*chunks).at_mut(number) };
         if let Writes::Only(ty) = self.writes {
             let column = chunk.find(ty).expect("all entities have it").column;

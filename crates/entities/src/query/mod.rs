@@ -3,6 +3,7 @@
 //! A query is a description: which [data](QueryData) is wanted of each entity, and by which [filters](QueryFilter)
 //! entities are chosen. Each world keeps, for each description it has met, the archetypes that can have such entities.
 
+mod apart;
 mod aspect;
 mod cursor;
 mod data;
@@ -11,6 +12,7 @@ mod enabled;
 mod filter;
 mod iter;
 mod kinds;
+mod lookup;
 mod loops;
 mod mask;
 mod matched;
@@ -21,9 +23,11 @@ mod prepared;
 mod read;
 mod runs;
 mod settings;
+mod split;
 mod states;
 mod structural;
 mod tuples;
+mod view;
 mod walk;
 mod write;
 
@@ -37,12 +41,15 @@ pub use filter::{
     Absent, Any, Changed, IsDisabled, OrderChanged, Present, QueryFilter, With, Without,
 };
 pub use iter::QueryIter;
+pub use lookup::{Lookup, LookupView};
 pub use mask::QueryMask;
 pub use matched::Place;
 pub use or::Or;
 pub use plan::{Need, Part, Term};
 pub use prepared::Query;
 pub use read::QueryRef;
+pub use split::{SplitParts, Splitting};
+pub use view::QueryView;
 pub use walk::{PieceMarks, PieceView};
 pub use write::QueryMut;
 

@@ -54,8 +54,8 @@ use crate::version::Version;
 /// ```
 #[must_use = "a query does nothing until it is asked of a world"]
 pub struct Query<D, F = ()> {
-    settings: Settings,
-    of: PhantomData<fn() -> (D, F)>,
+    pub(super) settings: Settings,
+    pub(super) of: PhantomData<fn() -> (D, F)>,
 }
 
 impl<D: QueryData, F: QueryFilter> Query<D, F> {
@@ -64,7 +64,7 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
     /// # Panics
     ///
     /// With A0086 if a component is there twice and can be changed, with A0070 if a filter asks for a component to be off that
-    /// cannot be switched.
+    /// cannot be switched, with A0095 if an [`Or`](crate::Or) asks for changes.
     #[track_caller]
     pub fn new() -> Self {
         plan_of::<D, F>(Options::default());

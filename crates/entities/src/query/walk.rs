@@ -122,8 +122,9 @@ impl<'w> Walk<'w> {
     ///
     /// # Safety
     ///
-    /// - the manager is borrowed mutably for the lifetime, and until then only this uses its chunks, and what is fetched
-    ///   from them
+    /// - the manager is borrowed mutably for the lifetime
+    /// - until then only this uses its chunks, and what is fetched from them; or several such walks do, in turns on one
+    ///   thread, which read and write different things, and no memory of chunks that one of them may write is shared
     /// - the state is the manager's
     #[inline]
     pub(crate) unsafe fn writing(
@@ -131,7 +132,7 @@ impl<'w> Walk<'w> {
         matched: &'w Matched,
         settings: &Settings,
     ) -> Self {
-        // SAFETY: nobody else uses the chunks.
+        // SAFETY: the manager is there.
         let chunks = unsafe { &raw mut (*entities).storage.chunks };
         // SAFETY: nobody changes the rest of the storage meanwhile. The chunks are not read through this reference after
         // the first change: only its other fields are kept.
@@ -207,9 +208,10 @@ impl<'w> Walk<'w> {
                 coming = [next, after];
                 let soon = after.filter(|_| is_long);
                 self.prepare::<D>(number)?;
-                // SAFETY: archetypes list chunks that are there, which is the world's alone by now.
-                let (fetch, chunk) =
-                    unsafe { self.open::<D>(found, self.all_chunks::<D>().add(number as usize)) };
+                // SAFETY: archetypes list chunks that are there.
+                let place = unsafe { self.all_chunks::<D>().add(number as usize) };
+                // SAFETY: it is the world's alone by now.
+                let (fetch, chunk) = unsafe { self.open::<D>(found, place) };
                 let rows = chunk.len as usize;
                 if is_whole(&found.bits, chunk) {
                     let mut first = 0;
@@ -229,7 +231,10 @@ impl<'w> Walk<'w> {
                     if let Some(soon) = soon {
                         self.expect_word::<D>(soon, found, word);
                     }
-                    let mut word = matching_rows(&found.bits, &chunk.enabled, word, chunk.len);
+                    // A reference from before the function would not do: others may have marked the chunk.
+                    // SAFETY: the chunk is there, and nobody changes what the world knows of it now.
+                    let masks = unsafe { &(*place).enabled };
+                    let mut word = matching_rows(&found.bits, masks, word, rows as u32);
                     // Rows side by side come together, so that there are loops over them that can use vectors. But to guess
                     // where each of many ends takes longer than to look for one row after the other.
                     if (word & !(word << 1)).count_ones() > FEW {
@@ -274,13 +279,15 @@ impl<'w> Walk<'w> {
             let mut list = self.archetypes[found.archetype].chunks.iter();
             while let Some(number) = self.next_chosen(&mut list, found) {
                 self.prepare::<D>(number)?;
+                // SAFETY: the chunk is there.
+                let place = unsafe { self.all_chunks::<D>().add(number as usize) };
                 // SAFETY: as in `for_each_row`.
-                let (fetch, chunk) =
-                    unsafe { self.open::<D>(found, self.all_chunks::<D>().add(number as usize)) };
+                let (fetch, chunk) = unsafe { self.open::<D>(found, place) };
                 let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&chunk.enabled);
                 while run.start < run.end {
                     function(fetch, run.start as usize, run.end as usize);
-                    (run, runs) = runs.next(&chunk.enabled);
+                    // SAFETY: as in `for_each_row`.
+                    (run, runs) = runs.next(unsafe { &(*place).enabled });
                 }
             }
         }
@@ -351,7 +358,8 @@ impl<'w> Walk<'w> {
     /// # Safety
     ///
     /// - the match is one of a query of this data, and the chunk one of its archetype, which is there for the lifetime
-    /// - nobody has anything of the chunk yet, and it is the world's alone, unless the data cannot be changed
+    /// - nobody has a reference to what the world knows of the chunk, and its memory is the world's alone, unless the data
+    ///   cannot be changed
     #[inline(always)]
     unsafe fn open<'c, D: QueryData>(
         &self,
@@ -360,8 +368,8 @@ impl<'w> Walk<'w> {
     ) -> (D::Fetch, &'c Chunk) {
         let Self { archetypes, values, version, .. } = *self;
         if D::MARKS {
-            // SAFETY: the chunk is there. Something is written, so the world is borrowed mutably, and nobody has anything of
-            // this chunk yet.
+            // SAFETY: the chunk is there. Something is written, so the world is borrowed mutably, and nobody has a reference to
+            // what it knows of this chunk.
             let state = unsafe { &mut (*chunk).state };
             // SAFETY: these are the places in the archetype of the chunk.
             unsafe { D::mark(&mut PieceMarks { state, version }, &found.places) };
@@ -440,7 +448,8 @@ impl<'w> Walk<'w> {
             && rows() >> (row % u64::BITS) & 1 != 0
     }
 
-    /// Makes a chunk the world's alone. Something is written, and nobody has anything of the chunk yet.
+    /// Makes a chunk the world's alone. Something is written, and nobody has anything in the memory of the chunk yet, if it is
+    /// shared.
     #[cold]
     pub(super) fn unshare(&self, number: u32) -> Result<(), OutOfMemory> {
         // SAFETY: the world is borrowed mutably.

@@ -23,5 +23,6 @@ mod model;
 mod pairs;
 mod panics;
 mod shared;
+mod split;
 mod structural;
 mod truth_tables;

@@ -1,0 +1,431 @@
+//! Several queries and lookups of a world at once.
+
+#![expect(unsafe_code, reason = "one world that several views borrow")]
+
+use std::any::{TypeId, type_name};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use super::apart::{Apart, apart};
+use super::data::QueryData;
+use super::filter::QueryFilter;
+use super::lookup::{Lookup, LookupView};
+use super::loops::refuse;
+use super::matched::{Match, Matched};
+use super::plan::{Part, Plan, plan_of};
+use super::prepared::Query;
+use super::settings::{Options, Settings};
+use super::view::QueryView;
+use crate::error::EntityError;
+use crate::manager::EntityManager;
+use crate::storage::{OutOfMemory, unshare};
+
+/// What a world can be [split](EntityManager::split) into: queries, lookups, and tuples of them.
+///
+/// | part | what there is of it |
+/// |---|---|
+/// | [`Query<D, F>`](crate::Query) | a [`QueryView<D>`](crate::QueryView) |
+/// | [`Lookup<D, F>`](crate::Lookup) | a [`LookupView<D>`](crate::LookupView) |
+/// | tuples of up to 16 | a tuple |
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Entity, Lookup, Query, SplitParts, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Armour(u32);
+///
+/// type Parts = (Query<&'static mut Health>, Lookup<&'static Armour>);
+///
+/// fn strengthen((mut all, armour): <Parts as SplitParts>::Views<'_>) {
+///     all.for_each(|health| health.0 += 1);
+///     assert!(armour.get(Entity::NULL).is_none());
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// let orc = world.spawn(Health(20));
+/// strengthen(world.split::<Parts>());
+/// assert_eq!(world.get::<Health>(orc).unwrap().0, 21);
+/// ```
+///
+/// # Safety
+///
+/// Not to be implemented outside of this crate.
+#[diagnostic::on_unimplemented(
+    message = "a world cannot be split into `{Self}`",
+    label = "neither a query nor a lookup",
+    note = "a world is split into a tuple of `Query<D, F>` and `Lookup<D, F>`"
+)]
+pub unsafe trait SplitParts: Sized {
+    /// What there is of the parts, for as long as the world is borrowed.
+    type Views<'w>;
+
+    /// The parts, of which nothing more is said than what their types say.
+    #[doc(hidden)]
+    fn plain() -> Self;
+
+    /// Adds what each part asks for.
+    #[doc(hidden)]
+    fn add_to(&self, splitting: &mut Splitting<'_>);
+
+    /// What there is of the parts.
+    ///
+    /// # Safety
+    ///
+    /// - the parts were added in this order, and checked
+    #[doc(hidden)]
+    unsafe fn views<'w>(self, splitting: &mut Splitting<'w>) -> Self::Views<'w>;
+}
+
+/// A world that is being split.
+pub struct Splitting<'w> {
+    entities: NonNull<EntityManager>,
+    parts: Vec<SplitPart<'w>>,
+    /// How many of the parts have their views.
+    viewed: usize,
+    world: PhantomData<&'w mut EntityManager>,
+}
+
+struct SplitPart<'w> {
+    matched: &'w Matched,
+    name: fn() -> String,
+}
+
+impl<'w> Splitting<'w> {
+    /// Adds a part, with the state of its query.
+    #[track_caller]
+    fn add<D: QueryData, F: QueryFilter>(&mut self, options: Options, name: fn() -> String) {
+        // SAFETY: the world is borrowed mutably for the lifetime, and neither the states nor the archetypes change meanwhile.
+        let (queries, archetypes) = unsafe {
+            let entities = self.entities.as_ptr();
+            (&(*entities).queries, &(*entities).storage.archetypes)
+        };
+        let id = TypeId::of::<(D::Static, F)>();
+        let matched = queries.of_type(id, options, archetypes, || plan_of::<D, F>(options));
+        self.parts.push(SplitPart { matched, name });
+    }
+
+    /// The next part.
+    fn next(&mut self) -> (NonNull<EntityManager>, &'w Matched) {
+        let part = &self.parts[self.viewed];
+        self.viewed += 1;
+        (self.entities, part.matched)
+    }
+
+    /// Refuses two parts that could lead to one value, which one of them can change.
+    #[track_caller]
+    fn refuse_conflicts(&self) {
+        for (at, right) in self.parts.iter().enumerate() {
+            for (before, left) in self.parts[..at].iter().enumerate() {
+                let (left_plan, right_plan) = (&left.matched.plan, &right.matched.plan);
+                let Some((of_left, of_right)) = conflict(left_plan, right_plan) else { continue };
+                let apart = apart(left_plan, right_plan);
+                if apart == Apart::Archetypes {
+                    debug_assert!(
+                        left.matched
+                            .matches
+                            .iter()
+                            .all(|found| { !right.matched.has(found.archetype) })
+                    );
+                    continue;
+                }
+                let (first, second) = (before + 1, at + 1);
+                refuse_split(apart, of_left, [(first, left, of_left), (second, right, of_right)]);
+            }
+        }
+    }
+
+    /// Sees to it that everything that can be written is the world's alone: later, others have values in the same chunks.
+    fn make_unique(&mut self) -> Result<(), OutOfMemory> {
+        let entities = self.entities.as_ptr();
+        // SAFETY: the world is borrowed mutably, and there are no views yet. These are three fields.
+        let (chunks, archetypes, settings) = unsafe {
+            let storage = &raw mut (*entities).storage;
+            (&mut (*storage).chunks, &(*storage).archetypes, &(*storage).settings)
+        };
+        if !chunks.may_be_shared() {
+            return Ok(());
+        }
+        for SplitPart { matched, .. } in &self.parts {
+            // A walk does not ask whether an archetype has what may be written, if it is optional.
+            if !matched.plan.parts.iter().any(|part| part.write && !part.bits) {
+                continue;
+            }
+            let chunks_of = |found: &Match| &archetypes[found.archetype].chunks;
+            for &number in matched.matches.iter().flat_map(chunks_of) {
+                if chunks[number].may_be_shared() {
+                    unshare(chunks, number, settings)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Splitting<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.parts.iter().map(|part| (part.name)())).finish()
+    }
+}
+
+/// Something that both can give and one can change.
+fn conflict(left: &Plan, right: &Plan) -> Option<(Part, Part)> {
+    left.parts.iter().find_map(|&one| {
+        let same = |other: &&Part| {
+            other.ty == one.ty && other.bits == one.bits && (other.write || one.write)
+        };
+        Some((one, *right.parts.iter().find(same)?))
+    })
+}
+
+#[cold]
+#[track_caller]
+fn refuse_split(apart: Apart, what: Part, parts: [(usize, &SplitPart<'_>, Part); 2]) -> ! {
+    let ty = what.ty;
+    let what = if what.bits { "whether it is on, of" } else { "the values of" };
+    let [left, right] = parts.map(|(number, part, of)| {
+        let does = if of.write { "changes" } else { "reads" };
+        let name = (part.name)();
+        format!("part {number}, `{name}`, {does}")
+    });
+    if let Apart::Switch(switch) = apart {
+        panic!(
+            "A0093: the world cannot be split so: {left} and {right} {what} `{ty}`, and only `{switch}` tells their entities \
+             apart, which can be switched off and on; filter by `Absent<{switch}>` instead of `Without<{switch}>`, or by a \
+             component that cannot be switched off"
+        );
+    }
+    panic!(
+        "A0092: the world cannot be split so: {left} and {right} {what} `{ty}`, perhaps of one entity; ask for it in one part, \
+         or filter one by `With<T>` and the other by `Without<T>`, of a component that tells their entities apart"
+    );
+}
+
+// SAFETY: one part, whose view is that of the part that was added.
+unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Query<D, F> {
+    type Views<'w> = QueryView<'w, D>;
+
+    fn plain() -> Self {
+        Self { settings: Settings::default(), of: PhantomData }
+    }
+
+    #[track_caller]
+    fn add_to(&self, splitting: &mut Splitting<'_>) {
+        let name = || format!("Query<{}, {}>", type_name::<D>(), type_name::<F>());
+        splitting.add::<D, F>(self.settings.options, name);
+    }
+
+    unsafe fn views<'w>(self, splitting: &mut Splitting<'w>) -> QueryView<'w, D> {
+        let (entities, matched) = splitting.next();
+        // SAFETY: the world is borrowed mutably, the state is that of this query, and the parts were checked.
+        unsafe { QueryView::new(entities, matched, self.settings) }
+    }
+}
+
+// SAFETY: as for queries.
+unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Lookup<D, F> {
+    type Views<'w> = LookupView<'w, D>;
+
+    fn plain() -> Self {
+        Self::new()
+    }
+
+    #[track_caller]
+    fn add_to(&self, splitting: &mut Splitting<'_>) {
+        let name = || format!("Lookup<{}, {}>", type_name::<D>(), type_name::<F>());
+        splitting.add::<D, F>(Self::OPTIONS, name);
+    }
+
+    unsafe fn views<'w>(self, splitting: &mut Splitting<'w>) -> LookupView<'w, D> {
+        let (entities, matched) = splitting.next();
+        // SAFETY: as for queries.
+        unsafe { LookupView::new(entities, matched) }
+    }
+}
+
+/// Implements the trait for the tuples of one to all of the names, each with its index.
+macro_rules! tuples {
+    ($($name:ident $index:tt),*) => { tuples!(@grow [] $($name $index),*); };
+    (@grow [$($done:ident $at:tt),*]) => {};
+    (@grow [$($done:ident $at:tt),*] $name:ident $index:tt $(, $rest:ident $later:tt)*) => {
+        tuples!(@one $($done $at,)* $name $index,);
+        tuples!(@grow [$($done $at,)* $name $index] $($rest $later),*);
+    };
+    (@one $($name:ident $index:tt,)+) => {
+        // SAFETY: the parts are added and viewed in one order.
+        unsafe impl<$($name: SplitParts),+> SplitParts for ($($name,)+) {
+            type Views<'w> = ($($name::Views<'w>,)+);
+
+            fn plain() -> Self {
+                ($($name::plain(),)+)
+            }
+
+            #[track_caller]
+            fn add_to(&self, splitting: &mut Splitting<'_>) {
+                $(self.$index.add_to(splitting);)+
+            }
+
+            unsafe fn views<'w>(self, splitting: &mut Splitting<'w>) -> Self::Views<'w> {
+                // SAFETY: the caller promises it for all parts.
+                unsafe { ($(self.$index.views(splitting),)+) }
+            }
+        }
+    };
+}
+
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15);
+
+impl EntityManager {
+    /// Several queries and lookups at once, so that loops can be nested and other entities be changed inside them.
+    ///
+    /// What one part can change, no other part has: either it asks for other components, or its filters see to it that
+    /// it finds other entities. Filters do that if one asks for a component that the other excludes, and that cannot be
+    /// switched off; [`Absent`](crate::Absent) does for all components.
+    ///
+    /// Queries that are kept, or of which more is said, are given to [`split_with`](Self::split_with).
+    ///
+    /// # Panics
+    ///
+    /// With A0092 if one part can change what another has, with A0093 if they are told apart only by a component that can be
+    /// switched off. As every query: with A0086, A0070 and A0095. If memory is shared with a fork, and there is none for a
+    /// copy.
+    ///
+    /// # Complexity
+    ///
+    /// A few comparisons. In a world that was ever forked, linear in the number of chunks that can be changed, about a
+    /// nanosecond each: those that are shared with a fork are copied at once. Which of them count as changed is found out when
+    /// they are used.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, Lookup, Query, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Position(f32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Target(Entity);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn((Position(3.0), Health(20)));
+    /// world.spawn((Position(2.5), Target(orc)));
+    /// world.spawn((Position(9.0), Target(orc)));
+    ///
+    /// let (archers, positions, mut health) =
+    ///     world.split::<(Query<(&Position, &Target)>, Lookup<&Position>, Lookup<&mut Health>)>();
+    /// for (position, target) in &archers {
+    ///     let distance = positions.get(target.0).unwrap().0 - position.0;
+    ///     if distance.abs() < 1.0 {
+    ///         health.get_mut(target.0).unwrap().0 -= 5;
+    ///     }
+    /// }
+    /// assert_eq!(world.get::<Health>(orc).unwrap().0, 15);
+    /// ```
+    ///
+    /// Two parts that change the same component, of different entities:
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Query, With, Without, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Vampire;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let vampire = world.spawn((Health(10), Vampire));
+    /// world.spawn_many(3, Health(20));
+    /// let (mut vampires, mut others) =
+    ///     world.split::<(Query<&mut Health, With<Vampire>>, Query<&mut Health, Without<Vampire>>)>();
+    /// vampires.for_each(|vampire| {
+    ///     for victim in others.iter_mut() {
+    ///         victim.0 -= 1;
+    ///         vampire.0 += 1;
+    ///     }
+    /// });
+    /// assert_eq!(world.get::<Health>(vampire).unwrap().0, 13);
+    /// ```
+    #[track_caller]
+    pub fn split<P: SplitParts>(&mut self) -> P::Views<'_> {
+        self.split_with(P::plain())
+    }
+
+    /// Several queries and lookups at once, as [`split`](Self::split), of which more may be said.
+    ///
+    /// # Panics
+    ///
+    /// As [`split`](Self::split).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Disabled, Query, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn((Health(20), Disabled));
+    /// let healthy = Query::<&Health>::new().include_disabled();
+    /// let (health,) = world.split_with((healthy,));
+    /// assert_eq!(health.count(), 1);
+    /// ```
+    #[track_caller]
+    pub fn split_with<P: SplitParts>(&mut self, parts: P) -> P::Views<'_> {
+        match self.try_split_with(parts) {
+            Ok(views) => views,
+            Err(error) => refuse(error),
+        }
+    }
+
+    /// Several queries and lookups at once, as [`split_with`](Self::split_with), unless there is no memory.
+    ///
+    /// # Errors
+    ///
+    /// If chunks that can be changed are shared with a fork, and there is no memory for copies.
+    ///
+    /// # Panics
+    ///
+    /// As [`split`](Self::split), but for the memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{ChunkArena, Component, Query, World, WorldSettings};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// // Memory for one chunk, which the fork has too.
+    /// let settings = WorldSettings::new().arena(ChunkArena::with_limit(16 * 1024));
+    /// let mut world = World::with_settings("Simulation", settings);
+    /// world.spawn(Health(20));
+    /// let fork = world.fork().unwrap();
+    /// assert!(world.entities_mut().try_split_with(Query::<&mut Health>::new()).is_err());
+    /// assert!(world.entities_mut().try_split_with(Query::<&Health>::new()).is_ok());
+    /// ```
+    #[track_caller]
+    pub fn try_split_with<P: SplitParts>(&mut self, parts: P) -> Result<P::Views<'_>, EntityError> {
+        let mut splitting = Splitting {
+            entities: NonNull::from(self),
+            parts: Vec::new(),
+            viewed: 0,
+            world: PhantomData,
+        };
+        parts.add_to(&mut splitting);
+        splitting.refuse_conflicts();
+        splitting.make_unique()?;
+        // SAFETY: the parts were just added, and checked.
+        Ok(unsafe { parts.views(&mut splitting) })
+    }
+}

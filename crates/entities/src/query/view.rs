@@ -1,0 +1,391 @@
+//! A query of a world that was split.
+
+#![expect(unsafe_code, reason = "values of chunks of a world that several views borrow")]
+
+use std::any::type_name;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use super::cursor::{Cursor, Writes};
+use super::data::{ChunkData, QueryData, ReadOnlyData};
+use super::iter::QueryIter;
+use super::loops::{count, each_row, each_slices, entities, get, refuse};
+use super::matched::Matched;
+use super::pairs::each_pair;
+use super::settings::Settings;
+use super::walk::Walk;
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::manager::EntityManager;
+use crate::storage::Storage;
+
+/// A query of a world that was [split](EntityManager::split).
+///
+/// It can be asked again and again, and while others of the same split are being asked: loops nest. What can only be read
+/// is had from a shared reference, what can be changed from one that is mutable. As in other queries, what is given to be
+/// changed counts as changed, chunk by chunk.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Query, QueryView, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Position(f32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Magnet(f32);
+///
+/// fn attract(iron: &mut QueryView<&mut Position>, magnets: &QueryView<(&Magnet, &Field)>) {
+///     for (magnet, field) in magnets {
+///         iron.for_each(|position| position.0 += (magnet.0 - position.0) * field.0);
+///     }
+/// }
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Field(f32);
+///
+/// let mut world = World::new("Simulation");
+/// let nail = world.spawn(Position(1.0));
+/// world.spawn_batch([(Magnet(3.0), Field(0.5)), (Magnet(6.0), Field(0.5))]);
+/// let (mut iron, magnets) = world.split::<(Query<&mut Position>, Query<(&Magnet, &Field)>)>();
+/// attract(&mut iron, &magnets);
+/// assert_eq!(world.get::<Position>(nail).unwrap().0, 4.0);
+/// ```
+///
+/// It stays on the thread of its world:
+///
+/// ```compile_fail,E0277
+/// use ancho_entities::{Entity, Query, World};
+///
+/// let mut world = World::new("Simulation");
+/// let (all,) = world.split::<(Query<Entity>,)>();
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || all.count());
+/// });
+/// ```
+#[must_use = "a query does nothing until it is asked for something"]
+pub struct QueryView<'w, D> {
+    /// Of a world that is borrowed mutably by the views of one split, each of which uses other parts of it.
+    entities: NonNull<EntityManager>,
+    matched: &'w Matched,
+    settings: Settings,
+    world: PhantomData<&'w mut EntityManager>,
+    of: PhantomData<fn() -> D>,
+}
+
+impl<'w, D: QueryData> QueryView<'w, D> {
+    /// A view of what a query finds.
+    ///
+    /// # Safety
+    ///
+    /// - the manager is borrowed mutably for the lifetime, and used only by views
+    /// - the state is the manager's, and that of a query of this data with these settings
+    /// - what this can change, no other view gives, and what it reads, no other can change
+    /// - the chunks of all archetypes in which this can change something are the world's alone
+    pub(super) unsafe fn new(
+        entities: NonNull<EntityManager>,
+        matched: &'w Matched,
+        settings: Settings,
+    ) -> Self {
+        Self { entities, matched, settings, world: PhantomData, of: PhantomData }
+    }
+
+    #[inline]
+    fn walk(&self) -> Walk<'w> {
+        // SAFETY:
+        // - the manager is borrowed mutably for the lifetime
+        // - only views use it, on this thread, since they do not leave it; each reads and writes its own, and no memory that one
+        //   of them may write is shared
+        // - the state is the manager's
+        unsafe { Walk::writing(self.entities.as_ptr(), self.matched, &self.settings) }
+    }
+
+    #[inline]
+    fn cursor(&self, writes: Writes) -> Cursor<'w> {
+        Cursor::new(self.walk(), writes)
+    }
+
+    /// What the world stores, for as long as nothing else is done with it.
+    fn storage(&self) -> &Storage {
+        // SAFETY: the manager is borrowed, and what views change of it they change when this is not borrowed any more: code of
+        // the user does not get it.
+        unsafe { &(*self.entities.as_ptr()).storage }
+    }
+
+    /// How many entities there are.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the number of chunks.
+    pub fn count(&self) -> usize {
+        count(self.cursor(Writes::Nothing))
+    }
+
+    /// Whether there is no such entity.
+    pub fn is_empty(&self) -> bool {
+        !self.cursor(Writes::Nothing).next_chunk()
+    }
+
+    /// The entities, in the order of [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    pub fn to_entities(&self) -> Vec<Entity> {
+        entities(self.cursor(Writes::Nothing))
+    }
+
+    /// Whether an entity is one of those that are found.
+    pub fn matches(&self, entity: Entity) -> bool {
+        let storage = self.storage();
+        let Some(at) = storage.table.locate(entity) else { return false };
+        let Some(found) = self.matched.find(storage.archetype_at(at)) else { return false };
+        self.walk().has_row(found, at.chunk, at.row)
+    }
+
+    /// What is given for each entity, one after the other.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Query, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Weight(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([Weight(1), Weight(2), Weight(3)]);
+    /// let (weights,) = world.split::<(Query<&Weight>,)>();
+    /// let mut sums = Vec::new();
+    /// for one in weights.iter() {
+    ///     sums.push(weights.iter().map(|other| one.0 * other.0).sum::<u32>());
+    /// }
+    /// assert_eq!(sums, [6, 12, 18]);
+    /// ```
+    #[inline]
+    pub fn iter(&self) -> QueryIter<'w, D>
+    where
+        D: ReadOnlyData,
+    {
+        // SAFETY: the cursor is that of this query. Nothing can be changed.
+        unsafe { QueryIter::new(self.cursor(Writes::Nothing)) }
+    }
+
+    /// What is given for each entity, one after the other, to be changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Query, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Plague(usize);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(5, Health(20));
+    /// world.spawn_batch([Plague(2), Plague(1)]);
+    /// let (plagues, mut health) = world.split::<(Query<&Plague>, Query<&mut Health>)>();
+    /// for plague in &plagues {
+    ///     health.iter_mut().take(plague.0).for_each(|health| health.0 = 0);
+    /// }
+    /// assert_eq!(health.iter_mut().filter(|health| health.0 == 0).count(), 2);
+    /// ```
+    #[inline]
+    pub fn iter_mut(&mut self) -> QueryIter<'_, D> {
+        // SAFETY: the cursor is that of this query, and writes what is given. This is borrowed as long.
+        unsafe { QueryIter::new(self.cursor(Writes::Data)) }
+    }
+
+    /// Calls a function with what is given for each entity.
+    ///
+    /// The loop is compiled for the CPU at hand: see [`QueryMut::for_each`](crate::QueryMut::for_each).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Query, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Heat(f32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Fire(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let stone = world.spawn(Heat(20.0));
+    /// world.spawn_many(3, Fire(100.0));
+    /// let (fires, mut heat) = world.split::<(Query<&Fire>, Query<&mut Heat>)>();
+    /// for fire in &fires {
+    ///     heat.for_each(|heat| heat.0 += fire.0);
+    /// }
+    /// assert_eq!(world.get::<Heat>(stone).unwrap().0, 320.0);
+    /// ```
+    #[inline]
+    pub fn for_each<'v>(&'v mut self, function: impl FnMut(D::Item<'v>)) {
+        let walk: Walk<'v> = self.walk();
+        // SAFETY: the walk is that of this query, and writes. It is used once. This is borrowed as long.
+        if let Err(error) = unsafe { each_row::<D, _>(&walk, function) } {
+            refuse(error.into());
+        }
+    }
+
+    /// Calls a function with slices, of entities that lie side by side.
+    ///
+    /// See [`QueryRef::for_each_chunk`](crate::QueryRef::for_each_chunk).
+    #[inline]
+    pub fn for_each_chunk<'v>(&'v mut self, function: impl FnMut(D::Slices<'v>))
+    where
+        D: ChunkData,
+    {
+        let walk: Walk<'v> = self.walk();
+        // SAFETY: the walk is that of this query, and writes. It is used once. This is borrowed as long.
+        if let Err(error) = unsafe { each_slices::<D, _>(&walk, function) } {
+            refuse(error.into());
+        }
+    }
+
+    /// Calls a function with what is given for each two entities.
+    ///
+    /// See [`QueryMut::for_each_pair`](crate::QueryMut::for_each_pair).
+    #[inline]
+    pub fn for_each_pair(&mut self, function: impl for<'p> FnMut(D::Item<'p>, D::Item<'p>)) {
+        // SAFETY: the walk is that of this query, and writes. It is used once. This is borrowed as long.
+        if let Err(error) = unsafe { each_pair::<D, _>(&self.walk(), function) } {
+            refuse(error.into());
+        }
+    }
+
+    /// What is given for the only entity.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if there is none, or more than one.
+    pub fn single(&self) -> Result<D::Item<'w>, EntityError>
+    where
+        D: ReadOnlyData,
+    {
+        match (self.count(), self.iter().next()) {
+            (1, Some(item)) => Ok(item),
+            (found, _) => Err(EntityError::NotSingle { found }),
+        }
+    }
+
+    /// What is given for the only entity, to be changed.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if there is none, or more than one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Query, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Score(u32);
+    ///
+    /// #[derive(Component)]
+    /// struct Coin(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(Score(0));
+    /// world.spawn_batch([Coin(5), Coin(10)]);
+    /// let (coins, mut score) = world.split::<(Query<&Coin>, Query<&mut Score>)>();
+    /// for coin in &coins {
+    ///     score.single_mut().unwrap().0 += coin.0;
+    /// }
+    /// assert_eq!(score.single_mut().unwrap().0, 15);
+    /// ```
+    pub fn single_mut(&mut self) -> Result<D::Item<'_>, EntityError> {
+        match self.count() {
+            1 => Ok(self.iter_mut().next().expect("there is one")),
+            found => Err(EntityError::NotSingle { found }),
+        }
+    }
+
+    /// What is given for an entity, if it is one of those that are found.
+    pub fn get(&self, entity: Entity) -> Option<D::Item<'w>>
+    where
+        D: ReadOnlyData,
+    {
+        // SAFETY: nothing can be changed.
+        unsafe { self.get_with(entity, Writes::Nothing) }
+    }
+
+    /// What is given for an entity, to be changed, if it is one of those that are found.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, Query, Without, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Hunts(Entity);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Immortal;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (deer, god) = (world.spawn(Health(3)), world.spawn((Health(3), Immortal)));
+    /// world.spawn_batch([Hunts(deer), Hunts(god)]);
+    /// let (hunters, mut prey) = world.split::<(Query<&Hunts>, Query<&mut Health, Without<Immortal>>)>();
+    /// for hunter in &hunters {
+    ///     if let Some(health) = prey.get_mut(hunter.0) {
+    ///         health.0 -= 1;
+    ///     }
+    /// }
+    /// assert_eq!(world.get::<Health>(deer).unwrap().0, 2);
+    /// assert_eq!(world.get::<Health>(god).unwrap().0, 3);
+    /// ```
+    pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
+        // SAFETY: it is borrowed as long as this is.
+        unsafe { self.get_with(entity, Writes::Data) }
+    }
+
+    /// What is given for an entity.
+    ///
+    /// # Safety
+    ///
+    /// - nothing can be changed, or this is not used otherwise for the lifetime, and what is given is written
+    unsafe fn get_with<'v>(&self, entity: Entity, writes: Writes) -> Option<D::Item<'v>>
+    where
+        'w: 'v,
+    {
+        let storage = self.storage();
+        let at = storage.table.locate(entity)?;
+        let archetype = storage.archetype_at(at);
+        let walk: Walk<'v> = self.walk();
+        // SAFETY: the walk is that of this query, and is used once. The row is there, as the table says.
+        unsafe { get::<D>(walk, writes, archetype, at) }
+    }
+}
+
+impl<'w, D: ReadOnlyData> IntoIterator for &QueryView<'w, D> {
+    type Item = D::Item<'w>;
+    type IntoIter = QueryIter<'w, D>;
+
+    #[inline]
+    fn into_iter(self) -> QueryIter<'w, D> {
+        self.iter()
+    }
+}
+
+impl<'v, D: QueryData> IntoIterator for &'v mut QueryView<'_, D> {
+    type Item = D::Item<'v>;
+    type IntoIter = QueryIter<'v, D>;
+
+    #[inline]
+    fn into_iter(self) -> QueryIter<'v, D> {
+        self.iter_mut()
+    }
+}
+
+impl<D> fmt::Debug for QueryView<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "QueryView<{}>", type_name::<D>())
+    }
+}
