@@ -212,49 +212,84 @@ impl<'w> Walk<'w> {
                 let place = unsafe { self.all_chunks::<D>().add(number as usize) };
                 // SAFETY: it is the world's alone by now.
                 let (fetch, chunk) = unsafe { self.open::<D>(found, place) };
-                let rows = chunk.len as usize;
-                if is_whole(&found.bits, chunk) {
-                    let mut first = 0;
-                    while first < rows {
-                        let end = rows.min(first + piece_rows::<D>());
-                        if let Some(soon) = soon {
-                            self.expect_rows::<D>(soon, found, first..end);
-                        }
-                        (first..end).for_each(|row| function(fetch, row));
-                        first = end;
-                    }
-                    continue;
-                }
-                let mut first = 0;
-                while first < rows {
-                    let word = first as u32 / u64::BITS;
-                    if let Some(soon) = soon {
-                        self.expect_word::<D>(soon, found, word);
-                    }
-                    // A reference from before the function would not do: others may have marked the chunk.
-                    // SAFETY: the chunk is there, and nobody changes what the world knows of it now.
-                    let masks = unsafe { &(*place).enabled };
-                    let mut word = matching_rows(&found.bits, masks, word, rows as u32);
-                    // Rows side by side come together, so that there are loops over them that can use vectors. But to guess
-                    // where each of many ends takes longer than to look for one row after the other.
-                    if (word & !(word << 1)).count_ones() > FEW {
-                        while word != 0 {
-                            function(fetch, first + word.trailing_zeros() as usize);
-                            word &= word - 1;
-                        }
-                    }
-                    while word != 0 {
-                        let low = word.trailing_zeros();
-                        let ones = (word >> low).trailing_ones();
-                        let start = first + low as usize;
-                        (start..start + ones as usize).for_each(|row| function(fetch, row));
-                        word &= u64::MAX.unbounded_shl(low + ones);
-                    }
-                    first += u64::BITS as usize;
+                let rows = 0..chunk.len;
+                // SAFETY: the chunk is there, and these are its rows.
+                unsafe {
+                    self.rows_of_chunk::<D>(
+                        found,
+                        place,
+                        rows,
+                        soon,
+                        #[inline(always)]
+                        |row| function(fetch, row),
+                    );
                 }
             }
         }
         Ok(())
+    }
+
+    /// Calls a function for those rows of a chunk that match. Rows at the same places of another one, which comes soon, are on
+    /// their way then.
+    ///
+    /// # Safety
+    ///
+    /// - the match is one of the walk, and the chunk one of its archetype
+    /// - the chunk has these rows, of which the first is a multiple of 64
+    #[inline(always)]
+    pub(super) unsafe fn rows_of_chunk<D: QueryData>(
+        &self,
+        found: &Match,
+        chunk: *const Chunk,
+        rows: Range<u32>,
+        soon: Option<u32>,
+        mut function: impl FnMut(usize),
+    ) {
+        // SAFETY: the chunk is there.
+        let (len, is_whole) = unsafe { ((*chunk).len, is_whole(&found.bits, &*chunk)) };
+        let (mut first, end) = (rows.start as usize, rows.end as usize);
+        if is_whole {
+            while first < end {
+                let mut stop = end;
+                if let Some(soon) = soon {
+                    stop = end.min(first + piece_rows::<D>());
+                    self.expect_rows::<D>(soon, found, first..stop);
+                }
+                (first..stop).for_each(&mut function);
+                first = stop;
+            }
+            return;
+        }
+        while first < end {
+            let word = first as u32 / u64::BITS;
+            if let Some(soon) = soon {
+                self.expect_word::<D>(soon, found, word);
+            }
+            // A reference from before the function would not do: others may have marked the chunk.
+            // SAFETY: the chunk is there, and nobody changes what the world knows of it now.
+            let masks = unsafe { &(*chunk).enabled };
+            let mut word = matching_rows(&found.bits, masks, word, len);
+            let left = end - first;
+            if left < u64::BITS as usize {
+                word &= (1 << left) - 1;
+            }
+            // Rows side by side come together, so that there are loops over them that can use vectors. But to guess where each
+            // of many ends takes longer than to look for one row after the other.
+            if (word & !(word << 1)).count_ones() > FEW {
+                while word != 0 {
+                    function(first + word.trailing_zeros() as usize);
+                    word &= word - 1;
+                }
+            }
+            while word != 0 {
+                let low = word.trailing_zeros();
+                let ones = (word >> low).trailing_ones();
+                let start = first + low as usize;
+                (start..start + ones as usize).for_each(&mut function);
+                word &= u64::MAX.unbounded_shl(low + ones);
+            }
+            first += u64::BITS as usize;
+        }
     }
 
     /// Calls a function for all rows that match, those together that lie side by side: with what was fetched from their
@@ -333,7 +368,7 @@ impl<'w> Walk<'w> {
 
     /// Makes a chunk the world's alone, if it is written.
     #[inline(always)]
-    fn prepare<D: QueryData>(&self, number: u32) -> Result<(), OutOfMemory> {
+    pub(super) fn prepare<D: QueryData>(&self, number: u32) -> Result<(), OutOfMemory> {
         // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk, which
         // nobody else uses if it can be changed.
         if D::WRITES && unsafe { (*self.chunks).at(number) }.may_be_shared() {
@@ -345,7 +380,7 @@ impl<'w> Walk<'w> {
     /// Where the chunks are, each at the place of its number, to be changed if something of the data is marked. No chunk comes
     /// or goes while the world is borrowed.
     #[inline(always)]
-    fn all_chunks<D: QueryData>(&self) -> *mut Chunk {
+    pub(super) fn all_chunks<D: QueryData>(&self) -> *mut Chunk {
         // SAFETY: only what the world knows of chunks is borrowed: mutably if something is marked, since the walk is one that
         // writes then, and nobody has a reference to it while no code of the user runs.
         unsafe {
@@ -366,19 +401,46 @@ impl<'w> Walk<'w> {
         found: &Match,
         chunk: *mut Chunk,
     ) -> (D::Fetch, &'c Chunk) {
-        let Self { archetypes, values, version, .. } = *self;
+        // SAFETY: the caller's promises.
+        unsafe {
+            self.mark::<D>(found, chunk);
+            (self.fetch::<D>(found, chunk), &*chunk)
+        }
+    }
+
+    /// Marks what is written of a chunk.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`open`](Self::open)
+    #[inline(always)]
+    pub(super) unsafe fn mark<D: QueryData>(&self, found: &Match, chunk: *mut Chunk) {
         if D::MARKS {
             // SAFETY: the chunk is there. Something is written, so the world is borrowed mutably, and nobody has a reference to
             // what it knows of this chunk.
             let state = unsafe { &mut (*chunk).state };
+            let mut marks = PieceMarks { state, version: self.version };
             // SAFETY: these are the places in the archetype of the chunk.
-            unsafe { D::mark(&mut PieceMarks { state, version }, &found.places) };
+            unsafe { D::mark(&mut marks, &found.places) };
         }
+    }
+
+    /// Fetches from a chunk.
+    ///
+    /// # Safety
+    ///
+    /// - the match is one of a query of this data, and the chunk one of its archetype
+    #[inline(always)]
+    pub(super) unsafe fn fetch<D: QueryData>(
+        &self,
+        found: &Match,
+        chunk: *const Chunk,
+    ) -> D::Fetch {
         // SAFETY: the chunk is there, and does not change while this is borrowed.
         let chunk = unsafe { &*chunk };
-        let view = PieceView { chunk, archetypes, values };
+        let view = PieceView { chunk, archetypes: self.archetypes, values: self.values };
         // SAFETY: these are the places of the data in the archetype of the chunk, which matches.
-        (unsafe { D::fetch(view, &found.places) }, chunk)
+        unsafe { D::fetch(view, &found.places) }
     }
 
     /// Has rows of a chunk that comes soon on their way to the cache.
@@ -406,7 +468,11 @@ impl<'w> Walk<'w> {
 
     /// The next of these chunks of a match that has something that is found.
     #[inline(always)]
-    fn next_chosen(&self, list: &mut slice::Iter<'_, u32>, found: &Match) -> Option<u32> {
+    pub(super) fn next_chosen(
+        &self,
+        list: &mut slice::Iter<'_, u32>,
+        found: &Match,
+    ) -> Option<u32> {
         if self.is_simple(found) {
             return list.next().copied();
         }
