@@ -5,6 +5,7 @@ use quote::quote;
 use syn::{Attribute, DeriveInput, Error, Expr, LitStr, Result, parse_quote};
 
 use crate::field::Derived;
+use crate::write_group::WriteGroups;
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let Derived { implementation, mut generics } = Derived::new(input)?;
@@ -30,6 +31,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     };
     let enableable = flag(options.enableable, quote!(ENABLEABLE));
     let cleanup = flag(options.cleanup, quote!(CLEANUP));
+    let write_groups = options.write_groups.constant();
 
     let is_generic = !generics.params.is_empty();
     // One place for all types that a generic type makes is not to be had.
@@ -61,6 +63,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
 
             #cleanup
 
+            #write_groups
+
             #given_name
 
             fn duplicate() -> ::ancho_entities::__macro::Duplicate<Self> {
@@ -82,6 +86,7 @@ struct Options {
     name: Option<LitStr>,
     enableable: bool,
     cleanup: bool,
+    write_groups: WriteGroups,
     is_component: bool,
 }
 
@@ -107,12 +112,14 @@ impl Options {
                     options.enableable = true;
                 } else if meta.path.is_ident("cleanup") {
                     options.cleanup = true;
+                } else if meta.path.is_ident("write_group") {
+                    options.write_groups.read(&meta)?;
                 } else if meta.path.is_ident("component") {
                     options.is_component = true;
                 } else {
                     let message = "there is no such option; there are `#[buffer(inline = 8)]`, \
-                                   `#[buffer(name = \"…\")]`, `#[buffer(enableable)]`, `#[buffer(cleanup)]` and \
-                                   `#[buffer(component)]`";
+                                   `#[buffer(name = \"…\")]`, `#[buffer(enableable)]`, `#[buffer(cleanup)]`, \
+                                   `#[buffer(write_group(…))]` and `#[buffer(component)]`";
                     return Err(meta.error(message));
                 }
                 Ok(())

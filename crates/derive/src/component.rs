@@ -5,6 +5,7 @@ use quote::quote;
 use syn::{Attribute, DeriveInput, Error, Ident, LitStr, Result, parse_quote};
 
 use crate::field::Derived;
+use crate::write_group::WriteGroups;
 
 /// What is derived.
 #[derive(Clone, Copy)]
@@ -63,6 +64,7 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     };
     let enableable = flag(options.enableable, quote!(ENABLEABLE));
     let cleanup = flag(options.cleanup, quote!(CLEANUP));
+    let write_groups = options.write_groups.constant();
 
     let is_generic = !generics.params.is_empty();
     // One place for all types that a generic type makes is not to be had.
@@ -92,6 +94,7 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
             #given_name
             #enableable
             #cleanup
+            #write_groups
 
             fn duplicate() -> ::ancho_entities::__macro::Duplicate<Self> {
                 use ::ancho_entities::__macro::{
@@ -116,6 +119,7 @@ struct Options {
     name: Option<LitStr>,
     enableable: bool,
     cleanup: bool,
+    write_groups: WriteGroups,
 }
 
 impl Options {
@@ -129,6 +133,8 @@ impl Options {
                     options.enableable = true;
                 } else if meta.path.is_ident("cleanup") {
                     options.cleanup = true;
+                } else if meta.path.is_ident("write_group") {
+                    options.write_groups.read(&meta)?;
                 } else if meta.path.is_ident("name") {
                     let name: LitStr = meta.value()?.parse()?;
                     if name.value().is_empty() {
@@ -142,7 +148,8 @@ impl Options {
                     }
                 } else {
                     let message = format!(
-                        "there is no such option; a component has `#[{}(name = \"…\", enableable, cleanup)]`",
+                        "there is no such option; a component has `#[{}(name = \"…\", enableable, cleanup, \
+                         write_group(…))]`",
                         kind.attribute()
                     );
                     return Err(meta.error(message));

@@ -9,6 +9,7 @@ mod component;
 mod field;
 mod job;
 mod shared;
+mod write_group;
 
 use component::Kind;
 use proc_macro::TokenStream;

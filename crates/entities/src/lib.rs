@@ -26,7 +26,7 @@ pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
 };
 pub use component::{
-    Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, TypeSlot,
+    Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, TypeSlot, WriteGroup,
 };
 pub use entity::Entity;
 pub use error::EntityError;

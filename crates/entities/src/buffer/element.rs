@@ -3,7 +3,7 @@
 use std::any::{TypeId, type_name};
 
 use super::{Buffer, BufferLayout, column};
-use crate::component::{ComponentType, Duplicate, TypeSlot, registry};
+use crate::component::{ComponentType, Duplicate, TypeSlot, WriteGroup, registry};
 use crate::field::Field;
 
 /// An element of a dynamic buffer: an entity has any number of them, side by side.
@@ -23,7 +23,7 @@ use crate::field::Field;
 ///   entity takes that room in its chunk whether or not the elements are there, so that a high number means fewer entities
 ///   in each chunk. Zero keeps all of them on the heap.
 /// - `#[buffer(name = "…")]`: what the element is called.
-/// - `#[buffer(enableable)]` and `#[buffer(cleanup)]`: as for components.
+/// - `#[buffer(enableable)]`, `#[buffer(cleanup)]` and `#[buffer(write_group(…))]`: as for components.
 /// - `#[buffer(component)]`: the type is a component as well, and `#[derive(Component)]` implements `Field`. An entity can
 ///   then have both, one such component and a buffer of them.
 ///
@@ -74,6 +74,10 @@ pub trait BufferElement: Field + Send + Sync + Sized + 'static {
     /// Whether the buffer stays when its entity is despawned, contents included: `#[buffer(cleanup)]`. As for
     /// [components](crate::Component::CLEANUP).
     const CLEANUP: bool = false;
+
+    /// The components whose write groups the buffer is in: `#[buffer(write_group(…))]`. As for
+    /// [components](crate::Component::WRITE_GROUPS).
+    const WRITE_GROUPS: &'static [WriteGroup] = &[];
 
     /// Where the type remembers what its buffer was registered as.
     #[doc(hidden)]

@@ -9,7 +9,7 @@ use std::slice;
 use std::sync::Arc;
 
 use super::duplicate::How;
-use super::{Component, ComponentType};
+use super::{Component, ComponentType, WriteGroup};
 use crate::field::{EntityRemap, Shape, StateHasher};
 
 /// What is known of a component type. One for each type of the program, made when it is registered, kept for good.
@@ -25,6 +25,7 @@ pub(crate) struct TypeInfo {
     pub(crate) shape: &'static Shape,
     pub(crate) enableable: bool,
     pub(crate) cleanup: bool,
+    pub(crate) write_groups: &'static [WriteGroup],
     /// Whether several threads may read a value at once. If not, its memory is never shared with forks.
     pub(crate) sync: bool,
     /// `None` for runtime types.
@@ -145,6 +146,7 @@ impl TypeInfo {
             shape: T::SHAPE,
             enableable: T::ENABLEABLE,
             cleanup: T::CLEANUP,
+            write_groups: T::WRITE_GROUPS,
             sync: true,
             type_id: Some(TypeId::of::<T>()),
             drop: needs_drop::<T>().then_some(drop_column::<T> as DropColumn),

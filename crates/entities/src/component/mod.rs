@@ -8,6 +8,7 @@ pub(crate) mod probe;
 pub(crate) mod registry;
 mod runtime;
 mod slot;
+mod write_group;
 
 use std::any::type_name;
 
@@ -17,6 +18,7 @@ pub use initial::Initial;
 pub use registry::RegisterError;
 pub use runtime::RuntimeType;
 pub use slot::TypeSlot;
+pub use write_group::WriteGroup;
 
 pub(crate) use duplicate::How;
 pub(crate) use info::{
@@ -32,7 +34,8 @@ use crate::field::Field;
 /// chunks; a type without fields is a *tag*, and takes no memory at all. Unity's `IComponentData`.
 ///
 /// The derive implements [`Field`] too, and finds out how values are [duplicated](Self::duplicate) and
-/// whether there is an [initial](Self::initial) one. Its options are `#[component(name = "…", enableable, cleanup)]`.
+/// whether there is an [initial](Self::initial) one. Its options are `#[component(name = "…", enableable, cleanup,
+/// write_group(…))]`.
 ///
 /// # Examples
 ///
@@ -147,6 +150,38 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// assert!(world.exists(all[0]) && !world.exists(all[1]));
     /// ```
     const CLEANUP: bool = false;
+
+    /// The components whose *write groups* this one is in: `#[component(write_group(LocalToWorld))]`, or several.
+    ///
+    /// Such a component says that an entity with it has the other one written in a special way. Who writes that one in the
+    /// usual way leaves these entities alone, without knowing this component, if its query
+    /// [asks for that](crate::QueryMut::filter_write_groups). Unity's `WriteGroup`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Height(f32);
+    ///
+    /// // A library lets everything fall.
+    /// fn fall(world: &mut World) {
+    ///     world.query_mut::<&mut Height>().filter_write_groups().for_each(|height| height.0 -= 1.0);
+    /// }
+    ///
+    /// // Its user has things that fly.
+    /// #[derive(Component, Clone, Copy)]
+    /// #[component(write_group(Height))]
+    /// struct Wings;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (stone, bird) = (world.spawn(Height(9.0)), world.spawn((Height(9.0), Wings)));
+    /// fall(&mut world);
+    /// assert_eq!(world.get::<Height>(stone), Ok(&Height(8.0)));
+    /// assert_eq!(world.get::<Height>(bird), Ok(&Height(9.0)));
+    /// ```
+    const WRITE_GROUPS: &'static [WriteGroup] = &[];
 
     /// Where the type remembers what it was registered as.
     #[doc(hidden)]

@@ -3,7 +3,7 @@
 use std::any::{TypeId, type_name};
 
 use super::{Managed, column};
-use crate::component::{ComponentType, Duplicate, Initial, TypeSlot, registry};
+use crate::component::{ComponentType, Duplicate, Initial, TypeSlot, WriteGroup, registry};
 use crate::field::Field;
 
 /// A component that one thread uses at a time: any type that may be sent to another, and need not be shared with it.
@@ -24,7 +24,7 @@ use crate::field::Field;
 ///
 /// The derive implements [`Field`] too, and finds out how values are [duplicated](Self::duplicate) and whether there is an
 /// [initial](Self::initial) one. What is not a `Field` is marked `#[field(opaque)]`. Its options are
-/// `#[managed(name = "…", enableable, cleanup)]`.
+/// `#[managed(name = "…", enableable, cleanup, write_group(…))]`.
 ///
 /// # Examples
 ///
@@ -76,6 +76,10 @@ pub trait ManagedComponent: Field + Send + Sized + 'static {
     /// Whether the component stays when its entity is despawned: `#[managed(cleanup)]`. As for
     /// [components](crate::Component::CLEANUP).
     const CLEANUP: bool = false;
+
+    /// The components whose write groups the component is in: `#[managed(write_group(…))]`. As for
+    /// [components](crate::Component::WRITE_GROUPS).
+    const WRITE_GROUPS: &'static [WriteGroup] = &[];
 
     /// Where the type remembers what its managed component was registered as.
     #[doc(hidden)]

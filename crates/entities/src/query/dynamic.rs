@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::matched::{Bit, matching_rows};
-use super::plan::{Plan, Term, refuse_not_enableable};
+use super::plan::{Need, Part, Plan, Term, refuse_not_enableable};
 use super::settings::Options;
 use crate::component::ComponentType;
 use crate::entity::Entity;
@@ -47,6 +47,8 @@ pub struct DynamicQuery {
 #[derive(Clone, Default)]
 struct Alternative {
     terms: Vec<Term>,
+    /// What is written, for write groups.
+    parts: Vec<Part>,
     options: Options,
 }
 
@@ -89,6 +91,20 @@ impl DynamicQuery {
     /// Asks for all these components, switched on: [`With`](crate::With).
     pub fn all(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
         self.each(types, Term::With)
+    }
+
+    /// Asks for all these components, switched on, as [`all`](Self::all), and says that they are going to be written.
+    ///
+    /// The query itself writes nothing. It matters to [`filter_write_groups`](Self::filter_write_groups).
+    pub fn all_mut(mut self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        for ty in types {
+            for Alternative { parts, .. } in &mut self.alternatives {
+                if !parts.iter().any(|part| part.ty == ty) {
+                    parts.push(Part { ty, need: Need::On, write: true, bits: false });
+                }
+            }
+        }
+        self
     }
 
     /// Asks for one of these components at least, switched on: [`Any`](crate::Any). None given is no condition.
@@ -188,12 +204,37 @@ impl DynamicQuery {
         self
     }
 
+    /// Passes over entities of which somebody else writes in a special way what is [written](Self::all_mut), as
+    /// [`QueryRef::filter_write_groups`](crate::QueryRef::filter_write_groups).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Height(f32);
+    ///
+    /// #[derive(Component)]
+    /// #[component(write_group(Height))]
+    /// struct Wings;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn((Height(9.0), Wings));
+    /// let query = DynamicQuery::new().all_mut([ComponentType::of::<Height>()]);
+    /// assert_eq!(query.count(&world), 1);
+    /// assert_eq!(query.filter_write_groups().count(&world), 0);
+    /// ```
+    pub fn filter_write_groups(self) -> Self {
+        self.with(Options::WRITE_GROUPS)
+    }
+
     /// What is asked of a world.
     #[track_caller]
     fn plan(&self) -> Plan {
         let plan = |alternative: &Alternative| {
-            let Alternative { terms, options } = alternative.clone();
-            Plan::new("DynamicQuery", Vec::new(), terms, options)
+            let Alternative { terms, parts, options } = alternative.clone();
+            Plan::new("DynamicQuery", parts, terms, options)
         };
         match &*self.alternatives {
             [only] => plan(only),

@@ -2,6 +2,7 @@
 
 use super::plan::{Plan, Term};
 use super::settings::Options;
+use super::write_groups::Excluded;
 use crate::component::ComponentType;
 use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE};
 
@@ -133,7 +134,14 @@ fn place(shape: &ArchetypeShape, ty: ComponentType, asks: bool) -> Place {
 fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Option<Match> {
     let ignores = plan.options.has(Options::IGNORE_ENABLED);
     let mut changed = Vec::new();
-    let bits = match_terms(&plan.terms, shape, ignores, &mut changed)?;
+    let mut bits = match_terms(&plan.terms, shape, ignores, &mut changed)?;
+    if plan.options.has(Options::WRITE_GROUPS) {
+        let excluded = Excluded::new(plan, shape);
+        for ty in shape.types.iter().copied().filter(|&ty| excluded.has(ty)) {
+            let mask = shape.index.find(ty)?.mask().filter(|_| !ignores)?;
+            bits.extend(Some(Bit::Off(mask)).filter(|bit| !bits.contains(bit)));
+        }
+    }
     let (mut writes, mut writes_values) = (Vec::new(), false);
     for part in plan.parts.iter().filter(|part| part.write) {
         let Some(found) = shape.index.find(part.ty) else { continue };

@@ -30,6 +30,7 @@ mod tuples;
 mod view;
 mod walk;
 mod write;
+mod write_groups;
 
 pub use aspect::{
     Aspect, AspectField, ChunkField, ManagedField, PlainField, ReadOnlyField, SharedField,

@@ -106,16 +106,23 @@ impl Plan {
         Self { parts: parts.into(), terms: terms.into(), options }
     }
 
-    /// A plan for everything that one of several finds, which have no parts and agree on whether they ignore what is
-    /// switched off.
+    /// A plan for everything that one of several finds, which agree on whether they ignore what is switched off. What one of
+    /// them writes counts as written, and if one leaves write groups alone, all do.
     pub(crate) fn union(plans: Vec<Self>) -> Self {
-        let options = plans.first().map_or(Options::default(), |plan| plan.options);
+        let mut options = plans.first().map_or(Options::default(), |plan| plan.options);
         debug_assert!(plans.iter().all(|plan| {
             let ignores = |options: Options| options.has(Options::IGNORE_ENABLED);
-            plan.parts.is_empty() && ignores(plan.options) == ignores(options)
+            ignores(plan.options) == ignores(options)
         }));
         let mut alternatives: Vec<Box<[Term]>> = Vec::new();
+        let mut parts: Vec<Part> = Vec::new();
         for plan in plans {
+            let new = |part: &&Part| parts.iter().all(|other| other.ty != part.ty);
+            let new: Vec<_> = plan.parts.iter().filter(new).copied().collect();
+            parts.extend(new.into_iter().map(|part| Part { need: Need::Optional, ..part }));
+            if plan.options.has(Options::WRITE_GROUPS) {
+                options = options.with(Options::WRITE_GROUPS);
+            }
             if !alternatives.contains(&plan.terms) {
                 alternatives.push(plan.terms);
             }
@@ -126,7 +133,7 @@ impl Plan {
         };
         // What each of them passes over is among its conditions.
         let options = options.with(Options::DISABLED).with(Options::PREFABS);
-        Self { parts: Box::new([]), terms, options }
+        Self { parts: parts.into(), terms, options }
     }
 
     /// Whether every entity that is found has this component.

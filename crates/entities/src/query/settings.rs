@@ -6,7 +6,7 @@ use crate::component::{ComponentType, SharedValue};
 use crate::shared::{Shared, SharedComponent};
 use crate::version::Version;
 
-/// What a query includes that others pass over. Bits of a number.
+/// What a query includes that others pass over, or the other way round. Bits of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Options(u8);
 
@@ -17,6 +17,8 @@ impl Options {
     pub(crate) const PREFABS: Self = Self(2);
     /// All entities, whatever is switched off.
     pub(crate) const IGNORE_ENABLED: Self = Self(4);
+    /// No entities that others write in a special way.
+    pub(crate) const WRITE_GROUPS: Self = Self(8);
 
     pub(crate) const fn has(self, option: Self) -> bool {
         self.0 & option.0 != 0
@@ -202,6 +204,41 @@ macro_rules! settings_methods {
             /// ```
             pub fn ignore_enabled(mut self) -> Self {
                 self.settings.options = self.settings.options.with(Options::IGNORE_ENABLED);
+                self
+            }
+
+            /// Passes over entities of which somebody else writes in a special way what this query writes: those that have
+            /// a component of the [write group](crate::Component::WRITE_GROUPS) of such a component.
+            ///
+            /// - A member that can be switched off excludes entities that have it on, as [`Without`](crate::Without) does.
+            /// - Members that the query names, as data or in a filter, exclude nothing: it knows them.
+            /// - If the query reads a component that has a write group itself, it counts as knowing the members of that
+            ///   group too, and of their groups, and so on.
+            /// - Of `Option<&mut T>`, the group of `T` excludes only entities that have a `T`.
+            ///
+            /// Unity's `EntityQueryOptions.FilterWriteGroup`.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use ancho_entities::{Component, World};
+            ///
+            /// #[derive(Component)]
+            /// struct Height(f32);
+            ///
+            /// #[derive(Component)]
+            /// #[component(write_group(Height))]
+            /// struct Wings;
+            ///
+            /// let mut world = World::new("Simulation");
+            /// world.spawn(Height(9.0));
+            /// world.spawn((Height(9.0), Wings));
+            /// assert_eq!(world.query::<&mut Height>().filter_write_groups().count(), 1);
+            /// assert_eq!(world.query::<(&mut Height, &Wings)>().filter_write_groups().count(), 1);
+            /// assert_eq!(world.query::<&Height>().filter_write_groups().count(), 2);
+            /// ```
+            pub fn filter_write_groups(mut self) -> Self {
+                self.settings.options = self.settings.options.with(Options::WRITE_GROUPS);
                 self
             }
         }

@@ -26,3 +26,4 @@ mod shared;
 mod split;
 mod structural;
 mod truth_tables;
+mod write_groups;

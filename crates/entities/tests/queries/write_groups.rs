@@ -1,0 +1,182 @@
+//! Entities whose components somebody else writes in a special way (Q15).
+//!
+//! ```text
+//! Out  <── First, Second, Switch (can be switched off), List (a buffer), Object (managed)
+//! First <── Deeper
+//! Deeper <── Deepest, and Deepest <── Deeper: a circle
+//! ```
+
+use ancho_entities::{
+    Absent, Any, Buffer, BufferElement, Changed, Component, ComponentType, DynamicQuery,
+    EnabledMut, IsDisabled, Managed, ManagedComponent, Present, Query, QueryData, QueryFilter,
+    With, Without, World, WriteGroup,
+};
+
+use crate::common::*;
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[component(name = "queries::Out")]
+struct Out(u32);
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "queries::First", write_group(Out))]
+struct First(u32);
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "queries::Second", write_group(Out, A))]
+struct Second;
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "queries::Switch", enableable, write_group(Out))]
+struct Switch(u32);
+
+#[derive(BufferElement, Clone, Copy)]
+#[buffer(name = "queries::List", write_group(Out))]
+struct List(u32);
+
+#[derive(ManagedComponent, Clone)]
+#[managed(name = "queries::Object", write_group(Out))]
+struct Object;
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "queries::Deeper", write_group(First), write_group(Deepest))]
+struct Deeper;
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "queries::Deepest", write_group(Deeper))]
+struct Deepest;
+
+/// The names of the entities that a query finds, among some with all combinations of interest.
+fn found<D: QueryData, F: QueryFilter>() -> String {
+    let mut world = world();
+    let all = [
+        ("plain", world.spawn(Out(0))),
+        ("first", world.spawn((Out(0), First(0)))),
+        ("second", world.spawn((Out(0), Second))),
+        ("both", world.spawn((Out(0), First(0), Second))),
+        ("on", world.spawn((Out(0), Switch(0)))),
+        ("off", world.spawn((Out(0), Switch(0)))),
+        ("list", world.spawn((Out(0), Buffer::from([List(1)])))),
+        ("object", world.spawn((Out(0), Managed::new(Object)))),
+        ("deeper", world.spawn((Out(0), First(0), Deeper))),
+        ("a", world.spawn((A(0), Second))),
+    ];
+    world.entities_mut().set_component_enabled::<Switch>(all[5].1, false).unwrap();
+    let query = world.query::<D>().filter::<F>().filter_write_groups();
+    let mut names = Vec::new();
+    for (name, entity) in all {
+        assert_eq!(query.matches(entity), query.to_entities().contains(&entity), "{name}");
+        names.extend(query.matches(entity).then_some(name));
+    }
+    names.join(" ")
+}
+
+#[test]
+fn q15_members_that_are_not_named_exclude() {
+    assert_eq!(found::<&mut Out, ()>(), "plain off");
+    assert_eq!(found::<(&mut Out, &First), ()>(), "first deeper");
+    assert_eq!(found::<(&mut Out, Option<&First>), ()>(), "plain first off deeper");
+    assert_eq!(found::<(&mut Out, &First, &Second), ()>(), "both");
+    assert_eq!(found::<&mut Out, Any<(First, Second)>>(), "first second both deeper");
+    assert_eq!(found::<&mut Out, With<Second>>(), "second");
+    assert_eq!(found::<(&mut Out, &Buffer<List>), ()>(), "list");
+    assert_eq!(found::<(&mut Out, &mut Managed<Object>), ()>(), "object");
+    assert_eq!(found::<&mut Out, Changed<First>>(), "first deeper");
+}
+
+#[test]
+fn q15_a_member_that_is_off_does_not_exclude() {
+    assert_eq!(found::<(&mut Out, &Switch), ()>(), "on");
+    assert_eq!(found::<&mut Out, Present<Switch>>(), "on off");
+    assert_eq!(found::<&mut Out, IsDisabled<Switch>>(), "off");
+    assert_eq!(found::<&mut Out, Without<Switch>>(), "plain off");
+    assert_eq!(found::<&mut Out, Absent<Switch>>(), "plain");
+    assert_eq!(found::<(&mut Out, EnabledMut<Switch>), ()>(), "on off");
+    let mut world = world();
+    let off = world.spawn((Out(0), Switch(0)));
+    world.entities_mut().set_component_enabled::<Switch>(off, false).unwrap();
+    let query = Query::<&mut Out>::new().filter_write_groups();
+    assert_eq!(query.read(&*world).count(), 1);
+    assert_eq!(query.ignore_enabled().read(&*world).count(), 0, "it is there");
+}
+
+#[test]
+fn q15_what_is_only_read_excludes_nothing() {
+    let everything = "plain first second both on off list object deeper";
+    assert_eq!(found::<&Out, ()>(), everything);
+    assert_eq!(found::<(), With<Out>>(), everything);
+    assert_eq!(found::<&mut First, With<Out>>(), "first both deeper");
+}
+
+#[test]
+fn q15_who_reads_a_target_knows_its_members() {
+    // `Deeper` is in the group of `First`, which is written.
+    assert_eq!(found::<&mut First, ()>(), "first both");
+    // `Out` is read, `First` is one of its members, and `Deeper` a member of that.
+    assert_eq!(found::<(&mut First, &Out), ()>(), "first both deeper");
+    // What must not be there is not read.
+    assert_eq!(found::<&mut First, Without<Out>>(), "");
+    assert_eq!(found::<&mut A, ()>(), "");
+    // `Second` is in the groups of both.
+    assert_eq!(found::<(&mut A, Option<&Out>), ()>(), "a");
+    assert_eq!(found::<(&mut A, Option<&mut Out>), ()>(), "");
+}
+
+#[test]
+fn q15_what_is_written_only_if_it_is_there() {
+    assert_eq!(found::<Option<&mut Out>, ()>(), "plain off a");
+}
+
+#[test]
+fn q15_groups_in_a_circle() {
+    let mut world = world();
+    let circle = world.spawn((Deeper, Deepest));
+    let alone = world.spawn(Deeper);
+    let query = |world: &World| world.query::<&mut Deeper>().filter_write_groups().to_entities();
+    assert_eq!(query(&world), [alone]);
+    let known = world.query::<(&mut Deeper, &Deepest)>().filter_write_groups();
+    assert_eq!(known.to_entities(), [circle]);
+}
+
+#[test]
+fn q15_members_that_nobody_had_used_before() {
+    #[derive(Component)]
+    #[component(write_group(Out))]
+    struct Late;
+
+    let mut world = world();
+    world.spawn(Out(0));
+    let query = Query::<&mut Out>::new().filter_write_groups();
+    query.write(&mut *world).for_each(|out| out.0 += 1);
+    let late = world.spawn((Out(0), Late));
+    query.write(&mut *world).for_each(|out| out.0 += 1);
+    assert_eq!(world.get::<Out>(late), Ok(&Out(0)));
+    assert_eq!(world.query::<&Out>().iter().map(|out| out.0).sum::<u32>(), 2);
+}
+
+#[test]
+fn q15_queries_of_run_time() {
+    let mut world = world();
+    let plain = world.spawn(Out(0));
+    let first = world.spawn((Out(0), First(0)));
+    let [out, known] = [ComponentType::of::<Out>(), ComponentType::of::<First>()];
+    let query = DynamicQuery::new().all_mut([out]).filter_write_groups();
+    assert_eq!(query.to_entities(&*world), [plain]);
+    assert_eq!(query.clone().all([known]).to_entities(&*world), [first]);
+    assert_eq!(query.any([known, out]).to_entities(&*world), [plain, first]);
+    let reading = DynamicQuery::new().all([out]).filter_write_groups();
+    assert_eq!(reading.count(&*world), 2);
+}
+
+#[test]
+fn q15_groups_of_generic_types() {
+    #[derive(Component)]
+    struct Target<T: Send + Sync + 'static>(#[field(opaque)] std::marker::PhantomData<T>);
+
+    #[derive(Component)]
+    #[component(write_group(Target<T>))]
+    struct Member<T: Send + Sync + 'static>(#[field(opaque)] std::marker::PhantomData<T>);
+
+    assert_eq!(Member::<u8>::WRITE_GROUPS, [WriteGroup::of::<Target<u8>>()]);
+    assert_ne!(Member::<u8>::WRITE_GROUPS, [WriteGroup::of::<Target<u16>>()]);
+}
