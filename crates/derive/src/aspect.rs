@@ -238,6 +238,7 @@ impl Aspect {
                     const ROW_BYTES: ::core::primitive::usize = <#tuple>::ROW_BYTES;
                     const WRITES: ::core::primitive::bool = <#tuple>::WRITES;
                     const MARKS: ::core::primitive::bool = <#tuple>::MARKS;
+                    const TRACKS: ::core::primitive::bool = <#tuple>::TRACKS;
 
                     fn parts(
                         each: &mut dyn ::core::ops::FnMut(::ancho_entities::__macro::Part),
@@ -295,6 +296,17 @@ impl Aspect {
                         // SAFETY: the caller promises it for the tuple.
                         let #pattern = unsafe { <#tuple>::get::<#item>(fetch.0, row) };
                         #name { #(#names: #bound,)* }
+                    }
+
+                    #[inline(always)]
+                    unsafe fn track(
+                        fetch: Self::Fetch,
+                        first: ::core::primitive::usize,
+                        count: ::core::primitive::usize,
+                        as_slices: ::core::primitive::bool,
+                    ) {
+                        // SAFETY: the caller promises it for the tuple.
+                        unsafe { <#tuple>::track(fetch.0, first, count, as_slices) }
                     }
                 }
             };

@@ -31,6 +31,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     };
     let enableable = flag(options.enableable, quote!(ENABLEABLE));
     let cleanup = flag(options.cleanup, quote!(CLEANUP));
+    let track_changes = flag(options.track_changes, quote!(TRACK_CHANGES));
     let write_groups = options.write_groups.constant();
 
     let is_generic = !generics.params.is_empty();
@@ -63,6 +64,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
 
             #cleanup
 
+            #track_changes
+
             #write_groups
 
             #given_name
@@ -86,6 +89,7 @@ struct Options {
     name: Option<LitStr>,
     enableable: bool,
     cleanup: bool,
+    track_changes: bool,
     write_groups: WriteGroups,
     is_component: bool,
 }
@@ -112,6 +116,8 @@ impl Options {
                     options.enableable = true;
                 } else if meta.path.is_ident("cleanup") {
                     options.cleanup = true;
+                } else if meta.path.is_ident("track_changes") {
+                    options.track_changes = true;
                 } else if meta.path.is_ident("write_group") {
                     options.write_groups.read(&meta)?;
                 } else if meta.path.is_ident("component") {
@@ -119,7 +125,7 @@ impl Options {
                 } else {
                     let message = "there is no such option; there are `#[buffer(inline = 8)]`, \
                                    `#[buffer(name = \"…\")]`, `#[buffer(enableable)]`, `#[buffer(cleanup)]`, \
-                                   `#[buffer(write_group(…))]` and `#[buffer(component)]`";
+                                   `#[buffer(track_changes)]`, `#[buffer(write_group(…))]` and `#[buffer(component)]`";
                     return Err(meta.error(message));
                 }
                 Ok(())

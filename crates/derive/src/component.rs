@@ -64,6 +64,7 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     };
     let enableable = flag(options.enableable, quote!(ENABLEABLE));
     let cleanup = flag(options.cleanup, quote!(CLEANUP));
+    let track_changes = flag(options.track_changes, quote!(TRACK_CHANGES));
     let write_groups = options.write_groups.constant();
 
     let is_generic = !generics.params.is_empty();
@@ -94,6 +95,7 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
             #given_name
             #enableable
             #cleanup
+            #track_changes
             #write_groups
 
             fn duplicate() -> ::ancho_entities::__macro::Duplicate<Self> {
@@ -119,6 +121,7 @@ struct Options {
     name: Option<LitStr>,
     enableable: bool,
     cleanup: bool,
+    track_changes: bool,
     write_groups: WriteGroups,
 }
 
@@ -133,6 +136,8 @@ impl Options {
                     options.enableable = true;
                 } else if meta.path.is_ident("cleanup") {
                     options.cleanup = true;
+                } else if meta.path.is_ident("track_changes") {
+                    options.track_changes = true;
                 } else if meta.path.is_ident("write_group") {
                     options.write_groups.read(&meta)?;
                 } else if meta.path.is_ident("name") {
@@ -149,7 +154,7 @@ impl Options {
                 } else {
                     let message = format!(
                         "there is no such option; a component has `#[{}(name = \"…\", enableable, cleanup, \
-                         write_group(…))]`",
+                         track_changes, write_group(…))]`",
                         kind.attribute()
                     );
                     return Err(meta.error(message));

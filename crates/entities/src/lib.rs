@@ -43,7 +43,8 @@ pub use per_chunk::PerChunk;
 pub use query::{
     Absent, Any, Aspect, Changed, ChunkData, DynamicQuery, EnabledMut, EnabledRef, FoundChunk,
     IsDisabled, Lookup, LookupView, Or, OrderChanged, Present, Query, QueryData, QueryFilter,
-    QueryIter, QueryMask, QueryMut, QueryRef, QueryView, ReadOnlyData, SplitParts, With, Without,
+    QueryIter, QueryMask, QueryMut, QueryRef, QueryView, ReadOnlyData, SplitParts, TrackedMut,
+    With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};

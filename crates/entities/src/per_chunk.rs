@@ -125,6 +125,7 @@ fn info<T: Component + Default>(index: u32) -> TypeInfo {
         shape: &SHAPE,
         enableable: false,
         cleanup: false,
+        tracked: false,
         write_groups: &[],
         sync: true,
         type_id: Some(TypeId::of::<PerChunk<T>>()),

@@ -281,6 +281,7 @@ fn info<T: SharedComponent>(index: u32) -> TypeInfo {
         shape: SHAPE,
         enableable: false,
         cleanup: T::CLEANUP,
+        tracked: false,
         write_groups: &[],
         sync: true,
         type_id: Some(TypeId::of::<Shared<T>>()),

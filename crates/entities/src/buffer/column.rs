@@ -30,6 +30,7 @@ pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
         shape: LayoutOf::<T>::SHAPE,
         enableable: T::ENABLEABLE,
         cleanup: T::CLEANUP,
+        tracked: T::TRACK_CHANGES,
         write_groups: T::WRITE_GROUPS,
         sync: true,
         type_id: Some(TypeId::of::<Buffer<T>>()),

@@ -23,7 +23,8 @@ use crate::field::Field;
 ///   entity takes that room in its chunk whether or not the elements are there, so that a high number means fewer entities
 ///   in each chunk. Zero keeps all of them on the heap.
 /// - `#[buffer(name = "…")]`: what the element is called.
-/// - `#[buffer(enableable)]`, `#[buffer(cleanup)]` and `#[buffer(write_group(…))]`: as for components.
+/// - `#[buffer(enableable)]`, `#[buffer(cleanup)]`, `#[buffer(track_changes)]` and `#[buffer(write_group(…))]`: as for
+///   components.
 /// - `#[buffer(component)]`: the type is a component as well, and `#[derive(Component)]` implements `Field`. An entity can
 ///   then have both, one such component and a buffer of them.
 ///
@@ -74,6 +75,10 @@ pub trait BufferElement: Field + Send + Sync + Sized + 'static {
     /// Whether the buffer stays when its entity is despawned, contents included: `#[buffer(cleanup)]`. As for
     /// [components](crate::Component::CLEANUP).
     const CLEANUP: bool = false;
+
+    /// Whether it is noted for each entity when its value was written, and not only for each chunk: `#[buffer(track_changes)]`.
+    /// As for [components](crate::Component::TRACK_CHANGES).
+    const TRACK_CHANGES: bool = false;
 
     /// The components whose write groups the buffer is in: `#[buffer(write_group(…))]`. As for
     /// [components](crate::Component::WRITE_GROUPS).

@@ -96,6 +96,11 @@ impl ComponentType {
         self.0.enableable
     }
 
+    /// Whether it is noted for each entity when its value was written: [`TRACK_CHANGES`](crate::Component::TRACK_CHANGES).
+    pub fn tracks_changes(self) -> bool {
+        self.0.tracked
+    }
+
     /// Whether the component stays when its entity is despawned.
     pub fn is_cleanup(self) -> bool {
         self.0.cleanup

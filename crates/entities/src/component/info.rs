@@ -25,6 +25,8 @@ pub(crate) struct TypeInfo {
     pub(crate) shape: &'static Shape,
     pub(crate) enableable: bool,
     pub(crate) cleanup: bool,
+    /// Whether it is noted row by row when values were written.
+    pub(crate) tracked: bool,
     pub(crate) write_groups: &'static [WriteGroup],
     /// Whether several threads may read a value at once. If not, its memory is never shared with forks.
     pub(crate) sync: bool,
@@ -146,6 +148,7 @@ impl TypeInfo {
             shape: T::SHAPE,
             enableable: T::ENABLEABLE,
             cleanup: T::CLEANUP,
+            tracked: T::TRACK_CHANGES,
             write_groups: T::WRITE_GROUPS,
             sync: true,
             type_id: Some(TypeId::of::<T>()),

@@ -128,6 +128,7 @@ impl RuntimeType {
             align: self.align,
             enableable: self.enableable,
             cleanup: false,
+            tracked: false,
             write_groups: &[],
             sync: true,
             type_id: None,

@@ -29,6 +29,7 @@ pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
         shape: ShapeOf::<T>::SHAPE,
         enableable: T::ENABLEABLE,
         cleanup: T::CLEANUP,
+        tracked: T::TRACK_CHANGES,
         write_groups: T::WRITE_GROUPS,
         // Forks may be on other threads.
         sync: false,

@@ -24,7 +24,7 @@ use crate::field::Field;
 ///
 /// The derive implements [`Field`] too, and finds out how values are [duplicated](Self::duplicate) and whether there is an
 /// [initial](Self::initial) one. What is not a `Field` is marked `#[field(opaque)]`. Its options are
-/// `#[managed(name = "…", enableable, cleanup, write_group(…))]`.
+/// `#[managed(name = "…", enableable, cleanup, track_changes, write_group(…))]`.
 ///
 /// # Examples
 ///
@@ -76,6 +76,10 @@ pub trait ManagedComponent: Field + Send + Sized + 'static {
     /// Whether the component stays when its entity is despawned: `#[managed(cleanup)]`. As for
     /// [components](crate::Component::CLEANUP).
     const CLEANUP: bool = false;
+
+    /// Whether it is noted for each entity when its value was written, and not only for each chunk: `#[managed(track_changes)]`.
+    /// As for [components](crate::Component::TRACK_CHANGES).
+    const TRACK_CHANGES: bool = false;
 
     /// The components whose write groups the component is in: `#[managed(write_group(…))]`. As for
     /// [components](crate::Component::WRITE_GROUPS).

@@ -59,7 +59,7 @@ impl EntityManager {
         };
         self.storage.make_unique(number)?;
         let chunk = &mut self.storage.chunks[number];
-        chunk.state.set_version(found.column, self.storage.version);
+        chunk.note_written(found.column, row, 1, self.storage.version);
         Ok((chunk.column(found.offset), row as usize))
     }
 
@@ -158,7 +158,7 @@ impl EntityManager {
             if S::SHARED && chunk.shape().shared.contains(&column) {
                 continue;
             }
-            chunk.state.set_version(column, self.storage.version);
+            chunk.note_written(column, location.row, 1, self.storage.version);
         }
         drop(old);
     }
@@ -204,8 +204,8 @@ impl EntityManager {
             chunks[to.chunk].enabled.set(mask, to.row, was);
         }
         let version = self.storage.version;
-        self.storage.chunks[from.chunk].state.set_all(version);
-        self.storage.chunks[to.chunk].state.set_all(version);
+        self.storage.chunks[from.chunk].note_written_row(from.row, version);
+        self.storage.chunks[to.chunk].note_written_row(to.row, version);
         Ok(())
     }
 }

@@ -97,7 +97,7 @@ impl EntityManager {
         check_bytes(ty, bytes)?;
         self.storage.make_unique(location.chunk)?;
         let chunk = &mut self.storage.chunks[location.chunk];
-        chunk.state.set_version(found.column, self.storage.version);
+        chunk.note_written(found.column, location.row, 1, self.storage.version);
         let value = chunk.column(found.offset).wrapping_add(location.row as usize * ty.size());
         // SAFETY: there is a value of so many bytes, in memory that is the world's alone; any bytes are a value.
         unsafe { value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };

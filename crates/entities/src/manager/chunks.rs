@@ -197,7 +197,7 @@ impl ArchetypeChunkMut<'_> {
             unshare(self.chunks, self.number, self.settings)?;
         }
         let chunk = &mut self.chunks[self.number];
-        chunk.state.set_version(found.column, self.version);
+        chunk.note_written(found.column, 0, chunk.len, self.version);
         Ok(chunk.column(found.offset))
     }
 

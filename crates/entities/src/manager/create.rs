@@ -79,7 +79,7 @@ impl EntityManager {
             set.write(chunk.row(row, &home.offsets));
             chunk.id(row).write(entity);
         }
-        chunk.state.set_all(self.storage.version);
+        chunk.note_new(row, 1, self.storage.version);
         if !chunk.enabled.is_empty() {
             chunk.enabled.enable_rows(row, 1);
         }

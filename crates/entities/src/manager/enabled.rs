@@ -81,7 +81,7 @@ impl EntityManager {
         // SAFETY: as above.
         let chunk = unsafe { self.storage.chunks.at_mut(chunk) };
         chunk.enabled.set(switch.mask, row, enabled);
-        chunk.state.set_version(switch.column, self.storage.version);
+        chunk.note_written(switch.column, row, 1, self.storage.version);
         Ok(())
     }
 

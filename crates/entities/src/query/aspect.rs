@@ -2,6 +2,7 @@
 
 use super::data::{QueryData, ReadOnlyData};
 use super::enabled::{EnabledMut, EnabledRef};
+use super::tracked::TrackedMut;
 use crate::buffer::{Buffer, BufferElement, DynamicBuffer};
 use crate::component::Component;
 use crate::entity::Entity;
@@ -19,6 +20,7 @@ use crate::shared::{Shared, SharedComponent};
 /// | `&'w T`, `&'w mut T` | those that have the component, switched on |
 /// | `Entity` | all |
 /// | `&'w [T]`, `DynamicBuffer<'w, T>` | those that have the buffer, switched on |
+/// | `TrackedMut<'w, T>` | as for `&'w mut T` |
 /// | `EnabledRef<'w, T>`, `EnabledMut<'w, T>` | those that have the component, on or off |
 /// | `#[aspect(shared)]` `&'w T` | those that have the shared component |
 /// | `#[aspect(chunk)]` `&'w T` | those whose chunk has a value |
@@ -132,6 +134,7 @@ fields! {
     [T: BufferElement] PlainField DynamicBuffer<'_, T> => &'static mut Buffer<T>, &'static Buffer<T>;
     [T: Component] PlainField EnabledRef<'_, T> => EnabledRef<'static, T>, EnabledRef<'static, T>;
     [T: Component] PlainField EnabledMut<'_, T> => EnabledMut<'static, T>, EnabledRef<'static, T>;
+    [T: Component] PlainField TrackedMut<'_, T> => TrackedMut<'static, T>, &'static T;
     [T: SharedComponent] SharedField &T => &'static Shared<T>, &'static Shared<T>;
     [T: Component, Default] ChunkField &T => &'static PerChunk<T>, &'static PerChunk<T>;
     [T: ManagedComponent] ManagedField &T => &'static Managed<T>, &'static Managed<T>;

@@ -7,7 +7,7 @@
 
 use std::slice;
 
-use super::matched::{Match, Place};
+use super::matched::{Masks, Match, Place};
 use super::runs::Runs;
 use super::walk::{PieceView, Walk};
 use crate::component::ComponentType;
@@ -30,6 +30,8 @@ pub(crate) struct Cursor<'w> {
     /// The chunk that was found last.
     chunk: *const Chunk,
     places: &'w [Place],
+    /// Which rows of it have changed, if that is asked for row by row.
+    changed: Vec<u64>,
     /// The rows of it that match: of that chunk and no other, or none.
     runs: Runs<'w>,
 }
@@ -58,6 +60,7 @@ impl<'w> Cursor<'w> {
             failure: None,
             chunk: std::ptr::null(),
             places: &[],
+            changed: Vec::new(),
             runs: Runs::NONE,
         }
     }
@@ -75,13 +78,13 @@ impl<'w> Cursor<'w> {
             // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk, which
             // nobody else uses if it can be changed.
             let chunk = unsafe { (*self.walk.chunks).at(number) };
-            if !self.walk.is_simple(found) && !self.walk.choose(chunk, found) {
-                continue;
-            }
-            let runs = Runs::new(&found.bits, chunk);
             // Its rows are given only once it is entered. That may panic or find no memory, and who has caught it may ask for
             // more: of the chunk before, everything was given.
             self.runs = Runs::NONE;
+            if !self.walk.is_simple(found) && !self.walk.choose(chunk, found, &mut self.changed) {
+                continue;
+            }
+            let runs = Runs::new(&found.bits, chunk);
             if !self.enter(found, number) {
                 return false;
             }
@@ -128,7 +131,9 @@ impl<'w> Cursor<'w> {
         } else {
             // SAFETY: there is a chunk, since there are runs of it. Others may have set bits since, on this thread, and have no
             // reference to them.
-            (run, self.runs) = self.runs.next(unsafe { &(*self.chunk).enabled });
+            let enabled = unsafe { &(*self.chunk).enabled };
+            let masks = Masks { enabled, changed: &self.changed };
+            (run, self.runs) = self.runs.next(&masks);
         }
         (run.start < run.end).then_some((run.start, run.end))
     }
@@ -139,7 +144,8 @@ impl<'w> Cursor<'w> {
             return self.runs.whole().0.len();
         }
         // SAFETY: as in `next_run`.
-        self.runs.count(unsafe { &(*self.chunk).enabled })
+        let enabled = unsafe { &(*self.chunk).enabled };
+        self.runs.count(&Masks { enabled, changed: &self.changed })
     }
 
     /// What data is fetched from: the chunk that was found last.
@@ -182,11 +188,11 @@ impl<'w> Cursor<'w> {
         let chunk = unsafe { (*chunks).at_mut(number) };
         if let Writes::Only(ty) = self.writes {
             let column = chunk.find(ty).expect("all entities have it").column;
-            chunk.state.set_version(column, self.walk.version);
+            chunk.begin_writing(column, self.walk.version);
             return Ok(());
         }
         for &column in &found.writes {
-            chunk.state.set_version(column, self.walk.version);
+            chunk.begin_writing(column, self.walk.version);
         }
         Ok(())
     }

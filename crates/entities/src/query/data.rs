@@ -11,7 +11,7 @@ use super::plan::{Need, Part};
 use super::walk::{PieceMarks, PieceView};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
-use crate::storage::fetch_soon;
+use crate::storage::{TrackedColumn, fetch_soon};
 
 /// What a query gives for each entity.
 ///
@@ -25,6 +25,7 @@ use crate::storage::fetch_soon;
 /// | `&PerChunk<T>` | the value of the entity's chunk, `&T` | those that have it |
 /// | `&Managed<T>`, `&mut Managed<T>` | the value of a [managed component](crate::ManagedComponent) | as for `&T` |
 /// | [`EnabledRef<T>`](crate::EnabledRef), [`EnabledMut<T>`](crate::EnabledMut) | whether a component is switched on | those that have it, on or off |
+/// | [`TrackedMut<T>`](crate::TrackedMut) | the value of a component, which counts as changed only if it is written | as for `&T` |
 /// | `Option<D>` | what `D` gives, or `None` | all |
 /// | `()` | nothing | all |
 /// | tuples of up to 16 | what each part gives | those that have all of it |
@@ -95,6 +96,10 @@ pub unsafe trait QueryData: Sized {
     #[doc(hidden)]
     const MARKS: bool;
 
+    /// Whether something that is given counts as changed row by row.
+    #[doc(hidden)]
+    const TRACKS: bool;
+
     /// Calls the function for each part.
     #[doc(hidden)]
     fn parts(each: &mut dyn FnMut(Part));
@@ -142,6 +147,15 @@ pub unsafe trait QueryData: Sized {
     /// - it stays on this thread, unless the world is borrowed mutably
     #[doc(hidden)]
     unsafe fn get<'w>(fetch: Self::Fetch, row: usize) -> Self::Item<'w>;
+
+    /// Notes that so many rows, from the first on, are given to be changed: by `get`, or as slices. It is called before that
+    /// if [`TRACKS`](Self::TRACKS).
+    ///
+    /// # Safety
+    ///
+    /// - as for `get`, for all of these rows
+    #[doc(hidden)]
+    unsafe fn track(fetch: Self::Fetch, first: usize, count: usize, as_slices: bool);
 }
 
 /// What a query gives for each entity, and cannot be changed. It is to be had from a shared reference to a world.
@@ -226,7 +240,9 @@ const LINE: usize = 64;
 pub struct ColumnFetch<T> {
     pub(super) first: *mut T,
     /// The words of the mask, or null if nobody asks.
-    words: *const u64,
+    pub(super) words: *const u64,
+    /// Where the rows are noted that are written, or null if nobody tracks them.
+    pub(super) written: *mut TrackedColumn,
 }
 
 impl<T> Clone for ColumnFetch<T> {
@@ -242,7 +258,31 @@ impl<T> ColumnFetch<T> {
     #[inline(always)]
     pub(super) fn new(view: PieceView<'_>, place: Place, enableable: bool) -> Self {
         let words = if enableable { mask_words(view, place) } else { ptr::null_mut() };
-        Self { first: column(view, place.offset), words }
+        Self { first: column(view, place.offset), words, written: ptr::null_mut() }
+    }
+
+    /// The column at a place that is there, which is written. `enableable` and `tracked` are what the type says of itself.
+    #[inline(always)]
+    pub(super) fn new_mut(
+        view: PieceView<'_>,
+        place: Place,
+        enableable: bool,
+        tracked: bool,
+    ) -> Self {
+        let written =
+            if tracked { view.chunk.tracked_column(place.column) } else { ptr::null_mut() };
+        Self { written, ..Self::new(view, place, enableable) }
+    }
+
+    /// Notes that rows are written.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk has such rows
+    #[inline]
+    pub(super) unsafe fn track(self, first: usize, count: usize) {
+        // SAFETY: there are such rows.
+        unsafe { track_rows(self.written, first, count) }
     }
 
     /// Whether a row is switched on.
@@ -254,6 +294,21 @@ impl<T> ColumnFetch<T> {
     pub(super) unsafe fn is_on(self, row: usize) -> bool {
         // SAFETY: there is a bit for each row.
         self.words.is_null() || unsafe { *self.words.add(row / 64) } >> (row % 64) & 1 != 0
+    }
+}
+
+/// Notes that rows are written, unless there is nowhere to note it.
+///
+/// # Safety
+///
+/// - the column is that of a chunk with such rows, or null
+#[inline(always)]
+pub(super) unsafe fn track_rows(column: *mut TrackedColumn, first: usize, count: usize) {
+    // SAFETY: it is there as long as the world is borrowed. Others use it only on this thread, and keep no reference to it.
+    let Some(column) = (unsafe { column.as_mut() }) else { return };
+    match count {
+        1 => column.mark_row(first as u32),
+        _ => column.mark(first as u32, count as u32),
     }
 }
 
@@ -284,16 +339,12 @@ pub(super) fn mask_words(view: PieceView<'_>, place: Place) -> *mut u64 {
 }
 
 /// Writes what is the same for all data that has one part: its type, what is needed of it, whether it is written, and whether
-/// it is about being switched on or off.
+/// it is about being switched on or off. The last is whether the rows that are given count as changed one by one: then its
+/// `Fetch` is a [`ColumnFetch`] with the rows that are written.
 macro_rules! one_part {
     ($ty:expr, $need:expr, $write:expr, $bits:expr) => {
-        const PARTS: usize = 1;
-        const WRITES: bool = $write && !$bits;
-        const MARKS: bool = $write;
-
-        fn parts(each: &mut dyn FnMut(Part)) {
-            each(Part { ty: $ty, need: $need, write: $write, bits: $bits });
-        }
+        one_part!(@part $ty, $need, $write, $bits);
+        const TRACKS: bool = false;
 
         #[inline(always)]
         unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
@@ -301,6 +352,38 @@ macro_rules! one_part {
                 // SAFETY: the caller promises that there is the place of the part.
                 unsafe { marks.mark(places.get_unchecked(0).column) };
             }
+        }
+
+        #[inline(always)]
+        unsafe fn track(_: Self::Fetch, _: usize, _: usize, _: bool) {}
+    };
+    ($ty:expr, $need:expr, $write:expr, $bits:expr, $tracked:expr) => {
+        one_part!(@part $ty, $need, $write, $bits);
+        const TRACKS: bool = $tracked;
+
+        #[inline(always)]
+        unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
+            if $tracked {
+                marks.begin(places[0].column);
+            } else {
+                // SAFETY: the caller promises that there is the place of the part.
+                unsafe { marks.mark(places.get_unchecked(0).column) };
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn track(fetch: Self::Fetch, first: usize, count: usize, _: bool) {
+            // SAFETY: there are such rows.
+            unsafe { fetch.track(first, count) }
+        }
+    };
+    (@part $ty:expr, $need:expr, $write:expr, $bits:expr) => {
+        const PARTS: usize = 1;
+        const WRITES: bool = $write && !$bits;
+        const MARKS: bool = $write;
+
+        fn parts(each: &mut dyn FnMut(Part)) {
+            each(Part { ty: $ty, need: $need, write: $write, bits: $bits });
         }
 
         #[inline(always)]
@@ -364,7 +447,7 @@ unsafe impl<T: Component> QueryData for &mut T {
     type Static = &'static mut T;
     type Fetch = ColumnFetch<T>;
     const ROW_BYTES: usize = size_of::<T>();
-    one_part!(ComponentType::of::<T>(), Need::On, true, false);
+    one_part!(ComponentType::of::<T>(), Need::On, true, false, T::TRACK_CHANGES);
 
     #[inline(always)]
     fn expect(memory: NonZero<usize>, places: &[Place], rows: &Range<usize>) {
@@ -374,7 +457,8 @@ unsafe impl<T: Component> QueryData for &mut T {
     #[inline(always)]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<T> {
         // SAFETY: the caller promises that there is the place of the part.
-        ColumnFetch::new(view, unsafe { *places.get_unchecked(0) }, T::ENABLEABLE)
+        let place = unsafe { *places.get_unchecked(0) };
+        ColumnFetch::new_mut(view, place, T::ENABLEABLE, T::TRACK_CHANGES)
     }
 
     #[inline(always)]
@@ -410,6 +494,7 @@ unsafe impl QueryData for Entity {
     const ROW_BYTES: usize = size_of::<Entity>();
     const WRITES: bool = false;
     const MARKS: bool = false;
+    const TRACKS: bool = false;
 
     fn parts(_: &mut dyn FnMut(Part)) {}
 
@@ -440,6 +525,9 @@ unsafe impl QueryData for Entity {
         // SAFETY: ids are at the beginning of a chunk, one for each row.
         unsafe { *fetch.add(row) }
     }
+
+    #[inline(always)]
+    unsafe fn track(_: Self::Fetch, _: usize, _: usize, _: bool) {}
 }
 
 // SAFETY: nothing can be changed.
@@ -465,6 +553,7 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
     const ROW_BYTES: usize = D::ROW_BYTES;
     const WRITES: bool = D::WRITES;
     const MARKS: bool = D::MARKS;
+    const TRACKS: bool = D::TRACKS;
 
     fn parts(each: &mut dyn FnMut(Part)) {
         D::parts(&mut |part| each(Part { need: Need::Optional, ..part }));
@@ -505,6 +594,23 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
         let fetch = fetch?;
         // SAFETY: as for the data, which the caller promises.
         unsafe { D::is_on(fetch, row).then(|| D::get(fetch, row)) }
+    }
+
+    #[inline(always)]
+    unsafe fn track(fetch: Option<D::Fetch>, first: usize, count: usize, as_slices: bool) {
+        let Some(fetch) = fetch else { return };
+        if as_slices {
+            // SAFETY: as for the data, which the caller promises.
+            return unsafe { D::track(fetch, first, count, true) };
+        }
+        for row in first..first + count {
+            // SAFETY: as for the data, which the caller promises.
+            unsafe {
+                if D::is_on(fetch, row) {
+                    D::track(fetch, row, 1, false);
+                }
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::matched::{Bit, matching_rows};
+use super::matched::{Bit, Masks, matching_rows};
 use super::plan::{Need, Part, Plan, Term, refuse_not_enableable};
 use super::settings::Options;
 use crate::component::ComponentType;
@@ -328,8 +328,9 @@ impl<'w> FoundChunk<'w> {
     /// A bit for each row, one if it is found.
     fn words(&self) -> impl Iterator<Item = u64> + use<'w> {
         let Self { chunk, bits } = *self;
-        let (masks, rows) = (&chunk.chunk.enabled, chunk.chunk.len);
-        (0..rows.div_ceil(u64::BITS)).map(move |word| matching_rows(bits, masks, word, rows))
+        let (enabled, rows) = (&chunk.chunk.enabled, chunk.chunk.len);
+        let masks = Masks { enabled, changed: &[] };
+        (0..rows.div_ceil(u64::BITS)).map(move |word| matching_rows(bits, &masks, word, rows))
     }
 }
 

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::data::{QueryData, ReadOnlyData, mask_words, one_part};
+use super::data::{ColumnFetch, QueryData, ReadOnlyData, mask_words, one_part};
 use super::matched::Place;
 use super::plan::{Need, Part};
 use super::walk::{PieceMarks, PieceView};
@@ -183,21 +183,25 @@ unsafe impl<T: Component> ReadOnlyData for EnabledRef<'_, T> {}
 unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
     type Item<'w> = EnabledMut<'w, T>;
     type Static = EnabledMut<'static, T>;
-    type Fetch = *mut u64;
-    one_part!(enableable::<T>(), Need::Present, true, true);
+    type Fetch = ColumnFetch<T>;
+    one_part!(enableable::<T>(), Need::Present, true, true, T::TRACK_CHANGES);
 
     #[inline(always)]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> *mut u64 {
-        mask_words(view, places[0])
+    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<T> {
+        ColumnFetch::new_mut(view, places[0], true, T::TRACK_CHANGES)
     }
 
     #[inline(always)]
-    unsafe fn is_on(_: *mut u64, _: usize) -> bool {
+    unsafe fn is_on(_: ColumnFetch<T>, _: usize) -> bool {
         true
     }
 
     #[inline(always)]
-    unsafe fn get<'w>(fetch: *mut u64, row: usize) -> EnabledMut<'w, T> {
-        EnabledMut { bit: Bit::of(fetch, row), world: PhantomData, of: PhantomData }
+    unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> EnabledMut<'w, T> {
+        EnabledMut {
+            bit: Bit::of(fetch.words.cast_mut(), row),
+            world: PhantomData,
+            of: PhantomData,
+        }
     }
 }

@@ -23,8 +23,8 @@ use crate::set::ComponentSet;
 /// | [`Any<(T, U)>`](Any) | | ✓ | |
 ///
 /// [`Any`] asks for one of its components, all others for each of theirs. [`Changed`] and [`OrderChanged`] choose chunks, by
-/// when something happened to them. A tuple of filters asks for all of them, [`Or`](crate::Or) for one of them. A query without
-/// filters has `()`.
+/// when something happened to them; entities one by one where a component [tracks](crate::Component::TRACK_CHANGES) that. A
+/// tuple of filters asks for all of them, [`Or`](crate::Or) for one of them. A query without filters has `()`.
 ///
 /// What is named are components as `has` takes them: `T`, `Buffer<T>`, `Shared<T>`, `Managed<T>`, `PerChunk<T>`, and tuples.
 ///
@@ -243,7 +243,8 @@ filter_of_any! {
     /// [told](crate::QueryRef::since). Unity's change filter.
     ///
     /// It chooses whole chunks: neighbours of what was written are chosen too, and nothing that was written is missed. What is
-    /// borrowed to be written counts as written. Who remembers the version at which he wrote does not see his own writing.
+    /// borrowed to be written counts as written. Of components that [track changes](crate::Component::TRACK_CHANGES) it chooses
+    /// the entities that were written, and no neighbours. Who remembers the version at which he wrote does not see his own writing.
     /// Entities that have none of them are not chosen.
     ///
     /// # Examples

@@ -98,6 +98,15 @@ impl<'w, D: QueryData> QueryIter<'w, D> {
         // uses what can be changed of it, and the cursor has made it the world's alone.
         unsafe { D::get(self.fetch.assume_init(), row) }
     }
+
+    /// Notes that so many rows from the one at hand on, all of the run, are given.
+    #[inline(always)]
+    fn track(&self, rows: usize) {
+        if D::TRACKS && rows > 0 {
+            // SAFETY: as in `give`.
+            unsafe { D::track(self.fetch.assume_init(), self.row, rows, false) };
+        }
+    }
 }
 
 impl<'w, D: QueryData> Iterator for QueryIter<'w, D> {
@@ -108,6 +117,8 @@ impl<'w, D: QueryData> Iterator for QueryIter<'w, D> {
         if self.row == self.end && !self.find_run() {
             return None;
         }
+        // One by one: who stops has not been given the others.
+        self.track(1);
         Some(self.give())
     }
 
@@ -115,6 +126,7 @@ impl<'w, D: QueryData> Iterator for QueryIter<'w, D> {
     fn fold<B, G: FnMut(B, D::Item<'w>) -> B>(mut self, init: B, mut function: G) -> B {
         let mut folded = init;
         loop {
+            self.track(self.end - self.row);
             while self.row < self.end {
                 folded = function(folded, self.give());
             }

@@ -68,11 +68,11 @@ unsafe impl<T: BufferElement> QueryData for &mut Buffer<T> {
     type Item<'w> = DynamicBuffer<'w, T>;
     type Static = &'static mut Buffer<T>;
     type Fetch = ColumnFetch<u8>;
-    one_part!(ComponentType::of_buffer::<T>(), Need::On, true, false);
+    one_part!(ComponentType::of_buffer::<T>(), Need::On, true, false, T::TRACK_CHANGES);
 
     #[inline(always)]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<u8> {
-        ColumnFetch::new(view, places[0], T::ENABLEABLE)
+        ColumnFetch::new_mut(view, places[0], T::ENABLEABLE, T::TRACK_CHANGES)
     }
 
     #[inline(always)]
@@ -217,11 +217,11 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
     type Item<'w> = &'w mut T;
     type Static = &'static mut Managed<T>;
     type Fetch = ColumnFetch<Box<T>>;
-    one_part!(ComponentType::of_managed::<T>(), Need::On, true, false);
+    one_part!(ComponentType::of_managed::<T>(), Need::On, true, false, T::TRACK_CHANGES);
 
     #[inline(always)]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<Box<T>> {
-        ColumnFetch::new(view, places[0], T::ENABLEABLE)
+        ColumnFetch::new_mut(view, places[0], T::ENABLEABLE, T::TRACK_CHANGES)
     }
 
     #[inline(always)]

@@ -161,7 +161,11 @@ impl<'w, D: QueryData> LookupView<'w, D> {
         // SAFETY: these are the places of the data in the archetype of the chunk, which has such a row. What can be changed is
         // in memory that is the world's alone, and nobody else uses it, as the caller promises and the split has seen to.
         unsafe {
-            D::get(D::fetch(PieceView { chunk, archetypes, values }, places), at.row as usize)
+            let fetch = D::fetch(PieceView { chunk, archetypes, values }, places);
+            if D::TRACKS {
+                D::track(fetch, at.row as usize, 1, false);
+            }
+            D::get(fetch, at.row as usize)
         }
     }
 
@@ -189,7 +193,7 @@ impl<'w, D: QueryData> LookupView<'w, D> {
             };
             debug_assert!(!(found.writes_values && chunk.may_be_shared()));
             for &column in &found.writes {
-                chunk.state.set_version(column, version);
+                chunk.begin_writing(column, version);
             }
         }
         // SAFETY: it was just found and marked, and this is borrowed as long.

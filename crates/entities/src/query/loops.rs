@@ -96,7 +96,13 @@ pub(super) unsafe fn get<'w, D: QueryData>(
     }
     // SAFETY: the chunk is of the match, and the row is there. Nobody else uses it, and the cursor has made it the world's
     // alone.
-    Some(unsafe { D::get(D::fetch(cursor.view(), cursor.places()), at.row as usize) })
+    unsafe {
+        let fetch = D::fetch(cursor.view(), cursor.places());
+        if D::TRACKS {
+            D::track(fetch, at.row as usize, 1, false);
+        }
+        Some(D::get(fetch, at.row as usize))
+    }
 }
 
 /// How many entities a cursor finds.

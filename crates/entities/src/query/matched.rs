@@ -31,9 +31,31 @@ pub(crate) struct Match {
     /// Whether values are written.
     pub(crate) writes_values: bool,
     /// Columns of which one must have changed, for each of the lists.
-    pub(crate) changed: Box<[Box<[u32]>]>,
+    pub(crate) changed: Box<[Box<[ChangedColumn]>]>,
+    /// Whether one of them is tracked row by row: then there is [`Bit::Changed`].
+    pub(crate) asks_for_rows: bool,
     /// Where the parts are.
     pub(crate) places: Box<[Place]>,
+}
+
+/// A column that may have to have changed.
+#[derive(Clone, Copy)]
+pub(crate) struct ChangedColumn {
+    pub(crate) column: u32,
+    /// Which of the tracked columns it is, or [`NOWHERE`] if it changes for all rows of a chunk at once.
+    pub(crate) tracked: u32,
+}
+
+impl ChangedColumn {
+    fn new(shape: &ArchetypeShape, column: u32) -> Self {
+        let tracked = shape.tracked.binary_search(&column).map_or(NOWHERE, |at| at as u32);
+        Self { column, tracked }
+    }
+
+    /// Which of the tracked columns it is, if it is one.
+    pub(crate) fn tracked(self) -> Option<u32> {
+        (self.tracked != NOWHERE).then_some(self.tracked)
+    }
 }
 
 /// Where a part is in the chunks of an archetype.
@@ -62,6 +84,16 @@ pub(crate) enum Bit {
     Any(Box<[u32]>),
     /// All conditions of one of the lists.
     Or(Box<[Box<[Bit]>]>),
+    /// The row has changed, as was found out when the chunk was entered.
+    Changed,
+}
+
+/// What conditions are asked of, in a chunk.
+#[derive(Clone, Copy)]
+pub(crate) struct Masks<'a> {
+    pub(crate) enabled: &'a EnabledMasks,
+    /// Which rows have changed, or nothing if all that is known of rows is that they have.
+    pub(crate) changed: &'a [u64],
 }
 
 impl Matched {
@@ -142,6 +174,8 @@ fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Optio
             bits.extend(Some(Bit::Off(mask)).filter(|bit| !bits.contains(bit)));
         }
     }
+    let asks_for_rows = changed.iter().flatten().any(|column| column.tracked().is_some());
+    bits.extend(asks_for_rows.then_some(Bit::Changed));
     let (mut writes, mut writes_values) = (Vec::new(), false);
     for part in plan.parts.iter().filter(|part| part.write) {
         let Some(found) = shape.index.find(part.ty) else { continue };
@@ -156,6 +190,7 @@ fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Optio
         bits: bits.into(),
         writes: writes.into(),
         writes_values,
+        asks_for_rows,
         changed: changed.into(),
         places: places.collect(),
     })
@@ -167,7 +202,7 @@ fn match_terms(
     terms: &[Term],
     shape: &ArchetypeShape,
     ignores: bool,
-    changed: &mut Vec<Box<[u32]>>,
+    changed: &mut Vec<Box<[ChangedColumn]>>,
 ) -> Option<Vec<Bit>> {
     let mut bits = Vec::new();
     for term in terms {
@@ -205,7 +240,8 @@ fn match_terms(
             }
             Term::Changed(types) => {
                 let columns = types.iter().filter_map(|&ty| shape.index.find(ty));
-                let columns: Box<[u32]> = columns.map(|found| found.column).collect();
+                let columns: Box<[_]> =
+                    columns.map(|found| ChangedColumn::new(shape, found.column)).collect();
                 if columns.is_empty() {
                     return None;
                 }
@@ -232,16 +268,19 @@ fn match_terms(
 
 /// Which of 64 rows fulfil all conditions: those of a word of the masks of a chunk with so many rows.
 #[inline(always)]
-pub(super) fn matching_rows(bits: &[Bit], masks: &EnabledMasks, word: u32, rows: u32) -> u64 {
+pub(super) fn matching_rows(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
     if let [Bit::On(mask)] = bits {
         // Mostly there is one, and bits of rows that are not there are zero.
-        return masks.words(*mask)[word as usize];
+        return masks.enabled.words(*mask)[word as usize];
+    }
+    if let ([Bit::Changed], Some(&changed)) = (bits, masks.changed.get(word as usize)) {
+        return changed;
     }
     rows_of_all(bits, masks, word, rows)
 }
 
 #[inline(never)]
-fn rows_of_all(bits: &[Bit], masks: &EnabledMasks, word: u32, rows: u32) -> u64 {
+fn rows_of_all(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
     let at = word as usize;
     let left = rows - word * u64::BITS;
     let there = if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 };
@@ -250,12 +289,13 @@ fn rows_of_all(bits: &[Bit], masks: &EnabledMasks, word: u32, rows: u32) -> u64 
 
 /// Which of these rows fulfil all conditions.
 #[inline]
-fn all_of(bits: &[Bit], masks: &EnabledMasks, at: usize, rows: u64) -> u64 {
+fn all_of(bits: &[Bit], masks: &Masks<'_>, at: usize, rows: u64) -> u64 {
     bits.iter().fold(rows, |rows, bit| {
         rows & match bit {
-            Bit::On(mask) => masks.words(*mask)[at],
-            Bit::Off(mask) => !masks.words(*mask)[at],
-            Bit::Any(any) => any.iter().fold(0, |rows, &mask| rows | masks.words(mask)[at]),
+            Bit::On(mask) => masks.enabled.words(*mask)[at],
+            Bit::Off(mask) => !masks.enabled.words(*mask)[at],
+            Bit::Changed => masks.changed.get(at).copied().unwrap_or(u64::MAX),
+            Bit::Any(any) => any.iter().fold(0, |rows, &mask| rows | masks.enabled.words(mask)[at]),
             Bit::Or(lists) => one_of(lists, masks, at, rows),
         }
     })
@@ -263,6 +303,6 @@ fn all_of(bits: &[Bit], masks: &EnabledMasks, at: usize, rows: u64) -> u64 {
 
 /// Which of these rows fulfil all conditions of one of the lists.
 #[inline(never)]
-fn one_of(lists: &[Box<[Bit]>], masks: &EnabledMasks, at: usize, rows: u64) -> u64 {
+fn one_of(lists: &[Box<[Bit]>], masks: &Masks<'_>, at: usize, rows: u64) -> u64 {
     lists.iter().fold(0, |any, bits| any | all_of(bits, masks, at, rows))
 }

@@ -5,6 +5,7 @@
 
 mod apart;
 mod aspect;
+mod changed_rows;
 mod cursor;
 mod data;
 mod dynamic;
@@ -26,6 +27,7 @@ mod settings;
 mod split;
 mod states;
 mod structural;
+mod tracked;
 mod tuples;
 mod view;
 mod walk;
@@ -50,6 +52,7 @@ pub use plan::{Need, Part, Term};
 pub use prepared::Query;
 pub use read::QueryRef;
 pub use split::{SplitParts, Splitting};
+pub use tracked::TrackedMut;
 pub use view::QueryView;
 pub use walk::{PieceMarks, PieceView};
 pub use write::QueryMut;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::matched::{Bit, matching_rows};
-use crate::storage::{Chunk, EnabledMasks};
+use super::matched::{Bit, Masks, matching_rows};
+use crate::storage::Chunk;
 
 /// Rows side by side that match, one run after another.
 ///
@@ -42,7 +42,7 @@ impl<'w> Runs<'w> {
 
     /// Goes to the next word of the masks with rows that match, if there is one.
     #[inline(never)]
-    pub(crate) fn find_word(self, masks: &EnabledMasks) -> Option<Self> {
+    pub(crate) fn find_word(self, masks: &Masks<'_>) -> Option<Self> {
         let words = self.rows.div_ceil(u64::BITS);
         let (mut at, mut word) = (self.at, self.word);
         while word == 0 {
@@ -57,7 +57,7 @@ impl<'w> Runs<'w> {
 
     /// The next run, which is empty if there is none.
     #[inline(always)]
-    pub(crate) fn next(self, masks: &EnabledMasks) -> (Range<u32>, Self) {
+    pub(crate) fn next(self, masks: &Masks<'_>) -> (Range<u32>, Self) {
         if self.is_whole() {
             return self.whole();
         }
@@ -73,7 +73,7 @@ impl<'w> Runs<'w> {
 
     /// The run that comes when a word is over, or goes on in the next one.
     #[inline(always)]
-    fn next_across_words(self, masks: &EnabledMasks) -> (Range<u32>, Self) {
+    fn next_across_words(self, masks: &Masks<'_>) -> (Range<u32>, Self) {
         let Self { bits, rows, at, word } = self;
         let (run, word) = run_across_words(bits, masks, rows, at, word);
         let run = (run >> u32::BITS) as u32..run as u32;
@@ -82,7 +82,7 @@ impl<'w> Runs<'w> {
     }
 
     /// How many rows are left.
-    pub(crate) fn count(mut self, masks: &EnabledMasks) -> usize {
+    pub(crate) fn count(mut self, masks: &Masks<'_>) -> usize {
         let mut count = 0;
         while let Some(found) = self.find_word(masks) {
             count += found.word.count_ones() as usize;
@@ -97,13 +97,7 @@ impl<'w> Runs<'w> {
 ///
 /// Everything is a number, so that it is in registers. If there is no run, it is an empty one behind all words.
 #[inline(never)]
-fn run_across_words(
-    bits: &[Bit],
-    masks: &EnabledMasks,
-    rows: u32,
-    at: u32,
-    word: u64,
-) -> (u64, u64) {
+fn run_across_words(bits: &[Bit], masks: &Masks<'_>, rows: u32, at: u32, word: u64) -> (u64, u64) {
     let words = rows.div_ceil(u64::BITS);
     let Some(Runs { mut at, word, .. }) = (Runs { bits, rows, at, word }).find_word(masks) else {
         let end = u64::from(words * u64::BITS);

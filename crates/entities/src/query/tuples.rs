@@ -31,6 +31,7 @@ macro_rules! tuples {
             const ROW_BYTES: usize = 0 $(+ $name::ROW_BYTES)+;
             const WRITES: bool = false $(|| $name::WRITES)+;
             const MARKS: bool = false $(|| $name::MARKS)+;
+            const TRACKS: bool = false $(|| $name::TRACKS)+;
 
             fn parts(each: &mut dyn FnMut(Part)) {
                 $($name::parts(each);)+
@@ -98,6 +99,12 @@ macro_rules! tuples {
                 // SAFETY: the caller promises it for all parts.
                 unsafe { ($($name::get(fetch.$index, row),)+) }
             }
+
+            #[inline(always)]
+            unsafe fn track(fetch: Self::Fetch, first: usize, count: usize, as_slices: bool) {
+                // SAFETY: the caller promises it for all parts.
+                unsafe { $($name::track(fetch.$index, first, count, as_slices);)+ }
+            }
         }
 
         // SAFETY: nothing can be changed of any part.
@@ -137,6 +144,7 @@ unsafe impl QueryData for () {
     const PARTS: usize = 0;
     const WRITES: bool = false;
     const MARKS: bool = false;
+    const TRACKS: bool = false;
 
     fn parts(_: &mut dyn FnMut(Part)) {}
 
@@ -157,6 +165,9 @@ unsafe impl QueryData for () {
 
     #[inline(always)]
     unsafe fn get<'w>((): (), _: usize) -> Self::Item<'w> {}
+
+    #[inline(always)]
+    unsafe fn track((): (), _: usize, _: usize, _: bool) {}
 }
 
 // SAFETY: there is nothing to be changed.

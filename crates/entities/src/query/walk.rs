@@ -9,15 +9,15 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::slice;
 
+use super::changed_rows::{find_changed, has_changed};
 use super::data::QueryData;
-use super::matched::{Bit, Match, Matched, matching_rows};
+use super::matched::{Bit, ChangedColumn, Masks, Match, Matched, matching_rows};
 use super::runs::Runs;
 use super::settings::Settings;
 use crate::component::{ComponentType, SharedValue};
 use crate::manager::EntityManager;
 use crate::storage::{
-    Archetypes, Chunk, ChunkState, Chunks, OutOfMemory, SharedValues, Storage, StorageSettings,
-    unshare,
+    Archetypes, Chunk, Chunks, OutOfMemory, SharedValues, Storage, StorageSettings, unshare,
 };
 use crate::version::Version;
 
@@ -59,18 +59,32 @@ fn piece_rows<D: QueryData>() -> usize {
     384 / D::ROW_BYTES.max(1) + 1
 }
 
+/// Notes that rows are given to be changed, one by one or as slices.
+///
+/// # Safety
+///
+/// - they are rows of the chunk that was fetched from, in a walk that writes, unless the data cannot be changed
+#[inline(always)]
+unsafe fn track<D: QueryData, const AS_SLICES: bool>(fetch: D::Fetch, rows: Range<u32>) {
+    if D::TRACKS {
+        // SAFETY: there are such rows, which nobody else uses.
+        unsafe { D::track(fetch, rows.start as usize, rows.len(), AS_SLICES) };
+    }
+}
+
 /// Whether all rows of a chunk fulfil these conditions.
 #[inline(always)]
-fn is_whole(bits: &[Bit], chunk: &Chunk) -> bool {
-    bits.is_empty() || all_match(bits, chunk)
+fn is_whole(bits: &[Bit], chunk: &Chunk, changed: &[u64]) -> bool {
+    bits.is_empty() || all_match(bits, chunk, changed)
 }
 
 #[inline(never)]
-fn all_match(bits: &[Bit], chunk: &Chunk) -> bool {
+fn all_match(bits: &[Bit], chunk: &Chunk, changed: &[u64]) -> bool {
+    let masks = Masks { enabled: &chunk.enabled, changed };
     (0..chunk.len.div_ceil(u64::BITS)).all(|word| {
         let left = chunk.len - word * u64::BITS;
         let there = if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 };
-        matching_rows(bits, &chunk.enabled, word, chunk.len) == there
+        matching_rows(bits, &masks, word, chunk.len) == there
     })
 }
 
@@ -88,7 +102,7 @@ pub struct PieceView<'a> {
 /// Where it is noted that something of a chunk can have been changed.
 #[expect(missing_debug_implementations, reason = "nobody outside can have one")]
 pub struct PieceMarks<'a> {
-    state: &'a mut ChunkState,
+    chunk: &'a mut Chunk,
     version: Version,
 }
 
@@ -101,7 +115,12 @@ impl PieceMarks<'_> {
     #[inline(always)]
     pub(crate) unsafe fn mark(&mut self, column: u32) {
         // SAFETY: the caller's promise.
-        unsafe { self.state.set_version_of(column, self.version) };
+        unsafe { self.chunk.state.set_version_of(column, self.version) };
+    }
+
+    /// As [`mark`](Self::mark), of a column that is tracked: which rows are written is still to be said.
+    pub(crate) fn begin(&mut self, column: u32) {
+        self.chunk.begin_writing(column, self.version);
     }
 }
 
@@ -194,19 +213,32 @@ impl<'w> Walk<'w> {
         let matches = unsafe {
             self.for_each_plain_chunk::<D, true>(
                 #[inline(always)]
-                |fetch, chunk| (0..chunk.len as usize).for_each(|row| function(fetch, row)),
+                |fetch, chunk| {
+                    track::<D, false>(fetch, 0..chunk.len);
+                    (0..chunk.len as usize).for_each(|row| function(fetch, row));
+                },
             )
         };
+        let mut changed = Vec::new();
         for found in matches {
             let list = self.archetypes[found.archetype].chunks.as_slice();
-            let is_long = is_long::<D>(list);
+            // Which rows of a chunk have changed is known only of one chunk at a time.
+            let looks_ahead = is_long::<D>(list) && !found.asks_for_rows;
             let mut list = list.iter();
-            let mut coming =
-                [self.next_chosen(&mut list, found), self.next_chosen(&mut list, found)];
-            while let [Some(number), next] = coming {
-                let after = self.next_chosen(&mut list, found);
-                coming = [next, after];
-                let soon = after.filter(|_| is_long);
+            let mut coming = [None; 2];
+            if looks_ahead {
+                coming = std::array::from_fn(|_| self.next_chosen(&mut list, found, &mut changed));
+            }
+            loop {
+                let found_next = self.next_chosen(&mut list, found, &mut changed);
+                let (number, soon) = if looks_ahead {
+                    let [now, next] = coming;
+                    coming = [next, found_next];
+                    (now, found_next)
+                } else {
+                    (found_next, None)
+                };
+                let Some(number) = number else { break };
                 self.prepare::<D>(number)?;
                 // SAFETY: archetypes list chunks that are there.
                 let place = unsafe { self.all_chunks::<D>().add(number as usize) };
@@ -217,8 +249,8 @@ impl<'w> Walk<'w> {
                 unsafe {
                     self.rows_of_chunk::<D>(
                         found,
-                        place,
-                        rows,
+                        (place, fetch, rows),
+                        &changed,
                         soon,
                         #[inline(always)]
                         |row| function(fetch, row),
@@ -234,21 +266,24 @@ impl<'w> Walk<'w> {
     ///
     /// # Safety
     ///
-    /// - the match is one of the walk, and the chunk one of its archetype
+    /// - the match is one of the walk, and the chunk one of its archetype, which was fetched from
     /// - the chunk has these rows, of which the first is a multiple of 64
+    /// - these are the rows that have changed, if that is asked for
     #[inline(always)]
     pub(super) unsafe fn rows_of_chunk<D: QueryData>(
         &self,
         found: &Match,
-        chunk: *const Chunk,
-        rows: Range<u32>,
+        (chunk, fetch, rows): (*const Chunk, D::Fetch, Range<u32>),
+        changed: &[u64],
         soon: Option<u32>,
         mut function: impl FnMut(usize),
     ) {
         // SAFETY: the chunk is there.
-        let (len, is_whole) = unsafe { ((*chunk).len, is_whole(&found.bits, &*chunk)) };
+        let (len, is_whole) = unsafe { ((*chunk).len, is_whole(&found.bits, &*chunk, changed)) };
         let (mut first, end) = (rows.start as usize, rows.end as usize);
         if is_whole {
+            // SAFETY: these are rows of the chunk, which are given now.
+            unsafe { track::<D, false>(fetch, rows) };
             while first < end {
                 let mut stop = end;
                 if let Some(soon) = soon {
@@ -267,8 +302,8 @@ impl<'w> Walk<'w> {
             }
             // A reference from before the function would not do: others may have marked the chunk.
             // SAFETY: the chunk is there, and nobody changes what the world knows of it now.
-            let masks = unsafe { &(*chunk).enabled };
-            let mut word = matching_rows(&found.bits, masks, word, len);
+            let masks = Masks { enabled: unsafe { &(*chunk).enabled }, changed };
+            let mut word = matching_rows(&found.bits, &masks, word, len);
             let left = end - first;
             if left < u64::BITS as usize {
                 word &= (1 << left) - 1;
@@ -277,15 +312,20 @@ impl<'w> Walk<'w> {
             // of many ends takes longer than to look for one row after the other.
             if (word & !(word << 1)).count_ones() > FEW {
                 while word != 0 {
-                    function(first + word.trailing_zeros() as usize);
+                    let row = first as u32 + word.trailing_zeros();
+                    // SAFETY: these are rows of the chunk, which are given now.
+                    unsafe { track::<D, false>(fetch, row..row + 1) };
+                    function(row as usize);
                     word &= word - 1;
                 }
             }
             while word != 0 {
                 let low = word.trailing_zeros();
                 let ones = (word >> low).trailing_ones();
-                let start = first + low as usize;
-                (start..start + ones as usize).for_each(&mut function);
+                let start = first as u32 + low;
+                // SAFETY: these are rows of the chunk, which are given now.
+                unsafe { track::<D, false>(fetch, start..start + ones) };
+                (start as usize..(start + ones) as usize).for_each(&mut function);
                 word &= u64::MAX.unbounded_shl(low + ones);
             }
             first += u64::BITS as usize;
@@ -307,22 +347,30 @@ impl<'w> Walk<'w> {
         let matches = unsafe {
             self.for_each_plain_chunk::<D, false>(
                 #[inline(always)]
-                |fetch, chunk| function(fetch, 0, chunk.len as usize),
+                |fetch, chunk| {
+                    track::<D, true>(fetch, 0..chunk.len);
+                    function(fetch, 0, chunk.len as usize);
+                },
             )
         };
+        let mut changed = Vec::new();
         for found in matches {
             let mut list = self.archetypes[found.archetype].chunks.iter();
-            while let Some(number) = self.next_chosen(&mut list, found) {
+            while let Some(number) = self.next_chosen(&mut list, found, &mut changed) {
                 self.prepare::<D>(number)?;
                 // SAFETY: the chunk is there.
                 let place = unsafe { self.all_chunks::<D>().add(number as usize) };
                 // SAFETY: as in `for_each_row`.
                 let (fetch, chunk) = unsafe { self.open::<D>(found, place) };
-                let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&chunk.enabled);
+                let masks = Masks { enabled: &chunk.enabled, changed: &changed };
+                let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
                 while run.start < run.end {
+                    // SAFETY: these are rows of the chunk, which are given now.
+                    unsafe { track::<D, true>(fetch, run.clone()) };
                     function(fetch, run.start as usize, run.end as usize);
                     // SAFETY: as in `for_each_row`.
-                    (run, runs) = runs.next(unsafe { &(*place).enabled });
+                    let masks = Masks { enabled: unsafe { &(*place).enabled }, changed: &changed };
+                    (run, runs) = runs.next(&masks);
                 }
             }
         }
@@ -418,8 +466,8 @@ impl<'w> Walk<'w> {
         if D::MARKS {
             // SAFETY: the chunk is there. Something is written, so the world is borrowed mutably, and nobody has a reference to
             // what it knows of this chunk.
-            let state = unsafe { &mut (*chunk).state };
-            let mut marks = PieceMarks { state, version: self.version };
+            let chunk = unsafe { &mut *chunk };
+            let mut marks = PieceMarks { chunk, version: self.version };
             // SAFETY: these are the places in the archetype of the chunk.
             unsafe { D::mark(&mut marks, &found.places) };
         }
@@ -460,25 +508,28 @@ impl<'w> Walk<'w> {
         // SAFETY: archetypes list chunks that are there.
         let chunk = unsafe { (*self.chunks).at(soon) };
         let (first, rows) = (word * u64::BITS, chunk.len);
-        if first < rows && matching_rows(&found.bits, &chunk.enabled, word, rows) != 0 {
+        let masks = Masks { enabled: &chunk.enabled, changed: &[] };
+        if first < rows && matching_rows(&found.bits, &masks, word, rows) != 0 {
             let rows = first as usize..rows.min(first + u64::BITS) as usize;
             self.expect_rows::<D>(soon, found, rows);
         }
     }
 
-    /// The next of these chunks of a match that has something that is found.
+    /// The next of these chunks of a match that has something that is found, and which of its rows have changed, if that is asked
+    /// for row by row.
     #[inline(always)]
     pub(super) fn next_chosen(
         &self,
         list: &mut slice::Iter<'_, u32>,
         found: &Match,
+        changed: &mut Vec<u64>,
     ) -> Option<u32> {
         if self.is_simple(found) {
             return list.next().copied();
         }
         // SAFETY: archetypes list chunks that are there.
-        let is_chosen = |number: u32| self.choose(unsafe { (*self.chunks).at(number) }, found);
-        list.copied().find(|&number| is_chosen(number))
+        let chunk = |number: u32| unsafe { (*self.chunks).at(number) };
+        list.copied().find(|&number| self.choose(chunk(number), found, changed))
     }
 
     /// Whether all chunks of a match are found, and all rows of them.
@@ -487,18 +538,26 @@ impl<'w> Walk<'w> {
         !self.is_choosy && found.bits.is_empty()
     }
 
-    /// Whether a chunk of a match is one of those that are asked for, and has rows that are.
+    /// Whether a chunk of a match is one of those that are asked for, and has rows that are. Finds out which of them have
+    /// changed, if that is asked for row by row: before they are given, since that may count as a change.
     #[inline(never)]
-    pub(super) fn choose(&self, chunk: &Chunk, found: &Match) -> bool {
+    pub(super) fn choose(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
+        if self.is_choosy && !self.is_wanted(chunk, found) {
+            return false;
+        }
+        if found.asks_for_rows {
+            find_changed(chunk, found, self.since, changed);
+        }
         let runs = Runs::new(&found.bits, chunk);
-        (!self.is_choosy || self.is_wanted(chunk, found))
-            && (runs.is_whole() || runs.find_word(&chunk.enabled).is_some())
+        let masks = Masks { enabled: &chunk.enabled, changed };
+        runs.is_whole() || runs.find_word(&masks).is_some()
     }
 
     /// Whether a chunk has the values that are asked for, and what should have changed did.
     fn is_wanted(&self, chunk: &Chunk, found: &Match) -> bool {
         let has = |&value: &(u32, u32)| self.archetypes.values_of(chunk).any(|has| has == value);
-        let is_new = |&column: &u32| chunk.state.version(column).is_newer_than(self.since);
+        let is_new =
+            |column: &ChangedColumn| chunk.state.version(column.column).is_newer_than(self.since);
         self.shared.iter().all(has)
             && found.changed.iter().all(|columns| columns.iter().any(is_new))
             && (!self.matched.order_changed || chunk.order_version.is_newer_than(self.since))
@@ -508,9 +567,11 @@ impl<'w> Walk<'w> {
     pub(crate) fn has_row(&self, found: &Match, number: u32, row: u32) -> bool {
         // SAFETY: archetypes list chunks that are there.
         let chunk = unsafe { (*self.chunks).at(number) };
-        let rows = || matching_rows(&found.bits, &chunk.enabled, row / u64::BITS, chunk.len);
+        let masks = Masks { enabled: &chunk.enabled, changed: &[] };
+        let rows = || matching_rows(&found.bits, &masks, row / u64::BITS, chunk.len);
         !self.matches.is_empty()
             && self.is_wanted(chunk, found)
+            && (!found.asks_for_rows || has_changed(chunk, found, self.since, row))
             && rows() >> (row % u64::BITS) & 1 != 0
     }
 

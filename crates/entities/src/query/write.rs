@@ -7,7 +7,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::cursor::{Cursor, Writes};
-use super::data::{ChunkData, QueryData};
+use super::data::{ChunkData, QueryData, track_rows};
 use super::filter::QueryFilter;
 use super::iter::QueryIter;
 use super::loops::{each_row, each_slices, get, refuse};
@@ -373,11 +373,13 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
             let chunk = cursor.view().chunk;
             let place = chunk.find(component).expect("the query asks for it");
             let column = chunk.column(place.offset).cast::<T>();
+            let written = chunk.tracked_column(place.column);
             while let Some((first, end)) = cursor.next_run() {
                 let (now, later) = rest.split_at((end - first) as usize);
                 // SAFETY: the rows are there, in memory that is the world's alone, which is borrowed mutably. Nothing has to be
                 // dropped of what can be copied.
                 unsafe {
+                    track_rows(written, first as usize, now.len());
                     column.add(first as usize).copy_from_nonoverlapping(now.as_ptr(), now.len());
                 }
                 rest = later;

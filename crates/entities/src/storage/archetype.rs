@@ -26,6 +26,8 @@ pub(crate) struct ArchetypeShape {
     pub(crate) dropped: Box<[u32]>,
     /// Which columns can be switched off and on: each has the mask of its place in this list.
     pub(crate) enableable: Box<[u32]>,
+    /// Which columns are tracked row by row: each is known to [`Tracking`](super::tracking::Tracking) by its place in this list.
+    pub(crate) tracked: Box<[u32]>,
     /// Which columns have one value for all entities of a chunk.
     pub(crate) shared: Box<[u32]>,
     /// Whether all values are duplicated by copying their bytes.
@@ -93,6 +95,7 @@ impl ArchetypeShape {
         let dropped = (0_u32..).zip(types).filter(|(_, ty)| ty.0.drop.is_some()).map(|(at, _)| at);
         let enableable = (0_u32..).zip(types).filter(|(_, ty)| ty.0.enableable).map(|(at, _)| at);
         let enableable: Box<[u32]> = enableable.collect();
+        let tracked = (0_u32..).zip(types).filter(|(_, ty)| ty.0.tracked).map(|(at, _)| at);
         let shared = (0_u32..).zip(types).filter(|(_, ty)| ty.is_shared()).map(|(at, _)| at);
         Ok(Self {
             align: sizes.iter().map(|size| size.align).max().unwrap_or(1),
@@ -106,6 +109,7 @@ impl ArchetypeShape {
                 .collect(),
             dropped: dropped.collect(),
             values: ValueLayout::new(types),
+            tracked: tracked.collect(),
             shared: shared.collect(),
             index: ColumnIndex::new(types, &columns, &enableable),
             enableable,

@@ -77,6 +77,8 @@ const LARGE: u8 = 16;
 const VALUES: u8 = 32;
 /// There are shared components: not every chunk of the archetype will do.
 const GROUPED: u8 = 64;
+/// There are components of which it is noted row by row when they were written.
+const TRACKED: u8 = 128;
 
 // SAFETY: the memory is reached through the world that has the chunk, or read by forks of it, and what is in it may
 // be sent and shared, since components are `Send` and `Sync`. Those that are not `Sync` are in memory that no fork has.
@@ -101,13 +103,14 @@ impl Chunk {
             room_place: NOWHERE,
             order_version: Version::NEVER,
             order_events: 0,
-            state: ChunkState::new(shape.types.len()),
+            state: ChunkState::new(shape),
             flags: if shape.enableable.is_empty() { 0 } else { MASKED }
                 | if shape.dropped.is_empty() { 0 } else { DROPS }
                 | if shape.stays() { STAYS } else { 0 }
                 | if shape.is_small() { 0 } else { LARGE }
                 | if shape.values.is_some() { VALUES } else { 0 }
-                | if shape.shared.is_empty() { 0 } else { GROUPED },
+                | if shape.shared.is_empty() { 0 } else { GROUPED }
+                | if shape.tracked.is_empty() { 0 } else { TRACKED },
             place: NOWHERE,
             enabled: EnabledMasks::new(shape.enableable.len(), shape.capacity),
             sequence,
@@ -177,7 +180,7 @@ impl Chunk {
     #[inline]
     pub(crate) fn moves_simply(&self) -> bool {
         // Who takes the last row away by this goes on after it, and so must not run code of the user.
-        self.flags & (SHARED | MASKED | LARGE | VALUES | GROUPED) == 0
+        self.flags & (SHARED | MASKED | LARGE | VALUES | GROUPED | TRACKED) == 0
     }
 
     /// Whether rows can go by letting another of small values take their place.
@@ -248,6 +251,12 @@ impl Chunk {
     #[inline]
     pub(crate) fn column(&self, offset: u32) -> *mut u8 {
         self.data().wrapping_add(offset as usize)
+    }
+
+    /// Whether it is noted of some component row by row when it was written.
+    #[inline]
+    pub(crate) fn is_tracked(&self) -> bool {
+        self.flags & TRACKED != 0
     }
 
     /// Notes that rows came or went.

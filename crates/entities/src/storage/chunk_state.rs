@@ -5,9 +5,18 @@
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
+use super::archetype::ArchetypeShape;
+use super::tracking::Tracking;
 use crate::version::Version;
 
-/// The change version of each component type of a chunk.
+/// The change version of each component type of a chunk, and those of the rows, where a type asks for that.
+///
+/// ```text
+/// where what is tracked is, or null      16 bytes
+/// version of type 0                      4 bytes, here `versions` points
+/// version of type 1
+/// …
+/// ```
 ///
 /// It is not in the memory of the chunk, which forks may share. It is not a `Box` either, since its address is given to others.
 pub(crate) struct ChunkState {
@@ -17,20 +26,36 @@ pub(crate) struct ChunkState {
     uniform: Version,
 }
 
+/// What comes before the versions.
+type Header = Option<Tracking>;
+
+const _: () = assert!(align_of::<Header>() >= align_of::<Version>());
+
 // SAFETY: it owns its memory, as a box does.
 unsafe impl Send for ChunkState {}
 
 impl ChunkState {
-    pub(crate) fn new(types: usize) -> Self {
+    /// For a chunk of this shape, without rows.
+    pub(crate) fn new(shape: &ArchetypeShape) -> Self {
+        let tracked = shape.tracked.len();
+        let tracking = (tracked > 0).then(|| Tracking::new(tracked, shape.capacity));
+        Self::with(shape.types.len(), tracking)
+    }
+
+    fn with(types: usize, tracking: Option<Tracking>) -> Self {
         let types = u32::try_from(types).expect("a chunk has room for fewer columns");
-        let versions = match Self::layout(types) {
-            Some(layout) => {
-                // SAFETY: the layout has a size.
-                let memory = unsafe { alloc(layout) };
-                NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout)).cast()
-            }
-            None => NonNull::dangling(),
+        let Some(layout) = Self::layout(types) else {
+            debug_assert!(tracking.is_none(), "without types nothing is tracked");
+            return Self { versions: NonNull::dangling(), types, uniform: Version::NEVER };
         };
+        // SAFETY: the layout has a size.
+        let memory = unsafe { alloc(layout) };
+        let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout));
+        let header = memory.cast::<Header>();
+        // SAFETY: it comes first.
+        unsafe { header.write(tracking) };
+        // SAFETY: the versions follow it.
+        let versions = unsafe { header.add(1) }.cast::<Version>();
         for at in 0..types as usize {
             // SAFETY: there is room for so many.
             unsafe { versions.add(at).write(Version::NEVER) };
@@ -40,8 +65,33 @@ impl ChunkState {
 
     /// `None` if nothing has to be allocated.
     fn layout(types: u32) -> Option<Layout> {
-        (types > 0)
-            .then(|| Layout::array::<Version>(types as usize).expect("as large as a chunk at most"))
+        (types > 0).then(|| {
+            let versions = Layout::array::<Version>(types as usize);
+            let both = versions.and_then(|versions| Layout::new::<Header>().extend(versions));
+            both.expect("as large as a chunk at most").0
+        })
+    }
+
+    /// Where the header is. There are types.
+    #[inline]
+    fn header(&self) -> NonNull<Header> {
+        debug_assert!(self.types > 0);
+        // SAFETY: it is before the versions, in the same memory.
+        unsafe { self.versions.cast::<Header>().sub(1) }
+    }
+
+    /// What is tracked row by row, if anything is.
+    #[inline]
+    pub(crate) fn tracking(&self) -> Option<&Tracking> {
+        // SAFETY: there is a header, which is borrowed as this is.
+        if self.types > 0 { unsafe { self.header().as_ref() }.as_ref() } else { None }
+    }
+
+    /// What is tracked row by row, if anything is, to be changed.
+    #[inline]
+    pub(crate) fn tracking_mut(&mut self) -> Option<&mut Tracking> {
+        // SAFETY: there is a header, which is borrowed as this is.
+        if self.types > 0 { unsafe { self.header().as_mut() }.as_mut() } else { None }
     }
 
     #[inline]
@@ -125,7 +175,8 @@ impl ChunkState {
 
 impl Clone for ChunkState {
     fn clone(&self) -> Self {
-        let mut copy = Self::new(self.types as usize);
+        let tracking = self.tracking().cloned();
+        let mut copy = Self::with(self.types as usize, tracking);
         copy.uniform = self.uniform;
         // SAFETY: both have room for so many, apart from each other.
         unsafe { copy.versions.copy_from_nonoverlapping(self.versions, self.types as usize) };
@@ -136,8 +187,11 @@ impl Clone for ChunkState {
 impl Drop for ChunkState {
     fn drop(&mut self) {
         if let Some(layout) = Self::layout(self.types) {
+            let header = self.header();
+            // SAFETY: there is a header, which is not used afterwards.
+            unsafe { header.drop_in_place() };
             // SAFETY: it was allocated with this layout.
-            unsafe { dealloc(self.versions.cast().as_ptr(), layout) };
+            unsafe { dealloc(header.cast().as_ptr(), layout) };
         }
     }
 }

@@ -70,7 +70,7 @@ impl EnabledMasks {
     }
 
     #[inline]
-    fn words_mut(&mut self, mask: u32) -> &mut [u64] {
+    pub(super) fn words_mut(&mut self, mask: u32) -> &mut [u64] {
         assert!(mask < self.masks);
         let each = self.words_each as usize;
         // SAFETY: each mask has so many words, all initialised, and is borrowed mutably.
@@ -143,7 +143,7 @@ impl EnabledMasks {
 }
 
 /// Sets bits that lie side by side.
-fn fill(words: &mut [u64], first: u32, count: u32) {
+pub(super) fn fill(words: &mut [u64], first: u32, count: u32) {
     let (mut bit, end) = (first as usize, (first + count) as usize);
     while bit < end {
         let (word, low) = (bit / 64, bit % 64);

@@ -116,6 +116,14 @@ impl Storage {
                 chunk.data().addr() % shape.align.max(64) as usize == 0,
                 "chunk {at} is not aligned"
             );
+            let tracked = match chunk.state.tracking() {
+                Some(tracking) => tracking.check(shape.tracked.len(), chunk.len),
+                None if shape.tracked.is_empty() => Ok(()),
+                None => Err("tracks nothing"),
+            };
+            if let Err(wrong) = tracked {
+                return Err(InvariantViolation(format!("chunk {at} {wrong}")));
+            }
             for mask in 0..shape.enableable.len() as u32 {
                 let behind = (chunk.len..shape.capacity).find(|&row| chunk.enabled.get(mask, row));
                 holds!(behind.is_none(), "row {behind:?} of chunk {at} is not there, and enabled");

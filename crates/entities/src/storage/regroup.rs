@@ -98,6 +98,9 @@ impl Storage {
                 let (kept, added) = (&transfer.masks_kept, &transfer.masks_new);
                 target.enabled.follow(new, &source.enabled, old, kept, added);
             }
+            if target.is_tracked() {
+                target.follow_tracked(new, source, old, transfer, self.version);
+            }
             self.table.relocate(entity, Location { chunk: to.chunk, row: new });
         }
         target.state.follow(&source.state, &transfer.kept, &transfer.written, self.version);
@@ -136,6 +139,10 @@ impl Storage {
             (0..moved).for_each(|at| chunk.enabled.move_row(tail + at, first + at));
             chunk.enabled.clear_rows(len - rows, rows);
         }
+        if chunk.is_tracked() {
+            (0..moved).for_each(|at| chunk.move_tracked(tail + at, first + at));
+            chunk.clear_tracked(len - rows, rows);
+        }
         chunk.len = len - rows;
         chunk.note_order(self.version);
         self.note_room(number);
@@ -153,7 +160,7 @@ impl Storage {
         unsafe { std::ptr::swap(one.id(left.row), other.id(right.row)) };
         for (chunk, location) in [(one, left), (other, right)] {
             self.table.relocate(chunk.entities()[location.row as usize], location);
-            chunk.state.set_all(self.version);
+            chunk.note_written_row(location.row, self.version);
             chunk.note_order(self.version);
         }
     }

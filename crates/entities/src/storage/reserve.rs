@@ -208,7 +208,7 @@ impl Storage {
     /// Lets rows behind the last of a chunk, which have values and ids already, be seen.
     fn show_entities(&mut self, run: Run) {
         let chunk = &mut self.chunks[run.chunk];
-        chunk.state.set_all(self.version);
+        chunk.note_new(run.first, run.rows, self.version);
         chunk.enabled.enable_rows(run.first, run.rows);
         self.add_rows(run.chunk, run.rows);
     }

@@ -177,6 +177,10 @@ impl Storage {
             chunk.enabled.move_row(last, row);
             chunk.enabled.clear_rows(last, 1);
         }
+        if chunk.is_tracked() {
+            chunk.move_tracked(last, row);
+            chunk.clear_tracked(last, 1);
+        }
         if row != last {
             if left.is_empty() {
                 // SAFETY: both rows are there, and two.
@@ -200,7 +204,7 @@ impl Storage {
     /// # Safety
     ///
     /// - the row is there, and its memory is the world's alone
-    /// - the chunk has no masks and no large values, and no value of the row is left to be dropped
+    /// - the chunk has no masks, tracked components or large values, and no value of the row is left to be dropped
     #[inline(always)]
     pub(crate) unsafe fn remove_row_simply(&mut self, number: u32, row: u32) {
         // SAFETY: the chunk is there.
@@ -298,6 +302,10 @@ impl Storage {
         if !chunk.enabled.is_empty() {
             (0..moved).for_each(|at| chunk.enabled.move_row(tail + at, first + at));
             chunk.enabled.clear_rows(len - rows, rows);
+        }
+        if chunk.is_tracked() {
+            (0..moved).for_each(|at| chunk.move_tracked(tail + at, first + at));
+            chunk.clear_tracked(len - rows, rows);
         }
         chunk.len = len - rows;
         chunk.note_order(self.version);

@@ -60,11 +60,12 @@ impl Storage {
             let shape = unsafe { chunk.unbound_shape() };
             for (at, (ty, column)) in (0..).zip(shape.types.iter().zip(&shape.columns)) {
                 if let Some(remap) = ty.0.remap {
+                    // Before that, since it may panic in the midst.
+                    chunk.note_written(at, 0, chunk.len, version);
                     // SAFETY: the chunk has so many values of this type there, and is the world's alone.
                     unsafe {
                         remap(ty.0.shape, chunk.column(column.offset), chunk.len as usize, map);
                     };
-                    chunk.state.set_version(at, version);
                 }
             }
             for (column, ty, value) in chunk.values.iter() {

@@ -95,3 +95,13 @@ pub(crate) struct Mesh(pub(crate) u32);
 #[derive(ManagedComponent, Clone, Debug, PartialEq)]
 #[managed(name = "queries::Script")]
 pub(crate) struct Script(pub(crate) String);
+
+/// Tracks changes.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "queries::T", track_changes)]
+pub(crate) struct T(pub(crate) u32);
+
+/// Tracks changes, and can be switched off.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "queries::E", track_changes, enableable)]
+pub(crate) struct E(pub(crate) u64);

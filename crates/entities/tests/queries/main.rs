@@ -25,5 +25,7 @@ mod panics;
 mod shared;
 mod split;
 mod structural;
+mod tracked_changes;
+mod tracked_model;
 mod truth_tables;
 mod write_groups;

@@ -1,0 +1,138 @@
+//! What a chunk notes of its rows: when they were written.
+
+#![expect(unsafe_code, reason = "the shape of a chunk that is being changed")]
+
+use super::chunk::Chunk;
+use super::tracking::TrackedColumn;
+use super::transfer::Transfer;
+use crate::version::Version;
+
+impl Chunk {
+    /// Which of the tracked columns a column is, if it is one.
+    fn tracked_place(&self, column: u32) -> Option<u32> {
+        self.shape().tracked.binary_search(&column).ok().map(|at| at as u32)
+    }
+
+    /// Notes that values of rows that lie side by side were written, or given to be.
+    #[inline]
+    pub(crate) fn note_written(&mut self, column: u32, first: u32, rows: u32, version: Version) {
+        self.state.set_version(column, version);
+        if self.is_tracked() {
+            self.track(column, first, rows, version);
+        }
+    }
+
+    #[inline(never)]
+    fn track(&mut self, column: u32, first: u32, rows: u32, version: Version) {
+        let (at, len) = (self.tracked_place(column), self.len);
+        if let (Some(at), Some(tracking)) = (at, self.state.tracking_mut()) {
+            tracking.mark(at, first, rows, version, len);
+        }
+    }
+
+    /// Notes that all values of a row were written.
+    pub(crate) fn note_written_row(&mut self, row: u32, version: Version) {
+        self.state.set_all(version);
+        self.track_all(row, 1, version, self.len);
+    }
+
+    /// Notes that rows behind the last are new, with all their values.
+    #[inline]
+    pub(crate) fn note_new(&mut self, first: u32, rows: u32, version: Version) {
+        self.state.set_all(version);
+        if self.is_tracked() {
+            self.track_all(first, rows, version, first);
+        }
+    }
+
+    /// Notes that all values of rows were written. There are so many rows, not counting those that are new.
+    #[inline(never)]
+    fn track_all(&mut self, first: u32, rows: u32, version: Version, len: u32) {
+        if let Some(tracking) = self.state.tracking_mut() {
+            tracking.mark_all(first, rows, version, len);
+        }
+    }
+
+    /// Notes that a column is going to be written. Which rows are is still to be said, for one that is tracked:
+    /// [there](Self::tracked_column), before they are given.
+    #[inline]
+    pub(crate) fn begin_writing(&mut self, column: u32, version: Version) {
+        self.state.set_version(column, version);
+        if self.is_tracked() {
+            self.begin_tracking(column, version);
+        }
+    }
+
+    #[inline(never)]
+    fn begin_tracking(&mut self, column: u32, version: Version) {
+        let (at, len) = (self.tracked_place(column), self.len);
+        if let (Some(at), Some(tracking)) = (at, self.state.tracking_mut()) {
+            tracking.begin(at, version, len);
+        }
+    }
+
+    /// Where it is noted which rows of a column are written, at the version that was begun. Null if it is not tracked.
+    #[inline]
+    pub(crate) fn tracked_column(&self, column: u32) -> *mut TrackedColumn {
+        match (self.tracked_place(column), self.state.tracking()) {
+            (Some(at), Some(tracking)) => tracking.address(at).as_ptr(),
+            _ => std::ptr::null_mut(),
+        }
+    }
+
+    /// Notes that a row behind the last came from another chunk: when its values were written comes with them, and those
+    /// that the transfer writes are new.
+    #[inline(always)]
+    pub(crate) fn follow(
+        &mut self,
+        row: u32,
+        from: &Self,
+        from_row: u32,
+        transfer: &Transfer,
+        version: Version,
+    ) {
+        self.state.follow(&from.state, &transfer.kept, &transfer.written, version);
+        if self.is_tracked() {
+            self.follow_tracked(row, from, from_row, transfer, version);
+        }
+    }
+
+    /// As [`follow`](Self::follow), for what is noted row by row.
+    #[inline(never)]
+    pub(crate) fn follow_tracked(
+        &mut self,
+        row: u32,
+        from: &Self,
+        from_row: u32,
+        transfer: &Transfer,
+        version: Version,
+    ) {
+        let kept = &transfer.kept;
+        // SAFETY: the archetype lives as long as the chunk.
+        let shape = unsafe { self.unbound_shape() };
+        let tracking = self.state.tracking_mut().expect("the shape has tracked columns");
+        for (at, &column) in (0..).zip(&shape.tracked) {
+            let theirs = kept.iter().find(|&&(_, ours)| ours == column).map(|&(theirs, _)| theirs);
+            match theirs.and_then(|theirs| from.tracked_place(theirs)).zip(from.state.tracking()) {
+                Some((theirs, source)) => tracking.set(at, row, source.version(theirs, from_row)),
+                None => tracking.mark(at, row, 1, version, row),
+            }
+        }
+    }
+
+    /// Lets a row be noted as another is, which is gone then. They may be the same.
+    #[inline]
+    pub(crate) fn move_tracked(&mut self, from: u32, to: u32) {
+        if let Some(tracking) = self.state.tracking_mut() {
+            tracking.move_row(from, to);
+        }
+    }
+
+    /// Notes that rows are gone.
+    #[inline]
+    pub(crate) fn clear_tracked(&mut self, first: u32, rows: u32) {
+        if let Some(tracking) = self.state.tracking_mut() {
+            tracking.clear_rows(first, rows);
+        }
+    }
+}

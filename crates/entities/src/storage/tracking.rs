@@ -1,0 +1,373 @@
+//! When the values of a chunk's rows were written, for types that ask for it row by row.
+
+#![expect(unsafe_code, reason = "memory at an address that stays")]
+
+use std::ptr::NonNull;
+
+use super::enabled::{EnabledMasks, fill};
+use crate::version::Version;
+
+/// When each row of a chunk was last written, for each of its types that [track](crate::Component::TRACK_CHANGES) that.
+// Not a `Box`, since addresses of columns are given to others.
+pub(crate) struct Tracking {
+    columns: NonNull<[TrackedColumn]>,
+}
+
+/// When each row of a chunk was last written, for one type.
+///
+/// Mostly a pass writes all rows, or few, and who asks wants to know of the last pass. So the rows of the newest one are a
+/// mask, which is quickly written and read. What was before is one version for all rows, or, once they differ, one for each:
+///
+/// ```text
+/// the mask:    rows that were written at version 17     00100000 00000001 …
+/// the others:  all at version 9                          or      9 9 12 9 16 9 9 9 …
+/// ```
+///
+/// When something is written at another version, the rows of the mask are noted with the others, and it begins anew. A pass
+/// over all rows needs no mask. A version for each row, always, would be simpler, and let a pass over small values take
+/// twice its time.
+///
+/// **Invariant:** bits of rows that are not there are zero. The rows that are there have been written.
+#[derive(Clone)]
+pub(crate) struct TrackedColumn {
+    /// When the rows of the mask were written.
+    newest: Version,
+    /// When the others were, if it is the same for all of them.
+    all: Version,
+    /// None of the others is newer than this.
+    others: Version,
+    /// How many rows the chunk had when the mask was begun.
+    len: u32,
+    /// How many rows a chunk has room for.
+    capacity: u32,
+    /// Whether there may be rows in the mask.
+    has_rows: bool,
+    /// A mask like that of what is switched on.
+    mask: EnabledMasks,
+    /// If the others differ, when each of them was written: as many as there is room for, or none.
+    rows: Vec<Version>,
+}
+
+// One line of the cache is all that a pass over all rows looks at.
+const _: () = assert!(size_of::<TrackedColumn>() <= 64);
+
+// SAFETY: it owns its memory, as a box does, and consists of what can be sent.
+unsafe impl Send for Tracking {}
+
+impl Tracking {
+    /// For so many columns, of a chunk without rows.
+    pub(crate) fn new(columns: usize, capacity: u32) -> Self {
+        Self::of(vec![TrackedColumn::new(capacity); columns])
+    }
+
+    fn of(columns: Vec<TrackedColumn>) -> Self {
+        Self { columns: NonNull::from(Box::leak(columns.into_boxed_slice())) }
+    }
+
+    fn columns(&self) -> &[TrackedColumn] {
+        // SAFETY: they are there, and borrowed as this is.
+        unsafe { self.columns.as_ref() }
+    }
+
+    fn columns_mut(&mut self) -> &mut [TrackedColumn] {
+        // SAFETY: they are there, and borrowed as this is.
+        unsafe { self.columns.as_mut() }
+    }
+
+    /// Where a column is, which stays there.
+    pub(crate) fn address(&self, at: u32) -> NonNull<TrackedColumn> {
+        assert!((at as usize) < self.columns.len());
+        // SAFETY: there are so many.
+        unsafe { self.columns.cast::<TrackedColumn>().add(at as usize) }
+    }
+
+    /// Lets rows that are [marked](TrackedColumn::mark) from now on be written at this version. The chunk has so many rows.
+    #[inline]
+    pub(crate) fn begin(&mut self, at: u32, version: Version, len: u32) {
+        self.columns_mut()[at as usize].begin(version, len);
+    }
+
+    /// Notes that rows were written which lie side by side. The chunk has so many, not counting those that are new.
+    pub(crate) fn mark(&mut self, at: u32, first: u32, rows: u32, version: Version, len: u32) {
+        let column = &mut self.columns_mut()[at as usize];
+        column.begin(version, len);
+        column.mark(first, rows);
+    }
+
+    /// Notes that rows were written, with the values of all columns. The chunk has so many, not counting those that are new.
+    pub(crate) fn mark_all(&mut self, first: u32, rows: u32, version: Version, len: u32) {
+        for column in self.columns_mut() {
+            column.begin(version, len);
+            column.mark(first, rows);
+        }
+    }
+
+    /// When a row was written.
+    pub(crate) fn version(&self, at: u32, row: u32) -> Version {
+        self.columns()[at as usize].version(row)
+    }
+
+    /// Lets a row behind the last, which comes from elsewhere, have been written at this version.
+    pub(crate) fn set(&mut self, at: u32, row: u32, version: Version) {
+        let column = &mut self.columns_mut()[at as usize];
+        if row == 0 {
+            // The first decides what is the same for all, and mostly is.
+            column.set_all(version);
+        }
+        if column.newest == version {
+            column.mark_row(row);
+        } else if column.all != version || !column.rows.is_empty() {
+            column.set_row(row as usize, version);
+        }
+    }
+
+    /// Lets a row be as another, which is gone then. They may be the same.
+    pub(crate) fn move_row(&mut self, from: u32, to: u32) {
+        for column in self.columns_mut() {
+            column.mask.move_row(from, to);
+            if !column.rows.is_empty() {
+                column.rows[to as usize] = column.rows[from as usize];
+            }
+        }
+    }
+
+    /// Notes that rows are gone.
+    pub(crate) fn clear_rows(&mut self, first: u32, rows: u32) {
+        self.columns_mut().iter_mut().for_each(|column| column.mask.clear_rows(first, rows));
+    }
+
+    /// Adds the rows that were written after a version to a mask, which has a word for each 64 of them. Bits of rows that
+    /// are not there mean nothing.
+    pub(crate) fn add_newer(&self, at: u32, since: Version, into: &mut [u64]) {
+        let column = &self.columns()[at as usize];
+        let words = column.mask.words(0);
+        let newest = if column.newest.is_newer_than(since) { u64::MAX } else { 0 };
+        if !column.others.is_newer_than(since) {
+            into.iter_mut().zip(words).for_each(|(into, word)| *into |= word & newest);
+        } else if column.rows.is_empty() {
+            let others = if column.all.is_newer_than(since) { u64::MAX } else { 0 };
+            for (into, word) in into.iter_mut().zip(words) {
+                *into |= (word & newest) | (!word & others);
+            }
+        } else {
+            let others = column.rows.chunks(64);
+            for ((into, word), others) in into.iter_mut().zip(words).zip(others) {
+                *into |= (word & newest) | (!word & newer(others, since));
+            }
+        }
+    }
+
+    /// What is wrong with it, for a chunk with so many rows.
+    pub(crate) fn check(&self, columns: usize, len: u32) -> Result<(), &'static str> {
+        if self.columns.len() != columns {
+            return Err("does not track the types that ask for it");
+        }
+        self.columns().iter().try_for_each(|column| column.check(len))
+    }
+}
+
+impl Clone for Tracking {
+    fn clone(&self) -> Self {
+        Self::of(self.columns().to_vec())
+    }
+}
+
+impl Drop for Tracking {
+    fn drop(&mut self) {
+        // SAFETY: they are from a box, and not used afterwards.
+        drop(unsafe { Box::from_raw(self.columns.as_ptr()) });
+    }
+}
+
+impl TrackedColumn {
+    fn new(capacity: u32) -> Self {
+        Self {
+            newest: Version::NEVER,
+            all: Version::NEVER,
+            others: Version::NEVER,
+            len: 0,
+            capacity,
+            has_rows: false,
+            mask: EnabledMasks::new(1, capacity),
+            rows: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, version: Version, len: u32) {
+        if self.newest != version {
+            if self.has_rows {
+                self.put_aside(len);
+            }
+            self.newest = version;
+        }
+        self.len = len;
+    }
+
+    /// Notes the rows of the mask with the others, and clears it.
+    #[inline(never)]
+    fn put_aside(&mut self, len: u32) {
+        if is_full(self.mask.words(0), len) {
+            return self.set_all(self.newest);
+        }
+        for word in 0..self.mask.words(0).len() {
+            let mut bits = std::mem::take(&mut self.mask.words_mut(0)[word]);
+            while bits != 0 {
+                self.set_row(word * 64 + bits.trailing_zeros() as usize, self.newest);
+                bits &= bits - 1;
+            }
+        }
+        self.has_rows = false;
+    }
+
+    /// Notes that rows which lie side by side are written, at the version that was begun.
+    pub(crate) fn mark(&mut self, first: u32, rows: u32) {
+        if (first, rows) == (0, self.len) {
+            return self.set_all(self.newest);
+        }
+        fill(self.mask.words_mut(0), first, rows);
+        self.has_rows = true;
+    }
+
+    /// Notes that a row is written, at the version that was begun.
+    #[inline]
+    pub(crate) fn mark_row(&mut self, row: u32) {
+        self.mask.set(0, row, true);
+        self.has_rows = true;
+    }
+
+    /// Lets all rows have been written at this version.
+    #[inline]
+    fn set_all(&mut self, version: Version) {
+        self.all = version;
+        self.others = version;
+        self.rows.clear();
+        if std::mem::take(&mut self.has_rows) {
+            self.mask.words_mut(0).fill(0);
+        }
+    }
+
+    /// Lets a row that is not in the mask have been written at this version.
+    fn set_row(&mut self, row: usize, version: Version) {
+        if self.rows.is_empty() {
+            self.rows.resize(self.capacity as usize, self.all);
+        }
+        self.rows[row] = version;
+        self.others = self.others.newest(version);
+    }
+
+    fn version(&self, row: u32) -> Version {
+        match self.mask.get(0, row) {
+            true => self.newest,
+            false => self.rows.get(row as usize).copied().unwrap_or(self.all),
+        }
+    }
+
+    fn check(&self, len: u32) -> Result<(), &'static str> {
+        if !self.rows.is_empty() && self.rows.len() != self.capacity as usize {
+            return Err("does not track all its rows");
+        }
+        if (len..self.capacity).any(|row| self.mask.get(0, row)) {
+            return Err("tracks rows that are not there");
+        }
+        if !self.has_rows && self.mask.count(0) > 0 {
+            return Err("has rows that were written last, and does not know");
+        }
+        if (0..len).any(|row| self.version(row) == Version::NEVER) {
+            return Err("does not know when a row was written");
+        }
+        let is_newer = |row| !self.mask.get(0, row) && self.version(row).is_newer_than(self.others);
+        if (0..len).any(is_newer) {
+            return Err("has a row that is newer than all of them");
+        }
+        Ok(())
+    }
+}
+
+/// Whether a mask has all of so many rows, and there are some.
+fn is_full(words: &[u64], rows: u32) -> bool {
+    let (whole, rest) = ((rows / 64) as usize, rows % 64);
+    rows > 0
+        && words[..whole].iter().all(|&word| word == u64::MAX)
+        && (rest == 0 || words[whole] == (1 << rest) - 1)
+}
+
+/// Which of 64 rows, or fewer, are newer than a version.
+fn newer(rows: &[Version], since: Version) -> u64 {
+    (0..).zip(rows).fold(0, |bits, (at, row)| bits | u64::from(row.is_newer_than(since)) << at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CAPACITY: u32 = 150;
+
+    /// Numbers in no order, the same in every run.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, end: u32) -> u32 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            ((self.0 >> 33) % u64::from(end)) as u32
+        }
+    }
+
+    #[test]
+    fn rows_are_as_in_a_list_of_versions() {
+        for seed in 0..300 {
+            let mut numbers = Numbers(seed);
+            let mut tracking = Tracking::new(1, CAPACITY);
+            let mut model: Vec<u32> = Vec::new();
+            let mut now = 1;
+            for _ in 0..120 {
+                let len = model.len() as u32;
+                let version = Version::from_number(now);
+                match numbers.below(8) {
+                    0 => now += 1,
+                    1 => {
+                        let rows = numbers.below(CAPACITY - len + 1);
+                        tracking.mark_all(len, rows, version, len);
+                        model.resize((len + rows) as usize, now);
+                    }
+                    2 if len > 0 => {
+                        let first = numbers.below(len);
+                        let rows = numbers.below(len - first) + 1;
+                        tracking.mark(0, first, rows, version, len);
+                        model[first as usize..][..rows as usize].fill(now);
+                    }
+                    3 if len > 0 => {
+                        tracking.mark(0, 0, len, version, len);
+                        model.fill(now);
+                    }
+                    4 if len < CAPACITY => {
+                        // Often one of those that are there, also of those that are noted for all.
+                        let old = match numbers.below(2) {
+                            0 if len > 0 => model[numbers.below(len) as usize],
+                            _ => numbers.below(now) + 1,
+                        };
+                        tracking.set(0, len, Version::from_number(old));
+                        model.push(old);
+                    }
+                    _ if len > 0 => {
+                        let row = numbers.below(len);
+                        tracking.move_row(len - 1, row);
+                        tracking.clear_rows(len - 1, 1);
+                        model.swap_remove(row as usize);
+                    }
+                    _ => {}
+                }
+                let len = model.len() as u32;
+                tracking.check(1, len).unwrap();
+                let since = numbers.below(now + 1);
+                let mut words = vec![0; CAPACITY.div_ceil(64) as usize];
+                tracking.add_newer(0, Version::from_number(since), &mut words);
+                for (row, &version) in (0..).zip(&model) {
+                    assert_eq!(tracking.version(0, row).number(), version);
+                    let is_newer = words[(row / 64) as usize] >> (row % 64) & 1 != 0;
+                    assert_eq!(is_newer, version > since, "{version} after {since}");
+                }
+            }
+        }
+    }
+}

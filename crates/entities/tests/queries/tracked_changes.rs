@@ -1,0 +1,263 @@
+//! Changes that are noted for each entity (Q9).
+
+use ancho_entities::{
+    Buffer, BufferElement, Changed, Component, ComponentType, EnabledMut, Entity, Managed,
+    ManagedComponent, QueryFilter, Shared, TrackedMut, Version, World,
+};
+
+use crate::common::*;
+
+#[derive(BufferElement, Clone, Copy)]
+#[buffer(name = "queries::TrackedItem", track_changes)]
+struct TrackedItem(u32);
+
+#[derive(ManagedComponent, Clone)]
+#[managed(name = "queries::TrackedScript", track_changes)]
+struct TrackedScript(u32);
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "queries::Target", track_changes)]
+struct Target(Entity);
+
+fn changed<F: QueryFilter>(world: &World, since: Version) -> Vec<Entity> {
+    world.query::<()>().filter::<F>().since(since).to_entities()
+}
+
+/// Ends a moment. Returns it.
+fn advance(world: &mut World) -> Version {
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    seen
+}
+
+#[test]
+fn q9_only_the_entity_that_was_written_passes() {
+    let mut world = chunks_of(4);
+    let all: Vec<_> = world.spawn_batch((0..12).map(|at| (T(at), A(0)))).collect();
+    assert!(
+        ComponentType::of::<T>().tracks_changes() && !ComponentType::of::<A>().tracks_changes()
+    );
+    let seen = advance(&mut world);
+    assert!(changed::<Changed<T>>(&world, seen).is_empty());
+    world.get_mut::<T>(all[5]).unwrap().0 = 50;
+    assert_eq!(changed::<Changed<T>>(&world, seen), [all[5]]);
+    let later = advance(&mut world);
+    world.set(all[6], T(60)).unwrap();
+    assert_eq!(changed::<Changed<T>>(&world, seen), [all[5], all[6]]);
+    assert_eq!(changed::<Changed<T>>(&world, later), [all[6]]);
+    assert_eq!(changed::<Changed<T>>(&world, Version::NEVER), all);
+    // A component that is not tracked changes for the whole chunk.
+    world.get_mut::<A>(all[0]).unwrap().0 = 1;
+    assert_eq!(changed::<Changed<(T, A)>>(&world, later), [all[0], all[1], all[2], all[3], all[6]]);
+    assert_eq!(changed::<(Changed<T>, Changed<A>)>(&world, seen), []);
+    world.get_mut::<A>(all[4]).unwrap().0 = 1;
+    assert_eq!(changed::<(Changed<T>, Changed<A>)>(&world, seen), [all[5], all[6]]);
+}
+
+#[test]
+fn q9_archetypes_without_what_is_tracked_are_not_mixed_up() {
+    let mut world = world();
+    let tracked: Vec<_> = world.spawn_many(10, (T(0), A(0))).collect();
+    let seen = advance(&mut world);
+    world.get_mut::<T>(tracked[3]).unwrap().0 = 1;
+    let others: Vec<_> = world.spawn_many(5, A(0)).collect();
+    let found = changed::<Changed<(T, A)>>(&world, seen);
+    assert_eq!(found[0], tracked[3]);
+    assert_eq!(found[1..], others);
+}
+
+#[test]
+fn q9_what_loops_give_counts() {
+    let mut world = chunks_of(100);
+    let all: Vec<_> = world.spawn_batch((0..250).map(T)).collect();
+    let mut seen = advance(&mut world);
+    let mut next = |world: &mut World| {
+        let found = changed::<Changed<T>>(world, seen);
+        seen = advance(world);
+        found
+    };
+    world.query_mut::<&mut T>().for_each(|_| ());
+    assert_eq!(next(&mut world), all);
+    assert_eq!(world.query_mut::<&mut T>().into_iter().nth(120), Some(&mut T(120)));
+    assert_eq!(next(&mut world), all[..121], "also those that were passed over");
+    assert!(world.query_mut::<&mut T>().get(all[7]).is_some());
+    assert_eq!(next(&mut world), [all[7]]);
+    for mut t in world.query_mut::<TrackedMut<T>>() {
+        if t.0 % 100 == 99 {
+            t.0 += 1;
+        }
+    }
+    assert_eq!(next(&mut world), [all[99], all[199]]);
+    world.query_mut::<Option<TrackedMut<T>>>().for_each(|t| assert!(t.unwrap().0 < 1000));
+    world.query_mut::<&T>().for_each(|_| ());
+    assert!(world.query::<&T>().iter().all(|t| t.0 < 1000));
+    assert!(next(&mut world).is_empty(), "reading is no writing");
+    world.query_mut::<&mut T>().copy_from(&vec![T(3); 250]).unwrap();
+    assert_eq!(next(&mut world), all);
+    let mut first = true;
+    world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        if std::mem::take(&mut first) {
+            chunk.slice_mut::<T>().unwrap();
+        }
+    });
+    assert_eq!(next(&mut world), all[..100]);
+    assert_eq!(world.query_mut::<&mut T>().into_iter().size_hint().0, 0);
+    assert!(next(&mut world).is_empty(), "nothing was given");
+}
+
+#[test]
+fn q9_what_is_off_is_not_given() {
+    let mut world = chunks_of(100);
+    let all: Vec<_> = world.spawn_many(10, (E(0), A(0))).collect();
+    for &entity in &all[..8] {
+        world.entities_mut().set_component_enabled::<E>(entity, false).unwrap();
+    }
+    let seen = advance(&mut world);
+    world.query_mut::<&mut E>().for_each(|e| e.0 = 1);
+    assert_eq!(changed::<Changed<E>>(&world, seen), all[8..]);
+    let seen = advance(&mut world);
+    world.query_mut::<(&A, Option<&mut E>)>().for_each(|_| ());
+    assert_eq!(changed::<Changed<E>>(&world, seen), all[8..]);
+    let seen = advance(&mut world);
+    world.entities_mut().set_component_enabled::<E>(all[2], true).unwrap();
+    assert_eq!(changed::<Changed<E>>(&world, seen), [all[2]]);
+    assert_eq!(world.query::<&E>().filter::<Changed<E>>().since(seen).to_entities(), [all[2]]);
+    let seen = advance(&mut world);
+    // Slices have all rows, and so have switches.
+    world.query_mut::<(&A, Option<&mut E>)>().for_each_chunk(|_| ());
+    assert_eq!(changed::<Changed<E>>(&world, seen), all);
+    let seen = advance(&mut world);
+    let mut switches = world.query_mut::<EnabledMut<E>>().into_iter();
+    switches.next().unwrap().set(true);
+    drop(switches);
+    assert_eq!(changed::<Changed<E>>(&world, seen), all[..1]);
+}
+
+#[test]
+fn q9_a_loop_finds_what_had_changed_before_it() {
+    let mut world = chunks_of(100);
+    let all: Vec<_> = world.spawn_many(200, T(0)).collect();
+    let seen = advance(&mut world);
+    for at in [3, 70, 71, 150] {
+        world.get_mut::<T>(all[at]).unwrap().0 = 1;
+    }
+    advance(&mut world);
+    let mut found = 0;
+    for t in world.query_mut::<&mut T>().filter::<Changed<T>>().since(seen) {
+        t.0 += 1;
+        found += 1;
+    }
+    assert_eq!(found, 4);
+    let query = world.query::<&T>().filter::<Changed<T>>().since(seen);
+    assert_eq!(query.count(), 4);
+    assert!(query.iter().all(|&t| t == T(2)));
+}
+
+#[test]
+fn q9_buffers_managed_components_and_references() {
+    let mut world = chunks_of(10);
+    let list = Buffer::from([TrackedItem(1)]);
+    let all: Vec<_> = world.spawn_many(3, (list, Managed::new(TrackedScript(0)))).collect();
+    let seen = advance(&mut world);
+    world.buffer_mut::<TrackedItem>(all[1]).unwrap().push(TrackedItem(2));
+    world.managed_mut::<TrackedScript>(all[2]).unwrap().0 = 1;
+    assert_eq!(changed::<Changed<Buffer<TrackedItem>>>(&world, seen), [all[1]]);
+    assert_eq!(changed::<Changed<Managed<TrackedScript>>>(&world, seen), [all[2]]);
+    let seen = advance(&mut world);
+    let mut query =
+        world.query_mut::<(&mut Buffer<TrackedItem>, &Managed<TrackedScript>)>().into_iter();
+    assert_eq!(query.next().unwrap().1.0, 0);
+    drop(query);
+    world.query_mut::<&mut Managed<TrackedScript>>().get(all[1]).unwrap().0 = 2;
+    assert_eq!(changed::<Changed<Buffer<TrackedItem>>>(&world, seen), [all[0]]);
+    assert_eq!(changed::<Changed<Managed<TrackedScript>>>(&world, seen), [all[1]]);
+    let pair: Vec<_> = world.spawn_many(2, Target(all[0])).collect();
+    let seen = advance(&mut world);
+    world.entities_mut().remap_references(|entity| entity).unwrap();
+    assert_eq!(changed::<Changed<Target>>(&world, seen), pair);
+}
+
+#[test]
+fn q9_moving_is_no_change() {
+    let mut world = chunks_of(10);
+    let all: Vec<_> = world.spawn_batch((0..30).map(|at| (T(at), Shared::new(Team(0))))).collect();
+    let seen = advance(&mut world);
+    world.get_mut::<T>(all[0]).unwrap().0 = 1;
+    let later = advance(&mut world);
+    for &entity in &all[..15] {
+        world.add(entity, A(0)).unwrap();
+    }
+    world.set_shared_slice(&all[10..25], Team(1)).unwrap();
+    world.despawn(all[29]).unwrap();
+    assert_eq!(changed::<Changed<T>>(&world, seen), [all[0]]);
+    assert!(changed::<Changed<T>>(&world, later).is_empty());
+    // What is added is new, and so is what is a copy.
+    world.remove::<T>(all[0]).unwrap();
+    world.add(all[0], T(5)).unwrap();
+    let copy = world.entities_mut().instantiate(all[1]).unwrap();
+    let mut found = changed::<Changed<T>>(&world, later);
+    found.sort();
+    assert_eq!(found, [all[0], copy]);
+}
+
+#[test]
+fn q9_forks_have_notes_of_their_own() {
+    let mut world = chunks_of(10);
+    let all: Vec<_> = world.spawn_many(20, T(0)).collect();
+    let seen = advance(&mut world);
+    world.get_mut::<T>(all[3]).unwrap().0 = 1;
+    let state = world.state_hash();
+    let mut fork = Checked(world.fork().unwrap());
+    assert_eq!(changed::<Changed<T>>(&fork, seen), [all[3]]);
+    fork.get_mut::<T>(all[4]).unwrap().0 = 0;
+    world.get_mut::<T>(all[15]).unwrap().0 = 0;
+    assert_eq!(changed::<Changed<T>>(&fork, seen), [all[3], all[4]]);
+    assert_eq!(changed::<Changed<T>>(&world, seen), [all[3], all[15]]);
+    assert_eq!([world.state_hash(), fork.state_hash()], [state; 2], "when is no part of what");
+}
+
+#[test]
+fn q9_a_panic_in_the_midst_of_a_chunk() {
+    let mut world = chunks_of(10);
+    let all: Vec<_> = world.spawn_batch((0..40).map(T)).collect();
+    let seen = advance(&mut world);
+    panic_message(|| {
+        for t in world.query_mut::<&mut T>() {
+            assert_ne!(t.0, 25, "enough");
+        }
+    });
+    assert_eq!(changed::<Changed<T>>(&world, seen), all[..26]);
+    let seen = advance(&mut world);
+    panic_message(|| world.query_mut::<&mut T>().for_each(|t| assert_ne!(t.0, 25, "enough")));
+    // Those that lie side by side are noted before the first of them is given.
+    assert_eq!(changed::<Changed<T>>(&world, seen), all[..30]);
+    let seen = advance(&mut world);
+    panic_message(|| {
+        world.query_mut::<TrackedMut<T>>().for_each(|mut t| {
+            if t.0 % 5 == 0 {
+                t.0 += 100;
+                assert_ne!(t.0, 125, "enough");
+            }
+        });
+    });
+    let written: Vec<_> = all.iter().copied().step_by(5).take(6).collect();
+    assert_eq!(changed::<Changed<T>>(&world, seen), written);
+}
+
+#[test]
+fn q9_references_that_panic_count_as_changed() {
+    let mut world = world();
+    let target = world.spawn(());
+    let all: Vec<_> = world.spawn_many(3, Target(target)).collect();
+    let seen = advance(&mut world);
+    let mut left = 1;
+    panic_message(|| {
+        world.entities_mut().remap_references(|_| {
+            left -= 1;
+            assert_eq!(left, 0, "enough");
+            all[0]
+        })
+    });
+    assert_eq!(world.get::<Target>(all[0]).unwrap().0, all[0]);
+    assert_eq!(changed::<Changed<Target>>(&world, seen), all);
+}
