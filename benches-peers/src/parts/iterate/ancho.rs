@@ -124,6 +124,57 @@ fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     })
 }
 
+/// A value of which it is noted for each entity when it was written.
+#[derive(Component, Clone, Copy)]
+#[component(track_changes)]
+struct TrackedA(A);
+
+/// So is this.
+#[derive(Component, Clone, Copy)]
+#[component(track_changes)]
+struct TrackedPosition(Position);
+
+pub(super) fn tracked_write(cell: Cell) -> Reading {
+    let mut world = world();
+    world.spawn_batch((0..MILLION).map(work::body).map(|(p, v)| (TrackedPosition(p), v)));
+    let operation = |world: &mut World| {
+        world.entities_mut().advance_version();
+        let query = world.query_mut::<(&mut TrackedPosition, &Velocity)>();
+        query.for_each(|(position, velocity)| work::advance(&mut position.0, velocity));
+    };
+    let seen = world.entities().version();
+    cell.run(world, operation, |world| {
+        let written = world.query::<()>().filter::<Changed<TrackedPosition>>().since(seen);
+        assert_eq!(written.count(), MILLION, "all were written");
+        let query = world.query::<(&TrackedPosition, &Velocity)>();
+        work::in_any_order(query.iter().map(|(p, v)| work::body_row(&p.0, v)))
+    })
+}
+
+pub(super) fn changed_random(cell: Cell) -> Reading {
+    let indices = work::scattered();
+    let mut world = world();
+    let entities: Vec<Entity> = world.spawn_batch((0..MILLION).map(|_| TrackedA(A(0.0)))).collect();
+    let shared = RefCell::new((world, 0, Version::NEVER));
+    let make = || {
+        let (world, turn, seen) = &mut *shared.borrow_mut();
+        *turn += 1;
+        *seen = world.entities().version();
+        world.entities_mut().advance_version();
+        for &index in &indices {
+            let value = world.get_mut::<TrackedA>(entities[index]).expect("all have it");
+            value.0 = work::changed_value(index, *turn);
+        }
+        0.0
+    };
+    let operation = |sum: &mut f32| {
+        let (world, _, seen) = &*shared.borrow();
+        let query = world.query::<&TrackedA>().filter::<Changed<TrackedA>>().since(*seen);
+        *sum = query.iter().map(|a| a.0.0).sum();
+    };
+    cell.run_afresh(make, operation, |sum| sum.to_bits().into())
+}
+
 pub(super) fn changed_cluster(cell: Cell) -> Reading {
     let indices = work::cluster();
     let mut world = world();

@@ -265,6 +265,7 @@ pub(crate) static PART: Part = Part {
             name: "changed_1pct_random_1m",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::changed_random),
                 ("bevy", bevy::changed_random),
                 ("hecs", hecs::changed_random),
                 ("flecs", flecs::changed_random),
@@ -280,6 +281,7 @@ pub(crate) static PART: Part = Part {
             name: "tracked_write_1m",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::tracked_write),
                 ("bevy", bevy::tracked_write),
                 ("flecs", flecs::tracked_write),
                 ("shipyard", shipyard::tracked_write),
