@@ -16,8 +16,8 @@ struct TrackedItem(u32);
 struct TrackedScript(u32);
 
 #[derive(Component, Clone, Copy)]
-#[component(name = "queries::Target", track_changes)]
-struct Target(Entity);
+#[component(name = "queries::TrackedTarget", track_changes)]
+struct TrackedTarget(Entity);
 
 fn changed<F: QueryFilter>(world: &World, since: Version) -> Vec<Entity> {
     world.query::<()>().filter::<F>().since(since).to_entities()
@@ -171,10 +171,10 @@ fn q9_buffers_managed_components_and_references() {
     world.query_mut::<&mut Managed<TrackedScript>>().get(all[1]).unwrap().0 = 2;
     assert_eq!(changed::<Changed<Buffer<TrackedItem>>>(&world, seen), [all[0]]);
     assert_eq!(changed::<Changed<Managed<TrackedScript>>>(&world, seen), [all[1]]);
-    let pair: Vec<_> = world.spawn_many(2, Target(all[0])).collect();
+    let pair: Vec<_> = world.spawn_many(2, TrackedTarget(all[0])).collect();
     let seen = advance(&mut world);
     world.entities_mut().remap_references(|entity| entity).unwrap();
-    assert_eq!(changed::<Changed<Target>>(&world, seen), pair);
+    assert_eq!(changed::<Changed<TrackedTarget>>(&world, seen), pair);
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn q9_a_panic_in_the_midst_of_a_chunk() {
 fn q9_references_that_panic_count_as_changed() {
     let mut world = world();
     let target = world.spawn(());
-    let all: Vec<_> = world.spawn_many(3, Target(target)).collect();
+    let all: Vec<_> = world.spawn_many(3, TrackedTarget(target)).collect();
     let seen = advance(&mut world);
     let mut left = 1;
     panic_message(|| {
@@ -258,6 +258,6 @@ fn q9_references_that_panic_count_as_changed() {
             all[0]
         })
     });
-    assert_eq!(world.get::<Target>(all[0]).unwrap().0, all[0]);
-    assert_eq!(changed::<Changed<Target>>(&world, seen), all);
+    assert_eq!(world.get::<TrackedTarget>(all[0]).unwrap().0, all[0]);
+    assert_eq!(changed::<Changed<TrackedTarget>>(&world, seen), all);
 }
