@@ -19,16 +19,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let where_clause = aspect.where_clause_with(aspect.known_fields());
     let data = aspect.implement(name, &quote!(Data));
 
-    // The lifetime is one that is not known yet: of one that is known, the compiler would ask at once, and refuse the impl.
-    let hidden = Lifetime::new("'__any", Span::call_site());
-    let read_only_fields = aspect.fields.iter().map(|field| {
-        let (kind, span) = (field.kind.tokens(), field.ty.span());
-        let mut ty = field.ty.clone();
-        let borrows = replace_lifetime(&mut ty, aspect.lifetime.as_ref(), &hidden);
-        let any = borrows.then(|| quote!(for<#hidden>));
-        quote_spanned!(span=> #any #ty: ::ancho_entities::__macro::ReadOnlyField<#kind>)
-    });
-    let where_read_only = aspect.where_clause_with(aspect.known_fields().chain(read_only_fields));
+    let where_read_only = aspect.where_fields_are(&quote!(ReadOnlyField));
+    let where_parallel = aspect.where_fields_are(&quote!(ParallelField));
 
     let own_static = aspect.path(name, &static_lifetime());
     let (view, read_only) = match &aspect.read_only {
@@ -44,6 +36,10 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         #[automatically_derived]
         // SAFETY: nothing of any field can be changed.
         unsafe impl #impl_generics ::ancho_entities::ReadOnlyData for #name #type_generics #where_read_only {}
+
+        #[automatically_derived]
+        // SAFETY: so it is for each field.
+        unsafe impl #impl_generics ::ancho_entities::ParallelData for #name #type_generics #where_parallel {}
 
         #[automatically_derived]
         impl #impl_generics ::ancho_entities::__macro::AspectField<::ancho_entities::__macro::PlainField>
@@ -324,6 +320,20 @@ impl Aspect {
         }
     }
 
+    /// The conditions that all fields are fields, and something else.
+    fn where_fields_are(&self, what: &TokenStream) -> TokenStream {
+        // The lifetime is one that is not known yet: of one that is known, the compiler would ask at once, and refuse the impl.
+        let hidden = Lifetime::new("'__any", Span::call_site());
+        let fields = self.fields.iter().map(|field| {
+            let (kind, span) = (field.kind.tokens(), field.ty.span());
+            let mut ty = field.ty.clone();
+            let borrows = replace_lifetime(&mut ty, self.lifetime.as_ref(), &hidden);
+            let any = borrows.then(|| quote!(for<#hidden>));
+            quote_spanned!(span=> #any #ty: ::ancho_entities::__macro::#what<#kind>)
+        });
+        self.where_clause_with(self.known_fields().chain(fields))
+    }
+
     /// The form to be read: the struct, and that it is an aspect.
     fn view(&self, view: &Ident) -> TokenStream {
         let (impl_generics, type_generics, where_clause) = self.generics.split_for_impl();
@@ -347,6 +357,7 @@ impl Aspect {
         let where_read_only = self.where_clause_with(read_only.map(
             |(data, field)| quote_spanned!(field.ty.span()=> #data: ::ancho_entities::ReadOnlyData),
         ));
+        let where_parallel = self.where_fields_are(&quote!(ParallelViewField));
         quote! {
             #[doc = #document]
             #[allow(dead_code, reason = "not all that can be read has to be")]
@@ -361,6 +372,10 @@ impl Aspect {
             #[automatically_derived]
             // SAFETY: nothing of any field can be changed.
             unsafe impl #impl_generics ::ancho_entities::ReadOnlyData for #view #type_generics #where_read_only {}
+
+            #[automatically_derived]
+            // SAFETY: so it is for each field.
+            unsafe impl #impl_generics ::ancho_entities::ParallelData for #view #type_generics #where_parallel {}
 
             #[automatically_derived]
             impl #impl_generics ::ancho_entities::__macro::AspectField<::ancho_entities::__macro::PlainField>

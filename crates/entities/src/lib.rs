@@ -42,9 +42,9 @@ pub use manager::{
 pub use per_chunk::PerChunk;
 pub use query::{
     Absent, Any, Aspect, Changed, ChunkData, DynamicQuery, EnabledMut, EnabledRef, FoundChunk,
-    IsDisabled, Lookup, LookupView, Or, OrderChanged, Present, Query, QueryData, QueryFilter,
-    QueryIter, QueryMask, QueryMut, QueryRef, QueryView, ReadOnlyData, SplitParts, TrackedMut,
-    With, Without,
+    IsDisabled, Lookup, LookupView, Or, OrderChanged, ParallelData, Present, Query, QueryData,
+    QueryFilter, QueryIter, QueryMask, QueryMut, QueryRef, QueryView, ReadOnlyData, SplitParts,
+    TrackedMut, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
@@ -62,8 +62,9 @@ pub mod __macro {
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
     pub use crate::query::{
-        AspectField, ChunkField, ColumnFetch, ManagedField, Need, Part, PieceMarks, PieceView,
-        Place, PlainField, ReadOnlyField, SharedField, Splitting, Term,
+        AspectField, ChunkField, ColumnFetch, ManagedField, Need, ParallelField, ParallelViewField,
+        Part, PieceMarks, PieceView, Place, PlainField, ReadOnlyField, SharedField, Splitting,
+        Term,
     };
     pub use crate::shared::refuse_entities;
     pub use crate::storage::RowPlace;

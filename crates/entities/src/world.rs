@@ -4,6 +4,7 @@ use std::fmt;
 use std::num::NonZero;
 
 use ancho_collections::Rejected;
+use ancho_jobs::JobPool;
 
 use crate::buffer::{BufferElement, DynamicBuffer};
 use crate::component::Component;
@@ -508,17 +509,19 @@ pub struct WorldSettings {
     capacity_limit: Option<NonZero<u32>>,
     strict: bool,
     arena: ChunkArena,
+    pool: Option<JobPool>,
 }
 
 impl WorldSettings {
-    /// Chunks of 16 KiB that hold as many entities as have room, from the arena that all worlds of the program share;
-    /// not strict.
+    /// Chunks of 16 KiB that hold as many entities as have room, from the arena that all worlds of the program share, and
+    /// threads that they share too; not strict.
     pub fn new() -> Self {
         Self {
             chunk_size: 16 * 1024,
             capacity_limit: None,
             strict: false,
             arena: ChunkArena::shared(),
+            pool: None,
         }
     }
 
@@ -562,6 +565,28 @@ impl WorldSettings {
     pub fn arena(mut self, arena: ChunkArena) -> Self {
         self.arena = arena;
         self
+    }
+
+    /// Which threads work for the world, beside the one that uses it. Worlds have the
+    /// [pool of the process](JobPool::shared) unless they are told otherwise, and forks the pool of the world they are of.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{World, WorldSettings};
+    /// use ancho_jobs::JobPool;
+    ///
+    /// let pool = JobPool::builder().workers(3).build().unwrap();
+    /// let world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
+    /// assert_eq!(world.entities().jobs().thread_count(), 4);
+    /// ```
+    pub fn job_pool(mut self, pool: &JobPool) -> Self {
+        self.pool = Some(pool.clone());
+        self
+    }
+
+    pub(crate) fn pool(&self) -> Option<&JobPool> {
+        self.pool.as_ref()
     }
 
     pub(crate) fn is_strict(&self) -> bool {

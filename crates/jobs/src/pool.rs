@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::num::NonZero;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use crate::deque::Deque;
@@ -110,6 +110,28 @@ impl JobPool {
         }
     }
 
+    /// Returns the pool of the process, which is made [as by default](Self::new) when it is first asked for, and stays.
+    ///
+    /// Whoever has no pool of its own shares it, so that there are not more threads than cores.
+    ///
+    /// # Panics
+    ///
+    /// As [`new`](Self::new), if it is asked for first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::shared());
+    /// assert_eq!(jobs.run((), |()| 1 + 1), Ok(2));
+    /// ```
+    #[must_use = "a handle does nothing by itself"]
+    pub fn shared() -> Self {
+        static SHARED: LazyLock<JobPool> = LazyLock::new(JobPool::new);
+        SHARED.clone()
+    }
+
     /// Returns a builder, to choose how the pool is made.
     ///
     /// # Examples
@@ -133,7 +155,7 @@ impl JobPool {
     /// assert_eq!(pool.workers(), 3);
     /// ```
     pub fn workers(&self) -> usize {
-        self.shared().workers.len()
+        self.inner().workers.len()
     }
 
     /// Switches on or off the recording of who ran what, and when. It is off at first, and costs
@@ -152,7 +174,7 @@ impl JobPool {
     /// assert_eq!(pool.take_events()[0].job, "Steer");
     /// ```
     pub fn set_profiling(&self, enabled: bool) {
-        self.shared().profiler.enable(enabled);
+        self.inner().profiler.enable(enabled);
     }
 
     /// Takes the events recorded since the last call, in the order they began.
@@ -172,10 +194,10 @@ impl JobPool {
     /// assert!(pool.take_events().is_empty(), "they were taken");
     /// ```
     pub fn take_events(&self) -> Vec<JobEvent> {
-        self.shared().profiler.take()
+        self.inner().profiler.take()
     }
 
-    pub(crate) fn shared(&self) -> &Arc<PoolShared> {
+    pub(crate) fn inner(&self) -> &Arc<PoolShared> {
         &self.threads.shared
     }
 }

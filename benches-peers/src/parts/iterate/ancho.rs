@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use ancho_entities::{Changed, Component, Entity, Query, Version, World};
 
 use super::types::*;
-use super::work::{self, FEW, FRAGMENT, MILLION, Pattern};
+use super::work::{self, FEW, FRAGMENT, HEAVY, MILLION, Pattern};
 use crate::harness::{Cell, Reading};
 
 fn world() -> World {
@@ -39,6 +39,43 @@ pub(super) fn simple_iter(cell: Cell) -> Reading {
 
 pub(super) fn iter(cell: Cell) -> Reading {
     cell.run(bodies(), advance, bodies_result)
+}
+
+pub(super) fn iter_par(cell: Cell) -> Reading {
+    let operation = |world: &mut World| {
+        let query = world.query_mut::<(&mut Position, &Velocity)>();
+        query.for_each_parallel(|(position, velocity)| work::advance(position, velocity));
+    };
+    cell.run(two_threads(bodies()), operation, bodies_result)
+}
+
+/// The world, whose jobs run on this thread and one more.
+fn two_threads(world: World) -> World {
+    assert_eq!(world.entities().jobs().thread_count(), 2, "the peers have two threads");
+    world
+}
+
+pub(super) fn heavy_compute(cell: Cell) -> Reading {
+    let mut world = world();
+    world.spawn_batch((0..HEAVY).map(work::heavy));
+    let operation = |world: &mut World| {
+        let query = world.query_mut::<(&mut Transform, &mut Position)>();
+        query.for_each_parallel(|(transform, position)| work::invert(transform, position));
+    };
+    cell.run(two_threads(world), operation, |world| {
+        let query = world.query::<(&Transform, &Position)>();
+        work::in_any_order(query.iter().map(|(t, p)| work::heavy_row(t, p)))
+    })
+}
+
+pub(super) fn empty_parallel(cell: Cell) -> Reading {
+    let mut world = world();
+    world.spawn(A(0.0));
+    let operation =
+        |world: &mut World| world.query_mut::<&mut A>().for_each_parallel(|a| a.0 += 1.0);
+    cell.run(two_threads(world), operation, |world| {
+        world.query::<&A>().single().expect("there is one").0.to_bits().into()
+    })
 }
 
 pub(super) fn frag_iter(cell: Cell) -> Reading {
@@ -111,7 +148,8 @@ fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     let bodies = (0..MILLION).map(work::body).map(|(p, v)| (Switched(p), v));
     let entities: Vec<Entity> = world.spawn_batch(bodies).collect();
     for index in (0..MILLION).filter(|&index| !pattern(index)) {
-        let switched = world.entities_mut().set_component_enabled::<Switched>(entities[index], false);
+        let switched =
+            world.entities_mut().set_component_enabled::<Switched>(entities[index], false);
         switched.expect("all have it");
     }
     let operation = |world: &mut World| {

@@ -74,6 +74,7 @@ pub(crate) static PART: Part = Part {
             name: "iter_1m_par",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::iter_par),
                 ("bevy", bevy::iter_par),
                 ("hecs", hecs::iter_par),
                 ("flecs", flecs::iter_par),
@@ -114,7 +115,7 @@ pub(crate) static PART: Part = Part {
                 ("raw", raw::frag_iter),
             ],
             limits: RAW,
-            requires: &[at_most(1.0, ALL_PEERS)],
+            requires: &[at_most(1.0, ARCHETYPES)],
         },
         // A pass over twenty archetypes with 20 entities each.
         Case {
@@ -153,6 +154,7 @@ pub(crate) static PART: Part = Part {
             name: "heavy_compute_1k",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::heavy_compute),
                 ("bevy", bevy::heavy_compute),
                 ("hecs", hecs::heavy_compute),
                 ("flecs", flecs::heavy_compute),
@@ -296,6 +298,7 @@ pub(crate) static PART: Part = Part {
             name: "empty_parallel_job",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::empty_parallel),
                 ("bevy", bevy::empty_parallel),
                 ("hecs", hecs::empty_parallel),
                 ("flecs", flecs::empty_parallel),

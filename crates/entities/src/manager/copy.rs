@@ -12,7 +12,8 @@ impl EntityManager {
         if let Some(component) = self.storage.not_duplicable() {
             return Err(EntityError::NotDuplicable { component });
         }
-        let mut fork = Self::with_storage(self.storage.fork()?, self.strict);
+        let mut fork =
+            Self::with_storage(self.storage.fork()?, self.jobs.of_same_pool(), self.strict);
         fork.names = Arc::clone(&self.names);
         Ok(fork)
     }

@@ -14,6 +14,7 @@ mod enabled;
 mod give;
 mod groups;
 mod instantiate;
+mod jobs;
 mod lookup;
 mod managed;
 mod names;
@@ -40,6 +41,7 @@ pub use storage_info::{StorageInfo, StorageInfoLookup};
 pub use track::{EntityChanges, EntityTracker};
 
 use enabled::Switch;
+pub(crate) use jobs::Jobs;
 use names::Names;
 use sets::{Home, Sets};
 
@@ -94,6 +96,7 @@ impl QuickWay {
 pub struct EntityManager {
     pub(crate) storage: Storage,
     pub(crate) queries: QueryStates,
+    pub(crate) jobs: Jobs,
     transfers: Transfers,
     sets: Sets,
     /// The last ways that entities took when components were added, and when they were removed.
@@ -110,13 +113,15 @@ pub struct EntityManager {
 
 impl EntityManager {
     pub(crate) fn new(settings: &WorldSettings) -> Self {
-        Self::with_storage(Storage::new(settings.storage()), settings.is_strict())
+        let jobs = Jobs::new(settings.pool().cloned());
+        Self::with_storage(Storage::new(settings.storage()), jobs, settings.is_strict())
     }
 
-    fn with_storage(storage: Storage, strict: bool) -> Self {
+    fn with_storage(storage: Storage, jobs: Jobs, strict: bool) -> Self {
         Self {
             storage,
             queries: QueryStates::default(),
+            jobs,
             transfers: Transfers::default(),
             sets: Sets::default(),
             quick_ways: [QuickWay::NONE; 2],

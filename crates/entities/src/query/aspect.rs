@@ -2,6 +2,7 @@
 
 use super::data::{QueryData, ReadOnlyData};
 use super::enabled::{EnabledMut, EnabledRef};
+use super::parallel::ParallelData;
 use super::tracked::TrackedMut;
 use crate::buffer::{Buffer, BufferElement, DynamicBuffer};
 use crate::component::Component;
@@ -96,6 +97,18 @@ pub trait AspectField<Kind> {
 pub trait ReadOnlyField<Kind> {}
 
 impl<Kind, F: AspectField<Kind>> ReadOnlyField<Kind> for F where F::Data: ReadOnlyData {}
+
+/// A field that can be given on any thread.
+#[doc(hidden)]
+pub trait ParallelField<Kind> {}
+
+impl<Kind, F: AspectField<Kind>> ParallelField<Kind> for F where F::Data: ParallelData {}
+
+/// A field that can be given on any thread, to be read.
+#[doc(hidden)]
+pub trait ParallelViewField<Kind> {}
+
+impl<Kind, F: AspectField<Kind>> ParallelViewField<Kind> for F where F::ReadOnly: ParallelData {}
 
 /// A field about which nothing is said.
 #[doc(hidden)]

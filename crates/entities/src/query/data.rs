@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::{ptr, slice};
 
 use super::matched::Place;
+use super::parallel::ParallelData;
 use super::plan::{Need, Part};
 use super::walk::{PieceMarks, PieceView};
 use crate::component::{Component, ComponentType};
@@ -430,6 +431,9 @@ unsafe impl<T: Component> QueryData for &T {
 // SAFETY: nothing can be changed.
 unsafe impl<T: Component> ReadOnlyData for &T {}
 
+// SAFETY: components can be shared and sent.
+unsafe impl<T: Component> ParallelData for &T {}
+
 // SAFETY: the values of a column lie side by side.
 unsafe impl<T: Component> ChunkData for &T {
     type Slices<'w> = &'w [T];
@@ -473,6 +477,9 @@ unsafe impl<T: Component> QueryData for &mut T {
         unsafe { &mut *fetch.first.add(row) }
     }
 }
+
+// SAFETY: components can be shared and sent.
+unsafe impl<T: Component> ParallelData for &mut T {}
 
 // SAFETY: the values of a column lie side by side.
 unsafe impl<T: Component> ChunkData for &mut T {
@@ -532,6 +539,9 @@ unsafe impl QueryData for Entity {
 
 // SAFETY: nothing can be changed.
 unsafe impl ReadOnlyData for Entity {}
+
+// SAFETY: an id is a number.
+unsafe impl ParallelData for Entity {}
 
 // SAFETY: ids lie side by side, and are never changed while the world is borrowed.
 unsafe impl ChunkData for Entity {
@@ -616,6 +626,9 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
 
 // SAFETY: what the data gives, or nothing.
 unsafe impl<D: ReadOnlyData> ReadOnlyData for Option<D> {}
+
+// SAFETY: what the data gives, or nothing.
+unsafe impl<D: ParallelData> ParallelData for Option<D> {}
 
 // SAFETY: what the data gives, or nothing.
 unsafe impl<D: ChunkData> ChunkData for Option<D> {

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 
 use super::data::{ColumnFetch, QueryData, ReadOnlyData, mask_words, one_part};
 use super::matched::Place;
+use super::parallel::ParallelData;
 use super::plan::{Need, Part};
 use super::walk::{PieceMarks, PieceView};
 use crate::component::{Component, ComponentType};
@@ -179,6 +180,9 @@ unsafe impl<T: Component> QueryData for EnabledRef<'_, T> {
 // SAFETY: nothing can be changed.
 unsafe impl<T: Component> ReadOnlyData for EnabledRef<'_, T> {}
 
+// SAFETY: rows of different words have their bits in different words.
+unsafe impl<T: Component> ParallelData for EnabledRef<'_, T> {}
+
 // SAFETY: one part, whose mask is written, a bit for each row.
 unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
     type Item<'w> = EnabledMut<'w, T>;
@@ -205,3 +209,6 @@ unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
         }
     }
 }
+
+// SAFETY: rows of different words have their bits in different words.
+unsafe impl<T: Component> ParallelData for EnabledMut<'_, T> {}

@@ -4,6 +4,7 @@
 
 use super::data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData, one_part};
 use super::matched::Place;
+use super::parallel::ParallelData;
 use super::plan::{Need, Part};
 use super::walk::{PieceMarks, PieceView};
 use crate::buffer::{
@@ -48,6 +49,12 @@ unsafe impl<T: BufferElement> QueryData for &Buffer<T> {
 
 // SAFETY: nothing can be changed.
 unsafe impl<T: BufferElement> ReadOnlyData for &Buffer<T> {}
+
+// SAFETY: elements can be shared and sent.
+unsafe impl<T: BufferElement> ParallelData for &Buffer<T> {}
+
+// SAFETY: elements can be shared and sent.
+unsafe impl<T: BufferElement> ParallelData for &mut Buffer<T> {}
 
 // SAFETY: buffers lie side by side.
 unsafe impl<T: BufferElement> ChunkData for &Buffer<T> {
@@ -133,6 +140,9 @@ unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
 // SAFETY: nothing can be changed.
 unsafe impl<T: SharedComponent> ReadOnlyData for &Shared<T> {}
 
+// SAFETY: shared components can be shared.
+unsafe impl<T: SharedComponent> ParallelData for &Shared<T> {}
+
 // SAFETY: all rows have the same value.
 unsafe impl<T: SharedComponent> ChunkData for &Shared<T> {
     type Slices<'w> = &'w T;
@@ -171,6 +181,9 @@ unsafe impl<T: Component + Default> QueryData for &PerChunk<T> {
 
 // SAFETY: nothing can be changed.
 unsafe impl<T: Component + Default> ReadOnlyData for &PerChunk<T> {}
+
+// SAFETY: components can be shared.
+unsafe impl<T: Component + Default> ParallelData for &PerChunk<T> {}
 
 // SAFETY: all rows have the same value.
 unsafe impl<T: Component + Default> ChunkData for &PerChunk<T> {

@@ -19,6 +19,7 @@ mod mask;
 mod matched;
 mod or;
 mod pairs;
+mod parallel;
 mod plan;
 mod prepared;
 mod read;
@@ -35,7 +36,8 @@ mod write;
 mod write_groups;
 
 pub use aspect::{
-    Aspect, AspectField, ChunkField, ManagedField, PlainField, ReadOnlyField, SharedField,
+    Aspect, AspectField, ChunkField, ManagedField, ParallelField, ParallelViewField, PlainField,
+    ReadOnlyField, SharedField,
 };
 pub use data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData};
 pub use dynamic::{DynamicQuery, FoundChunk};
@@ -48,6 +50,7 @@ pub use lookup::{Lookup, LookupView};
 pub use mask::QueryMask;
 pub use matched::Place;
 pub use or::Or;
+pub use parallel::ParallelData;
 pub use plan::{Need, Part, Term};
 pub use prepared::Query;
 pub use read::QueryRef;
@@ -57,4 +60,5 @@ pub use view::QueryView;
 pub use walk::{PieceMarks, PieceView};
 pub use write::QueryMut;
 
+pub(crate) use parallel::Pieces;
 pub(crate) use states::QueryStates;

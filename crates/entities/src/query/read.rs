@@ -57,7 +57,7 @@ use crate::version::Version;
 /// ```
 #[must_use = "a query does nothing until it is asked for something"]
 pub struct QueryRef<'w, D, F = ()> {
-    entities: &'w EntityManager,
+    pub(super) entities: &'w EntityManager,
     settings: Settings,
     of: PhantomData<fn() -> (D, F)>,
 }

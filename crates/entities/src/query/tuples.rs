@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::matched::Place;
+use super::parallel::ParallelData;
 use super::plan::{Part, Term};
 use super::walk::{PieceMarks, PieceView};
 
@@ -110,6 +111,9 @@ macro_rules! tuples {
         // SAFETY: nothing can be changed of any part.
         unsafe impl<$($name: ReadOnlyData),+> ReadOnlyData for ($($name,)+) {}
 
+        // SAFETY: so it is for each part.
+        unsafe impl<$($name: ParallelData),+> ParallelData for ($($name,)+) {}
+
         // SAFETY: all parts are given for the same rows.
         unsafe impl<$($name: ChunkData),+> ChunkData for ($($name,)+) {
             type Slices<'w> = ($($name::Slices<'w>,)+);
@@ -172,6 +176,9 @@ unsafe impl QueryData for () {
 
 // SAFETY: there is nothing to be changed.
 unsafe impl ReadOnlyData for () {}
+
+// SAFETY: there is nothing to be shared.
+unsafe impl ParallelData for () {}
 
 // SAFETY: there are no conditions.
 unsafe impl QueryFilter for () {

@@ -65,7 +65,7 @@ fn piece_rows<D: QueryData>() -> usize {
 ///
 /// - they are rows of the chunk that was fetched from, in a walk that writes, unless the data cannot be changed
 #[inline(always)]
-unsafe fn track<D: QueryData, const AS_SLICES: bool>(fetch: D::Fetch, rows: Range<u32>) {
+pub(super) unsafe fn track<D: QueryData, const AS_SLICES: bool>(fetch: D::Fetch, rows: Range<u32>) {
     if D::TRACKS {
         // SAFETY: there are such rows, which nobody else uses.
         unsafe { D::track(fetch, rows.start as usize, rows.len(), AS_SLICES) };
@@ -247,7 +247,7 @@ impl<'w> Walk<'w> {
                 let rows = 0..chunk.len;
                 // SAFETY: the chunk is there, and these are its rows.
                 unsafe {
-                    self.rows_of_chunk::<D>(
+                    self.rows_of_chunk::<D, true>(
                         found,
                         (place, fetch, rows),
                         &changed,
@@ -262,7 +262,7 @@ impl<'w> Walk<'w> {
     }
 
     /// Calls a function for those rows of a chunk that match. Rows at the same places of another one, which comes soon, are on
-    /// their way then.
+    /// their way then. With `TRACK` it is noted that they are given.
     ///
     /// # Safety
     ///
@@ -270,7 +270,7 @@ impl<'w> Walk<'w> {
     /// - the chunk has these rows, of which the first is a multiple of 64
     /// - these are the rows that have changed, if that is asked for
     #[inline(always)]
-    pub(super) unsafe fn rows_of_chunk<D: QueryData>(
+    pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
         &self,
         found: &Match,
         (chunk, fetch, rows): (*const Chunk, D::Fetch, Range<u32>),
@@ -282,8 +282,10 @@ impl<'w> Walk<'w> {
         let (len, is_whole) = unsafe { ((*chunk).len, is_whole(&found.bits, &*chunk, changed)) };
         let (mut first, end) = (rows.start as usize, rows.end as usize);
         if is_whole {
-            // SAFETY: these are rows of the chunk, which are given now.
-            unsafe { track::<D, false>(fetch, rows) };
+            if TRACK {
+                // SAFETY: these are rows of the chunk, which are given now.
+                unsafe { track::<D, false>(fetch, rows) };
+            }
             while first < end {
                 let mut stop = end;
                 if let Some(soon) = soon {
@@ -313,8 +315,10 @@ impl<'w> Walk<'w> {
             if (word & !(word << 1)).count_ones() > FEW {
                 while word != 0 {
                     let row = first as u32 + word.trailing_zeros();
-                    // SAFETY: these are rows of the chunk, which are given now.
-                    unsafe { track::<D, false>(fetch, row..row + 1) };
+                    if TRACK {
+                        // SAFETY: these are rows of the chunk, which are given now.
+                        unsafe { track::<D, false>(fetch, row..row + 1) };
+                    }
                     function(row as usize);
                     word &= word - 1;
                 }
@@ -323,8 +327,10 @@ impl<'w> Walk<'w> {
                 let low = word.trailing_zeros();
                 let ones = (word >> low).trailing_ones();
                 let start = first as u32 + low;
-                // SAFETY: these are rows of the chunk, which are given now.
-                unsafe { track::<D, false>(fetch, start..start + ones) };
+                if TRACK {
+                    // SAFETY: these are rows of the chunk, which are given now.
+                    unsafe { track::<D, false>(fetch, start..start + ones) };
+                }
                 (start as usize..(start + ones) as usize).for_each(&mut function);
                 word &= u64::MAX.unbounded_shl(low + ones);
             }

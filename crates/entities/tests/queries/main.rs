@@ -22,6 +22,7 @@ mod marks;
 mod model;
 mod pairs;
 mod panics;
+mod parallel;
 mod shared;
 mod split;
 mod structural;

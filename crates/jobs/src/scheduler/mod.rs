@@ -119,7 +119,7 @@ impl JobScheduler {
     /// assert!(sound.schedule(&[job], (), |()| {}).is_err(), "a job of another scheduler");
     /// ```
     pub fn new(pool: &JobPool) -> Self {
-        let (place, parker) = pool.shared().admit_owner();
+        let (place, parker) = pool.inner().admit_owner();
         let state = State {
             mode: ExecutionMode::Parallel,
             random: Random::new(0),
@@ -143,8 +143,8 @@ impl JobScheduler {
         let id = id.expect("a process makes less than 4294967295 schedulers");
         Self {
             pool: pool.clone(),
-            shared: Arc::clone(pool.shared()),
-            nodes: Arc::clone(&pool.shared().nodes),
+            shared: Arc::clone(pool.inner()),
+            nodes: Arc::clone(&pool.inner().nodes),
             id,
             parker,
             place,

@@ -1,0 +1,171 @@
+//! Loops on all threads (issue rows I3, EN1), which do what loops on one do.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ancho_entities::{
+    Aspect, Buffer, Changed, EnabledMut, Entity, Shared, Without, World, WorldSettings,
+};
+use ancho_jobs::{JobPool, JobScheduler};
+
+use crate::common::*;
+
+fn world_with(workers: usize, rows: usize) -> Checked {
+    let pool = JobPool::builder().workers(workers).build().unwrap();
+    let settings = WorldSettings::new().chunk_capacity_limit(rows).job_pool(&pool);
+    Checked(World::with_settings("Simulation", settings))
+}
+
+/// Entities of several archetypes, with some of their components switched off.
+fn fill(world: &mut World, count: u32) -> Vec<Entity> {
+    let mut all: Vec<_> = world.spawn_batch((0..count).map(|at| (A(at), X(at)))).collect();
+    all.extend(world.spawn_batch((0..count / 3).map(|at| (A(at), X(at), B(at.into())))));
+    all.extend(world.spawn_batch((0..count / 7).map(|at| (A(at), Shared::new(Team(at % 3))))));
+    for (at, &entity) in all.iter().enumerate().filter(|(at, _)| at % 5 == 0 || at / 150 % 4 == 1) {
+        let _ = (at, world.entities_mut().set_component_enabled::<X>(entity, false));
+    }
+    all
+}
+
+#[test]
+fn every_number_of_threads_does_the_same() {
+    let mut hashes = Vec::new();
+    for workers in [0, 1, 2, 4] {
+        let mut world = world_with(workers, 100);
+        fill(&mut world, 5000);
+        world.query_mut::<(&mut A, Entity)>().for_each_parallel(|(a, entity)| {
+            a.0 = a.0.wrapping_mul(31) ^ entity.index();
+        });
+        world.query_mut::<(&mut A, &X)>().for_each_parallel(|(a, x)| a.0 += x.0);
+        world.query_mut::<&mut A>().filter::<Without<X>>().for_each_parallel(|a| a.0 ^= 1);
+        world.query_mut::<(&mut A, &Shared<Team>)>().for_each_parallel(|(a, team)| a.0 += team.0);
+        hashes.push(world.state_hash());
+    }
+    let mut world = chunks_of(100);
+    fill(&mut world, 5000);
+    world.query_mut::<(&mut A, Entity)>().for_each(|(a, entity)| {
+        a.0 = a.0.wrapping_mul(31) ^ entity.index();
+    });
+    world.query_mut::<(&mut A, &X)>().for_each(|(a, x)| a.0 += x.0);
+    world.query_mut::<&mut A>().filter::<Without<X>>().for_each(|a| a.0 ^= 1);
+    world.query_mut::<(&mut A, &Shared<Team>)>().for_each(|(a, team)| a.0 += team.0);
+    assert_eq!(hashes, [world.state_hash(); 4]);
+}
+
+#[test]
+fn each_entity_comes_once() {
+    // Few rows and many, in chunks that have to be divided and in so many that memory is fetched ahead.
+    for (count, rows) in [(0, 10), (1, 10), (63, 64), (1000, 1000), (3000, 10), (3000, 700)] {
+        let mut world = world_with(3, rows);
+        fill(&mut world, count);
+        let given = Mutex::new(Vec::new());
+        world.query::<(Entity, &A, &X)>().for_each_parallel(|(entity, a, x)| {
+            assert_eq!(a.0, x.0);
+            given.lock().unwrap().push(entity);
+        });
+        let mut given = given.into_inner().unwrap();
+        given.sort_unstable();
+        let mut expected = world.query::<(&A, &X)>().to_entities();
+        expected.sort_unstable();
+        assert_eq!(given, expected);
+    }
+}
+
+#[test]
+fn en1_bits_are_switched_on_all_threads() {
+    let mut world = world_with(3, 300);
+    let all: Vec<_> = world.spawn_batch((0..6000).map(|at| (A(at), X(at)))).collect();
+    world.query_mut::<(&A, EnabledMut<X>)>().for_each_parallel(|(a, mut on)| on.set(a.0 % 3 != 0));
+    for (at, &entity) in all.iter().enumerate() {
+        assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(at % 3 != 0));
+    }
+    assert_eq!(world.query::<&X>().count(), 4000);
+}
+
+#[test]
+fn buffers_grow_on_all_threads() {
+    let mut world = world_with(3, 40);
+    world.spawn_many(1000, (A(1), Buffer::<Item>::new()));
+    world.query_mut::<&mut Buffer<Item>>().for_each_parallel(|mut items| {
+        (0..100).for_each(|at| items.push(Item(at)));
+    });
+    assert!(world.query::<&Buffer<Item>>().iter().all(|items| items.len() == 100));
+}
+
+#[derive(Aspect)]
+struct Pair<'w> {
+    a: &'w mut A,
+    x: Option<&'w X>,
+}
+
+#[test]
+fn aspects_are_given_on_all_threads() {
+    let mut world = world_with(3, 40);
+    fill(&mut world, 1000);
+    let off = world.query::<&A>().filter::<Without<X>>().count();
+    world.query_mut::<Pair>().for_each_parallel(|pair| {
+        pair.a.0 = u32::from(pair.x.is_some());
+    });
+    assert_eq!(world.query::<&A>().iter().filter(|a| a.0 == 0).count(), off);
+}
+
+#[test]
+fn q9_what_was_given_has_changed() {
+    let mut world = world_with(3, 40);
+    fill(&mut world, 1000);
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    world.query_mut::<(&mut A, &B)>().for_each_parallel(|(a, _)| a.0 += 1);
+    let changed = world.query::<()>().filter::<Changed<A>>().since(seen);
+    assert_eq!(changed.count(), world.query::<()>().filter::<ancho_entities::With<B>>().count());
+    assert!(world.query::<()>().filter::<Changed<B>>().since(seen).is_empty());
+}
+
+#[test]
+fn a_fork_keeps_what_it_had() {
+    let mut world = world_with(2, 40);
+    fill(&mut world, 1000);
+    let mut fork = world.fork().unwrap();
+    let before = fork.state_hash();
+    world.query_mut::<&mut A>().for_each_parallel(|a| a.0 += 1);
+    assert_eq!(fork.state_hash(), before);
+    fork.query_mut::<&mut A>().for_each_parallel(|a| a.0 += 1);
+    assert_eq!(fork.state_hash(), world.state_hash());
+    fork.check_invariants().unwrap();
+}
+
+#[test]
+fn a_function_that_panics_leaves_a_world_that_can_be_used() {
+    for workers in [0, 3] {
+        let mut world = world_with(workers, 40);
+        fill(&mut world, 1000);
+        let message = panic_message(|| {
+            world.query_mut::<&mut A>().for_each_parallel(|a| {
+                assert!(a.0 != 500, "it is five hundred");
+                a.0 = 7;
+            });
+        });
+        assert!(message.contains("it is five hundred"), "{message}");
+        let given = AtomicU32::new(0);
+        world.query_mut::<&mut A>().for_each_parallel(|a| {
+            a.0 = 1;
+            given.fetch_add(1, Ordering::Relaxed);
+        });
+        assert_eq!(given.into_inner() as usize, world.query::<&A>().count());
+        assert!(world.query::<&A>().iter().all(|a| a.0 == 1));
+    }
+}
+
+#[test]
+fn inside_a_job_one_thread_does_it() {
+    let mut world = world_with(2, 40);
+    fill(&mut world, 1000);
+    let jobs = JobScheduler::new(&JobPool::shared());
+    let world = Mutex::new(world);
+    jobs.run((), |()| {
+        let mut world = world.lock().unwrap();
+        world.query_mut::<&mut A>().for_each_parallel(|a| a.0 = 1);
+        assert!(world.query::<&A>().iter().all(|a| a.0 == 1));
+    })
+    .unwrap();
+}
