@@ -5,6 +5,7 @@
     reason = "chunks of a world that is borrowed, while others have values of it"
 )]
 
+use std::hint::assert_unchecked;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::slice;
@@ -50,8 +51,11 @@ const FEW: u32 = 4;
 /// are close to a core.
 #[inline(always)]
 fn is_long<D: QueryData>(list: &[u32]) -> bool {
-    D::ROW_BYTES > 0 && list.len() >= 128
+    D::ROW_BYTES > 0 && list.len() >= LONG
 }
+
+/// So many.
+const LONG: usize = 128;
 
 /// How many rows of a chunk are fetched at a time.
 #[inline(always)]
@@ -406,14 +410,23 @@ impl<'w> Walk<'w> {
         while let [found, rest @ ..] = matches.as_slice() {
             // SAFETY: matches are archetypes of the world.
             let archetype = unsafe { archetypes.get_unchecked(found.archetype as usize) };
-            if SHORT && is_long::<D>(&archetype.chunks) {
-                break;
+            // Neither none nor many, by one comparison.
+            if archetype.chunks.len().wrapping_sub(1) >= LONG - 1 {
+                if SHORT && is_long::<D>(&archetype.chunks) {
+                    break;
+                }
+                if archetype.chunks.is_empty() {
+                    matches = rest.iter();
+                    continue;
+                }
             }
             matches = rest.iter();
             for &number in &archetype.chunks {
                 // SAFETY: archetypes list chunks that are there, which are the world's alone. The match is theirs.
                 let (fetch, chunk) =
                     unsafe { self.open::<D>(found, chunks.wrapping_add(number as usize)) };
+                // SAFETY: a chunk without rows is in no list.
+                unsafe { assert_unchecked(chunk.len > 0) };
                 function(fetch, chunk);
             }
         }
