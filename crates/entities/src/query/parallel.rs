@@ -42,6 +42,17 @@ use crate::storage::{Chunk, OutOfMemory};
 /// assert_eq!(world.get::<Health>(orc).unwrap().0, 17);
 /// ```
 ///
+/// A managed component stays where it is:
+///
+/// ```compile_fail,E0277
+/// use ancho_entities::{Managed, ManagedComponent, World};
+///
+/// #[derive(ManagedComponent)]
+/// struct Script(std::cell::Cell<u32>);
+///
+/// World::new("Simulation").query_mut::<&Managed<Script>>().for_each_parallel(|script| script.0.set(1));
+/// ```
+///
 /// # Safety
 ///
 /// Not to be implemented outside of this crate: what is given for rows of different words, of 64 rows each, can be used on

@@ -22,7 +22,6 @@ mod marks;
 mod model;
 mod pairs;
 mod panics;
-mod parallel;
 mod shared;
 mod split;
 mod structural;

@@ -1,14 +1,20 @@
-//! Loops on all threads (issue rows I3, EN1), which do what loops on one do.
+//! Loops over entities on all threads (I3, EN1), which do what loops on one do.
+#![cfg(feature = "derive")]
+#![forbid(unsafe_code)]
+
+#[expect(dead_code, reason = "other tests need more of it")]
+#[path = "queries/common.rs"]
+mod common;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
-    Aspect, Buffer, Changed, EnabledMut, Entity, Shared, Without, World, WorldSettings,
+    Aspect, Buffer, Changed, Component, EnabledMut, Entity, Shared, Without, World, WorldSettings,
 };
 use ancho_jobs::{JobPool, JobScheduler};
 
-use crate::common::*;
+use common::*;
 
 fn world_with(workers: usize, rows: usize) -> Checked {
     let pool = JobPool::builder().workers(workers).build().unwrap();
@@ -119,6 +125,35 @@ fn q9_what_was_given_has_changed() {
     let changed = world.query::<()>().filter::<Changed<A>>().since(seen);
     assert_eq!(changed.count(), world.query::<()>().filter::<ancho_entities::With<B>>().count());
     assert!(world.query::<()>().filter::<Changed<B>>().since(seen).is_empty());
+}
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "parallel::Noted", track_changes)]
+struct Noted(u32);
+
+#[test]
+fn q9_changes_that_are_noted_for_each_entity_are_noted_for_those_that_were_given() {
+    let mut world = world_with(3, 300);
+    let all: Vec<_> = world.spawn_batch((0..3000).map(|at| (Noted(at), X(at)))).collect();
+    for (_, &entity) in all.iter().enumerate().filter(|(at, _)| at % 3 == 0) {
+        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+    }
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    world.query_mut::<(&mut Noted, &X)>().for_each_parallel(|(noted, _)| noted.0 += 1);
+    let changed = world.query::<()>().filter::<Changed<Noted>>().since(seen).to_entities();
+    let given = all.iter().copied().enumerate().filter(|(at, _)| at % 3 != 0);
+    assert_eq!(changed, given.map(|(_, entity)| entity).collect::<Vec<_>>());
+
+    // Those that have changed, once more.
+    let then = world.entities().version();
+    world.entities_mut().advance_version();
+    world.get_mut::<Noted>(all[7]).unwrap();
+    world.get_mut::<Noted>(all[2500]).unwrap();
+    let query = world.query_mut::<&mut Noted>().filter::<Changed<Noted>>().since(then);
+    query.for_each_parallel(|noted| noted.0 = u32::MAX);
+    let written = world.query::<&Noted>().iter().filter(|noted| noted.0 == u32::MAX).count();
+    assert_eq!(written, 2);
 }
 
 #[test]
