@@ -5,12 +5,14 @@
 
 mod apart;
 mod aspect;
+mod change;
 mod changed_rows;
 mod cursor;
 mod data;
 mod dynamic;
 mod enabled;
 mod filter;
+mod found;
 mod iter;
 mod kinds;
 mod lookup;

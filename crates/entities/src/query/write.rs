@@ -185,6 +185,15 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         Cursor::new(walk, writes).make_unique()
     }
 
+    /// Switches a component on or off, which all archetypes have that match. Returns for how many entities.
+    #[track_caller]
+    pub(super) fn switch(mut self, component: ComponentType, enabled: bool) -> usize {
+        // SAFETY: this is used once.
+        let walk = unsafe { self.open() };
+        // SAFETY: the world is borrowed mutably, and nothing of it is given to anybody.
+        unsafe { walk.switch(component, enabled) }
+    }
+
     /// Calls a function with slices, of entities that lie side by side.
     ///
     /// See [`QueryRef::for_each_chunk`].

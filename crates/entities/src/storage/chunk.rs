@@ -16,7 +16,9 @@ use super::chunk_state::ChunkState;
 use super::chunk_values::ChunkValues;
 use super::column_index::Found;
 use super::enabled::EnabledMasks;
+use super::fetch::fetch;
 use super::row_place::RowPlace;
+use super::transfer::Transfer;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::version::Version;
@@ -104,13 +106,7 @@ impl Chunk {
             order_version: Version::NEVER,
             order_events: 0,
             state: ChunkState::new(shape),
-            flags: if shape.enableable.is_empty() { 0 } else { MASKED }
-                | if shape.dropped.is_empty() { 0 } else { DROPS }
-                | if shape.stays() { STAYS } else { 0 }
-                | if shape.is_small() { 0 } else { LARGE }
-                | if shape.values.is_some() { VALUES } else { 0 }
-                | if shape.shared.is_empty() { 0 } else { GROUPED }
-                | if shape.tracked.is_empty() { 0 } else { TRACKED },
+            flags: flags_of(shape),
             place: NOWHERE,
             enabled: EnabledMasks::new(shape.enableable.len(), shape.capacity),
             sequence,
@@ -137,6 +133,37 @@ impl Chunk {
             memory,
             ..*self
         }
+    }
+
+    /// Lets the chunk be of another archetype, as a transfer says, with all that is in it.
+    ///
+    /// # Safety
+    ///
+    /// - the shape is that of the archetype, which outlives the chunk, and the transfer is one to it that
+    ///   [keeps chunks whole](Transfer::whole)
+    unsafe fn change_archetype(
+        &mut self,
+        archetype: u32,
+        shape: &ArchetypeShape,
+        transfer: &Transfer,
+        version: Version,
+    ) {
+        debug_assert!(transfer.whole && transfer.to == archetype);
+        debug_assert_eq!(self.capacity, shape.capacity);
+        let is_tracked = self.is_tracked() || !shape.tracked.is_empty();
+        let tracking = is_tracked.then(|| self.take_tracking_for(shape, transfer, version));
+        self.state.rearrange(shape.types.len(), &transfer.kept, version);
+        if let Some(Some(tracking)) = tracking {
+            self.state.set_tracking(tracking);
+        }
+        if !(self.enabled.is_empty() && shape.enableable.is_empty()) {
+            let masks = shape.enableable.len();
+            let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
+            self.enabled = self.enabled.rearranged(masks, self.capacity, self.len, kept, new);
+        }
+        self.shape = NonNull::from(shape);
+        self.archetype = archetype;
+        self.flags = transfer.flags | (self.flags & SHARED);
     }
 
     /// The memory, the values of the chunk itself, the shape and how many rows there are.
@@ -174,6 +201,15 @@ impl Chunk {
     #[inline]
     pub(crate) fn may_be_shared(&self) -> bool {
         self.flags & SHARED != 0
+    }
+
+    /// Whether the chunk knows of its rows what its shape says.
+    pub(crate) fn is_of_its_shape(&self) -> bool {
+        let shape = self.shape();
+        self.flags & !SHARED == flags_of(shape)
+            && self.capacity == shape.capacity
+            && self.state.types() == shape.types.len()
+            && self.enabled.is_for(shape.enableable.len(), shape.capacity)
     }
 
     /// Whether rows can come from other chunks and go to them by moving small values alone.
@@ -265,6 +301,18 @@ impl Chunk {
         self.order_version = version;
         self.order_events = self.order_events.wrapping_add(1);
     }
+}
+
+/// What is not as simple as it mostly is in chunks of a shape.
+pub(crate) fn flags_of(shape: &ArchetypeShape) -> u8 {
+    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+    flag(!shape.enableable.is_empty(), MASKED)
+        | flag(!shape.dropped.is_empty(), DROPS)
+        | flag(shape.stays(), STAYS)
+        | flag(!shape.is_small(), LARGE)
+        | flag(shape.values.is_some(), VALUES)
+        | flag(!shape.shared.is_empty(), GROUPED)
+        | flag(!shape.tracked.is_empty(), TRACKED)
 }
 
 /// What has to be known to find a value in a chunk.
@@ -380,6 +428,34 @@ impl Chunks {
         let shared = chunk.replace_memory(memory);
         self.addresses[number as usize].data = data;
         Ok(Some(shared))
+    }
+
+    /// Lets a chunk be of another archetype, as a transfer says, with all that is in it.
+    ///
+    /// # Safety
+    ///
+    /// - there is a chunk of this number
+    /// - the shape is that of the archetype the transfer leads to, which outlives the chunk
+    /// - the transfer begins at the archetype of the chunk, and [keeps chunks whole](Transfer::whole)
+    #[inline]
+    pub(crate) unsafe fn change_archetype(
+        &mut self,
+        number: u32,
+        shape: &ArchetypeShape,
+        transfer: &Transfer,
+        version: Version,
+    ) {
+        // SAFETY: as the caller promises.
+        unsafe { self.at_mut(number).change_archetype(transfer.to, shape, transfer, version) };
+        self.addresses[number as usize].archetype = transfer.to;
+    }
+
+    /// Has what is known of a chunk on its way.
+    #[inline]
+    pub(crate) fn fetch(&self, number: u32) {
+        let chunk = self.chunks.as_ptr().wrapping_add(number as usize).cast::<u8>();
+        fetch(chunk);
+        fetch(chunk.wrapping_add(size_of::<Chunk>() / 2));
     }
 
     /// A chunk that is known to be there.

@@ -20,9 +20,10 @@ use crate::version::Version;
 ///
 /// It is not in the memory of the chunk, which forks may share. It is not a `Box` either, since its address is given to others.
 pub(crate) struct ChunkState {
+    /// One for each type, and some more, all initialised. What they say counts only if they differ.
     versions: NonNull<Version>,
     types: u32,
-    /// The version of all of them, or [`Version::NEVER`] if they differ.
+    /// The version of all of them, or [`Version::NEVER`] if they differ. Then one look here does.
     uniform: Version,
 }
 
@@ -56,7 +57,7 @@ impl ChunkState {
         unsafe { header.write(tracking) };
         // SAFETY: the versions follow it.
         let versions = unsafe { header.add(1) }.cast::<Version>();
-        for at in 0..types as usize {
+        for at in 0..room_for(types) as usize {
             // SAFETY: there is room for so many.
             unsafe { versions.add(at).write(Version::NEVER) };
         }
@@ -66,7 +67,7 @@ impl ChunkState {
     /// `None` if nothing has to be allocated.
     fn layout(types: u32) -> Option<Layout> {
         (types > 0).then(|| {
-            let versions = Layout::array::<Version>(types as usize);
+            let versions = Layout::array::<Version>(room_for(types) as usize);
             let both = versions.and_then(|versions| Layout::new::<Header>().extend(versions));
             both.expect("as large as a chunk at most").0
         })
@@ -92,6 +93,64 @@ impl ChunkState {
     pub(crate) fn tracking_mut(&mut self) -> Option<&mut Tracking> {
         // SAFETY: there is a header, which is borrowed as this is.
         if self.types > 0 { unsafe { self.header().as_mut() }.as_mut() } else { None }
+    }
+
+    /// Takes out what is tracked row by row, if anything is.
+    pub(super) fn take_tracking(&mut self) -> Option<Tracking> {
+        // SAFETY: there is a header, which is borrowed as this is.
+        if self.types > 0 { unsafe { self.header().as_mut() }.take() } else { None }
+    }
+
+    /// Lets this be what is tracked row by row, where nothing is. There are types.
+    pub(super) fn set_tracking(&mut self, tracking: Tracking) {
+        assert!(self.types > 0, "without types nothing is tracked");
+        // SAFETY: there is a header, which is borrowed as this is.
+        unsafe { *self.header().as_mut() = Some(tracking) };
+    }
+
+    /// Lets the chunk be of another archetype: the versions of columns that both have, in pairs of the old and the new ones,
+    /// are kept, and all others of so many types become this version. What is tracked row by row was taken out.
+    pub(crate) fn rearrange(&mut self, types: usize, kept: &[(u32, u32)], version: Version) {
+        /// More types than entities mostly have.
+        const FEW: usize = 16;
+
+        debug_assert!(self.tracking().is_none());
+        let count = u32::try_from(types).expect("a chunk has room for fewer columns");
+        let uniform = if self.uniform == version { version } else { Version::NEVER };
+        if room_for(count) != room_for(self.types) || types > FEW {
+            let mut other = Self::with(types, None);
+            other.uniform = uniform;
+            for at in 0..types {
+                // SAFETY: there is room for so many.
+                unsafe { other.versions.add(at).write(version) };
+            }
+            for &(old, new) in kept {
+                assert!(new < count);
+                // SAFETY: as above.
+                unsafe { other.versions.add(new as usize).write(self.version(old)) };
+            }
+            *self = other;
+            return;
+        }
+        if self.uniform == version {
+            // All of them are this version, and so are those that are new.
+            self.types = count;
+            return;
+        }
+        let mut versions = [version; FEW];
+        for &(old, new) in kept {
+            versions[new as usize] = self.version(old);
+        }
+        for (at, &version) in versions[..types].iter().enumerate() {
+            // SAFETY: there is room for as many as before, rounded up, which are as many as there are now.
+            unsafe { self.versions.add(at).write(version) };
+        }
+        (self.types, self.uniform) = (count, uniform);
+    }
+
+    /// How many versions there are.
+    pub(crate) fn types(&self) -> usize {
+        self.types as usize
     }
 
     #[inline]
@@ -120,26 +179,29 @@ impl ChunkState {
     #[inline(always)]
     pub(crate) unsafe fn set_version_of(&mut self, column: u32, version: Version) {
         debug_assert!(column < self.types);
-        if self.uniform != version {
-            self.uniform = Version::NEVER;
+        if self.uniform == version {
+            return;
+        }
+        if self.uniform != Version::NEVER {
+            self.write_uniform();
+        }
+        // SAFETY: there are so many.
+        unsafe { self.versions.add(column as usize).write(version) }
+    }
+
+    /// Writes down what all of them are, since they are about to differ.
+    #[cold]
+    fn write_uniform(&mut self) {
+        let version = std::mem::replace(&mut self.uniform, Version::NEVER);
+        for at in 0..self.types as usize {
             // SAFETY: there are so many.
-            unsafe { self.versions.add(column as usize).write(version) }
+            unsafe { self.versions.add(at).write(version) };
         }
     }
 
     /// Sets all versions.
     #[inline]
     pub(crate) fn set_all(&mut self, version: Version) {
-        if self.uniform != version {
-            self.write_all(version);
-        }
-    }
-
-    #[cold]
-    fn write_all(&mut self, version: Version) {
-        for column in 0..self.types {
-            self.set_version(column, version);
-        }
         self.uniform = version;
     }
 
@@ -171,6 +233,12 @@ impl ChunkState {
             self.set_version(column, version);
         }
     }
+}
+
+/// For how many versions there is memory if there are so many types: a few more, so that a chunk which is given a tag mostly
+/// keeps it.
+fn room_for(types: u32) -> u32 {
+    types.next_multiple_of(4)
 }
 
 impl Clone for ChunkState {

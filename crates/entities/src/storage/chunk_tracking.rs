@@ -2,8 +2,9 @@
 
 #![expect(unsafe_code, reason = "the shape of a chunk that is being changed")]
 
+use super::archetype::ArchetypeShape;
 use super::chunk::Chunk;
-use super::tracking::TrackedColumn;
+use super::tracking::{TrackedColumn, Tracking};
 use super::transfer::Transfer;
 use crate::version::Version;
 
@@ -27,6 +28,29 @@ impl Chunk {
         let (at, len) = (self.tracked_place(column), self.len);
         if let (Some(at), Some(tracking)) = (at, self.state.tracking_mut()) {
             tracking.mark(at, first, rows, version, len);
+        }
+    }
+
+    /// Notes that those of 64 rows were written, or switched, that have a bit.
+    #[inline]
+    pub(crate) fn note_written_bits(
+        &mut self,
+        column: u32,
+        word: u32,
+        rows: u64,
+        version: Version,
+    ) {
+        self.state.set_version(column, version);
+        if self.is_tracked() {
+            self.track_bits(column, word, rows, version);
+        }
+    }
+
+    #[inline(never)]
+    fn track_bits(&mut self, column: u32, word: u32, rows: u64, version: Version) {
+        let (at, len) = (self.tracked_place(column), self.len);
+        if let (Some(at), Some(tracking)) = (at, self.state.tracking_mut()) {
+            tracking.mark_bits(at, word, rows, version, len);
         }
     }
 
@@ -93,17 +117,34 @@ impl Chunk {
     ) {
         self.state.follow(&from.state, &transfer.kept, &transfer.written, version);
         if self.is_tracked() {
-            self.follow_tracked(row, from, from_row, transfer, version);
+            self.follow_tracked(row, 1, from, from_row, transfer, version);
         }
     }
 
-    /// As [`follow`](Self::follow), for what is noted row by row.
-    #[inline(never)]
-    pub(crate) fn follow_tracked(
+    /// As [`follow`](Self::follow), for rows side by side: the first is here, the other there.
+    pub(crate) fn follow_rows(
         &mut self,
-        row: u32,
+        first: u32,
+        rows: u32,
         from: &Self,
-        from_row: u32,
+        from_first: u32,
+        transfer: &Transfer,
+        version: Version,
+    ) {
+        self.state.follow(&from.state, &transfer.kept, &transfer.written, version);
+        if self.is_tracked() {
+            self.follow_tracked(first, rows, from, from_first, transfer, version);
+        }
+    }
+
+    /// What is noted row by row follows rows of another chunk.
+    #[inline(never)]
+    fn follow_tracked(
+        &mut self,
+        first: u32,
+        rows: u32,
+        from: &Self,
+        from_first: u32,
         transfer: &Transfer,
         version: Version,
     ) {
@@ -114,10 +155,29 @@ impl Chunk {
         for (at, &column) in (0..).zip(&shape.tracked) {
             let theirs = kept.iter().find(|&&(_, ours)| ours == column).map(|&(theirs, _)| theirs);
             match theirs.and_then(|theirs| from.tracked_place(theirs)).zip(from.state.tracking()) {
-                Some((theirs, source)) => tracking.set(at, row, source.version(theirs, from_row)),
-                None => tracking.mark(at, row, 1, version, row),
+                Some((theirs, source)) => {
+                    tracking.follow_rows(at, first, rows, source, theirs, from_first);
+                }
+                None => tracking.mark(at, first, rows, version, first),
             }
         }
+    }
+
+    /// Takes out what is noted row by row, as a chunk of another archetype has it, to which a transfer leads: columns that both
+    /// have are as they were, and those that the transfer writes are new for all rows.
+    pub(super) fn take_tracking_for(
+        &mut self,
+        shape: &ArchetypeShape,
+        transfer: &Transfer,
+        version: Version,
+    ) -> Option<Tracking> {
+        let old = self.state.take_tracking();
+        let theirs = |column: u32| {
+            let pair = transfer.kept.iter().find(|&&(_, ours)| ours == column);
+            pair.and_then(|&(theirs, _)| self.tracked_place(theirs))
+        };
+        let columns = shape.tracked.iter().map(|&column| theirs(column));
+        Tracking::rearranged(old, columns, shape.capacity, version)
     }
 
     /// Lets a row be noted as another is, which is gone then. They may be the same.
@@ -125,6 +185,13 @@ impl Chunk {
     pub(crate) fn move_tracked(&mut self, from: u32, to: u32) {
         if let Some(tracking) = self.state.tracking_mut() {
             tracking.move_row(from, to);
+        }
+    }
+
+    /// Lets rows side by side be noted as others are, which are apart from them.
+    pub(crate) fn copy_tracked(&mut self, from: u32, to: u32, rows: u32) {
+        if let Some(tracking) = self.state.tracking_mut() {
+            tracking.copy_rows(from, to, rows);
         }
     }
 

@@ -51,6 +51,11 @@ impl EnabledMasks {
         self.masks == 0
     }
 
+    /// Whether there are so many masks for so many rows.
+    pub(crate) fn is_for(&self, masks: usize, capacity: u32) -> bool {
+        self.masks as usize == masks && self.words_each == capacity.div_ceil(u64::BITS)
+    }
+
     /// The words of a mask.
     #[inline]
     pub(crate) fn words(&self, mask: u32) -> &[u64] {
@@ -105,6 +110,19 @@ impl EnabledMasks {
         }
     }
 
+    /// Switches rows side by side on or off, for one type.
+    pub(crate) fn set_rows(&mut self, mask: u32, first: u32, rows: u32, enabled: bool) {
+        let words = self.words_mut(mask);
+        if enabled { fill(words, first, rows) } else { clear(words, first, rows) }
+    }
+
+    /// Switches those of 64 rows on or off that have a bit, for one type: those of a word.
+    #[inline]
+    pub(crate) fn set_bits(&mut self, mask: u32, word: u32, rows: u64, enabled: bool) {
+        let word = &mut self.words_mut(mask)[word as usize];
+        if enabled { *word |= rows } else { *word &= !rows }
+    }
+
     /// Lets a row be as another, which is gone then. They may be the same.
     pub(crate) fn move_row(&mut self, from: u32, to: u32) {
         for mask in 0..self.masks {
@@ -116,10 +134,21 @@ impl EnabledMasks {
         }
     }
 
+    /// Lets rows side by side be as others, which are apart from them.
+    pub(crate) fn copy_rows(&mut self, from: u32, to: u32, rows: u32) {
+        for mask in 0..self.masks {
+            let words = self.words_mut(mask);
+            for (at, count) in words_of(rows) {
+                let bits = read_bits(words, from + at, count);
+                write_bits(words, to + at, count, bits);
+            }
+        }
+    }
+
     /// Clears rows that are gone, for all types.
     pub(crate) fn clear_rows(&mut self, first: u32, rows: u32) {
         for mask in 0..self.masks {
-            (first..first + rows).for_each(|row| self.set(mask, row, false));
+            clear(self.words_mut(mask), first, rows);
         }
     }
 
@@ -140,17 +169,105 @@ impl EnabledMasks {
             self.set(mask, row, true);
         }
     }
+
+    /// As [`follow`](Self::follow), for rows side by side: the first is here, the other there.
+    pub(crate) fn follow_rows(
+        &mut self,
+        first: u32,
+        rows: u32,
+        from: &Self,
+        from_first: u32,
+        kept: &[(u32, u32)],
+        new: &[u32],
+    ) {
+        for &(theirs, ours) in kept {
+            let (theirs, ours) = (from.words(theirs), self.words_mut(ours));
+            for (at, count) in words_of(rows) {
+                write_bits(ours, first + at, count, read_bits(theirs, from_first + at, count));
+            }
+        }
+        for &mask in new {
+            fill(self.words_mut(mask), first, rows);
+        }
+    }
+
+    /// The masks of the same rows in an archetype with others: those that both have, in pairs of these and the new ones, and
+    /// those that are new, which are enabled.
+    pub(crate) fn rearranged(
+        &self,
+        masks: usize,
+        capacity: u32,
+        rows: u32,
+        kept: &[(u32, u32)],
+        new: &[u32],
+    ) -> Self {
+        let mut all = Self::new(masks, capacity);
+        for &(old, ours) in kept {
+            all.words_mut(ours).copy_from_slice(self.words(old));
+        }
+        for &mask in new {
+            fill(all.words_mut(mask), 0, rows);
+        }
+        all
+    }
 }
 
 /// Sets bits that lie side by side.
 pub(super) fn fill(words: &mut [u64], first: u32, count: u32) {
-    let (mut bit, end) = (first as usize, (first + count) as usize);
-    while bit < end {
-        let (word, low) = (bit / 64, bit % 64);
-        let next = ((word + 1) * 64).min(end);
-        let ones = u64::MAX >> (64 - (next - bit));
-        words[word] |= ones << low;
-        bit = next;
+    set_bits(words, first, count, true);
+}
+
+/// Clears bits that lie side by side.
+fn clear(words: &mut [u64], first: u32, count: u32) {
+    set_bits(words, first, count, false);
+}
+
+#[inline]
+fn set_bits(words: &mut [u64], first: u32, count: u32, on: bool) {
+    let mut set = |word: usize, bits: u64| {
+        if on { words[word] |= bits } else { words[word] &= !bits }
+    };
+    let end = first + count;
+    let (first_word, last_word) = ((first / 64) as usize, (end / 64) as usize);
+    let (low, high) = (u64::MAX << (first % 64), !(u64::MAX << (end % 64)));
+    if first_word == last_word {
+        if count > 0 {
+            set(first_word, low & high);
+        }
+        return;
+    }
+    set(first_word, low);
+    if high != 0 {
+        set(last_word, high);
+    }
+    words[first_word + 1..last_word].fill(if on { u64::MAX } else { 0 });
+}
+
+/// Divides so many bits into pieces that fit in a word: where each begins, and how many bits it has.
+fn words_of(count: u32) -> impl Iterator<Item = (u32, u32)> {
+    (0..count).step_by(64).map(move |at| (at, (count - at).min(64)))
+}
+
+/// Reads up to 64 bits from anywhere. Those above are zero.
+fn read_bits(words: &[u64], first: u32, count: u32) -> u64 {
+    debug_assert!((1..=64).contains(&count));
+    let (word, low) = ((first / 64) as usize, first % 64);
+    let mut bits = words[word] >> low;
+    if low + count > 64 {
+        bits |= words[word + 1] << (64 - low);
+    }
+    bits & (u64::MAX >> (64 - count))
+}
+
+/// Writes up to 64 bits to anywhere. Those above are zero.
+fn write_bits(words: &mut [u64], first: u32, count: u32, bits: u64) {
+    debug_assert!((1..=64).contains(&count));
+    let (word, low) = ((first / 64) as usize, first % 64);
+    let ones = u64::MAX >> (64 - count);
+    words[word] = words[word] & !(ones << low) | bits << low;
+    if low + count > 64 {
+        let high = 64 - low;
+        words[word + 1] = words[word + 1] & !(ones >> high) | bits >> high;
     }
 }
 
@@ -192,6 +309,34 @@ mod tests {
                     );
                 }
                 assert_eq!(masks.count(1), rows);
+                masks.set_rows(0, first, rows, false);
+                assert_eq!((masks.count(0), masks.count(1)), (0, rows));
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_are_copied_across_words() {
+        let is_on = |row: u32| row * row % 7 < 3;
+        for from in [0, 1, 31, 63, 64, 100] {
+            for to in [300, 301, 319, 320, 383] {
+                for rows in [0, 1, 2, 63, 64, 65, 130, 200] {
+                    let mut masks = EnabledMasks::new(1, 640);
+                    (0..300).for_each(|row| masks.set(0, row, is_on(row)));
+                    masks.set_rows(0, 300, 340, true);
+                    let mut other = masks.clone();
+                    other.follow_rows(to, rows, &masks, from, &[(0, 0)], &[]);
+                    masks.copy_rows(from, to, rows);
+                    for row in 0..640 {
+                        let expected = match row {
+                            _ if (to..to + rows).contains(&row) => is_on(row - to + from),
+                            0..300 => is_on(row),
+                            _ => true,
+                        };
+                        let found = (masks.get(0, row), other.get(0, row));
+                        assert_eq!(found, (expected, expected), "{from} {to} {rows} {row}");
+                    }
+                }
             }
         }
     }

@@ -105,6 +105,14 @@ impl Storage {
                 "the address of chunk {at} is not that of its memory"
             );
             holds!(
+                chunk.data().addr().is_multiple_of(shape.align as usize),
+                "the memory of chunk {at} is not aligned as its archetype says"
+            );
+            holds!(
+                std::ptr::eq(chunk.shape(), &raw const **shape) && chunk.is_of_its_shape(),
+                "chunk {at} is not as the shape of its archetype says"
+            );
+            holds!(
                 chunk.values.is_of(shape.values.as_ref()),
                 "chunk {at} does not have the values of its archetype's chunks"
             );
@@ -117,7 +125,7 @@ impl Storage {
                 "chunk {at} is not aligned"
             );
             let tracked = match chunk.state.tracking() {
-                Some(tracking) => tracking.check(shape.tracked.len(), chunk.len),
+                Some(tracking) => tracking.check(shape.tracked.len(), shape.capacity, chunk.len),
                 None if shape.tracked.is_empty() => Ok(()),
                 None => Err("tracks nothing"),
             };

@@ -7,7 +7,7 @@ use std::ptr;
 
 use super::arena::OutOfMemory;
 use super::transfer::Transfer;
-use super::{Chunk, NOWHERE, Storage};
+use super::{Chunk, NOWHERE, Storage, Wanted};
 use crate::component::SharedValue;
 
 /// Rows that lie side by side in a chunk.
@@ -65,6 +65,13 @@ impl<'s> Reserved<'s> {
     pub(crate) fn group_by(&mut self, transfer: &Transfer, from: u32) -> u32 {
         let group = self.storage.group_by(transfer, from);
         self.note_group(transfer.to, group);
+        group
+    }
+
+    /// The group of an archetype with these values.
+    pub(crate) fn group_of(&mut self, archetype: u32, wanted: Wanted) -> u32 {
+        let group = self.storage.group_of(archetype, wanted);
+        self.note_group(archetype, group);
         group
     }
 

@@ -31,11 +31,36 @@ impl Storage {
     /// Adds an empty chunk to a group of an archetype, or to the archetype, if it has none.
     pub(crate) fn open_chunk_in(&mut self, archetype: u32, group: u32) -> Result<u32, OutOfMemory> {
         debug_assert_eq!(self.archetypes[archetype].groups == NOWHERE, group == NOWHERE);
-        let owner = &mut self.archetypes[archetype];
-        let settings = &self.settings;
-        let memory = settings.arena.allocate(settings.chunk_size, owner.shape.align)?;
+        let (settings, shape) = (&self.settings, &self.archetypes[archetype].shape);
+        let memory = settings.arena.allocate(settings.chunk_size, shape.align)?;
         // This may be code of the user. Nothing was changed yet.
-        let values = ChunkValues::initial(owner.shape.values.as_ref());
+        let values = ChunkValues::initial(self.archetypes[archetype].shape.values.as_ref());
+        Ok(self.list_chunk(archetype, group, memory, values))
+    }
+
+    /// Adds an empty chunk with this memory to a group of an archetype, or to the archetype, if it has none. Its chunks have no
+    /// values of their own.
+    pub(crate) fn open_chunk_with(
+        &mut self,
+        archetype: u32,
+        group: u32,
+        memory: ChunkMemory,
+    ) -> u32 {
+        let shape = &self.archetypes[archetype].shape;
+        debug_assert!(shape.values.is_none() && memory.is_unique());
+        debug_assert!(memory.as_ptr().addr().get().is_multiple_of(shape.align as usize));
+        self.list_chunk(archetype, group, memory, ChunkValues::NONE)
+    }
+
+    /// Puts an empty chunk into all lists.
+    fn list_chunk(
+        &mut self,
+        archetype: u32,
+        group: u32,
+        memory: ChunkMemory,
+        values: ChunkValues,
+    ) -> u32 {
+        let owner = &mut self.archetypes[archetype];
         let number = self
             .chunks
             .insert(|sequence| Chunk::new(memory, archetype, &owner.shape, sequence, values));
@@ -45,7 +70,7 @@ impl Storage {
         owner.chunks.push(number);
         self.enter_group(archetype, group);
         self.note_room(number);
-        Ok(number)
+        number
     }
 
     /// Takes a chunk out of all lists. What is in it is not dropped; shared values that it was the last to have are
@@ -270,48 +295,15 @@ impl Storage {
             return Ok(());
         }
         self.make_unique(number)?;
-        let chunk = &mut self.chunks[number];
+        let chunk = &self.chunks[number];
         // SAFETY: archetypes live as long as the world.
         let shape = unsafe { chunk.unbound_shape() };
-        let (data, len, after) = (chunk.data(), chunk.len, first + rows);
-        self.table.free_rows(&chunk.entities()[first as usize..after as usize]);
-        // The hole and what comes after it may be shorter than the hole: then only that moves.
-        let moved = rows.min(len - after);
-        let tail = len - moved;
-        for (at, column) in shape.sized.iter().copied() {
-            let value = |row: u32| {
-                data.wrapping_add(column.offset as usize + row as usize * column.size as usize)
-            };
-            let bytes = moved as usize * column.size as usize;
-            // What is to be dropped goes to where the last rows were.
-            if shape.types[at as usize].0.drop.is_some() {
-                // SAFETY: both are rows of the chunk, and apart, since `tail` is not before `after`.
-                unsafe { std::ptr::swap_nonoverlapping(value(first), value(tail), bytes) };
-            } else {
-                // SAFETY: as above.
-                unsafe { value(first).copy_from_nonoverlapping(value(tail), bytes) };
-            }
-        }
-        for row in first..first + moved {
-            // SAFETY: both ids are in the chunk, which is the world's alone.
-            let entity = unsafe { *chunk.id(row - first + tail) };
-            // SAFETY: as above.
-            unsafe { *chunk.id(row) = entity };
-            self.table.set_row(entity, row);
-        }
-        if !chunk.enabled.is_empty() {
-            (0..moved).for_each(|at| chunk.enabled.move_row(tail + at, first + at));
-            chunk.enabled.clear_rows(len - rows, rows);
-        }
-        if chunk.is_tracked() {
-            (0..moved).for_each(|at| chunk.move_tracked(tail + at, first + at));
-            chunk.clear_tracked(len - rows, rows);
-        }
-        chunk.len = len - rows;
-        chunk.note_order(self.version);
-        self.note_room(number);
+        self.table.free_rows(&chunk.entities()[first as usize..(first + rows) as usize]);
+        // SAFETY: the chunk has more rows, and was made the world's alone. All values are left.
+        unsafe { self.close_gap(number, first, rows, &shape.dropped) };
+        let chunk = &self.chunks[number];
         // SAFETY: the values are behind the last row, where nobody else looks.
-        unsafe { drop_values(shape, data, &shape.dropped, len - rows, rows) };
+        unsafe { drop_values(shape, chunk.data(), &shape.dropped, chunk.len, rows) };
         Ok(())
     }
 

@@ -102,22 +102,66 @@ impl Tracking {
         }
     }
 
+    /// Notes that those of 64 rows were written that have a bit. The chunk has so many rows.
+    pub(crate) fn mark_bits(&mut self, at: u32, word: u32, rows: u64, version: Version, len: u32) {
+        let column = &mut self.columns_mut()[at as usize];
+        column.begin(version, len);
+        column.mask.set_bits(0, word, rows, true);
+        column.has_rows |= rows != 0;
+    }
+
+    /// The same rows in an archetype with other columns. For each of those it is said which of the columns it was, and those that
+    /// are new were written at this version, all rows of them. `None` if there are no columns.
+    pub(crate) fn rearranged(
+        old: Option<Self>,
+        columns: impl Iterator<Item = Option<u32>>,
+        capacity: u32,
+        version: Version,
+    ) -> Option<Self> {
+        let mut old = old;
+        let columns = columns.map(|column| {
+            // Each is taken once at most, so that nothing is copied. What is put there instead allocates nothing.
+            let column = column.zip(old.as_mut()).map(|(at, old)| {
+                std::mem::replace(&mut old.columns_mut()[at as usize], TrackedColumn::new(0))
+            });
+            column.unwrap_or_else(|| {
+                let mut new = TrackedColumn::new(capacity);
+                new.set_all(version);
+                new
+            })
+        });
+        let columns: Vec<_> = columns.collect();
+        (!columns.is_empty()).then(|| Self::of(columns))
+    }
+
     /// When a row was written.
     pub(crate) fn version(&self, at: u32, row: u32) -> Version {
         self.columns()[at as usize].version(row)
     }
 
-    /// Lets a row behind the last, which comes from elsewhere, have been written at this version.
-    pub(crate) fn set(&mut self, at: u32, row: u32, version: Version) {
-        let column = &mut self.columns_mut()[at as usize];
-        if row == 0 {
-            // The first decides what is the same for all, and mostly is.
-            column.set_all(version);
+    /// Lets rows behind the last, side by side, have been written when others were, in a column of another chunk.
+    pub(crate) fn follow_rows(
+        &mut self,
+        at: u32,
+        first: u32,
+        rows: u32,
+        from: &Self,
+        from_at: u32,
+        from_first: u32,
+    ) {
+        let (column, from) =
+            (&mut self.columns_mut()[at as usize], &from.columns()[from_at as usize]);
+        if from.rows.is_empty() && !from.has_rows {
+            return column.set_rows(first, rows, from.all);
         }
-        if column.newest == version {
-            column.mark_row(row);
-        } else if column.all != version || !column.rows.is_empty() {
-            column.set_row(row as usize, version);
+        // Those together that were written together.
+        let mut done = 0;
+        while done < rows {
+            let version = from.version(from_first + done);
+            let end = (done + 1..rows).find(|&row| from.version(from_first + row) != version);
+            let end = end.unwrap_or(rows);
+            column.set_rows(first + done, end - done, version);
+            done = end;
         }
     }
 
@@ -127,6 +171,16 @@ impl Tracking {
             column.mask.move_row(from, to);
             if !column.rows.is_empty() {
                 column.rows[to as usize] = column.rows[from as usize];
+            }
+        }
+    }
+
+    /// Lets rows side by side be as others, which are apart from them.
+    pub(crate) fn copy_rows(&mut self, from: u32, to: u32, rows: u32) {
+        for column in self.columns_mut() {
+            column.mask.copy_rows(from, to, rows);
+            if !column.rows.is_empty() {
+                column.rows.copy_within(from as usize..(from + rows) as usize, to as usize);
             }
         }
     }
@@ -157,10 +211,20 @@ impl Tracking {
         }
     }
 
-    /// What is wrong with it, for a chunk with so many rows.
-    pub(crate) fn check(&self, columns: usize, len: u32) -> Result<(), &'static str> {
+    /// What is wrong with it, for a chunk with so many rows, and room for so many.
+    pub(crate) fn check(
+        &self,
+        columns: usize,
+        capacity: u32,
+        len: u32,
+    ) -> Result<(), &'static str> {
         if self.columns.len() != columns {
             return Err("does not track the types that ask for it");
+        }
+        let has_room =
+            |column: &TrackedColumn| column.capacity == capacity && column.mask.is_for(1, capacity);
+        if !self.columns().iter().all(has_room) {
+            return Err("does not track as many rows as there is room for");
         }
         self.columns().iter().try_for_each(|column| column.check(len))
     }
@@ -247,6 +311,23 @@ impl TrackedColumn {
         }
     }
 
+    /// Lets rows behind the last, side by side, which come from elsewhere, have been written at this version.
+    fn set_rows(&mut self, first: u32, rows: u32, version: Version) {
+        if first == 0 {
+            // The first decide what is the same for all, and mostly is.
+            self.set_all(version);
+        } else if self.newest == version {
+            fill(self.mask.words_mut(0), first, rows);
+            self.has_rows = true;
+        } else if self.all != version || !self.rows.is_empty() {
+            if self.rows.is_empty() {
+                self.rows.resize(self.capacity as usize, self.all);
+            }
+            self.rows[first as usize..][..rows as usize].fill(version);
+            self.others = self.others.newest(version);
+        }
+    }
+
     /// Lets a row that is not in the mask have been written at this version.
     fn set_row(&mut self, row: usize, version: Version) {
         if self.rows.is_empty() {
@@ -323,7 +404,7 @@ mod tests {
             for _ in 0..120 {
                 let len = model.len() as u32;
                 let version = Version::from_number(now);
-                match numbers.below(8) {
+                match numbers.below(12) {
                     0 => now += 1,
                     1 => {
                         let rows = numbers.below(CAPACITY - len + 1);
@@ -346,8 +427,47 @@ mod tests {
                             0 if len > 0 => model[numbers.below(len) as usize],
                             _ => numbers.below(now) + 1,
                         };
-                        tracking.set(0, len, Version::from_number(old));
-                        model.push(old);
+                        let rows = numbers.below((CAPACITY - len).min(9)) + 1;
+                        let mut other = Tracking::new(1, CAPACITY);
+                        other.mark(0, 0, CAPACITY, Version::from_number(old), CAPACITY);
+                        // Some of them were written since.
+                        let written = numbers.below(rows);
+                        other.mark(0, 3, written, Version::from_number(now), CAPACITY);
+                        tracking.follow_rows(0, len, rows, &other, 0, 3);
+                        model.resize((len + rows) as usize, old);
+                        model[len as usize..][..written as usize].fill(now);
+                    }
+                    5 if len > 0 => {
+                        let first = numbers.below(len);
+                        let rows = numbers.below(len - first) + 1;
+                        // As many of the last as there are take the place of those that go.
+                        let moved = rows.min(len - first - rows);
+                        tracking.copy_rows(len - moved, first, moved);
+                        tracking.clear_rows(len - rows, rows);
+                        let last = model.split_off((len - moved) as usize);
+                        model.truncate((len - rows) as usize);
+                        model[first as usize..][..moved as usize].copy_from_slice(&last);
+                    }
+                    6 => {
+                        let new = numbers.below(2) == 0;
+                        let columns = [Some(0).filter(|_| !new)].into_iter();
+                        let version = Version::from_number(now);
+                        let other =
+                            Tracking::rearranged(Some(tracking), columns, CAPACITY, version);
+                        tracking = other.unwrap();
+                        if new {
+                            model.fill(now);
+                        }
+                    }
+                    7 if len > 0 => {
+                        let word = numbers.below(len.div_ceil(64));
+                        let there = (len - word * 64).min(64);
+                        let bits = (0..there).filter(|_| numbers.below(3) == 0);
+                        let bits = bits.fold(0_u64, |bits, at| bits | 1 << at);
+                        tracking.mark_bits(0, word, bits, version, len);
+                        for at in (0..there).filter(|at| bits >> at & 1 != 0) {
+                            model[(word * 64 + at) as usize] = now;
+                        }
                     }
                     _ if len > 0 => {
                         let row = numbers.below(len);
@@ -358,7 +478,7 @@ mod tests {
                     _ => {}
                 }
                 let len = model.len() as u32;
-                tracking.check(1, len).unwrap();
+                tracking.check(1, CAPACITY, len).unwrap();
                 let since = numbers.below(now + 1);
                 let mut words = vec![0; CAPACITY.div_ceil(64) as usize];
                 tracking.add_newer(0, Version::from_number(since), &mut words);

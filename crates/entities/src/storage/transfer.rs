@@ -5,7 +5,9 @@
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::archetype::ArchetypeShape;
+use super::archetype::{ArchetypeShape, Column};
+use super::arena::CHUNK_ALIGN;
+use super::chunk::flags_of;
 use super::column_index::Found;
 use crate::component::ComponentType;
 
@@ -54,6 +56,10 @@ pub(crate) struct Transfer {
     pub(crate) masks_kept: Box<[(u32, u32)]>,
     /// Masks of types that are new.
     pub(crate) masks_new: Box<[u32]>,
+    /// Whether a chunk can be one of the other archetype, with all its rows and without a change to its memory.
+    pub(crate) whole: bool,
+    /// What is not as simple as it mostly is in chunks of the new archetype.
+    pub(crate) flags: u8,
     /// Where the values of the new chunk's shared types come from, in the order of its columns.
     pub(crate) shared: Box<[SharedSource]>,
     /// Whether nothing is left of an entity that was despawned but the mark, which goes for good then.
@@ -113,6 +119,7 @@ impl Transfer {
             }
         }
         let written = (0..).zip(&to.types).filter(|&(_, &ty)| is_written(ty));
+        let written: Box<[u32]> = written.map(|(at, _)| at).collect();
         let mut masks_kept = Vec::new();
         let mut masks_new = Vec::new();
         for (mask, &column) in (0..).zip(&to.enableable) {
@@ -124,7 +131,9 @@ impl Transfer {
         }
         Self {
             to: to_number,
-            written: written.map(|(at, _)| at).collect(),
+            whole: transfer.left.is_empty() && is_whole(from, to, &written),
+            flags: flags_of(to),
+            written,
             offsets: set
                 .iter()
                 .filter_map(|&ty| to.index.find(ty))
@@ -142,6 +151,25 @@ impl Transfer {
             missing: set.iter().copied().find(|&ty| !from.has(ty)),
         }
     }
+}
+
+/// Whether the memory of a chunk of one shape is that of a chunk of another, whatever is written to these columns of it.
+fn is_whole(from: &ArchetypeShape, to: &ArchetypeShape, written: &[u32]) -> bool {
+    let same = |(ours, theirs): (&(u32, Column), &(u32, Column))| {
+        from.types[ours.0 as usize] == to.types[theirs.0 as usize]
+            && ours.1.offset == theirs.1.offset
+    };
+    let has_no_bytes = |&column: &u32| to.columns[column as usize].size == 0;
+    // Who drops the values of memory that is shared may be of either shape.
+    let has_no_drop = |&column: &u32| to.types[column as usize].0.drop.is_none();
+    from.capacity == to.capacity
+        && to.align <= from.align.max(CHUNK_ALIGN)
+        && from.sized.len() == to.sized.len()
+        && from.sized.iter().zip(&to.sized).all(same)
+        && written.iter().all(|column| has_no_bytes(column) && has_no_drop(column))
+        && from.is_shared == to.is_shared
+        // A chunk of another archetype begins with values of its own.
+        && (from.serial == to.serial || (from.values.is_none() && to.values.is_none()))
 }
 
 /// Where the values of shared types come from when all are given by a set.

@@ -35,6 +35,9 @@ pub use error::OutOfMemory;
 /// of a third of it.
 pub(super) const TABLE_PAGE_SIZE: usize = 48 << 10;
 
+/// What all chunks are aligned to, whatever is in them.
+pub(crate) const CHUNK_ALIGN: u32 = 64;
+
 /// Where worlds have the memory of their chunks from.
 ///
 /// An arena takes large blocks of memory from the system and cuts them into chunks. Chunks that a world no
@@ -172,7 +175,8 @@ impl ChunkArena {
         debug_assert!((1 << 12..=1 << 20).contains(&size) && size.is_power_of_two());
         debug_assert!(align <= size);
         let size = size as usize;
-        let spacing = if align <= 64 { Spacing::staggered(size) } else { Spacing::aligned(size) };
+        let is_staggered = align <= CHUNK_ALIGN;
+        let spacing = if is_staggered { Spacing::staggered(size) } else { Spacing::aligned(size) };
         self.allocate_spaced(spacing)
     }
 

@@ -370,6 +370,32 @@ impl EntityTable {
         self.slot_mut(entity.index()).row = row;
     }
 
+    /// Says that living entities are in rows of a chunk now that follow one another.
+    pub(crate) fn relocate_rows(&mut self, entities: &[Entity], chunk: u32, first_row: u32) {
+        debug_assert_ne!(chunk, NONE);
+        debug_assert!(entities.iter().all(|&entity| self.locate(entity).is_some()));
+        let mut row = first_row;
+        let mut rest = entities;
+        while let Some(&first) = rest.first() {
+            // As many as have room in a page, if they have one index after the other, as those have that were made together.
+            let start = first.index() as usize % PAGE_SLOTS;
+            let (now, later) = rest.split_at((PAGE_SLOTS - start).min(rest.len()));
+            if is_stretch(now) {
+                let slots = self.pages[(first.index() >> PAGE_SHIFT) as usize].slots_mut();
+                relocate_stretch(&mut slots[start..][..now.len()], first.version(), chunk, row);
+                row += now.len() as u32;
+                rest = later;
+                continue;
+            }
+            for &entity in now {
+                let slot = self.slot_mut(entity.index());
+                (slot.chunk, slot.row) = (chunk, row);
+                row += 1;
+            }
+            rest = later;
+        }
+    }
+
     /// Lets a living entity die.
     #[inline]
     pub(crate) fn free(&mut self, entity: Entity) {
@@ -411,15 +437,7 @@ impl EntityTable {
     /// that were made together. Returns whether it did.
     fn free_stretch(&mut self, entities: &[Entity]) -> bool {
         let (first, last) = (entities[0], entities[entities.len() - 1]);
-        if first.index() >> PAGE_SHIFT != last.index() >> PAGE_SHIFT
-            || last.index().wrapping_sub(first.index()) as usize != entities.len() - 1
-        {
-            return false;
-        }
-        let stretch = (first.to_bits()..).zip(entities);
-        // Without a way out in the middle the loop is one for vectors.
-        let differ = stretch.fold(0, |differ, (bits, entity)| differ | (bits ^ entity.to_bits()));
-        if differ != 0 {
+        if first.index() >> PAGE_SHIFT != last.index() >> PAGE_SHIFT || !is_stretch(entities) {
             return false;
         }
         let slots = self.pages[(first.index() >> PAGE_SHIFT) as usize].slots_mut();
@@ -511,6 +529,30 @@ impl EntityTable {
         // SAFETY: slots of indices that were used are initialised.
         unsafe { slot.assume_init_mut() }
     }
+}
+
+/// Whether entities, of which there are some, have one index after the other, and the same version.
+fn is_stretch(entities: &[Entity]) -> bool {
+    let (first, last) = (entities[0], entities[entities.len() - 1]);
+    if last.index().wrapping_sub(first.index()) as usize != entities.len() - 1 {
+        return false;
+    }
+    let stretch = (first.to_bits()..).zip(entities);
+    // Without a way out in the middle the loop is one for vectors.
+    stretch.fold(0, |differ, (bits, entity)| differ | (bits ^ entity.to_bits())) == 0
+}
+
+/// Writes the slots of living entities of one version, which are in rows of a chunk that follow the first.
+#[inline(never)]
+fn relocate_stretch(slots: &mut [MaybeUninit<Slot>], version: u32, chunk: u32, row: u32) {
+    dispatch(
+        #[inline(always)]
+        || {
+            for (slot, step) in slots.iter_mut().zip(0..) {
+                slot.write(Slot { version, chunk, row: row + step });
+            }
+        },
+    );
 }
 
 /// Writes ids that follow the first, and their slots, in rows of a chunk that follow the first.

@@ -1,0 +1,320 @@
+//! Changes of all entities that a query has found.
+//!
+//! A change is done in three steps, so that it is done as a whole, or not at all:
+//!
+//! 1. [`plan`]: what becomes of the rows of each chunk is decided, and room is made for those that move. Memory can be missing.
+//! 2. [`values`]: what the entities are given is cloned, or made by default. That is code of the user, and can panic.
+//! 3. [`carry_out`]: values, ids and whole chunks go where they belong. Nothing is refused any more. What is left over is dropped
+//!    at the end.
+
+mod carry_out;
+mod plan;
+mod values;
+
+use ancho_collections::{FixedState, Rejected};
+use hashbrown::HashSet;
+
+use super::EntityManager;
+use super::give::shared_values_of;
+use crate::component::{ComponentType, SharedValue};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::set::{CloneSet, ComponentSet};
+use crate::shared::{Shared, SharedComponent};
+use crate::stock::Disabled;
+use crate::storage::{Change, Reserved, Run, Sought};
+use plan::Plan;
+use values::Values;
+
+/// Rows that a query has found.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Those of one archetype follow each other, and so do those of one chunk, which rise.
+    runs: Vec<Run>,
+    /// The archetypes, each with the number of its first run.
+    archetypes: Vec<(u32, usize)>,
+}
+
+impl Found {
+    /// Room for so many runs.
+    pub(crate) fn with_capacity(runs: usize) -> Self {
+        Self { runs: Vec::with_capacity(runs), archetypes: Vec::new() }
+    }
+
+    /// Adds rows of an archetype.
+    #[inline]
+    pub(crate) fn push(&mut self, archetype: u32, run: Run) {
+        if self.archetypes.last().is_none_or(|&(last, _)| last != archetype) {
+            self.archetypes.push((archetype, self.runs.len()));
+        }
+        self.runs.push(run);
+    }
+}
+
+/// What is done to all entities that were found.
+struct Order<'a> {
+    /// Which components, by the number of the set.
+    set: u32,
+    change: Change,
+    values: Values<'a>,
+    /// The values of the set's shared types.
+    given: Vec<SharedValue>,
+}
+
+impl EntityManager {
+    /// Despawns what was found, as [`despawn_slice`](Self::despawn_slice) does. Returns how many entities that were.
+    pub(crate) fn despawn_found(&mut self, found: &Found) -> Result<usize, EntityError> {
+        let set = self.set_number::<()>()?;
+        let order =
+            Order { set, change: Change::Despawn, values: Values::Nothing, given: Vec::new() };
+        if self.has_roots(found) {
+            let all = self.with_groups(found);
+            return self.change_found(&all, order);
+        }
+        self.change_found(found, order)
+    }
+
+    /// Adds components to what was found, as [`add`](Self::add) does. Returns for how many entities one was new.
+    pub(crate) fn add_to_found<S: CloneSet>(
+        &mut self,
+        found: &Found,
+        set: S,
+    ) -> Result<usize, Rejected<S, EntityError>> {
+        let given = shared_values_of(&set);
+        let added = self.set_number::<S>().and_then(|number| {
+            let values = Values::Clones(&set);
+            self.change_found(found, Order { set: number, change: Change::Add, values, given })
+        });
+        match added {
+            Ok(added) => Ok(added),
+            Err(error) => Err(Rejected { value: set, error }),
+        }
+    }
+
+    /// Adds the components that are missing to what was found, as [`add_types`](Self::add_types) does. Returns how many entities
+    /// lacked one.
+    pub(crate) fn add_types_to_found(
+        &mut self,
+        found: &Found,
+        types: &[ComponentType],
+    ) -> Result<usize, EntityError> {
+        let set = self.set_number_of(types)?;
+        let (change, values) = (Change::AddMissing, Values::Initial);
+        self.change_found(found, Order { set, change, values, given: Vec::new() })
+    }
+
+    /// Removes components from what was found, as [`remove`](Self::remove) does. Returns how many entities had one.
+    pub(crate) fn remove_from_found<S: ComponentSet>(
+        &mut self,
+        found: &Found,
+    ) -> Result<usize, EntityError> {
+        let set = self.set_number::<S>()?;
+        self.remove_set_from_found(found, set)
+    }
+
+    /// Removes components from what was found, as [`remove_types`](Self::remove_types) does.
+    pub(crate) fn remove_types_from_found(
+        &mut self,
+        found: &Found,
+        types: &[ComponentType],
+    ) -> Result<usize, EntityError> {
+        let set = self.set_number_of(types)?;
+        self.remove_set_from_found(found, set)
+    }
+
+    fn remove_set_from_found(&mut self, found: &Found, set: u32) -> Result<usize, EntityError> {
+        let (change, values) = (Change::Remove, Values::Nothing);
+        self.change_found(found, Order { set, change, values, given: Vec::new() })
+    }
+
+    /// Gives what was found another value of a shared component, as [`set_shared`](Self::set_shared) does. Returns how many
+    /// entities had another.
+    pub(crate) fn set_shared_of_found<T: SharedComponent>(
+        &mut self,
+        found: &Found,
+        value: T,
+    ) -> Result<usize, EntityError> {
+        let set = self.set_number::<Shared<T>>()?;
+        let given = vec![Shared::new(value).into_erased()];
+        let (change, values) = (Change::Set, Values::Nothing);
+        self.change_found(found, Order { set, change, values, given })
+    }
+
+    /// Refuses what was found if not all entities have a component.
+    pub(crate) fn check_all_have(
+        &self,
+        found: &Found,
+        component: ComponentType,
+    ) -> Result<(), EntityError> {
+        for &(archetype, first) in &found.archetypes {
+            if !self.storage.archetypes[archetype].shape.has(component) {
+                let entity = self.first_of(&found.runs[first]);
+                return Err(EntityError::MissingComponent { entity, component });
+            }
+        }
+        Ok(())
+    }
+
+    /// The first entity of a run.
+    fn first_of(&self, run: &Run) -> Entity {
+        self.storage.chunks[run.chunk].entities()[run.first as usize]
+    }
+
+    /// Lets what was found take part or not, as [`set_enabled`](Self::set_enabled) does. Returns how many entities that was a
+    /// change for.
+    pub(crate) fn set_found_enabled(
+        &mut self,
+        found: &Found,
+        enabled: bool,
+    ) -> Result<usize, EntityError> {
+        let set = self.set_number::<Disabled>()?;
+        let all = if self.has_roots(found) { self.with_members(found) } else { Found::default() };
+        let all = if all.runs.is_empty() { found } else { &all };
+        let disabled = ComponentType::of::<Disabled>();
+        let mut switched = Found::default();
+        for run in &all.runs {
+            let chunk = &self.storage.chunks[run.chunk];
+            if chunk.shape().has(disabled) == enabled {
+                switched.push(chunk.archetype, *run);
+            }
+        }
+        let order = if enabled {
+            Order { set, change: Change::Remove, values: Values::Nothing, given: Vec::new() }
+        } else {
+            let values = Values::Clones(&Disabled);
+            Order { set, change: Change::Add, values, given: Vec::new() }
+        };
+        self.change_found(&switched, order)
+    }
+
+    /// Does what was ordered to all that was found: everything, or nothing. Returns for how many entities that was a change.
+    fn change_found(&mut self, found: &Found, order: Order<'_>) -> Result<usize, EntityError> {
+        if found.runs.is_empty() {
+            return Ok(0);
+        }
+        let ways = self.transfers_for(found, &order)?;
+        let held = self.hold_values(&order);
+        let Self { storage, transfers, sets, runs, .. } = &mut *held.manager;
+        let types = &sets.get(order.set).types;
+        let reserved = Reserved::nothing(storage, runs);
+        let plan = Plan::new(reserved, transfers, &order, types, &held.values, &ways, found)?;
+        let changed = plan.changed(transfers, order.change);
+        let written = plan.write_values(transfers, types, &order.values);
+        let dead = written.carry_out(transfers, found);
+        // Only now, since it is code of the user. The shared values that nobody has any more follow it.
+        drop(dead);
+        Ok(changed)
+    }
+
+    /// Looks for the shared values of an order, and keeps them as long as what is returned.
+    fn hold_values(&mut self, order: &Order<'_>) -> Held<'_> {
+        let shared = &self.storage.shared;
+        let types = self.sets.get(order.set).types.iter().filter(|ty| ty.is_shared());
+        // All of them are looked for before the first is put into its table, since that is code of the user.
+        let sought: Vec<(u32, Sought)> = types
+            .zip(&order.given)
+            .map(|(&ty, value)| {
+                let table = shared.table(ty).expect("the archetypes were looked for");
+                (table, shared.seek(table, value))
+            })
+            .collect();
+        let mut held = Held { manager: self, values: Vec::with_capacity(sought.len()) };
+        for (table, sought) in sought {
+            let shared = &mut held.manager.storage.shared;
+            let index = shared.settle(table, sought);
+            shared.hold(table, index);
+            held.values.push((table, index));
+        }
+        held
+    }
+
+    /// Whether there are roots of groups among what was found.
+    fn has_roots(&self, found: &Found) -> bool {
+        found.archetypes.iter().any(|&(_, first)| self.has_groups(found.runs[first].chunk))
+    }
+
+    /// What was found, and the members of its groups, and of theirs.
+    fn with_groups(&self, found: &Found) -> Found {
+        let mut places = places_of(found);
+        let mut seen = HashSet::<_, FixedState>::default();
+        let mut next = self.members_of(found);
+        while let Some(entity) = next.pop() {
+            if let Some(at) = self.storage.table.locate(entity)
+                && seen.insert(entity)
+            {
+                places.push((at.chunk, at.row));
+                next.extend(self.group_of(entity));
+            }
+        }
+        self.found_of(places)
+    }
+
+    /// What was found, and the members of its groups.
+    fn with_members(&self, found: &Found) -> Found {
+        let mut places = places_of(found);
+        let members = self.members_of(found).into_iter();
+        let members = members.filter_map(|member| self.storage.table.locate(member));
+        places.extend(members.map(|at| (at.chunk, at.row)));
+        self.found_of(places)
+    }
+
+    /// Rows in any order, some perhaps named twice.
+    fn found_of(&self, mut places: Vec<(u32, u32)>) -> Found {
+        places.sort_unstable();
+        places.dedup();
+        let mut runs: Vec<Run> = Vec::new();
+        for (chunk, row) in places {
+            match runs.last_mut() {
+                Some(run) if run.chunk == chunk && run.first + run.rows == row => run.rows += 1,
+                _ => runs.push(Run { chunk, first: row, rows: 1 }),
+            }
+        }
+        // Those of one archetype together, in the order of their chunks.
+        runs.sort_by_key(|run| self.storage.chunks[run.chunk].archetype);
+        let mut found = Found::with_capacity(runs.len());
+        for run in runs {
+            found.push(self.storage.chunks[run.chunk].archetype, run);
+        }
+        found
+    }
+
+    /// The members of groups whose roots were found.
+    fn members_of(&self, found: &Found) -> Vec<Entity> {
+        let mut members = Vec::new();
+        for run in found.runs.iter().filter(|run| self.has_groups(run.chunk)) {
+            let entities = self.storage.chunks[run.chunk].entities();
+            for &root in &entities[run.first as usize..][..run.rows as usize] {
+                members.extend(self.group_of(root));
+            }
+        }
+        members
+    }
+}
+
+/// Shared values that are there until this goes, also while no chunk has them.
+struct Held<'m> {
+    manager: &'m mut EntityManager,
+    /// By table and index.
+    values: Vec<(u32, u32)>,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let shared = &mut self.manager.storage.shared;
+        for &(table, index) in &self.values {
+            shared.let_go(table, index, 0);
+        }
+        drop(shared.take_dead());
+    }
+}
+
+/// The chunks and rows of what was found.
+fn places_of(found: &Found) -> Vec<(u32, u32)> {
+    let rows = |run: &Run| {
+        (run.first..run.first + run.rows).map({
+            let chunk = run.chunk;
+            move |row| (chunk, row)
+        })
+    };
+    found.runs.iter().flat_map(rows).collect()
+}

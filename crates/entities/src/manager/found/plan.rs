@@ -1,0 +1,425 @@
+//! What becomes of the rows of each chunk, and room for those that move.
+
+#![expect(unsafe_code, reason = "chunks that are known to be there")]
+
+use std::ops::Range;
+
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use super::values::{Values, is_pattern};
+use super::{Found, Order};
+use crate::component::{Beginning, ComponentType, Copying};
+use crate::error::EntityError;
+use crate::manager::EntityManager;
+use crate::storage::{
+    CHUNK_ALIGN, Change, Chunk, ChunkMemory, NOWHERE, OutOfMemory, Reserved, Run, Sought, Storage,
+    Transfer, Transfers,
+};
+
+/// What becomes of the rows of one chunk.
+pub(super) struct Step {
+    pub(super) chunk: u32,
+    /// Which of the runs is the first in the chunk, and how many are.
+    pub(super) first_run: u32,
+    pub(super) run_count: u32,
+    /// How many rows they have.
+    pub(super) rows: u32,
+    /// By which transfer, or [`NOWHERE`] if the entities go for good.
+    pub(super) transfer: u32,
+    pub(super) way: Way,
+}
+
+/// Where the rows of a chunk go.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Way {
+    /// It is not decided yet.
+    Open,
+    /// Nowhere: nothing changes.
+    Stay,
+    /// Nowhere, and components get other values.
+    Replace,
+    /// The whole chunk becomes one of this group of the transfer's archetype.
+    Whole(u32),
+    /// To rows of other chunks: the target of this number.
+    Rows(u32),
+    /// To rows of other chunks, of this group of the transfer's archetype, in memory that others have left.
+    Follow(u32),
+    /// The entities are destroyed.
+    Destroy,
+}
+
+/// Where rows go to: a group of an archetype, or an archetype without groups.
+struct Target {
+    archetype: u32,
+    group: u32,
+    /// How many rows.
+    rows: usize,
+    /// Whether chunks of it have room, or will have when all is done.
+    has_room: bool,
+    /// Which of the reserved runs are for it.
+    room: Range<usize>,
+}
+
+/// Rows side by side that go to rows side by side.
+pub(super) struct Piece {
+    pub(super) chunk: u32,
+    pub(super) first: u32,
+    pub(super) to: Run,
+    pub(super) transfer: u32,
+}
+
+/// Everything that is going to be done, and the room for it. If it is not carried out, nothing was changed.
+pub(super) struct Plan<'s> {
+    pub(super) reserved: Reserved<'s>,
+    pub(super) steps: Vec<Step>,
+    /// Of those steps whose rows move, in their order.
+    pub(super) pieces: Vec<Piece>,
+    /// Archetypes all of whose chunks become those of others.
+    pub(super) emptied: Vec<u32>,
+    /// Memory for chunks of those that follow others.
+    pub(super) spare: Vec<ChunkMemory>,
+}
+
+impl Step {
+    /// The step of the chunk whose first run is this, in front of an end, by a transfer.
+    fn at(found: &Found, first: usize, end: usize, transfer: u32) -> Self {
+        let runs = &found.runs[first..end];
+        let chunk = runs[0].chunk;
+        let mut step = Self {
+            chunk,
+            first_run: u32::try_from(first).expect("fewer runs than entities"),
+            run_count: 0,
+            rows: 0,
+            transfer,
+            way: Way::Open,
+        };
+        for run in runs.iter().take_while(|run| run.chunk == chunk) {
+            step.run_count += 1;
+            step.rows += run.rows;
+        }
+        step
+    }
+
+    /// The runs in the chunk.
+    pub(super) fn runs<'f>(&self, found: &'f Found) -> &'f [Run] {
+        &found.runs[self.first_run as usize..][..self.run_count as usize]
+    }
+}
+
+impl EntityManager {
+    /// The transfer of a change for each archetype that was found, or [`NOWHERE`] if its entities go for good, unless something is
+    /// refused.
+    pub(super) fn transfers_for(
+        &mut self,
+        found: &Found,
+        order: &Order<'_>,
+    ) -> Result<Vec<u32>, EntityError> {
+        let archetypes = found.archetypes.iter();
+        archetypes
+            .map(|&(from, first)| self.transfer_for(from, &found.runs[first], order))
+            .collect()
+    }
+
+    /// The transfer of a change for entities of an archetype, or [`NOWHERE`] if they go for good. The run is the first of them.
+    fn transfer_for(
+        &mut self,
+        from: u32,
+        run: &Run,
+        order: &Order<'_>,
+    ) -> Result<u32, EntityError> {
+        let change = order.change;
+        if change == Change::Despawn && !self.storage.archetypes[from].shape.stays() {
+            return Ok(NOWHERE);
+        }
+        let number = self.transfer(from, order.set, change)?;
+        let Transfer { to, present, missing, ref written, .. } = self.transfers[number];
+        let entity = self.first_of(run);
+        let refused = match change {
+            Change::Add | Change::AddMissing if self.strict => {
+                present.map(|component| EntityError::AlreadyPresent { entity, component })
+            }
+            Change::Remove if self.strict => {
+                missing.map(|component| EntityError::MissingComponent { entity, component })
+            }
+            Change::Set => {
+                missing.map(|component| EntityError::MissingComponent { entity, component })
+            }
+            _ => None,
+        };
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+        if change == Change::AddMissing {
+            let types = &self.storage.archetypes[to].shape.types;
+            let mut types = written.iter().map(|&column| types[column as usize]);
+            let no_initial = |ty: &ComponentType| matches!(ty.0.beginning, Beginning::None);
+            if let Some(component) = types.find(no_initial) {
+                return Err(EntityError::NoInitialValue { component });
+            }
+        }
+        Ok(number)
+    }
+}
+
+impl<'s> Plan<'s> {
+    /// Decides where all rows go, and makes room for them, where nothing was reserved so far.
+    ///
+    /// The set of the order has these types, and its shared values are given by table and index. There is a transfer for each
+    /// archetype that was found.
+    pub(super) fn new(
+        mut reserved: Reserved<'s>,
+        transfers: &Transfers,
+        order: &Order<'_>,
+        types: &[ComponentType],
+        given: &[(u32, u32)],
+        ways: &[u32],
+        found: &Found,
+    ) -> Result<Self, OutOfMemory> {
+        let given: Vec<Sought> = given.iter().map(|&(_, index)| Sought::Known(index)).collect();
+        let mut targets = Targets::default();
+        let chunks = reserved.storage.chunks.numbers();
+        let mut steps = Vec::with_capacity(found.runs.len().min(chunks));
+        let ends = found.archetypes.iter().skip(1).map(|&(_, first)| first);
+        let ends = ends.chain([found.runs.len()]);
+        let mut emptied = Vec::new();
+        for ((&(from, first), end), &number) in found.archetypes.iter().zip(ends).zip(ways) {
+            let transfer = (number != NOWHERE).then(|| &transfers[number]);
+            let mut whole = 0;
+            let mut at = first;
+            while at < end {
+                let mut step = Step::at(found, at, end, number);
+                at += step.run_count as usize;
+                step.way = match transfer {
+                    None => Way::Destroy,
+                    Some(transfer) => targets.way_of(&mut reserved, &step, transfer, order, &given),
+                };
+                prepare_chunk(reserved.storage, &step, transfer)?;
+                whole += usize::from(matches!(step.way, Way::Whole(_)));
+                steps.push(step);
+            }
+            let chunks = reserved.storage.archetypes[from].chunks.len();
+            if transfer.is_some_and(|transfer| transfer.to != from) && whole == chunks {
+                emptied.push(from);
+            }
+        }
+        let spare = if can_follow(order, types) {
+            targets.follow(reserved.storage, &mut steps, transfers)?
+        } else {
+            Vec::new()
+        };
+        for target in &mut targets.list {
+            let first = reserved.runs.len();
+            reserved.more(target.archetype, target.group, target.rows)?;
+            target.room = first..reserved.runs.len();
+        }
+        let pieces = targets.cut(&reserved, &steps, found);
+        Ok(Self { reserved, steps, pieces, emptied, spare })
+    }
+
+    /// How many entities something changes for.
+    pub(super) fn changed(&self, transfers: &Transfers, change: Change) -> usize {
+        let is_changed = |step: &&Step| match step.way {
+            Way::Open | Way::Stay | Way::Replace => false,
+            Way::Destroy => true,
+            // Who has a shared component, and gets another value of it, is given nothing new.
+            Way::Whole(_) | Way::Rows(_) | Way::Follow(_) => {
+                change != Change::Add || transfers[step.transfer].missing.is_some()
+            }
+        };
+        self.steps.iter().filter(is_changed).map(|step| step.rows as usize).sum()
+    }
+}
+
+/// Where rows go to, by archetype and group.
+#[derive(Default)]
+struct Targets {
+    list: Vec<Target>,
+    by_place: HashMap<(u32, u32), u32, FixedState>,
+}
+
+impl Targets {
+    /// Where the rows of a chunk go by a transfer.
+    fn way_of(
+        &mut self,
+        reserved: &mut Reserved<'_>,
+        step: &Step,
+        transfer: &Transfer,
+        order: &Order<'_>,
+        given: &[Sought],
+    ) -> Way {
+        let storage = &*reserved.storage;
+        // SAFETY: what was found are rows of chunks that are there.
+        let chunk = unsafe { storage.chunks.at(step.chunk) };
+        let (from, to) = (chunk.archetype, transfer.to);
+        let group = match order.change {
+            Change::Remove if transfer.present.is_none() => return Way::Stay,
+            Change::Remove if transfer.ends => return Way::Destroy,
+            Change::Add | Change::Set if !transfer.shared.is_empty() => {
+                let wanted = storage.wanted(&transfer.shared, Some(step.chunk), given);
+                if storage.is_as_wanted(step.chunk, to, &wanted) {
+                    return way_to_replace(transfer, chunk);
+                }
+                reserved.group_of(to, wanted)
+            }
+            Change::Add if to == from => return way_to_replace(transfer, chunk),
+            _ if to == from => return Way::Stay,
+            _ => reserved.group_by(transfer, step.chunk),
+        };
+        // SAFETY: as above.
+        let chunk = unsafe { reserved.storage.chunks.at(step.chunk) };
+        let is_whole = step.rows == chunk.len && transfer.whole;
+        let number = self.find(reserved.storage, to, group);
+        let target = &mut self.list[number as usize];
+        // A chunk with few rows would leave the other archetype with one more such chunk, and so every time: if there is room for
+        // them elsewhere, they move. Not if the chunk has values for itself, which would be lost.
+        let is_small = chunk.len < chunk.capacity() / 2 && target.has_room;
+        if is_whole && (!is_small || chunk.shape().values.is_some()) {
+            target.has_room |= chunk.len < chunk.capacity();
+            return Way::Whole(group);
+        }
+        target.rows += step.rows as usize;
+        target.has_room = true;
+        Way::Rows(number)
+    }
+
+    fn find(&mut self, storage: &Storage, archetype: u32, group: u32) -> u32 {
+        // Mostly it is that of the chunk before.
+        if let Some(last) = self.list.last()
+            && (last.archetype, last.group) == (archetype, group)
+        {
+            return self.list.len() as u32 - 1;
+        }
+        *self.by_place.entry((archetype, group)).or_insert_with(|| {
+            let has_room = !storage.archetypes.rooms(archetype, group).is_empty();
+            self.list.push(Target { archetype, group, rows: 0, has_room, room: 0..0 });
+            self.list.len() as u32 - 1
+        })
+    }
+
+    /// Lets rows that need nothing but to be copied go to memory that others have left before them, as far as it does: less
+    /// memory is needed, and what was just read is written to while it is in the caches. Returns the memory that is needed
+    /// besides.
+    fn follow(
+        &mut self,
+        storage: &mut Storage,
+        steps: &mut [Step],
+        transfers: &Transfers,
+    ) -> Result<Vec<ChunkMemory>, OutOfMemory> {
+        // What is there is used first, from the last on.
+        let mut room = Vec::with_capacity(self.list.len());
+        for &Target { archetype, group, rows, .. } in &self.list {
+            let mut known = 0;
+            for at in (0..storage.archetypes.rooms(archetype, group).len()).rev() {
+                if known >= rows {
+                    break;
+                }
+                let chunk = storage.archetypes.rooms(archetype, group)[at];
+                storage.make_unique(chunk)?;
+                known += (storage.chunks[chunk].capacity() - storage.chunks[chunk].len) as usize;
+            }
+            room.push(known);
+        }
+        // How much is needed at most at a time.
+        let (mut opened, mut left, mut most) = (0_usize, 0, 0);
+        for step in steps {
+            let Way::Rows(number) = step.way else { continue };
+            let transfer = &transfers[step.transfer];
+            let shape = &storage.archetypes[transfer.to].shape;
+            // Memory that others have left is only aligned as all chunks are.
+            if shape.values.is_some() || shape.align > CHUNK_ALIGN {
+                continue;
+            }
+            let (target, room) = (&mut self.list[number as usize], &mut room[number as usize]);
+            let rows = step.rows as usize;
+            target.rows -= rows;
+            let missing = rows.saturating_sub(*room).div_ceil(shape.capacity as usize);
+            opened += missing;
+            *room = *room + missing * shape.capacity as usize - rows;
+            most = most.max(opened.saturating_sub(left));
+            step.way = Way::Follow(target.group);
+            let chunk = &storage.chunks[step.chunk];
+            let is_free = step.rows == chunk.len && !chunk.may_be_shared();
+            left += usize::from(is_free && transfer.left.is_empty());
+        }
+        storage.chunks.expect(opened);
+        let settings = &storage.settings;
+        (0..most).map(|_| settings.arena.allocate(settings.chunk_size, CHUNK_ALIGN)).collect()
+    }
+
+    /// Gives each run that moves its rows in the room of its target.
+    fn cut(mut self, reserved: &Reserved<'_>, steps: &[Step], found: &Found) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        // How many rows of the first run of each target are taken.
+        let mut taken = vec![0; self.list.len()];
+        for step in steps {
+            let Way::Rows(target) = step.way else { continue };
+            let (room, taken) = (&mut self.list[target as usize].room, &mut taken[target as usize]);
+            for run in step.runs(found) {
+                let (mut first, mut rows) = (run.first, run.rows);
+                while rows > 0 {
+                    let to = reserved.runs[room.start];
+                    let now = rows.min(to.rows - *taken);
+                    let to = Run { chunk: to.chunk, first: to.first + *taken, rows: now };
+                    pieces.push(Piece { chunk: step.chunk, first, to, transfer: step.transfer });
+                    (first, rows, *taken) = (first + now, rows - now, *taken + now);
+                    if *taken == reserved.runs[room.start].rows {
+                        (room.start, *taken) = (room.start + 1, 0);
+                    }
+                }
+            }
+        }
+        pieces
+    }
+}
+
+/// Whether rows that move are given nothing that has to be written before the first of them moves.
+fn can_follow(order: &Order<'_>, types: &[ComponentType]) -> bool {
+    match order.values {
+        Values::Nothing => true,
+        Values::Initial => false,
+        Values::Clones(_) => is_pattern(types),
+    }
+}
+
+/// What is done for rows that have all that they are given: the values are replaced, unless they are those of the chunk.
+fn way_to_replace(transfer: &Transfer, chunk: &Chunk) -> Way {
+    let is_shared = |column: &u32| chunk.shape().shared.contains(column);
+    if transfer.written.iter().all(is_shared) { Way::Stay } else { Way::Replace }
+}
+
+/// Makes the memory of a chunk the world's alone, if that is needed for what becomes of it.
+#[inline]
+fn prepare_chunk(
+    storage: &mut Storage,
+    step: &Step,
+    transfer: Option<&Transfer>,
+) -> Result<(), OutOfMemory> {
+    // SAFETY: what was found are rows of chunks that are there.
+    let chunk = unsafe { storage.chunks.at(step.chunk) };
+    if !chunk.may_be_shared() {
+        return Ok(());
+    }
+    let is_all = step.rows == chunk.len;
+    let is_written = match step.way {
+        Way::Open | Way::Stay => false,
+        Way::Replace => true,
+        // Who makes the memory its own later has to duplicate what is new, too.
+        Way::Whole(_) => {
+            let (to, written) =
+                transfer.map_or((0, &[][..]), |transfer| (transfer.to, &transfer.written));
+            let types = &storage.archetypes[to].shape.types;
+            written
+                .iter()
+                .any(|&column| matches!(types[column as usize].0.copying, Copying::NotAtAll))
+        }
+        // Bytes are copied also from memory that others have.
+        Way::Rows(_) | Way::Follow(_) => !(is_all && chunk.shape().is_bytes),
+        Way::Destroy => !is_all,
+    };
+    if is_written {
+        // SAFETY: as above.
+        unsafe { storage.make_unique_at(step.chunk)? };
+    }
+    Ok(())
+}

@@ -1,0 +1,328 @@
+//! All that a query finds is changed at once.
+
+use ancho_collections::Rejected;
+
+use super::data::QueryData;
+use super::filter::QueryFilter;
+use super::matched::Match;
+use super::write::QueryMut;
+use crate::component::{Component, ComponentType};
+use crate::error::EntityError;
+use crate::manager::Found;
+use crate::set::{CloneSet, ComponentSet};
+use crate::shared::SharedComponent;
+
+/// Changes of all entities that are found.
+///
+/// Each does what the method of [`EntityManager`](crate::EntityManager) with the same name does, for all entities of
+/// [`to_entities`](crate::QueryRef::to_entities): the entities are the same afterwards, and have the same values and states. In
+/// which order they lie in chunks may differ.
+///
+/// It is much faster. A chunk in which all entities are found is not taken apart: if the change is one of components without data
+/// (tags and shared components), the chunk becomes one of the other archetype as it is, in no more time than it takes for one
+/// entity. Chunks that share memory with a fork go on sharing it then. Of other chunks the entities that are found are copied,
+/// component by component. A chunk that is less than half full is not kept as it is if there is room for its entities elsewhere.
+///
+/// If there is no memory, nothing is changed.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, With, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// #[derive(Component, Clone)]
+/// struct Burning;
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_many(1000, Health(20));
+/// assert_eq!(world.query_mut::<&Health>().add(Burning).unwrap(), 1000);
+/// assert_eq!(world.query::<&Health>().filter::<With<Burning>>().count(), 1000);
+/// ```
+impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
+    /// Everything that is found.
+    #[track_caller]
+    fn found(&self) -> Found {
+        self.as_ref().walk().found()
+    }
+
+    /// Destroys all entities that are found, and their components. Returns how many there were.
+    ///
+    /// What has components that stay ([`Component::CLEANUP`]) keeps those, and with the root of a
+    /// [group](crate::LinkedEntityGroup) its members go, whether or not they are found. See
+    /// [`EntityManager::despawn`](crate::EntityManager::despawn).
+    ///
+    /// # Errors
+    ///
+    /// If the world shares memory with a fork, and there is none for a copy, or there is none for what stays. Then nothing was
+    /// destroyed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, With, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Dead;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(10, Health(20));
+    /// world.spawn_many(5, (Health(0), Dead));
+    /// assert_eq!(world.query_mut::<()>().filter::<With<Dead>>().despawn(), Ok(5));
+    /// assert_eq!(world.entity_count(), 10);
+    /// ```
+    #[track_caller]
+    pub fn despawn(self) -> Result<usize, EntityError> {
+        let found = self.found();
+        self.entities.despawn_found(&found)
+    }
+
+    /// Gives all entities that are found clones of these components; those that they have already are replaced. Returns for how
+    /// many entities one was new.
+    ///
+    /// See [`EntityManager::add`](crate::EntityManager::add). Unity's `AddComponent` with a query.
+    ///
+    /// # Errors
+    ///
+    /// If a type is there twice, an entity would be larger than a chunk, or there is no memory. In a strict world, if an entity
+    /// has one of them. Then nothing was changed, and the components are given back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Armour(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let knight = world.spawn((Health(20), Armour(9)));
+    /// assert_eq!(world.query_mut::<&Health>().add(Armour(1)).unwrap(), 1);
+    /// assert_eq!((world.get(orc), world.get(knight)), (Ok(&Armour(1)), Ok(&Armour(1))));
+    /// ```
+    #[track_caller]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "named as that of the manager; this is no sum"
+    )]
+    pub fn add<S: CloneSet>(self, components: S) -> Result<usize, Rejected<S, EntityError>> {
+        let found = self.found();
+        self.entities.add_to_found(&found, components)
+    }
+
+    /// Gives all entities that are found those of the components that they lack, with their defaults. Returns how many lacked
+    /// one.
+    ///
+    /// The values of those that they have stay as they are. See [`EntityManager::add_types`](crate::EntityManager::add_types).
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add), and if one of the components has no default.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Default, Clone, Copy, Debug, PartialEq)]
+    /// struct Armour(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let knight = world.spawn((Health(20), Armour(9)));
+    /// let armour = ComponentType::of::<Armour>();
+    /// assert_eq!(world.query_mut::<&Health>().add_types(&[armour]), Ok(1));
+    /// assert_eq!((world.get(orc), world.get(knight)), (Ok(&Armour(0)), Ok(&Armour(9))));
+    /// ```
+    #[track_caller]
+    pub fn add_types(self, types: &[ComponentType]) -> Result<usize, EntityError> {
+        let found = self.found();
+        self.entities.add_types_to_found(&found, types)
+    }
+
+    /// Removes components from all entities that are found, as far as they have them. Returns how many had one.
+    ///
+    /// See [`EntityManager::remove`](crate::EntityManager::remove). Unity's `RemoveComponent` with a query.
+    ///
+    /// # Errors
+    ///
+    /// If a type is there twice, or there is no memory. In a strict world, if an entity lacks one of them. Then nothing was
+    /// changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Orc;
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Asleep;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(10, (Orc, Asleep));
+    /// world.spawn_many(5, Orc);
+    /// assert_eq!(world.query_mut::<&Orc>().remove::<Asleep>(), Ok(10));
+    /// assert!(world.query::<&Asleep>().is_empty());
+    /// ```
+    #[track_caller]
+    pub fn remove<S: ComponentSet>(self) -> Result<usize, EntityError> {
+        let found = self.found();
+        self.entities.remove_from_found::<S>(&found)
+    }
+
+    /// Removes components from all entities that are found, as far as they have them. Returns how many had one.
+    ///
+    /// # Errors
+    ///
+    /// As [`remove`](Self::remove).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Asleep;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(10, Asleep);
+    /// assert_eq!(world.query_mut::<()>().remove_types(&[ComponentType::of::<Asleep>()]), Ok(10));
+    /// ```
+    #[track_caller]
+    pub fn remove_types(self, types: &[ComponentType]) -> Result<usize, EntityError> {
+        let found = self.found();
+        self.entities.remove_types_from_found(&found, types)
+    }
+
+    /// Replaces the value of a shared component of all entities that are found. Returns how many had another.
+    ///
+    /// See [`EntityManager::set_shared`](crate::EntityManager::set_shared). [`add`](Self::add) with a
+    /// [`Shared`](crate::Shared) gives it to entities that do not have the component, too.
+    ///
+    /// # Errors
+    ///
+    /// If an entity does not have the component, or there is no memory. Then nothing was changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Shared, SharedComponent, World};
+    ///
+    /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(10, Shared::new(Team(3)));
+    /// world.spawn_many(5, Shared::new(Team(4)));
+    /// assert_eq!(world.query_mut::<()>().with_shared(Team(3)).set_shared(Team(4)), Ok(10));
+    /// assert_eq!(world.query::<()>().with_shared(Team(4)).count(), 15);
+    /// ```
+    #[track_caller]
+    pub fn set_shared<T: SharedComponent>(self, value: T) -> Result<usize, EntityError> {
+        let found = self.found();
+        self.entities.set_shared_of_found(&found, value)
+    }
+
+    /// Switches a component of all entities that are found on or off. Returns how many they are.
+    ///
+    /// A query for the component finds only those whose component is on. [`Present`](crate::Present) finds it on or off, and
+    /// [`IsDisabled`](crate::IsDisabled) off. See
+    /// [`EntityManager::set_component_enabled`](crate::EntityManager::set_component_enabled). Unity's `SetComponentEnabled` with
+    /// a query.
+    ///
+    /// # Errors
+    ///
+    /// With A0070 if the component is not enableable. If an entity does not have it: then none was switched.
+    ///
+    /// # Complexity
+    ///
+    /// Not a structural change: a bit is set for each entity, 64 at a time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Present, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(1000, Engine);
+    /// assert_eq!(world.query_mut::<&Engine>().set_component_enabled::<Engine>(false), Ok(1000));
+    /// assert!(world.query::<&Engine>().is_empty());
+    ///
+    /// let all = world.query_mut::<()>().filter::<Present<Engine>>();
+    /// assert_eq!(all.set_component_enabled::<Engine>(true), Ok(1000));
+    /// assert_eq!(world.query::<&Engine>().count(), 1000);
+    /// ```
+    #[track_caller]
+    pub fn set_component_enabled<T: Component>(self, enabled: bool) -> Result<usize, EntityError> {
+        self.set_type_enabled(ComponentType::of::<T>(), enabled)
+    }
+
+    /// Switches a component of all entities that are found on or off, as
+    /// [`set_component_enabled`](Self::set_component_enabled).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[track_caller]
+    pub fn set_type_enabled(self, ty: ComponentType, enabled: bool) -> Result<usize, EntityError> {
+        if !ty.is_enableable() {
+            return Err(EntityError::NotEnableable { component: ty });
+        }
+        let archetypes = &self.entities.storage.archetypes;
+        let lacks = |found: &Match| !archetypes[found.archetype].shape.has(ty);
+        if self.as_ref().matched().matches.iter().any(lacks) {
+            // Perhaps none of those is found.
+            self.entities.check_all_have(&self.found(), ty)?;
+        }
+        Ok(self.switch(ty, enabled))
+    }
+
+    /// Lets all entities that are found take part, or not: [`Disabled`](crate::Disabled) is removed from them, or added. So it is
+    /// for the members of their [groups](crate::LinkedEntityGroup), whether or not those are found. Returns for how many entities
+    /// that was a change.
+    ///
+    /// A query finds entities that are disabled only if it [includes](Self::include_disabled) them. See
+    /// [`EntityManager::set_enabled`](crate::EntityManager::set_enabled).
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory: then nothing was changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Orc;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(10, Orc);
+    /// assert_eq!(world.query_mut::<&Orc>().set_enabled(false), Ok(10));
+    /// assert!(world.query::<&Orc>().is_empty());
+    /// assert_eq!(world.query_mut::<&Orc>().include_disabled().set_enabled(true), Ok(10));
+    /// ```
+    #[track_caller]
+    pub fn set_enabled(self, enabled: bool) -> Result<usize, EntityError> {
+        let found = self.found();
+        self.entities.set_found_enabled(&found, enabled)
+    }
+}

@@ -1,0 +1,94 @@
+//! Rows that lie side by side move to other chunks together.
+
+#![expect(unsafe_code, reason = "moves rows between chunks")]
+
+use super::Storage;
+use super::reserve::Run;
+use super::transfer::Transfer;
+
+impl Storage {
+    /// Moves rows of a chunk to rows behind the last of another. Nothing is done to the chunk they come from.
+    ///
+    /// # Safety
+    ///
+    /// - the rows are there, and the chunks two; both are the world's alone, but the first may be shared if all its values are
+    ///   duplicated by copying their bytes
+    /// - the second has room for them where the run says, which is behind its last row
+    /// - the transfer is one between their archetypes
+    /// - the new rows have values in all columns that the transfer writes, or are given them before anybody looks
+    pub(crate) unsafe fn copy_rows(&mut self, from: u32, first: u32, to: Run, transfer: &Transfer) {
+        // SAFETY: both are there, and two.
+        let [source, target] = unsafe { self.chunks.two_mut(from, to.chunk) };
+        debug_assert_eq!(target.len, to.first);
+        debug_assert!(first + to.rows <= source.len && to.rows <= target.capacity() - to.first);
+        // SAFETY: both have room for so many ids. The chunks are two.
+        unsafe {
+            target.id(to.first).copy_from_nonoverlapping(source.id(first), to.rows as usize);
+        }
+        for column in &transfer.moves {
+            let value = |start: u32, row: u32| start as usize + row as usize * column.size as usize;
+            let bytes = to.rows as usize * column.size as usize;
+            // SAFETY: both rows are in their chunks, in columns of one type; the chunks are two.
+            unsafe {
+                let old = source.data().add(value(column.from, first));
+                let new = target.data().add(value(column.to, to.first));
+                new.copy_from_nonoverlapping(old, bytes);
+            }
+        }
+        if !target.enabled.is_empty() {
+            let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
+            target.enabled.follow_rows(to.first, to.rows, &source.enabled, first, kept, new);
+        }
+        let moved = &source.entities()[first as usize..][..to.rows as usize];
+        self.table.relocate_rows(moved, to.chunk, to.first);
+        target.follow_rows(to.first, to.rows, source, first, transfer, self.version);
+        self.add_rows(to.chunk, to.rows);
+    }
+
+    /// Lets the last rows of a chunk take the place of rows whose entities are elsewhere, or gone.
+    ///
+    /// The values of some columns were not moved. They come to lie behind the last row, in as many rows.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk has the rows, and more; its memory is the world's alone
+    /// - the values of all other columns were moved, or need not be dropped
+    pub(crate) unsafe fn close_gap(&mut self, number: u32, first: u32, rows: u32, left: &[u32]) {
+        let chunk = &mut self.chunks[number];
+        debug_assert!(!chunk.may_be_shared() && rows < chunk.len);
+        let (len, after) = (chunk.len, first + rows);
+        // The gap and what comes after it may be shorter than the gap: then only that moves.
+        let moved = rows.min(len - after);
+        let tail = len - moved;
+        for &(at, column) in &chunk.shape().sized {
+            let row = |row: u32| column.offset as usize + row as usize * column.size as usize;
+            let bytes = moved as usize * column.size as usize;
+            // SAFETY: both are rows of the chunk, and apart, since `tail` is not before `after`.
+            unsafe {
+                let (last, gap) = (chunk.data().add(row(tail)), chunk.data().add(row(first)));
+                if left.contains(&at) {
+                    std::ptr::swap_nonoverlapping(gap, last, bytes);
+                } else {
+                    gap.copy_from_nonoverlapping(last, bytes);
+                }
+            }
+        }
+        if moved > 0 {
+            // SAFETY: as above.
+            unsafe { chunk.id(first).copy_from_nonoverlapping(chunk.id(tail), moved as usize) };
+        }
+        if !chunk.enabled.is_empty() {
+            chunk.enabled.copy_rows(tail, first, moved);
+            chunk.enabled.clear_rows(len - rows, rows);
+        }
+        if chunk.is_tracked() {
+            chunk.copy_tracked(tail, first, moved);
+            chunk.clear_tracked(len - rows, rows);
+        }
+        chunk.len = len - rows;
+        chunk.note_order(self.version);
+        let moved = &chunk.entities()[first as usize..][..moved as usize];
+        self.table.relocate_rows(moved, number, first);
+        self.note_room(number);
+    }
+}

@@ -1,0 +1,78 @@
+//! Chunks become chunks of another archetype or group, with all that is in them.
+
+#![expect(unsafe_code, reason = "chunks that are known to be there")]
+
+use super::Storage;
+use super::chunk::NOWHERE;
+use super::rows::list_place;
+use super::transfer::Transfer;
+
+impl Storage {
+    /// Takes all chunks out of the list of their archetype, as [`relabel_chunk`](Self::relabel_chunk) is about to do with one after
+    /// the other: that would have each take the place of another.
+    pub(crate) fn unlist_chunks(&mut self, archetype: u32) {
+        self.archetypes[archetype].chunks.clear();
+    }
+
+    /// Lets a chunk be of another group, and perhaps of another archetype, with all that is in it. Its entities keep their
+    /// places, and nothing in its memory changes, so that it may be shared.
+    ///
+    /// Shared values that it was the last to have are [dead](super::SharedValues::take_dead).
+    ///
+    /// # Safety
+    ///
+    /// - the chunk is there, and the transfer begins at its archetype and keeps chunks [whole](Transfer::whole)
+    /// - the group is one of the archetype that the transfer leads to, if that has groups
+    /// - if the memory is shared, the types that are new can all be duplicated
+    #[inline]
+    pub(crate) unsafe fn relabel_chunk(&mut self, number: u32, group: u32, transfer: &Transfer) {
+        // SAFETY: it is there.
+        let chunk = unsafe { self.chunks.at_mut(number) };
+        let (from, old_group, old_room) = (chunk.archetype, chunk.group, chunk.room_place);
+        let to = transfer.to;
+        // What came and went in it so far counts where it was. Here one batch comes.
+        let events = std::mem::take(&mut chunk.order_events).wrapping_add(1);
+        chunk.note_order(self.version);
+        // The new one first: they may have values in common.
+        if group != NOWHERE {
+            self.enter_group(to, group);
+        }
+        if old_room != NOWHERE {
+            self.leave_room_list(from, old_group, old_room);
+        }
+        // SAFETY: as above.
+        let chunk = unsafe { self.chunks.at_mut(number) };
+        chunk.room_place = NOWHERE;
+        chunk.group = group;
+        if to == from {
+            for &column in &transfer.written {
+                chunk.note_written(column, 0, chunk.len, self.version);
+            }
+            let owner = &mut self.archetypes[from];
+            owner.order_events = owner.order_events.wrapping_add(events);
+        } else {
+            let place = std::mem::replace(&mut chunk.place, NOWHERE);
+            let owner = &mut self.archetypes[from];
+            owner.order_events = owner.order_events.wrapping_add(events);
+            if !owner.chunks.is_empty() {
+                owner.chunks.swap_remove(place as usize);
+            }
+            if let Some(&moved) = owner.chunks.get(place as usize) {
+                self.chunks[moved].place = place;
+            }
+            let owner = &mut self.archetypes[to];
+            // SAFETY: the chunk is there, and archetypes live as long as the world. The rest is as the caller promises.
+            unsafe {
+                self.chunks.change_archetype(number, &owner.shape, transfer, self.version);
+                self.chunks.at_mut(number).place = list_place(owner.chunks.len());
+            }
+            owner.chunks.push(number);
+        }
+        if old_room != NOWHERE {
+            self.note_room(number);
+        }
+        if old_group != NOWHERE {
+            self.leave_group(from, old_group, events);
+        }
+    }
+}
