@@ -131,3 +131,34 @@ fn a_page_is_the_most() {
     }
     small.check_invariants().unwrap();
 }
+
+/// Has no bytes, and an alignment that chunks do not have for others.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[repr(align(256))]
+struct Wide;
+
+#[test]
+fn what_is_given_by_query_is_aligned() {
+    for limit in [3, 50, 200] {
+        let settings = WorldSettings::new().chunk_capacity_limit(limit);
+        let mut world = World::with_settings("Simulation", settings);
+        world.spawn_many(400, A(1));
+        // The memory of whole chunks stays, but not here.
+        assert_eq!(world.query_mut::<&A>().add(Wide).unwrap(), 400);
+        let aligned = |wide: &Wide| std::ptr::from_ref(wide).addr().is_multiple_of(256);
+        assert!(world.query::<&Wide>().iter().all(aligned));
+        world.check_invariants().unwrap();
+        assert_eq!(world.query_mut::<&A>().remove::<Wide>(), Ok(400));
+        // Rows that move go to memory that others have left.
+        assert_eq!(world.query_mut::<&A>().add(Hundred(7)).unwrap(), 400);
+        assert!(
+            world.query::<&Hundred>().iter().all(|value| {
+                value.0 == 7 && std::ptr::from_ref(value).addr().is_multiple_of(128)
+            })
+        );
+        world.check_invariants().unwrap();
+        assert_eq!(world.query_mut::<&A>().remove::<Hundred>(), Ok(400));
+        assert_eq!(world.query_mut::<&A>().add_types(&[ComponentType::of::<Hundred>()]), Ok(400));
+        world.check_invariants().unwrap();
+    }
+}

@@ -7,6 +7,7 @@ mod common;
 mod fragile;
 
 mod alignment;
+mod by_query;
 mod bytes;
 mod clone_panics;
 mod default_panics;

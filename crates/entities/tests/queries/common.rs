@@ -101,6 +101,11 @@ pub(crate) struct Script(pub(crate) String);
 #[component(name = "queries::T", track_changes)]
 pub(crate) struct T(pub(crate) u32);
 
+/// Tracks changes, and is a tag.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "queries::S", track_changes)]
+pub(crate) struct S;
+
 /// Tracks changes, and can be switched off.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "queries::E", track_changes, enableable)]

@@ -1,15 +1,15 @@
 //! Random worlds and queries, compared with a scan of all entities.
 
 use ancho_entities::{
-    Absent, Any, Changed, Disabled, Entity, IsDisabled, Prefab, Present, QueryFilter, Shared,
-    Version, With, Without, World, WorldSettings,
+    Absent, Any, Changed, ComponentType, Disabled, Entity, IsDisabled, Prefab, Present,
+    QueryFilter, Shared, Version, With, Without, World, WorldSettings,
 };
 use proptest::prelude::*;
 
 use crate::common::*;
 
 /// What an entity of the model has: values, and whether they are on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Row {
     a: Option<u32>,
     x: Option<(u32, bool)>,
@@ -33,6 +33,8 @@ enum Op {
     Mark(usize, bool),
     /// Adds to all X that are found together with A.
     Write,
+    /// Does something to all that one of the queries finds.
+    ByQuery(u8, u8),
     /// The world becomes its fork, and the other is written to.
     Fork,
     Ask,
@@ -52,6 +54,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (at.clone(), any::<bool>()).prop_map(|(at, on)| Op::SwitchY(at, on)),
         1 => (at, any::<bool>()).prop_map(|(at, prefab)| Op::Mark(at, prefab)),
         1 => Just(Op::Write),
+        2 => (0..15_u8, 0..6_u8).prop_map(|(what, which)| Op::ByQuery(what, which)),
         1 => Just(Op::Fork),
         1 => Just(Op::Ask),
     ]
@@ -164,6 +167,19 @@ impl Model {
                     }
                 }
             }
+            Op::ByQuery(what, which) => {
+                let x_on = |row: &Row| row.x.is_some_and(|(_, on)| on);
+                match which {
+                    0 => self.by_query::<()>(what, |_| true),
+                    1 => self.by_query::<With<X>>(what, x_on),
+                    2 => self.by_query::<(With<A>, Without<X>)>(what, |row| {
+                        row.a.is_some() && !x_on(row)
+                    }),
+                    3 => self.by_query::<IsDisabled<Y>>(what, |row| row.y == Some(false)),
+                    4 => self.by_query::<With<Shared<Team>>>(what, |row| row.team.is_some()),
+                    _ => self.by_query::<Changed<A>>(what, |row| row.a.is_some()),
+                }
+            }
             Op::Fork => {
                 let fork = self.world.fork().unwrap();
                 let mut other = std::mem::replace(&mut self.world, fork);
@@ -174,6 +190,106 @@ impl Model {
                 other.check_invariants().unwrap();
             }
             Op::Ask => self.ask(),
+        }
+    }
+
+    /// Does something to all that a filter finds, which it knows by what the rows have.
+    fn by_query<F: QueryFilter>(&mut self, what: u8, wanted: impl Fn(&Row) -> bool) {
+        let query = self.world.query_mut::<()>().filter::<F>();
+        let is_found = |row: &Row| wanted(row) && !row.prefab && !row.disabled;
+        let mut rows: Vec<_> = self.rows.iter_mut().map(|(_, row)| row).collect();
+        rows.retain(|row| is_found(row));
+        let count =
+            |is_counted: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is_counted(row)).count();
+        let (found, expected) = match what {
+            0 => (query.despawn().unwrap(), rows.len()),
+            1 => (query.add(A(7)).unwrap(), count(&|row| row.a.is_none())),
+            2 => (query.add(X(8)).unwrap(), count(&|row| row.x.is_none())),
+            3 => (query.add(Y).unwrap(), count(&|row| row.y.is_none())),
+            4 => (query.add(Shared::new(Team(2))).unwrap(), count(&|row| row.team.is_none())),
+            5 => (query.remove::<A>().unwrap(), count(&|row| row.a.is_some())),
+            6 => (query.remove::<X>().unwrap(), count(&|row| row.x.is_some())),
+            7 => (query.remove::<Y>().unwrap(), count(&|row| row.y.is_some())),
+            8 => (query.remove::<Shared<Team>>().unwrap(), count(&|row| row.team.is_some())),
+            9 => (query.set_enabled(false).unwrap(), rows.len()),
+            10 | 11 => {
+                let switched = query.set_component_enabled::<X>(what == 10);
+                if count(&|row| row.x.is_none()) > 0 {
+                    switched.unwrap_err();
+                    return;
+                }
+                (switched.unwrap(), rows.len())
+            }
+            12 => {
+                let set = query.set_shared(Team(0));
+                if count(&|row| row.team.is_none()) > 0 {
+                    set.unwrap_err();
+                    return;
+                }
+                (set.unwrap(), count(&|row| row.team != Some(0)))
+            }
+            13 => {
+                let types = [ComponentType::of::<X>(), ComponentType::of_shared::<Team>()];
+                let lack = count(&|row| row.x.is_none() || row.team.is_none());
+                (query.add_types(&types).unwrap(), lack)
+            }
+            _ => {
+                let set = (Y, A(9), Shared::new(Team(1)), X(3));
+                let lack = count(&|row| {
+                    row.y.is_none() || row.a.is_none() || row.team.is_none() || row.x.is_none()
+                });
+                (query.add(set).unwrap(), lack)
+            }
+        };
+        assert_eq!(found, expected, "what {what}");
+        let x_of = |row: &Row, value| Some((value, row.x.is_none_or(|(_, on)| on)));
+        for row in &mut rows {
+            match what {
+                1 => row.a = Some(7),
+                2 => row.x = x_of(row, 8),
+                3 => row.y = Some(row.y.unwrap_or(true)),
+                4 => row.team = Some(2),
+                5 => row.a = None,
+                6 => row.x = None,
+                7 => row.y = None,
+                8 => row.team = None,
+                9 => row.disabled = true,
+                10 | 11 => row.x = row.x.map(|(value, _)| (value, what == 10)),
+                12 => row.team = Some(0),
+                13 => {
+                    row.x = row.x.or(Some((0, true)));
+                    row.team = row.team.or(Some(0));
+                }
+                14 => {
+                    row.a = Some(9);
+                    row.x = x_of(row, 3);
+                    row.y = Some(row.y.unwrap_or(true));
+                    row.team = Some(1);
+                }
+                _ => {}
+            }
+        }
+        if what == 0 {
+            self.rows.retain(|(_, row)| !is_found(row));
+        }
+        self.world.check_invariants().unwrap();
+    }
+
+    /// Everything that entities have is as in the model.
+    fn compare(&self) {
+        assert_eq!(self.world.entity_count(), self.rows.len());
+        let entities = self.world.entities();
+        for (entity, row) in &self.rows {
+            let x = self.world.get::<X>(*entity).ok();
+            let found = Row {
+                a: self.world.get::<A>(*entity).ok().map(|a| a.0),
+                x: x.map(|x| (x.0, entities.is_component_enabled::<X>(*entity).unwrap())),
+                y: entities.is_component_enabled::<Y>(*entity).ok(),
+                team: entities.shared::<Team>(*entity).ok().map(|team| team.0),
+                prefab: self.world.has::<Prefab>(*entity),
+                disabled: self.world.has::<Disabled>(*entity),
+            };
+            assert_eq!(found, *row, "{entity}");
         }
     }
 
@@ -211,6 +327,7 @@ impl Model {
     }
 
     fn ask(&self) {
+        self.compare();
         let x_on = |row: &Row| row.x.is_some_and(|(_, on)| on);
         let y_on = |row: &Row| row.y == Some(true);
         self.asks::<()>(|_| true);

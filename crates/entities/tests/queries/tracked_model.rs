@@ -1,8 +1,8 @@
 //! Random changes of components that track them, compared with a note of when each value was written.
 
 use ancho_entities::{
-    Changed, ComponentType, Entity, Present, QueryFilter, Shared, TrackedMut, Version, With, World,
-    WorldSettings,
+    Changed, ComponentType, Entity, Present, QueryFilter, Shared, TrackedMut, Version, With,
+    Without, World, WorldSettings,
 };
 use proptest::prelude::*;
 
@@ -13,8 +13,22 @@ use crate::common::*;
 struct Row {
     t: Option<Version>,
     e: Option<(Version, bool)>,
+    s: Option<Version>,
     a: bool,
     team: Option<u32>,
+}
+
+impl Row {
+    /// The same with everything written now.
+    fn written(self, now: Version) -> Self {
+        let e = self.e.map(|(_, on)| (now, on));
+        Self { t: self.t.map(|_| now), e, s: self.s.map(|_| now), ..self }
+    }
+}
+
+/// Whether something was written after a version.
+fn is_new(written: Option<Version>, since: Version) -> bool {
+    written.is_some_and(|written| written.is_newer_than(since))
 }
 
 #[derive(Clone, Debug)]
@@ -39,6 +53,8 @@ enum Op {
     WriteOptional,
     CopyFrom,
     SliceMut,
+    /// To all that one of the filters finds, the second number says what.
+    ByQuery(u8, u8, usize),
     Read,
     Advance,
     Fork,
@@ -53,8 +69,8 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (at(), 1..5_usize).prop_map(|(at, count)| Op::Instantiate(at, count)),
         2 => at().prop_map(Op::Despawn),
         1 => (at(), 0..40_usize).prop_map(|(at, count)| Op::DespawnMany(at, count)),
-        4 => (at(), 0..4_u8).prop_map(|(at, which)| Op::Add(at, which)),
-        4 => (at(), 0..4_u8).prop_map(|(at, which)| Op::Remove(at, which)),
+        4 => (at(), 0..5_u8).prop_map(|(at, which)| Op::Add(at, which)),
+        4 => (at(), 0..5_u8).prop_map(|(at, which)| Op::Remove(at, which)),
         8 => (at(), 0..5_u8).prop_map(|(at, way)| Op::Write(at, way)),
         3 => (at(), any::<bool>()).prop_map(|(at, on)| Op::Switch(at, on)),
         1 => (at(), 0..40_usize, 0..3_u32).prop_map(|(at, count, team)| Op::SetTeams(at, count, team)),
@@ -66,6 +82,8 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::WriteOptional),
         1 => Just(Op::CopyFrom),
         1 => Just(Op::SliceMut),
+        12 => (0..7_u8, 0..18_u8, 0..4_usize)
+            .prop_map(|(filter, what, back)| Op::ByQuery(filter, what, back)),
         1 => Just(Op::Read),
         4 => Just(Op::Advance),
         1 => Just(Op::Fork),
@@ -78,6 +96,8 @@ struct Model {
     rows: Vec<(Entity, Row)>,
     /// Versions that were, the newest last.
     seen: Vec<Version>,
+    /// Shares memory with the world, once there was a fork.
+    other: Option<World>,
 }
 
 impl Model {
@@ -112,6 +132,7 @@ impl Model {
         let row = Row {
             t: (kind & 1 != 0).then_some(now),
             e: (kind & 2 != 0).then_some((now, true)),
+            s: None,
             a: kind & 4 != 0,
             team: (kind & 8 != 0).then_some(1),
         };
@@ -145,7 +166,7 @@ impl Model {
             Op::SpawnMany(kind, count) => self.spawn(kind, count),
             Op::Instantiate(at, count) => {
                 let Some((world, &mut (source, row))) = self.row(at) else { return };
-                let row = Row { t: row.t.map(|_| now), e: row.e.map(|(_, on)| (now, on)), ..row };
+                let row = row.written(now);
                 let new = world.entities_mut().instantiate_many(source, count).unwrap();
                 let new: Vec<_> = new.map(|entity| (entity, row)).collect();
                 self.rows.extend(new);
@@ -170,6 +191,7 @@ impl Model {
                         row.e = Some((now, row.e.is_none_or(|(_, on)| on)));
                     }
                     2 => (row.a, _) = (true, world.add(*entity, A(2)).unwrap()),
+                    3 => (row.s, _) = (Some(now), world.add(*entity, S).unwrap()),
                     _ => (row.team, _) = (Some(2), world.add_shared(*entity, Team(2)).unwrap()),
                 }
             }
@@ -179,6 +201,7 @@ impl Model {
                     0 => (row.t, _) = (None, world.remove::<T>(*entity).unwrap()),
                     1 => (row.e, _) = (None, world.remove::<E>(*entity).unwrap()),
                     2 => (row.a, _) = (false, world.remove::<A>(*entity).unwrap()),
+                    3 => (row.s, _) = (None, world.remove::<S>(*entity).unwrap()),
                     _ => (row.team, _) = (None, world.remove_shared::<Team>(*entity).unwrap()),
                 }
             }
@@ -225,8 +248,7 @@ impl Model {
                 let (one, other) = (self.rows[left], self.rows[right]);
                 if self.world.entities_mut().swap_components(one.0, other.0).is_ok() {
                     for (at, row) in [(left, other.1), (right, one.1)] {
-                        let e = row.e.map(|(_, on)| (now, on));
-                        self.rows[at].1 = Row { t: row.t.map(|_| now), e, ..row };
+                        self.rows[at].1 = row.written(now);
                     }
                 }
             }
@@ -305,6 +327,24 @@ impl Model {
                     }
                 });
             }
+            Op::ByQuery(filter, what, back) => {
+                let since = self.since(back);
+                match filter {
+                    0 => self.by_query::<()>(what, since, |_| true),
+                    1 => self.by_query::<With<A>>(what, since, |row| row.a),
+                    2 => self.by_query::<With<E>>(what, since, |row| row.e.is_some_and(|e| e.1)),
+                    3 => self.by_query::<Changed<T>>(what, since, |row| is_new(row.t, since)),
+                    4 => self.by_query::<(Changed<S>, With<E>)>(what, since, |row| {
+                        is_new(row.s, since) && row.e.is_some_and(|(_, on)| on)
+                    }),
+                    5 => self
+                        .by_query::<Without<Shared<Team>>>(what, since, |row| row.team.is_none()),
+                    _ => self.by_query::<(Changed<(T, S)>, Without<A>)>(what, since, |row| {
+                        (is_new(row.t, since) || is_new(row.s, since)) && !row.a
+                    }),
+                }
+                self.world.check_invariants().unwrap();
+            }
             Op::Read => {
                 self.world.query_mut::<(&T, Option<&E>)>().for_each(|_| ());
                 self.world.query_mut::<TrackedMut<T>>().for_each(|t| assert!(t.0 < u32::MAX));
@@ -322,8 +362,76 @@ impl Model {
                 other.query_mut::<(&mut T, Option<&mut E>)>().for_each(|(t, _)| t.0 = 0);
                 other.query_mut::<&mut E>().into_iter().take(3).for_each(|e| e.0 = 0);
                 other.check_invariants().unwrap();
+                self.other = Some(other);
             }
             Op::Ask => self.ask(),
+        }
+    }
+
+    /// Does something to all that a filter finds, which are the rows that are wanted.
+    fn by_query<F: QueryFilter>(
+        &mut self,
+        what: u8,
+        since: Version,
+        wanted: impl Fn(&Row) -> bool,
+    ) {
+        let now = self.now();
+        let query = self.world.query_mut::<()>().filter::<F>().since(since);
+        let expected = self.rows.iter().filter(|(_, row)| wanted(row)).count();
+        assert_eq!(query.as_ref().count(), expected);
+        let done = match what {
+            0 => query.add(Tag).is_ok(),
+            1 => query.remove::<Tag>().is_ok(),
+            2 => query.add(S).is_ok(),
+            3 => query.remove::<S>().is_ok(),
+            4 => query.add(T(4)).is_ok(),
+            5 => query.remove::<T>().is_ok(),
+            6 => query.add(E(4)).is_ok(),
+            7 => query.remove::<(E, Tag)>().is_ok(),
+            8 => {
+                let types = [ComponentType::of::<T>(), ComponentType::of::<E>()];
+                query.add_types(&[types[0], types[1], ComponentType::of::<S>()]).is_ok()
+            }
+            9 => query.add((Shared::new(Team(2)), S)).is_ok(),
+            10 | 11 => query.filter::<With<Shared<Team>>>().set_shared(Team(what.into())).is_ok(),
+            12 => query.remove::<Shared<Team>>().is_ok(),
+            13 | 14 => {
+                let query = query.filter::<Present<E>>();
+                query.set_component_enabled::<E>(what == 13).is_ok()
+            }
+            15 => query.add((A(3), S)).is_ok(),
+            16 => query.remove::<(A, T)>().is_ok(),
+            _ => query.despawn().is_ok(),
+        };
+        assert!(done);
+        self.each(|_, row| {
+            if !wanted(row) {
+                return;
+            }
+            let on = row.e.is_none_or(|(_, on)| on);
+            match what {
+                2 => row.s = Some(now),
+                3 => row.s = None,
+                4 => row.t = Some(now),
+                5 => row.t = None,
+                6 => row.e = Some((now, on)),
+                7 => row.e = None,
+                8 => {
+                    row.t = row.t.or(Some(now));
+                    row.e = row.e.or(Some((now, true)));
+                    row.s = row.s.or(Some(now));
+                }
+                9 => (row.team, row.s) = (Some(2), Some(now)),
+                10 | 11 => row.team = row.team.map(|_| what.into()),
+                12 => row.team = None,
+                13 | 14 => row.e = row.e.map(|_| (now, what == 13)),
+                15 => (row.a, row.s) = (true, Some(now)),
+                16 => (row.a, row.t) = (false, None),
+                _ => {}
+            }
+        });
+        if what == 17 {
+            self.rows.retain(|(_, row)| !wanted(row));
         }
     }
 
@@ -351,6 +459,7 @@ impl Model {
             let is_on = |row: &Row| row.e.is_some_and(|(_, on)| on);
             self.asks::<Changed<T>>(since, t);
             self.asks::<Changed<E>>(since, e);
+            self.asks::<Changed<S>>(since, |row| is_new(row.s, since));
             self.asks::<(Changed<E>, With<E>)>(since, |row| e(row) && is_on(row));
             self.asks::<Changed<(T, E)>>(since, |row| t(row) || e(row));
             self.asks::<(Changed<T>, Changed<E>)>(since, |row| t(row) && e(row));
@@ -373,7 +482,7 @@ proptest! {
     ) {
         let settings = WorldSettings::new().chunk_capacity_limit(limit);
         let world = World::with_settings("Simulation", settings);
-        let mut model = Model { world, rows: Vec::new(), seen: Vec::new() };
+        let mut model = Model { world, rows: Vec::new(), seen: Vec::new(), other: None };
         model.world.entities_mut().set_version(Version::from_number(first));
         for op in &ops {
             model.apply(op);

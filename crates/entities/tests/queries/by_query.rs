@@ -1,0 +1,404 @@
+//! Structural changes of all that a query finds (EN5, EN9, Q8, Q9).
+
+use ancho_entities::{
+    Changed, Component, ComponentType, Disabled, Entity, EntityError, IsDisabled, OrderChanged,
+    Present, Shared, With, Without, World, WorldSettings,
+};
+
+use crate::common::*;
+
+/// So many entities with X, of which every hundredth is off. Those come second.
+fn hundredths(world: &mut World, count: u32) -> (Vec<Entity>, Vec<Entity>) {
+    let all: Vec<_> = world.spawn_batch((0..count).map(|at| (X(at), A(at)))).collect();
+    let (mut on, mut off) = (Vec::new(), Vec::new());
+    for (at, entity) in all.into_iter().enumerate() {
+        if at % 100 == 17 {
+            world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+            off.push(entity);
+        } else {
+            on.push(entity);
+        }
+    }
+    (on, off)
+}
+
+fn sorted(mut entities: Vec<Entity>) -> Vec<Entity> {
+    entities.sort();
+    entities
+}
+
+#[test]
+fn en5_what_is_switched_off_is_not_despawned() {
+    for limit in [10_000, 64, 7] {
+        let mut world = chunks_of(limit);
+        let (on, off) = hundredths(&mut world, 3000);
+        assert_eq!(world.query_mut::<&X>().despawn(), Ok(on.len()));
+        assert_eq!(sorted(world.entities().all_entities()), sorted(off.clone()));
+        for (at, &entity) in off.iter().enumerate() {
+            assert_eq!(world.get::<X>(entity), Ok(&X(at as u32 * 100 + 17)));
+            assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(false));
+        }
+        assert!(on.iter().all(|&entity| !world.exists(entity)));
+    }
+}
+
+#[test]
+fn en5_what_is_switched_off_is_given_nothing() {
+    for limit in [10_000, 64, 7] {
+        let mut world = chunks_of(limit);
+        let (on, off) = hundredths(&mut world, 3000);
+        assert_eq!(world.query_mut::<&X>().add(B(5)).unwrap(), on.len());
+        assert_eq!(world.query_mut::<&X>().add((Tag, Y)).unwrap(), on.len());
+        assert_eq!(world.query_mut::<&X>().add(Shared::new(Team(3))).unwrap(), on.len());
+        for &entity in &on {
+            assert_eq!(world.get::<B>(entity), Ok(&B(5)));
+            assert!(world.has::<(Tag, Y, Shared<Team>)>(entity));
+            assert_eq!(world.get::<X>(entity).unwrap().0, world.get::<A>(entity).unwrap().0);
+            assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(true));
+            assert_eq!(world.entities().is_component_enabled::<Y>(entity), Ok(true));
+        }
+        for &entity in &off {
+            assert!(
+                !world.has::<B>(entity) && !world.has::<Tag>(entity) && !world.has::<Y>(entity)
+            );
+            assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(false));
+        }
+        assert_eq!(world.query_mut::<&X>().set_shared(Team(4)), Ok(on.len()));
+        assert_eq!(world.query::<&B>().with_shared(Team(4)).count(), on.len());
+        assert_eq!(world.query_mut::<&X>().remove::<(A, Y)>(), Ok(on.len()));
+        assert_eq!(sorted(world.query::<&A>().to_entities()), sorted(off.clone()));
+    }
+}
+
+#[test]
+fn en5_those_that_are_off_can_be_found_by_that() {
+    let mut world = chunks_of(64);
+    let (on, off) = hundredths(&mut world, 1000);
+    let query = world.query_mut::<()>().filter::<IsDisabled<X>>();
+    assert_eq!(query.add(Tag).unwrap(), off.len());
+    assert_eq!(sorted(world.query::<&Tag>().to_entities()), off);
+    assert!(
+        world.query::<&X>().filter::<With<Tag>>().is_empty(),
+        "they are off where they are now"
+    );
+    let all = world.query_mut::<&X>().ignore_enabled();
+    assert_eq!(all.despawn(), Ok(on.len() + off.len()));
+    assert_eq!(world.entity_count(), 0);
+}
+
+#[test]
+fn en9_masks_are_switched_as_a_whole() {
+    for limit in [10_000, 200, 64, 3] {
+        let mut world = chunks_of(limit);
+        let all: Vec<_> = world.spawn_batch((0..1000).map(|at| (X(at), A(0)))).collect();
+        world.spawn_many(100, A(1));
+        let seen = world.entities().version();
+        world.entities_mut().advance_version();
+        assert_eq!(world.query_mut::<&X>().set_component_enabled::<X>(false), Ok(1000));
+        assert!(world.query::<&X>().is_empty());
+        assert_eq!(
+            world.query::<()>().filter::<Changed<X>>().since(seen).ignore_enabled().count(),
+            1000
+        );
+        assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).count(), 0);
+        assert_eq!(world.query::<()>().filter::<OrderChanged>().since(seen).count(), 0);
+        // Those that are on again are not found by who looks for those that are off.
+        for &entity in all.iter().step_by(3) {
+            world.entities_mut().set_component_enabled::<X>(entity, true).unwrap();
+        }
+        let off = world.query_mut::<()>().filter::<IsDisabled<X>>();
+        assert_eq!(off.set_component_enabled::<X>(true), Ok(666));
+        assert_eq!(world.query::<&X>().to_entities(), all);
+        assert!(world.query::<&X>().iter().map(|x| x.0).eq(0..1000), "values stay");
+    }
+}
+
+#[test]
+fn en9_switching_by_a_query_for_other_switches() {
+    let mut world = chunks_of(100);
+    let all: Vec<_> = world.spawn_many(300, (X(0), Y)).collect();
+    for &entity in &all[50..250] {
+        world.entities_mut().set_component_enabled::<Y>(entity, false).unwrap();
+    }
+    assert_eq!(
+        world.query_mut::<()>().filter::<Without<Y>>().set_component_enabled::<X>(false),
+        Ok(200)
+    );
+    assert_eq!(world.query::<&X>().to_entities(), [&all[..50], &all[250..]].concat());
+    let ty = ComponentType::of::<Y>();
+    assert_eq!(world.query_mut::<&X>().set_type_enabled(ty, false), Ok(100));
+    assert!(world.query::<&Y>().is_empty());
+}
+
+#[test]
+fn what_cannot_be_switched_is_refused() {
+    let mut world = world();
+    let first = world.spawn(A(1));
+    world.spawn((A(1), X(1)));
+    let component = ComponentType::of::<A>();
+    let refused = EntityError::NotEnableable { component };
+    assert_eq!(world.query_mut::<&A>().set_component_enabled::<A>(false), Err(refused));
+    let component = ComponentType::of::<X>();
+    let refused = EntityError::MissingComponent { entity: first, component };
+    assert_eq!(world.query_mut::<&A>().set_component_enabled::<X>(false), Err(refused));
+    assert_eq!(world.query::<&X>().count(), 1, "none was switched");
+}
+
+#[test]
+fn nothing_found_is_nothing_changed() {
+    let mut world = world();
+    world.spawn_many(10, A(1));
+    let state = world.state_hash();
+    let nobody = |world: &mut World| world.query_mut::<&B>().filter::<With<A>>().as_ref().count();
+    assert_eq!(nobody(&mut world), 0);
+    assert_eq!(world.query_mut::<&B>().despawn(), Ok(0));
+    assert_eq!(world.query_mut::<&B>().add((Tag, Shared::new(Mesh(1)))).unwrap(), 0);
+    assert_eq!(world.query_mut::<&B>().remove::<B>(), Ok(0));
+    assert_eq!(world.query_mut::<&B>().set_shared(Mesh(1)), Ok(0));
+    assert_eq!(world.query_mut::<&B>().set_component_enabled::<X>(true), Ok(0));
+    assert_eq!(world.query_mut::<&B>().set_enabled(false), Ok(0));
+    assert_eq!(world.query_mut::<&A>().with_shared(Team(9)).despawn(), Ok(0));
+    assert_eq!(world.state_hash(), state);
+    // A set that cannot be is refused also where there is nothing.
+    let refused = world.query_mut::<&B>().add((A(1), A(2))).unwrap_err();
+    assert!(matches!(refused.error, EntityError::DuplicateComponent { .. }));
+    assert_eq!(refused.value, (A(1), A(2)));
+}
+
+#[test]
+fn components_that_are_there_are_replaced_and_stay_off() {
+    let mut world = chunks_of(4);
+    let all: Vec<_> =
+        world.spawn_batch((0..10).map(|at| (A(at), X(at), Text(at.to_string())))).collect();
+    world.entities_mut().set_component_enabled::<X>(all[3], false).unwrap();
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    let order: Vec<_> = world.entities().all_entities();
+    assert_eq!(world.query_mut::<&A>().add((X(50), Text("new".into()))).unwrap(), 0);
+    assert_eq!(world.entities().all_entities(), order, "nobody moved");
+    assert!(world.query::<&Text>().iter().all(|text| text.0 == "new"));
+    assert!(world.query::<&X>().ignore_enabled().iter().all(|x| x.0 == 50));
+    assert_eq!(world.entities().is_component_enabled::<X>(all[3]), Ok(false));
+    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).count(), 0);
+    assert_eq!(world.query::<()>().filter::<Changed<Text>>().since(seen).count(), 10);
+    // Some of a chunk only.
+    assert_eq!(world.query_mut::<&X>().add((A(7), Text("on".into()))).unwrap(), 0);
+    assert_eq!(world.get::<Text>(all[3]).unwrap().0, "new");
+    assert_eq!(world.get::<A>(all[3]), Ok(&A(3)));
+    assert_eq!(world.query::<&Text>().iter().filter(|text| text.0 == "on").count(), 9);
+    // What has one of two gets both.
+    assert_eq!(world.query_mut::<&X>().add((A(8), B(9))).unwrap(), 9);
+    assert_eq!(world.query::<(&A, &B)>().iter().filter(|&(a, b)| (a.0, b.0) == (8, 9)).count(), 9);
+}
+
+#[test]
+fn missing_types_are_added_and_others_keep_their_values() {
+    let mut world = chunks_of(4);
+    let old = world.spawn((A(1), B(2)));
+    let new: Vec<_> = world.spawn_many(9, A(1)).collect();
+    let types = [ComponentType::of::<B>(), ComponentType::of::<Text>(), ComponentType::of::<Tag>()];
+    assert_eq!(world.query_mut::<&A>().add_types(&types), Ok(10));
+    assert_eq!(world.get::<B>(old), Ok(&B(2)));
+    for &entity in &new {
+        assert_eq!(
+            (world.get::<B>(entity), world.get::<Text>(entity)),
+            (Ok(&B(0)), Ok(&Text::default()))
+        );
+    }
+    assert_eq!(world.query_mut::<&A>().add_types(&types), Ok(0));
+    assert_eq!(world.query_mut::<&A>().remove_types(&types[..2]), Ok(10));
+    assert!(world.query::<()>().filter::<Without<B>>().count() == 10);
+
+    /// Has no default.
+    #[derive(Component, Clone)]
+    struct Named;
+
+    let refused = world.query_mut::<&A>().add_types(&[ComponentType::of::<Named>()]);
+    assert!(matches!(refused, Err(EntityError::NoInitialValue { .. })));
+}
+
+#[test]
+fn strict_worlds_refuse_all_or_do_all() {
+    let settings = WorldSettings::new().strict(true).chunk_capacity_limit(4);
+    let mut world = Checked(World::with_settings("Simulation", settings));
+    world.spawn_many(6, A(1));
+    let has = world.spawn((A(1), B(2)));
+    let state = world.state_hash();
+    let component = ComponentType::of::<B>();
+    let refused = world.query_mut::<&A>().add(B(3)).unwrap_err();
+    assert_eq!(refused.error, EntityError::AlreadyPresent { entity: has, component });
+    let lacks = world.query::<&A>().filter::<Without<B>>().to_entities()[0];
+    let refused = world.query_mut::<&A>().remove::<B>();
+    assert_eq!(refused, Err(EntityError::MissingComponent { entity: lacks, component }));
+    assert_eq!(world.state_hash(), state);
+    assert_eq!(world.query_mut::<&A>().filter::<Without<B>>().add(B(3)).unwrap(), 6);
+    assert_eq!(world.query_mut::<&A>().remove::<B>(), Ok(7));
+    // To switch off what is off is no error: it is passed over.
+    world.entities_mut().set_enabled(has, false).unwrap();
+    assert_eq!(world.query_mut::<&A>().include_disabled().set_enabled(false), Ok(6));
+    assert_eq!(world.query_mut::<&A>().include_disabled().set_enabled(true), Ok(7));
+    assert!(world.query::<&Disabled>().is_empty());
+}
+
+#[test]
+fn q8_only_chunks_with_the_value_are_touched() {
+    let mut world = chunks_of(4);
+    for team in 0..3 {
+        world.spawn_many(10, (A(team), Shared::new(Team(team))));
+    }
+    world.spawn_many(5, A(9));
+    assert_eq!(world.query_mut::<&A>().with_shared(Team(1)).add(Tag).unwrap(), 10);
+    assert!(world.query::<&A>().filter::<With<Tag>>().iter().all(|a| a.0 == 1));
+    assert_eq!(world.query_mut::<&A>().with_shared(Team(1)).set_shared(Team(2)), Ok(10));
+    assert_eq!(world.query::<&Tag>().with_shared(Team(2)).count(), 10);
+    assert_eq!(world.entities().shared_reference_count(&Team(1)), 0, "nobody has it any more");
+    // Those that have the value already are not counted.
+    let all = world.query_mut::<()>().filter::<With<Shared<Team>>>();
+    assert_eq!(all.set_shared(Team(2)), Ok(10));
+    let refused = world.query_mut::<&A>().set_shared(Team(7));
+    assert!(matches!(refused, Err(EntityError::MissingComponent { .. })));
+    assert_eq!(world.entities().shared_values::<Team>().count(), 2, "7 was not kept");
+    assert_eq!(world.query_mut::<&A>().remove::<Shared<Team>>(), Ok(30));
+    assert_eq!(world.query_mut::<&A>().with_shared(Team(2)).despawn(), Ok(0));
+}
+
+#[test]
+fn q9_only_chunks_that_changed_are_touched() {
+    let mut world = chunks_of(4);
+    let all: Vec<_> = world.spawn_batch((0..12).map(|at| (A(at), B(0)))).collect();
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    world.get_mut::<A>(all[5]).unwrap().0 = 50;
+    let changed = world.query_mut::<&A>().filter::<Changed<A>>().since(seen);
+    assert_eq!(changed.add(Tag).unwrap(), 4);
+    assert_eq!(world.query::<&Tag>().to_entities(), all[4..8]);
+    // What moved counts as having come, and what is new as changed; the rest keeps its versions.
+    let came = world.query::<&A>().filter::<OrderChanged>().since(seen);
+    assert_eq!(came.to_entities(), all[4..8]);
+    assert_eq!(world.query::<()>().filter::<Changed<Tag>>().since(seen).count(), 4);
+    assert_eq!(world.query::<()>().filter::<Changed<B>>().since(seen).count(), 0);
+    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).to_entities(), all[4..8]);
+    let changed = world.query_mut::<&A>().filter::<Changed<A>>().since(seen);
+    assert_eq!(changed.despawn(), Ok(4));
+    assert_eq!(world.entities().all_entities(), [&all[..4], &all[8..]].concat());
+}
+
+#[test]
+fn whole_chunks_stay_where_they_are() {
+    let mut world = chunks_of(10);
+    let all: Vec<_> =
+        world.spawn_batch((0..95).map(|at| (A(at), X(at), Text(at.to_string())))).collect();
+    let numbers = |world: &World| -> Vec<u64> {
+        world.entities().chunks().map(|chunk| chunk.sequence_number()).collect()
+    };
+    let places = |world: &World| -> Vec<usize> {
+        world.entities().chunks().map(|chunk| chunk.slice::<A>().unwrap().as_ptr().addr()).collect()
+    };
+    let (before, memory) = (numbers(&world), places(&world));
+    assert_eq!(world.query_mut::<&A>().add((Tag, Y)).unwrap(), 95);
+    assert_eq!(world.query_mut::<&A>().add(Shared::new(Team(4))).unwrap(), 95);
+    assert_eq!(world.query_mut::<&A>().remove::<Tag>(), Ok(95));
+    assert_eq!(world.query_mut::<&A>().set_shared(Team(5)), Ok(95));
+    assert_eq!(world.query_mut::<&A>().set_enabled(false), Ok(95));
+    assert_eq!((numbers(&world), places(&world)), (before, memory));
+    assert_eq!(world.entities().all_entities(), all);
+    // New entities go to the chunk with room.
+    let new = world.spawn((A(0), X(0), Text::default(), Y, Disabled, Shared::new(Team(5))));
+    assert_eq!(numbers(&world).len(), 10);
+    assert_eq!(world.entities().all_entities()[95], new);
+    // With bytes they move, in their order.
+    assert_eq!(world.query_mut::<&A>().include_disabled().add(B(1)).unwrap(), 96);
+    assert_eq!(world.entities().all_entities()[..95], all);
+}
+
+#[test]
+fn small_chunks_do_not_pile_up() {
+    let mut world = chunks_of(100);
+    for _ in 0..50 {
+        world.spawn_many(10, A(1));
+        assert_eq!(world.query_mut::<&A>().filter::<Without<Tag>>().add(Tag).unwrap(), 10);
+    }
+    assert!(world.entities().chunks().count() <= 6, "{}", world.entities().chunks().count());
+}
+
+#[test]
+fn the_order_counters_rise_as_for_moves() {
+    let mut world = chunks_of(4);
+    world.spawn_many(8, A(1));
+    let order = |world: &World| {
+        let entities = world.entities();
+        (entities.component_order_version::<A>(), entities.component_order_version::<Tag>())
+    };
+    let before = order(&world);
+    world.query_mut::<&A>().add(Tag).unwrap();
+    let after = order(&world);
+    assert!(after.0 > before.0 && after.1 > before.1);
+    world.query_mut::<&A>().remove::<Tag>().unwrap();
+    assert!(order(&world).0 > after.0 && order(&world).1 > after.1);
+}
+
+#[test]
+fn members_of_groups_follow_their_roots() {
+    use ancho_entities::{Buffer, LinkedEntityGroup};
+
+    let build = |world: &mut World| -> [Entity; 5] {
+        let [root, near, far, other] = [A(1), A(2), A(3), A(4)].map(|value| world.spawn(value));
+        let marked = world.spawn((A(5), Tag));
+        let group = |all: &[Entity]| {
+            all.iter().map(|&entity| LinkedEntityGroup(entity)).collect::<Buffer<_>>()
+        };
+        world.add(root, group(&[root, near, marked])).unwrap();
+        world.add(near, group(&[near, far, root])).unwrap();
+        world.add(root, Tag).unwrap();
+        [root, near, far, other, marked]
+    };
+    let mut world = chunks_of(3);
+    let [root, near, far, other, marked] = build(&mut world);
+    assert_eq!(
+        world.query_mut::<&Tag>().set_enabled(false),
+        Ok(3),
+        "members, and not those of members"
+    );
+    for (entity, on) in [(root, false), (near, false), (far, true), (other, true), (marked, false)]
+    {
+        assert_eq!(world.entities().is_enabled(entity), on);
+    }
+    assert_eq!(world.query_mut::<&Tag>().include_disabled().set_enabled(true), Ok(3));
+    assert_eq!(world.query_mut::<&Tag>().despawn(), Ok(4), "each once");
+    assert_eq!(world.entities().all_entities(), [other]);
+}
+
+#[test]
+fn a_query_of_nothing_but_entities_without_components() {
+    let mut world = chunks_of(4);
+    let all: Vec<_> = world.spawn_many(6, ()).collect();
+    assert_eq!(world.query_mut::<()>().add(()).unwrap(), 0);
+    assert_eq!(world.query_mut::<()>().remove::<()>(), Ok(0));
+    assert_eq!(world.query_mut::<()>().add(Tag).unwrap(), 6);
+    assert_eq!(world.query_mut::<()>().add(A(1)).unwrap(), 6);
+    assert_eq!(world.query_mut::<()>().remove::<(A, Tag)>(), Ok(6));
+    assert_eq!(world.entities().all_entities(), all);
+    assert_eq!(world.query_mut::<()>().despawn(), Ok(6));
+    assert_eq!(world.entities().chunks().count(), 0);
+}
+
+#[test]
+fn single_entity_ways_find_their_place_after_chunks_have_gone() {
+    // What is remembered of the last single change must not lead to a chunk that is another's by now.
+    let mut world = chunks_of(4);
+    let all: Vec<_> = world.spawn_batch((0..6).map(A)).collect();
+    for &entity in &all[..2] {
+        world.add(entity, B(1)).unwrap();
+    }
+    world.query_mut::<(&A, &B)>().add(Tag).unwrap();
+    world.add(all[2], B(2)).unwrap();
+    world.query_mut::<&A>().filter::<With<Tag>>().remove::<Tag>().unwrap();
+    world.remove::<B>(all[0]).unwrap();
+    world.query_mut::<&A>().filter::<Without<B>>().add(Tag).unwrap();
+    world.remove::<B>(all[1]).unwrap();
+    world.add(all[3], B(3)).unwrap();
+    let found: Vec<_> = all.iter().map(|&entity| world.get::<A>(entity).unwrap().0).collect();
+    assert_eq!(found, [0, 1, 2, 3, 4, 5]);
+    assert_eq!(world.query::<&B>().count(), 2);
+    assert_eq!(world.query::<()>().filter::<Present<Tag>>().count(), 4);
+}

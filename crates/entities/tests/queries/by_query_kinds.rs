@@ -1,0 +1,337 @@
+//! Changes of all that a query finds, with all kinds of components, in worlds that share memory with forks.
+
+use std::sync::Arc;
+
+use ancho_entities::{
+    Buffer, Component, IsDisabled, Managed, PerChunk, Shared, With, Without, World,
+};
+
+use crate::common::*;
+
+/// Tells whether it was dropped.
+#[derive(Component, Clone, Debug)]
+#[component(name = "queries::Owned")]
+struct Owned(#[field(opaque)] Arc<()>);
+
+/// Stays when its entity is despawned.
+#[derive(Component, Clone, Debug)]
+#[component(name = "queries::Handle", cleanup)]
+struct Handle(#[field(opaque)] Arc<()>);
+
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "queries::ChunkBounds")]
+struct Bounds(u32);
+
+/// Cannot be duplicated.
+#[derive(Component, Debug, Default)]
+#[component(name = "queries::Unique")]
+struct Unique;
+
+fn item(at: u32) -> Buffer<Item> {
+    (0..at % 5).map(Item).collect()
+}
+
+/// Does the same by query and one by one, and says what came of it.
+fn both_ways(
+    world: &mut World,
+    by_query: impl Fn(&mut World) -> usize,
+    one_by_one: impl Fn(&mut World, ancho_entities::Entity),
+) {
+    let state = world.state_hash();
+    let (mut left, mut right) = (world.fork().unwrap(), world.fork().unwrap());
+    assert_eq!(by_query(&mut left), 95);
+    for entity in right.query::<&A>().to_entities() {
+        one_by_one(&mut right, entity);
+    }
+    left.check_invariants().unwrap();
+    right.check_invariants().unwrap();
+    assert_eq!(left.state_hash(), right.state_hash());
+    assert_eq!(world.state_hash(), state, "the world they were forked from is as it was");
+    // What they share is still good for all of them.
+    left.query_mut::<&mut A>().for_each(|a| a.0 += 1000);
+    assert_eq!(world.state_hash(), state);
+    drop(left);
+    right.query_mut::<&mut A>().for_each(|a| a.0 += 1000);
+    assert_eq!(world.state_hash(), state);
+}
+
+#[test]
+fn whole_chunks_with_forks_alive() {
+    let mut world = chunks_of(10);
+    world.spawn_batch((0..95).map(|at| (A(at), X(at), Text(at.to_string()), item(at))));
+    both_ways(
+        &mut world,
+        |world| world.query_mut::<&A>().add(Tag).unwrap(),
+        |world, entity| {
+            world.add(entity, Tag).unwrap();
+        },
+    );
+    both_ways(
+        &mut world,
+        |world| world.query_mut::<&A>().add(Y).unwrap(),
+        |world, entity| {
+            world.add(entity, Y).unwrap();
+        },
+    );
+    let team = || Shared::new(Team(4));
+    both_ways(
+        &mut world,
+        |world| world.query_mut::<&A>().add(team()).unwrap(),
+        |world, entity| {
+            world.add(entity, team()).unwrap();
+        },
+    );
+    both_ways(
+        &mut world,
+        |world| world.query_mut::<&A>().add(B(3)).unwrap(),
+        |world, entity| {
+            world.add(entity, B(3)).unwrap();
+        },
+    );
+    both_ways(
+        &mut world,
+        |world| world.query_mut::<&A>().remove::<Text>().unwrap(),
+        |world, entity| {
+            world.remove::<Text>(entity).unwrap();
+        },
+    );
+    both_ways(
+        &mut world,
+        |world| world.query_mut::<&A>().despawn().unwrap(),
+        |world, entity| {
+            world.despawn(entity).unwrap();
+        },
+    );
+}
+
+#[test]
+fn tags_are_given_to_shared_memory_without_a_copy() {
+    use ancho_entities::{ChunkArena, WorldSettings};
+
+    let arena = ChunkArena::with_limit(10 * 16 * 1024);
+    let settings = WorldSettings::new().chunk_capacity_limit(10).arena(arena.clone());
+    let mut world = Checked(World::with_settings("Simulation", settings));
+    world.spawn_batch((0..95).map(|at| (A(at), Text(at.to_string()))));
+    let fork = Checked(world.fork().unwrap());
+    let state = fork.state_hash();
+    assert_eq!(world.query_mut::<&A>().add((Tag, Y)).unwrap(), 95);
+    assert_eq!(world.query_mut::<&A>().remove::<Tag>(), Ok(95));
+    assert_eq!(arena.stats().used, 10 * 16 * 1024, "and there is no more");
+    assert_eq!(fork.state_hash(), state);
+    world.query_mut::<&A>().add(B(1)).unwrap_err();
+    // Both have the memory, of two archetypes. Whoever is last drops what is in it.
+    drop(fork);
+    assert!(world.query::<(&A, &Text)>().iter().all(|(a, text)| text.0 == a.0.to_string()));
+    world.query_mut::<&mut Text>().for_each(|text| text.0.push('!'));
+}
+
+#[test]
+fn rows_do_not_come_to_whole_chunks_that_are_shared() {
+    // Of two archetypes that get a tag, chunks of the first stay whole, and have room, while others of the same target move.
+    let mut world = chunks_of(10);
+    world.spawn_batch((0..16).map(|at| (A(at), X(at))));
+    world.spawn_batch((16..25).map(|at| (A(at), X(at), Y)));
+    let off = world.query::<&Y>().to_entities()[3];
+    world.entities_mut().set_component_enabled::<Y>(off, false).unwrap();
+    let fork = Checked(world.fork().unwrap());
+    let state = fork.state_hash();
+    assert_eq!(world.query_mut::<&A>().filter::<Without<Y>>().add((Tag, Y)).unwrap(), 17);
+    assert_eq!(fork.state_hash(), state);
+    assert_eq!(world.query_mut::<&X>().filter::<With<Tag>>().remove::<Tag>(), Ok(17));
+    assert_eq!(fork.state_hash(), state);
+    let mut found: Vec<_> = world.query::<(&A, &X)>().iter().map(|(a, x)| (a.0, x.0)).collect();
+    found.sort();
+    assert!(found.into_iter().eq((0..25).map(|at| (at, at))));
+    assert_eq!(world.query::<()>().filter::<IsDisabled<Y>>().to_entities(), [off]);
+}
+
+#[test]
+fn what_cannot_be_duplicated_is_given_to_memory_of_its_own() {
+    let mut world = chunks_of(4);
+    world.spawn_batch((0..8).map(|at| (A(at), Text(at.to_string()))));
+    let mut fork = Checked(world.fork().unwrap());
+    let types = [ancho_entities::ComponentType::of::<Unique>()];
+    assert_eq!(world.query_mut::<&A>().add_types(&types), Ok(8));
+    world.query_mut::<&mut Text>().for_each(|text| text.0.push('!'));
+    world.fork().unwrap_err();
+    assert!(fork.query::<(&A, &Text)>().iter().all(|(a, text)| text.0 == a.0.to_string()));
+    drop(world);
+    fork.query_mut::<&mut Text>().for_each(|text| text.0.push('?'));
+}
+
+#[test]
+fn values_are_dropped_once() {
+    let owner = Arc::new(());
+    let count = || Arc::strong_count(&owner) - 1;
+    for forks in [false, true] {
+        let mut world = chunks_of(10);
+        world.spawn_batch((0..55).map(|at| (A(at), X(at))));
+        for entity in world.query::<&A>().to_entities().into_iter().step_by(4) {
+            world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        }
+        let mut fork = forks.then(|| world.fork().unwrap());
+        assert_eq!(world.query_mut::<&X>().add(Owned(owner.clone())).unwrap(), 41);
+        assert_eq!(count(), 41);
+        // The old ones are replaced, and the others get theirs.
+        assert_eq!(world.query_mut::<&A>().add(Owned(owner.clone())).unwrap(), 14);
+        assert_eq!(count(), 55);
+        if forks {
+            fork = Some(world.fork().unwrap());
+            assert_eq!(world.query_mut::<&A>().add((B(1), Owned(owner.clone()))).unwrap(), 55);
+            assert_eq!(count(), 110);
+        }
+        assert_eq!(world.query_mut::<&X>().remove::<Owned>(), Ok(41));
+        assert_eq!(count(), if forks { 69 } else { 14 });
+        assert_eq!(world.query_mut::<&Owned>().despawn(), Ok(14));
+        assert_eq!(count(), if forks { 55 } else { 0 });
+        if let Some(mut fork) = fork {
+            assert_eq!(fork.query_mut::<&Owned>().filter::<With<X>>().despawn(), Ok(41));
+            assert_eq!(count(), 14);
+            fork.check_invariants().unwrap();
+        }
+    }
+    assert_eq!(count(), 0);
+}
+
+#[test]
+fn buffers_and_managed_components_come_along() {
+    let mut world = chunks_of(10);
+    world.spawn_batch((0..35).map(|at| (A(at), item(at), Managed::new(Script(at.to_string())))));
+    world.spawn_batch((0..25).map(|at| (A(at), item(at))));
+    let check = |world: &World| {
+        assert_eq!(world.query::<&A>().count(), 60);
+        for entity in world.query::<&A>().to_entities() {
+            let at = world.get::<A>(entity).unwrap().0;
+            assert_eq!(world.buffer::<Item>(entity).unwrap().len(), at as usize % 5);
+            if let Ok(script) = world.managed::<Script>(entity) {
+                assert_eq!(script.0, at.to_string());
+            }
+        }
+    };
+    let mut fork = Checked(world.fork().unwrap());
+    for world in [&mut world, &mut fork] {
+        world.query_mut::<&A>().add(Tag).unwrap();
+        check(world);
+        world.query_mut::<&A>().add(B(7)).unwrap();
+        check(world);
+        world.query_mut::<&A>().add(Managed::new(Script("new".into()))).unwrap();
+        assert!(
+            world
+                .query::<&A>()
+                .to_entities()
+                .iter()
+                .all(|&entity| { world.managed::<Script>(entity).unwrap().0 == "new" })
+        );
+        world.query_mut::<&A>().add(Buffer::from([Item(5); 7])).unwrap();
+        assert!(
+            world
+                .query::<&A>()
+                .to_entities()
+                .iter()
+                .all(|&entity| { *world.buffer::<Item>(entity).unwrap() == [Item(5); 7] })
+        );
+        world.query_mut::<&A>().remove::<Managed<Script>>().unwrap();
+        world.query_mut::<&A>().remove::<Buffer<Item>>().unwrap();
+        assert_eq!(world.query::<(&A, &B, &Tag)>().count(), 60);
+    }
+}
+
+#[test]
+fn what_stays_is_left_of_those_that_are_despawned() {
+    let owner = Arc::new(());
+    let mut world = chunks_of(4);
+    world.spawn_batch((0..10).map(|at| (A(at), X(at), Handle(owner.clone()))));
+    world.spawn_batch((0..5).map(|at| (X(at), Handle(owner.clone()))));
+    world.spawn_many(5, (A(9), Shared::new(Team(1))));
+    let off = world.query::<(&A, &X)>().to_entities()[2];
+    world.entities_mut().set_component_enabled::<X>(off, false).unwrap();
+    let fork = Checked(world.fork().unwrap());
+    assert_eq!(world.query_mut::<&A>().filter::<Without<X>>().despawn(), Ok(6));
+    assert_eq!(world.query_mut::<&X>().despawn(), Ok(14));
+    assert_eq!((world.entity_count(), world.query::<&Handle>().count()), (15, 15));
+    assert_eq!(world.query_mut::<()>().despawn(), Ok(0), "they are gone but for what stays");
+    assert_eq!(world.query_mut::<()>().remove::<Handle>(), Ok(15));
+    assert_eq!(world.entity_count(), 0);
+    assert_eq!(fork.query::<&Handle>().count(), 15);
+    drop(fork);
+    assert_eq!(Arc::strong_count(&owner), 1);
+}
+
+#[test]
+fn chunks_of_another_archetype_begin_with_values_of_their_own() {
+    let mut world = chunks_of(10);
+    world.spawn_many(25, (A(1), PerChunk::<Bounds>::new(), Shared::new(Team(1))));
+    world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        chunk.chunk_component_mut::<Bounds>().unwrap().0 = 7;
+    });
+    let bounds = |world: &World| -> Vec<u32> {
+        let chunks = world.entities().chunks();
+        chunks.map(|chunk| chunk.chunk_component::<Bounds>().unwrap().0).collect()
+    };
+    world.query_mut::<&A>().set_shared(Team(2)).unwrap();
+    assert_eq!(bounds(&world), [7, 7, 7], "they are the same chunks");
+    world.query_mut::<&A>().add(Tag).unwrap();
+    assert_eq!(bounds(&world), [0, 0, 0]);
+    world.query_mut::<&A>().remove::<PerChunk<Bounds>>().unwrap();
+    world.query_mut::<&A>().add(PerChunk::<Bounds>::new()).unwrap();
+    assert_eq!(bounds(&world), [0, 0, 0]);
+}
+
+/// Has no bytes, and is dropped all the same.
+#[derive(Component, Debug)]
+#[component(name = "queries::Counted")]
+struct Counted;
+
+mod counted {
+    use std::cell::Cell;
+
+    use super::Counted;
+
+    thread_local! {
+        static ALIVE: Cell<i64> = const { Cell::new(0) };
+    }
+
+    pub(super) fn alive() -> i64 {
+        ALIVE.get()
+    }
+
+    pub(super) fn new() -> Counted {
+        ALIVE.set(ALIVE.get() + 1);
+        Counted
+    }
+
+    impl Clone for Counted {
+        fn clone(&self) -> Self {
+            new()
+        }
+    }
+
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            ALIVE.set(ALIVE.get() - 1);
+        }
+    }
+}
+
+#[test]
+fn tags_that_are_dropped_are_counted() {
+    let mut world = chunks_of(10);
+    world.spawn_batch((0..35).map(|at| (A(at), X(at))));
+    let fork = world.fork().unwrap();
+    assert_eq!(world.query_mut::<&A>().add(counted::new()).unwrap(), 35);
+    assert_eq!(counted::alive(), 35);
+    let other = world.fork().unwrap();
+    // Which chunks are shared is nobody's business: a copy has tags of its own.
+    assert_eq!(world.query_mut::<&A>().add((Tag, counted::new())).unwrap(), 35);
+    assert_eq!(counted::alive(), 70);
+    drop(other);
+    assert_eq!(counted::alive(), 35);
+    assert_eq!(world.query_mut::<&A>().add(counted::new()).unwrap(), 0);
+    assert_eq!(counted::alive(), 35);
+    let entity = world.query::<&A>().to_entities()[12];
+    world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+    assert_eq!(world.query_mut::<&X>().remove::<Counted>(), Ok(34));
+    assert_eq!(counted::alive(), 1);
+    drop((world, fork));
+    assert_eq!(counted::alive(), 0);
+}
