@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use ancho_entities::{Changed, Component, Entity, Query, Version, World};
+use ancho_entities::{Changed, Component, Entity, Present, Query, Version, With, World};
 
 use super::types::*;
 use super::work::{self, FEW, FRAGMENT, HEAVY, MILLION, Pattern};
@@ -160,6 +160,45 @@ fn enabled(cell: Cell, pattern: Pattern) -> Reading {
         let query = world.query::<(&Switched, &Velocity)>().ignore_enabled();
         work::in_any_order(query.iter().map(|(p, v)| work::body_row(&p.0, v)))
     })
+}
+
+pub(super) fn add_comp(cell: Cell) -> Reading {
+    add_to_all(cell, B(1.0), |world| {
+        let query = world.query::<(&Position, &Velocity, &B)>();
+        work::in_any_order(query.iter().map(|(p, v, b)| work::added_row(p, v, b.0)))
+    })
+}
+
+pub(super) fn add_tag(cell: Cell) -> Reading {
+    add_to_all(cell, Tag, |world| {
+        let query = world.query::<(&Position, &Velocity)>().filter::<With<Tag>>();
+        work::in_any_order(query.iter().map(|(p, v)| work::added_row(p, v, 0.0)))
+    })
+}
+
+fn add_to_all<T: Component + Copy>(
+    cell: Cell,
+    value: T,
+    result: impl FnOnce(&mut World) -> u64,
+) -> Reading {
+    let operation = |world: &mut World| {
+        let added = world.query_mut::<&Position>().add(value).map_err(|rejected| rejected.error);
+        assert_eq!(added, Ok(MILLION));
+    };
+    cell.run_afresh(bodies, operation, result)
+}
+
+pub(super) fn toggle(cell: Cell) -> Reading {
+    let mut world = world();
+    world.spawn_batch((0..MILLION).map(work::body).map(|(p, v)| (Switched(p), v)));
+    let query = Query::<(), Present<Switched>>::new();
+    let operation = |(enabled, world): &mut (bool, World)| {
+        *enabled = !*enabled;
+        let switched = query.write(world).set_component_enabled::<Switched>(*enabled);
+        assert_eq!(switched, Ok(MILLION));
+    };
+    let result = |(_, world): &mut (bool, World)| world.query::<&Switched>().count() as u64;
+    cell.run((true, world), operation, result)
 }
 
 /// A value of which it is noted for each entity when it was written.

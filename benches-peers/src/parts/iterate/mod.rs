@@ -185,6 +185,7 @@ pub(crate) static PART: Part = Part {
             name: "add_comp_1m",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::add_comp),
                 ("bevy", bevy::add_comp),
                 ("hecs", hecs::add_comp),
                 ("flecs", flecs::add_comp),
@@ -200,6 +201,7 @@ pub(crate) static PART: Part = Part {
             name: "add_tag_1m",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::add_tag),
                 ("bevy", bevy::add_tag),
                 ("hecs", hecs::add_tag),
                 ("flecs", flecs::add_tag),
@@ -213,7 +215,7 @@ pub(crate) static PART: Part = Part {
         Case {
             name: "toggle_1m",
             sampling: Sampling::Repeat,
-            cells: &[("flecs", flecs::toggle), ("raw", raw::toggle)],
+            cells: &[("ancho", ancho::toggle), ("flecs", flecs::toggle), ("raw", raw::toggle)],
             limits: RAW,
             requires: &[at_most(20.0, Under::Subject("raw"))],
         },
