@@ -135,6 +135,10 @@ fn query(cell: Cell, alive: usize) -> Reading {
 #[component(enableable)]
 struct Switched(Position);
 
+pub(super) fn enabled_all(cell: Cell) -> Reading {
+    enabled(cell, |_| true)
+}
+
 pub(super) fn enabled_runs(cell: Cell) -> Reading {
     enabled(cell, work::in_runs)
 }

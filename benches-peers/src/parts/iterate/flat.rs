@@ -85,6 +85,10 @@ pub(super) fn iter_par(cell: Cell) -> Reading {
     cell.run(Bodies::million(), operation, Bodies::result)
 }
 
+pub(super) fn enabled_all(cell: Cell) -> Reading {
+    enabled(cell, |_| true)
+}
+
 pub(super) fn enabled_runs(cell: Cell) -> Reading {
     enabled(cell, work::in_runs)
 }

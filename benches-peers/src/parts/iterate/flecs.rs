@@ -285,6 +285,10 @@ pub(super) fn toggle(cell: Cell) -> Reading {
     cell.run(true, operation, result)
 }
 
+pub(super) fn enabled_all(cell: Cell) -> Reading {
+    enabled(cell, |_| true)
+}
+
 pub(super) fn enabled_runs(cell: Cell) -> Reading {
     enabled(cell, work::in_runs)
 }

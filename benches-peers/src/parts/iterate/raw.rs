@@ -159,6 +159,10 @@ pub(super) fn toggle(cell: Cell) -> Reading {
     cell.run((true, vec![u64::MAX; MILLION / WORD]), operation, result)
 }
 
+pub(super) fn enabled_all(cell: Cell) -> Reading {
+    enabled(cell, |_| true)
+}
+
 pub(super) fn enabled_runs(cell: Cell) -> Reading {
     enabled(cell, work::in_runs)
 }
