@@ -37,7 +37,7 @@ impl Storage {
         let mut from = first;
         for target in targets {
             // SAFETY: the rows are there, and others are reserved for them in a chunk of another group.
-            unsafe { storage.copy_rows(number, from, target, transfer) };
+            unsafe { storage.copy_rows(number, from, target, transfer, None) };
             from += target.rows;
         }
         // SAFETY: the chunk is the world's alone. The rows were moved, and are not all of them.

@@ -3,11 +3,14 @@
 #![expect(unsafe_code, reason = "moves rows between chunks")]
 
 use super::Storage;
+use super::fetch::fetch_soon;
 use super::reserve::Run;
 use super::transfer::Transfer;
+use crate::entity::Entity;
 
 impl Storage {
-    /// Moves rows of a chunk to rows behind the last of another. Nothing is done to the chunk they come from.
+    /// Moves rows of a chunk to rows behind the last of another. Nothing is done to the chunk they come from. The same rows of a
+    /// third, which comes soon and is of the same archetype, are on their way to the cache then.
     ///
     /// # Safety
     ///
@@ -16,14 +19,25 @@ impl Storage {
     /// - the second has room for them where the run says, which is behind its last row
     /// - the transfer is one between their archetypes
     /// - the new rows have values in all columns that the transfer writes, or are given them before anybody looks
-    pub(crate) unsafe fn copy_rows(&mut self, from: u32, first: u32, to: Run, transfer: &Transfer) {
+    pub(crate) unsafe fn copy_rows(
+        &mut self,
+        from: u32,
+        first: u32,
+        to: Run,
+        transfer: &Transfer,
+        soon: Option<u32>,
+    ) {
+        let soon = soon.and_then(|soon| self.chunks.get(soon)).map(|soon| soon.data().addr());
         // SAFETY: both are there, and two.
         let [source, target] = unsafe { self.chunks.two_mut(from, to.chunk) };
         debug_assert_eq!(target.len, to.first);
         debug_assert!(first + to.rows <= source.len && to.rows <= target.capacity() - to.first);
+        // How far what comes soon is from what is copied.
+        let apart = soon.map(|soon| soon.wrapping_sub(source.data().addr()));
         // SAFETY: both have room for so many ids. The chunks are two.
         unsafe {
-            target.id(to.first).copy_from_nonoverlapping(source.id(first), to.rows as usize);
+            let bytes = to.rows as usize * size_of::<Entity>();
+            copy_bytes(source.id(first).cast(), target.id(to.first).cast(), bytes, apart);
         }
         for column in &transfer.moves {
             let value = |start: u32, row: u32| start as usize + row as usize * column.size as usize;
@@ -32,7 +46,7 @@ impl Storage {
             unsafe {
                 let old = source.data().add(value(column.from, first));
                 let new = target.data().add(value(column.to, to.first));
-                new.copy_from_nonoverlapping(old, bytes);
+                copy_bytes(old, new, bytes, apart);
             }
         }
         if !target.enabled.is_empty() {
@@ -90,5 +104,31 @@ impl Storage {
         let moved = &chunk.entities()[first as usize..][..moved as usize];
         self.table.relocate_rows(moved, number, first);
         self.note_room(number);
+    }
+}
+
+/// Copies bytes, and has those on their way to the cache that are so far from them.
+///
+/// Where memory is not in the cache, the CPU has to guess what comes next, and guesses wrong at the end of each column.
+///
+/// # Safety
+///
+/// - both have so many bytes, and are apart
+unsafe fn copy_bytes(from: *const u8, to: *mut u8, bytes: usize, apart: Option<usize>) {
+    /// How many are copied at a time. More would have to be waited for at a time than a CPU can.
+    const PIECE: usize = 512;
+    let Some(apart) = apart else {
+        // SAFETY: the caller's promise.
+        return unsafe { to.copy_from_nonoverlapping(from, bytes) };
+    };
+    let mut at = 0;
+    while at < bytes {
+        let piece = PIECE.min(bytes - at);
+        for line in (0..piece).step_by(64) {
+            fetch_soon(from.addr().wrapping_add(at + line).wrapping_add(apart));
+        }
+        // SAFETY: the caller's promise.
+        unsafe { to.add(at).copy_from_nonoverlapping(from.add(at), piece) };
+        at += piece;
     }
 }

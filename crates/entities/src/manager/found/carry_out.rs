@@ -24,7 +24,7 @@ impl Written<'_> {
         };
         let mut dead = Dead::default();
         let mut pieces = pieces.as_slice();
-        for step in &steps {
+        for (at, step) in steps.iter().enumerate() {
             match step.way {
                 // Whole chunks are the last, since those with room may be shared, and others would come to them.
                 Way::Open | Way::Stay | Way::Whole(_) => {}
@@ -45,7 +45,7 @@ impl Written<'_> {
                     let (now, later) = pieces.split_at(count);
                     pieces = later;
                     now.iter().for_each(|piece| {
-                        move_piece(storage, piece, transfers, pattern.as_ref());
+                        move_piece(storage, piece, transfers, pattern.as_ref(), None);
                     });
                     let left = &transfers[step.transfer].left;
                     // SAFETY: the rows were moved, but for what the transfer leaves.
@@ -53,13 +53,15 @@ impl Written<'_> {
                 }
                 Way::Follow(group) => {
                     let transfer = &transfers[step.transfer];
+                    let soon = steps.get(at + 1).filter(|soon| soon.transfer == step.transfer);
+                    let soon = soon.map(|soon| soon.chunk);
                     for run in step.runs(found) {
                         let (mut first, end) = (run.first, run.first + run.rows);
                         while first < end {
                             let to = room_for(storage, transfer.to, group, end - first, &mut spare);
                             let (chunk, transfer) = (step.chunk, step.transfer);
                             let piece = Piece { chunk, first, to, transfer };
-                            move_piece(storage, &piece, transfers, pattern.as_ref());
+                            move_piece(storage, &piece, transfers, pattern.as_ref(), soon);
                             first += to.rows;
                         }
                     }
@@ -112,12 +114,13 @@ fn room_for(
     Run { chunk, first, rows: rows.min(room) }
 }
 
-/// Moves rows to room that was made for them, with what they are given.
+/// Moves rows to room that was made for them, with what they are given. Those of another chunk come soon.
 fn move_piece(
     storage: &mut Storage,
     piece: &Piece,
     transfers: &Transfers,
     pattern: Option<&Staged>,
+    soon: Option<u32>,
 ) {
     let &Piece { chunk, first, to, transfer } = piece;
     if let Some(pattern) = pattern {
@@ -129,7 +132,7 @@ fn move_piece(
     //   goes as a whole. They are two: the second is of another archetype or group
     // - there is room behind its last row
     // - the transfer is that of the archetype of the first, and what it writes was written, or just now
-    unsafe { storage.copy_rows(chunk, first, to, &transfers[transfer]) };
+    unsafe { storage.copy_rows(chunk, first, to, &transfers[transfer], soon) };
 }
 
 /// Takes rows out of their chunk, or the chunk out of all lists if they are all it has. Returns its memory, if nothing is left in
