@@ -89,6 +89,33 @@ fn en1_bits_are_switched_on_all_threads() {
 }
 
 #[test]
+fn en1_bits_that_are_asked_for_are_switched_on_all_threads() {
+    // In chunks that are divided, and in so many that memory is fetched ahead: nobody looks at bits that another thread
+    // switches.
+    for (workers, count, rows) in [(0, 6000, 300), (3, 6000, 900), (3, 20_000, 64)] {
+        let mut world = world_with(workers, rows);
+        let all: Vec<_> = world.spawn_batch((0..count).map(|at| (A(at), X(at)))).collect();
+        for pass in 2..5 {
+            let before = world.query::<&X>().count();
+            let given = AtomicU32::new(0);
+            world.query_mut::<(&A, &X, EnabledMut<X>)>().for_each_parallel(|(a, x, mut on)| {
+                assert_eq!(a.0, x.0);
+                if given.fetch_add(1, Ordering::Relaxed).is_multiple_of(50) {
+                    // So that other threads have their turn in the same chunk.
+                    std::thread::yield_now();
+                }
+                on.set(a.0 % pass != 0);
+            });
+            assert_eq!(given.into_inner() as usize, before);
+        }
+        for (at, &entity) in (0..).zip(&all) {
+            let is_on = (2..5).all(|pass| at % pass != 0_u32);
+            assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(is_on));
+        }
+    }
+}
+
+#[test]
 fn buffers_grow_on_all_threads() {
     let mut world = world_with(3, 40);
     world.spawn_many(1000, (A(1), Buffer::<Item>::new()));

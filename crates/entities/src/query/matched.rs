@@ -271,7 +271,7 @@ fn match_terms(
 pub(super) fn matching_rows(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
     if let [Bit::On(mask)] = bits {
         // Mostly there is one, and bits of rows that are not there are zero.
-        return masks.enabled.words(*mask)[word as usize];
+        return masks.enabled.word(*mask, word as usize);
     }
     if let ([Bit::Changed], Some(&changed)) = (bits, masks.changed.get(word as usize)) {
         return changed;
@@ -292,10 +292,10 @@ fn rows_of_all(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
 fn all_of(bits: &[Bit], masks: &Masks<'_>, at: usize, rows: u64) -> u64 {
     bits.iter().fold(rows, |rows, bit| {
         rows & match bit {
-            Bit::On(mask) => masks.enabled.words(*mask)[at],
-            Bit::Off(mask) => !masks.enabled.words(*mask)[at],
+            Bit::On(mask) => masks.enabled.word(*mask, at),
+            Bit::Off(mask) => !masks.enabled.word(*mask, at),
             Bit::Changed => masks.changed.get(at).copied().unwrap_or(u64::MAX),
-            Bit::Any(any) => any.iter().fold(0, |rows, &mask| rows | masks.enabled.words(mask)[at]),
+            Bit::Any(any) => any.iter().fold(0, |rows, &mask| rows | masks.enabled.word(mask, at)),
             Bit::Or(lists) => one_of(lists, masks, at, rows),
         }
     })

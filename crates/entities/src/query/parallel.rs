@@ -207,15 +207,18 @@ impl<'w> SharedWalk<'_, 'w> {
     unsafe fn each_row<D: QueryData>(&self, pieces: Range<usize>, function: impl Fn(D::Item<'w>)) {
         let Self { walk, chunks, .. } = *self;
         let list = self.pieces.list.as_slice();
+        // Whether a row that comes soon matches cannot be asked then: another thread may be switching it.
+        let switches = walk.matched.plan.parts.iter().any(|part| part.write && part.bits);
         for at in pieces {
             let piece = &list[at];
             let found = &walk.matches[piece.found as usize];
             let soon = list
                 .get(at + SOON)
                 .filter(|soon| D::ROW_BYTES > 0 && list.len() >= LONG && soon.found == piece.found);
-            let soon = soon.filter(|_| !found.asks_for_rows).map(|soon| soon.chunk);
+            let may_look = !found.asks_for_rows && (found.bits.is_empty() || !switches);
+            let soon = soon.filter(|_| may_look).map(|soon| soon.chunk);
             // SAFETY: the chunk is there, and the piece has rows of it. It is given once, so that nobody else uses what can be
-            // changed of them, and was made the world's alone.
+            // changed of them, and was made the world's alone. Others switch bits of other pieces, in other words.
             unsafe {
                 let chunk = chunks.add(piece.chunk as usize);
                 let fetch = walk.fetch::<D>(found, chunk);

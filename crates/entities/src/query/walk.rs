@@ -76,19 +76,20 @@ pub(super) unsafe fn track<D: QueryData, const AS_SLICES: bool>(fetch: D::Fetch,
     }
 }
 
-/// Whether all rows of a chunk fulfil these conditions.
+/// Whether all of these rows of a chunk fulfil these conditions. The first is a multiple of 64.
 #[inline(always)]
-fn is_whole(bits: &[Bit], chunk: &Chunk, changed: &[u64]) -> bool {
-    bits.is_empty() || all_match(bits, chunk, changed)
+fn is_whole(bits: &[Bit], chunk: &Chunk, rows: &Range<u32>, changed: &[u64]) -> bool {
+    bits.is_empty() || all_match(bits, chunk, rows, changed)
 }
 
+/// Words of other rows are not looked at: another thread may be switching bits of them.
 #[inline(never)]
-fn all_match(bits: &[Bit], chunk: &Chunk, changed: &[u64]) -> bool {
+fn all_match(bits: &[Bit], chunk: &Chunk, rows: &Range<u32>, changed: &[u64]) -> bool {
     let masks = Masks { enabled: &chunk.enabled, changed };
-    (0..chunk.len.div_ceil(u64::BITS)).all(|word| {
-        let left = chunk.len - word * u64::BITS;
+    (rows.start / u64::BITS..rows.end.div_ceil(u64::BITS)).all(|word| {
+        let left = rows.end - word * u64::BITS;
         let there = if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 };
-        matching_rows(bits, &masks, word, chunk.len) == there
+        matching_rows(bits, &masks, word, chunk.len) & there == there
     })
 }
 
@@ -273,6 +274,7 @@ impl<'w> Walk<'w> {
     /// - the match is one of the walk, and the chunk one of its archetype, which was fetched from
     /// - the chunk has these rows, of which the first is a multiple of 64
     /// - these are the rows that have changed, if that is asked for
+    /// - no other thread switches bits of these rows, nor of the chunk that comes soon, unless the match has no conditions
     #[inline(always)]
     pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
         &self,
@@ -283,7 +285,8 @@ impl<'w> Walk<'w> {
         mut function: impl FnMut(usize),
     ) {
         // SAFETY: the chunk is there.
-        let (len, is_whole) = unsafe { ((*chunk).len, is_whole(&found.bits, &*chunk, changed)) };
+        let (len, is_whole) =
+            unsafe { ((*chunk).len, is_whole(&found.bits, &*chunk, &rows, changed)) };
         let (mut first, end) = (rows.start as usize, rows.end as usize);
         if is_whole {
             if TRACK {

@@ -65,6 +65,14 @@ impl EnabledMasks {
         unsafe { slice::from_raw_parts(self.words.add(mask as usize * each).as_ptr(), each) }
     }
 
+    /// A word of a mask. Nothing else is borrowed: another thread may be switching bits of other words.
+    #[inline]
+    pub(crate) fn word(&self, mask: u32, at: usize) -> u64 {
+        assert!(mask < self.masks && at < self.words_each as usize);
+        // SAFETY: each mask has so many words, all initialised.
+        unsafe { self.words.add(mask as usize * self.words_each as usize + at).read() }
+    }
+
     /// Where the words of a mask are, which stay there, or null if there is no such mask.
     #[inline]
     pub(crate) fn address(&self, mask: u32) -> *mut u64 {
