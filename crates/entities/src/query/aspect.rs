@@ -1,5 +1,7 @@
 //! Data of queries that is a struct of the user.
 
+#![expect(unsafe_code, reason = "traits that what is derived relies on")]
+
 use super::data::{QueryData, ReadOnlyData};
 use super::enabled::{EnabledMut, EnabledRef};
 use super::parallel::ParallelData;
@@ -92,23 +94,39 @@ pub trait AspectField<Kind> {
     type ReadOnly: QueryData;
 }
 
-/// A field that can only be read.
+/// A field that can only be read. What is derived relies on it.
+///
+/// # Safety
+///
+/// - the data of the field can only be read
 #[doc(hidden)]
-pub trait ReadOnlyField<Kind> {}
+pub unsafe trait ReadOnlyField<Kind> {}
 
-impl<Kind, F: AspectField<Kind>> ReadOnlyField<Kind> for F where F::Data: ReadOnlyData {}
+// SAFETY: so it is.
+unsafe impl<Kind, F: AspectField<Kind>> ReadOnlyField<Kind> for F where F::Data: ReadOnlyData {}
 
-/// A field that can be given on any thread.
+/// A field that can be given on any thread. What is derived relies on it.
+///
+/// # Safety
+///
+/// - the data of the field can be given on any thread
 #[doc(hidden)]
-pub trait ParallelField<Kind> {}
+pub unsafe trait ParallelField<Kind> {}
 
-impl<Kind, F: AspectField<Kind>> ParallelField<Kind> for F where F::Data: ParallelData {}
+// SAFETY: so it is.
+unsafe impl<Kind, F: AspectField<Kind>> ParallelField<Kind> for F where F::Data: ParallelData {}
 
-/// A field that can be given on any thread, to be read.
+/// A field that can be given on any thread, to be read. What is derived relies on it.
+///
+/// # Safety
+///
+/// - the data that gives the field to be read can be given on any thread
 #[doc(hidden)]
-pub trait ParallelViewField<Kind> {}
+pub unsafe trait ParallelViewField<Kind> {}
 
-impl<Kind, F: AspectField<Kind>> ParallelViewField<Kind> for F where F::ReadOnly: ParallelData {}
+// SAFETY: so it is.
+unsafe impl<Kind, F: AspectField<Kind>> ParallelViewField<Kind> for F where F::ReadOnly: ParallelData
+{}
 
 /// A field about which nothing is said.
 #[doc(hidden)]
