@@ -139,7 +139,7 @@ impl<'w> Walk<'w> {
     ) -> Self {
         let storage = &entities.storage;
         let chunks = (&raw const storage.chunks).cast_mut();
-        Self::new(storage, chunks, matched, settings)
+        Self::new(storage, chunks, matched, settings).with_values(settings)
     }
 
     /// A walk that may make chunks the world's alone, and mark them as changed.
@@ -161,7 +161,7 @@ impl<'w> Walk<'w> {
         // SAFETY: nobody changes the rest of the storage meanwhile. The chunks are not read through this reference after
         // the first change: only its other fields are kept.
         let storage = unsafe { &(*entities).storage };
-        Self::new(storage, chunks, matched, settings)
+        Self::new(storage, chunks, matched, settings).with_values(settings)
     }
 
     #[inline(always)]
@@ -171,7 +171,7 @@ impl<'w> Walk<'w> {
         matched: &'w Matched,
         settings: &Settings,
     ) -> Self {
-        let mut walk = Self {
+        Self {
             chunks,
             archetypes: &storage.archetypes,
             values: &storage.shared,
@@ -183,18 +183,24 @@ impl<'w> Walk<'w> {
             is_choosy: matched.asks_for_changes,
             shared: Vec::new(),
             world: PhantomData,
-        };
-        if !settings.shared().is_empty() {
-            walk.ask_for_values(storage, settings.shared());
         }
-        walk
+    }
+
+    /// Asks for the values of shared components that the settings name.
+    #[inline(always)]
+    fn with_values(mut self, settings: &Settings) -> Self {
+        if !settings.shared().is_empty() {
+            self.ask_for_values(settings.shared());
+        }
+        self
     }
 
     /// Asks for values of shared components.
     #[cold]
-    fn ask_for_values(&mut self, storage: &Storage, values: &[(ComponentType, SharedValue)]) {
-        // Comparing values is code of the user, which runs before anything is given.
-        match find_values(storage, values) {
+    fn ask_for_values(&mut self, values: &[(ComponentType, SharedValue)]) {
+        // Comparing values is code of the user, which runs before anything is given. It may use other views of a split, so
+        // that nothing is borrowed but values.
+        match find_values(self.values, values) {
             Some(found) => (self.shared, self.is_choosy) = (found, true),
             None => self.matches = &[],
         }
@@ -218,9 +224,9 @@ impl<'w> Walk<'w> {
         let matches = unsafe {
             self.for_each_plain_chunk::<D, true>(
                 #[inline(always)]
-                |fetch, chunk| {
-                    track::<D, false>(fetch, 0..chunk.len);
-                    (0..chunk.len as usize).for_each(|row| function(fetch, row));
+                |fetch, rows| {
+                    track::<D, false>(fetch, 0..rows);
+                    (0..rows as usize).for_each(|row| function(fetch, row));
                 },
             )
         };
@@ -360,9 +366,9 @@ impl<'w> Walk<'w> {
         let matches = unsafe {
             self.for_each_plain_chunk::<D, false>(
                 #[inline(always)]
-                |fetch, chunk| {
-                    track::<D, true>(fetch, 0..chunk.len);
-                    function(fetch, 0, chunk.len as usize);
+                |fetch, rows| {
+                    track::<D, true>(fetch, 0..rows);
+                    function(fetch, 0, rows as usize);
                 },
             )
         };
@@ -391,9 +397,10 @@ impl<'w> Walk<'w> {
     }
 
     /// Calls a function for the chunks of the first matches, as long as there is nothing to think of, with what was fetched
-    /// from them. Returns the matches from the first on where there is.
+    /// from them and how many rows they have. Returns the matches from the first on where there is.
     ///
-    /// It takes a few instructions for a chunk, and is what there is mostly.
+    /// It takes a few instructions for a chunk, and is what there is mostly. The function gets no reference to a chunk: another
+    /// walk may mark the chunk meanwhile.
     ///
     /// # Safety
     ///
@@ -401,7 +408,7 @@ impl<'w> Walk<'w> {
     #[inline(always)]
     unsafe fn for_each_plain_chunk<D: QueryData, const SHORT: bool>(
         &self,
-        mut function: impl FnMut(D::Fetch, &Chunk),
+        mut function: impl FnMut(D::Fetch, u32),
     ) -> slice::Iter<'w, Match> {
         let mut matches = self.matches.iter();
         // SAFETY: only what the world knows of chunks is borrowed.
@@ -428,9 +435,10 @@ impl<'w> Walk<'w> {
                 // SAFETY: archetypes list chunks that are there, which are the world's alone. The match is theirs.
                 let (fetch, chunk) =
                     unsafe { self.open::<D>(found, chunks.wrapping_add(number as usize)) };
+                let rows = chunk.len;
                 // SAFETY: a chunk without rows is in no list.
-                unsafe { assert_unchecked(chunk.len > 0) };
-                function(fetch, chunk);
+                unsafe { assert_unchecked(rows > 0) };
+                function(fetch, rows);
             }
         }
         matches
@@ -608,12 +616,12 @@ impl<'w> Walk<'w> {
 
 /// Where values of shared components are, by table and index. `None` if one of them is not there.
 fn find_values(
-    storage: &Storage,
+    all: &SharedValues,
     values: &[(ComponentType, SharedValue)],
 ) -> Option<Vec<(u32, u32)>> {
     let find = |(ty, value): &(ComponentType, SharedValue)| {
-        let table = storage.shared.table(*ty)?;
-        Some((table, storage.shared.find(table, &**value).ok()?))
+        let table = all.table(*ty)?;
+        Some((table, all.find(table, &**value).ok()?))
     };
     values.iter().map(find).collect()
 }
