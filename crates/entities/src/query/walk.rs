@@ -236,19 +236,18 @@ impl<'w> Walk<'w> {
             // Which rows of a chunk have changed is known only of one chunk at a time.
             let looks_ahead = is_long::<D>(list) && !found.asks_for_rows;
             let mut list = list.iter();
-            let mut coming = [None; 2];
+            // Whether a chunk is found is settled when its turn comes: other views of a split may have switched rows of it
+            // since it was seen ahead.
+            let mut ahead = list.clone();
             if looks_ahead {
-                coming = std::array::from_fn(|_| self.next_chosen(&mut list, found, &mut changed));
+                (0..2).for_each(|_| _ = self.next_chosen(&mut ahead, found, &mut changed));
             }
             loop {
-                let found_next = self.next_chosen(&mut list, found, &mut changed);
-                let (number, soon) = if looks_ahead {
-                    let [now, next] = coming;
-                    coming = [next, found_next];
-                    (now, found_next)
-                } else {
-                    (found_next, None)
+                let soon = match looks_ahead {
+                    true => self.next_chosen(&mut ahead, found, &mut changed),
+                    false => None,
                 };
+                let number = self.next_chosen(&mut list, found, &mut changed);
                 let Some(number) = number else { break };
                 self.prepare::<D>(number)?;
                 // SAFETY: archetypes list chunks that are there.

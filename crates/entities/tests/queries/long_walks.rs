@@ -1,6 +1,6 @@
 //! Walks over so many chunks that memory is fetched ahead give what short ones give (I6, EN3).
 
-use ancho_entities::{Changed, Entity, Without};
+use ancho_entities::{Changed, EnabledMut, Entity, Query, Without};
 
 use crate::common::*;
 
@@ -101,4 +101,24 @@ fn short_archetypes_after_a_long_one_are_walked_too() {
     let mut given = Vec::new();
     world.query_mut::<(&mut A, Entity)>().for_each(|(_, entity)| given.push(entity));
     assert_eq!(given, [all, more].concat());
+}
+
+#[test]
+fn what_another_view_switches_on_later_is_found_as_in_short_walks() {
+    for chunks in [100, 200] {
+        let mut world = chunks_of(1);
+        let all: Vec<_> = world.spawn_batch((0..chunks).map(X)).collect();
+        for &entity in &all[1..] {
+            world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        }
+        let (mut on, mut switches) = world.split::<(Query<&X>, Query<EnabledMut<X>>)>();
+        let mut given = 0;
+        on.for_each(|_| {
+            if given == 0 {
+                switches.for_each(|mut switch| switch.set(true));
+            }
+            given += 1;
+        });
+        assert_eq!(given, chunks);
+    }
 }
