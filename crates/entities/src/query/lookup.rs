@@ -19,7 +19,7 @@ use crate::storage::Location;
 /// A part of a world that is [split](EntityManager::split): data of entities in any order.
 ///
 /// It is found for all entities that have it, switched on or off, disabled ones and prefabs too. Filters exclude entities, so
-/// that another part can change them. Unity's `ComponentLookup` and `BufferLookup`; if nothing is to be changed,
+/// that another part can change them: whole archetypes, whatever is switched off in them or has changed. Unity's `ComponentLookup` and `BufferLookup`; if nothing is to be changed,
 /// [`EntityManager::lookup`] is faster.
 ///
 /// # Examples

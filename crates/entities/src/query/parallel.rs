@@ -13,7 +13,7 @@ use super::loops::refuse;
 use super::matched::Masks;
 use super::read::QueryRef;
 use super::runs::Runs;
-use super::walk::{Walk, track};
+use super::walk::{LONG, Walk, track};
 use super::write::QueryMut;
 use crate::error::EntityError;
 use crate::manager::Jobs;
@@ -88,8 +88,6 @@ struct Piece {
 
 /// How many pieces there are for each thread, if there are enough rows: so that none waits long for the last.
 const PIECES_EACH: usize = 8;
-/// How many pieces there must be so that memory is fetched ahead.
-const LONG: usize = 128;
 /// How many pieces the one that is fetched comes after the one at hand.
 const SOON: usize = 2;
 

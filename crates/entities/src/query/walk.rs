@@ -54,8 +54,8 @@ fn is_long<D: QueryData>(list: &[u32]) -> bool {
     D::ROW_BYTES > 0 && list.len() >= LONG
 }
 
-/// So many.
-const LONG: usize = 128;
+/// How many chunks, or pieces of them, there must be so that memory is fetched ahead.
+pub(super) const LONG: usize = 128;
 
 /// How many rows of a chunk are fetched at a time.
 #[inline(always)]
