@@ -60,7 +60,11 @@ pub(super) const LONG: usize = 128;
 /// How many rows of a chunk are fetched at a time.
 #[inline(always)]
 fn piece_rows<D: QueryData>() -> usize {
-    384 / D::ROW_BYTES.max(1) + 1
+    // Mostly a multiple of what a vector has, so that no row is left to be done alone.
+    match 384 / D::ROW_BYTES.max(1) {
+        few @ 0..8 => few.max(1),
+        many => many & !7,
+    }
 }
 
 /// Notes that rows are given to be changed, one by one or as slices.
