@@ -562,6 +562,12 @@ impl<'w> Walk<'w> {
         }
         // SAFETY: archetypes list chunks that are there.
         let chunk = |number: u32| unsafe { (*self.chunks).at(number) };
+        if let (false, [Bit::On(mask)]) = (self.is_choosy, &*found.bits) {
+            // Mostly one component can be switched off, and bits of rows that are not there are zero.
+            let is_on =
+                |number: u32| chunk(number).enabled.words(*mask).iter().any(|&word| word != 0);
+            return list.copied().find(|&number| is_on(number));
+        }
         list.copied().find(|&number| self.choose(chunk(number), found, changed))
     }
 
