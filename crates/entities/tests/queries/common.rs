@@ -1,58 +1,11 @@
 //! Worlds that are checked when they go, and components to put into them.
 
-use std::ops::{Deref, DerefMut};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use ancho_entities::{BufferElement, Component, ManagedComponent, SharedComponent};
 
-use ancho_entities::{
-    BufferElement, Component, ManagedComponent, SharedComponent, World, WorldSettings,
-};
+#[path = "../common/checked.rs"]
+mod checked;
 
-/// A world whose invariants are checked at the end of its test.
-pub(crate) struct Checked(pub(crate) World);
-
-impl Deref for Checked {
-    type Target = World;
-
-    fn deref(&self) -> &World {
-        &self.0
-    }
-}
-
-impl DerefMut for Checked {
-    fn deref_mut(&mut self) -> &mut World {
-        &mut self.0
-    }
-}
-
-impl Drop for Checked {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            self.0.check_invariants().unwrap();
-        }
-    }
-}
-
-pub(crate) fn world() -> Checked {
-    Checked(World::new("Simulation"))
-}
-
-/// A world with so many entities in a chunk.
-pub(crate) fn chunks_of(entities: usize) -> Checked {
-    let settings = WorldSettings::new().chunk_capacity_limit(entities);
-    Checked(World::with_settings("Simulation", settings))
-}
-
-/// What a panic says.
-#[track_caller]
-pub(crate) fn panic_message<R>(action: impl FnOnce() -> R) -> String {
-    let Err(panic) = catch_unwind(AssertUnwindSafe(action)) else {
-        panic!("did not panic");
-    };
-    match panic.downcast::<String>() {
-        Ok(message) => *message,
-        Err(panic) => (*panic.downcast_ref::<&str>().expect("a message")).to_owned(),
-    }
-}
+pub(crate) use checked::*;
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "queries::A")]
