@@ -281,10 +281,14 @@ pub(super) fn matching_rows(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u3
 
 #[inline(never)]
 fn rows_of_all(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
-    let at = word as usize;
-    let left = rows - word * u64::BITS;
-    let there = if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 };
-    all_of(bits, masks, at, there)
+    all_of(bits, masks, word as usize, rows_there(word, rows))
+}
+
+/// Which rows of a word are before this one.
+#[inline(always)]
+pub(super) fn rows_there(word: u32, end: u32) -> u64 {
+    let left = end - word * u64::BITS;
+    if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 }
 }
 
 /// Which of these rows fulfil all conditions.

@@ -12,7 +12,7 @@ use std::slice;
 
 use super::changed_rows::{find_changed, has_changed};
 use super::data::QueryData;
-use super::matched::{Bit, ChangedColumn, Masks, Match, Matched, matching_rows};
+use super::matched::{Bit, ChangedColumn, Masks, Match, Matched, matching_rows, rows_there};
 use super::runs::Runs;
 use super::settings::Settings;
 use crate::component::{ComponentType, SharedValue};
@@ -91,8 +91,7 @@ fn is_whole(bits: &[Bit], chunk: &Chunk, rows: &Range<u32>, changed: &[u64]) -> 
 fn all_match(bits: &[Bit], chunk: &Chunk, rows: &Range<u32>, changed: &[u64]) -> bool {
     let masks = Masks { enabled: &chunk.enabled, changed };
     (rows.start / u64::BITS..rows.end.div_ceil(u64::BITS)).all(|word| {
-        let left = rows.end - word * u64::BITS;
-        let there = if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 };
+        let there = rows_there(word, rows.end);
         matching_rows(bits, &masks, word, chunk.len) & there == there
     })
 }
@@ -322,10 +321,7 @@ impl<'w> Walk<'w> {
             // SAFETY: the chunk is there, and nobody changes what the world knows of it now.
             let masks = Masks { enabled: unsafe { &(*chunk).enabled }, changed };
             let mut word = matching_rows(&found.bits, &masks, word, len);
-            let left = end - first;
-            if left < u64::BITS as usize {
-                word &= (1 << left) - 1;
-            }
+            word &= rows_there(first as u32 / u64::BITS, end as u32);
             // Rows side by side come together, so that there are loops over them that can use vectors. But to guess where each
             // of many ends takes longer than to look for one row after the other.
             if (word & !(word << 1)).count_ones() > FEW {
