@@ -3,11 +3,12 @@
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::visit_mut::VisitMut;
 use syn::{
     Attribute, Data, DeriveInput, Error, Fields, GenericArgument, GenericParam, Generics, Ident,
     Lifetime, PathArguments, Result, Type, Visibility, parse_quote,
 };
+
+use crate::lifetime::{replace_in_generics, replace_in_type, static_lifetime};
 
 /// How many parts a tuple of data has at most.
 const TUPLE: usize = 16;
@@ -172,7 +173,7 @@ impl Aspect {
         });
         known.map(|field| {
             let mut ty = field.ty.clone();
-            replace_lifetime(&mut ty, self.lifetime.as_ref(), &static_lifetime());
+            replace_in_type(&mut ty, self.lifetime.as_ref(), &static_lifetime());
             let (kind, span) = (field.kind.tokens(), field.ty.span());
             quote_spanned!(span=> #ty: ::ancho_entities::__macro::AspectField<#kind>)
         })
@@ -182,7 +183,7 @@ impl Aspect {
     fn data(&self, which: &TokenStream) -> Vec<TokenStream> {
         let data = self.fields.iter().map(|field| {
             let mut ty = field.ty.clone();
-            replace_lifetime(&mut ty, self.lifetime.as_ref(), &static_lifetime());
+            replace_in_type(&mut ty, self.lifetime.as_ref(), &static_lifetime());
             let (kind, span) = (field.kind.tokens(), field.ty.span());
             quote_spanned!(span=> <#ty as ::ancho_entities::__macro::AspectField<#kind>>::#which)
         });
@@ -327,7 +328,7 @@ impl Aspect {
         let fields = self.fields.iter().map(|field| {
             let (kind, span) = (field.kind.tokens(), field.ty.span());
             let mut ty = field.ty.clone();
-            let borrows = replace_lifetime(&mut ty, self.lifetime.as_ref(), &hidden);
+            let borrows = replace_in_type(&mut ty, self.lifetime.as_ref(), &hidden);
             let any = borrows.then(|| quote!(for<#hidden>));
             quote_spanned!(span=> #any #ty: ::ancho_entities::__macro::#what<#kind>)
         });
@@ -395,8 +396,7 @@ impl Aspect {
             return quote!(& #lifetime #inner);
         }
         let mut static_type = ty.clone();
-        let borrows =
-            replace_lifetime(&mut static_type, self.lifetime.as_ref(), &static_lifetime());
+        let borrows = replace_in_type(&mut static_type, self.lifetime.as_ref(), &static_lifetime());
         if !borrows {
             return ty.to_token_stream();
         }
@@ -418,10 +418,7 @@ impl Aspect {
             .into_iter()
             .filter(|parameter| !matches!(parameter, GenericParam::Lifetime(_)))
             .collect();
-        if let Some(lifetime) = &self.lifetime {
-            let (with, found) = (&static_lifetime(), false);
-            Replace { lifetime, with, found }.visit_generics_mut(&mut generics);
-        }
+        replace_in_generics(&mut generics, self.lifetime.as_ref(), &static_lifetime());
         generics
     }
 }
@@ -503,31 +500,4 @@ fn read_kind(attributes: &[Attribute]) -> Result<Kind> {
         })?;
     }
     Ok(said.unwrap_or(Kind::Plain))
-}
-
-fn static_lifetime() -> Lifetime {
-    Lifetime::new("'static", Span::call_site())
-}
-
-/// Replaces a lifetime by another; returns whether it was there.
-fn replace_lifetime(ty: &mut Type, lifetime: Option<&Lifetime>, with: &Lifetime) -> bool {
-    let Some(lifetime) = lifetime else { return false };
-    let mut replace = Replace { lifetime, with, found: false };
-    replace.visit_type_mut(ty);
-    replace.found
-}
-
-struct Replace<'l> {
-    lifetime: &'l Lifetime,
-    with: &'l Lifetime,
-    found: bool,
-}
-
-impl VisitMut for Replace<'_> {
-    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
-        if lifetime.ident == self.lifetime.ident {
-            self.found = true;
-            *lifetime = Lifetime::new(&self.with.to_string(), lifetime.span());
-        }
-    }
 }

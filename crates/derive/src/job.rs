@@ -6,11 +6,12 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
-use syn::visit_mut::{self, VisitMut};
 use syn::{
     Data, DeriveInput, Error, Fields, GenericParam, Generics, Ident, Lifetime, Result, Type,
     Visibility,
 };
+
+use crate::lifetime::{replace_in_type, static_lifetime};
 
 pub(crate) fn derive_single(input: &DeriveInput) -> Result<TokenStream> {
     let job = JobStruct::parse(input)?;
@@ -147,7 +148,7 @@ impl JobStruct {
         for field in fields.into_iter().rev() {
             let Some(name) = &field.ident else { continue };
             let mut static_type = field.ty.clone();
-            let is_token = replace_lifetime(&mut static_type, lifetime);
+            let is_token = replace_in_type(&mut static_type, lifetime, &static_lifetime());
             let ty = &field.ty;
             (chain_type, chain_value) = if is_token {
                 (quote!((#ty, #chain_type)), quote!((self.#name, #chain_value)))
@@ -242,29 +243,4 @@ impl Field {
             quote!(&'__v #mutable #field)
         }
     }
-}
-
-/// Replaces the lifetime by `'static`; returns whether it was there.
-fn replace_lifetime(ty: &mut Type, lifetime: Option<&Lifetime>) -> bool {
-    struct Replace<'l> {
-        lifetime: &'l Lifetime,
-        found: bool,
-    }
-
-    impl VisitMut for Replace<'_> {
-        fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
-            if lifetime.ident == self.lifetime.ident {
-                self.found = true;
-                *lifetime = Lifetime::new("'static", lifetime.span());
-            }
-            visit_mut::visit_lifetime_mut(self, lifetime);
-        }
-    }
-
-    let Some(lifetime) = lifetime else {
-        return false;
-    };
-    let mut replace = Replace { lifetime, found: false };
-    replace.visit_type_mut(ty);
-    replace.found
 }

@@ -8,6 +8,7 @@ mod burst;
 mod component;
 mod field;
 mod job;
+mod lifetime;
 mod shared;
 mod write_group;
 
