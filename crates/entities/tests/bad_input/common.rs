@@ -1,8 +1,11 @@
 //! Components and worlds of these tests.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use ancho_entities::{Component, Entity, World, WorldSettings};
+
+#[path = "../common/panic_message.rs"]
+mod panic_message;
+
+pub(crate) use panic_message::panic_message;
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "bad_input::A")]
@@ -33,18 +36,6 @@ pub(crate) struct Stays;
 pub(crate) fn both() -> [World; 2] {
     [false, true]
         .map(|strict| World::with_settings("Simulation", WorldSettings::new().strict(strict)))
-}
-
-/// What a panic says.
-#[track_caller]
-pub(crate) fn panic_message<R>(action: impl FnOnce() -> R) -> String {
-    let Err(panic) = catch_unwind(AssertUnwindSafe(action)) else {
-        panic!("did not panic");
-    };
-    match panic.downcast::<String>() {
-        Ok(message) => *message,
-        Err(panic) => (*panic.downcast_ref::<&str>().expect("a message")).to_owned(),
-    }
 }
 
 /// Does nothing with what a call returned.

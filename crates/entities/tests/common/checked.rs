@@ -1,7 +1,6 @@
-//! Worlds that are checked when they go, and what panics say.
+//! Worlds that are checked when they go.
 
 use std::ops::{Deref, DerefMut};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_entities::{World, WorldSettings};
 
@@ -39,16 +38,4 @@ pub(crate) fn world() -> Checked {
 pub(crate) fn chunks_of(entities: usize) -> Checked {
     let settings = WorldSettings::new().chunk_capacity_limit(entities);
     Checked(World::with_settings("Simulation", settings))
-}
-
-/// What a panic says.
-#[track_caller]
-pub(crate) fn panic_message<R>(action: impl FnOnce() -> R) -> String {
-    let Err(panic) = catch_unwind(AssertUnwindSafe(action)) else {
-        panic!("did not panic");
-    };
-    match panic.downcast::<String>() {
-        Ok(message) => *message,
-        Err(panic) => (*panic.downcast_ref::<&str>().expect("a message")).to_owned(),
-    }
 }

@@ -11,35 +11,6 @@ fn of<T: ancho_entities::Component>() -> ComponentType {
     ComponentType::of::<T>()
 }
 
-/// Every combination of the components, many times, with some of them off.
-fn crowd(limit: usize) -> Checked {
-    let mut world = chunks_of(limit);
-    for at in 0..400 {
-        let entity = world.spawn(());
-        if at & 1 != 0 {
-            world.add(entity, A(at)).unwrap();
-        }
-        if at & 2 != 0 {
-            world.add(entity, X(at)).unwrap();
-            world.entities_mut().set_component_enabled::<X>(entity, at % 5 != 0).unwrap();
-        }
-        if at & 4 != 0 {
-            world.add(entity, Y).unwrap();
-            world.entities_mut().set_component_enabled::<Y>(entity, at % 3 != 0).unwrap();
-        }
-        if at & 8 != 0 {
-            world.add(entity, Tag).unwrap();
-        }
-        if at % 11 == 0 {
-            world.add(entity, Disabled).unwrap();
-        }
-        if at % 13 == 0 {
-            world.add(entity, Prefab).unwrap();
-        }
-    }
-    world
-}
-
 fn found<F: QueryFilter>(world: &World) -> Vec<Entity> {
     world.query::<()>().filter::<F>().to_entities()
 }

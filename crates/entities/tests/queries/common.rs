@@ -1,11 +1,16 @@
 //! Worlds that are checked when they go, and components to put into them.
 
-use ancho_entities::{BufferElement, Component, ManagedComponent, SharedComponent};
+use ancho_entities::{
+    BufferElement, Component, Disabled, ManagedComponent, Prefab, SharedComponent,
+};
 
 #[path = "../common/checked.rs"]
 mod checked;
+#[path = "../common/panic_message.rs"]
+mod panic_message;
 
 pub(crate) use checked::*;
+pub(crate) use panic_message::panic_message;
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "queries::A")]
@@ -63,3 +68,32 @@ pub(crate) struct S;
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "queries::E", track_changes, enableable)]
 pub(crate) struct E(pub(crate) u64);
+
+/// Every combination of the components, many times, with some of them off.
+pub(crate) fn crowd(limit: usize) -> Checked {
+    let mut world = chunks_of(limit);
+    for at in 0..400 {
+        let entity = world.spawn(());
+        if at & 1 != 0 {
+            world.add(entity, A(at)).unwrap();
+        }
+        if at & 2 != 0 {
+            world.add(entity, X(at)).unwrap();
+            world.entities_mut().set_component_enabled::<X>(entity, at % 5 != 0).unwrap();
+        }
+        if at & 4 != 0 {
+            world.add(entity, Y).unwrap();
+            world.entities_mut().set_component_enabled::<Y>(entity, at % 3 != 0).unwrap();
+        }
+        if at & 8 != 0 {
+            world.add(entity, Tag).unwrap();
+        }
+        if at % 11 == 0 {
+            world.add(entity, Disabled).unwrap();
+        }
+        if at % 13 == 0 {
+            world.add(entity, Prefab).unwrap();
+        }
+    }
+    world
+}

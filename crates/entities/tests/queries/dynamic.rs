@@ -1,8 +1,8 @@
 //! Queries by types that are known only at run time (A12, Q1, Q3, Q4).
 
 use ancho_entities::{
-    Absent, Any, ComponentType, Disabled, DynamicQuery, IsDisabled, Prefab, Present, QueryFilter,
-    RuntimeType, With, Without, World,
+    Absent, Any, ComponentType, DynamicQuery, IsDisabled, Present, QueryFilter, RuntimeType, With,
+    Without, World,
 };
 
 use crate::common::*;
@@ -18,33 +18,6 @@ fn y() -> ComponentType {
 fn a() -> ComponentType {
     ComponentType::of::<A>()
 }
-
-/// Every combination of the components, many times, with some of them off.
-fn crowd(limit: usize) -> Checked {
-    let mut world = chunks_of(limit);
-    for at in 0..400 {
-        let entity = world.spawn(());
-        if at & 1 != 0 {
-            world.add(entity, A(at)).unwrap();
-        }
-        if at & 2 != 0 {
-            world.add(entity, X(at)).unwrap();
-            world.entities_mut().set_component_enabled::<X>(entity, at % 5 != 0).unwrap();
-        }
-        if at & 4 != 0 {
-            world.add(entity, Y).unwrap();
-            world.entities_mut().set_component_enabled::<Y>(entity, at % 3 != 0).unwrap();
-        }
-        match at % 11 {
-            0 => ignore(world.add(entity, Disabled)),
-            1 => ignore(world.add(entity, Prefab)),
-            _ => {}
-        }
-    }
-    world
-}
-
-fn ignore<R>(_: R) {}
 
 #[track_caller]
 fn same<F: QueryFilter>(world: &World, query: &DynamicQuery) {

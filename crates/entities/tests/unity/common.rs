@@ -4,8 +4,11 @@ use ancho_entities::{Component, Entity, World, WorldSettings};
 
 #[path = "../common/checked.rs"]
 mod checked;
+#[path = "../common/panic_message.rs"]
+mod panic_message;
 
 pub(crate) use checked::*;
+pub(crate) use panic_message::panic_message;
 
 impl Checked {
     pub(crate) fn with_settings(settings: WorldSettings) -> Self {
