@@ -2,6 +2,7 @@
 // Under loom only `tests/loom.rs` is compiled, from the same files; see `storage/count.rs`.
 #![cfg(not(loom))]
 
+mod all_tuples;
 mod buffer;
 mod component;
 mod entity;

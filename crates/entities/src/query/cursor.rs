@@ -7,9 +7,11 @@
 
 use std::slice;
 
+use super::data::QueryData;
 use super::matched::{Masks, Match, Place};
+use super::piece::{PieceMarks, PieceView};
 use super::runs::Runs;
-use super::walk::{PieceView, Walk};
+use super::walk::Walk;
 use crate::component::ComponentType;
 use crate::storage::{Chunk, OutOfMemory};
 
@@ -40,10 +42,22 @@ pub(crate) struct Cursor<'w> {
 #[derive(Clone, Copy)]
 pub(crate) enum Writes {
     Nothing,
-    /// What the query gives to be changed.
-    Data,
+    /// What a query gives to be changed.
+    Data {
+        /// Whether that are values in chunks, and not only their bits.
+        values: bool,
+        /// Marks it in a chunk, as [`QueryData::mark`].
+        mark: unsafe fn(&mut PieceMarks<'_>, &[Place]),
+    },
     /// This component, which all entities have.
     Only(ComponentType),
+}
+
+impl Writes {
+    /// What a query of this data gives to be changed.
+    pub(crate) fn of<D: QueryData>() -> Self {
+        if D::MARKS { Self::Data { values: D::WRITES, mark: D::mark } } else { Self::Nothing }
+    }
 }
 
 impl<'w> Cursor<'w> {
@@ -97,9 +111,7 @@ impl<'w> Cursor<'w> {
     /// what is. Returns whether there was memory for that.
     #[inline]
     pub(crate) fn enter(&mut self, found: &'w Match, number: u32) -> bool {
-        if self.is_written(found)
-            && let Err(failure) = self.prepare(number, found)
-        {
+        if let Err(failure) = self.prepare(number, found) {
             self.failure = Some(failure);
             self.matches = [].iter();
             self.list = [].iter();
@@ -110,16 +122,6 @@ impl<'w> Cursor<'w> {
         self.chunk = unsafe { (*self.walk.chunks).as_ptr().add(number as usize) };
         self.places = &found.places;
         true
-    }
-
-    /// Whether chunks of a match are written, or marked.
-    #[inline(always)]
-    fn is_written(&self, found: &Match) -> bool {
-        match self.writes {
-            Writes::Nothing => false,
-            Writes::Data => !found.writes.is_empty(),
-            Writes::Only(_) => true,
-        }
     }
 
     /// The next rows side by side that match in the chunk: the first, and the one after the last.
@@ -175,8 +177,12 @@ impl<'w> Cursor<'w> {
     /// Makes a chunk the world's alone, and marks what is written.
     #[inline(always)]
     fn prepare(&mut self, number: u32, found: &Match) -> Result<(), OutOfMemory> {
-        let chunks = self.walk.chunks;
-        let is_written = found.writes_values || matches!(self.writes, Writes::Only(_));
+        let (chunks, version) = (self.walk.chunks, self.walk.version);
+        let is_written = match self.writes {
+            Writes::Nothing => return Ok(()),
+            Writes::Data { values, .. } => values,
+            Writes::Only(_) => true,
+        };
         // SAFETY: archetypes list chunks that are there. Nobody has anything in the memory of this one yet, if it may be shared.
         if is_written && unsafe { (*chunks).at(number) }.may_be_shared() {
             self.walk.unshare(number)?;
@@ -186,13 +192,16 @@ impl<'w> Cursor<'w> {
         }
         // SAFETY: as above, and the world is borrowed mutably. Nobody has a reference to what it knows of chunks.
         let chunk = unsafe { (*chunks).at_mut(number) };
-        if let Writes::Only(ty) = self.writes {
-            let column = chunk.find(ty).expect("all entities have it").column;
-            chunk.begin_writing(column, self.walk.version);
-            return Ok(());
-        }
-        for &column in &found.writes {
-            chunk.begin_writing(column, self.walk.version);
+        match self.writes {
+            Writes::Nothing => {}
+            // SAFETY: these are the places of the data in the archetype of the chunk, which matches.
+            Writes::Data { mark, .. } => unsafe {
+                mark(&mut PieceMarks { chunk, version }, &found.places);
+            },
+            Writes::Only(ty) => {
+                let column = chunk.find(ty).expect("all entities have it").column;
+                chunk.begin_writing(column, version);
+            }
         }
         Ok(())
     }

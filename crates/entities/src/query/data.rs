@@ -8,8 +8,8 @@ use std::{ptr, slice};
 
 use super::matched::Place;
 use super::parallel::ParallelData;
+use super::piece::{PieceMarks, PieceView};
 use super::plan::{Need, Part};
-use super::walk::{PieceMarks, PieceView};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::storage::{TrackedColumn, fetch_soon};

@@ -8,8 +8,8 @@ use std::marker::PhantomData;
 use super::data::{ColumnFetch, QueryData, ReadOnlyData, mask_words, one_part};
 use super::matched::Place;
 use super::parallel::ParallelData;
+use super::piece::{PieceMarks, PieceView};
 use super::plan::{Need, Part};
-use super::walk::{PieceMarks, PieceView};
 use crate::component::{Component, ComponentType};
 
 /// Whether a component of an entity is switched on: data of queries.

@@ -5,8 +5,8 @@
 use super::data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData, one_part};
 use super::matched::Place;
 use super::parallel::ParallelData;
+use super::piece::{PieceMarks, PieceView};
 use super::plan::{Need, Part};
-use super::walk::{PieceMarks, PieceView};
 use crate::buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, BufferLayout, DynamicBuffer, Header,
     elements_of,

@@ -10,8 +10,8 @@ use std::ptr::NonNull;
 
 use super::data::{QueryData, ReadOnlyData};
 use super::matched::{Match, Matched};
+use super::piece::{PieceMarks, PieceView};
 use super::settings::Options;
-use super::walk::PieceView;
 use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::storage::Location;
@@ -184,17 +184,16 @@ impl<'w, D: QueryData> LookupView<'w, D> {
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
         let (at, found) = self.find(entity)?;
-        if !found.writes.is_empty() {
+        if D::MARKS {
             // SAFETY: the manager is borrowed mutably, and nobody has a reference to what it knows of chunks. The table names
             // chunks that are there.
             let (chunk, version) = unsafe {
                 let storage = &raw mut (*self.entities.as_ptr()).storage;
                 ((*storage).chunks.at_mut(at.chunk), (*storage).version)
             };
-            debug_assert!(!(found.writes_values && chunk.may_be_shared()));
-            for &column in &found.writes {
-                chunk.begin_writing(column, version);
-            }
+            debug_assert!(!(D::WRITES && chunk.may_be_shared()));
+            // SAFETY: these are the places of the data in the archetype of the chunk, which has it.
+            unsafe { D::mark(&mut PieceMarks { chunk, version }, &found.places) };
         }
         // SAFETY: it was just found and marked, and this is borrowed as long.
         Some(unsafe { self.give(at, found) })

@@ -26,10 +26,6 @@ pub(crate) struct Match {
     pub(crate) archetype: u32,
     /// What must be true of the masks of a chunk, for each entity.
     pub(crate) bits: Box<[Bit]>,
-    /// Which columns are written, or switched.
-    pub(crate) writes: Box<[u32]>,
-    /// Whether values are written.
-    pub(crate) writes_values: bool,
     /// Columns of which one must have changed, for each of the lists.
     pub(crate) changed: Box<[Box<[ChangedColumn]>]>,
     /// Whether one of them is tracked row by row: then there is [`Bit::Changed`].
@@ -176,20 +172,10 @@ fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Optio
     }
     let asks_for_rows = changed.iter().flatten().any(|column| column.tracked().is_some());
     bits.extend(asks_for_rows.then_some(Bit::Changed));
-    let (mut writes, mut writes_values) = (Vec::new(), false);
-    for part in plan.parts.iter().filter(|part| part.write) {
-        let Some(found) = shape.index.find(part.ty) else { continue };
-        writes_values |= !part.bits;
-        if !writes.contains(&found.column) {
-            writes.push(found.column);
-        }
-    }
     let places = plan.parts.iter().map(|part| place(shape, part.ty, part.bits || !ignores));
     Some(Match {
         archetype,
         bits: bits.into(),
-        writes: writes.into(),
-        writes_values,
         asks_for_rows,
         changed: changed.into(),
         places: places.collect(),

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 
 use super::filter::QueryFilter;
 use super::plan::Term;
+use crate::all_tuples::all_tuples;
 
 /// Entities that pass one of these filters at least: a filter of a tuple of filters. Unity's queries of several descriptions.
 ///
@@ -41,22 +42,19 @@ use super::plan::Term;
 #[derive(Debug)]
 pub struct Or<F>(PhantomData<fn() -> F>);
 
-/// Implements the filter for the tuples of one to all of the names.
-macro_rules! tuples {
-    ($($name:ident),*) => { tuples!(@grow [] $($name),*); };
-    (@grow [$($done:ident),*]) => {};
-    (@grow [$($done:ident),*] $name:ident $(, $rest:ident)*) => {
+/// Implements the filter for a tuple, of parts with their indices.
+macro_rules! implement {
+    ($($name:ident $index:tt,)+) => {
         // SAFETY: one condition, made of those of the parts.
-        unsafe impl<$($done: QueryFilter,)* $name: QueryFilter> QueryFilter for Or<($($done,)* $name,)> {
+        unsafe impl<$($name: QueryFilter),+> QueryFilter for Or<($($name,)+)> {
             fn terms(each: &mut dyn FnMut(Term)) {
-                each(Term::Or(Box::new([$(terms::<$done>(),)* terms::<$name>()])));
+                each(Term::Or(Box::new([$(terms::<$name>()),+])));
             }
         }
-        tuples!(@grow [$($done,)* $name] $($rest),*);
     };
 }
 
-tuples!(A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P);
+all_tuples!(implement);
 
 /// The conditions of a filter.
 fn terms<F: QueryFilter>() -> Box<[Term]> {

@@ -17,6 +17,7 @@ use super::plan::{Part, Plan, plan_of};
 use super::prepared::Query;
 use super::settings::{Options, Settings};
 use super::view::QueryView;
+use crate::all_tuples::all_tuples;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{OutOfMemory, unshare};
@@ -248,15 +249,9 @@ unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Lookup<D, F> {
     }
 }
 
-/// Implements the trait for the tuples of one to all of the names, each with its index.
-macro_rules! tuples {
-    ($($name:ident $index:tt),*) => { tuples!(@grow [] $($name $index),*); };
-    (@grow [$($done:ident $at:tt),*]) => {};
-    (@grow [$($done:ident $at:tt),*] $name:ident $index:tt $(, $rest:ident $later:tt)*) => {
-        tuples!(@one $($done $at,)* $name $index,);
-        tuples!(@grow [$($done $at,)* $name $index] $($rest $later),*);
-    };
-    (@one $($name:ident $index:tt,)+) => {
+/// Implements the trait for a tuple, of parts with their indices.
+macro_rules! implement {
+    ($($name:ident $index:tt,)+) => {
         // SAFETY: the parts are added and viewed in one order.
         unsafe impl<$($name: SplitParts),+> SplitParts for ($($name,)+) {
             type Views<'w> = ($($name::Views<'w>,)+);
@@ -278,7 +273,7 @@ macro_rules! tuples {
     };
 }
 
-tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15);
+all_tuples!(implement);
 
 impl EntityManager {
     /// Several queries and lookups at once, so that loops can be nested and other entities be changed inside them.

@@ -7,8 +7,8 @@ use std::ops::{Deref, DerefMut};
 
 use super::data::{ColumnFetch, QueryData, track_rows};
 use super::matched::Place;
+use super::piece::{PieceMarks, PieceView};
 use super::plan::{Need, Part};
-use super::walk::{PieceMarks, PieceView};
 use crate::component::{Component, ComponentType};
 use crate::storage::TrackedColumn;
 

@@ -9,20 +9,15 @@ use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::matched::Place;
 use super::parallel::ParallelData;
+use super::piece::{PieceMarks, PieceView};
 use super::plan::{Part, Term};
-use super::walk::{PieceMarks, PieceView};
+use crate::all_tuples::all_tuples;
 
-/// Implements the traits for the tuples of one to all of the names, each with its index.
+/// Implements the traits for a tuple, of parts with their indices.
 ///
 /// A part's places follow those of the parts before it.
-macro_rules! tuples {
-    ($($name:ident $index:tt),*) => { tuples!(@grow [] $($name $index),*); };
-    (@grow [$($done:ident $at:tt),*]) => {};
-    (@grow [$($done:ident $at:tt),*] $name:ident $index:tt $(, $rest:ident $later:tt)*) => {
-        tuples!(@one $($done $at,)* $name $index,);
-        tuples!(@grow [$($done $at,)* $name $index] $($rest $later),*);
-    };
-    (@one $($name:ident $index:tt,)+) => {
+macro_rules! implement {
+    ($($name:ident $index:tt,)+) => {
         // SAFETY: each part has its own places, since both are in the order of the parts.
         unsafe impl<$($name: QueryData),+> QueryData for ($($name,)+) {
             type Item<'w> = ($($name::Item<'w>,)+);
@@ -138,7 +133,7 @@ macro_rules! tuples {
     };
 }
 
-tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15);
+all_tuples!(implement);
 
 // SAFETY: there are no parts.
 unsafe impl QueryData for () {

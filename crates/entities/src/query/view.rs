@@ -194,7 +194,7 @@ impl<'w, D: QueryData> QueryView<'w, D> {
     #[inline]
     pub fn iter_mut(&mut self) -> QueryIter<'_, D> {
         // SAFETY: the cursor is that of this query, and writes what is given. This is borrowed as long.
-        unsafe { QueryIter::new(self.cursor(Writes::Data)) }
+        unsafe { QueryIter::new(self.cursor(Writes::of::<D>())) }
     }
 
     /// Calls a function with what is given for each entity.
@@ -343,7 +343,7 @@ impl<'w, D: QueryData> QueryView<'w, D> {
     /// ```
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
         // SAFETY: it is borrowed as long as this is.
-        unsafe { self.get_with(entity, Writes::Data) }
+        unsafe { self.get_with(entity, Writes::of::<D>()) }
     }
 
     /// What is given for an entity.

@@ -13,6 +13,7 @@ use std::slice;
 use super::changed_rows::{find_changed, has_changed};
 use super::data::QueryData;
 use super::matched::{Bit, ChangedColumn, Masks, Match, Matched, matching_rows, rows_there};
+use super::piece::{PieceMarks, PieceView};
 use super::runs::Runs;
 use super::settings::Settings;
 use crate::component::{ComponentType, SharedValue};
@@ -94,42 +95,6 @@ fn all_match(bits: &[Bit], chunk: &Chunk, rows: &Range<u32>, changed: &[u64]) ->
         let there = rows_there(word, rows.end);
         matching_rows(bits, &masks, word, chunk.len) & there == there
     })
-}
-
-/// What data is fetched from.
-///
-/// **Invariant:** the chunk is that of the places.
-#[derive(Clone, Copy)]
-#[expect(missing_debug_implementations, reason = "nobody outside can have one")]
-pub struct PieceView<'a> {
-    pub(crate) chunk: &'a Chunk,
-    pub(crate) archetypes: &'a Archetypes,
-    pub(crate) values: &'a SharedValues,
-}
-
-/// Where it is noted that something of a chunk can have been changed.
-#[expect(missing_debug_implementations, reason = "nobody outside can have one")]
-pub struct PieceMarks<'a> {
-    chunk: &'a mut Chunk,
-    version: Version,
-}
-
-impl PieceMarks<'_> {
-    /// Notes that values of a column can have been changed.
-    ///
-    /// # Safety
-    ///
-    /// - the chunk has such a column
-    #[inline(always)]
-    pub(crate) unsafe fn mark(&mut self, column: u32) {
-        // SAFETY: the caller's promise.
-        unsafe { self.chunk.state.set_version_of(column, self.version) };
-    }
-
-    /// As [`mark`](Self::mark), of a column that is tracked: which rows are written is still to be said.
-    pub(crate) fn begin(&mut self, column: u32) {
-        self.chunk.begin_writing(column, self.version);
-    }
 }
 
 impl<'w> Walk<'w> {
@@ -313,15 +278,14 @@ impl<'w> Walk<'w> {
             return;
         }
         while first < end {
-            let word = first as u32 / u64::BITS;
+            let at = first as u32 / u64::BITS;
             if let Some(soon) = soon {
-                self.expect_word::<D>(soon, found, word);
+                self.expect_word::<D>(soon, found, at);
             }
             // A reference from before the function would not do: others may have marked the chunk.
             // SAFETY: the chunk is there, and nobody changes what the world knows of it now.
             let masks = Masks { enabled: unsafe { &(*chunk).enabled }, changed };
-            let mut word = matching_rows(&found.bits, &masks, word, len);
-            word &= rows_there(first as u32 / u64::BITS, end as u32);
+            let mut word = matching_rows(&found.bits, &masks, at, len) & rows_there(at, end as u32);
             // Rows side by side come together, so that there are loops over them that can use vectors. But to guess where each
             // of many ends takes longer than to look for one row after the other.
             if (word & !(word << 1)).count_ones() > FEW {

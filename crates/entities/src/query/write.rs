@@ -172,7 +172,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     #[inline]
     #[track_caller]
     pub fn try_for_each(mut self, function: impl FnMut(D::Item<'w>)) -> Result<(), EntityError> {
-        self.make_unique(Writes::Data)?;
+        self.make_unique(Writes::of::<D>())?;
         self.for_each(function);
         Ok(())
     }
@@ -245,7 +245,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     where
         D: ChunkData,
     {
-        self.make_unique(Writes::Data)?;
+        self.make_unique(Writes::of::<D>())?;
         self.for_each_chunk(function);
         Ok(())
     }
@@ -276,7 +276,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// ```
     #[track_caller]
     pub fn try_iter(mut self) -> Result<QueryIter<'w, D>, EntityError> {
-        self.make_unique(Writes::Data)?;
+        self.make_unique(Writes::of::<D>())?;
         Ok(self.into_iter())
     }
 
@@ -338,7 +338,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         // SAFETY: this is used once.
         let walk = unsafe { self.open() };
         // SAFETY: the walk is that of this query, and writes. It is used once. The row is there, as the table says.
-        unsafe { get::<D>(walk, Writes::Data, archetype, at) }
+        unsafe { get::<D>(walk, Writes::of::<D>(), archetype, at) }
     }
 
     /// Writes values of a component to the entities, in the order of [`to_entities`](QueryRef::to_entities). It counts as
@@ -406,7 +406,7 @@ impl<'w, D: QueryData, F: QueryFilter> IntoIterator for QueryMut<'w, D, F> {
     #[track_caller]
     fn into_iter(mut self) -> QueryIter<'w, D> {
         // SAFETY: this is used once.
-        let cursor = Cursor::new(unsafe { self.open() }, Writes::Data);
+        let cursor = Cursor::new(unsafe { self.open() }, Writes::of::<D>());
         // SAFETY: the cursor is that of this query, and writes what is given.
         unsafe { QueryIter::new(cursor) }
     }

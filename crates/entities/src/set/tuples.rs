@@ -3,21 +3,15 @@
 #![expect(unsafe_code, reason = "implements the traits of sets")]
 
 use super::{CloneSet, ComponentColumn, ComponentColumns, ComponentSet, WrongLength};
+use crate::all_tuples::all_tuples;
 use crate::component::{ComponentType, SharedValue};
 use crate::storage::RowPlace;
 
-/// Implements the traits for the tuples of one to all of the names, each with its index.
+/// Implements the traits for a tuple, of parts with their indices.
 ///
 /// A part's offsets follow those of the parts before it, as its types do.
-macro_rules! tuples {
-    ($($name:ident $index:tt),*) => { tuples!(@grow [] $($name $index),*); };
-    (@grow [$($done:ident $at:tt),*]) => {};
-    (@grow [$($done:ident $at:tt),*] $name:ident $index:tt $(, $rest:ident $later:tt)*) => {
-        tuples!(@one $($done $at,)* $name $index);
-        tuples!(@grow [$($done $at,)* $name $index] $($rest $later),*);
-    };
-    (@one $($name:ident $index:tt),+) => { tuples!(@one $($name $index,)+); };
-    (@one $($name:ident $index:tt,)+) => {
+macro_rules! implement {
+    ($($name:ident $index:tt,)+) => {
         // SAFETY: each part has the offsets of its own types, since both are in the order of the parts.
         unsafe impl<$($name: ComponentSet),+> ComponentSet for ($($name,)+) {
             const COUNT: usize = 0 $(+ $name::COUNT)+;
@@ -112,7 +106,7 @@ macro_rules! tuples {
     };
 }
 
-tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15);
+all_tuples!(implement);
 
 // SAFETY: there is nothing to write or to read.
 unsafe impl ComponentSet for () {

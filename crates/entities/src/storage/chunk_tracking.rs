@@ -14,6 +14,12 @@ impl Chunk {
         self.shape().tracked.binary_search(&column).ok().map(|at| at as u32)
     }
 
+    /// Where a column is tracked, and which of the tracked ones it is, if it is one.
+    fn tracking_of(&mut self, column: u32) -> Option<(&mut Tracking, u32)> {
+        let at = self.tracked_place(column)?;
+        Some((self.state.tracking_mut()?, at))
+    }
+
     /// Notes that values of rows that lie side by side were written, or given to be.
     #[inline]
     pub(crate) fn note_written(&mut self, column: u32, first: u32, rows: u32, version: Version) {
@@ -25,8 +31,8 @@ impl Chunk {
 
     #[inline(never)]
     fn track(&mut self, column: u32, first: u32, rows: u32, version: Version) {
-        let (at, len) = (self.tracked_place(column), self.len);
-        if let (Some(at), Some(tracking)) = (at, self.state.tracking_mut()) {
+        let len = self.len;
+        if let Some((tracking, at)) = self.tracking_of(column) {
             tracking.mark(at, first, rows, version, len);
         }
     }
@@ -48,8 +54,8 @@ impl Chunk {
 
     #[inline(never)]
     fn track_bits(&mut self, column: u32, word: u32, rows: u64, version: Version) {
-        let (at, len) = (self.tracked_place(column), self.len);
-        if let (Some(at), Some(tracking)) = (at, self.state.tracking_mut()) {
+        let len = self.len;
+        if let Some((tracking, at)) = self.tracking_of(column) {
             tracking.mark_bits(at, word, rows, version, len);
         }
     }
@@ -89,8 +95,8 @@ impl Chunk {
 
     #[inline(never)]
     fn begin_tracking(&mut self, column: u32, version: Version) {
-        let (at, len) = (self.tracked_place(column), self.len);
-        if let (Some(at), Some(tracking)) = (at, self.state.tracking_mut()) {
+        let len = self.len;
+        if let Some((tracking, at)) = self.tracking_of(column) {
             tracking.begin(at, version, len);
         }
     }
@@ -104,25 +110,10 @@ impl Chunk {
         }
     }
 
-    /// Notes that a row behind the last came from another chunk: when its values were written comes with them, and those
-    /// that the transfer writes are new.
+    /// Notes that rows behind the last came from another chunk, where this was the first of them: when their values were written
+    /// comes with them, and those that the transfer writes are new.
     #[inline(always)]
     pub(crate) fn follow(
-        &mut self,
-        row: u32,
-        from: &Self,
-        from_row: u32,
-        transfer: &Transfer,
-        version: Version,
-    ) {
-        self.state.follow(&from.state, &transfer.kept, &transfer.written, version);
-        if self.is_tracked() {
-            self.follow_tracked(row, 1, from, from_row, transfer, version);
-        }
-    }
-
-    /// As [`follow`](Self::follow), for rows side by side: the first is here, the other there.
-    pub(crate) fn follow_rows(
         &mut self,
         first: u32,
         rows: u32,

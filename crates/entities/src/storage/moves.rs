@@ -44,7 +44,7 @@ impl Storage {
         }
         // SAFETY: there is room for the row.
         unsafe { target.id(row).write(entity) };
-        target.follow(row, source, from.row, transfer, self.version);
+        target.follow(row, 1, source, from.row, transfer, self.version);
         target.note_order(self.version);
         target.len = row + 1;
         let is_full = target.len == target.capacity();
@@ -91,7 +91,7 @@ impl Storage {
         }
         // SAFETY: there is room for the row.
         unsafe { target.id(row).write(entity) };
-        target.follow(row, source, from.row, transfer, self.version);
+        target.follow(row, 1, source, from.row, transfer, self.version);
         if !target.enabled.is_empty() {
             let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
             target.enabled.follow(row, &source.enabled, from.row, kept, new);

@@ -55,7 +55,7 @@ impl Storage {
         }
         let moved = &source.entities()[first as usize..][..to.rows as usize];
         self.table.relocate_rows(moved, to.chunk, to.first);
-        target.follow_rows(to.first, to.rows, source, first, transfer, self.version);
+        target.follow(to.first, to.rows, source, first, transfer, self.version);
         self.add_rows(to.chunk, to.rows);
     }
 

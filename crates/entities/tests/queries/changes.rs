@@ -100,3 +100,27 @@ fn v5_versions_that_wrap_around() {
     world.query_mut::<&mut A>().for_each(|a| a.0 = 1);
     assert_eq!(world.query::<&A>().filter::<Changed<A>>().since(seen).count(), 1);
 }
+
+#[test]
+fn q9_what_is_not_there_with_its_group_is_not_marked_by_any_way_of_asking() {
+    let ways: [fn(&mut ancho_entities::World); 4] = [
+        |world| world.query_mut::<Option<(&A, &mut B)>>().for_each(|_| ()),
+        |world| world.query_mut::<Option<(&A, &mut B)>>().into_iter().for_each(|_| ()),
+        |world| world.query_mut::<Option<(&A, &mut B)>>().for_each_chunk(|_| ()),
+        |world| drop(world.query_mut::<Option<(&A, &mut B)>>().single()),
+    ];
+    for (at, way) in ways.into_iter().enumerate() {
+        for with_a in [false, true] {
+            let mut world = world();
+            let one = world.spawn(B(1));
+            if with_a {
+                world.entities_mut().add(one, A(1)).unwrap();
+            }
+            let seen = world.entities().version();
+            world.entities_mut().advance_version();
+            way(&mut world);
+            let marked = world.query::<()>().filter::<Changed<B>>().since(seen).count();
+            assert_eq!(marked, usize::from(with_a), "way {at}, with A: {with_a}");
+        }
+    }
+}
