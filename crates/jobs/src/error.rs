@@ -109,6 +109,13 @@ pub enum ScheduleError {
         /// What the memory is called.
         memory: &'static str,
     },
+    /// A0074: the job uses something whose jobs are ordered by another scheduler.
+    ForeignFence {
+        /// The job that was refused.
+        job: &'static str,
+        /// What it would use.
+        what: ContainerLabel,
+    },
 }
 
 impl fmt::Display for ScheduleError {
@@ -162,6 +169,11 @@ impl fmt::Display for ScheduleError {
                 f,
                 "A0013: job `{job}` takes {container}, which can no longer be used, because {memory} has \
                  taken back what was made in it before; make a new one"
+            ),
+            Self::ForeignFence { job, what } => write!(
+                f,
+                "A0074: job `{job}` uses {what}, which belongs to another scheduler; schedule it there: \
+                 what is of a world, on the world's own"
             ),
         }
     }

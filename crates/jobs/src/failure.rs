@@ -1,6 +1,7 @@
 //! What is left of a job that panicked.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,6 +42,8 @@ pub(crate) struct JobPanic {
     /// Where the batch that panicked begins, for the same reason; zero in a single job.
     pub(crate) batch: usize,
     pub(crate) message: String,
+    /// What was being worked on, if that was [noted](note_panic).
+    pub(crate) place: Option<String>,
     payload: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
@@ -93,6 +96,14 @@ impl JobFailed {
         &self.panic.message
     }
 
+    /// Returns what the job was working on when it panicked, if that was [noted](note_panic): which entities of which query,
+    /// for a job over entities.
+    ///
+    /// See [`note_panic`] for an example.
+    pub fn place(&self) -> Option<&str> {
+        self.panic.place.as_deref()
+    }
+
     /// Takes the panic's payload, for [`std::panic::resume_unwind`]. There is one; the second caller
     /// gets `None`.
     ///
@@ -113,15 +124,17 @@ impl JobFailed {
 
 impl fmt::Display for JobFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let JobPanic { job, message, place, .. } = &*self.panic;
         if self.ran {
-            write!(f, "A0011: job `{}` panicked: {}", self.job, self.panic.message)
+            write!(f, "A0011: job `{job}` panicked: {message}")?;
         } else {
             write!(
                 f,
-                "A0011: job `{}` did not run, because job `{}` panicked: {}",
-                self.job, self.panic.job, self.panic.message
-            )
+                "A0011: job `{}` did not run, because job `{job}` panicked: {message}",
+                self.job
+            )?;
         }
+        place.as_ref().map_or(Ok(()), |place| write!(f, " ({place})"))
     }
 }
 
@@ -132,6 +145,44 @@ impl fmt::Debug for JobFailed {
 }
 
 impl std::error::Error for JobFailed {}
+
+thread_local! {
+    /// What the job that panics on this thread was working on.
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Notes what a job was working on, while it panics: for kinds of jobs that know more than the number of a batch.
+///
+/// To be called when something is dropped while the panic unwinds. It is told with the [failure](JobFailed::place) of the job.
+/// If it is called more than once, what was noted first is told: that was closer.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobPool, JobScheduler, note_panic};
+///
+/// struct Working(u32);
+///
+/// impl Drop for Working {
+///     fn drop(&mut self) {
+///         if std::thread::panicking() {
+///             note_panic(format!("at order {}", self.0));
+///         }
+///     }
+/// }
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let job = jobs.named("Ship").schedule(&[], (), |()| {
+///     let _working = Working(7);
+///     panic!("no ship");
+/// });
+/// let failed = jobs.try_complete(job.unwrap()).unwrap_err();
+/// assert_eq!(failed.place(), Some("at order 7"));
+/// assert_eq!(failed.to_string(), "A0011: job `Ship` panicked: no ship (at order 7)");
+/// ```
+pub fn note_panic(place: String) {
+    PLACE.with_borrow_mut(|noted| _ = noted.get_or_insert(place));
+}
 
 /// A payload is anything, and may do anything when it is dropped, wherever the last job lets go of the
 /// panic. So it is dropped as if by a job: it can neither schedule nor complete, and if it panics, that is
@@ -168,7 +219,8 @@ impl JobPanic {
             (_, Some(message)) => message.clone(),
             _ => "(the panic's payload is not a string)".to_owned(),
         };
-        Self { job, sequence, batch, message, payload: Mutex::new(Some(payload)) }
+        let place = PLACE.take();
+        Self { job, sequence, batch, message, place, payload: Mutex::new(Some(payload)) }
     }
 
     /// Says whether this panic is told rather than `other`, whatever the threads did.

@@ -38,7 +38,7 @@ pub use claims::BatchInfo;
 pub use context::thread_index;
 pub use data::{JobData, ParallelJobData, Plain};
 pub use error::{AccessError, Kept, PoolError, ScheduleError};
-pub use failure::JobFailed;
+pub use failure::{JobFailed, note_panic};
 pub use handle::JobHandle;
 pub use job::{Job, JobStruct, ParallelFor, ParallelForBatch, ParallelJobStruct};
 pub use mode::ExecutionMode;
@@ -48,7 +48,7 @@ pub use profile::{JobEvent, write_chrome_trace};
 pub use safety::HeldSlice;
 pub use safety::{
     Access, AccessList, CellConcurrent, CellRead, CellWrite, ConcurrentWrite, ContainerLabel,
-    Contiguous, Epoch, EpochStamp, Guarded, Held, JobCell, JobSlice, SliceMemory, SliceRead,
+    Contiguous, Epoch, EpochStamp, Fence, Guarded, Held, JobCell, JobSlice, SliceMemory, SliceRead,
     SliceUnrestricted, SliceWrite, SliceWriteOnly, UnrestrictedSlice, WriteOnlySlice,
 };
 pub use scheduler::{IndexList, JobBuilder, JobScheduler};

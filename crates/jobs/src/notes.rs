@@ -18,6 +18,8 @@ pub(crate) struct OwnerSide {
     count: Cell<u32>,
     /// Whether the job is scheduled, and known to the owner alone.
     is_held: Cell<bool>,
+    /// Whether it takes a container along, which is the owner's again once the job is completed.
+    uses_containers: Cell<bool>,
 }
 
 /// The notes that are needed of jobs with many dependencies, and of published ones.
@@ -78,6 +80,16 @@ impl<'n> Notes<'n> {
     #[inline]
     pub(crate) fn set_held(self, is_held: bool) {
         self.side.is_held.set(is_held);
+    }
+
+    /// Says whether the job takes a container along.
+    pub(crate) fn uses_containers(self) -> bool {
+        self.side.uses_containers.get()
+    }
+
+    #[inline]
+    pub(crate) fn set_uses_containers(self, uses: bool) {
+        self.side.uses_containers.set(uses);
     }
 
     /// Returns how many jobs this one depends on, finished or not, as they were when it was scheduled.

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ptr::NonNull;
 
-use super::{Guarded, Slot};
+use super::{Fence, Guarded, Slot};
 
 /// What a job does with a container.
 ///
@@ -62,6 +62,8 @@ impl fmt::Display for Access {
 #[derive(Default)]
 pub struct AccessList {
     pub(super) declared: Vec<Declared>,
+    /// Whether there is a fence among them.
+    pub(crate) uses_fences: bool,
 }
 
 /// One declared container.
@@ -70,6 +72,8 @@ pub(crate) struct Declared {
     /// The container's slot; alive while the token that declared it, or what it became, is.
     pub(crate) slot: NonNull<Slot>,
     pub(crate) access: Access,
+    /// Whether the slot is that of a fence: then the job is ordered after others, and never refused.
+    pub(crate) orders: bool,
 }
 
 // SAFETY: the slots are looked at by the scheduler alone, while it checks the job whose data declared them,
@@ -91,7 +95,33 @@ impl AccessList {
     /// assert_eq!(format!("{accesses:?}"), "[Read]");
     /// ```
     pub fn add<T>(&mut self, container: &Guarded<T>, access: Access) {
-        self.declared.push(Declared { slot: NonNull::from(container.slot()), access });
+        let slot = NonNull::from(container.slot());
+        self.declared.push(Declared { slot, access, orders: false });
+    }
+
+    /// Declares that the job uses what a fence stands for in the given way, so that it is ordered after those that conflict.
+    ///
+    /// That the job itself uses it only once, or in ways that do not conflict, is not checked: who declares it knows.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{Access, AccessList, ContainerLabel, JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let weather = jobs.fence(ContainerLabel::of::<u32>());
+    /// let mut accesses = AccessList::default();
+    /// accesses.order(&weather, Access::Read);
+    /// assert_eq!(format!("{accesses:?}"), "[Read]");
+    /// ```
+    pub fn order(&mut self, fence: &Fence, access: Access) {
+        self.declared.push(Declared { slot: NonNull::from(fence.slot()), access, orders: true });
+        self.uses_fences = true;
+    }
+
+    /// Says whether a container is among what is declared.
+    pub(crate) fn uses_containers(&self) -> bool {
+        self.declared.iter().any(|declared| !declared.orders)
     }
 
     pub(crate) fn declared(&self) -> &[Declared] {
@@ -100,6 +130,7 @@ impl AccessList {
 
     pub(crate) fn clear(&mut self) {
         self.declared.clear();
+        self.uses_fences = false;
     }
 }
 

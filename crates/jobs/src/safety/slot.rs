@@ -50,6 +50,33 @@ impl Slot {
         Self { label, stamp: None, users: RefCell::new(users) }
     }
 
+    /// The slot of a fence, whose users are jobs of one scheduler.
+    pub(crate) fn of_scheduler(
+        label: ContainerLabel,
+        scheduler: u32,
+        nodes: &Arc<NodeTable>,
+    ) -> Self {
+        let nodes = Some(Arc::clone(nodes));
+        let users = Users { scheduler, nodes, writer: None, readers: Vec::new() };
+        Self { label, stamp: None, users: RefCell::new(users) }
+    }
+
+    /// Whose jobs use it, or did last.
+    pub(crate) fn scheduler(&self) -> u32 {
+        self.users.borrow().scheduler
+    }
+
+    /// Calls a function with each uncompleted job that conflicts with an access.
+    #[inline]
+    pub(crate) fn conflicts(&self, access: Access, mut each: impl FnMut(JobId)) {
+        // What is called ordered is passed over, and so each of them is met.
+        let met = self.users.borrow_mut().conflict(access, |job| {
+            each(job);
+            true
+        });
+        debug_assert!(met.is_none());
+    }
+
     /// Returns the name of the container's memory if that was taken back.
     #[inline]
     fn expired(&self) -> Option<&'static str> {

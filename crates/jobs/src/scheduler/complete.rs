@@ -76,7 +76,7 @@ impl JobScheduler {
         self.refuse_inside_job("complete a job");
         self.refuse_foreign(handle);
         if self.find(handle.job()).is_none() {
-            return Ok(());
+            return self.state.borrow_mut().untold.tell(handle.job());
         }
         if self.state.borrow().ends_chain(handle.job()) {
             return self.complete_chain();
@@ -135,7 +135,13 @@ impl JobScheduler {
         }
         let uncompleted = |handle: &&JobHandle| self.find(handle.job()).is_some();
         let targets = handles.iter().filter(uncompleted).map(|handle| handle.job().node);
-        self.finish_and_retire(targets)
+        let untold = {
+            let untold = &mut self.state.borrow_mut().untold;
+            let gone = handles.iter().filter(|handle| self.find(handle.job()).is_none());
+            gone.map(|handle| untold.tell(handle.job())).fold(Ok(()), Result::and)
+        };
+        let done = self.finish_and_retire(targets);
+        untold.and(done)
     }
 
     /// Completes all jobs of this scheduler.
@@ -265,7 +271,7 @@ impl JobScheduler {
     }
 
     #[track_caller]
-    fn refuse_foreign(&self, handle: JobHandle) {
+    pub(super) fn refuse_foreign(&self, handle: JobHandle) {
         assert!(
             handle.scheduler == self.id || handle.scheduler == 0,
             "A0004: the handle is of a job of another scheduler; pass it to the scheduler that gave it"
@@ -291,7 +297,7 @@ impl JobScheduler {
 
     /// Returns the nodes of all uncompleted jobs, in the order they were scheduled, in the buffer
     /// `state.targets`, to be put back there.
-    fn uncompleted_nodes(&self) -> Vec<u32> {
+    pub(super) fn uncompleted_nodes(&self) -> Vec<u32> {
         let state = &mut *self.state.borrow_mut();
         let mut found = std::mem::take(&mut state.targets);
         found.clear();
@@ -365,7 +371,7 @@ impl JobScheduler {
     }
 
     /// Works until the targets have finished. Leaves them and all they depend on in `state.order`.
-    fn finish(&self, targets: impl Iterator<Item = u32> + Clone) {
+    pub(super) fn finish(&self, targets: impl Iterator<Item = u32> + Clone) {
         let alone = self.works_alone();
         let (order, mut todo, walk, shared, announced, shuffle) = {
             let state = &mut *self.state.borrow_mut();
@@ -485,7 +491,7 @@ impl JobScheduler {
 
     /// Ends the stay of jobs that have finished: their handles are complete from now on. Returns the
     /// failure to tell, if there is one: of the first target that failed, else the earliest.
-    fn retire(
+    pub(super) fn retire(
         &self,
         state: &mut State,
         order: &[u32],
@@ -529,19 +535,22 @@ impl JobScheduler {
         lanes
     }
 
+    /// How a job failed that has finished, if it did.
+    pub(super) fn failure_of(&self, index: u32) -> Option<JobFailed> {
+        let node = self.node(index);
+        let panic = node.failure()?;
+        let ran = panic.sequence == node.sequence.get();
+        // SAFETY: this is the owner of a node that has finished.
+        Some(JobFailed { job: unsafe { node.task() }.name, ran, panic })
+    }
+
     #[cold]
     fn failure_to_tell(
         &self,
         order: &[u32],
         mut targets: impl Iterator<Item = u32>,
     ) -> Option<JobFailed> {
-        let failed = |index: u32| {
-            let node = self.node(index);
-            let panic = node.failure()?;
-            let ran = panic.sequence == node.sequence.get();
-            // SAFETY: this is the owner of a node that has finished.
-            Some(JobFailed { job: unsafe { node.task() }.name, ran, panic })
-        };
+        let failed = |index: u32| self.failure_of(index);
         let earlier = |kept: JobFailed, other: JobFailed| {
             if other.panic.precedes(&kept.panic) { other } else { kept }
         };

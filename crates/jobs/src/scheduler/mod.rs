@@ -11,6 +11,7 @@ mod graph;
 mod index_list;
 mod schedule;
 mod submit;
+mod untold;
 
 use std::cell::RefCell;
 use std::fmt;
@@ -28,8 +29,9 @@ use crate::parker::Parker;
 use crate::participant::Participant;
 use crate::pool::{JobPool, PoolShared};
 use crate::ranges::Ranges;
-use crate::safety::AccessList;
+use crate::safety::{AccessList, ContainerLabel, Fence};
 use crate::table::{BLOCK, NodeTable};
+use untold::Untold;
 
 /// Schedules jobs on a pool, waits for them, and checks that they do not conflict.
 ///
@@ -91,6 +93,8 @@ struct State {
     chain: usize,
     /// Lanes for parallel jobs, between two of them.
     ranges: Vec<Arc<Ranges>>,
+    /// Failures that nobody was told of.
+    untold: Untold,
     /// Buffers that keep their memory from one call to the next.
     walk: Vec<(u32, u32)>,
     order: Vec<u32>,
@@ -131,6 +135,7 @@ impl JobScheduler {
             held_count: 0,
             chain: 0,
             ranges: Vec::new(),
+            untold: Untold::default(),
             walk: Vec::new(),
             order: Vec::new(),
             todo: Vec::new(),
@@ -225,6 +230,11 @@ impl JobScheduler {
     /// ```
     pub fn named(&self, name: &'static str) -> JobBuilder<'_> {
         JobBuilder::new(self, Some(name))
+    }
+
+    /// Returns a fence for something that jobs of this scheduler use. See [`Fence`] for an example.
+    pub fn fence(&self, label: ContainerLabel) -> Fence {
+        Fence::new(label, self.id, &self.nodes)
     }
 
     /// Starts everything that was scheduled (Unity's `ScheduleBatchedJobs`).

@@ -105,10 +105,27 @@ impl JobScheduler {
         if let Some(inside) = current_job() {
             return Err(ScheduleError::InsideJob { inside, job: name });
         }
-        let accesses = &mut *self.accesses.borrow_mut();
+        let mut accesses = self.accesses.take();
         accesses.clear();
-        data.declare(accesses);
-        self.check(&mut self.state.borrow_mut(), name, accesses, None).map_err(|error| *error)
+        data.declare(&mut accesses);
+        let checked = self.check(&mut self.state.borrow_mut(), name, &accesses, None);
+        if checked.is_ok() && accesses.uses_fences {
+            self.complete_fences(&accesses);
+        }
+        *self.accesses.borrow_mut() = accesses;
+        checked.map_err(|error| *error)
+    }
+
+    /// Completes the jobs that use the same behind a fence, as far as they conflict.
+    fn complete_fences(&self, accesses: &AccessList) {
+        let mut in_the_way = Vec::new();
+        for declared in accesses.declared().iter().filter(|declared| declared.orders) {
+            // SAFETY: the fence is borrowed by the data that declared it, which is at hand.
+            let slot = unsafe { declared.slot.as_ref() };
+            let scheduler = slot.scheduler();
+            slot.conflicts(declared.access, |job| in_the_way.push(JobHandle::new(job, scheduler)));
+        }
+        self.complete_quietly(&in_the_way);
     }
 
     /// Checks the request and gives it a node, with everything in it but the payload.
@@ -160,10 +177,14 @@ impl JobScheduler {
             // SAFETY: the node is free, and this is the owner.
             self.fill_parallel(state, request, unsafe { node.parallel_mut() })?;
         }
+        if accesses.uses_fences {
+            self.order_by_fences(state, name, accesses, notes)?;
+        }
+        notes.set_uses_containers(accesses.uses_containers());
         // Last, since nothing may fail once a slot was changed.
         match accesses.declared() {
             [] => Ok(()),
-            [only] if self.pass_on(only, job, name, notes) => Ok(()),
+            [only] if !only.orders && self.pass_on(only, job, name, notes) => Ok(()),
             _ => self.claim_containers(state, job, name, accesses, notes),
         }
     }
@@ -173,7 +194,7 @@ impl JobScheduler {
     #[inline(always)]
     fn pass_on(
         &self,
-        &Declared { slot, access }: &Declared,
+        &Declared { slot, access, .. }: &Declared,
         job: JobId,
         name: &'static str,
         notes: Notes<'_>,
@@ -182,6 +203,40 @@ impl JobScheduler {
         let slot = unsafe { slot.as_ref() };
         let next = Use { job, name, access };
         notes.dependency(0).is_some_and(|previous| slot.pass_on(previous.job(), next, self.id))
+    }
+
+    /// Orders a job after those that use the same behind a fence, as far as they conflict.
+    #[inline(never)]
+    fn order_by_fences(
+        &self,
+        state: &mut State,
+        name: &'static str,
+        accesses: &AccessList,
+        notes: Notes<'_>,
+    ) -> Result<(), Box<ScheduleError>> {
+        // Many fences lead to the same jobs. Those that are there already are marked, so that each is added once.
+        state.mark += 1;
+        // SAFETY: this is the owner.
+        let node_notes = |job: JobId| unsafe { self.node(job.node).notes() };
+        for dependency in notes.dependencies() {
+            node_notes(dependency.job()).set_mark(state.mark);
+        }
+        for declared in accesses.declared().iter().filter(|declared| declared.orders) {
+            // SAFETY: the fence is borrowed by the data that declared it, which is at hand, or held by the payload.
+            let slot = unsafe { declared.slot.as_ref() };
+            if slot.scheduler() != self.id {
+                let what = slot.label;
+                return Err(Box::new(ScheduleError::ForeignFence { job: name, what }));
+            }
+            slot.conflicts(declared.access, |job| {
+                let other = node_notes(job);
+                if other.mark() != state.mark {
+                    other.set_mark(state.mark);
+                    notes.add_dependency(Dependency::new(job, false));
+                }
+            });
+        }
+        Ok(())
     }
 
     /// Checks all containers, and then notes the job in their slots.
@@ -195,7 +250,7 @@ impl JobScheduler {
         notes: Notes<'_>,
     ) -> Result<(), Box<ScheduleError>> {
         self.check(state, name, accesses, Some(notes))?;
-        for &Declared { slot, access } in accesses.declared() {
+        for &Declared { slot, access, .. } in accesses.declared() {
             // SAFETY: the payload holds the container's block, by the contract of `JobData`.
             unsafe { slot.as_ref() }.add(Use { job, name, access }, self.id, &self.nodes);
         }
@@ -278,6 +333,9 @@ impl JobScheduler {
         notes: Option<Notes<'_>>,
     ) -> Result<(), Box<ScheduleError>> {
         for (place, declared) in accesses.declared().iter().enumerate() {
+            if declared.orders {
+                continue;
+            }
             // SAFETY: the payload holds the container's block, by the contract of `JobData`; or the
             // token that declared it is still at hand.
             let slot = unsafe { declared.slot.as_ref() };

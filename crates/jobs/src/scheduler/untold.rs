@@ -1,0 +1,154 @@
+//! Completing jobs on behalf of somebody else, who is told of their failures later.
+#![expect(unsafe_code, reason = "reads the owner's notes in nodes")]
+
+use std::collections::VecDeque;
+
+use super::JobScheduler;
+use crate::failure::JobFailed;
+use crate::handle::{JobHandle, JobId};
+
+/// Failures of jobs that were completed by one who did not ask.
+#[derive(Default)]
+pub(super) struct Untold(VecDeque<(JobId, JobFailed)>);
+
+/// How many failures are kept: who never asks must not be the end of all memory.
+const MOST: usize = 256;
+
+impl Untold {
+    fn keep(&mut self, job: JobId, failed: JobFailed) {
+        if self.0.len() == MOST {
+            self.0.pop_front();
+        }
+        self.0.push_back((job, failed));
+    }
+
+    /// Tells how a job failed, if it did and nobody was told.
+    #[inline]
+    pub(super) fn tell(&mut self, job: JobId) -> Result<(), JobFailed> {
+        if self.0.is_empty() { Ok(()) } else { self.take(job).map_or(Ok(()), Err) }
+    }
+
+    #[cold]
+    fn take(&mut self, job: JobId) -> Option<JobFailed> {
+        let at = self.0.iter().position(|(other, _)| *other == job)?;
+        self.0.remove(at).map(|(_, failed)| failed)
+    }
+}
+
+impl JobScheduler {
+    /// Completes jobs that are in the way of something, whoever they belong to.
+    ///
+    /// Who has the handle of one that failed is told of it as ever, by [`complete`](Self::complete) or
+    /// [`try_complete`](Self::try_complete). Failures that nobody asks for are there to be
+    /// [taken](Self::take_failures), the last 256 of them.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0006 when called from inside a job, unless all of them are complete, and with code A0004 for a handle
+    /// of another scheduler.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let bad = jobs.schedule(&[], (), |()| panic!("by zero")).unwrap();
+    /// jobs.complete_quietly(&[bad]);
+    /// assert!(jobs.is_completed(bad));
+    /// assert_eq!(jobs.try_complete(bad).unwrap_err().message(), "by zero");
+    /// assert!(jobs.try_complete(bad).is_ok(), "that was told");
+    /// ```
+    #[track_caller]
+    pub fn complete_quietly(&self, handles: &[JobHandle]) {
+        let uncompleted = |handle: &&JobHandle| self.find(handle.job()).is_some();
+        handles.iter().for_each(|&handle| self.refuse_foreign(handle));
+        let targets = handles.iter().filter(uncompleted).map(|handle| handle.job().node);
+        if targets.clone().next().is_none() {
+            return;
+        }
+        self.refuse_inside_job("complete a job");
+        self.finish(targets);
+        let state = &mut *self.state.borrow_mut();
+        let order = std::mem::take(&mut state.order);
+        self.retire_quietly(state, &order);
+        state.order = order;
+    }
+
+    /// Completes the jobs that have finished and take no container along, and waits for none.
+    ///
+    /// It is for who schedules jobs that are ordered by [fences](crate::Fence) alone, again and again, without ever completing
+    /// them: called now and then, it keeps what is remembered from growing. Of such jobs nobody can tell whether they were
+    /// completed; so, unlike [`complete_finished`](Self::complete_finished), this lets nothing depend on timing. Failures are
+    /// kept, as [`complete_quietly`](Self::complete_quietly) does. Returns how many jobs are uncompleted still.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0006 when called from inside a job.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::builder().workers(0).build().unwrap());
+    /// for _ in 0..3 {
+    ///     let _ = jobs.schedule(&[], (), |()| {}).unwrap();
+    /// }
+    /// assert_eq!(jobs.forget_finished(), 3);
+    /// jobs.flush();
+    /// assert_eq!(jobs.forget_finished(), 0);
+    /// ```
+    #[track_caller]
+    pub fn forget_finished(&self) -> usize {
+        self.refuse_inside_job("complete jobs");
+        let mut finished = self.uncompleted_nodes();
+        let all = finished.len();
+        // The latest first: what it depends on has finished too, and is found to have.
+        finished.reverse();
+        finished.retain(|&index| {
+            let node = self.node(index);
+            // SAFETY: this is the owner.
+            node.dependents.is_closed() && !unsafe { node.notes() }.uses_containers()
+        });
+        finished.reverse();
+        let left = all - finished.len();
+        let state = &mut *self.state.borrow_mut();
+        self.retire_quietly(state, &finished);
+        state.targets = finished;
+        left
+    }
+
+    /// Takes the failures of jobs that were completed on behalf of somebody else, and that nobody was told of, the earliest
+    /// first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let bad = jobs.schedule(&[], (), |()| panic!("by zero")).unwrap();
+    /// jobs.complete_quietly(&[bad]);
+    /// let failures = jobs.take_failures();
+    /// assert_eq!(failures.len(), 1);
+    /// assert_eq!(failures[0].message(), "by zero");
+    /// ```
+    pub fn take_failures(&self) -> Vec<JobFailed> {
+        let untold = std::mem::take(&mut self.state.borrow_mut().untold.0);
+        let mut all: Vec<_> = untold.into();
+        all.sort_by_key(|(job, _)| job.sequence);
+        all.into_iter().map(|(_, failed)| failed).collect()
+    }
+
+    /// Ends the stay of jobs that have finished, and keeps how they failed.
+    fn retire_quietly(&self, state: &mut super::State, order: &[u32]) {
+        for &index in order {
+            if let Some(failed) = self.failure_of(index) {
+                let job = JobId { sequence: self.node(index).sequence.get(), node: index };
+                state.untold.keep(job, failed);
+            }
+        }
+        let _told = self.retire(state, order, std::iter::empty());
+    }
+}
