@@ -5,6 +5,7 @@ use std::cell::{Cell, OnceCell};
 use ancho_jobs::{JobPool, JobScheduler};
 
 use super::EntityManager;
+use super::fences::Fences;
 use crate::query::Pieces;
 
 /// The scheduler of a world, which is made when it is first asked for, and what parallel loops need memory for.
@@ -12,13 +13,15 @@ pub(crate) struct Jobs {
     /// `None` is the pool of the process.
     pool: Option<JobPool>,
     scheduler: OnceCell<JobScheduler>,
+    /// Which jobs use what of the world.
+    pub(super) fences: Fences,
     /// What the last parallel loop had, so that the next has its memory.
     pieces: Cell<Pieces>,
 }
 
 impl Jobs {
     pub(crate) fn new(pool: Option<JobPool>) -> Self {
-        Self { pool, scheduler: OnceCell::new(), pieces: Cell::default() }
+        Self { pool, scheduler: OnceCell::new(), fences: Fences::default(), pieces: Cell::default() }
     }
 
     /// The jobs of a world that has its work done by the same threads.

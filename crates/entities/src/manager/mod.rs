@@ -11,6 +11,7 @@ mod copy;
 mod create;
 mod destroy;
 mod enabled;
+mod fences;
 mod found;
 mod give;
 mod groups;
@@ -43,6 +44,7 @@ pub use storage_info::{StorageInfo, StorageInfoLookup};
 pub use track::{EntityChanges, EntityTracker};
 
 use enabled::Switch;
+pub(crate) use fences::{Resource, ResourceUse};
 pub(crate) use jobs::Jobs;
 use names::Names;
 use sets::{Home, Sets};

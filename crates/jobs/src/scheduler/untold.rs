@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use super::JobScheduler;
 use crate::failure::JobFailed;
 use crate::handle::{JobHandle, JobId};
+use crate::table::BLOCK;
 
 /// Failures of jobs that were completed by one who did not ask.
 #[derive(Default)]
@@ -117,6 +118,24 @@ impl JobScheduler {
         self.retire_quietly(state, &finished);
         state.targets = finished;
         left
+    }
+
+    /// Returns how many jobs of this scheduler are uncompleted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let job = jobs.schedule(&[], (), |()| {}).unwrap();
+    /// assert_eq!(jobs.uncompleted(), 1);
+    /// jobs.complete(job);
+    /// assert_eq!(jobs.uncompleted(), 0);
+    /// ```
+    pub fn uncompleted(&self) -> usize {
+        let state = self.state.borrow();
+        state.blocks.len() * BLOCK - state.free.len()
     }
 
     /// Takes the failures of jobs that were completed on behalf of somebody else, and that nobody was told of, the earliest

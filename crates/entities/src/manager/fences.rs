@@ -1,0 +1,223 @@
+//! Which jobs use what of a world, so that nobody gets in their way.
+//!
+//! A job over entities goes on when the call that scheduled it has returned. What it uses of the world it has declared, and each
+//! of these is a fence:
+//!
+//! | what | who reads it | who writes it |
+//! |---|---|---|
+//! | the values of a component | jobs that read them, or ask whether they have changed | jobs that can change them |
+//! | the masks of a component | jobs for which it matters whether it is switched on | jobs that switch it |
+//! | the rows of an archetype | jobs that go through its chunks | nobody: changes of structure wait |
+//! | the table of entities | jobs that look for entities | nobody: changes of structure wait |
+//!
+//! Jobs are ordered by that when they are scheduled. The thread of the world has those completed that are in its way before it
+//! reads or changes anything: that is what `before_…` is for. It is asked first, before anything is changed, since completing a
+//! job runs code of the user. If no job was scheduled, asking is one comparison.
+
+use std::cell::{Cell, RefCell};
+
+use ancho_collections::FixedState;
+use ancho_jobs::{Access, AccessList, ContainerLabel, Fence, JobHandle, JobScheduler};
+use hashbrown::HashMap;
+
+use super::jobs::Jobs;
+use crate::component::ComponentType;
+use crate::world::World;
+
+/// Something of a world that jobs use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resource {
+    /// The values of a component, and when they were changed.
+    Values(ComponentType),
+    /// Whether a component is switched on.
+    Mask(ComponentType),
+    /// The rows of an archetype, and the memory they are in.
+    Rows(u32),
+    /// Where each entity is.
+    Table,
+}
+
+/// Something of a world, and what is done with it.
+pub(crate) type ResourceUse = (Resource, Access);
+
+/// The fences of a world.
+#[derive(Default)]
+pub(crate) struct Fences {
+    /// Whether a job may be uncompleted.
+    is_live: Cell<bool>,
+    known: RefCell<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    types: HashMap<ComponentType, OfType, FixedState>,
+    /// By the number of the archetype. In boxes, like all of them: their addresses are given to who schedules.
+    rows: Vec<Option<Box<Fence>>>,
+    table: Option<Box<Fence>>,
+    /// What is in the way, between two questions memory to keep.
+    in_the_way: Vec<JobHandle>,
+    /// How many jobs were scheduled.
+    scheduled: u32,
+}
+
+#[derive(Default)]
+struct OfType {
+    values: Option<Box<Fence>>,
+    mask: Option<Box<Fence>>,
+}
+
+/// After so many jobs those that have finished are forgotten.
+const MANY: u32 = 64;
+/// If so many are uncompleted still, they are completed.
+const TOO_MANY: usize = 1024;
+
+impl Known {
+    /// The fence of something, made if there is none.
+    fn fence(&mut self, resource: Resource, scheduler: &JobScheduler) -> &Fence {
+        let (place, name) = match resource {
+            Resource::Values(ty) => (&mut self.types.entry(ty).or_default().values, ty.name()),
+            Resource::Mask(ty) => (&mut self.types.entry(ty).or_default().mask, ty.name()),
+            Resource::Table => (&mut self.table, "the table of entities"),
+            Resource::Rows(archetype) => {
+                let at = archetype as usize;
+                if at >= self.rows.len() {
+                    self.rows.resize_with(at + 1, || None);
+                }
+                (&mut self.rows[at], "the rows of an archetype")
+            }
+        };
+        place.get_or_insert_with(|| {
+            Box::new(scheduler.fence(ContainerLabel::of::<World>().named(name)))
+        })
+    }
+
+    /// The fence of something, if there is one.
+    fn find(&self, resource: Resource) -> Option<&Fence> {
+        let place = match resource {
+            Resource::Values(ty) => &self.types.get(&ty)?.values,
+            Resource::Mask(ty) => &self.types.get(&ty)?.mask,
+            Resource::Table => &self.table,
+            Resource::Rows(archetype) => self.rows.get(archetype as usize)?,
+        };
+        place.as_deref()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Fence> {
+        let of_types = self.types.values().flat_map(|of| [&of.values, &of.mask]);
+        of_types.chain(&self.rows).chain([&self.table]).filter_map(Option::as_deref)
+    }
+}
+
+impl Fences {
+    /// Whether a job may be uncompleted.
+    #[inline(always)]
+    pub(crate) fn is_live(&self) -> bool {
+        self.is_live.get()
+    }
+
+    /// Declares what a job uses.
+    pub(crate) fn declare(
+        &self,
+        scheduler: &JobScheduler,
+        uses: &[ResourceUse],
+        accesses: &mut AccessList,
+    ) {
+        let known = &mut *self.known.borrow_mut();
+        for &(resource, access) in uses {
+            accesses.order(known.fence(resource, scheduler), access);
+        }
+        self.is_live.set(true);
+    }
+
+    /// Completes the jobs that are in the way of uses.
+    #[cold]
+    fn complete(&self, scheduler: &JobScheduler, uses: impl Iterator<Item = ResourceUse>) {
+        let mut in_the_way = std::mem::take(&mut self.known.borrow_mut().in_the_way);
+        in_the_way.clear();
+        {
+            let known = self.known.borrow();
+            for (resource, access) in uses {
+                if let Some(fence) = known.find(resource) {
+                    fence.uncompleted(access, &mut in_the_way);
+                }
+            }
+        }
+        // Jobs run now, which are code of the user. Nothing is borrowed.
+        scheduler.complete_quietly(&in_the_way);
+        self.known.borrow_mut().in_the_way = in_the_way;
+        if scheduler.uncompleted() == 0 {
+            self.is_live.set(false);
+        }
+    }
+
+    /// Completes all jobs that use the world.
+    #[cold]
+    fn complete_all(&self, scheduler: &JobScheduler) {
+        let mut in_the_way = Vec::new();
+        self.known
+            .borrow()
+            .all()
+            .for_each(|fence| fence.uncompleted(Access::Write, &mut in_the_way));
+        scheduler.complete_quietly(&in_the_way);
+        self.is_live.set(false);
+    }
+
+    /// Sees to it that who schedules again and again, and never waits, does not fill all memory.
+    fn note_scheduled(&self, scheduler: &JobScheduler) {
+        let scheduled = {
+            let known = &mut *self.known.borrow_mut();
+            known.scheduled = known.scheduled.wrapping_add(1);
+            known.scheduled
+        };
+        if scheduled.is_multiple_of(MANY) {
+            scheduler.flush();
+            if scheduler.forget_finished() >= TOO_MANY {
+                self.complete_all(scheduler);
+            }
+        }
+    }
+}
+
+/// What the thread of the world says before it does something.
+impl Jobs {
+    /// Whether a job that uses the world may be uncompleted.
+    #[inline(always)]
+    pub(crate) fn are_live(&self) -> bool {
+        self.fences.is_live()
+    }
+
+    /// Before something of the world is used. If jobs are not [live](Self::are_live), there is no need to ask.
+    #[cold]
+    pub(crate) fn before(&self, uses: impl IntoIterator<Item = ResourceUse>) {
+        self.fences.complete(self.scheduler(), uses.into_iter());
+    }
+
+    /// Before values of a component are read.
+    #[inline(always)]
+    pub(crate) fn before_reading(&self, ty: ComponentType) {
+        if self.are_live() {
+            self.before([(Resource::Values(ty), Access::Read)]);
+        }
+    }
+
+    /// Before it is asked whether a component is switched on.
+    #[inline(always)]
+    pub(crate) fn before_asking(&self, ty: ComponentType) {
+        if self.are_live() {
+            self.before([(Resource::Mask(ty), Access::Read)]);
+        }
+    }
+
+    /// Before anything is done that nobody has thought of further.
+    #[inline(always)]
+    pub(crate) fn before_everything(&self) {
+        if self.are_live() {
+            self.fences.complete_all(self.scheduler());
+        }
+    }
+
+    /// After a job was scheduled.
+    pub(crate) fn after_scheduling(&self) {
+        self.fences.note_scheduled(self.scheduler());
+    }
+}
