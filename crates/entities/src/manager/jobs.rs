@@ -1,12 +1,12 @@
 //! The threads that a world has its work done by.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 
 use ancho_jobs::{JobPool, JobScheduler};
 
 use super::EntityManager;
 use super::fences::Fences;
-use crate::query::Pieces;
+use crate::query::RowsPool;
 
 /// The scheduler of a world, which is made when it is first asked for, and what parallel loops need memory for.
 pub(crate) struct Jobs {
@@ -15,13 +15,18 @@ pub(crate) struct Jobs {
     scheduler: OnceCell<JobScheduler>,
     /// Which jobs use what of the world.
     pub(super) fences: Fences,
-    /// What the last parallel loop had, so that the next has its memory.
-    pieces: Cell<Pieces>,
+    /// What jobs that are done had, so that the next have its memory.
+    rows: RowsPool,
 }
 
 impl Jobs {
     pub(crate) fn new(pool: Option<JobPool>) -> Self {
-        Self { pool, scheduler: OnceCell::new(), fences: Fences::default(), pieces: Cell::default() }
+        Self {
+            pool,
+            scheduler: OnceCell::new(),
+            fences: Fences::default(),
+            rows: RowsPool::default(),
+        }
     }
 
     /// The jobs of a world that has its work done by the same threads.
@@ -37,12 +42,9 @@ impl Jobs {
         })
     }
 
-    /// Lends memory for pieces, and takes it back when the function is done.
-    pub(crate) fn with_pieces<R>(&self, function: impl FnOnce(&mut Pieces) -> R) -> R {
-        let mut pieces = self.pieces.take();
-        let result = function(&mut pieces);
-        self.pieces.set(pieces);
-        result
+    /// Memory for the rows that jobs go through.
+    pub(crate) fn rows(&self) -> &RowsPool {
+        &self.rows
     }
 }
 

@@ -156,7 +156,7 @@ impl<'w> Cursor<'w> {
         debug_assert!(!self.chunk.is_null());
         // SAFETY: there is a chunk, and what the world knows of it does not change while this is borrowed.
         let chunk = unsafe { &*self.chunk };
-        PieceView { chunk, archetypes: self.walk.archetypes, values: self.walk.values }
+        PieceView { chunk, shared: self.walk.shared_of() }
     }
 
     /// Where the parts of the data are in the chunk that was found last.

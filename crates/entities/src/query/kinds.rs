@@ -118,11 +118,9 @@ unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
 
     #[inline]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> *const T {
-        let groups = view.archetypes.groups(view.chunk.archetype).expect("it has shared types");
-        let at = places[0].offset as usize;
-        let index = groups.at(view.chunk.group).values[at];
-        let value = view.values.value(groups.tables[at], index);
-        value.downcast_ref::<T>().expect("a value of the type")
+        let value = view.shared_value(places[0].offset as usize);
+        // SAFETY: the value is there as long as a chunk has it.
+        unsafe { &*value }.downcast_ref::<T>().expect("a value of the type")
     }
 
     #[inline(always)]

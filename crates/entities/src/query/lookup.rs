@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 
 use super::data::{QueryData, ReadOnlyData};
 use super::matched::{Match, Matched};
-use super::piece::{PieceMarks, PieceView};
+use super::piece::{PieceMarks, PieceView, SharedOf};
 use super::settings::Options;
 use crate::entity::Entity;
 use crate::manager::EntityManager;
@@ -161,7 +161,10 @@ impl<'w, D: QueryData> LookupView<'w, D> {
         // SAFETY: these are the places of the data in the archetype of the chunk, which has such a row. What can be changed is
         // in memory that is the world's alone, and nobody else uses it, as the caller promises and the split has seen to.
         unsafe {
-            let fetch = D::fetch(PieceView { chunk, archetypes, values }, places);
+            let fetch = D::fetch(
+                PieceView { chunk, shared: SharedOf::World { archetypes, values } },
+                places,
+            );
             if D::TRACKS {
                 D::track(fetch, at.row as usize, 1, false);
             }

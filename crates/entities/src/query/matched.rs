@@ -4,12 +4,13 @@ use super::plan::{Plan, Term};
 use super::settings::Options;
 use super::write_groups::Excluded;
 use crate::component::ComponentType;
-use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE};
+use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE, Staying};
 
 /// What a query knows of the archetypes of a world.
 pub(crate) struct Matched {
     pub(crate) plan: Plan,
-    pub(crate) matches: Vec<Match>,
+    /// Jobs point to them.
+    pub(crate) matches: Staying<Match>,
     /// How many archetypes were looked at.
     seen: usize,
     /// For each of them, whether it matches: bits of words.
@@ -97,9 +98,11 @@ impl Matched {
         let order_changed = plan.terms.contains(&Term::OrderChanged);
         let asks_for_changes =
             order_changed || plan.terms.iter().any(|term| matches!(term, Term::Changed(_)));
+        let mut matches = Staying::default();
+        matches.stay();
         Self {
             plan,
-            matches: Vec::new(),
+            matches,
             seen: 0,
             is_match: Vec::new(),
             order_changed,

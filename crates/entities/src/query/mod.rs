@@ -26,6 +26,7 @@ mod piece;
 mod plan;
 mod prepared;
 mod read;
+mod rows;
 mod runs;
 mod settings;
 mod split;
@@ -63,5 +64,5 @@ pub use tracked::TrackedMut;
 pub use view::QueryView;
 pub use write::QueryMut;
 
-pub(crate) use parallel::Pieces;
+pub(crate) use rows::RowsPool;
 pub(crate) use states::QueryStates;

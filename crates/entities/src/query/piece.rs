@@ -2,6 +2,8 @@
 
 #![expect(unsafe_code, reason = "columns that are known to be there")]
 
+use std::any::Any;
+
 use crate::storage::{Archetypes, Chunk, SharedValues};
 use crate::version::Version;
 
@@ -12,8 +14,30 @@ use crate::version::Version;
 #[expect(missing_debug_implementations, reason = "nobody outside can have one")]
 pub struct PieceView<'a> {
     pub(crate) chunk: &'a Chunk,
-    pub(crate) archetypes: &'a Archetypes,
-    pub(crate) values: &'a SharedValues,
+    pub(crate) shared: SharedOf<'a>,
+}
+
+/// Where the values of shared components are, of the chunk at hand.
+#[derive(Clone, Copy)]
+pub(crate) enum SharedOf<'a> {
+    /// Where the world has them.
+    World { archetypes: &'a Archetypes, values: &'a SharedValues },
+    /// In a list, one for each of the shared types of the archetype.
+    Listed(&'a [*const (dyn Any + Send + Sync)]),
+}
+
+impl PieceView<'_> {
+    /// The value of one of the shared types of the chunk's archetype. It is there as long as the chunk has it.
+    pub(crate) fn shared_value(&self, at: usize) -> *const (dyn Any + Send + Sync) {
+        match self.shared {
+            SharedOf::World { archetypes, values } => {
+                let groups = archetypes.groups(self.chunk.archetype).expect("it has shared types");
+                let index = groups.at(self.chunk.group).values[at];
+                &raw const **values.value(groups.tables[at], index)
+            }
+            SharedOf::Listed(values) => values[at],
+        }
+    }
 }
 
 /// Where it is noted that something of a chunk can have been changed.

@@ -7,13 +7,14 @@
 
 use std::hint::assert_unchecked;
 use std::marker::PhantomData;
+use std::num::NonZero;
 use std::ops::Range;
 use std::slice;
 
 use super::changed_rows::{find_changed, has_changed};
 use super::data::QueryData;
 use super::matched::{Bit, ChangedColumn, Masks, Match, Matched, matching_rows, rows_there};
-use super::piece::{PieceMarks, PieceView};
+use super::piece::{PieceMarks, PieceView, SharedOf};
 use super::runs::Runs;
 use super::settings::Settings;
 use crate::component::{ComponentType, SharedValue};
@@ -225,11 +226,11 @@ impl<'w> Walk<'w> {
                 let rows = 0..chunk.len;
                 // SAFETY: the chunk is there, and these are its rows.
                 unsafe {
-                    self.rows_of_chunk::<D, true>(
+                    rows_of_chunk::<D, true>(
                         found,
                         (place, fetch, rows),
                         &changed,
-                        soon,
+                        soon.map(|soon| self.soon(soon)),
                         #[inline(always)]
                         |row| function(fetch, row),
                     );
@@ -237,81 +238,6 @@ impl<'w> Walk<'w> {
             }
         }
         Ok(())
-    }
-
-    /// Calls a function for those rows of a chunk that match. Rows at the same places of another one, which comes soon, are on
-    /// their way then. With `TRACK` it is noted that they are given.
-    ///
-    /// # Safety
-    ///
-    /// - the match is one of the walk, and the chunk one of its archetype, which was fetched from
-    /// - the chunk has these rows, of which the first is a multiple of 64
-    /// - these are the rows that have changed, if that is asked for
-    /// - no other thread switches bits of these rows, nor of the chunk that comes soon, unless the match has no conditions
-    #[inline(always)]
-    pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
-        &self,
-        found: &Match,
-        (chunk, fetch, rows): (*const Chunk, D::Fetch, Range<u32>),
-        changed: &[u64],
-        soon: Option<u32>,
-        mut function: impl FnMut(usize),
-    ) {
-        // SAFETY: the chunk is there.
-        let (len, is_whole) =
-            unsafe { ((*chunk).len, is_whole(&found.bits, &*chunk, &rows, changed)) };
-        let (mut first, end) = (rows.start as usize, rows.end as usize);
-        if is_whole {
-            if TRACK {
-                // SAFETY: these are rows of the chunk, which are given now.
-                unsafe { track::<D, false>(fetch, rows) };
-            }
-            while first < end {
-                let mut stop = end;
-                if let Some(soon) = soon {
-                    stop = end.min(first + piece_rows::<D>());
-                    self.expect_rows::<D>(soon, found, first..stop);
-                }
-                (first..stop).for_each(&mut function);
-                first = stop;
-            }
-            return;
-        }
-        while first < end {
-            let at = first as u32 / u64::BITS;
-            if let Some(soon) = soon {
-                self.expect_word::<D>(soon, found, at);
-            }
-            // A reference from before the function would not do: others may have marked the chunk.
-            // SAFETY: the chunk is there, and nobody changes what the world knows of it now.
-            let masks = Masks { enabled: unsafe { &(*chunk).enabled }, changed };
-            let mut word = matching_rows(&found.bits, &masks, at, len) & rows_there(at, end as u32);
-            // Rows side by side come together, so that there are loops over them that can use vectors. But to guess where each
-            // of many ends takes longer than to look for one row after the other.
-            if (word & !(word << 1)).count_ones() > FEW {
-                while word != 0 {
-                    let row = first as u32 + word.trailing_zeros();
-                    if TRACK {
-                        // SAFETY: these are rows of the chunk, which are given now.
-                        unsafe { track::<D, false>(fetch, row..row + 1) };
-                    }
-                    function(row as usize);
-                    word &= word - 1;
-                }
-            }
-            while word != 0 {
-                let low = word.trailing_zeros();
-                let ones = (word >> low).trailing_ones();
-                let start = first as u32 + low;
-                if TRACK {
-                    // SAFETY: these are rows of the chunk, which are given now.
-                    unsafe { track::<D, false>(fetch, start..start + ones) };
-                }
-                (start as usize..(start + ones) as usize).for_each(&mut function);
-                word &= u64::MAX.unbounded_shl(low + ones);
-            }
-            first += u64::BITS as usize;
-        }
     }
 
     /// Calls a function for all rows that match, those together that lie side by side: with what was fetched from their
@@ -479,33 +405,38 @@ impl<'w> Walk<'w> {
     ) -> D::Fetch {
         // SAFETY: the chunk is there, and does not change while this is borrowed.
         let chunk = unsafe { &*chunk };
-        let view = PieceView { chunk, archetypes: self.archetypes, values: self.values };
+        let view = PieceView { chunk, shared: self.shared_of() };
         // SAFETY: these are the places of the data in the archetype of the chunk, which matches.
         unsafe { D::fetch(view, &found.places) }
     }
 
-    /// Has rows of a chunk that comes soon on their way to the cache.
-    ///
-    /// Memory is quick where a program walks through it in one line for long. A column of a chunk is over after a few KiB, so
-    /// that a CPU guesses wrong at the end of each of them. It is told what comes instead. That has to be done bit by bit: it
-    /// can only wait for so much at a time.
+    /// Where the values of shared components are.
     #[inline(always)]
-    fn expect_rows<D: QueryData>(&self, soon: u32, found: &Match, rows: Range<usize>) {
-        // SAFETY: archetypes list chunks that are there.
-        D::expect(unsafe { (*self.chunks).address(soon) }.addr(), &found.places, &rows);
+    pub(super) fn shared_of(&self) -> SharedOf<'w> {
+        SharedOf::World { archetypes: self.archetypes, values: self.values }
     }
 
-    /// Has the rows of a word on their way, if one of them matches.
+    /// A chunk that comes soon.
     #[inline(always)]
-    fn expect_word<D: QueryData>(&self, soon: u32, found: &Match, word: u32) {
+    fn soon(&self, number: u32) -> Soon {
         // SAFETY: archetypes list chunks that are there.
-        let chunk = unsafe { (*self.chunks).at(soon) };
-        let (first, rows) = (word * u64::BITS, chunk.len);
-        let masks = Masks { enabled: &chunk.enabled, changed: &[] };
-        if first < rows && matching_rows(&found.bits, &masks, word, rows) != 0 {
-            let rows = first as usize..rows.min(first + u64::BITS) as usize;
-            self.expect_rows::<D>(soon, found, rows);
+        unsafe {
+            let chunk = (*self.chunks).as_ptr().add(number as usize);
+            Soon { memory: (*self.chunks).address(number).addr(), chunk }
         }
+    }
+
+    /// Which chunks are asked for, by what has changed in them.
+    #[inline(always)]
+    pub(super) fn choice(&self) -> Choice {
+        let Matched { asks_for_changes, order_changed, .. } = *self.matched;
+        Choice { since: self.since, asks_for_changes, order_changed }
+    }
+
+    /// Whether a chunk has the values of shared components that are asked for.
+    pub(super) fn has_values(&self, chunk: &Chunk) -> bool {
+        let has = |&value: &(u32, u32)| self.archetypes.values_of(chunk).any(|has| has == value);
+        self.shared.iter().all(has)
     }
 
     /// The next of these chunks of a match that has something that is found, and which of its rows have changed, if that is asked
@@ -541,25 +472,7 @@ impl<'w> Walk<'w> {
     /// changed, if that is asked for row by row: before they are given, since that may count as a change.
     #[inline(never)]
     pub(super) fn choose(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
-        if self.is_choosy && !self.is_wanted(chunk, found) {
-            return false;
-        }
-        if found.asks_for_rows {
-            find_changed(chunk, found, self.since, changed);
-        }
-        let runs = Runs::new(&found.bits, chunk);
-        let masks = Masks { enabled: &chunk.enabled, changed };
-        runs.is_whole() || runs.find_word(&masks).is_some()
-    }
-
-    /// Whether a chunk has the values that are asked for, and what should have changed did.
-    fn is_wanted(&self, chunk: &Chunk, found: &Match) -> bool {
-        let has = |&value: &(u32, u32)| self.archetypes.values_of(chunk).any(|has| has == value);
-        let is_new =
-            |column: &ChangedColumn| chunk.state.version(column.column).is_newer_than(self.since);
-        self.shared.iter().all(has)
-            && found.changed.iter().all(|columns| columns.iter().any(is_new))
-            && (!self.matched.order_changed || chunk.order_version.is_newer_than(self.since))
+        self.has_values(chunk) && self.choice().choose(chunk, found, changed)
     }
 
     /// Whether a row of a chunk of this match is one of those that the query finds.
@@ -569,7 +482,8 @@ impl<'w> Walk<'w> {
         let masks = Masks { enabled: &chunk.enabled, changed: &[] };
         let rows = || matching_rows(&found.bits, &masks, row / u64::BITS, chunk.len);
         !self.matches.is_empty()
-            && self.is_wanted(chunk, found)
+            && self.has_values(chunk)
+            && self.choice().wants(chunk, found)
             && (!found.asks_for_rows || has_changed(chunk, found, self.since, row))
             && rows() >> (row % u64::BITS) & 1 != 0
     }
@@ -580,6 +494,164 @@ impl<'w> Walk<'w> {
     pub(super) fn unshare(&self, number: u32) -> Result<(), OutOfMemory> {
         // SAFETY: the world is borrowed mutably.
         unshare(unsafe { &mut *self.chunks }, number, self.settings)
+    }
+}
+
+/// Calls a function for those rows of a chunk that match. Rows at the same places of another one, which comes soon, are on
+/// their way then. With `TRACK` it is noted that they are given.
+///
+/// # Safety
+///
+/// - the chunk is one of the archetype of the match, which is that of a query of this data, and was fetched from
+/// - the chunk has these rows, of which the first is a multiple of 64
+/// - these are the rows that have changed, if that is asked for
+/// - no other thread switches bits of these rows, nor of the chunk that comes soon, unless the match has no conditions
+#[inline(always)]
+pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
+    found: &Match,
+    (chunk, fetch, rows): (*const Chunk, D::Fetch, Range<u32>),
+    changed: &[u64],
+    soon: Option<Soon>,
+    mut function: impl FnMut(usize),
+) {
+    // SAFETY: the chunk is there.
+    let (len, is_whole) = unsafe { ((*chunk).len, is_whole(&found.bits, &*chunk, &rows, changed)) };
+    let (mut first, end) = (rows.start as usize, rows.end as usize);
+    if is_whole {
+        if TRACK {
+            // SAFETY: these are rows of the chunk, which are given now.
+            unsafe { track::<D, false>(fetch, rows) };
+        }
+        while first < end {
+            let mut stop = end;
+            if let Some(soon) = soon {
+                stop = end.min(first + piece_rows::<D>());
+                soon.expect_rows::<D>(found, first..stop);
+            }
+            (first..stop).for_each(&mut function);
+            first = stop;
+        }
+        return;
+    }
+    while first < end {
+        let at = first as u32 / u64::BITS;
+        if let Some(soon) = soon {
+            // SAFETY: the caller's promise.
+            unsafe { soon.expect_word::<D>(found, at) };
+        }
+        // A reference from before the function would not do: others may have marked the chunk.
+        // SAFETY: the chunk is there, and nobody changes what the world knows of it now.
+        let masks = Masks { enabled: unsafe { &(*chunk).enabled }, changed };
+        let mut word = matching_rows(&found.bits, &masks, at, len) & rows_there(at, end as u32);
+        // Rows side by side come together, so that there are loops over them that can use vectors. But to guess where each
+        // of many ends takes longer than to look for one row after the other.
+        if (word & !(word << 1)).count_ones() > FEW {
+            while word != 0 {
+                let row = first as u32 + word.trailing_zeros();
+                if TRACK {
+                    // SAFETY: these are rows of the chunk, which are given now.
+                    unsafe { track::<D, false>(fetch, row..row + 1) };
+                }
+                function(row as usize);
+                word &= word - 1;
+            }
+        }
+        while word != 0 {
+            let low = word.trailing_zeros();
+            let ones = (word >> low).trailing_ones();
+            let start = first as u32 + low;
+            if TRACK {
+                // SAFETY: these are rows of the chunk, which are given now.
+                unsafe { track::<D, false>(fetch, start..start + ones) };
+            }
+            (start as usize..(start + ones) as usize).for_each(&mut function);
+            word &= u64::MAX.unbounded_shl(low + ones);
+        }
+        first += u64::BITS as usize;
+    }
+}
+
+/// A chunk that comes soon, so that its memory can be on its way.
+#[derive(Clone, Copy)]
+pub(super) struct Soon {
+    pub(super) memory: NonZero<usize>,
+    pub(super) chunk: *const Chunk,
+}
+
+impl Soon {
+    /// Has rows on their way to the cache.
+    ///
+    /// Memory is quick where a program walks through it in one line for long. A column of a chunk is over after a few KiB, so
+    /// that a CPU guesses wrong at the end of each of them. It is told what comes instead. That has to be done bit by bit: it
+    /// can only wait for so much at a time.
+    #[inline(always)]
+    fn expect_rows<D: QueryData>(self, found: &Match, rows: Range<usize>) {
+        D::expect(self.memory, &found.places, &rows);
+    }
+
+    /// Has the rows of a word on their way, if one of them matches.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk is there, and no other thread switches bits of it
+    #[inline(always)]
+    unsafe fn expect_word<D: QueryData>(self, found: &Match, word: u32) {
+        // SAFETY: the caller's promise.
+        let chunk = unsafe { &*self.chunk };
+        let (first, rows) = (word * u64::BITS, chunk.len);
+        let masks = Masks { enabled: &chunk.enabled, changed: &[] };
+        if first < rows && matching_rows(&found.bits, &masks, word, rows) != 0 {
+            let rows = first as usize..rows.min(first + u64::BITS) as usize;
+            self.expect_rows::<D>(found, rows);
+        }
+    }
+}
+
+/// Which chunks of a match are asked for, by what has changed in them and what is switched on.
+#[derive(Clone, Copy)]
+pub(super) struct Choice {
+    since: Version,
+    asks_for_changes: bool,
+    order_changed: bool,
+}
+
+impl Choice {
+    /// Of which everything is asked for.
+    pub(super) const ALL: Self =
+        Self { since: Version::NEVER, asks_for_changes: false, order_changed: false };
+
+    /// Whether all chunks of a match are found, and all rows of them.
+    #[inline(always)]
+    pub(super) fn is_simple(&self, found: &Match) -> bool {
+        !self.asks_for_changes && found.bits.is_empty()
+    }
+
+    /// Whether versions of columns are looked at.
+    pub(super) fn asks_for_changes(&self) -> bool {
+        self.asks_for_changes
+    }
+
+    /// Whether what should have changed in a chunk did.
+    pub(super) fn wants(&self, chunk: &Chunk, found: &Match) -> bool {
+        let is_new =
+            |column: &ChangedColumn| chunk.state.version(column.column).is_newer_than(self.since);
+        !self.asks_for_changes
+            || found.changed.iter().all(|columns| columns.iter().any(is_new))
+                && (!self.order_changed || chunk.order_version.is_newer_than(self.since))
+    }
+
+    /// Whether a chunk of a match is one of those that are asked for, and has rows that are. Finds out which of them have
+    /// changed, if that is asked for row by row: before they are given, since that may count as a change.
+    pub(super) fn choose(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
+        if !self.wants(chunk, found) {
+            return false;
+        }
+        if found.asks_for_rows {
+            find_changed(chunk, found, self.since, changed);
+        }
+        let runs = Runs::new(&found.bits, chunk);
+        let masks = Masks { enabled: &chunk.enabled, changed };
+        runs.is_whole() || runs.find_word(&masks).is_some()
     }
 }
 

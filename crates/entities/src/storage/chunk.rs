@@ -18,6 +18,7 @@ use super::column_index::Found;
 use super::enabled::EnabledMasks;
 use super::fetch::fetch;
 use super::row_place::RowPlace;
+use super::staying::Staying;
 use super::transfer::Transfer;
 use crate::component::ComponentType;
 use crate::entity::Entity;
@@ -245,6 +246,12 @@ impl Chunk {
         self.data.as_ptr()
     }
 
+    /// Where the memory begins, as a number.
+    #[inline]
+    pub(crate) fn memory_address(&self) -> NonZero<usize> {
+        self.data.addr()
+    }
+
     /// A row, for a set of components with these offsets.
     #[inline]
     pub(crate) fn row(&self, row: u32, offsets: &[u32]) -> RowPlace {
@@ -342,7 +349,7 @@ impl ChunkAddress {
 /// All chunks of a world. A chunk keeps its number as long as it has entities.
 #[derive(Default)]
 pub(crate) struct Chunks {
-    chunks: Vec<Option<Chunk>>,
+    chunks: Staying<Option<Chunk>>,
     /// The addresses of those that are there, once more: close together, since who looks for one entity after another
     /// in a large world would have all of `chunks` in the cache otherwise.
     addresses: Vec<ChunkAddress>,
@@ -371,6 +378,11 @@ impl Chunks {
         number
     }
 
+    /// From now on jobs may read what is known of chunks through pointers, also when there come to be more of them.
+    pub(crate) fn stay(&mut self) {
+        self.chunks.stay();
+    }
+
     /// Makes room for so many more, unless there is.
     pub(crate) fn expect(&mut self, more: usize) {
         let more = more.saturating_sub(self.free.len());
@@ -387,7 +399,7 @@ impl Chunks {
     pub(crate) fn take_all(&mut self) -> Vec<Option<Chunk>> {
         self.free.clear();
         self.addresses.clear();
-        std::mem::take(&mut self.chunks)
+        self.chunks.take_all()
     }
 
     #[inline]
@@ -511,11 +523,13 @@ impl Chunks {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Chunk)> {
-        (0..).zip(&self.chunks).filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)))
+        (0..).zip(self.chunks.iter()).filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)))
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Chunk)> {
-        (0..).zip(&mut self.chunks).filter_map(|(number, chunk)| Some((number, chunk.as_mut()?)))
+        (0..)
+            .zip(self.chunks.iter_mut())
+            .filter_map(|(number, chunk)| Some((number, chunk.as_mut()?)))
     }
 
     /// The chunks of a fork: with the same memory, or with that of the copies, which are sorted by their numbers.
@@ -523,14 +537,15 @@ impl Chunks {
         self.may_be_shared = true;
         let mut copies = copies.into_iter().peekable();
         let mut addresses = self.addresses.clone();
-        let chunks =
-            (0..).zip(&mut self.chunks).zip(&mut addresses).map(|((number, chunk), address)| {
+        let chunks = (0..).zip(self.chunks.iter_mut()).zip(&mut addresses).map(
+            |((number, chunk), address)| {
                 let copy = copies.next_if(|copy| copy.number == number);
                 let fork = chunk.as_mut()?.fork(copy);
                 address.data = fork.data;
                 Some(fork)
-            });
-        let chunks = chunks.collect();
+            },
+        );
+        let chunks = chunks.collect::<Vec<_>>().into();
         let (free, sequence) = (self.free.clone(), self.sequence);
         Self { chunks, addresses, free, sequence, may_be_shared: true }
     }

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "memory at an address that stays")]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::cell::Cell;
 use std::ptr::NonNull;
 
 use super::archetype::ArchetypeShape;
@@ -24,7 +25,7 @@ pub(crate) struct ChunkState {
     versions: NonNull<Version>,
     types: u32,
     /// The version of all of them, or [`Version::NEVER`] if they differ. Then one look here does.
-    uniform: Version,
+    uniform: Cell<Version>,
 }
 
 /// What comes before the versions.
@@ -47,7 +48,11 @@ impl ChunkState {
         let types = u32::try_from(types).expect("a chunk has room for fewer columns");
         let Some(layout) = Self::layout(types) else {
             debug_assert!(tracking.is_none(), "without types nothing is tracked");
-            return Self { versions: NonNull::dangling(), types, uniform: Version::NEVER };
+            return Self {
+                versions: NonNull::dangling(),
+                types,
+                uniform: Cell::new(Version::NEVER),
+            };
         };
         // SAFETY: the layout has a size.
         let memory = unsafe { alloc(layout) };
@@ -61,7 +66,7 @@ impl ChunkState {
             // SAFETY: there is room for so many.
             unsafe { versions.add(at).write(Version::NEVER) };
         }
-        Self { versions, types, uniform: Version::NEVER }
+        Self { versions, types, uniform: Cell::new(Version::NEVER) }
     }
 
     /// `None` if nothing has to be allocated.
@@ -116,10 +121,10 @@ impl ChunkState {
 
         debug_assert!(self.tracking().is_none());
         let count = u32::try_from(types).expect("a chunk has room for fewer columns");
-        let uniform = if self.uniform == version { version } else { Version::NEVER };
+        let uniform = if self.uniform.get() == version { version } else { Version::NEVER };
         if room_for(count) != room_for(self.types) || types > FEW {
             let mut other = Self::with(types, None);
-            other.uniform = uniform;
+            other.uniform.set(uniform);
             for at in 0..types {
                 // SAFETY: there is room for so many.
                 unsafe { other.versions.add(at).write(version) };
@@ -132,7 +137,7 @@ impl ChunkState {
             *self = other;
             return;
         }
-        if self.uniform == version {
+        if self.uniform.get() == version {
             // All of them are this version, and so are those that are new.
             self.types = count;
             return;
@@ -145,7 +150,8 @@ impl ChunkState {
             // SAFETY: there is room for as many as before, rounded up, which are as many as there are now.
             unsafe { self.versions.add(at).write(version) };
         }
-        (self.types, self.uniform) = (count, uniform);
+        self.types = count;
+        self.uniform.set(uniform);
     }
 
     /// How many versions there are.
@@ -157,8 +163,8 @@ impl ChunkState {
     pub(crate) fn version(&self, column: u32) -> Version {
         assert!(column < self.types);
         // It is beside what else is asked of a chunk, and the others are not.
-        if self.uniform != Version::NEVER {
-            return self.uniform;
+        if self.uniform.get() != Version::NEVER {
+            return self.uniform.get();
         }
         // SAFETY: there are so many, all initialised.
         unsafe { self.versions.add(column as usize).read() }
@@ -179,20 +185,28 @@ impl ChunkState {
     #[inline(always)]
     pub(crate) unsafe fn set_version_of(&mut self, column: u32, version: Version) {
         debug_assert!(column < self.types);
-        if self.uniform == version {
+        if self.uniform.get() == version {
             return;
         }
-        if self.uniform != Version::NEVER {
+        if self.uniform.get() != Version::NEVER {
             self.write_uniform();
         }
         // SAFETY: there are so many.
         unsafe { self.versions.add(column as usize).write(version) }
     }
 
+    /// Writes down the version of each, so that jobs which set those of different columns do not get in each other's way.
+    #[inline]
+    pub(crate) fn write_out(&self) {
+        if self.uniform.get() != Version::NEVER {
+            self.write_uniform();
+        }
+    }
+
     /// Writes down what all of them are, since they are about to differ.
     #[cold]
-    fn write_uniform(&mut self) {
-        let version = std::mem::replace(&mut self.uniform, Version::NEVER);
+    fn write_uniform(&self) {
+        let version = self.uniform.replace(Version::NEVER);
         for at in 0..self.types as usize {
             // SAFETY: there are so many.
             unsafe { self.versions.add(at).write(version) };
@@ -202,7 +216,7 @@ impl ChunkState {
     /// Sets all versions.
     #[inline]
     pub(crate) fn set_all(&mut self, version: Version) {
-        self.uniform = version;
+        self.uniform.set(version);
     }
 
     /// Notes that a row came from another chunk: the versions of columns that both have, in pairs of theirs and
@@ -216,14 +230,14 @@ impl ChunkState {
         version: Version,
     ) {
         // Mostly everything in both is of this moment already.
-        if self.uniform != version || from.uniform != version {
+        if self.uniform.get() != version || from.uniform.get() != version {
             self.follow_each(from, kept, written, version);
         }
     }
 
     #[inline(never)]
     fn follow_each(&mut self, from: &Self, kept: &[(u32, u32)], written: &[u32], version: Version) {
-        if from.uniform == version {
+        if from.uniform.get() == version {
             return self.set_all(version);
         }
         for &(theirs, ours) in kept {
@@ -245,7 +259,7 @@ impl Clone for ChunkState {
     fn clone(&self) -> Self {
         let tracking = self.tracking().cloned();
         let mut copy = Self::with(self.types as usize, tracking);
-        copy.uniform = self.uniform;
+        copy.uniform.set(self.uniform.get());
         // SAFETY: both have room for so many, apart from each other.
         unsafe { copy.versions.copy_from_nonoverlapping(self.versions, self.types as usize) };
         copy

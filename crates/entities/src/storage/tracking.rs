@@ -81,15 +81,27 @@ impl Tracking {
         unsafe { self.columns.cast::<TrackedColumn>().add(at as usize) }
     }
 
+    /// A column. Nothing else is borrowed: jobs may be changing others.
+    fn column(&self, at: u32) -> &TrackedColumn {
+        // SAFETY: it is there, and borrowed as this is.
+        unsafe { self.address(at).as_ref() }
+    }
+
+    /// A column, to be changed. Nothing else is borrowed: jobs may be changing others.
+    fn column_mut(&mut self, at: u32) -> &mut TrackedColumn {
+        // SAFETY: it is there, and borrowed as this is.
+        unsafe { self.address(at).as_mut() }
+    }
+
     /// Lets rows that are [marked](TrackedColumn::mark) from now on be written at this version. The chunk has so many rows.
     #[inline]
     pub(crate) fn begin(&mut self, at: u32, version: Version, len: u32) {
-        self.columns_mut()[at as usize].begin(version, len);
+        self.column_mut(at).begin(version, len);
     }
 
     /// Notes that rows were written which lie side by side. The chunk has so many, not counting those that are new.
     pub(crate) fn mark(&mut self, at: u32, first: u32, rows: u32, version: Version, len: u32) {
-        let column = &mut self.columns_mut()[at as usize];
+        let column = self.column_mut(at);
         column.begin(version, len);
         column.mark(first, rows);
     }
@@ -104,7 +116,7 @@ impl Tracking {
 
     /// Notes that those of 64 rows were written that have a bit. The chunk has so many rows.
     pub(crate) fn mark_bits(&mut self, at: u32, word: u32, rows: u64, version: Version, len: u32) {
-        let column = &mut self.columns_mut()[at as usize];
+        let column = self.column_mut(at);
         column.begin(version, len);
         column.mask.set_bits(0, word, rows, true);
         column.has_rows |= rows != 0;
@@ -136,7 +148,7 @@ impl Tracking {
 
     /// When a row was written.
     pub(crate) fn version(&self, at: u32, row: u32) -> Version {
-        self.columns()[at as usize].version(row)
+        self.column(at).version(row)
     }
 
     /// Lets rows behind the last, side by side, have been written when others were, in a column of another chunk.
@@ -193,7 +205,7 @@ impl Tracking {
     /// Adds the rows that were written after a version to a mask, which has a word for each 64 of them. Bits of rows that
     /// are not there mean nothing.
     pub(crate) fn add_newer(&self, at: u32, since: Version, into: &mut [u64]) {
-        let column = &self.columns()[at as usize];
+        let column = self.column(at);
         let words = column.mask.words(0);
         let newest = if column.newest.is_newer_than(since) { u64::MAX } else { 0 };
         if !column.others.is_newer_than(since) {

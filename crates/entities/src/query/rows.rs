@@ -1,0 +1,478 @@
+//! The rows that a query finds, for threads that go through them.
+
+#![expect(
+    unsafe_code,
+    reason = "chunks of a world, which threads use while nobody gets in their way"
+)]
+
+use std::any::Any;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::data::QueryData;
+use super::matched::{Masks, Match, matching_rows, rows_there};
+use super::piece::{PieceMarks, PieceView, SharedOf};
+use super::runs::Runs;
+use super::walk::{Choice, LONG, Soon, Walk, rows_of_chunk, track};
+use crate::entity::Entity;
+use crate::manager::ResourceUse;
+use crate::storage::{Chunk, OutOfMemory};
+use crate::version::Version;
+
+/// The rows that a query finds, for threads that go through them.
+///
+/// It is made in two steps. The thread of the world [collects](Self::collect) the chunks of all archetypes that match. Which of
+/// them are found, and which of their rows, may depend on what earlier jobs have still to write; so that is settled when
+/// the turn of the job has come: then it is [prepared](Self::prepare), once, what is written is marked, and
+/// the rows are divided into pieces, of which one thread at a time takes one.
+///
+/// What it points to stays as long as it is in use: no row of these archetypes comes or goes meanwhile, and matches stay where
+/// they are.
+pub(crate) struct Rows {
+    chunks: Vec<FoundChunk>,
+    /// The values of shared components of those chunks that have some.
+    shared: Vec<SharedPointer>,
+    pieces: Vec<Piece>,
+    /// The same before they were divided: whole chunks.
+    whole: Vec<Piece>,
+    /// Which rows have changed, for pieces of queries that ask for it.
+    changed: Vec<u64>,
+    /// The same, of one chunk.
+    changed_of_one: Vec<u64>,
+    /// What of the world is used, and how.
+    pub(super) uses: Vec<ResourceUse>,
+    choice: Choice,
+    version: Version,
+    /// Whether bits are switched that say which rows are found.
+    switches: bool,
+    /// How many threads there are to take pieces.
+    threads: usize,
+    /// How many rows the chunks have, found or not.
+    all: usize,
+    /// How many pieces a thread takes at a time.
+    at_a_time: usize,
+}
+
+type SharedPointer = *const (dyn Any + Send + Sync);
+
+/// A chunk of an archetype that matches.
+#[derive(Clone, Copy)]
+struct FoundChunk {
+    chunk: *mut Chunk,
+    found: *const Match,
+    /// Where the values of its shared components are.
+    shared: u32,
+    shared_count: u32,
+}
+
+/// Some rows of a chunk.
+#[derive(Clone)]
+struct Piece {
+    /// Which of the chunks.
+    chunk: u32,
+    /// Its rows, of which the first is a multiple of 64: then no other piece has rows whose bits are in the same words.
+    rows: Range<u32>,
+    /// Where it is said which rows of the chunk have changed.
+    changed: Range<u32>,
+    /// How many entities are found before those of the piece, if that was asked for.
+    before: u32,
+}
+
+// SAFETY: threads read what the world knows of the chunks and matches, and the values of shared components, which are `Sync`.
+// Nobody changes any of it while they do, but for what the job has declared that it writes. Of that each thread uses the rows of
+// its pieces, and bits of them, which are in words that no other piece has.
+unsafe impl Send for Rows {}
+// SAFETY: as above.
+unsafe impl Sync for Rows {}
+
+/// What there is to divide into pieces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Divide {
+    /// Chunks are divided so that all threads have some rows.
+    Rows,
+    /// As `Rows`, and it is counted how many entities are found before each piece.
+    Numbered,
+    /// Chunks stay whole, and it is counted how many entities are found before each.
+    Chunks,
+}
+
+/// How many pieces there are for each thread, if there are enough rows: so that none waits long for the last.
+const PIECES_EACH: usize = 8;
+/// How many pieces the one that is fetched comes after the one at hand.
+const SOON: usize = 2;
+
+/// A piece at hand.
+pub(super) struct OpenPiece<'r, D: QueryData> {
+    pub(super) chunk: &'r Chunk,
+    found: &'r Match,
+    pub(super) fetch: D::Fetch,
+    pub(super) rows: Range<u32>,
+    changed: &'r [u64],
+    soon: Option<Soon>,
+    /// How many entities are found before those of the piece.
+    pub(super) before: usize,
+    /// Which chunk of those that the query might find.
+    pub(super) chunk_index: usize,
+}
+
+impl Rows {
+    /// Nothing, with room for nothing.
+    const NONE: Self = Self {
+        chunks: Vec::new(),
+        shared: Vec::new(),
+        pieces: Vec::new(),
+        whole: Vec::new(),
+        changed: Vec::new(),
+        changed_of_one: Vec::new(),
+        uses: Vec::new(),
+        choice: Choice::ALL,
+        version: Version::NEVER,
+        switches: false,
+        threads: 1,
+        all: 0,
+        at_a_time: 1,
+    };
+
+    /// Collects the chunks of all archetypes that match, and makes those the world's alone that are written.
+    ///
+    /// # Safety
+    ///
+    /// - the walk is that of a query of this data, and writes, unless it cannot be changed
+    /// - nobody has anything that was fetched from its chunks
+    pub(super) unsafe fn collect<D: QueryData>(
+        &mut self,
+        walk: &Walk<'_>,
+        threads: usize,
+    ) -> Result<(), OutOfMemory> {
+        self.chunks.clear();
+        self.shared.clear();
+        self.choice = walk.choice();
+        self.version = walk.version;
+        self.switches = walk.matched.plan.parts.iter().any(|part| part.write && part.bits);
+        self.threads = threads;
+        self.all = 0;
+        let uses_versions = D::MARKS || self.choice.asks_for_changes();
+        for found in walk.matches {
+            let archetype = &walk.archetypes[found.archetype];
+            self.chunks.reserve(archetype.chunks.len());
+            for &number in &archetype.chunks {
+                // SAFETY: archetypes list chunks that are there.
+                let place = unsafe { walk.all_chunks::<D>().add(number as usize) };
+                // SAFETY: as above. Nobody changes what the world knows of chunks now.
+                if !walk.has_values(unsafe { &*place }) {
+                    continue;
+                }
+                walk.prepare::<D>(number)?;
+                // SAFETY: as above.
+                let chunk = unsafe { &*place };
+                if uses_versions {
+                    chunk.state.write_out();
+                }
+                let shared = self.shared.len() as u32;
+                let view = PieceView { chunk, shared: walk.shared_of() };
+                let values = (0..archetype.shape.shared.len()).map(|at| view.shared_value(at));
+                self.shared.extend(values);
+                let shared_count = self.shared.len() as u32 - shared;
+                self.chunks.push(FoundChunk { chunk: place, found, shared, shared_count });
+                self.all += chunk.len as usize;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many rows the chunks have, found or not.
+    pub(super) fn all(&self) -> usize {
+        self.all
+    }
+
+    /// Finds out which chunks and rows are found, marks what is written of them, and divides them into pieces. Returns how
+    /// many lots there are of these, of which a thread takes one at a time.
+    ///
+    /// # Safety
+    ///
+    /// - it was collected for a query of this data
+    /// - what the query reads and writes is used by nobody else from here on
+    pub(super) unsafe fn prepare<D: QueryData>(&mut self, divide: Divide) -> usize {
+        self.whole.clear();
+        self.changed.clear();
+        let mut all = 0;
+        for (at, place) in (0..).zip(&self.chunks) {
+            // SAFETY: they stay while this is in use.
+            let (chunk, found) = unsafe { (&*place.chunk, &*place.found) };
+            let first = self.changed.len() as u32;
+            if !self.choice.is_simple(found) {
+                if !self.choice.choose(chunk, found, &mut self.changed_of_one) {
+                    continue;
+                }
+                if found.asks_for_rows {
+                    self.changed.extend_from_slice(&self.changed_of_one);
+                }
+            }
+            all += chunk.len as usize;
+            let changed = first..self.changed.len() as u32;
+            self.whole.push(Piece { chunk: at, rows: 0..chunk.len, changed, before: 0 });
+        }
+        if D::MARKS {
+            for piece in &self.whole {
+                // SAFETY: the caller's promises.
+                unsafe { self.mark::<D>(piece) };
+            }
+        }
+        self.divide(all, divide);
+        if divide != Divide::Rows {
+            self.number();
+        }
+        self.at_a_time = (self.pieces.len() / (self.threads * PIECES_EACH)).max(1);
+        self.pieces.len().div_ceil(self.at_a_time)
+    }
+
+    /// The pieces of some of the lots.
+    #[inline(always)]
+    pub(super) fn pieces(&self, lots: Range<usize>) -> Range<usize> {
+        lots.start * self.at_a_time..self.pieces.len().min(lots.end * self.at_a_time)
+    }
+
+    /// Marks what is written of the chunk of a piece, all rows of which that are found are in it.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`prepare`](Self::prepare)
+    unsafe fn mark<D: QueryData>(&self, piece: &Piece) {
+        let place = self.chunks[piece.chunk as usize];
+        // SAFETY: it stays while this is in use.
+        let found = unsafe { &*place.found };
+        // Others may mark other columns of the chunk at the same time. They and this write to what is noted of their columns,
+        // and only read what the world knows of the chunk beside that.
+        // SAFETY: the chunk is there, and the places are those of the data in its archetype. Nobody else marks what this does.
+        unsafe {
+            let marks = &mut PieceMarks { chunk: &mut *place.chunk, version: self.version };
+            D::mark(marks, &found.places);
+        }
+        if !D::TRACKS {
+            return;
+        }
+        // Threads would note it at the same places.
+        // SAFETY: as above. `track` changes nothing that is read here.
+        unsafe {
+            let fetch = self.fetch::<D>(place);
+            let masks = Masks { enabled: &(*place.chunk).enabled, changed: self.changed_of(piece) };
+            let (mut run, mut runs) = Runs::new(&found.bits, &*place.chunk).next(&masks);
+            while !run.is_empty() {
+                track::<D, false>(fetch, run);
+                (run, runs) = runs.next(&masks);
+            }
+        }
+    }
+
+    /// Divides chunks into pieces, so that all threads have some.
+    fn divide(&mut self, rows: usize, divide: Divide) {
+        let most = rows.div_ceil(self.threads * PIECES_EACH).next_multiple_of(64).max(64);
+        if divide == Divide::Chunks || self.whole.iter().all(|piece| piece.rows.len() <= most) {
+            return std::mem::swap(&mut self.pieces, &mut self.whole);
+        }
+        self.pieces.clear();
+        for chunk in &self.whole {
+            let Range { start, end } = chunk.rows;
+            self.pieces.extend((start..end).step_by(most).map(|first| {
+                let rows = first..end.min(first.saturating_add(most as u32));
+                Piece { rows, ..chunk.clone() }
+            }));
+        }
+    }
+
+    /// Counts how many entities are found before each piece.
+    fn number(&mut self) {
+        let mut before = 0;
+        for at in 0..self.pieces.len() {
+            self.pieces[at].before = before;
+            before += self.count(&self.pieces[at]);
+        }
+    }
+
+    /// How many entities of a piece are found.
+    fn count(&self, piece: &Piece) -> u32 {
+        let place = self.chunks[piece.chunk as usize];
+        // SAFETY: they stay while this is in use.
+        let (chunk, found) = unsafe { (&*place.chunk, &*place.found) };
+        if found.bits.is_empty() {
+            return piece.rows.end - piece.rows.start;
+        }
+        let masks = Masks { enabled: &chunk.enabled, changed: self.changed_of(piece) };
+        let words = piece.rows.start / u64::BITS..piece.rows.end.div_ceil(u64::BITS);
+        let rows = |word| {
+            matching_rows(&found.bits, &masks, word, chunk.len) & rows_there(word, piece.rows.end)
+        };
+        words.map(|word| rows(word).count_ones()).sum()
+    }
+
+    /// Which rows of the chunk of a piece have changed, if that is asked for.
+    #[inline(always)]
+    fn changed_of(&self, piece: &Piece) -> &[u64] {
+        &self.changed[piece.changed.start as usize..piece.changed.end as usize]
+    }
+
+    /// # Safety
+    ///
+    /// - the chunk is one that was collected for a query of this data
+    #[inline(always)]
+    unsafe fn fetch<D: QueryData>(&self, place: FoundChunk) -> D::Fetch {
+        let first = place.shared as usize;
+        let shared = &self.shared[first..first + place.shared_count as usize];
+        // SAFETY: they stay while this is in use. These are the places of the data in the archetype of the chunk.
+        unsafe {
+            let view = PieceView { chunk: &*place.chunk, shared: SharedOf::Listed(shared) };
+            D::fetch(view, &(*place.found).places)
+        }
+    }
+
+    /// Opens a piece.
+    ///
+    /// # Safety
+    ///
+    /// - this was prepared for a query of this data
+    #[inline(always)]
+    pub(super) unsafe fn open<D: QueryData>(&self, at: usize) -> OpenPiece<'_, D> {
+        let piece = &self.pieces[at];
+        let place = self.chunks[piece.chunk as usize];
+        // SAFETY: they stay while this is in use.
+        let (chunk, found) = unsafe { (&*place.chunk, &*place.found) };
+        let soon = self
+            .pieces
+            .get(at + SOON)
+            .filter(|_| D::ROW_BYTES > 0 && self.pieces.len() >= LONG)
+            .map(|soon| self.chunks[soon.chunk as usize])
+            .filter(|soon| std::ptr::eq(soon.found, place.found));
+        // Whether a row that comes soon matches cannot be asked then: another thread may be switching it.
+        let may_look = !found.asks_for_rows && (found.bits.is_empty() || !self.switches);
+        let soon = soon.filter(|_| may_look).map(|soon| {
+            // SAFETY: as above.
+            let memory = unsafe { (*soon.chunk).memory_address() };
+            Soon { memory, chunk: soon.chunk }
+        });
+        OpenPiece {
+            chunk,
+            found,
+            // SAFETY: the caller's promise.
+            fetch: unsafe { self.fetch::<D>(place) },
+            rows: piece.rows.clone(),
+            changed: self.changed_of(piece),
+            soon,
+            before: piece.before as usize,
+            chunk_index: piece.chunk as usize,
+        }
+    }
+
+    /// Calls a function for what is found in some of the lots.
+    ///
+    /// # Safety
+    ///
+    /// - this was prepared for a query of this data, which is used by nobody else for the lifetime
+    /// - it is called once for each lot
+    #[inline(always)]
+    pub(super) unsafe fn each_row<'w, D: QueryData>(
+        &self,
+        lots: Range<usize>,
+        function: impl Fn(D::Item<'w>),
+    ) {
+        for at in self.pieces(lots) {
+            // SAFETY: the caller's promises. The row is there. None comes twice, so that nobody else uses what can be changed
+            // of it, and it was made the world's alone.
+            unsafe {
+                let piece = self.open::<D>(at);
+                piece.each_row(
+                    #[inline(always)]
+                    |row| function(D::get(piece.fetch, row)),
+                );
+            }
+        }
+    }
+
+    /// The entities of a piece, found or not: the first and the last.
+    pub(super) fn ends_of(&self, at: usize) -> (Entity, Entity) {
+        let piece = &self.pieces[at];
+        // SAFETY: the chunk stays while this is in use, and the piece has rows of it.
+        let entities = unsafe { (*self.chunks[piece.chunk as usize].chunk).entities() };
+        (entities[piece.rows.start as usize], entities[piece.rows.end as usize - 1])
+    }
+}
+
+impl<D: QueryData> OpenPiece<'_, D> {
+    /// Calls a function for the rows that are found.
+    ///
+    /// # Safety
+    ///
+    /// - the piece is opened by one thread, once
+    #[inline(always)]
+    pub(super) unsafe fn each_row(&self, function: impl FnMut(usize)) {
+        // SAFETY: the chunk is there, and the piece has rows of it. What was written was noted before. Others switch bits of other
+        // pieces, in other words; if there are some who do, no piece that comes soon is looked at.
+        unsafe {
+            rows_of_chunk::<D, false>(
+                self.found,
+                (self.chunk, self.fetch, self.rows.clone()),
+                self.changed,
+                self.soon,
+                function,
+            );
+        }
+    }
+
+    /// Calls a function for the rows that are found, those together that lie side by side: the first, and the one after the
+    /// last. The piece is a whole chunk.
+    pub(super) fn each_run(&self, mut function: impl FnMut(Range<u32>)) {
+        let masks = Masks { enabled: &self.chunk.enabled, changed: self.changed };
+        let (mut run, mut runs) = Runs::new(&self.found.bits, self.chunk).next(&masks);
+        while !run.is_empty() {
+            function(run);
+            (run, runs) = runs.next(&masks);
+        }
+    }
+
+    /// Whether all rows are found, whatever is switched off.
+    pub(super) fn is_whole(&self) -> bool {
+        self.found.bits.is_empty()
+    }
+}
+
+/// Memory of rows that are not in use, to be used again.
+#[derive(Clone, Default)]
+pub(crate) struct RowsPool(Arc<Mutex<Vec<Box<Rows>>>>);
+
+/// Rows, whose memory goes back to its pool when they are not needed any more.
+pub(crate) struct PooledRows {
+    /// Always there, but while this is dropped.
+    rows: Option<Box<Rows>>,
+    pool: RowsPool,
+}
+
+impl RowsPool {
+    /// More than that are not kept.
+    const MOST: usize = 64;
+
+    /// Rows to be collected.
+    pub(crate) fn take(&self) -> PooledRows {
+        let rows = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let rows = rows.unwrap_or_else(|| Box::new(Rows::NONE));
+        PooledRows { rows: Some(rows), pool: self.clone() }
+    }
+}
+
+impl PooledRows {
+    #[inline(always)]
+    pub(super) fn get(&self) -> &Rows {
+        self.rows.as_deref().expect("they are there until they are dropped")
+    }
+
+    pub(super) fn get_mut(&mut self) -> &mut Rows {
+        self.rows.as_deref_mut().expect("they are there until they are dropped")
+    }
+}
+
+impl Drop for PooledRows {
+    fn drop(&mut self) {
+        let mut kept = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < RowsPool::MOST {
+            kept.extend(self.rows.take());
+        }
+    }
+}
