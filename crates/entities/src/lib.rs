@@ -43,9 +43,9 @@ pub use manager::{
 pub use per_chunk::PerChunk;
 pub use query::{
     Absent, Any, Aspect, Changed, ChunkData, DynamicQuery, EnabledMut, EnabledRef, FoundChunk,
-    IsDisabled, Lookup, LookupView, Or, OrderChanged, ParallelData, Present, Query, QueryData,
-    QueryFilter, QueryIter, QueryMask, QueryMut, QueryRef, QueryView, ReadOnlyData, SplitParts,
-    TrackedMut, With, Without,
+    IndexInQuery, IsDisabled, JobError, Lookup, LookupView, Or, OrderChanged, ParallelData,
+    Present, Query, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask, QueryMut,
+    QueryRef, QueryView, ReadOnlyData, SplitParts, TrackedMut, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};

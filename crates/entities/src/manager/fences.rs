@@ -46,6 +46,8 @@ pub(crate) struct Fences {
     /// Whether a job may be uncompleted.
     is_live: Cell<bool>,
     known: RefCell<Known>,
+    /// What is about to be used, between two questions memory to keep.
+    uses: Cell<Vec<ResourceUse>>,
 }
 
 #[derive(Default)]
@@ -116,12 +118,7 @@ impl Fences {
     }
 
     /// Declares what a job uses.
-    pub(crate) fn declare(
-        &self,
-        scheduler: &JobScheduler,
-        uses: &[ResourceUse],
-        accesses: &mut AccessList,
-    ) {
+    fn declare(&self, scheduler: &JobScheduler, uses: &[ResourceUse], accesses: &mut AccessList) {
         let known = &mut *self.known.borrow_mut();
         for &(resource, access) in uses {
             accesses.order(known.fence(resource, scheduler), access);
@@ -192,6 +189,15 @@ impl Jobs {
         self.fences.complete(self.scheduler(), uses.into_iter());
     }
 
+    /// Before something of the world is used, which a function lists.
+    pub(crate) fn before_uses(&self, list: impl FnOnce(&mut Vec<ResourceUse>)) {
+        let mut uses = self.fences.uses.take();
+        uses.clear();
+        list(&mut uses);
+        self.before(uses.iter().copied());
+        self.fences.uses.set(uses);
+    }
+
     /// Before values of a component are read.
     #[inline(always)]
     pub(crate) fn before_reading(&self, ty: ComponentType) {
@@ -214,6 +220,11 @@ impl Jobs {
         if self.are_live() {
             self.fences.complete_all(self.scheduler());
         }
+    }
+
+    /// Declares what a job uses of the world.
+    pub(crate) fn declare(&self, uses: &[ResourceUse], accesses: &mut AccessList) {
+        self.fences.declare(self.scheduler(), uses, accesses);
     }
 
     /// After a job was scheduled.

@@ -12,6 +12,7 @@ use super::data::{QueryData, ReadOnlyData};
 use super::matched::{Match, Matched};
 use super::piece::{PieceMarks, PieceView, SharedOf};
 use super::settings::Options;
+use super::uses::{Asked, before_query};
 use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::storage::Location;
@@ -131,7 +132,9 @@ impl<'w, D: QueryData> LookupView<'w, D> {
     #[inline]
     fn find(&self, entity: Entity) -> Option<(Location, &'w Match)> {
         // SAFETY: the manager is borrowed, and nobody changes it while this is.
-        let storage = unsafe { &(*self.entities.as_ptr()).storage };
+        let entities = unsafe { self.entities.as_ref() };
+        before_query(entities, self.matched, Asked::Data);
+        let storage = &entities.storage;
         let at = storage.table.locate(entity)?;
         let archetype = storage.archetype_at(at);
         match self.recent.get() {

@@ -98,7 +98,7 @@ impl Matched {
         let order_changed = plan.terms.contains(&Term::OrderChanged);
         let asks_for_changes =
             order_changed || plan.terms.iter().any(|term| matches!(term, Term::Changed(_)));
-        let mut matches = Staying::default();
+        let matches = Staying::default();
         matches.stay();
         Self {
             plan,

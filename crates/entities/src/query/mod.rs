@@ -14,6 +14,7 @@ mod enabled;
 mod filter;
 mod found;
 mod iter;
+mod job;
 mod kinds;
 mod lookup;
 mod loops;
@@ -34,6 +35,7 @@ mod states;
 mod structural;
 mod tracked;
 mod tuples;
+mod uses;
 mod view;
 mod walk;
 mod write;
@@ -50,6 +52,7 @@ pub use filter::{
     Absent, Any, Changed, IsDisabled, OrderChanged, Present, QueryFilter, With, Without,
 };
 pub use iter::QueryIter;
+pub use job::{IndexInQuery, JobError, QueryJob, QueryJobWith};
 pub use lookup::{Lookup, LookupView};
 pub use mask::QueryMask;
 pub use matched::Place;

@@ -16,6 +16,7 @@ use super::mask::QueryMask;
 use super::matched::Matched;
 use super::plan::plan_of;
 use super::settings::{Options, Settings, Since, settings_methods};
+use super::uses::{Asked, before_query};
 use super::walk::Walk;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
@@ -73,6 +74,10 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
         QueryRef { entities: self.entities, settings: self.settings, of: PhantomData }
     }
 
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     #[inline]
     #[track_caller]
     pub(super) fn matched(&self) -> &'w Matched {
@@ -85,7 +90,22 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     #[inline]
     #[track_caller]
     pub(super) fn walk(&self) -> Walk<'w> {
-        Walk::reading(self.entities, self.matched(), &self.settings)
+        self.walk_for(Asked::Data)
+    }
+
+    #[inline]
+    #[track_caller]
+    fn walk_for(&self, asked: Asked) -> Walk<'w> {
+        let matched = self.matched();
+        before_query(self.entities, matched, asked);
+        Walk::reading(self.entities, matched, &self.settings)
+    }
+
+    /// A cursor that only says what is found.
+    #[inline]
+    #[track_caller]
+    fn finding(&self) -> Cursor<'w> {
+        Cursor::new(self.walk_for(Asked::Found), Writes::Nothing)
     }
 
     #[inline]
@@ -107,7 +127,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     /// Linear in the number of chunks.
     #[track_caller]
     pub fn count(&self) -> usize {
-        count(self.cursor())
+        count(self.finding())
     }
 
     /// Whether there is no such entity.
@@ -127,7 +147,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     /// ```
     #[track_caller]
     pub fn is_empty(&self) -> bool {
-        !self.cursor().next_chunk()
+        !self.finding().next_chunk()
     }
 
     /// How many entities have such components, whatever is switched off, has changed or is shared.
@@ -191,7 +211,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     /// ```
     #[track_caller]
     pub fn to_entities(&self) -> Vec<Entity> {
-        entities(self.cursor())
+        entities(self.finding())
     }
 
     /// The values of a component, in the order of [`to_entities`](Self::to_entities).
@@ -221,7 +241,8 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
             return Err(EntityError::NotInQuery { component });
         }
         let mut all = Vec::new();
-        let mut cursor = self.cursor();
+        self.entities.jobs.before_reading(ComponentType::of::<T>());
+        let mut cursor = self.finding();
         while cursor.next_chunk() {
             let chunk = cursor.view().chunk;
             let found = chunk.find(component).expect("the query asks for it");
@@ -253,7 +274,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     #[track_caller]
     pub fn matches(&self, entity: Entity) -> bool {
         let storage = &self.entities.storage;
-        let walk = self.walk();
+        let walk = self.walk_for(Asked::Found);
         let Some(at) = storage.table.locate(entity) else { return false };
         let Some(found) = walk.matched.find(storage.archetype_at(at)) else { return false };
         walk.has_row(found, at.chunk, at.row)

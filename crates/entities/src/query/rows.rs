@@ -74,8 +74,9 @@ struct Piece {
     rows: Range<u32>,
     /// Where it is said which rows of the chunk have changed.
     changed: Range<u32>,
-    /// How many entities are found before those of the piece, if that was asked for.
+    /// How many entities are found before those of the piece, and in it, if that was asked for.
     before: u32,
+    count: u32,
 }
 
 // SAFETY: threads read what the world knows of the chunks and matches, and the values of shared components, which are `Sync`.
@@ -109,8 +110,8 @@ pub(super) struct OpenPiece<'r, D: QueryData> {
     pub(super) rows: Range<u32>,
     changed: &'r [u64],
     soon: Option<Soon>,
-    /// How many entities are found before those of the piece.
-    pub(super) before: usize,
+    /// The numbers of its entities among those that are found, if that was asked for.
+    pub(super) found_numbers: Range<usize>,
     /// Which chunk of those that the query might find.
     pub(super) chunk_index: usize,
 }
@@ -210,7 +211,7 @@ impl Rows {
             }
             all += chunk.len as usize;
             let changed = first..self.changed.len() as u32;
-            self.whole.push(Piece { chunk: at, rows: 0..chunk.len, changed, before: 0 });
+            self.whole.push(Piece { chunk: at, rows: 0..chunk.len, changed, before: 0, count: 0 });
         }
         if D::MARKS {
             for piece in &self.whole {
@@ -284,8 +285,9 @@ impl Rows {
     fn number(&mut self) {
         let mut before = 0;
         for at in 0..self.pieces.len() {
-            self.pieces[at].before = before;
-            before += self.count(&self.pieces[at]);
+            let count = self.count(&self.pieces[at]);
+            (self.pieces[at].before, self.pieces[at].count) = (before, count);
+            before += count;
         }
     }
 
@@ -357,7 +359,7 @@ impl Rows {
             rows: piece.rows.clone(),
             changed: self.changed_of(piece),
             soon,
-            before: piece.before as usize,
+            found_numbers: piece.before as usize..piece.before as usize + piece.count as usize,
             chunk_index: piece.chunk as usize,
         }
     }

@@ -16,6 +16,7 @@ use super::matched::{Match, Matched};
 use super::plan::{Part, Plan, plan_of};
 use super::prepared::Query;
 use super::settings::{Options, Settings};
+use super::uses::add_copied;
 use super::view::QueryView;
 use crate::all_tuples::all_tuples;
 use crate::error::EntityError;
@@ -151,6 +152,13 @@ impl<'w> Splitting<'w> {
         };
         if !chunks.may_be_shared() {
             return Ok(());
+        }
+        // SAFETY: as above. This is a fourth field.
+        let jobs = unsafe { &(*entities).jobs };
+        if jobs.are_live() {
+            jobs.before_uses(|uses| {
+                self.parts.iter().for_each(|part| add_copied(part.matched, uses));
+            });
         }
         for SplitPart { matched, .. } in &self.parts {
             // A walk does not ask whether an archetype has what may be written, if it is optional.

@@ -14,6 +14,7 @@ use super::loops::{count, each_row, each_slices, entities, get, refuse};
 use super::matched::Matched;
 use super::pairs::each_pair;
 use super::settings::Settings;
+use super::uses::{Asked, before_query};
 use super::walk::Walk;
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -92,8 +93,15 @@ impl<'w, D: QueryData> QueryView<'w, D> {
         Self { entities, matched, settings, world: PhantomData, of: PhantomData }
     }
 
+    /// The world, the state of the query, and what was said of it.
+    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, Settings) {
+        (self.entities, self.matched, self.settings)
+    }
+
     #[inline]
     fn walk(&self) -> Walk<'w> {
+        // SAFETY: the manager is borrowed, and views have no references to it but while they are asked.
+        before_query(unsafe { self.entities.as_ref() }, self.matched, Asked::Data);
         // SAFETY:
         // - the manager is borrowed mutably for the lifetime
         // - only views use it, on this thread, since they do not leave it; each reads and writes its own, and no memory that one

@@ -5,15 +5,18 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 
 use super::cursor::{Cursor, Writes};
 use super::data::{ChunkData, QueryData, track_rows};
 use super::filter::QueryFilter;
 use super::iter::QueryIter;
 use super::loops::{each_row, each_slices, get, refuse};
+use super::matched::Matched;
 use super::plan::plan_of;
 use super::read::QueryRef;
 use super::settings::{Options, Settings, Since, settings_methods};
+use super::uses::{Asked, before_query};
 use super::walk::Walk;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
@@ -87,6 +90,20 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         QueryRef::new(self.entities, self.settings.clone())
     }
 
+    /// The world, the state of the query, and what was said of it.
+    #[track_caller]
+    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, Settings) {
+        let entities = NonNull::from(self.entities);
+        let (id, options) = (TypeId::of::<(D::Static, F)>(), self.settings.options);
+        // SAFETY: the world is borrowed mutably for the lifetime, by this alone, and neither the states nor the archetypes
+        // change meanwhile.
+        let matched = unsafe {
+            let (queries, storage) = (&(*entities.as_ptr()).queries, &(*entities.as_ptr()).storage);
+            queries.of_type(id, options, &storage.archetypes, || plan_of::<D, F>(options))
+        };
+        (entities, matched, self.settings)
+    }
+
     /// A walk over what the query finds, for as long as the world is borrowed.
     ///
     /// # Safety
@@ -103,6 +120,8 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         let id = TypeId::of::<(D::Static, F)>();
         let options = self.settings.options;
         let matched = queries.of_type(id, options, archetypes, || plan_of::<D, F>(options));
+        // SAFETY: the manager is borrowed, and nothing else of it is.
+        before_query(unsafe { &*entities }, matched, Asked::Data);
         // SAFETY: the caller promises that nobody else uses the chunks. The state is the manager's.
         unsafe { Walk::writing(entities, matched, &self.settings) }
     }

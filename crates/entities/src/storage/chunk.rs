@@ -379,7 +379,7 @@ impl Chunks {
     }
 
     /// From now on jobs may read what is known of chunks through pointers, also when there come to be more of them.
-    pub(crate) fn stay(&mut self) {
+    pub(crate) fn stay(&self) {
         self.chunks.stay();
     }
 

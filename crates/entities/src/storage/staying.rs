@@ -2,7 +2,8 @@
 
 #![expect(unsafe_code, reason = "elements in memory that the list has grown out of")]
 
-use std::mem::MaybeUninit;
+use std::cell::Cell;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 
@@ -16,7 +17,7 @@ pub(crate) struct Staying<T> {
     /// Memory that it has grown out of.
     left: Vec<Vec<MaybeUninit<T>>>,
     /// Whether it may be read through pointers.
-    stays: bool,
+    stays: Cell<bool>,
 }
 
 impl<T> Staying<T> {
@@ -35,13 +36,12 @@ impl<T> Staying<T> {
 
     #[cold]
     fn grow(&mut self, more: usize) {
-        if !self.stays {
+        if !self.stays.get() {
             return self.list.reserve(more);
         }
         let len = self.list.len();
         let mut list = Vec::with_capacity((len + more).max(2 * self.list.capacity()));
-        let old = std::mem::take(&mut self.list);
-        let mut old = std::mem::ManuallyDrop::new(old);
+        let mut old = ManuallyDrop::new(std::mem::take(&mut self.list));
         // SAFETY: there is room for so many, apart from the old ones. They are owned by the new list alone from here on: what is
         // left counts as uninitialised.
         unsafe {
@@ -53,8 +53,8 @@ impl<T> Staying<T> {
     }
 
     /// From now on elements may be read through pointers.
-    pub(crate) fn stay(&mut self) {
-        self.stays = true;
+    pub(crate) fn stay(&self) {
+        self.stays.set(true);
     }
 
     /// Takes all elements out. Nobody reads them.
@@ -72,7 +72,7 @@ impl<T> Default for Staying<T> {
 
 impl<T> From<Vec<T>> for Staying<T> {
     fn from(list: Vec<T>) -> Self {
-        Self { list, left: Vec::new(), stays: false }
+        Self { list, left: Vec::new(), stays: Cell::new(false) }
     }
 }
 

@@ -1,0 +1,77 @@
+//! Why a job over entities was not scheduled.
+
+use std::error::Error;
+use std::fmt;
+
+use ancho_jobs::ScheduleError;
+
+use crate::storage::OutOfMemory;
+
+/// Why a job over entities was not scheduled. Nothing was changed.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, World};
+/// use ancho_jobs::JobCell;
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let mut sum = JobCell::new(0);
+/// let first = world.entities().jobs().named("Reset").schedule(&[], sum.write(), |sum| *sum = 0).unwrap();
+/// let add = world.query::<&Health>().job().named("Add").with(sum.write());
+/// let refused = add.schedule(|health, sum| **sum += health.0).unwrap_err();
+/// assert!(refused.to_string().starts_with("A0001: job `Add` writes the JobCell<i32> "));
+/// world.entities().jobs().complete(first);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JobError {
+    /// Jobs refused it: because of a container that is in use, or a handle of another world, or from inside a job.
+    NotScheduled(ScheduleError),
+    /// Chunks are shared with a fork, and there is no memory for copies.
+    OutOfMemory(OutOfMemory),
+    /// A0076: how many entities the query finds depends on what is switched off or has changed, and so is not known before the
+    /// job runs.
+    NotCounted {
+        /// The data of the query.
+        query: &'static str,
+    },
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotScheduled(error) => error.fmt(f),
+            Self::OutOfMemory(error) => error.fmt(f),
+            Self::NotCounted { query } => write!(
+                f,
+                "A0076: which entities the query of `{query}` finds depends on what is switched off or has changed, so that \
+                 they have no numbers before the job runs; say `ignore_enabled`, leave out filters of changes, or schedule a \
+                 job over the query with `IndexInQuery`"
+            ),
+        }
+    }
+}
+
+impl fmt::Debug for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error for JobError {}
+
+impl From<ScheduleError> for JobError {
+    fn from(error: ScheduleError) -> Self {
+        Self::NotScheduled(error)
+    }
+}
+
+impl From<OutOfMemory> for JobError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
+    }
+}

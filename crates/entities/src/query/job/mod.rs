@@ -1,0 +1,651 @@
+//! Jobs over what a query finds.
+
+#![expect(
+    unsafe_code,
+    reason = "values of chunks of a world, which jobs use when the call that scheduled them is over"
+)]
+
+mod array;
+mod entity_job;
+mod error;
+mod index;
+mod lookup;
+mod token;
+
+use std::any::type_name;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use ancho_jobs::{Access, JobBuilder, JobData, JobHandle, ParallelJobData};
+
+pub use error::JobError;
+pub use index::IndexInQuery;
+use token::{QueryBatch, QueryToken, QueryWhole, Working};
+
+use super::data::{ChunkData, QueryData, ReadOnlyData};
+use super::filter::QueryFilter;
+use super::matched::Matched;
+use super::parallel::ParallelData;
+use super::read::QueryRef;
+use super::rows::{Divide, PooledRows};
+use super::settings::Settings;
+use super::uses::{Asked, add_copied, add_uses};
+use super::view::QueryView;
+use super::walk::Walk;
+use super::write::QueryMut;
+use crate::manager::{EntityManager, Jobs, Resource};
+
+/// A job over what a query finds, which is about to be scheduled.
+///
+/// From [`QueryMut::job`], [`QueryRef::job`] and [`QueryView::job`](crate::QueryView::job). A job that is scheduled goes on when
+/// the call has returned, on the threads of the world's [jobs](EntityManager::jobs); it starts at the next
+/// [`flush`](ancho_jobs::JobScheduler::flush), or when somebody waits for it.
+///
+/// Nobody has to say what it must wait for. Jobs that read the same components run side by side. One that writes a component
+/// waits for those that were scheduled before it and use that component, and those after it wait for it, however they were
+/// scheduled. Whoever uses the world on its own thread meanwhile waits for the jobs in the way, and no others: who reads a
+/// component, for those that write it; who adds or removes entities, for those that go through their archetypes.
+///
+/// Which entities are found, by what is switched off and has changed, is settled when the job runs, and not when it is
+/// scheduled.
+///
+/// If the function panics for an entity, others are done all the same, jobs that wait for this one because of what they use run,
+/// and who [completes](ancho_jobs::JobScheduler::try_complete) its handle is told, also if it was completed on the way.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Position(f32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Velocity(f32);
+///
+/// let mut world = World::new("Simulation");
+/// let stone = world.spawn((Position(0.0), Velocity(1.5)));
+/// let dt = 0.5;
+/// world
+///     .query_mut::<(&mut Position, &Velocity)>()
+///     .job()
+///     .named("Move")
+///     .schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * dt)?;
+/// // Reading a position waits for the job. Reading a velocity would not.
+/// assert_eq!(world.get::<Position>(stone)?.0, 0.75);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "nothing is scheduled until one of the `schedule` calls"]
+pub struct QueryJob<'w, D> {
+    /// Borrowed for the lifetime: mutably, unless nothing can be changed.
+    entities: NonNull<EntityManager>,
+    matched: &'w Matched,
+    settings: Settings,
+    name: Option<&'static str>,
+    dependencies: &'w [JobHandle],
+    after: &'w [JobHandle],
+    world: PhantomData<&'w mut EntityManager>,
+    of: PhantomData<fn() -> D>,
+}
+
+/// A job over what a query finds that takes something along, and is about to be scheduled: from [`QueryJob::with`].
+#[must_use = "nothing is scheduled until one of the `schedule` calls"]
+pub struct QueryJobWith<'w, D, X> {
+    job: QueryJob<'w, D>,
+    extra: X,
+}
+
+impl<'w, D: QueryData> QueryJob<'w, D> {
+    /// A job over what a query finds.
+    ///
+    /// # Safety
+    ///
+    /// - the manager is borrowed for the lifetime: mutably, unless nothing can be changed; and what the query can change is used
+    ///   by nobody else meanwhile
+    /// - the state is the manager's, and that of a query of this data with these settings
+    unsafe fn new(
+        entities: NonNull<EntityManager>,
+        matched: &'w Matched,
+        settings: Settings,
+    ) -> Self {
+        let (dependencies, after): (&[_], &[_]) = (&[], &[]);
+        let (world, of) = (PhantomData, PhantomData);
+        Self { entities, matched, settings, name: None, dependencies, after, world, of }
+    }
+
+    /// Gives the job a name, by which errors and tools call it. Without one, it is called by the type of its function.
+    pub fn named(self, name: &'static str) -> Self {
+        Self { name: Some(name), ..self }
+    }
+
+    /// Lets the job depend on others, beside those that it waits for because of what it uses: if one of them fails, it does not
+    /// run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let bad = world.entities().jobs().schedule(&[], (), |()| panic!("no orders")).unwrap();
+    /// let harm = world.query_mut::<&mut Health>().job().depends_on(&[bad]).schedule(|health| health.0 = 0)?;
+    /// assert!(world.entities().jobs().try_complete(harm).is_err());
+    /// assert_eq!(world.get::<Health>(orc)?.0, 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn depends_on(self, jobs: &'w [JobHandle]) -> Self {
+        Self { dependencies: jobs, ..self }
+    }
+
+    /// Orders the job after others, beside those that it waits for because of what it uses. It runs also if one of them fails.
+    pub fn after(self, jobs: &'w [JobHandle]) -> Self {
+        Self { after: jobs, ..self }
+    }
+
+    /// Lets the job take something along: tokens of containers, [lookups](crate::LookupView::into_job), and tuples of them.
+    ///
+    /// In a [parallel](QueryJobWith::schedule_parallel) job the function is given, with each entity, what is read of it as a
+    /// whole, and of what is written the element of the entity's number among those that are found.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    /// use ancho_jobs::JobSlice;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch((0..1000).map(Health));
+    /// let mut doubled = JobSlice::new(1000, 0);
+    /// let job = world
+    ///     .query::<&Health>()
+    ///     .job()
+    ///     .with(doubled.write())
+    ///     .schedule_parallel(|health, doubled| *doubled = 2 * health.0)?;
+    /// world.entities().jobs().complete(job);
+    /// assert_eq!(doubled.as_slice().unwrap()[999], 1998);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with<X: JobData>(self, extra: X) -> QueryJobWith<'w, D, X> {
+        QueryJobWith { job: self, extra }
+    }
+
+    /// Schedules a job that one thread does, entity by entity, in the order of the chunks.
+    ///
+    /// # Errors
+    ///
+    /// With A0006 from inside a job, with A0008 if too many jobs are uncompleted, with A0004 if a handle is of another world; or
+    /// if chunks are shared with a fork, and there is no memory for copies. Then nothing was scheduled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Number(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(100, Number(0));
+    /// let mut next = 0;
+    /// world.query_mut::<&mut Number>().job().schedule(move |number| {
+    ///     number.0 = next;
+    ///     next += 1;
+    /// })?;
+    /// assert!(world.query::<&Number>().iter().map(|number| number.0).eq(0..100));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn schedule<C>(self, mut function: C) -> Result<JobHandle, JobError>
+    where
+        D: ParallelData + 'static,
+        C: FnMut(D::Item<'_>) + Send + 'static,
+    {
+        let name = self.name_or::<C>();
+        self.with(()).schedule_whole(name, move |item, ()| function(item))
+    }
+
+    /// Schedules a job that all threads do.
+    ///
+    /// See [`QueryMut::for_each_parallel`] for what can be relied on, and what cannot.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule`](Self::schedule).
+    ///
+    /// # Examples
+    ///
+    /// See [`QueryJob`].
+    #[track_caller]
+    pub fn schedule_parallel<C>(self, function: C) -> Result<JobHandle, JobError>
+    where
+        D: ParallelData + 'static,
+        C: Fn(D::Item<'_>) + Send + Sync + 'static,
+    {
+        let name = self.name_or::<C>();
+        self.submit(
+            (),
+            Divide::Rows,
+            name,
+            #[inline(always)]
+            move |batch, at| {
+                // SAFETY: it is prepared for this data, and each piece is opened once.
+                let piece = unsafe { batch.rows.open::<D>(at) };
+                // SAFETY: as above. The row is there. None comes twice, so that nobody else uses what can be changed of it, and it
+                // was made the world's alone.
+                unsafe {
+                    piece.each_row(
+                        #[inline(always)]
+                        |row| function(D::get(piece.fetch, row)),
+                    );
+                }
+            },
+        )
+    }
+
+    /// Schedules a job that all threads do, and that is given slices of entities that lie side by side.
+    ///
+    /// See [`QueryRef::for_each_chunk`].
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule`](Self::schedule).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Heat(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let stone = world.spawn(Heat(20.0));
+    /// world.query_mut::<&mut Heat>().job().schedule_chunks_parallel(|heat| {
+    ///     heat.iter_mut().for_each(|heat| heat.0 *= 0.5);
+    /// })?;
+    /// assert_eq!(world.get::<Heat>(stone)?.0, 10.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn schedule_chunks_parallel<C>(self, function: C) -> Result<JobHandle, JobError>
+    where
+        D: ParallelData + ChunkData + 'static,
+        C: Fn(D::Slices<'_>) + Send + Sync + 'static,
+    {
+        let name = self.name_or::<C>();
+        self.submit(
+            (),
+            Divide::Chunks,
+            name,
+            #[inline(always)]
+            move |batch, at| {
+                // SAFETY: it is prepared for this data, and each piece is opened once.
+                let piece = unsafe { batch.rows.open::<D>(at) };
+                piece.each_run(
+                    #[inline(always)]
+                    // SAFETY: as in `schedule_parallel`, for all rows of the run.
+                    |run| {
+                        function(unsafe { D::slices(piece.fetch, run.start as usize, run.len()) })
+                    },
+                );
+            },
+        )
+    }
+
+    /// Does it now, on this thread. What it uses is waited for. The function may borrow what it likes.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule`](Self::schedule).
+    ///
+    /// # Panics
+    ///
+    /// If the function panics.
+    #[track_caller]
+    pub fn run<C>(self, mut function: C) -> Result<(), JobError>
+    where
+        D: ParallelData,
+        C: FnMut(D::Item<'_>),
+    {
+        let name = self.name_or::<C>();
+        self.with(()).run_whole(name, move |item, ()| function(item))
+    }
+
+    fn name_or<C>(&self) -> &'static str {
+        self.name.unwrap_or_else(type_name::<C>)
+    }
+
+    /// What is known of jobs of the world.
+    fn jobs(&self) -> &'w Jobs {
+        // SAFETY: the manager is borrowed for the lifetime, and nobody has a mutable reference to its jobs meanwhile.
+        unsafe { &(*self.entities.as_ptr()).jobs }
+    }
+
+    /// Collects the rows and what is used of the world, for a job that takes something along.
+    #[track_caller]
+    fn token<X: JobData>(&self, extra: X) -> Result<QueryToken<'w, X>, JobError> {
+        let rows = self.collect()?;
+        Ok(QueryToken { rows, jobs: self.jobs(), extra })
+    }
+
+    /// Collects the rows that the query may find, and what it uses of the world.
+    #[track_caller]
+    fn collect(&self) -> Result<PooledRows, JobError> {
+        let jobs = self.jobs();
+        // SAFETY: the manager is borrowed for the lifetime. Views that have other parts of it have no references but while they
+        // are asked.
+        let storage = unsafe { &(*self.entities.as_ptr()).storage };
+        if D::WRITES && storage.chunks.may_be_shared() && jobs.are_live() {
+            jobs.before_uses(|uses| add_copied(self.matched, uses));
+        }
+        storage.chunks.stay();
+        let mut pooled = jobs.rows().take();
+        let rows = pooled.get_mut();
+        rows.uses.clear();
+        add_uses(self.matched, &storage.archetypes, Asked::Data, &mut rows.uses);
+        let used = self.matched.matches.iter().map(|found| found.archetype);
+        let used = used.filter(|&archetype| !storage.archetypes[archetype].chunks.is_empty());
+        rows.uses.extend(used.map(|archetype| (Resource::Rows(archetype), Access::Read)));
+        let threads = jobs.scheduler().thread_count();
+        // SAFETY: as promised to `new`. If nothing can be changed, nothing is.
+        unsafe {
+            let walk = Walk::writing(self.entities.as_ptr(), self.matched, &self.settings);
+            rows.collect::<D>(&walk, threads)?;
+        }
+        Ok(pooled)
+    }
+
+    /// Schedules a job for all threads: a function that is called for each piece.
+    #[track_caller]
+    fn submit<X, C>(
+        self,
+        extra: X,
+        divide: Divide,
+        name: &'static str,
+        piece: C,
+    ) -> Result<JobHandle, JobError>
+    where
+        D: ParallelData + 'static,
+        X: ParallelJobData,
+        C: Fn(&QueryBatch<'_, X>, usize) + Send + Sync + 'static,
+    {
+        let token = self.token(extra)?;
+        let scheduled = self.builder(name).schedule_deferred(
+            self.dependencies,
+            token,
+            // SAFETY: the rows were collected for this data. All that was in the way is done, and nobody else begins.
+            move |whole: QueryWhole<'_, X>| unsafe { whole.rows.prepare::<D>(divide) },
+            1,
+            #[inline(always)]
+            move |batch: QueryBatch<'_, X>, lots| {
+                for at in batch.rows.pieces(lots) {
+                    let working = Working::new::<D>(batch.rows, at);
+                    piece(&batch, at);
+                    working.done();
+                }
+            },
+        );
+        let handle = scheduled?;
+        self.jobs().after_scheduling();
+        Ok(handle)
+    }
+
+    fn builder(&self, name: &'static str) -> JobBuilder<'w> {
+        self.jobs().scheduler().named(name).after(self.after)
+    }
+}
+
+impl<D: QueryData, X: JobData> QueryJobWith<'_, D, X> {
+    /// Schedules a job that one thread does, entity by entity, in the order of the chunks. See [`QueryJob::schedule`].
+    ///
+    /// The function is given what the job takes along as a single job has it: what is written, as a whole.
+    ///
+    /// # Errors
+    ///
+    /// As [`QueryJob::schedule`]; also with A0001 if a container is in use by a job that this one is not ordered after, and
+    /// with A0002 if one is taken along twice.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    /// use ancho_jobs::JobCell;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch((0..1000).map(Health));
+    /// let mut sum = JobCell::new(0);
+    /// let job = world.query::<&Health>().job().with(sum.write()).schedule(|health, sum| **sum += health.0)?;
+    /// world.entities().jobs().complete(job);
+    /// assert_eq!(*sum.get().unwrap(), 499_500);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn schedule<C>(self, mut function: C) -> Result<JobHandle, JobError>
+    where
+        D: ParallelData + 'static,
+        C: FnMut(D::Item<'_>, &mut X::Whole<'_>) + Send + 'static,
+    {
+        let name = self.job.name_or::<C>();
+        self.schedule_whole(name, move |item, extra| function(item, extra))
+    }
+
+    /// Does it now, on this thread. See [`QueryJob::run`].
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule`](Self::schedule).
+    ///
+    /// # Panics
+    ///
+    /// If the function panics.
+    #[track_caller]
+    pub fn run<C>(self, mut function: C) -> Result<(), JobError>
+    where
+        D: ParallelData,
+        C: FnMut(D::Item<'_>, &mut X::Whole<'_>),
+    {
+        let name = self.job.name_or::<C>();
+        self.run_whole(name, move |item, extra| function(item, extra))
+    }
+
+    #[track_caller]
+    fn run_whole<C>(self, name: &'static str, function: C) -> Result<(), JobError>
+    where
+        D: ParallelData,
+        C: for<'i, 'x> FnMut(D::Item<'i>, &mut X::Whole<'x>),
+    {
+        let token = self.job.token(self.extra)?;
+        let ran = self.job.builder(name).run(
+            token,
+            // SAFETY: the rows were collected for this data, and nobody else uses what the query does.
+            |whole: QueryWhole<'_, X>| unsafe { whole.each::<D, C>(function) },
+        );
+        Ok(ran?)
+    }
+
+    #[track_caller]
+    fn schedule_whole<C>(self, name: &'static str, function: C) -> Result<JobHandle, JobError>
+    where
+        D: ParallelData + 'static,
+        C: for<'i, 'x> FnMut(D::Item<'i>, &mut X::Whole<'x>) + Send + 'static,
+    {
+        let token = self.job.token(self.extra)?;
+        let scheduled = self.job.builder(name).schedule(
+            self.job.dependencies,
+            token,
+            // SAFETY: the rows were collected for this data. All that was in the way is done, and nobody else begins.
+            move |whole: QueryWhole<'_, X>| unsafe { whole.each::<D, C>(function) },
+        )?;
+        self.job.jobs().after_scheduling();
+        Ok(scheduled)
+    }
+
+    /// Schedules a job that all threads do. See [`QueryJob::schedule_parallel`] and [`QueryJob::with`].
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule`](Self::schedule); also with A0010 if a container is too short for all entities. If only the job can tell how
+    /// many it finds, it panics instead.
+    ///
+    /// # Examples
+    ///
+    /// See [`QueryJob::with`].
+    #[track_caller]
+    pub fn schedule_parallel<C>(self, function: C) -> Result<JobHandle, JobError>
+    where
+        D: ParallelData + 'static,
+        X: ParallelJobData,
+        C: Fn(D::Item<'_>, X::Item<'_>) + Send + Sync + 'static,
+    {
+        let name = self.job.name_or::<C>();
+        self.job.submit(
+            self.extra,
+            Divide::Numbered,
+            name,
+            #[inline(always)]
+            move |batch: &QueryBatch<'_, X>, at| {
+                // SAFETY: it is prepared for this data, and each piece is opened once. The row is there. None comes twice, so that
+                // nobody else uses what can be changed of it, and it was made the world's alone.
+                unsafe {
+                    let piece = batch.rows.open::<D>(at);
+                    let mut extra = batch.extra(at, piece.found_numbers.clone());
+                    let mut number = 0;
+                    piece.each_row(
+                        #[inline(always)]
+                        |row| {
+                            function(D::get(piece.fetch, row), X::item(&mut extra, number));
+                            number += 1;
+                        },
+                    );
+                }
+            },
+        )
+    }
+}
+
+impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
+    /// Makes a job of the query. See [`QueryJob`].
+    #[track_caller]
+    pub fn job(self) -> QueryJob<'w, D> {
+        let (entities, matched, settings) = self.into_parts();
+        // SAFETY: the world is borrowed mutably for the lifetime, and the state is that of this query.
+        unsafe { QueryJob::new(entities, matched, settings) }
+    }
+
+    /// Schedules a job that one thread does. See [`QueryJob::schedule`].
+    ///
+    /// # Errors
+    ///
+    /// As [`QueryJob::schedule`].
+    #[track_caller]
+    pub fn schedule<C>(self, function: C) -> Result<JobHandle, JobError>
+    where
+        D: ParallelData + 'static,
+        C: FnMut(D::Item<'_>) + Send + 'static,
+    {
+        self.job().schedule(function)
+    }
+
+    /// Schedules a job that all threads do. See [`QueryJob::schedule_parallel`].
+    ///
+    /// # Errors
+    ///
+    /// As [`QueryJob::schedule`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let harm = world.query_mut::<&mut Health>().schedule_parallel(|health| health.0 -= 1)?;
+    /// let heal = world.query_mut::<&mut Health>().schedule_parallel(|health| health.0 *= 2)?;
+    /// assert_eq!(world.get::<Health>(orc)?.0, 38, "the second has waited for the first");
+    /// # let _ = (harm, heal);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn schedule_parallel<C>(self, function: C) -> Result<JobHandle, JobError>
+    where
+        D: ParallelData + 'static,
+        C: Fn(D::Item<'_>) + Send + Sync + 'static,
+    {
+        self.job().schedule_parallel(function)
+    }
+}
+
+impl<'w, D: ReadOnlyData, F: QueryFilter> QueryRef<'w, D, F> {
+    /// Makes a job of the query. See [`QueryJob`].
+    #[track_caller]
+    pub fn job(&self) -> QueryJob<'w, D> {
+        let (entities, matched) = (NonNull::from(self.entities), self.matched());
+        // SAFETY: the world is borrowed for the lifetime, nothing can be changed, and the state is that of this query.
+        unsafe { QueryJob::new(entities, matched, self.settings().clone()) }
+    }
+
+    /// Schedules a job that one thread does. See [`QueryJob::schedule`].
+    ///
+    /// # Errors
+    ///
+    /// As [`QueryJob::schedule`].
+    #[track_caller]
+    pub fn schedule<C>(&self, function: C) -> Result<JobHandle, JobError>
+    where
+        D: ParallelData + 'static,
+        C: FnMut(D::Item<'_>) + Send + 'static,
+    {
+        self.job().schedule(function)
+    }
+
+    /// Schedules a job that all threads do. See [`QueryJob::schedule_parallel`].
+    ///
+    /// # Errors
+    ///
+    /// As [`QueryJob::schedule`].
+    #[track_caller]
+    pub fn schedule_parallel<C>(&self, function: C) -> Result<JobHandle, JobError>
+    where
+        D: ParallelData + 'static,
+        C: Fn(D::Item<'_>) + Send + Sync + 'static,
+    {
+        self.job().schedule_parallel(function)
+    }
+}
+
+impl<'w, D: QueryData> QueryView<'w, D> {
+    /// Makes a job of the query, which takes the place of the view. See [`QueryJob`], and
+    /// [`LookupView::into_job`](crate::LookupView::into_job) for an example.
+    pub fn job(self) -> QueryJob<'w, D> {
+        let (entities, matched, settings) = self.into_parts();
+        // SAFETY: the world is borrowed mutably for the lifetime, and other views have what this does not change. The state is
+        // that of this query. All chunks that it can write are the world's alone.
+        unsafe { QueryJob::new(entities, matched, settings) }
+    }
+}
+
+impl<D> fmt::Debug for QueryJob<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "QueryJob<{}>", type_name::<D>())
+    }
+}
+
+impl<D, X> fmt::Debug for QueryJobWith<'_, D, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "QueryJobWith<{}, {}>", type_name::<D>(), type_name::<X>())
+    }
+}

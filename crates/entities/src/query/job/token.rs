@@ -1,0 +1,185 @@
+//! What a job over entities takes along: the rows, and what else it was given.
+
+#![expect(unsafe_code, reason = "data of jobs, which reaches into chunks of a world")]
+
+use ancho_burst::{CpuLevel, dispatch_as};
+use ancho_jobs::{
+    Access, AccessList, BatchInfo, JobData, ParallelJobData, ScheduleError, note_panic,
+};
+
+use super::super::data::QueryData;
+use super::super::rows::{Divide, PooledRows, Rows};
+use crate::manager::Jobs;
+
+/// The data of a job over entities.
+pub(super) struct QueryToken<'w, X> {
+    pub(super) rows: PooledRows,
+    /// Of the world, which is borrowed as the query needs it.
+    pub(super) jobs: &'w Jobs,
+    pub(super) extra: X,
+}
+
+/// What such a job keeps.
+pub(super) struct QueryHeld<H> {
+    rows: PooledRows,
+    extra: H,
+}
+
+/// What such a job sees that one thread does.
+pub(super) struct QueryWhole<'v, X: JobData> {
+    pub(super) rows: &'v mut Rows,
+    extra: &'v mut X::Held,
+}
+
+/// What a thread sees of such a job that several do.
+pub(super) struct QueryBatch<'v, X: ParallelJobData> {
+    pub(super) rows: &'v Rows,
+    extra: &'v X::Held,
+    open: X::Open<'v>,
+    thread: usize,
+}
+
+// SAFETY:
+// - what the rows are used for is declared, as uses of the world
+// - it borrows the world for the lifetime: mutably, if something is written
+// - what the views reach lives as long as the world, which has its jobs completed before it goes, and what is behind the fences
+//   before it changes anything of it
+// - the rest is the other data's
+unsafe impl<X: JobData> JobData for QueryToken<'_, X> {
+    type Held = QueryHeld<X::Held>;
+    type Whole<'v> = QueryWhole<'v, X>;
+
+    fn declare(&self, accesses: &mut AccessList) {
+        self.jobs.declare(&self.rows.get().uses, accesses);
+        if X::USES_CONTAINERS {
+            self.extra.declare(accesses);
+        }
+    }
+
+    fn hold(self) -> Self::Held {
+        QueryHeld { rows: self.rows, extra: self.extra.hold() }
+    }
+
+    unsafe fn whole(held: &mut Self::Held) -> QueryWhole<'_, X> {
+        QueryWhole { rows: held.rows.get_mut(), extra: &mut held.extra }
+    }
+
+    const SETTLES: bool = X::SETTLES;
+
+    unsafe fn settle(held: &mut Self::Held) {
+        // SAFETY: the caller's promises.
+        unsafe { X::settle(&mut held.extra) };
+    }
+}
+
+// SAFETY: as above. Of what the rows lead to, each batch uses its own pieces.
+unsafe impl<X: ParallelJobData> ParallelJobData for QueryToken<'_, X> {
+    type Batch<'v> = QueryBatch<'v, X>;
+    type Item<'b> = ();
+
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    type Open<'v> = ();
+
+    unsafe fn open(_: &Self::Held) {}
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v Self::Held, (): &(), batch: &BatchInfo) -> QueryBatch<'v, X> {
+        // SAFETY: the caller's promises.
+        let open = unsafe { X::open(&held.extra) };
+        QueryBatch { rows: held.rows.get(), extra: &held.extra, open, thread: batch.thread }
+    }
+
+    fn item(_: &mut QueryBatch<'_, X>, _: usize) {}
+}
+
+impl<'v, X: ParallelJobData> QueryBatch<'v, X> {
+    /// What else there is for the entities of a piece.
+    ///
+    /// # Safety
+    ///
+    /// - it is asked for once, by who has opened the piece
+    #[inline(always)]
+    pub(super) unsafe fn extra(&self, at: usize, found: std::ops::Range<usize>) -> X::Batch<'v> {
+        let batch = BatchInfo { index: at, range: found, thread: self.thread };
+        // SAFETY: nobody conflicts, since the job runs. Entities have numbers of their own.
+        unsafe { X::batch(self.extra, &self.open, &batch) }
+    }
+}
+
+impl<X: JobData> QueryWhole<'_, X> {
+    /// Calls a function for everything that is found, compiled for the CPU at hand.
+    ///
+    /// # Safety
+    ///
+    /// - the rows were collected for a query of this data
+    /// - the job runs, and this is its only view
+    #[inline(always)]
+    pub(super) unsafe fn each<D: QueryData, C>(self, mut function: C)
+    where
+        C: FnMut(D::Item<'_>, &mut X::Whole<'_>),
+    {
+        // SAFETY: the caller's promise.
+        let lots = unsafe { self.rows.prepare::<D>(Divide::Chunks) };
+        let rows = &*self.rows;
+        // SAFETY: the caller's promise.
+        let mut extra = unsafe { X::whole(self.extra) };
+        dispatch_as::<C, _, _>(
+            CpuLevel::V4,
+            #[inline(always)]
+            move || {
+                for at in rows.pieces(0..lots) {
+                    let working = Working::new::<D>(rows, at);
+                    // SAFETY: it is prepared for this data, and each piece is opened once. The row is there, and none comes
+                    // twice, so that nobody else uses what can be changed of it.
+                    unsafe {
+                        let piece = rows.open::<D>(at);
+                        piece.each_row(
+                            #[inline(always)]
+                            |row| function(D::get(piece.fetch, row), &mut extra),
+                        );
+                    }
+                    working.done();
+                }
+            },
+        );
+    }
+
+    /// What the job keeps of what it was given.
+    pub(super) fn split(self) -> (*mut Rows, *mut X::Held) {
+        (self.rows, self.extra)
+    }
+}
+
+/// A piece that is being worked on: if that panics, it is noted which it was.
+pub(super) struct Working<'r> {
+    rows: &'r Rows,
+    at: usize,
+    query: fn() -> &'static str,
+}
+
+impl<'r> Working<'r> {
+    #[inline(always)]
+    pub(super) fn new<D: QueryData>(rows: &'r Rows, at: usize) -> Self {
+        Self { rows, at, query: std::any::type_name::<D> }
+    }
+
+    #[inline(always)]
+    pub(super) fn done(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Working<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        let (first, last) = self.rows.ends_of(self.at);
+        note_panic(format!("query `{}`, entities {first} to {last}", (self.query)()));
+    }
+}
+
+/// The use of the table of entities, by jobs that look for some.
+pub(super) const READS_TABLE: crate::manager::ResourceUse =
+    (crate::manager::Resource::Table, Access::Read);

@@ -1,0 +1,105 @@
+//! What a query uses of a world, and who is in its way.
+
+use ancho_jobs::Access;
+
+use super::matched::{Bit, Match, Matched};
+use super::plan::{Need, Term};
+use super::settings::Options;
+use crate::component::ComponentType;
+use crate::manager::{EntityManager, Jobs, Resource, ResourceUse};
+use crate::storage::{Archetypes, Storage};
+
+/// What is asked of a query.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Which entities it finds.
+    Found,
+    /// What it gives for them.
+    Data,
+}
+
+/// Has the jobs completed that are in the way of what is asked of a query.
+#[inline(always)]
+pub(super) fn before_query(entities: &EntityManager, matched: &Matched, asked: Asked) {
+    if entities.jobs.are_live() {
+        complete_before(&entities.jobs, &entities.storage, matched, asked);
+    }
+}
+
+#[cold]
+fn complete_before(jobs: &Jobs, storage: &Storage, matched: &Matched, asked: Asked) {
+    jobs.before_uses(|uses| {
+        add_uses(matched, &storage.archetypes, asked, uses);
+        if asked == Asked::Data && storage.chunks.may_be_shared() {
+            add_copied(matched, uses);
+        }
+    });
+}
+
+/// Adds the rows of all archetypes in which chunks may have to be copied before they are written.
+pub(super) fn add_copied(matched: &Matched, uses: &mut Vec<ResourceUse>) {
+    if matched.plan.parts.iter().any(|part| part.write && !part.bits) {
+        let rows = matched.matches.iter().map(|found| Resource::Rows(found.archetype));
+        uses.extend(rows.map(|rows| (rows, Access::Write)));
+    }
+}
+
+/// Adds what a query uses, for what is asked of it, but for the rows of archetypes.
+pub(super) fn add_uses(
+    matched: &Matched,
+    archetypes: &Archetypes,
+    asked: Asked,
+    uses: &mut Vec<ResourceUse>,
+) {
+    let plan = &matched.plan;
+    let ignores = plan.options.has(Options::IGNORE_ENABLED);
+    for part in plan.parts.iter().filter(|_| asked == Asked::Data) {
+        let access = if part.write { Access::Write } else { Access::Read };
+        if part.bits {
+            add(uses, Resource::Mask(part.ty), access);
+        } else if part.need == Need::Optional && part.ty.is_enableable() && !ignores {
+            add(uses, Resource::Mask(part.ty), Access::Read);
+        }
+        // Switching counts as a change of the value. Of a tag there is nothing to be read.
+        if part.write || !part.bits && part.ty.size() > 0 {
+            add(uses, Resource::Values(part.ty), access);
+        }
+    }
+    for term in &plan.terms {
+        if let Term::Changed(types) = term {
+            types.iter().for_each(|&ty| add(uses, Resource::Values(ty), Access::Read));
+        }
+    }
+    if matched.asks_for_bits {
+        for found in &*matched.matches {
+            add_masks(found, archetypes, uses);
+        }
+    }
+}
+
+/// Adds the masks that say which rows of an archetype are found.
+fn add_masks(found: &Match, archetypes: &Archetypes, uses: &mut Vec<ResourceUse>) {
+    let shape = &archetypes[found.archetype].shape;
+    let ty = |mask: u32| -> ComponentType { shape.types[shape.enableable[mask as usize] as usize] };
+    for_each_mask(&found.bits, &mut |mask| add(uses, Resource::Mask(ty(mask)), Access::Read));
+}
+
+fn for_each_mask(bits: &[Bit], each: &mut impl FnMut(u32)) {
+    for bit in bits {
+        match bit {
+            Bit::On(mask) | Bit::Off(mask) => each(*mask),
+            Bit::Any(masks) => masks.iter().for_each(|&mask| each(mask)),
+            Bit::Or(lists) => lists.iter().for_each(|bits| for_each_mask(bits, each)),
+            Bit::Changed => {}
+        }
+    }
+}
+
+/// Adds a use, unless it is there, or a stronger one.
+fn add(uses: &mut Vec<ResourceUse>, resource: Resource, access: Access) {
+    match uses.iter_mut().find(|(other, _)| *other == resource) {
+        Some((_, Access::Write)) => {}
+        Some((_, other)) => *other = access,
+        None => uses.push((resource, access)),
+    }
+}
