@@ -42,10 +42,12 @@ pub use manager::{
 };
 pub use per_chunk::PerChunk;
 pub use query::{
-    Absent, Any, Aspect, Changed, ChunkData, DynamicQuery, EnabledMut, EnabledRef, FoundChunk,
-    IndexInQuery, IsDisabled, JobError, Lookup, LookupView, Or, OrderChanged, ParallelData,
-    Present, Query, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask, QueryMut,
-    QueryRef, QueryView, ReadOnlyData, SplitParts, TrackedMut, With, Without,
+    Absent, Any, Aspect, Changed, ChunkAt, ChunkData, ChunkInJob, ChunkJob, DynamicQuery,
+    EnabledMut, EnabledRef, EntityAt, EntityJob, FoundChunk, IndexInQuery, IsDisabled, JobError,
+    JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut, Lookup, LookupHeld, LookupView, Or,
+    OrderChanged, ParallelData, Present, Query, QueryData, QueryFilter, QueryIter, QueryJob,
+    QueryJobWith, QueryMask, QueryMut, QueryRef, QueryView, ReadOnlyData, SplitParts, TrackedMut,
+    UncheckedLookup, UncheckedLookupView, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};

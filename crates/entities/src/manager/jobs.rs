@@ -6,7 +6,7 @@ use ancho_jobs::{JobPool, JobScheduler};
 
 use super::EntityManager;
 use super::fences::Fences;
-use crate::query::RowsPool;
+use crate::query::{LookupMemory, Pool, Rows};
 
 /// The scheduler of a world, which is made when it is first asked for, and what parallel loops need memory for.
 pub(crate) struct Jobs {
@@ -16,7 +16,8 @@ pub(crate) struct Jobs {
     /// Which jobs use what of the world.
     pub(super) fences: Fences,
     /// What jobs that are done had, so that the next have its memory.
-    rows: RowsPool,
+    rows: Pool<Rows>,
+    lookups: Pool<LookupMemory>,
 }
 
 impl Jobs {
@@ -25,7 +26,8 @@ impl Jobs {
             pool,
             scheduler: OnceCell::new(),
             fences: Fences::default(),
-            rows: RowsPool::default(),
+            rows: Pool::default(),
+            lookups: Pool::default(),
         }
     }
 
@@ -43,8 +45,13 @@ impl Jobs {
     }
 
     /// Memory for the rows that jobs go through.
-    pub(crate) fn rows(&self) -> &RowsPool {
+    pub(crate) fn rows(&self) -> &Pool<Rows> {
         &self.rows
+    }
+
+    /// Memory for what jobs look for entities in.
+    pub(crate) fn lookups(&self) -> &Pool<LookupMemory> {
+        &self.lookups
     }
 }
 

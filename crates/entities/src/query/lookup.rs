@@ -128,6 +128,11 @@ impl<'w, D: QueryData> LookupView<'w, D> {
         Self { entities, matched, recent, world: PhantomData, of: PhantomData }
     }
 
+    /// The world, and the state of the query.
+    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched) {
+        (self.entities, self.matched)
+    }
+
     /// Where an entity is, if it has the data.
     #[inline]
     fn find(&self, entity: Entity) -> Option<(Location, &'w Match)> {

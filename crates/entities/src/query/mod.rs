@@ -25,6 +25,7 @@ mod pairs;
 mod parallel;
 mod piece;
 mod plan;
+mod pool;
 mod prepared;
 mod read;
 mod rows;
@@ -52,7 +53,11 @@ pub use filter::{
     Absent, Any, Changed, IsDisabled, OrderChanged, Present, QueryFilter, With, Without,
 };
 pub use iter::QueryIter;
-pub use job::{IndexInQuery, JobError, QueryJob, QueryJobWith};
+pub use job::{
+    ChunkAt, ChunkInJob, ChunkJob, EntityAt, EntityJob, IndexInQuery, JobError, JobLookup,
+    JobLookupMut, JobLookupView, JobLookupViewMut, LookupHeld, QueryJob, QueryJobWith,
+    UncheckedLookup, UncheckedLookupView,
+};
 pub use lookup::{Lookup, LookupView};
 pub use mask::QueryMask;
 pub use matched::Place;
@@ -67,5 +72,7 @@ pub use tracked::TrackedMut;
 pub use view::QueryView;
 pub use write::QueryMut;
 
-pub(crate) use rows::RowsPool;
+pub(crate) use job::LookupMemory;
+pub(crate) use pool::Pool;
+pub(crate) use rows::Rows;
 pub(crate) use states::QueryStates;

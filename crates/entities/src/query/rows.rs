@@ -7,7 +7,6 @@
 
 use std::any::Any;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::data::QueryData;
 use super::matched::{Masks, Match, matching_rows, rows_there};
@@ -116,24 +115,28 @@ pub(super) struct OpenPiece<'r, D: QueryData> {
     pub(super) chunk_index: usize,
 }
 
-impl Rows {
+impl Default for Rows {
     /// Nothing, with room for nothing.
-    const NONE: Self = Self {
-        chunks: Vec::new(),
-        shared: Vec::new(),
-        pieces: Vec::new(),
-        whole: Vec::new(),
-        changed: Vec::new(),
-        changed_of_one: Vec::new(),
-        uses: Vec::new(),
-        choice: Choice::ALL,
-        version: Version::NEVER,
-        switches: false,
-        threads: 1,
-        all: 0,
-        at_a_time: 1,
-    };
+    fn default() -> Self {
+        Self {
+            chunks: Vec::new(),
+            shared: Vec::new(),
+            pieces: Vec::new(),
+            whole: Vec::new(),
+            changed: Vec::new(),
+            changed_of_one: Vec::new(),
+            uses: Vec::new(),
+            choice: Choice::ALL,
+            version: Version::NEVER,
+            switches: false,
+            threads: 1,
+            all: 0,
+            at_a_time: 1,
+        }
+    }
+}
 
+impl Rows {
     /// Collects the chunks of all archetypes that match, and makes those the world's alone that are written.
     ///
     /// # Safety
@@ -213,12 +216,8 @@ impl Rows {
             let changed = first..self.changed.len() as u32;
             self.whole.push(Piece { chunk: at, rows: 0..chunk.len, changed, before: 0, count: 0 });
         }
-        if D::MARKS {
-            for piece in &self.whole {
-                // SAFETY: the caller's promises.
-                unsafe { self.mark::<D>(piece) };
-            }
-        }
+        // SAFETY: the caller's promises.
+        unsafe { self.mark_all::<D>(&self.whole) };
         self.divide(all, divide);
         if divide != Divide::Rows {
             self.number();
@@ -231,6 +230,46 @@ impl Rows {
     #[inline(always)]
     pub(super) fn pieces(&self, lots: Range<usize>) -> Range<usize> {
         lots.start * self.at_a_time..self.pieces.len().min(lots.end * self.at_a_time)
+    }
+
+    /// Takes all chunks as they are, whatever is switched off or has changed, and marks nothing. Each is a piece.
+    pub(super) fn take_whole(&mut self) {
+        self.pieces.clear();
+        self.changed.clear();
+        let mut before = 0;
+        for (at, place) in (0..).zip(&self.chunks) {
+            // SAFETY: it stays while this is in use.
+            let count = unsafe { (*place.chunk).len };
+            self.pieces.push(Piece { chunk: at, rows: 0..count, changed: 0..0, before, count });
+            before += count;
+        }
+    }
+
+    /// The piece of an entity, by its number, for pieces that are numbered. There is such an entity.
+    pub(super) fn piece_of(&self, number: usize) -> usize {
+        self.pieces.partition_point(|piece| piece.before as usize <= number) - 1
+    }
+
+    /// Marks what is written of all chunks, which are the pieces.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`prepare`](Self::prepare), and the chunks were [taken](Self::take_whole)
+    pub(super) unsafe fn mark_taken<D: QueryData>(&self) {
+        // SAFETY: the caller's promises.
+        unsafe { self.mark_all::<D>(&self.pieces) };
+    }
+
+    /// # Safety
+    ///
+    /// - as for [`prepare`](Self::prepare), and the pieces are whole chunks
+    unsafe fn mark_all<D: QueryData>(&self, pieces: &[Piece]) {
+        if D::MARKS {
+            for piece in pieces {
+                // SAFETY: the caller's promises.
+                unsafe { self.mark::<D>(piece) };
+            }
+        }
     }
 
     /// Marks what is written of the chunk of a piece, all rows of which that are found are in it.
@@ -433,48 +472,5 @@ impl<D: QueryData> OpenPiece<'_, D> {
     /// Whether all rows are found, whatever is switched off.
     pub(super) fn is_whole(&self) -> bool {
         self.found.bits.is_empty()
-    }
-}
-
-/// Memory of rows that are not in use, to be used again.
-#[derive(Clone, Default)]
-pub(crate) struct RowsPool(Arc<Mutex<Vec<Box<Rows>>>>);
-
-/// Rows, whose memory goes back to its pool when they are not needed any more.
-pub(crate) struct PooledRows {
-    /// Always there, but while this is dropped.
-    rows: Option<Box<Rows>>,
-    pool: RowsPool,
-}
-
-impl RowsPool {
-    /// More than that are not kept.
-    const MOST: usize = 64;
-
-    /// Rows to be collected.
-    pub(crate) fn take(&self) -> PooledRows {
-        let rows = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let rows = rows.unwrap_or_else(|| Box::new(Rows::NONE));
-        PooledRows { rows: Some(rows), pool: self.clone() }
-    }
-}
-
-impl PooledRows {
-    #[inline(always)]
-    pub(super) fn get(&self) -> &Rows {
-        self.rows.as_deref().expect("they are there until they are dropped")
-    }
-
-    pub(super) fn get_mut(&mut self) -> &mut Rows {
-        self.rows.as_deref_mut().expect("they are there until they are dropped")
-    }
-}
-
-impl Drop for PooledRows {
-    fn drop(&mut self) {
-        let mut kept = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() < RowsPool::MOST {
-            kept.extend(self.rows.take());
-        }
     }
 }

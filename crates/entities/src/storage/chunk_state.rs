@@ -123,7 +123,7 @@ impl ChunkState {
         let count = u32::try_from(types).expect("a chunk has room for fewer columns");
         let uniform = if self.uniform.get() == version { version } else { Version::NEVER };
         if room_for(count) != room_for(self.types) || types > FEW {
-            let mut other = Self::with(types, None);
+            let other = Self::with(types, None);
             other.uniform.set(uniform);
             for at in 0..types {
                 // SAFETY: there is room for so many.
@@ -258,7 +258,7 @@ fn room_for(types: u32) -> u32 {
 impl Clone for ChunkState {
     fn clone(&self) -> Self {
         let tracking = self.tracking().cloned();
-        let mut copy = Self::with(self.types as usize, tracking);
+        let copy = Self::with(self.types as usize, tracking);
         copy.uniform.set(self.uniform.get());
         // SAFETY: both have room for so many, apart from each other.
         unsafe { copy.versions.copy_from_nonoverlapping(self.versions, self.types as usize) };

@@ -19,16 +19,23 @@ use std::ptr::NonNull;
 
 use ancho_jobs::{Access, JobBuilder, JobData, JobHandle, ParallelJobData};
 
+pub use entity_job::{ChunkAt, ChunkInJob, ChunkJob, EntityAt, EntityJob};
 pub use error::JobError;
 pub use index::IndexInQuery;
+pub(crate) use lookup::LookupMemory;
+pub use lookup::{
+    JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut, LookupHeld, UncheckedLookup,
+    UncheckedLookupView,
+};
 use token::{QueryBatch, QueryToken, QueryWhole, Working};
 
 use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::matched::Matched;
 use super::parallel::ParallelData;
+use super::pool::Pooled;
 use super::read::QueryRef;
-use super::rows::{Divide, PooledRows};
+use super::rows::{Divide, Rows};
 use super::settings::Settings;
 use super::uses::{Asked, add_copied, add_uses};
 use super::view::QueryView;
@@ -338,7 +345,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Collects the rows that the query may find, and what it uses of the world.
     #[track_caller]
-    fn collect(&self) -> Result<PooledRows, JobError> {
+    fn collect(&self) -> Result<Pooled<Rows>, JobError> {
         let jobs = self.jobs();
         // SAFETY: the manager is borrowed for the lifetime. Views that have other parts of it have no references but while they
         // are asked.
@@ -377,7 +384,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         X: ParallelJobData,
         C: Fn(&QueryBatch<'_, X>, usize) + Send + Sync + 'static,
     {
-        let token = self.token(extra)?;
+        let token = self.counted_token(extra, name)?;
         let scheduled = self.builder(name).schedule_deferred(
             self.dependencies,
             token,
@@ -396,6 +403,62 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         let handle = scheduled?;
         self.jobs().after_scheduling();
         Ok(handle)
+    }
+
+    /// Schedules a job for one thread: a function that is called for each chunk.
+    #[track_caller]
+    fn submit_single<X, C>(
+        self,
+        extra: X,
+        name: &'static str,
+        piece: C,
+    ) -> Result<JobHandle, JobError>
+    where
+        D: ParallelData + 'static,
+        X: ParallelJobData,
+        C: Fn(&QueryBatch<'_, X>, usize) + Send + 'static,
+    {
+        let token = self.counted_token(extra, name)?;
+        let scheduled = self.builder(name).schedule(
+            self.dependencies,
+            token,
+            // SAFETY: the rows were collected for this data. All that was in the way is done, and nobody else begins.
+            move |whole: QueryWhole<'_, X>| unsafe { whole.each_piece::<D, C>(piece) },
+        )?;
+        self.jobs().after_scheduling();
+        Ok(scheduled)
+    }
+
+    /// Calls a function for each chunk, now, on this thread.
+    #[track_caller]
+    fn run_single<X, C>(self, extra: X, name: &'static str, piece: C) -> Result<(), JobError>
+    where
+        D: ParallelData,
+        X: ParallelJobData,
+        C: Fn(&QueryBatch<'_, X>, usize),
+    {
+        let token = self.counted_token(extra, name)?;
+        let ran = self.builder(name).run(
+            token,
+            // SAFETY: the rows were collected for this data, and nobody else uses what the query does.
+            |whole: QueryWhole<'_, X>| unsafe { whole.each_piece::<D, C>(piece) },
+        );
+        Ok(ran?)
+    }
+
+    /// As [`token`](Self::token), for what has an element for each entity: if it is known how many are found, it must have so
+    /// many.
+    #[track_caller]
+    fn counted_token<X: ParallelJobData>(
+        &self,
+        extra: X,
+        name: &'static str,
+    ) -> Result<QueryToken<'w, X>, JobError> {
+        let token = self.token(extra)?;
+        if !self.matched.asks_for_changes && !self.matched.asks_for_bits {
+            token.extra.check_count(name, token.rows.get().all())?;
+        }
+        Ok(token)
     }
 
     fn builder(&self, name: &'static str) -> JobBuilder<'w> {

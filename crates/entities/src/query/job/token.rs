@@ -4,16 +4,17 @@
 
 use ancho_burst::{CpuLevel, dispatch_as};
 use ancho_jobs::{
-    Access, AccessList, BatchInfo, JobData, ParallelJobData, ScheduleError, note_panic,
+    AccessList, BatchInfo, JobData, ParallelJobData, ScheduleError, note_panic, thread_index,
 };
 
 use super::super::data::QueryData;
-use super::super::rows::{Divide, PooledRows, Rows};
+use super::super::pool::Pooled;
+use super::super::rows::{Divide, Rows};
 use crate::manager::Jobs;
 
 /// The data of a job over entities.
 pub(super) struct QueryToken<'w, X> {
-    pub(super) rows: PooledRows,
+    pub(super) rows: Pooled<Rows>,
     /// Of the world, which is borrowed as the query needs it.
     pub(super) jobs: &'w Jobs,
     pub(super) extra: X,
@@ -21,7 +22,7 @@ pub(super) struct QueryToken<'w, X> {
 
 /// What such a job keeps.
 pub(super) struct QueryHeld<H> {
-    rows: PooledRows,
+    rows: Pooled<Rows>,
     extra: H,
 }
 
@@ -147,9 +148,34 @@ impl<X: JobData> QueryWhole<'_, X> {
         );
     }
 
-    /// What the job keeps of what it was given.
-    pub(super) fn split(self) -> (*mut Rows, *mut X::Held) {
-        (self.rows, self.extra)
+    /// Calls a function for each chunk in which something is found, compiled for the CPU at hand.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`each`](Self::each)
+    #[inline(always)]
+    pub(super) unsafe fn each_piece<D: QueryData, C>(self, piece: C)
+    where
+        X: ParallelJobData,
+        C: Fn(&QueryBatch<'_, X>, usize),
+    {
+        // SAFETY: the caller's promise.
+        let lots = unsafe { self.rows.prepare::<D>(Divide::Chunks) };
+        let (rows, extra) = (&*self.rows, &*self.extra);
+        // SAFETY: the caller's promise.
+        let open = unsafe { X::open(extra) };
+        let batch = QueryBatch { rows, extra, open, thread: thread_index().unwrap_or(0) };
+        dispatch_as::<C, _, _>(
+            CpuLevel::V4,
+            #[inline(always)]
+            move || {
+                for at in rows.pieces(0..lots) {
+                    let working = Working::new::<D>(rows, at);
+                    piece(&batch, at);
+                    working.done();
+                }
+            },
+        );
     }
 }
 
@@ -179,7 +205,3 @@ impl Drop for Working<'_> {
         note_panic(format!("query `{}`, entities {first} to {last}", (self.query)()));
     }
 }
-
-/// The use of the table of entities, by jobs that look for some.
-pub(super) const READS_TABLE: crate::manager::ResourceUse =
-    (crate::manager::Resource::Table, Access::Read);

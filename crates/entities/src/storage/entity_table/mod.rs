@@ -57,14 +57,26 @@ pub(crate) struct Location {
 }
 
 /// The slots of a table, close together: half of what stands between an entity's id and its slot.
+#[derive(Default)]
 pub(crate) struct SeenPages<'t> {
     /// The first slot of each page.
-    pages: Box<[NonNull<Slot>]>,
+    pages: Vec<NonNull<Slot>>,
     high_water: u32,
     table: PhantomData<&'t EntityTable>,
 }
 
 impl SeenPages<'_> {
+    /// Sees the pages of a table, instead of those that it saw before.
+    ///
+    /// # Safety
+    ///
+    /// - it is not used once the table is changed, until it sees another
+    pub(crate) unsafe fn see(&mut self, table: &EntityTable) {
+        self.pages.clear();
+        self.pages.extend(table.pages.iter().map(Page::first));
+        self.high_water = table.high_water;
+    }
+
     /// Has the memory of an entity's slot on its way.
     #[inline]
     pub(crate) fn fetch(&self, entity: Entity) {
@@ -180,11 +192,10 @@ impl EntityTable {
 
     /// Where the slots of all pages are, for who looks for many entities.
     pub(crate) fn seen_pages(&self) -> SeenPages<'_> {
-        SeenPages {
-            pages: self.pages.iter().map(Page::first).collect(),
-            high_water: self.high_water,
-            table: PhantomData,
-        }
+        let mut seen = SeenPages::default();
+        // SAFETY: it is used while the table is borrowed.
+        unsafe { seen.see(self) };
+        seen
     }
 
     /// The slot of an entity, to be changed, if the entity exists.
