@@ -42,12 +42,13 @@ pub use manager::{
 };
 pub use per_chunk::PerChunk;
 pub use query::{
-    Absent, Any, Aspect, Changed, ChunkAt, ChunkData, ChunkInJob, ChunkJob, DynamicQuery,
-    EnabledMut, EnabledRef, EntityAt, EntityJob, FoundChunk, IndexInQuery, IsDisabled, JobError,
-    JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut, Lookup, LookupHeld, LookupView, Or,
-    OrderChanged, ParallelData, Present, Query, QueryData, QueryFilter, QueryIter, QueryJob,
-    QueryJobWith, QueryMask, QueryMut, QueryRef, QueryView, ReadOnlyData, SplitParts, TrackedMut,
-    UncheckedLookup, UncheckedLookupView, With, Without,
+    Absent, Any, ArrayHeld, Aspect, Changed, ChunkAt, ChunkData, ChunkInJob, ChunkJob,
+    DynamicQuery, EnabledMut, EnabledRef, EntityAt, EntityJob, FoundChunk, IndexInQuery,
+    IsDisabled, JobError, JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut, Lookup,
+    LookupHeld, LookupView, Or, OrderChanged, ParallelData, Present, Query, QueryArray,
+    QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask,
+    QueryMut, QueryRef, QueryView, ReadOnlyData, SplitParts, TrackedMut, UncheckedLookup,
+    UncheckedLookupView, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};

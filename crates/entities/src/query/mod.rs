@@ -54,9 +54,9 @@ pub use filter::{
 };
 pub use iter::QueryIter;
 pub use job::{
-    ChunkAt, ChunkInJob, ChunkJob, EntityAt, EntityJob, IndexInQuery, JobError, JobLookup,
-    JobLookupMut, JobLookupView, JobLookupViewMut, LookupHeld, QueryJob, QueryJobWith,
-    UncheckedLookup, UncheckedLookupView,
+    ArrayHeld, ChunkAt, ChunkInJob, ChunkJob, EntityAt, EntityJob, IndexInQuery, JobError,
+    JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut, LookupHeld, QueryArray,
+    QueryArrayBatch, QueryJob, QueryJobWith, UncheckedLookup, UncheckedLookupView,
 };
 pub use lookup::{Lookup, LookupView};
 pub use mask::QueryMask;

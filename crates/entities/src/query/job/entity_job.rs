@@ -139,7 +139,7 @@ pub trait EntityJob: ParallelJobStruct {
 /// let mut world = World::new("Simulation");
 /// let stones: Vec<_> = world.spawn_batch([Heat(10.0), Heat(30.0)]).collect();
 /// world.query_mut::<&mut Heat>().job().schedule_chunk_job_parallel(Even { share: 0.5 })?;
-/// assert_eq!(world.query::<&Heat>().get(stones[0])?.0, 15.0);
+/// assert_eq!(world.get::<Heat>(stones[0])?.0, 15.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait ChunkJob: ParallelJobStruct {
@@ -257,7 +257,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
         let name = self.name_or::<J>();
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
         self.submit_single(job.into_data(), name, |batch, at| unsafe {
-            each_entity::<J>(batch, at)
+            each_entity::<J>(batch, at);
         })
     }
 
@@ -303,7 +303,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
         let name = self.name_or::<J>();
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
         self.submit_single(job.into_data(), name, |batch, at| unsafe {
-            whole_chunk::<J>(batch, at)
+            whole_chunk::<J>(batch, at);
         })
     }
 

@@ -180,7 +180,7 @@ pub struct JobLookupView<'v, D> {
 /// Data of entities in any order, as a job changes it.
 pub struct JobLookupViewMut<'v, D> {
     memory: &'v LookupMemory,
-    of: PhantomData<(&'v mut (), fn() -> D)>,
+    of: PhantomData<fn() -> D>,
 }
 
 /// Data of entities in any order, as several threads change it, which use different entities.
@@ -303,7 +303,7 @@ impl<'w, D: ParallelData> LookupView<'w, D> {
     ///         aim.0 = position.0;
     ///     }
     /// })?;
-    /// assert_eq!(world.query::<&Aim>().get(archer)?.0, 7.0);
+    /// assert_eq!(world.get::<Aim>(archer)?.0, 7.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -336,7 +336,7 @@ impl<'w, D: ParallelData> LookupView<'w, D> {
     /// healers.job().with(health.into_job_mut()).schedule(|healer, health| {
     ///     health.get_mut(healer.0).unwrap().0 += 10;
     /// })?;
-    /// assert_eq!(world.query::<&Health>().get(knight)?.0, 23);
+    /// assert_eq!(world.get::<Health>(knight)?.0, 23);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn into_job_mut(self) -> JobLookupMut<'w, D> {

@@ -19,6 +19,7 @@ use std::ptr::NonNull;
 
 use ancho_jobs::{Access, JobBuilder, JobData, JobHandle, ParallelJobData};
 
+pub use array::{ArrayHeld, QueryArray, QueryArrayBatch};
 pub use entity_job::{ChunkAt, ChunkInJob, ChunkJob, EntityAt, EntityJob};
 pub use error::JobError;
 pub use index::IndexInQuery;
@@ -298,9 +299,10 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
                 let piece = unsafe { batch.rows.open::<D>(at) };
                 piece.each_run(
                     #[inline(always)]
-                    // SAFETY: as in `schedule_parallel`, for all rows of the run.
                     |run| {
-                        function(unsafe { D::slices(piece.fetch, run.start as usize, run.len()) })
+                        let (first, rows) = (run.start as usize, run.len());
+                        // SAFETY: as in `schedule_parallel`, for all rows of the run.
+                        function(unsafe { D::slices(piece.fetch, first, rows) });
                     },
                 );
             },
