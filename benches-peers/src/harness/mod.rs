@@ -111,6 +111,8 @@ pub(crate) enum Under {
     Case(&'static str),
     /// A figure, in the unit of the case, and what to call it.
     Given(f64, &'static str),
+    /// The minimum of a subject and a figure, in the unit of the case, and what to call the sum.
+    Plus(&'static str, f64, &'static str),
 }
 
 /// The side on which a required ratio must lie.

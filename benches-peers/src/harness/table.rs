@@ -57,6 +57,7 @@ impl Row<'_> {
                 Some((self.all.iter().find(same)?.figures.min, case))
             }
             Under::Given(figure, name) => Some((figure, name)),
+            Under::Plus(subject, more, name) => Some((self.min(subject)? + more, name)),
         }
     }
 }

@@ -1,8 +1,14 @@
 //! Ours.
 
 use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use ancho_entities::{Changed, Component, Entity, Present, Query, Version, With, World};
+use ancho_entities::{
+    Changed, ChunkInJob, ChunkJob, Component, Entity, JobLookup, Lookup, Present, Query, Version,
+    With, Without, World,
+};
+use ancho_jobs::{JobHandle, ParallelJobStruct};
 
 use super::types::*;
 use super::work::{self, FEW, FRAGMENT, HEAVY, MILLION, Pattern};
@@ -47,6 +53,173 @@ pub(super) fn iter_par(cell: Cell) -> Reading {
         query.for_each_parallel(|(position, velocity)| work::advance(position, velocity));
     };
     cell.run(two_threads(bodies()), operation, bodies_result)
+}
+
+pub(super) fn iter_job(cell: Cell) -> Reading {
+    let operation = |world: &mut World| {
+        let query = world.query_mut::<(&mut Position, &Velocity)>();
+        let job = query
+            .schedule_parallel(|(position, velocity)| work::advance(position, velocity))
+            .expect("nothing is in its way");
+        complete(world, job);
+    };
+    cell.run(two_threads(bodies()), operation, bodies_result)
+}
+
+fn complete(world: &World, job: JobHandle) {
+    world.entities().jobs().complete(job);
+}
+
+#[derive(Component, Clone, Copy)]
+struct Target(Entity);
+
+/// On one thread, as the peers.
+pub(super) fn lookup(cell: Cell) -> Reading {
+    #[derive(ParallelJobStruct)]
+    struct Take<'a> {
+        positions: JobLookup<'a, &'static Position>,
+    }
+    impl ChunkJob for Take<'_> {
+        type Query = (&'static Target, &'static mut A);
+
+        fn execute(job: &mut TakeBatch<'_>, mut chunk: ChunkInJob<'_, Self::Query>) {
+            chunk.for_each_run(|(targets, sums)| {
+                let positions = job.positions.get_many(targets.iter().map(|target| target.0));
+                for (sum, position) in sums.iter_mut().zip(positions) {
+                    work::take(sum, position.expect("all have it"));
+                }
+            });
+        }
+    }
+    let mut world = world();
+    let positions = (0..MILLION).map(|index| (work::body(index).0, A(0.0), Target(Entity::NULL)));
+    let entities: Vec<Entity> = world.spawn_batch(positions).collect();
+    let targets = work::shuffled(entities.clone());
+    for (entity, target) in entities.into_iter().zip(targets) {
+        world.get_mut::<Target>(entity).expect("all have it").0 = target;
+    }
+    let operation = |world: &mut World| {
+        type Parts = (Query<(&'static Target, &'static mut A)>, Lookup<&'static Position>);
+        let (takers, positions) = world.split::<Parts>();
+        let take = Take { positions: positions.into_job() };
+        let job = takers.job().schedule_chunk_job(take).expect("nothing is in its way");
+        complete(world, job);
+    };
+    cell.run(world, operation, |world| {
+        let query = world.query::<(&Position, &A)>();
+        work::in_any_order(query.iter().map(|(p, a)| work::taken_row(p, a)))
+    })
+}
+
+fn fours() -> World {
+    let mut world = world();
+    world.spawn_batch((0..MILLION).map(work::four));
+    world
+}
+
+fn fours_result(world: &mut World) -> u64 {
+    let query = world.query::<(&A, &B, &C, &D)>();
+    work::in_any_order(query.iter().map(|(a, b, c, d)| work::four_row(a, b, c, d)))
+}
+
+pub(super) fn two_loops(cell: Cell) -> Reading {
+    let operation = |world: &mut World| {
+        world.query_mut::<(&mut A, &B)>().for_each(|(a, b)| a.0 += b.0);
+        world.query_mut::<(&mut C, &D)>().for_each(|(c, d)| c.0 += d.0);
+    };
+    cell.run(fours(), operation, fours_result)
+}
+
+pub(super) fn two_jobs(cell: Cell) -> Reading {
+    let operation = |world: &mut World| {
+        let first = world.query_mut::<(&mut A, &B)>().schedule(|(a, b)| a.0 += b.0);
+        let second = world.query_mut::<(&mut C, &D)>().schedule(|(c, d)| c.0 += d.0);
+        let both = [first, second].map(|job| job.expect("nothing is in its way"));
+        world.entities().jobs().complete_all(&both);
+    };
+    cell.run(two_threads(fours()), operation, fours_result)
+}
+
+pub(super) fn empty_job(cell: Cell) -> Reading {
+    let mut world = world();
+    world.spawn_many(10 * capacity(), A(0.0));
+    assert_eq!(world.entities().chunks().count(), 10);
+    let operation = |world: &mut World| {
+        let job = world.query_mut::<&mut A>().job().schedule_chunks_parallel(|_| {});
+        complete(world, job.expect("nothing is in its way"));
+    };
+    cell.run(two_threads(world), operation, |_| 0)
+}
+
+/// How many entities that have nothing but an `A` a chunk has room for.
+fn capacity() -> usize {
+    let mut world = world();
+    world.spawn(A(0.0));
+    world.entities().chunks().map(|chunk| chunk.capacity()).sum()
+}
+
+/// What jobs take by themselves for ten batches.
+pub(super) fn empty_job_alone(cell: Cell) -> Reading {
+    let operation = |world: &mut World| {
+        let job = world.entities().jobs().schedule_parallel(&[], (), 10, 1, |(), _| {});
+        complete(world, job.expect("nothing is in its way"));
+    };
+    cell.run(two_threads(world()), operation, |_| 0)
+}
+
+/// The job runs on the other thread until all is measured.
+pub(super) fn structural_beside_job(cell: Cell) -> Reading {
+    let mut world = two_threads(bodies());
+    let other = world.spawn(A(0.0));
+    let (is_running, stop) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (runs, stops) = (Arc::clone(&is_running), Arc::clone(&stop));
+    let mut waits = move || {
+        runs.store(true, Ordering::Relaxed);
+        while !stops.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    };
+    let query = world.query_mut::<&mut Position>();
+    let job = query.schedule(move |_| waits()).expect("nothing is in its way");
+    world.entities().jobs().flush();
+    while !is_running.load(Ordering::Relaxed) {
+        std::thread::yield_now();
+    }
+    let operation = |world: &mut World| {
+        world.add(other, B(1.0)).map_err(|rejected| rejected.error).expect("it is alive");
+        world.remove::<B>(other).expect("it has it");
+    };
+    cell.run(world, operation, |world| {
+        assert!(!world.entities().jobs().is_completed(job), "nobody has waited for it");
+        stop.store(true, Ordering::Relaxed);
+        complete(world, job);
+        0
+    })
+}
+
+/// The job goes through its entities while others change.
+pub(super) fn unrelated_structural(cell: Cell) -> Reading {
+    let mut world = two_threads(bodies());
+    let others: Vec<Entity> = world.spawn_batch((0..FEW).map(|index| A(index as f32))).collect();
+    let operation = |world: &mut World| {
+        let query = world.query_mut::<(&mut Position, &Velocity)>();
+        let job = query
+            .schedule(|(position, velocity)| work::advance(position, velocity))
+            .expect("nothing is in its way");
+        world.entities().jobs().flush();
+        for &entity in &others {
+            world.add(entity, B(1.0)).map_err(|rejected| rejected.error).expect("all are alive");
+        }
+        for &entity in &others {
+            world.remove::<B>(entity).expect("all have it");
+        }
+        complete(world, job);
+    };
+    cell.run(world, operation, |world| {
+        let query = world.query::<&A>().filter::<Without<B>>();
+        let others = work::in_any_order(query.iter().map(|a| work::row([a.0])));
+        bodies_result(world).wrapping_add(others)
+    })
 }
 
 /// The world, whose jobs run on this thread and one more.

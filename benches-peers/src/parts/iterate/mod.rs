@@ -91,6 +91,7 @@ pub(crate) static PART: Part = Part {
             name: "iter_1m_job",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::iter_job),
                 ("bevy", bevy::iter_job),
                 ("flecs", flecs::iter_job),
                 ("shipyard", shipyard::iter_job),
@@ -99,7 +100,7 @@ pub(crate) static PART: Part = Part {
                 ("flat", flat::iter),
             ],
             limits: FLAT,
-            requires: &[],
+            requires: &[at_most(1.05, Under::Case("iter_1m_par"))],
         },
         // A thousand passes over 26 archetypes with 20 entities each.
         Case {
@@ -170,6 +171,7 @@ pub(crate) static PART: Part = Part {
             name: "lookup_job_1m",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::lookup),
                 ("bevy", bevy::lookup),
                 ("hecs", hecs::lookup),
                 ("flecs", flecs::lookup),
@@ -178,7 +180,7 @@ pub(crate) static PART: Part = Part {
                 ("raw", raw::lookup),
             ],
             limits: RAW,
-            requires: &[],
+            requires: &[at_most(0.8, ALL_PEERS)],
         },
         // A component of 4 bytes to each of a million entities.
         Case {
@@ -324,11 +326,28 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[],
         },
-        // Two loops over a million entities that have nothing in common.
+        // A parallel job that does nothing to the entities of ten chunks, and jobs that do nothing ten times.
+        Case {
+            name: "empty_job_10_chunks",
+            sampling: Sampling::Repeat,
+            cells: &[("ancho", ancho::empty_job), ("raw", ancho::empty_job_alone)],
+            limits: RAW,
+            requires: &[at_most(1.0, Under::Plus("raw", 2e3, "raw + 2 µs"))],
+        },
+        // Two loops over a million entities that have nothing in common, one after the other.
+        Case {
+            name: "two_loops",
+            sampling: Sampling::Repeat,
+            cells: &[("ancho", ancho::two_loops), ("flat", flat::two_loops)],
+            limits: FLAT,
+            requires: &[],
+        },
+        // The same at the same time.
         Case {
             name: "two_jobs",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::two_jobs),
                 ("bevy", bevy::two_jobs),
                 ("hecs", hecs::two_jobs),
                 ("flecs", flecs::two_jobs),
@@ -338,13 +357,22 @@ pub(crate) static PART: Part = Part {
                 ("flat", flat::two_jobs),
             ],
             limits: FLAT,
-            requires: &[],
+            requires: &[at_most(1.0 / 1.8, Under::Case("two_loops"))],
+        },
+        // A component is added to an entity and removed, while a job goes through others.
+        Case {
+            name: "structural_beside_job",
+            sampling: Sampling::Repeat,
+            cells: &[("ancho", ancho::structural_beside_job)],
+            limits: &[],
+            requires: &[at_most(1.0, Under::Given(20e3, "20 µs"))],
         },
         // `iter_1m`, and a component that is added to 10,000 other entities and removed.
         Case {
             name: "unrelated_structural",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", ancho::unrelated_structural),
                 ("bevy", bevy::unrelated_structural),
                 ("hecs", hecs::unrelated_structural),
                 ("flecs", flecs::unrelated_structural),

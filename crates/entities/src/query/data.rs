@@ -12,7 +12,7 @@ use super::piece::{PieceMarks, PieceView};
 use super::plan::{Need, Part};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
-use crate::storage::{TrackedColumn, fetch_soon};
+use crate::storage::{TrackedColumn, fetch as fetch_now, fetch_soon};
 
 /// What a query gives for each entity.
 ///
@@ -109,6 +109,11 @@ pub unsafe trait QueryData: Sized {
     #[doc(hidden)]
     #[inline(always)]
     fn expect(_memory: NonZero<usize>, _places: &[Place], _rows: &Range<usize>) {}
+
+    /// Has a row of the chunk that was fetched from on its way to the cache.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn expect_row(_fetch: Self::Fetch, _row: usize) {}
 
     /// Notes what can be changed in a chunk.
     ///
@@ -410,6 +415,11 @@ unsafe impl<T: Component> QueryData for &T {
     }
 
     #[inline(always)]
+    fn expect_row(fetch: ColumnFetch<T>, row: usize) {
+        fetch_now(fetch.first.wrapping_add(row).cast());
+    }
+
+    #[inline(always)]
     unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<T> {
         // SAFETY: the caller promises that there is the place of the part.
         ColumnFetch::new(view, unsafe { *places.get_unchecked(0) }, T::ENABLEABLE)
@@ -456,6 +466,11 @@ unsafe impl<T: Component> QueryData for &mut T {
     #[inline(always)]
     fn expect(memory: NonZero<usize>, places: &[Place], rows: &Range<usize>) {
         expect_column::<T>(memory, places[0].offset, rows);
+    }
+
+    #[inline(always)]
+    fn expect_row(fetch: ColumnFetch<T>, row: usize) {
+        fetch_now(fetch.first.wrapping_add(row).cast());
     }
 
     #[inline(always)]

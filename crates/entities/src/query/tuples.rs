@@ -45,6 +45,11 @@ macro_rules! implement {
             }
 
             #[inline(always)]
+            fn expect_row(fetch: Self::Fetch, row: usize) {
+                $($name::expect_row(fetch.$index, row);)+
+            }
+
+            #[inline(always)]
             unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
                 let mut places = places;
                 $(

@@ -200,11 +200,97 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
         }
     }
 
+    /// What is given for entities, one after the other, each if it is there and has it.
+    ///
+    /// Where the entities are in no order, this takes a fraction of the time of [`get`](Self::get) for each: while one is
+    /// worked with, the memory of the next ones is on its way.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, JobLookupView};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Weight(f32);
+    ///
+    /// /// To be called by a job that takes a lookup of weights along.
+    /// fn weigh(all: &[Entity], weights: JobLookupView<'_, &'static Weight>) -> f32 {
+    ///     weights.get_many(all.iter().copied()).flatten().map(|weight| weight.0).sum()
+    /// }
+    /// # let _ = weigh;
+    /// ```
+    #[inline]
+    pub fn get_many<I: IntoIterator<Item = Entity>>(
+        self,
+        entities: I,
+    ) -> impl Iterator<Item = Option<D::Item<'v>>> {
+        let mut entities = entities.into_iter();
+        let mut ahead = Ahead::<D> { next: [Entity::NULL; AHEAD], found: [None; AHEAD], at: 0 };
+        let mut left = 0;
+        // The first are on their way before one is given.
+        for at in 0..2 * AHEAD {
+            let Some(entity) = entities.next() else { break };
+            ahead.step(self.memory, at, entity);
+            left += 1;
+        }
+        if left < 2 * AHEAD {
+            for at in left..2 * AHEAD {
+                ahead.step(self.memory, at, Entity::NULL);
+            }
+        }
+        std::iter::from_fn(move || {
+            if left == 0 {
+                return None;
+            }
+            let at = ahead.at;
+            ahead.at += 1;
+            // SAFETY: it was made for this data. The row is there, and nobody changes what is read.
+            let given = ahead.found[at % AHEAD].map(|(fetch, row)| unsafe { D::get(fetch, row) });
+            match entities.next() {
+                Some(entity) => ahead.step(self.memory, at + 2 * AHEAD, entity),
+                None => {
+                    left -= 1;
+                    ahead.step(self.memory, at + 2 * AHEAD, Entity::NULL);
+                }
+            }
+            Some(given)
+        })
+    }
+
     /// Whether an entity is there and has the data.
     #[inline]
     pub fn has(&self, entity: Entity) -> bool {
         // SAFETY: it was made for this data.
         unsafe { self.memory.find::<D>(entity) }.is_some()
+    }
+}
+
+/// How many values are looked for before the first is given, and for how many more the slots are.
+const AHEAD: usize = 8;
+
+/// Entities that come soon: those whose slots are on their way, and those whose values are.
+struct Ahead<D: QueryData> {
+    next: [Entity; AHEAD],
+    found: [Option<(D::Fetch, usize)>; AHEAD],
+    /// The number of the one that is given next.
+    at: usize,
+}
+
+impl<D: QueryData> Ahead<D> {
+    /// Has the slot of an entity on its way, and the value of the one that came so many before it.
+    #[inline(always)]
+    fn step(&mut self, memory: &LookupMemory, at: usize, entity: Entity) {
+        memory.pages.fetch(entity);
+        let before = std::mem::replace(&mut self.next[at % AHEAD], entity);
+        if at >= AHEAD {
+            // SAFETY: it was made for this data.
+            let found = unsafe { memory.find::<D>(before) };
+            let found = found.map(|(fetch, at)| (fetch, at.row as usize));
+            if let Some((fetch, row)) = found {
+                D::expect_row(fetch, row);
+            }
+            self.found[at % AHEAD] = found;
+        }
     }
 }
 
