@@ -131,3 +131,6 @@ impl EntityManager {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

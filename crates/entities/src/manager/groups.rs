@@ -85,6 +85,10 @@ impl EntityManager {
 
     /// The members of an entity's group, the root among them.
     pub(super) fn group_of(&self, entity: Entity) -> Vec<Entity> {
+        if self.locate(entity).is_ok_and(|location| !self.has_groups(location.chunk)) {
+            // Who writes the groups of others is not waited for.
+            return Vec::new();
+        }
         let members = self.buffer::<LinkedEntityGroup>(entity).unwrap_or(&[]);
         members.iter().map(|member| member.0).collect()
     }
