@@ -23,6 +23,7 @@ impl EntityManager {
     #[inline]
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, EntityError> {
         let ty = ComponentType::of::<T>();
+        self.jobs.before_reading(ty);
         match self.storage.find(entity, ty) {
             // SAFETY: there is a value of this type. Who could write to it would have to borrow this mutably.
             Some(value) => Ok(unsafe { &*value.cast::<T>() }),
@@ -51,6 +52,7 @@ impl EntityManager {
         entity: Entity,
         ty: ComponentType,
     ) -> Result<(*mut u8, usize), EntityError> {
+        self.before_writing(entity, ty);
         let Some(Location { chunk: number, row }) = self.storage.table.locate(entity) else {
             return Err(self.no_such(entity));
         };
@@ -110,7 +112,18 @@ impl EntityManager {
         }
     }
 
-    pub(super) fn prepare_set<S: ComponentSet>(
+    fn prepare_set<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<(Location, u32), EntityError> {
+        let (location, transfer) = self.find_set::<S>(entity)?;
+        self.before_transfer(location, transfer);
+        self.storage.make_unique(location.chunk)?;
+        Ok((location, transfer))
+    }
+
+    /// Where an entity is that has all components of a set, and the transfer that replaces them.
+    pub(super) fn find_set<S: ComponentSet>(
         &mut self,
         entity: Entity,
     ) -> Result<(Location, u32), EntityError> {
@@ -121,9 +134,7 @@ impl EntityManager {
         if let Some(&component) = self.sets.get(set).types.iter().find(|&&ty| !shape.has(ty)) {
             return Err(EntityError::MissingComponent { entity, component });
         }
-        let transfer = self.transfer(from, set, Change::Set)?;
-        self.storage.make_unique(location.chunk)?;
-        Ok((location, transfer))
+        Ok((location, self.transfer(from, set, Change::Set)?))
     }
 
     /// Replaces components that are all there. Those that were there are dropped last.
@@ -175,6 +186,7 @@ impl EntityManager {
         if archetype != self.storage.chunks[to.chunk].archetype {
             return Err(EntityError::DifferentArchetypes { left, right });
         }
+        self.before_moving([archetype]);
         self.storage.make_unique(from.chunk)?;
         self.storage.make_unique(to.chunk)?;
         if self.storage.chunks[from.chunk].group != self.storage.chunks[to.chunk].group {

@@ -31,6 +31,7 @@ impl EntityManager {
     /// assert_eq!(world.entities().get_bytes(ship, fuel), Ok(&[7, 0, 0, 0][..]));
     /// ```
     pub fn get_bytes(&self, entity: Entity, ty: ComponentType) -> Result<&[u8], EntityError> {
+        self.jobs.before_reading(ty);
         let Some(value) = self.storage.find(entity, ty) else {
             return Err(self.not_found(entity, ty));
         };
@@ -68,6 +69,7 @@ impl EntityManager {
         entity: Entity,
         ty: ComponentType,
     ) -> Result<UntypedBuffer<'_>, EntityError> {
+        self.jobs.before_reading(ty);
         let Some(value) = self.storage.find(entity, ty) else {
             return Err(self.not_found(entity, ty));
         };
@@ -95,6 +97,7 @@ impl EntityManager {
             return Err(EntityError::MissingComponent { entity, component: ty });
         };
         check_bytes(ty, bytes)?;
+        self.before_writing(entity, ty);
         self.storage.make_unique(location.chunk)?;
         let chunk = &mut self.storage.chunks[location.chunk];
         chunk.note_written(found.column, location.row, 1, self.storage.version);

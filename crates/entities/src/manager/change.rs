@@ -114,6 +114,7 @@ impl EntityManager {
         {
             return Err(EntityError::AlreadyPresent { entity, component });
         }
+        self.before_transfer(location, number);
         // SAFETY: the table names chunks that are there.
         unsafe { self.storage.make_unique_at(location.chunk)? };
         let stays = transfer.to == from;
@@ -161,6 +162,7 @@ impl EntityManager {
         if transfer.to == from {
             return Ok(false);
         }
+        self.before_transfer(location, number);
         self.storage.move_with_initial(&mut self.runs, entity, location, transfer)?;
         Ok(true)
     }
@@ -184,6 +186,7 @@ impl EntityManager {
                 Ok(false)
             };
         }
+        self.before_transfer(location, number);
         self.storage.make_unique(location.chunk)?;
         let to = self.storage.room_by(transfer, location.chunk)?;
         let chunk = &self.storage.chunks[to];
@@ -268,6 +271,7 @@ impl EntityManager {
         if transfer.present.is_none() {
             return Ok(false);
         }
+        self.before_transfer(location, number);
         // SAFETY: the table names chunks that are there.
         unsafe { self.storage.make_unique_at(location.chunk)? };
         if transfer.ends {
@@ -304,7 +308,7 @@ impl EntityManager {
     /// ```
     pub fn take<S: ComponentSet>(&mut self, entity: Entity) -> Result<S, EntityError> {
         // What is read where is known to the transfer that would replace them.
-        let (location, read) = self.prepare_set::<S>(entity)?;
+        let (location, read) = self.find_set::<S>(entity)?;
         if S::COUNT == 0 {
             let nowhere = RowPlace::new(std::ptr::null_mut(), &[], 0);
             // SAFETY: there is nothing to be read.
@@ -313,6 +317,8 @@ impl EntityManager {
         let from = self.storage.chunks[location.chunk].archetype;
         let set = self.set_number::<S>()?;
         let number = self.transfer(from, set, Change::Remove)?;
+        self.before_transfer(location, number);
+        self.storage.make_unique(location.chunk)?;
         let transfer = &self.transfers[number];
         let to = if transfer.ends {
             None
@@ -364,6 +370,7 @@ impl EntityManager {
             // Without the mark it would be alive again, and never go.
             return Err(EntityError::OnlyResidue { entity });
         }
+        self.before_moving([from, to]);
         let shapes = (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);
         let transfer = Transfer::new(shapes.0, shapes.1, to, &[], Change::AddMissing);
         self.storage.move_with_initial(&mut self.runs, entity, location, &transfer)
@@ -397,6 +404,10 @@ impl EntityManager {
         let QuickWay { set, from, transfer, mut to, room_changes } =
             self.quick_ways[change as usize];
         if from != source.archetype || set != TypeId::of::<S>() || !source.moves_simply() {
+            return None;
+        }
+        if self.jobs.are_live() {
+            // Some may have to be waited for, which is seen to where the way is found.
             return None;
         }
         if room_changes != self.storage.room_changes {

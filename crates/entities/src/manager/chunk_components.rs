@@ -35,6 +35,7 @@ impl EntityManager {
         entity: Entity,
     ) -> Result<&T, EntityError> {
         let ty = ComponentType::of_chunk::<T>();
+        self.jobs.before_reading(ty);
         let location = self.locate(entity)?;
         match self.storage.chunks[location.chunk].find_value(ty) {
             // SAFETY: there is a value of this type. Who could write to it would have to borrow this mutably.
@@ -72,6 +73,7 @@ impl EntityManager {
         value: T,
     ) -> Result<(), Rejected<T, EntityError>> {
         let ty = ComponentType::of_chunk::<T>();
+        self.before_writing_beside(ty);
         let location = match self.locate(entity) {
             Ok(location) => location,
             Err(error) => return Err(Rejected { value, error }),

@@ -220,7 +220,7 @@ impl fmt::Debug for ArchetypeChunkMut<'_> {
 }
 
 impl EntityManager {
-    /// A chunk that is there.
+    /// A chunk that is there. Jobs may be using what is in it, but for the ids.
     pub(crate) fn chunk(&self, number: u32) -> ArchetypeChunk<'_> {
         let chunk = &self.storage.chunks[number];
         ArchetypeChunk {
@@ -233,6 +233,12 @@ impl EntityManager {
 
     /// All chunks: archetypes in the order in which they came to be, each with its chunks.
     pub fn chunks(&self) -> impl Iterator<Item = ArchetypeChunk<'_>> {
+        self.jobs.before_everything();
+        self.chunks_in_use()
+    }
+
+    /// All chunks, in the same order. Jobs may be using what is in them, but for the ids.
+    pub(super) fn chunks_in_use(&self) -> impl Iterator<Item = ArchetypeChunk<'_>> {
         self.storage.archetypes.iter().flat_map(move |(number, archetype)| {
             let handle = self.archetype_handle(number);
             archetype.chunks.iter().map(move |&chunk| ArchetypeChunk {
@@ -263,6 +269,7 @@ impl EntityManager {
     /// assert_eq!(world.get::<Health>(orc).unwrap().0, 21);
     /// ```
     pub fn for_each_chunk_mut(&mut self, mut function: impl FnMut(ArchetypeChunkMut<'_>)) {
+        self.jobs.before_everything();
         let storage = &mut self.storage;
         for (number, owner) in storage.archetypes.iter() {
             let archetype = Archetype::new(number, owner.shape.serial);

@@ -12,6 +12,7 @@ impl EntityManager {
         if let Some(component) = self.storage.not_duplicable() {
             return Err(EntityError::NotDuplicable { component });
         }
+        self.jobs.before_everything();
         let mut fork =
             Self::with_storage(self.storage.fork()?, self.jobs.of_same_pool(), self.strict);
         fork.names = Arc::clone(&self.names);
@@ -30,6 +31,7 @@ impl EntityManager {
     /// that will be handed out next. It is not made of names, versions, padding, addresses, and of fields that are
     /// opaque.
     pub fn state_hash(&self) -> u64 {
+        self.jobs.before_everything();
         let mut state = StateHasher::new();
         self.storage.hash_state(&mut state);
         state.finish()
@@ -59,6 +61,7 @@ impl EntityManager {
         &mut self,
         mut map: impl FnMut(Entity) -> Entity,
     ) -> Result<(), EntityError> {
+        self.jobs.before_everything();
         self.storage.make_all_unique()?;
         self.storage.remap(&mut EntityRemap::new(&mut map));
         Ok(())

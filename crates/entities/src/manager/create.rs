@@ -50,6 +50,7 @@ impl EntityManager {
         }
         let room = self.set_number::<S>().and_then(|number| {
             let archetype = self.home(number)?.archetype;
+            self.before_moving([archetype]);
             Ok((number, self.storage.chunk_with_room(archetype)?))
         });
         let (number, chunk_number) = match room {
@@ -122,6 +123,7 @@ impl EntityManager {
 
         let number = self.set_number::<S>()?;
         let archetype = self.home(number)?.archetype;
+        self.before_moving([archetype]);
         self.storage.table.require(count);
         let is_bytes = self.storage.archetypes[archetype].shape.is_bytes;
         let group = if S::SHARED { self.group_of_set(number, archetype, set) } else { NOWHERE };
@@ -244,6 +246,7 @@ impl EntityManager {
         self.storage.table.require(1);
         let number = self.set_number::<S>()?;
         let archetype = self.home(number)?.archetype;
+        self.before_moving([archetype]);
         let chunk = self.storage.chunk_with_room(archetype)?;
         let home = self.sets.get(number).home.as_ref().expect("it was just found");
         let (offsets, data) = (&*home.offsets, self.storage.chunks[chunk].data());
@@ -330,6 +333,7 @@ impl EntityManager {
             EntityError::WrongLength { component, expected, found }
         })?;
         let archetype = self.home(number)?.archetype;
+        self.before_moving([archetype]);
         let home = self.sets.get(number).home.as_ref().expect("it was just found");
         self.storage.table.require(count);
         let mut reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
@@ -408,6 +412,7 @@ impl EntityManager {
         {
             return Err(EntityError::NoInitialValue { component });
         }
+        self.before_moving([number]);
         self.storage.table.require(count);
         let group = self.storage.group_of_defaults(number);
         let (storage, runs) = (&mut self.storage, &mut self.runs);

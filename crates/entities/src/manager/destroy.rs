@@ -29,7 +29,7 @@ impl EntityManager {
         let Location { chunk, row } = unsafe { slot.location() };
         // SAFETY: the table names chunks that are there.
         let owner = unsafe { self.storage.chunks.at(chunk) };
-        if owner.removes_simply() {
+        if owner.removes_simply() && !self.jobs.are_live() {
             // SAFETY: it was just opened for this entity.
             unsafe { self.storage.table.free_open(slot, entity) };
             // SAFETY: the table says that the row is there; the chunk's memory is the world's alone, and nothing in it has
@@ -63,6 +63,7 @@ impl EntityManager {
         if owner.shape().stays() {
             return self.despawn_partly(entity, Location { chunk, row });
         }
+        self.before_moving([owner.archetype]);
         if owner.len == 1 {
             // Nothing has to move, hence nothing to be copied if the memory is shared.
             self.storage.destroy_chunk(chunk);
@@ -87,6 +88,7 @@ impl EntityManager {
         if transfer.to == from {
             return Ok(false);
         }
+        self.before_transfer(location, number);
         self.storage.make_unique(location.chunk)?;
         let to = self.storage.room_by(transfer, location.chunk)?;
         // SAFETY: nothing is new in the archetype it goes to but a tag, so the transfer moves everything.
@@ -109,6 +111,8 @@ impl EntityManager {
         {
             return Err(self.no_such(missing));
         }
+        // What goes or moves besides, as members of groups do, is waited for when it does.
+        self.before_moving(self.archetypes_of(entities));
         let mut despawned = 0;
         let mut rest = entities;
         while let Some((&entity, after)) = rest.split_first() {
@@ -152,6 +156,7 @@ impl EntityManager {
             let all = self.all_entities();
             return self.despawn_slice(&all);
         }
+        self.jobs.before_everything();
         self.names = Default::default();
         Ok(self.storage.remove_all())
     }

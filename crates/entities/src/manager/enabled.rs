@@ -71,6 +71,7 @@ impl EntityManager {
         ty: ComponentType,
         enabled: bool,
     ) -> Result<(), EntityError> {
+        self.before_switching(ty);
         let Location { chunk, row } = self.locate(entity)?;
         // SAFETY: the table names chunks that are there.
         let archetype = unsafe { self.storage.chunks.at(chunk) }.archetype;
@@ -118,6 +119,7 @@ impl EntityManager {
     ///
     /// If there is no such entity, or it does not have the component.
     pub fn is_type_enabled(&self, entity: Entity, ty: ComponentType) -> Result<bool, EntityError> {
+        self.jobs.before_asking(ty);
         let Location { chunk, row } = self.locate(entity)?;
         let chunk = &self.storage.chunks[chunk];
         let Some(found) = chunk.find(ty) else {

@@ -95,6 +95,7 @@ impl EntityManager {
         }
         let from = self.storage.archetype_at(location);
         let transfer = self.transfer_of::<Shared<T>>(from, Change::Set)?;
+        self.before_transfer(location, transfer);
         self.storage.make_unique(location.chunk)?;
         self.storage.make_unique(to)?;
         let transfer = &self.transfers[transfer];
@@ -129,6 +130,7 @@ impl EntityManager {
                 }
             }
         }
+        self.before_transfer(location, number);
         let sought = self.storage.seek(&self.sets.get(set).types, given);
         let wanted = self.storage.wanted(&transfer.shared, Some(location.chunk), &sought);
         if self.storage.is_as_wanted(location.chunk, transfer.to, &wanted) {
@@ -154,6 +156,7 @@ impl EntityManager {
         let given = shared_values_of(&set);
         let room = self.set_number::<S>().and_then(|number| {
             let archetype = self.home(number)?.archetype;
+            self.before_moving([archetype]);
             let wanted = self.wanted_by_set(number, &given);
             Ok((number, self.storage.room_for(archetype, wanted)?))
         });

@@ -85,6 +85,10 @@ impl EntityManager {
 
     /// The members of an entity's group, the root among them.
     pub(super) fn group_of(&self, entity: Entity) -> Vec<Entity> {
+        if self.locate(entity).is_ok_and(|location| !self.has_groups(location.chunk)) {
+            // Who writes the groups of others is not waited for.
+            return Vec::new();
+        }
         let members = self.buffer::<LinkedEntityGroup>(entity).unwrap_or(&[]);
         members.iter().map(|member| member.0).collect()
     }
@@ -103,6 +107,7 @@ impl EntityManager {
             }
         }
         let mut moves = Vec::new();
+        let mut written = Vec::new();
         for &entity in &all {
             let location = self.locate(entity)?;
             let owner = &self.storage.chunks[location.chunk];
@@ -114,8 +119,13 @@ impl EntityManager {
                 }
             } else if owner.len > 1 {
                 // The last of a chunk goes with it, and nothing is written.
-                self.storage.make_unique(location.chunk)?;
+                written.push(location.chunk);
             }
+        }
+        let to = moves.iter().map(|&(_, transfer)| self.transfers[transfer].to);
+        self.before_moving(self.archetypes_of(&all).chain(to));
+        for chunk in written {
+            self.storage.make_unique(chunk)?;
         }
         self.make_way(&moves)?;
         let mut despawned = 0;
@@ -206,6 +216,8 @@ impl EntityManager {
                 let from = self.storage.archetype_at(self.locate(member)?);
                 moves.push((member, self.transfer_of::<Disabled>(from, change)?));
             }
+            let to = moves.iter().map(|&(_, transfer)| self.transfers[transfer].to);
+            self.before_moving(self.archetypes_of(&members).chain(to));
             self.make_way(&moves)?;
         }
         let is_change = !members.is_empty();

@@ -118,6 +118,11 @@ impl EntityManager {
         sources: &mut [Source],
         count: usize,
     ) -> Result<(), EntityError> {
+        let archetypes = sources.iter().flat_map(|source| {
+            // What is copied may not be written meanwhile.
+            [self.storage.archetype_at(source.from), source.to]
+        });
+        self.before_moving(archetypes);
         let rows = sources.len().saturating_mul(count);
         self.storage.table.require(rows);
         let mut reserved = Reserved::nothing(&mut self.storage, &mut self.runs);

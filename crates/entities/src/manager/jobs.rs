@@ -44,6 +44,16 @@ impl Jobs {
         })
     }
 
+    /// Ends all jobs, since what they use is about to go. Returns whether that was possible: if not, it has to stay.
+    pub(super) fn end(&mut self) -> bool {
+        let Some(scheduler) = self.scheduler.take() else { return true };
+        // One of the jobs has got hold of the world. It cannot wait for itself, nor for others that wait for it.
+        let cannot_wait = self.fences.is_live() && scheduler.is_inside_own_job();
+        // Whoever drops it waits for all jobs, also inside of a job of another world.
+        drop(scheduler);
+        !cannot_wait
+    }
+
     /// Memory for the rows that jobs go through.
     pub(crate) fn rows(&self) -> &Pool<Rows> {
         &self.rows

@@ -193,6 +193,7 @@ impl<T> fmt::Debug for GetMany<'_, '_, T> {
 
 impl<'w> ColumnLookup<'w> {
     pub(super) fn new(entities: &'w EntityManager, ty: ComponentType) -> Self {
+        entities.jobs.before_reading(ty);
         let storage = &entities.storage;
         let column = |chunk: Option<&Chunk>| {
             let chunk = chunk?;

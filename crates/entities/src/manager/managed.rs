@@ -33,6 +33,7 @@ impl EntityManager {
     #[inline]
     pub fn managed<T: ManagedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
         let ty = ComponentType::of_managed::<T>();
+        self.jobs.before_reading(ty);
         match self.storage.find(entity, ty) {
             // SAFETY: there is a value of this type. Who could write to it would have to borrow this mutably. No other
             // thread can read it: the memory is shared with no fork, and what leads to it is not sent to threads.

@@ -13,6 +13,7 @@ mod destroy;
 mod enabled;
 mod fences;
 mod found;
+mod gates;
 mod give;
 mod groups;
 mod instantiate;
@@ -31,7 +32,8 @@ use std::any::TypeId;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub use archetypes::Archetype;
 pub use buffers::BufferLookup;
@@ -154,13 +156,13 @@ impl EntityManager {
     ///
     /// The order follows from the operations that were made, and from nothing else.
     pub fn iter_entities(&self) -> impl Iterator<Item = Entity> {
-        self.chunks().flat_map(|chunk| chunk.into_entities().iter().copied())
+        self.chunks_in_use().flat_map(|chunk| chunk.into_entities().iter().copied())
     }
 
     /// A list of all entities, chunk by chunk.
     pub fn all_entities(&self) -> Vec<Entity> {
         let mut all = Vec::with_capacity(self.entity_count());
-        self.chunks().for_each(|chunk| all.extend_from_slice(chunk.into_entities()));
+        self.chunks_in_use().for_each(|chunk| all.extend_from_slice(chunk.into_entities()));
         all
     }
 
@@ -184,6 +186,7 @@ impl EntityManager {
     /// Sets the version that the next entity in a free slot gets: for tests of what happens when they begin again.
     #[doc(hidden)]
     pub fn set_slot_version(&mut self, index: u32, version: u32) {
+        self.before_moving([]);
         self.storage.table.set_version(index, version);
     }
 
@@ -193,6 +196,7 @@ impl EntityManager {
     ///
     /// The first thing that is wrong: a mistake in ancho.
     pub fn check_invariants(&self) -> Result<(), InvariantViolation> {
+        self.jobs.before_everything();
         self.storage.check_invariants()
     }
 
@@ -269,6 +273,21 @@ impl EntityManager {
         Ok(())
     }
 }
+
+impl Drop for EntityManager {
+    fn drop(&mut self) {
+        if !self.jobs.end() {
+            let settings = self.storage.settings.clone();
+            let storage = mem::replace(&mut self.storage, Storage::new(settings));
+            let queries = mem::take(&mut self.queries);
+            ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).push((storage, queries));
+        }
+    }
+}
+
+/// What is left of worlds that were dropped from inside of one of their jobs: others may be using it, and nobody can wait for
+/// them. It is never freed. That it is kept here, and not forgotten, is for those who look for leaks.
+static ABANDONED: Mutex<Vec<(Storage, QueryStates)>> = Mutex::new(Vec::new());
 
 impl fmt::Debug for EntityManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

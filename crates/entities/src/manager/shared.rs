@@ -199,6 +199,7 @@ impl EntityManager {
             }
         }
         let Some(table) = self.storage.shared.table(ty) else { return Ok(()) };
+        self.before_moving(self.archetypes_of(entities));
         let sought = self.storage.shared.seek(table, value);
         let index = self.storage.shared.settle(table, sought);
         self.storage.shared.hold(table, index);

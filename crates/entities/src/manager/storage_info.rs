@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::EntityManager;
 use super::chunks::ArchetypeChunk;
+use super::{EntityManager, Jobs};
 use crate::entity::Entity;
 use crate::storage::SeenPages;
 
@@ -48,6 +48,7 @@ pub struct StorageInfoLookup<'w> {
 #[derive(Clone, Copy)]
 pub struct StorageInfo<'w> {
     chunk: ArchetypeChunk<'w>,
+    jobs: &'w Jobs,
     number: u32,
     row: u32,
 }
@@ -63,13 +64,14 @@ impl<'w> StorageInfoLookup<'w> {
     pub fn get(&self, entity: Entity) -> Option<StorageInfo<'w>> {
         let at = self.pages.locate(entity)?;
         let chunk = self.entities.chunk(at.chunk);
-        Some(StorageInfo { chunk, number: at.chunk, row: at.row })
+        Some(StorageInfo { chunk, jobs: &self.entities.jobs, number: at.chunk, row: at.row })
     }
 }
 
 impl<'w> StorageInfo<'w> {
     /// The chunk of the entity.
     pub fn chunk(&self) -> ArchetypeChunk<'w> {
+        self.jobs.before_everything();
         self.chunk
     }
 

@@ -5,6 +5,7 @@ use ancho_collections::Rejected;
 use super::data::QueryData;
 use super::filter::QueryFilter;
 use super::matched::Match;
+use super::walk::Walk;
 use super::write::QueryMut;
 use crate::component::{Component, ComponentType};
 use crate::error::EntityError;
@@ -42,10 +43,14 @@ use crate::shared::SharedComponent;
 /// assert_eq!(world.query::<&Health>().filter::<With<Burning>>().count(), 1000);
 /// ```
 impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
-    /// Everything that is found.
+    /// Everything that is found, for a change of structure.
     #[track_caller]
     fn found(&self) -> Found {
-        self.as_ref().walk().found()
+        let query = self.as_ref();
+        let matched = query.matched();
+        // That includes those who switch or change what decides on what is found.
+        self.entities.before_moving(matched.matches.iter().map(|found| found.archetype));
+        Walk::reading(self.entities, matched, query.settings()).found()
     }
 
     /// Destroys all entities that are found, and their components. Returns how many there were.
@@ -286,6 +291,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
         if !ty.is_enableable() {
             return Err(EntityError::NotEnableable { component: ty });
         }
+        self.entities.before_switching(ty);
         let archetypes = &self.entities.storage.archetypes;
         let lacks = |found: &Match| !archetypes[found.archetype].shape.has(ty);
         if self.as_ref().matched().matches.iter().any(lacks) {

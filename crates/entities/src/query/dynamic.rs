@@ -267,6 +267,7 @@ impl DynamicQuery {
         world: &'w impl AsRef<EntityManager>,
     ) -> impl Iterator<Item = FoundChunk<'w>> {
         let entities = world.as_ref();
+        entities.jobs.before_everything();
         let plan = self.plan();
         let archetypes = &entities.storage.archetypes;
         let matched = entities.queries.of_plan(&plan, archetypes);

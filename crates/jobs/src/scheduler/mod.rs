@@ -232,6 +232,24 @@ impl JobScheduler {
         JobBuilder::new(self, Some(name))
     }
 
+    /// Says whether the calling thread is inside of a job of this scheduler, perhaps with jobs of others in between.
+    ///
+    /// It is for owners of memory that jobs use. Who drops the scheduler first can free the memory then, since dropping it
+    /// completes its jobs; but not if this is true, since then dropping waits for nobody.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// assert!(!jobs.is_inside_own_job());
+    /// assert!(jobs.run((), |()| jobs.is_inside_own_job()).unwrap());
+    /// ```
+    pub fn is_inside_own_job(&self) -> bool {
+        is_inside_job_of(self.id)
+    }
+
     /// Returns a fence for something that jobs of this scheduler use. See [`Fence`] for an example.
     pub fn fence(&self, label: ContainerLabel) -> Fence {
         Fence::new(label, self.id, &self.nodes)
@@ -307,7 +325,7 @@ impl JobScheduler {
 
 impl Drop for JobScheduler {
     fn drop(&mut self) {
-        if is_inside_job_of(self.id) {
+        if self.is_inside_own_job() {
             // One of its own jobs got hold of the scheduler. It cannot wait for itself: what is left is
             // handed to the workers, and the nodes stay with it for good.
             self.publish_held();

@@ -22,7 +22,7 @@ use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 use crate::stock::Disabled;
-use crate::storage::{Change, Reserved, Run, Sought};
+use crate::storage::{Change, NOWHERE, Reserved, Run, Sought};
 use plan::Plan;
 use values::Values;
 
@@ -193,6 +193,9 @@ impl EntityManager {
             return Ok(0);
         }
         let ways = self.transfers_for(found, &order)?;
+        let from = found.archetypes.iter().map(|&(from, _)| from);
+        let to = ways.iter().filter(|&&way| way != NOWHERE).map(|&way| self.transfers[way].to);
+        self.before_moving(from.chain(to));
         let held = self.hold_values(&order);
         let Self { storage, transfers, sets, runs, .. } = &mut *held.manager;
         let types = &sets.get(order.set).types;
