@@ -14,6 +14,7 @@ mod enabled;
 mod filter;
 mod found;
 mod iter;
+mod kept_chunks;
 mod kinds;
 mod lookup;
 mod loops;
