@@ -6,7 +6,7 @@ use super::EntityManager;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::storage::Location;
+use crate::storage::{EnabledMasks, Location};
 
 /// Where a type that can be switched off and on is in an archetype: mostly one entity after another is of the same.
 #[derive(Clone, Copy)]
@@ -15,10 +15,13 @@ pub(super) struct Switch {
     ty: Option<ComponentType>,
     column: u32,
     mask: u32,
+    /// The word that the mask begins with, in chunks of the archetype.
+    first_word: u32,
 }
 
 impl Switch {
-    pub(super) const NONE: Self = Self { archetype: 0, ty: None, column: 0, mask: 0 };
+    pub(super) const NONE: Self =
+        Self { archetype: 0, ty: None, column: 0, mask: 0, first_word: 0 };
 }
 
 impl EntityManager {
@@ -72,6 +75,42 @@ impl EntityManager {
         enabled: bool,
     ) -> Result<(), EntityError> {
         self.before_switching(ty);
+        if self.switch_again(entity, ty, enabled) {
+            return Ok(());
+        }
+        self.switch(entity, ty, enabled)
+    }
+
+    /// Switches a component of an entity on or off, if it is the type of the last time, and the archetype, and nothing is to be
+    /// thought of. Returns whether it is so.
+    ///
+    /// It calls nothing and refuses nothing, so that it has nothing to keep for afterwards.
+    #[inline]
+    fn switch_again(&mut self, entity: Entity, ty: ComponentType, enabled: bool) -> bool {
+        let Some(Location { chunk, row }) = self.storage.table.locate(entity) else { return false };
+        let Switch { archetype, ty: last, column, first_word, .. } = self.last_switch;
+        // SAFETY: the table names chunks that are there.
+        let chunk = unsafe { self.storage.chunks.at_mut(chunk) };
+        if chunk.archetype != archetype || last != Some(ty) {
+            return false;
+        }
+        // SAFETY: the archetype has such a column, and such a mask. The chunk is one of it and has the row, as the table says.
+        unsafe {
+            let is_noted = chunk.note_written_quickly(column, self.storage.version);
+            if is_noted {
+                chunk.enabled.set_from(first_word, row, enabled);
+            }
+            is_noted
+        }
+    }
+
+    #[inline(never)]
+    fn switch(
+        &mut self,
+        entity: Entity,
+        ty: ComponentType,
+        enabled: bool,
+    ) -> Result<(), EntityError> {
         let Location { chunk, row } = self.locate(entity)?;
         // SAFETY: the table names chunks that are there.
         let archetype = unsafe { self.storage.chunks.at(chunk) }.archetype;
@@ -94,13 +133,16 @@ impl EntityManager {
         archetype: u32,
         ty: ComponentType,
     ) -> Result<Switch, EntityError> {
-        let Some(found) = self.storage.archetypes[archetype].shape.index.find(ty) else {
+        let shape = &self.storage.archetypes[archetype].shape;
+        let Some(found) = shape.index.find(ty) else {
             return Err(EntityError::MissingComponent { entity, component: ty });
         };
         let Some(mask) = found.mask() else {
             return Err(EntityError::NotEnableable { component: ty });
         };
-        self.last_switch = Switch { archetype, ty: Some(ty), column: found.column, mask };
+        let first_word = EnabledMasks::first_word(mask, shape.capacity);
+        let column = found.column;
+        self.last_switch = Switch { archetype, ty: Some(ty), column, mask, first_word };
         Ok(self.last_switch)
     }
 

@@ -1,5 +1,6 @@
 //! The archetypes that a query has found, and what it needs to know of each.
 
+use super::kept_chunks::KeptChunks;
 use super::plan::{Plan, Term};
 use super::settings::Options;
 use super::write_groups::Excluded;
@@ -20,6 +21,8 @@ pub(crate) struct Matched {
     pub(crate) asks_for_changes: bool,
     /// Whether there is a match of which not all rows have to be found.
     pub(crate) asks_for_bits: bool,
+    /// The chunks of all matches.
+    pub(super) chunks: KeptChunks,
 }
 
 /// An archetype that can have such entities.
@@ -108,17 +111,27 @@ impl Matched {
             order_changed,
             asks_for_changes,
             asks_for_bits: false,
+            chunks: KeptChunks::default(),
         }
     }
 
-    /// Whether all archetypes were looked at.
+    /// Whether all archetypes were looked at, and nothing else is to be done.
     #[inline]
+    pub(crate) fn is_settled(&self, archetypes: &Archetypes) -> bool {
+        self.chunks.is_settled(archetypes)
+    }
+
+    /// Whether all archetypes were looked at.
     pub(crate) fn is_current(&self, archetypes: &Archetypes) -> bool {
         self.seen == archetypes.len()
     }
 
+    /// Whether all chunks of all matches are found, and all rows of them, unless more is said when the query is asked.
+    pub(super) fn is_plain(&self) -> bool {
+        !self.asks_for_changes && !self.asks_for_bits
+    }
+
     /// Looks at the archetypes that have come since.
-    #[cold]
     pub(crate) fn extend(&mut self, archetypes: &Archetypes) {
         while let Some(archetype) = archetypes.get(self.seen as u32) {
             let number = self.seen;

@@ -15,6 +15,7 @@ mod filter;
 mod found;
 mod iter;
 mod job;
+mod kept_chunks;
 mod kinds;
 mod lookup;
 mod loops;

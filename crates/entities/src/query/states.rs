@@ -92,13 +92,29 @@ impl QueryStates {
     #[inline]
     fn current<'w>(&'w self, state: NonNull<Matched>, archetypes: &'w Archetypes) -> &'w Matched {
         // SAFETY: it is one of the list. It lives as long as this, and nobody changes it now.
+        if !unsafe { state.as_ref() }.is_settled(archetypes) {
+            self.catch_up(state, archetypes);
+        }
+        // SAFETY: it lives as long as this, and changes only if there are more archetypes, which are borrowed as long.
+        unsafe { state.as_ref() }
+    }
+
+    /// Does what is to be done when archetypes have come, or chunks have come or gone.
+    ///
+    /// Nothing is settled for the archetypes.
+    #[cold]
+    fn catch_up(&self, state: NonNull<Matched>, archetypes: &Archetypes) {
+        // SAFETY: it is one of the list. It lives as long as this, and nobody changes it now.
         if !unsafe { state.as_ref() }.is_current(archetypes) {
             // SAFETY: it is reached in no other way. Who has a reference to it that was returned here borrows the world, and
             // with it the archetypes, which can have become more only after such borrows had ended.
             unsafe { &mut *state.as_ptr() }.extend(archetypes);
         }
-        // SAFETY: it lives as long as this, and changes only if there are more archetypes, which are borrowed as long.
-        unsafe { state.as_ref() }
+        // SAFETY: as above.
+        let found = unsafe { state.as_ref() };
+        // SAFETY: the archetypes are always those of one world, which is used by one thread at a time, as this is. It was found
+        // that nothing is settled for them.
+        unsafe { found.chunks.settle(archetypes, &found.matches, found.is_plain()) };
     }
 }
 

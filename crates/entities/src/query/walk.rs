@@ -13,7 +13,7 @@ use std::slice;
 
 use super::changed_rows::{find_changed, has_changed};
 use super::data::QueryData;
-use super::matched::{Bit, ChangedColumn, Masks, Match, Matched, matching_rows, rows_there};
+use super::matched::{Bit, ChangedColumn, Masks, Match, Matched, Place, matching_rows, rows_there};
 use super::piece::{PieceMarks, PieceView, SharedOf};
 use super::runs::Runs;
 use super::settings::Settings;
@@ -108,7 +108,8 @@ impl<'w> Walk<'w> {
     ) -> Self {
         let storage = &entities.storage;
         let chunks = (&raw const storage.chunks).cast_mut();
-        Self::new(storage, chunks, matched, settings).with_values(settings)
+        let shared = asked_values(&storage.shared, settings);
+        Self::new(storage, chunks, matched, settings, shared)
     }
 
     /// A walk that may make chunks the world's alone, and mark them as changed.
@@ -125,53 +126,41 @@ impl<'w> Walk<'w> {
         matched: &'w Matched,
         settings: &Settings,
     ) -> Self {
+        // SAFETY: nobody changes the values meanwhile. Comparing them is code of the user, which runs before anything is given.
+        // It may use other views of a split, so that nothing is borrowed but values.
+        let shared = asked_values(unsafe { &(*entities).storage.shared }, settings);
         // SAFETY: the manager is there.
         let chunks = unsafe { &raw mut (*entities).storage.chunks };
         // SAFETY: nobody changes the rest of the storage meanwhile. The chunks are not read through this reference after
         // the first change: only its other fields are kept.
         let storage = unsafe { &(*entities).storage };
-        Self::new(storage, chunks, matched, settings).with_values(settings)
+        Self::new(storage, chunks, matched, settings, shared)
     }
 
+    /// A walk for these values of shared components, which are `None` if nobody has one of them.
     #[inline(always)]
     fn new(
         storage: &'w Storage,
         chunks: *mut Chunks,
         matched: &'w Matched,
         settings: &Settings,
+        shared: Option<Vec<(u32, u32)>>,
     ) -> Self {
+        let matches: &[Match] = if shared.is_some() { &matched.matches } else { &[] };
+        // It is put together in one go. To change it afterwards has it copied, from memory that was just written in other pieces,
+        // which a CPU waits for as long as for some chunks.
         Self {
             chunks,
             archetypes: &storage.archetypes,
             values: &storage.shared,
             settings: &storage.settings,
             matched,
-            matches: &matched.matches,
+            matches,
             version: storage.version,
             since: settings.since.0,
-            is_choosy: matched.asks_for_changes,
-            shared: Vec::new(),
+            is_choosy: matched.asks_for_changes || !settings.shared().is_empty(),
+            shared: shared.unwrap_or_default(),
             world: PhantomData,
-        }
-    }
-
-    /// Asks for the values of shared components that the settings name.
-    #[inline(always)]
-    fn with_values(mut self, settings: &Settings) -> Self {
-        if !settings.shared().is_empty() {
-            self.ask_for_values(settings.shared());
-        }
-        self
-    }
-
-    /// Asks for values of shared components.
-    #[cold]
-    fn ask_for_values(&mut self, values: &[(ComponentType, SharedValue)]) {
-        // Comparing values is code of the user, which runs before anything is given. It may use other views of a split, so
-        // that nothing is borrowed but values.
-        match find_values(self.values, values) {
-            Some(found) => (self.shared, self.is_choosy) = (found, true),
-            None => self.matches = &[],
         }
     }
 
@@ -201,7 +190,7 @@ impl<'w> Walk<'w> {
         };
         let mut changed = Vec::new();
         for found in matches {
-            let list = self.archetypes[found.archetype].chunks.as_slice();
+            let list = &*self.archetypes[found.archetype].chunks;
             // Which rows of a chunk have changed is known only of one chunk at a time.
             let looks_ahead = is_long::<D>(list) && !found.asks_for_rows;
             let mut list = list.iter();
@@ -306,31 +295,38 @@ impl<'w> Walk<'w> {
             return matches;
         }
         let (archetypes, chunks) = (self.archetypes.as_slice(), self.all_chunks::<D>());
-        while let [found, rest @ ..] = matches.as_slice() {
-            // SAFETY: matches are archetypes of the world.
-            let archetype = unsafe { archetypes.get_unchecked(found.archetype as usize) };
-            // Neither none nor many, by one comparison.
-            if archetype.chunks.len().wrapping_sub(1) >= LONG - 1 {
-                if SHORT && is_long::<D>(&archetype.chunks) {
-                    break;
+        let mut kept = self.matched.chunks.get(self.archetypes);
+        debug_assert!(kept.is_none_or(|kept| kept.is_of(self.archetypes, self.matches)));
+        debug_assert_eq!(self.matched.plan.parts.len(), D::PARTS);
+        loop {
+            // The chunks of all matches, with the places for each, or those of the next match, which has the same for all.
+            let (list, mut places, step) = if let Some(kept) = kept.take() {
+                matches = [].iter();
+                (&*kept.numbers, kept.places.as_ptr(), D::PARTS * size_of::<Place>())
+            } else {
+                let Some(found) = matches.as_slice().first() else { return matches };
+                // SAFETY: matches are archetypes of the world.
+                let list = unsafe { &*archetypes.get_unchecked(found.archetype as usize).chunks };
+                if SHORT && is_long::<D>(list) {
+                    return matches;
                 }
-                if archetype.chunks.is_empty() {
-                    matches = rest.iter();
-                    continue;
-                }
-            }
-            matches = rest.iter();
-            for &number in &archetype.chunks {
-                // SAFETY: archetypes list chunks that are there, which are the world's alone. The match is theirs.
-                let (fetch, chunk) =
-                    unsafe { self.open::<D>(found, chunks.wrapping_add(number as usize)) };
+                matches.next();
+                (list, found.places.as_ptr(), 0)
+            };
+            for &number in list {
+                let chunk = chunks.wrapping_add(number as usize);
+                // SAFETY: there are as many places as the data has parts: in the match, or for each chunk of the list that is
+                // kept, which is of a query of this data. It is right for the archetypes, so that it has the same chunks.
+                let here = unsafe { slice::from_raw_parts(places, D::PARTS) };
+                // SAFETY: archetypes list chunks that are there, which are the world's alone. The places are theirs.
+                let (fetch, chunk) = unsafe { self.open_at::<D>(here, chunk) };
+                places = places.wrapping_byte_add(step);
                 let rows = chunk.len;
                 // SAFETY: a chunk without rows is in no list.
                 unsafe { assert_unchecked(rows > 0) };
                 function(fetch, rows);
             }
         }
-        matches
     }
 
     /// Makes a chunk the world's alone, if it is written.
@@ -369,26 +365,41 @@ impl<'w> Walk<'w> {
         chunk: *mut Chunk,
     ) -> (D::Fetch, &'c Chunk) {
         // SAFETY: the caller's promises.
-        unsafe {
-            self.mark::<D>(found, chunk);
-            (self.fetch::<D>(found, chunk), &*chunk)
-        }
+        unsafe { self.open_at::<D>(&found.places, chunk) }
     }
 
-    /// Marks what is written of a chunk.
+    /// As [`open`](Self::open), with the places of the match.
     ///
     /// # Safety
     ///
     /// - as for [`open`](Self::open)
     #[inline(always)]
-    pub(super) unsafe fn mark<D: QueryData>(&self, found: &Match, chunk: *mut Chunk) {
+    unsafe fn open_at<'c, D: QueryData>(
+        &self,
+        places: &[Place],
+        chunk: *mut Chunk,
+    ) -> (D::Fetch, &'c Chunk) {
+        // SAFETY: the caller's promises.
+        unsafe {
+            self.mark::<D>(places, chunk);
+            (self.fetch::<D>(places, chunk), &*chunk)
+        }
+    }
+
+    /// Marks what is written of a chunk, whose archetype has these places.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`open`](Self::open)
+    #[inline(always)]
+    unsafe fn mark<D: QueryData>(&self, places: &[Place], chunk: *mut Chunk) {
         if D::MARKS {
             // SAFETY: the chunk is there. Something is written, so the world is borrowed mutably, and nobody has a reference to
             // what it knows of this chunk.
             let chunk = unsafe { &mut *chunk };
             let mut marks = PieceMarks { chunk, version: self.version };
             // SAFETY: these are the places in the archetype of the chunk.
-            unsafe { D::mark(&mut marks, &found.places) };
+            unsafe { D::mark(&mut marks, places) };
         }
     }
 
@@ -396,18 +407,14 @@ impl<'w> Walk<'w> {
     ///
     /// # Safety
     ///
-    /// - the match is one of a query of this data, and the chunk one of its archetype
+    /// - these are the places of a match of a query of this data, and the chunk is one of its archetype
     #[inline(always)]
-    pub(super) unsafe fn fetch<D: QueryData>(
-        &self,
-        found: &Match,
-        chunk: *const Chunk,
-    ) -> D::Fetch {
+    unsafe fn fetch<D: QueryData>(&self, places: &[Place], chunk: *const Chunk) -> D::Fetch {
         // SAFETY: the chunk is there, and does not change while this is borrowed.
         let chunk = unsafe { &*chunk };
         let view = PieceView { chunk, shared: self.shared_of() };
         // SAFETY: these are the places of the data in the archetype of the chunk, which matches.
-        unsafe { D::fetch(view, &found.places) }
+        unsafe { D::fetch(view, places) }
     }
 
     /// Where the values of shared components are.
@@ -655,7 +662,18 @@ impl Choice {
     }
 }
 
+/// Where the values of shared components are that a query asks for.
+#[inline(always)]
+fn asked_values(all: &SharedValues, settings: &Settings) -> Option<Vec<(u32, u32)>> {
+    if settings.shared().is_empty() {
+        Some(Vec::new())
+    } else {
+        find_values(all, settings.shared())
+    }
+}
+
 /// Where values of shared components are, by table and index. `None` if one of them is not there.
+#[cold]
 fn find_values(
     all: &SharedValues,
     values: &[(ComponentType, SharedValue)],

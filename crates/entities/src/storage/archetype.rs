@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::archetypes::ChunkList;
 use super::chunk_layout::{ChunkLayout, ColumnSize, DoesNotFit, chunk_layout};
 use super::chunk_values::ValueLayout;
 use super::column_index::ColumnIndex;
@@ -56,7 +57,7 @@ pub(crate) struct Column {
 #[derive(Clone)]
 pub(crate) struct Archetype {
     pub(crate) shape: Arc<ArchetypeShape>,
-    pub(crate) chunks: Vec<u32>,
+    pub(crate) chunks: ChunkList,
     /// Those of the chunks that have room. New entities go to the last. Empty if there are shared types: then each of the
     /// groups has such a list.
     pub(crate) with_room: Vec<u32>,

@@ -1,6 +1,7 @@
 //! All archetypes of a world.
 
-use std::ops::{Index, IndexMut};
+use std::ops::{Deref, Index, IndexMut};
+use std::slice;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -21,6 +22,34 @@ pub(crate) struct Archetypes {
     /// The groups of those that have some.
     groups: Vec<Groups>,
     by_types: HashTable<u32>,
+    /// How often an archetype has come, or a list of chunks has changed: who remembers what is in them can tell whether it still
+    /// is. It is never zero once there is an archetype.
+    changes: u64,
+}
+
+/// The numbers of an archetype's chunks, in the order in which they are gone through.
+///
+/// **Invariant:** it changes only by methods of [`Archetypes`], which count that.
+#[derive(Clone)]
+pub(crate) struct ChunkList(Vec<u32>);
+
+impl Deref for ChunkList {
+    type Target = [u32];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u32] {
+        &self.0
+    }
+}
+
+impl<'a> IntoIterator for &'a ChunkList {
+    type Item = &'a u32;
+    type IntoIter = slice::Iter<'a, u32>;
+
+    #[inline(always)]
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
 }
 
 impl Archetypes {
@@ -49,15 +78,55 @@ impl Archetypes {
         let number = u32::try_from(self.list.len()).expect("fewer archetypes than entities");
         self.list.push(Archetype {
             shape,
-            chunks: Vec::new(),
+            chunks: ChunkList(Vec::new()),
             with_room: Vec::new(),
             groups,
             order_events: 0,
         });
+        self.changes += 1;
         let list = &self.list;
         self.by_types
             .insert_unique(hash, number, |&number| hash_of(&list[number as usize].shape.types));
         Ok(number)
+    }
+
+    /// How often an archetype has come, or a list of chunks has changed.
+    #[inline]
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Puts a chunk at the end of the list of an archetype. Returns its place.
+    #[inline]
+    pub(crate) fn list_chunk(&mut self, archetype: u32, chunk: u32) -> u32 {
+        self.changes += 1;
+        let ChunkList(list) = &mut self[archetype].chunks;
+        list.push(chunk);
+        list_place(list.len() - 1)
+    }
+
+    /// Takes the chunk at a place out of the list of an archetype. Returns the one that takes the place, if any does.
+    #[inline]
+    pub(crate) fn unlist_chunk(&mut self, archetype: u32, place: u32) -> Option<u32> {
+        self.changes += 1;
+        let ChunkList(list) = &mut self[archetype].chunks;
+        list.swap_remove(place as usize);
+        list.get(place as usize).copied()
+    }
+
+    /// Takes all chunks out of the list of an archetype.
+    pub(crate) fn unlist_chunks(&mut self, archetype: u32) {
+        self.changes += 1;
+        self[archetype].chunks.0.clear();
+    }
+
+    /// Takes all chunks out of the lists of all archetypes, also those of chunks with room.
+    pub(crate) fn unlist_all(&mut self) {
+        self.changes += 1;
+        for archetype in self.list.iter_mut().filter(|archetype| !archetype.chunks.is_empty()) {
+            archetype.chunks.0.clear();
+            archetype.with_room.clear();
+        }
     }
 
     pub(crate) fn get(&self, number: u32) -> Option<&Archetype> {
@@ -120,10 +189,6 @@ impl Archetypes {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Archetype)> {
         (0..).zip(&self.list)
-    }
-
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Archetype> {
-        self.list.iter_mut()
     }
 }
 

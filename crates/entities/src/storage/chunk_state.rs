@@ -203,6 +203,25 @@ impl ChunkState {
         }
     }
 
+    /// As [`set_version_of`](Self::set_version_of), unless others have to be written down for that. Returns whether it was done.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`set_version_of`](Self::set_version_of)
+    #[inline(always)]
+    pub(crate) unsafe fn set_version_quickly(&mut self, column: u32, version: Version) -> bool {
+        debug_assert!(column < self.types);
+        if self.uniform.get() == version {
+            return true;
+        }
+        let differ = self.uniform.get() == Version::NEVER;
+        if differ {
+            // SAFETY: there are so many.
+            unsafe { self.versions.add(column as usize).write(version) };
+        }
+        differ
+    }
+
     /// Writes down what all of them are, since they are about to differ.
     #[cold]
     fn write_uniform(&self) {

@@ -29,6 +29,18 @@ impl Chunk {
         }
     }
 
+    /// Notes that values of a column were written, if nothing more is to be noted than a version. Returns whether it is so: if
+    /// not, nothing was noted.
+    ///
+    /// # Safety
+    ///
+    /// - there is such a column
+    #[inline]
+    pub(crate) unsafe fn note_written_quickly(&mut self, column: u32, version: Version) -> bool {
+        // SAFETY: the caller's promise.
+        !self.is_tracked() && unsafe { self.state.set_version_quickly(column, version) }
+    }
+
     #[inline(never)]
     fn track(&mut self, column: u32, first: u32, rows: u32, version: Version) {
         let len = self.len;

@@ -97,9 +97,25 @@ impl EnabledMasks {
 
     #[inline]
     pub(crate) fn set(&mut self, mask: u32, row: u32, enabled: bool) {
-        let word = row / u64::BITS;
-        assert!(mask < self.masks && word < self.words_each);
-        let at = mask as usize * self.words_each as usize + word as usize;
+        assert!(mask < self.masks && row / u64::BITS < self.words_each);
+        // SAFETY: there is such a mask, with a word for the row.
+        unsafe { self.set_from(mask * self.words_each, row, enabled) };
+    }
+
+    /// The number of the first word of a mask, in a chunk with room for so many rows.
+    pub(crate) fn first_word(mask: u32, capacity: u32) -> u32 {
+        mask * capacity.div_ceil(u64::BITS)
+    }
+
+    /// As [`set`](Self::set), for the mask that begins with this word.
+    ///
+    /// # Safety
+    ///
+    /// - a mask begins there, and the chunk has room for such a row
+    #[inline]
+    pub(crate) unsafe fn set_from(&mut self, first_word: u32, row: u32, enabled: bool) {
+        let at = first_word as usize + (row / u64::BITS) as usize;
+        debug_assert!(at < self.masks as usize * self.words_each as usize);
         // SAFETY: each mask has so many words, all initialised, and is borrowed mutably.
         let word = unsafe { &mut *self.words.add(at).as_ptr() };
         let shift = row % u64::BITS;

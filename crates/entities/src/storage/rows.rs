@@ -66,8 +66,7 @@ impl Storage {
             .insert(|sequence| Chunk::new(memory, archetype, &owner.shape, sequence, values));
         let chunk = &mut self.chunks[number];
         chunk.group = group;
-        chunk.place = list_place(owner.chunks.len());
-        owner.chunks.push(number);
+        chunk.place = self.archetypes.list_chunk(archetype, number);
         self.enter_group(archetype, group);
         self.note_room(number);
         number
@@ -79,8 +78,7 @@ impl Storage {
         let chunk = self.chunks.remove(number);
         let owner = &mut self.archetypes[chunk.archetype];
         owner.order_events = owner.order_events.wrapping_add(chunk.order_events);
-        owner.chunks.swap_remove(chunk.place as usize);
-        if let Some(&moved) = owner.chunks.get(chunk.place as usize) {
+        if let Some(moved) = self.archetypes.unlist_chunk(chunk.archetype, chunk.place) {
             self.chunks[moved].place = chunk.place;
         }
         if chunk.room_place != NOWHERE {
@@ -349,11 +347,7 @@ impl Storage {
         let removed = self.table.living();
         self.table.clear();
         self.room_changes += 1;
-        for archetype in self.archetypes.iter_mut().filter(|archetype| !archetype.chunks.is_empty())
-        {
-            archetype.chunks.clear();
-            archetype.with_room.clear();
-        }
+        self.archetypes.unlist_all();
         let chunks = self.chunks.take_all();
         for chunk in chunks.iter().flatten() {
             let more = chunk.order_events.wrapping_add(1);

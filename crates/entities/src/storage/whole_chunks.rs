@@ -4,14 +4,13 @@
 
 use super::Storage;
 use super::chunk::NOWHERE;
-use super::rows::list_place;
 use super::transfer::Transfer;
 
 impl Storage {
     /// Takes all chunks out of the list of their archetype, as [`relabel_chunk`](Self::relabel_chunk) is about to do with one after
     /// the other: that would have each take the place of another.
     pub(crate) fn unlist_chunks(&mut self, archetype: u32) {
-        self.archetypes[archetype].chunks.clear();
+        self.archetypes.unlist_chunks(archetype);
     }
 
     /// Lets a chunk be of another group, and perhaps of another archetype, with all that is in it. Its entities keep their
@@ -54,19 +53,16 @@ impl Storage {
             let place = std::mem::replace(&mut chunk.place, NOWHERE);
             let owner = &mut self.archetypes[from];
             owner.order_events = owner.order_events.wrapping_add(events);
-            if !owner.chunks.is_empty() {
-                owner.chunks.swap_remove(place as usize);
-            }
-            if let Some(&moved) = owner.chunks.get(place as usize) {
+            let is_listed = !owner.chunks.is_empty();
+            if is_listed && let Some(moved) = self.archetypes.unlist_chunk(from, place) {
                 self.chunks[moved].place = place;
             }
-            let owner = &mut self.archetypes[to];
+            let shape = &self.archetypes[to].shape;
             // SAFETY: the chunk is there, and archetypes live as long as the world. The rest is as the caller promises.
-            unsafe {
-                self.chunks.change_archetype(number, &owner.shape, transfer, self.version);
-                self.chunks.at_mut(number).place = list_place(owner.chunks.len());
-            }
-            owner.chunks.push(number);
+            unsafe { self.chunks.change_archetype(number, shape, transfer, self.version) };
+            let place = self.archetypes.list_chunk(to, number);
+            // SAFETY: as above.
+            unsafe { self.chunks.at_mut(number) }.place = place;
         }
         if old_room != NOWHERE {
             self.note_room(number);

@@ -20,6 +20,7 @@ mod forks;
 mod iteration;
 mod long_walks;
 mod lookups;
+mod many_archetypes;
 mod marks;
 mod model;
 mod one_by_one;

@@ -272,3 +272,33 @@ fn switching_needs_no_copy_of_what_a_fork_shares() {
     assert_eq!(world.entities().is_component_enabled::<Engine>(entity), Ok(true));
     assert_eq!(arena.stats().used, 16 * 1024);
 }
+
+#[test]
+fn one_after_the_other_is_switched_in_its_own_mask_and_marked_in_its_own_column() {
+    // EN1, EN6
+    let mut world = chunks_of(150);
+    let all: Vec<_> = world.spawn_many(400, (Engine(1), Lit, Label("x".into()), A(1))).collect();
+    for round in 0..4 {
+        let before = world.entities().version();
+        let entities = world.entities_mut();
+        entities.advance_version();
+        // Those of the first two chunks, many in a row.
+        for (at, &entity) in all[..300].iter().enumerate() {
+            entities.set_component_enabled::<Lit>(entity, at % (round + 2) == 0).unwrap();
+        }
+        for (at, &entity) in all[..300].iter().enumerate() {
+            entities.set_component_enabled::<Label>(entity, at % (round + 3) == 0).unwrap();
+        }
+        for (at, &entity) in all.iter().enumerate() {
+            let on = |step: usize| at >= 300 || at % (round + step) == 0;
+            assert_eq!(entities.is_component_enabled::<Engine>(entity), Ok(true));
+            assert_eq!(entities.is_component_enabled::<Lit>(entity), Ok(on(2)));
+            assert_eq!(entities.is_component_enabled::<Label>(entity), Ok(on(3)));
+        }
+        for (at, chunk) in entities.chunks().enumerate() {
+            assert_eq!(chunk.did_change::<Lit>(before), at < 2);
+            assert_eq!(chunk.did_change::<Label>(before), at < 2);
+            assert!(!chunk.did_change::<Engine>(before) && !chunk.did_change::<A>(before));
+        }
+    }
+}

@@ -23,7 +23,7 @@ use crate::storage::OutOfMemory;
 /// let first = world.entities().jobs().named("Reset").schedule(&[], sum.write(), |sum| *sum = 0).unwrap();
 /// let add = world.query::<&Health>().job().named("Add").with(sum.write());
 /// let refused = add.schedule(|health, sum| **sum += health.0).unwrap_err();
-/// assert!(refused.to_string().starts_with("A0001: job `Add` writes the JobCell<i32> "));
+/// assert!(refused.to_string().starts_with("A0001: job `Add` writes the JobCell<u32> "));
 /// world.entities().jobs().complete(first);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,352 @@
+//! Walks over many archetypes, again and again, find what is there at the moment (I6).
+//!
+//! Chunks that stay the same are put in one list, which no change may outlive.
+
+use ancho_entities::{Entity, Shared, With, World};
+use proptest::prelude::*;
+
+use crate::common::*;
+
+/// More walks than are needed for a list of chunks to be made, and one that uses it.
+const SETTLED: u32 = 6;
+
+/// A world with chunks of three entities, and every combination of some components, eight times.
+fn many() -> Checked {
+    let mut world = chunks_of(3);
+    for at in 0..128 {
+        let entity = world.spawn(A(at));
+        if at & 1 != 0 {
+            world.add(entity, B(u64::from(at))).unwrap();
+        }
+        if at & 2 != 0 {
+            world.add(entity, Tag).unwrap();
+        }
+        if at & 4 != 0 {
+            world.add(entity, Text(at.to_string())).unwrap();
+        }
+        if at & 8 != 0 {
+            world.add(entity, Shared::new(Team(at % 3))).unwrap();
+        }
+    }
+    world
+}
+
+/// What a look at all entities finds, in the order in which they are walked.
+fn scan(world: &World) -> Vec<(Entity, u32, Option<u64>)> {
+    let all = world.entities().all_entities().into_iter();
+    all.filter_map(|entity| {
+        let a = world.get::<A>(entity).ok()?.0;
+        Some((entity, a, world.get::<B>(entity).ok().map(|b| b.0)))
+    })
+    .collect()
+}
+
+/// Walks in all ways, once.
+fn walk(world: &mut World) {
+    let expected = scan(world);
+    let mut given = Vec::new();
+    world.query_mut::<(Entity, &mut A, Option<&mut B>)>().for_each(|(entity, a, b)| {
+        given.push((entity, a.0, b.as_ref().map(|b| b.0)));
+        a.0 = a.0.wrapping_add(1);
+        b.into_iter().for_each(|b| b.0 = b.0.wrapping_add(2));
+    });
+    assert_eq!(given, expected);
+
+    let expected = scan(world);
+    given.clear();
+    world.query::<(&A, Option<&B>, Entity)>().for_each_chunk(|(a, b, entities)| {
+        for (at, (entity, a)) in entities.iter().zip(a).enumerate() {
+            given.push((*entity, a.0, b.map(|b| b[at].0)));
+        }
+    });
+    assert_eq!(given, expected);
+
+    // Without parts, and with all kinds of them.
+    let mut count = 0;
+    world.query::<()>().filter::<With<A>>().for_each(|()| count += 1);
+    assert_eq!(count, expected.len());
+    let mut tagged = Vec::new();
+    world.query::<(&A, &Tag, Entity)>().for_each(|(a, _, entity)| tagged.push((entity, a.0)));
+    let has_tag = expected.iter().filter(|(entity, ..)| world.has::<Tag>(*entity));
+    assert_eq!(tagged, has_tag.map(|&(entity, a, _)| (entity, a)).collect::<Vec<_>>());
+    for team in 0..4 {
+        let mut members = Vec::new();
+        world.query::<Entity>().with_shared(Team(team)).for_each(|entity| members.push(entity));
+        let has_team = |entity: &Entity| {
+            world.entities().shared::<Team>(*entity).is_ok_and(|has| has.0 == team)
+        };
+        let all = world.entities().all_entities();
+        assert_eq!(members, all.into_iter().filter(has_team).collect::<Vec<_>>());
+    }
+}
+
+/// Walks so often that there are lists.
+fn settle(world: &mut World) {
+    (0..SETTLED).for_each(|_| walk(world));
+}
+
+/// What is done to a world whose lists are settled.
+fn changed_by(change: impl FnOnce(&mut World)) {
+    let mut world = many();
+    settle(&mut world);
+    change(&mut world);
+    settle(&mut world);
+}
+
+fn first_with<T: ancho_entities::Component>(world: &World) -> Entity {
+    let mut all = world.entities().all_entities().into_iter();
+    all.find(|&entity| world.has::<T>(entity)).unwrap()
+}
+
+#[test]
+fn nothing_changes() {
+    changed_by(|_| {});
+}
+
+#[test]
+fn an_entity_comes_or_goes_and_takes_a_chunk_with_it() {
+    changed_by(|world| _ = world.spawn(A(1)));
+    changed_by(|world| _ = world.spawn_many(10, (A(1), B(2), Tag)).count());
+    for _ in 0..3 {
+        changed_by(|world| _ = world.despawn(first_with::<Text>(world)).unwrap());
+    }
+    // All of a chunk, one by one.
+    changed_by(|world| {
+        for entity in world.entities().all_entities().into_iter().take(3) {
+            world.despawn(entity).unwrap();
+        }
+    });
+}
+
+#[test]
+fn rows_come_and_go_in_chunks_that_stay() {
+    let mut world = chunks_of(100);
+    world.spawn(A(1));
+    world.spawn((A(2), B(3)));
+    for round in 0..20 {
+        settle(&mut world);
+        let entity = world.spawn((A(round), B(5)));
+        settle(&mut world);
+        if round % 3 == 0 {
+            world.despawn(entity).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_number_of_a_chunk_is_used_again_elsewhere() {
+    let mut world = chunks_of(1);
+    world.spawn(A(0));
+    for round in 0..20 {
+        let one = world.spawn((A(1), B(1)));
+        settle(&mut world);
+        world.despawn(one).unwrap();
+        // It takes the memory and the number, with other columns.
+        let other = world.spawn((Text("x".into()), A(round), Tag));
+        settle(&mut world);
+        world.despawn(other).unwrap();
+    }
+}
+
+#[test]
+fn an_entity_moves() {
+    changed_by(|world| _ = world.add(first_with::<A>(world), T(1)).unwrap());
+    changed_by(|world| _ = world.remove::<Tag>(first_with::<Tag>(world)).unwrap());
+    changed_by(|world| _ = world.remove::<A>(first_with::<A>(world)).unwrap());
+    changed_by(|world| _ = world.add_shared(first_with::<A>(world), Team(3)).unwrap());
+}
+
+#[test]
+fn whole_chunks_change_their_archetype_or_group() {
+    changed_by(|world| _ = world.query_mut::<()>().add(S).unwrap());
+    changed_by(|world| _ = world.query_mut::<()>().filter::<With<B>>().add(Tag).unwrap());
+    changed_by(|world| _ = world.query_mut::<()>().remove::<Tag>().unwrap());
+    changed_by(|world| _ = world.query_mut::<()>().remove::<A>().unwrap());
+    changed_by(|world| _ = world.query_mut::<()>().add(Shared::new(Team(3))).unwrap());
+    changed_by(|world| _ = world.query_mut::<()>().with_shared(Team(1)).set_shared(Team(2)));
+    changed_by(|world| _ = world.query_mut::<()>().filter::<With<Text>>().despawn().unwrap());
+    changed_by(|world| _ = world.query_mut::<()>().despawn().unwrap());
+}
+
+#[test]
+fn all_go_and_others_come() {
+    changed_by(|world| {
+        world.despawn_all().unwrap();
+        settle(world);
+        world.spawn_many(20, (Text("new".into()), A(7))).for_each(drop);
+        world.spawn_many(20, (B(1), A(7))).for_each(drop);
+    });
+}
+
+#[test]
+fn forks_go_their_own_ways() {
+    let mut world = many();
+    settle(&mut world);
+    let mut fork = Checked(world.fork().unwrap());
+    // Memory is copied under the lists, which stay the same.
+    settle(&mut world);
+    settle(&mut fork);
+    world.query_mut::<()>().filter::<With<B>>().despawn().unwrap();
+    fork.spawn_many(50, (A(1), T(2))).for_each(drop);
+    settle(&mut fork);
+    settle(&mut world);
+    let mut again = Checked(fork.fork().unwrap());
+    drop(fork);
+    settle(&mut again);
+}
+
+#[test]
+fn worlds_that_change_places_keep_their_lists() {
+    let (mut one, mut other) = (many(), chunks_of(2));
+    other.spawn_many(9, (A(1), B(1))).for_each(drop);
+    other.spawn_many(9, (A(1), Text("other".into()))).for_each(drop);
+    settle(&mut one);
+    settle(&mut other);
+    std::mem::swap(&mut *one, &mut *other);
+    settle(&mut one);
+    settle(&mut other);
+}
+
+#[test]
+fn a_list_is_made_while_another_walk_of_the_query_goes_on() {
+    let mut world = many();
+    for _ in 0..3 {
+        world.spawn((A(1), B(1), T(1)));
+        let expected = scan(&world);
+        let mut given = Vec::new();
+        world.query::<(Entity, &A, Option<&B>)>().for_each(|(entity, a, b)| {
+            given.push((entity, a.0, b.map(|b| b.0)));
+            let mut inner = Vec::new();
+            world.query::<(Entity, &A, Option<&B>)>().for_each(|(entity, a, b)| {
+                inner.push((entity, a.0, b.map(|b| b.0)));
+            });
+            assert_eq!(inner, expected);
+        });
+        assert_eq!(given, expected);
+    }
+}
+
+#[test]
+fn so_many_chunks_that_there_is_no_list() {
+    let mut world = chunks_of(1);
+    for combination in 0..32_u32 {
+        for at in 0..40 {
+            let entity = world.spawn(A(at));
+            if combination & 1 != 0 {
+                world.add(entity, B(2)).unwrap();
+            }
+            if combination & 2 != 0 {
+                world.add(entity, Tag).unwrap();
+            }
+            if combination & 4 != 0 {
+                world.add(entity, T(1)).unwrap();
+            }
+            if combination & 8 != 0 {
+                world.add(entity, S).unwrap();
+            }
+            if combination & 16 != 0 {
+                world.add(entity, Text(String::new())).unwrap();
+            }
+        }
+    }
+    settle(&mut world);
+    // And fewer, so that there is one.
+    world.query_mut::<()>().filter::<With<S>>().despawn().unwrap();
+    settle(&mut world);
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Spawn(u32),
+    Despawn(usize),
+    Add(usize, u32),
+    Remove(usize, u32),
+    ByQuery(u8),
+    Fork,
+    DespawnAll,
+    Walk(u32),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let (at, kind) = (0..200_usize, 0..16_u32);
+    prop_oneof![
+        8 => kind.clone().prop_map(Op::Spawn),
+        4 => at.clone().prop_map(Op::Despawn),
+        4 => (at.clone(), kind.clone()).prop_map(|(at, kind)| Op::Add(at, kind)),
+        4 => (at, kind).prop_map(|(at, kind)| Op::Remove(at, kind)),
+        3 => (0..6_u8).prop_map(Op::ByQuery),
+        1 => Just(Op::Fork),
+        1 => Just(Op::DespawnAll),
+        12 => (1..=SETTLED).prop_map(Op::Walk),
+    ]
+}
+
+fn apply(world: &mut World, op: &Op) {
+    let all = world.entities().all_entities();
+    let pick = |at: usize| all.get(at % all.len().max(1)).copied();
+    match *op {
+        Op::Spawn(kind) => {
+            let entity = world.spawn(A(kind));
+            apply_kind(world, entity, kind);
+        }
+        Op::Despawn(at) => _ = pick(at).map(|entity| world.despawn(entity).unwrap()),
+        Op::Add(at, kind) => {
+            pick(at).into_iter().for_each(|entity| apply_kind(world, entity, kind));
+        }
+        Op::Remove(at, kind) => {
+            let Some(entity) = pick(at) else { return };
+            match kind % 4 {
+                0 => _ = world.remove::<B>(entity).unwrap(),
+                1 => _ = world.remove::<Tag>(entity).unwrap(),
+                2 => _ = world.remove::<Text>(entity).unwrap(),
+                _ => _ = world.remove_shared::<Team>(entity).unwrap(),
+            }
+        }
+        Op::ByQuery(what) => {
+            let query = world.query_mut::<()>();
+            match what {
+                0 => _ = query.filter::<With<B>>().add(Tag).unwrap(),
+                1 => _ = query.filter::<With<Text>>().remove::<Tag>().unwrap(),
+                2 => _ = query.add(Shared::new(Team(1))).unwrap(),
+                3 => _ = query.with_shared(Team(1)).set_shared(Team(2)),
+                4 => _ = query.filter::<(With<Tag>, With<B>)>().despawn().unwrap(),
+                _ => _ = query.remove::<B>().unwrap(),
+            }
+        }
+        Op::Fork => {
+            let fork = world.fork().unwrap();
+            let mut other = std::mem::replace(world, fork);
+            walk(&mut other);
+        }
+        Op::DespawnAll => _ = world.despawn_all().unwrap(),
+        Op::Walk(times) => (0..times).for_each(|_| walk(world)),
+    }
+}
+
+fn apply_kind(world: &mut World, entity: Entity, kind: u32) {
+    if kind & 1 != 0 {
+        world.add(entity, B(1)).unwrap();
+    }
+    if kind & 2 != 0 {
+        world.add(entity, Tag).unwrap();
+    }
+    if kind & 4 != 0 {
+        world.add(entity, Text(kind.to_string())).unwrap();
+    }
+    if kind & 8 != 0 {
+        world.add_shared(entity, Team(kind % 3)).unwrap();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn walks_among_changes_find_what_a_scan_finds(ops in prop::collection::vec(op(), 1..120), limit in 1..20_usize) {
+        let mut world = chunks_of(limit);
+        for op in &ops {
+            apply(&mut world, op);
+        }
+        settle(&mut world);
+    }
+}
