@@ -297,7 +297,7 @@ fn reading_waits_for_writers() {
         assert!(matches!(bytes, Err(EntityError::NotBytes { .. })));
     });
     waits_for(&["Item!"], |stage| {
-        assert_eq!(stage.world.buffer::<Item>(stage.ai).unwrap().len(), 1)
+        assert_eq!(stage.world.buffer::<Item>(stage.ai).unwrap().len(), 1);
     });
     waits_for(&["Item!"], |stage| _ = stage.world.entities().buffer_lookup::<Item>());
     waits_for(&["Item!"], |stage| {
@@ -379,7 +379,7 @@ fn creating_waits_for_who_goes_through_the_archetype_or_looks_for_entities() {
         stage.world.spawn_batch([(A(1), Shared::new(Team(1))), (A(1), Shared::new(Team(2)))]);
     });
     waits_for(&["at", "table"], |stage| {
-        _ = stage.world.spawn_many(2, (A(1), Shared::new(Team(2))))
+        _ = stage.world.spawn_many(2, (A(1), Shared::new(Team(2))));
     });
     waits_for(&["ac", "a", "table"], |stage| {
         // What stays is not copied.
