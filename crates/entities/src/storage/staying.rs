@@ -2,10 +2,10 @@
 
 #![expect(unsafe_code, reason = "elements in memory that the list has grown out of")]
 
-use std::cell::Cell;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::{Deref, DerefMut};
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A list that grows while jobs read elements of it through pointers.
 ///
@@ -17,7 +17,7 @@ pub(crate) struct Staying<T> {
     /// Memory that it has grown out of.
     left: Vec<Vec<MaybeUninit<T>>>,
     /// Whether it may be read through pointers.
-    stays: Cell<bool>,
+    stays: AtomicBool,
 }
 
 impl<T> Staying<T> {
@@ -36,7 +36,7 @@ impl<T> Staying<T> {
 
     #[cold]
     fn grow(&mut self, more: usize) {
-        if !self.stays.get() {
+        if !*self.stays.get_mut() {
             return self.list.reserve(more);
         }
         let len = self.list.len();
@@ -54,7 +54,8 @@ impl<T> Staying<T> {
 
     /// From now on elements may be read through pointers.
     pub(crate) fn stay(&self) {
-        self.stays.set(true);
+        // Relaxed: who grows the list has it mutably.
+        self.stays.store(true, Ordering::Relaxed);
     }
 
     /// Takes all elements out. Nobody reads them.
@@ -72,7 +73,7 @@ impl<T> Default for Staying<T> {
 
 impl<T> From<Vec<T>> for Staying<T> {
     fn from(list: Vec<T>) -> Self {
-        Self { list, left: Vec::new(), stays: Cell::new(false) }
+        Self { list, left: Vec::new(), stays: AtomicBool::new(false) }
     }
 }
 
