@@ -192,7 +192,13 @@ impl ChunkState {
             self.write_uniform();
         }
         // SAFETY: there are so many.
-        unsafe { self.versions.add(column as usize).write(version) }
+        unsafe {
+            let place = self.versions.add(column as usize);
+            // Others may mark other columns of the chunk now, on other cores: what is not written is not taken from them.
+            if place.read() != version {
+                place.write(version);
+            }
+        }
     }
 
     /// Writes down the version of each, so that jobs which set those of different columns do not get in each other's way.
