@@ -36,11 +36,13 @@ fn complete_before(jobs: &Jobs, storage: &Storage, matched: &Matched, asked: Ask
     });
 }
 
-/// Adds the rows of all archetypes in which chunks may have to be copied before they are written.
+/// Adds the rows of all archetypes in which chunks may have to be copied before they are written, and the table: who looks for
+/// entities has declared no rows, and finds the memory of their chunks.
 pub(super) fn add_copied(matched: &Matched, uses: &mut Vec<ResourceUse>) {
     if matched.plan.parts.iter().any(|part| part.write && !part.bits) {
         let rows = matched.matches.iter().map(|found| Resource::Rows(found.archetype));
         uses.extend(rows.map(|rows| (rows, Access::Write)));
+        uses.push((Resource::Table, Access::Write));
     }
 }
 
@@ -60,8 +62,9 @@ pub(super) fn add_uses(
         } else if part.need == Need::Optional && part.ty.is_enableable() && !ignores {
             add(uses, Resource::Mask(part.ty), Access::Read);
         }
-        // Switching counts as a change of the value. Of a tag there is nothing to be read.
-        if part.write || !part.bits && part.ty.size() > 0 {
+        // Switching counts as a change of the value. Of a tag there is nothing to be read. Chunks have values elsewhere.
+        let has_value = part.ty.size() > 0 || part.ty.0.per_chunk.is_some();
+        if part.write || !part.bits && has_value {
             add(uses, Resource::Values(part.ty), access);
         }
     }
