@@ -10,6 +10,7 @@ mod checked;
 mod panic_message;
 
 pub(crate) use checked::*;
+#[allow(unused_imports, reason = "each test file uses its own part")]
 pub(crate) use panic_message::panic_message;
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
