@@ -1,5 +1,4 @@
-//! Jobs over what a query finds.
-
+#![doc = include_str!("README.md")]
 #![expect(
     unsafe_code,
     reason = "values of chunks of a world, which jobs use when the call that scheduled them is over"
