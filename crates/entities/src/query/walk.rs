@@ -65,7 +65,9 @@ fn piece_rows<D: QueryData>() -> usize {
     // Mostly a multiple of what a vector has, so that no row is left to be done alone.
     match 384 / D::ROW_BYTES.max(1) {
         few @ 0..8 => few.max(1),
-        many => many & !7,
+        some @ 8..32 => some & !7,
+        // Loops over small values take several vectors at a time.
+        many => many.next_multiple_of(64),
     }
 }
 
