@@ -206,7 +206,7 @@ impl Started {
     }
 
     #[track_caller]
-    fn is_waited_for(self, name: &str, operate: impl FnOnce()) {
+    fn must_be_waited_for(self, name: &str, operate: impl FnOnce()) {
         let _opens = self.gate.open_after(A_WHILE);
         operate();
         assert!(self.gate.is_open(), "{name} has not waited");
@@ -214,7 +214,7 @@ impl Started {
     }
 
     #[track_caller]
-    fn is_not_waited_for(self, name: &str, operate: impl FnOnce()) {
+    fn must_not_be_waited_for(self, name: &str, operate: impl FnOnce()) {
         let _opens = self.gate.open_after(FOR_EVER);
         operate();
         assert!(!self.gate.is_open(), "{name} has waited");
@@ -581,7 +581,7 @@ fn d2_jobs_in_the_way_are_waited_for() {
         for &(name, operate) in NEAR.iter().chain(WHOLE) {
             let mut stage = Stage::new(2, forked);
             let job = Started::near(&mut stage);
-            job.is_waited_for(name, || operate(&mut stage));
+            job.must_be_waited_for(name, || operate(&mut stage));
             stage.world.check_invariants().unwrap();
         }
     }
@@ -593,7 +593,7 @@ fn d2_jobs_over_other_archetypes_are_not_waited_for() {
         for &(name, operate) in NEAR {
             let mut stage = Stage::new(2, forked);
             let job = Started::far(&mut stage);
-            job.is_not_waited_for(name, || operate(&mut stage));
+            job.must_not_be_waited_for(name, || operate(&mut stage));
             assert!(stage.world.query::<&Far>().iter().all(|far| far.0 == 1 + MORE));
         }
     }
@@ -604,7 +604,7 @@ fn d2_jobs_over_other_components_are_not_waited_for() {
     for &(name, operate) in OTHER {
         let mut stage = Stage::new(2, false);
         let job = Started::near(&mut stage);
-        job.is_not_waited_for(name, || operate(&mut stage));
+        job.must_not_be_waited_for(name, || operate(&mut stage));
         let all = stage.world.query::<&A>().include_disabled();
         assert!(all.iter().all(|a| a.0 == 1 + MORE));
     }
@@ -655,13 +655,13 @@ fn jobs_that_read_are_waited_for_by_those_who_write() {
     for &(name, operate) in writes {
         let mut stage = Stage::new(2, false);
         let job = start(&mut stage);
-        job.is_waited_for(name, || operate(&mut stage));
+        job.must_be_waited_for(name, || operate(&mut stage));
         assert!(stage.world.entities().jobs().take_failures().is_empty());
     }
     for &(name, operate) in reads {
         let mut stage = Stage::new(2, false);
         let job = start(&mut stage);
-        job.is_not_waited_for(name, || operate(&mut stage));
+        job.must_not_be_waited_for(name, || operate(&mut stage));
         stage.world.check_invariants().unwrap();
         assert!(stage.world.entities().jobs().take_failures().is_empty());
     }
@@ -678,7 +678,7 @@ fn a_chunk_that_a_job_reads_is_not_copied_under_it() {
         });
         read.unwrap()
     });
-    job.is_waited_for("get_mut", || stage.world.get_mut::<B>(stage.pair[0]).unwrap().0 = 9);
+    job.must_be_waited_for("get_mut", || stage.world.get_mut::<B>(stage.pair[0]).unwrap().0 = 9);
     assert!(stage.world.entities().jobs().take_failures().is_empty());
 }
 
@@ -738,12 +738,12 @@ fn jobs_that_switch_are_waited_for() {
     for &(name, operate) in near {
         let mut stage = Stage::new(2, false);
         let job = start(&mut stage);
-        job.is_waited_for(name, || operate(&mut stage));
+        job.must_be_waited_for(name, || operate(&mut stage));
     }
     for &(name, operate) in far {
         let mut stage = Stage::new(2, false);
         let job = start(&mut stage);
-        job.is_not_waited_for(name, || operate(&mut stage));
+        job.must_not_be_waited_for(name, || operate(&mut stage));
         assert_eq!(stage.world.query::<&X>().count(), 0);
     }
 }
@@ -758,7 +758,7 @@ fn jobs_that_ask_are_waited_for_by_those_who_switch() {
         });
         ask.unwrap()
     });
-    job.is_waited_for("switching", || {
+    job.must_be_waited_for("switching", || {
         stage.world.entities_mut().set_component_enabled::<X>(stage.switched, false).unwrap();
     });
     assert!(stage.world.entities().jobs().take_failures().is_empty());
@@ -794,7 +794,7 @@ fn jobs_that_write_buffers_are_waited_for() {
             });
             fill.unwrap()
         });
-        job.is_waited_for(name, || operate(&mut stage));
+        job.must_be_waited_for(name, || operate(&mut stage));
     }
 }
 
@@ -808,7 +808,7 @@ fn jobs_that_read_values_of_chunks_are_waited_for_by_those_who_set_them() {
         });
         read.unwrap()
     });
-    job.is_waited_for("set_chunk_component", || {
+    job.must_be_waited_for("set_chunk_component", || {
         stage.world.set_chunk_component(stage.with_detail, Detail(2)).unwrap();
     });
     assert!(stage.world.entities().jobs().take_failures().is_empty());
@@ -826,7 +826,7 @@ fn jobs_that_write_groups_are_waited_for() {
             });
         join.unwrap()
     });
-    job.is_waited_for("despawn", || assert!(stage.world.despawn(stage.root).unwrap()));
+    job.must_be_waited_for("despawn", || assert!(stage.world.despawn(stage.root).unwrap()));
     assert!(!stage.world.exists(alone) && !stage.world.exists(stage.member));
 }
 
@@ -835,17 +835,17 @@ fn a_world_that_goes_waits_for_its_jobs() {
     let mut stage = Stage::new(2, false);
     let job = Started::near(&mut stage);
     let Stage { world, .. } = stage;
-    job.is_waited_for("drop", || drop(world));
+    job.must_be_waited_for("drop", || drop(world));
 
     // On another thread, too, and when it is replaced.
     let mut stage = Stage::new(2, false);
     let job = Started::near(&mut stage);
     let Stage { world, .. } = stage;
-    job.is_waited_for("drop", || thread::spawn(move || drop(world)).join().unwrap());
+    job.must_be_waited_for("drop", || thread::spawn(move || drop(world)).join().unwrap());
 
     let mut stage = Stage::new(2, false);
     let job = Started::near(&mut stage);
-    job.is_waited_for("drop", || stage.world.0 = World::new("Another"));
+    job.must_be_waited_for("drop", || stage.world.0 = World::new("Another"));
 }
 
 #[test]
@@ -853,7 +853,7 @@ fn a_world_that_moves_does_not_wait() {
     let mut stage = Stage::new(2, false);
     let mut other = Stage::new(2, false);
     let job = Started::near(&mut stage);
-    job.is_not_waited_for("swap", || std::mem::swap(&mut stage.world.0, &mut other.world.0));
+    job.must_not_be_waited_for("swap", || std::mem::swap(&mut stage.world.0, &mut other.world.0));
     // Entities have the same names in both.
     assert_eq!((stage.a_of(stage.alone), other.a_of(stage.alone)), (1, 1 + MORE));
 }
