@@ -60,8 +60,10 @@ pub(super) fn add_uses(
         } else if part.need == Need::Optional && part.ty.is_enableable() && !ignores {
             add(uses, Resource::Mask(part.ty), Access::Read);
         }
-        // Switching counts as a change of the value. Of a tag there is nothing to be read.
-        if part.write || !part.bits && part.ty.size() > 0 {
+        // Switching counts as a change of the value. Of a tag there is nothing to be read, and shared values never change. The
+        // value of a chunk has no bytes in a column either, and does.
+        let has_value = part.ty.size() > 0 || part.ty.is_chunk_component();
+        if part.write || !part.bits && has_value {
             add(uses, Resource::Values(part.ty), access);
         }
     }

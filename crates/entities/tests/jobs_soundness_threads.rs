@@ -1,0 +1,57 @@
+//! What jobs over entities and the thread of the world use at the same time: never the same thing, unless both read it.
+#![cfg(feature = "derive")]
+#![forbid(unsafe_code)]
+
+#[expect(dead_code, unused_imports, reason = "other tests need more of it")]
+#[path = "queries/common.rs"]
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use ancho_entities::{PerChunk, QueryArray, With, World, WorldSettings};
+use ancho_jobs::{JobPool, ParallelJobData};
+
+use common::*;
+
+/// A world whose jobs so many threads do, beside the one that has it. Without any, they run when they are completed, and not
+/// before.
+fn world_with(workers: usize) -> Checked {
+    let pool = JobPool::builder().workers(workers).build().unwrap();
+    let settings = WorldSettings::new().chunk_capacity_limit(100).job_pool(&pool);
+    Checked(World::with_settings("Simulation", settings))
+}
+
+/// A number that a job leaves.
+#[derive(Clone, Default)]
+struct Left(Arc<AtomicU32>);
+
+impl Left {
+    fn add(&self, number: u32) {
+        self.0.fetch_add(number, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Values of chunks have no bytes in a column, and are used all the same.
+#[test]
+fn the_value_of_a_chunk_is_not_set_while_a_job_reads_it() {
+    for workers in [0, 2] {
+        let mut world = world_with(workers);
+        let entity = world.spawn((A(1), PerChunk::<B>::new()));
+        world.set_chunk_component(entity, B(1)).unwrap();
+        let sum = Left::default();
+        let left = sum.clone();
+        let job = world
+            .query::<(&PerChunk<B>, &A)>()
+            .schedule(move |(chunk, a)| left.add(chunk.0 as u32 + a.0))
+            .unwrap();
+        world.entities().jobs().flush();
+        world.set_chunk_component(entity, B(100)).unwrap();
+        world.entities().jobs().complete(job);
+        assert_eq!(sum.get(), 2, "{workers} workers");
+    }
+}
