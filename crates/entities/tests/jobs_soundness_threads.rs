@@ -55,3 +55,28 @@ fn the_value_of_a_chunk_is_not_set_while_a_job_reads_it() {
         assert_eq!(sum.get(), 2, "{workers} workers");
     }
 }
+
+/// The query has only to ask for the component: it need not give it to be changed.
+#[test]
+fn values_are_not_copied_from_a_slice_while_a_job_reads_them() {
+    for (workers, forked) in [(0, false), (2, false), (0, true), (2, true)] {
+        let mut world = world_with(workers);
+        world.spawn_batch((0..1000).map(|_| (A(1), B(1))));
+        let fork = forked.then(|| world.fork().unwrap());
+        let (read, filtered) = (Left::default(), Left::default());
+        for (sum, by_filter) in [(&read, false), (&filtered, true)] {
+            let left = sum.clone();
+            let job = world.query::<&A>().schedule_parallel(move |a| left.add(a.0)).unwrap();
+            world.entities().jobs().flush();
+            let values = [A(3); 1000];
+            if by_filter {
+                world.query_mut::<&B>().filter::<With<A>>().copy_from(&values).unwrap();
+            } else {
+                world.query_mut::<&A>().copy_from(&values).unwrap();
+            }
+            world.entities().jobs().complete(job);
+        }
+        assert_eq!((read.get(), filtered.get()), (1000, 3000), "{workers} workers");
+        drop(fork);
+    }
+}

@@ -44,6 +44,21 @@ impl EntityManager {
         }
     }
 
+    /// Before values of a component are written, of all that is found in archetypes.
+    #[inline(always)]
+    pub(crate) fn before_writing_all(
+        &self,
+        ty: ComponentType,
+        archetypes: impl IntoIterator<Item = u32>,
+    ) {
+        if self.jobs.are_live() {
+            let is_copied = self.storage.chunks.may_be_shared();
+            let copied = archetypes.into_iter().filter(|_| is_copied);
+            let rows = copied.map(|number| (Resource::Rows(number), Access::Write));
+            self.jobs.before(rows.chain([(Resource::Values(ty), Access::Write)]));
+        }
+    }
+
     /// Before a component is switched on or off: that counts as a change of its values.
     #[inline(always)]
     pub(crate) fn before_switching(&self, ty: ComponentType) {
