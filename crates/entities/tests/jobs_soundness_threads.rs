@@ -80,3 +80,32 @@ fn values_are_not_copied_from_a_slice_while_a_job_reads_them() {
         drop(fork);
     }
 }
+
+/// Anybody can ask a batch for an element, with any number.
+#[test]
+fn a_batch_gives_no_entity_of_another_batch() {
+    type Array<'a> = QueryArray<'a, &'static mut A>;
+
+    for workers in [0, 2] {
+        let mut world = world_with(workers);
+        world.spawn_batch((0..1000).map(A));
+        let array = world.query_mut::<&mut A>().into_array().unwrap();
+        let given = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&given);
+        let jobs = array.jobs();
+        let job = jobs
+            .schedule_parallel(&[], array, 1000, 10, move |mut batch, range| {
+                // In debug builds this is refused, too. Elsewhere it must not be given.
+                for offset in 0..range.len() + 1 {
+                    Array::item(&mut batch, offset).0 += 1;
+                    counted.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+            .unwrap();
+        let failed = jobs.try_complete(job).unwrap_err();
+        assert!(failed.message().starts_with("A0077"), "{failed}");
+        assert_eq!(given.load(Ordering::Relaxed), 1000);
+        let is_once = |(a, expected): (&A, u32)| a.0 == expected;
+        assert!(world.query::<&A>().iter().zip(1..).all(is_once));
+    }
+}
