@@ -9,7 +9,10 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use ancho_entities::{PerChunk, QueryArray, With, World, WorldSettings};
+use ancho_entities::{
+    Changed, EnabledMut, Lookup, PerChunk, Query, QueryArray, TrackedMut, With, World,
+    WorldSettings,
+};
 use ancho_jobs::{JobPool, ParallelJobData};
 
 use common::*;
@@ -107,5 +110,68 @@ fn a_batch_gives_no_entity_of_another_batch() {
         assert_eq!(given.load(Ordering::Relaxed), 1000);
         let is_once = |(a, expected): (&A, u32)| a.0 == expected;
         assert!(world.query::<&A>().iter().zip(1..).all(is_once));
+    }
+}
+
+/// Views tell entities apart by what they give. They may ask whether the same component is on, or has changed, in turns: a job of
+/// one of them does not take turns, unless it is done at once.
+#[test]
+fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
+    for workers in [0, 2] {
+        let mut world = world_with(workers);
+        world.spawn_batch((0..1000).map(|at| (A(at), B(1), X(1), T(1))));
+        // Rows are found by what the job switches.
+        let (switches, found, flush) =
+            world.split::<(Query<EnabledMut<X>>, Query<&A, With<X>>, Query<&B>)>();
+        let mut first = found.iter();
+        assert_eq!(first.next(), Some(&A(0)));
+        let _job = switches.job().schedule_parallel(|mut x| x.set(false)).unwrap();
+        flush.into_array().unwrap().jobs().flush();
+        // As in a loop on this thread: what was entered is gone on with.
+        assert_eq!(first.count(), 99, "{workers} workers");
+        // Rows are switched that a job finds.
+        let (mut switches, found, flush) =
+            world.split::<(Query<EnabledMut<X>>, Query<&mut A, With<X>>, Query<&B>)>();
+        let mut all: Vec<_> = switches.iter_mut().collect();
+        all.iter_mut().for_each(|x| x.set(true));
+        let _job = found.job().schedule_parallel(|a| a.0 = 7).unwrap();
+        flush.into_array().unwrap().jobs().flush();
+        all.iter_mut().for_each(|x| x.set(false));
+        world.query_mut::<EnabledMut<X>>().for_each(|mut x| x.set(true));
+        assert!(world.query::<&A>().iter().all(|a| a.0 == 7));
+        // Chunks are found by what the job changes.
+        let since = world.entities().version();
+        world.entities_mut().advance_version();
+        let changed = Query::<&B, Changed<A>>::new().since(since);
+        let parts = (Query::<&mut A>::new(), changed, Query::<&B>::new());
+        let (writes, found, flush) = world.split_with(parts);
+        let mut first = found.iter();
+        assert!(first.next().is_none());
+        let mut first = found.iter();
+        let _job = writes.job().schedule_parallel(|a| a.0 = 8).unwrap();
+        flush.into_array().unwrap().jobs().flush();
+        assert!(first.next().is_some());
+        // Rows are noted as changed that a job finds.
+        let since = world.entities().version();
+        world.entities_mut().advance_version();
+        let changed = Query::<&mut A, Changed<T>>::new().since(since);
+        let parts = (Query::<TrackedMut<T>>::new(), changed, Query::<&B>::new());
+        let (mut writes, found, flush) = world.split_with(parts);
+        let mut all: Vec<_> = writes.iter_mut().collect();
+        all.iter_mut().for_each(|t| t.0 = 2);
+        let _job = found.job().schedule_parallel(|a| a.0 = 9).unwrap();
+        flush.into_array().unwrap().jobs().flush();
+        all.iter_mut().for_each(|t| t.0 = 3);
+        assert!(world.query::<&A>().iter().all(|a| a.0 == 9));
+        // The same, of lookups.
+        let entities = world.query::<&A>().to_entities();
+        let (mut switches, found, flush) =
+            world.split::<(Lookup<EnabledMut<X>>, Query<&mut A, With<X>>, Query<&B>)>();
+        let mut last = switches.get_mut(entities[999]).unwrap();
+        let _job = found.job().schedule_parallel(|a| a.0 = 10).unwrap();
+        flush.into_array().unwrap().jobs().flush();
+        last.set(false);
+        world.query_mut::<EnabledMut<X>>().for_each(|mut x| x.set(true));
+        assert!(world.query::<&A>().iter().all(|a| a.0 == 10));
     }
 }

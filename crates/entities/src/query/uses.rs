@@ -3,7 +3,7 @@
 use ancho_jobs::Access;
 
 use super::matched::{Bit, Match, Matched};
-use super::plan::{Need, Term};
+use super::plan::{Need, Part, Plan, Term};
 use super::settings::Options;
 use crate::component::ComponentType;
 use crate::manager::{EntityManager, Jobs, Resource, ResourceUse};
@@ -77,6 +77,41 @@ pub(super) fn add_uses(
             add_masks(found, archetypes, uses);
         }
     }
+}
+
+/// Whether a job of a query gets in the way of who goes on with a view of another one, or of a lookup, on the thread of the
+/// world. Neither changes what the other gives, perhaps of the same entities.
+///
+/// Views take turns, so that they may ask for what another of them notes: whether a component is on, and when it was
+/// changed. A job waits for them, and they for the job, when a loop begins and when something is looked for. But who is in
+/// the midst of a loop looks at masks and versions, and notes when values are given; and what was given switches components, or
+/// notes that it was changed.
+pub(super) fn meets(
+    job: &Matched,
+    view: &Matched,
+    is_lookup: bool,
+    archetypes: &Archetypes,
+) -> bool {
+    let writes = |plan: &Plan, ty| plan.parts.iter().any(|part| part.write && part.ty == ty);
+    let asks = |plan: &Plan, ty| {
+        let asks = |term: &Term| matches!(term, Term::Changed(types) if types.contains(&ty));
+        plan.terms.iter().any(asks)
+    };
+    let reads_mask = |matched: &Matched, ty| {
+        let mut uses = Vec::new();
+        add_uses(matched, archetypes, Asked::Data, &mut uses);
+        uses.iter().any(|&(resource, _)| resource == Resource::Mask(ty))
+    };
+    let by_view = |&Part { ty, bits, .. }: &Part| {
+        // A lookup notes what it gives when it does. What is tracked may note more, later.
+        let notes = !is_lookup || ty.tracks_changes();
+        notes && (writes(&job.plan, ty) || asks(&job.plan, ty)) || bits && reads_mask(job, ty)
+    };
+    let by_job = |&Part { ty, bits, .. }: &Part| {
+        !is_lookup && (asks(&view.plan, ty) || bits && reads_mask(view, ty))
+    };
+    view.plan.parts.iter().filter(|part| part.write).any(by_view)
+        || job.plan.parts.iter().filter(|part| part.write).any(by_job)
 }
 
 /// Adds the masks that say which rows of an archetype are found.

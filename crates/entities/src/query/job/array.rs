@@ -200,7 +200,7 @@ unsafe impl<D: ParallelData + 'static> JobData for QueryArray<'_, D> {
     type Whole<'v> = QueryArrayBatch<'v, D>;
 
     fn declare(&self, accesses: &mut AccessList) {
-        self.jobs.declare(&self.rows.get().uses, accesses);
+        self.rows.get().declare(self.jobs, accesses);
     }
 
     fn hold(self) -> ArrayHeld<D> {

@@ -40,6 +40,8 @@ pub(crate) struct LookupMemory {
     chunks: *mut Chunk,
     version: Version,
     uses: Vec<ResourceUse>,
+    /// Whether a job that takes it along is done at once, since others would be in its way.
+    at_once: bool,
 }
 
 // SAFETY: threads read what it points to, or change it as the job has declared. Nobody else does meanwhile.
@@ -58,6 +60,7 @@ impl Default for LookupMemory {
             chunks: std::ptr::null_mut(),
             version: Version::NEVER,
             uses: Vec::new(),
+            at_once: false,
         }
     }
 }
@@ -163,7 +166,11 @@ struct Token<'w, D> {
 
 impl<D> Token<'_, D> {
     fn declare(&self, accesses: &mut AccessList) {
-        self.jobs.declare(&self.memory.get().uses, accesses);
+        let memory = self.memory.get();
+        self.jobs.declare(&memory.uses, accesses);
+        if memory.at_once {
+            accesses.complete_at_once();
+        }
     }
 
     fn hold(self) -> LookupHeld<D> {
@@ -467,13 +474,14 @@ impl<'w, D: ParallelData> LookupView<'w, D> {
 
     /// Sees where all entities are, and fetches from all chunks that have the data.
     fn token(self) -> Token<'w, D> {
-        let (entities, matched) = self.into_parts();
+        let (entities, matched, meets) = self.into_parts();
         // SAFETY: the manager is borrowed for the lifetime, and nobody has a mutable reference to its jobs meanwhile.
         let jobs = unsafe { &(*entities.as_ptr()).jobs };
         let mut pooled = jobs.lookups().take();
         let memory = pooled.get_mut();
         // SAFETY: the manager is borrowed for the lifetime. Other views have no references to it but while they are asked.
         let storage = unsafe { &(*entities.as_ptr()).storage };
+        memory.at_once = meets;
         memory.uses.clear();
         add_uses(matched, &storage.archetypes, Asked::Data, &mut memory.uses);
         memory.uses.push((Resource::Table, Access::Read));
