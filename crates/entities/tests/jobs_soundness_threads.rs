@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use ancho_entities::{
-    Changed, EnabledMut, Lookup, PerChunk, Query, QueryArray, TrackedMut, With, World,
+    Changed, EnabledMut, Entity, Lookup, PerChunk, Query, QueryArray, TrackedMut, With, World,
     WorldSettings,
 };
 use ancho_jobs::{JobPool, ParallelJobData};
@@ -173,5 +173,43 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         last.set(false);
         world.query_mut::<EnabledMut<X>>().for_each(|mut x| x.set(true));
         assert!(world.query::<&A>().iter().all(|a| a.0 == 10));
+    }
+}
+
+/// To open the slot of an entity copies its page, if a fork has it too, also if the entity turns out to be gone.
+#[test]
+fn a_lookup_of_a_job_sees_pages_that_stay() {
+    type Act = fn(&mut World, Entity);
+    let despawn: Act = |world, gone| assert!(!world.despawn(gone).unwrap());
+    let add: Act = |world, gone| assert!(world.add(gone, B(1)).is_err());
+    let remove: Act = |world, gone| assert!(!world.remove::<B>(gone).unwrap());
+    for workers in [0, 2] {
+        for act in [despawn, add, remove] {
+            let mut world = world_with(workers);
+            world.spawn(T(1));
+            let gone = world.spawn(A(1));
+            world.despawn(gone).unwrap();
+            let all: Vec<_> = world.spawn_batch((0..1000).map(|_| A(1))).collect();
+            assert_eq!(all[0].index(), gone.index());
+            let fork = world.fork().unwrap();
+            let sum = Left::default();
+            let left = sum.clone();
+            let (once, values) = world.split::<(Query<&T>, Lookup<&A>)>();
+            let job = once.job().with(values.into_job()).schedule(move |_, values| {
+                for &entity in &all {
+                    left.add(values.get(entity).map_or(0, |a| a.0));
+                }
+            });
+            if workers > 0 {
+                world.entities().jobs().flush();
+            }
+            act(&mut world, gone);
+            drop(fork);
+            // What the fork has left is used again.
+            let mut other = World::new("Other");
+            other.spawn_many(5000, B(7));
+            world.entities().jobs().complete(job.unwrap());
+            assert_eq!(sum.get(), 1000, "{workers} workers");
+        }
     }
 }
