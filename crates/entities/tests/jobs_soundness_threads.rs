@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use ancho_entities::{
-    Changed, EnabledMut, Entity, Lookup, PerChunk, Query, QueryArray, TrackedMut, With, World,
-    WorldSettings,
+    Buffer, Changed, EnabledMut, EnabledRef, Entity, Lookup, PerChunk, Query, QueryArray, Shared,
+    TrackedMut, Version, With, World, WorldSettings,
 };
 use ancho_jobs::{JobPool, ParallelJobData};
 
@@ -211,5 +211,171 @@ fn a_lookup_of_a_job_sees_pages_that_stay() {
             world.entities().jobs().complete(job.unwrap());
             assert_eq!(sum.get(), 1000, "{workers} workers");
         }
+    }
+}
+
+/// Numbers in no order, the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        ((self.0 >> 33) % u64::from(end)) as u32
+    }
+}
+
+/// Schedules one of many jobs, which leave a number if they only read.
+fn schedule_some(world: &mut World, numbers: &mut Numbers, left: &Left) {
+    let left = left.clone();
+    let since = world.entities().version();
+    let since = Version::from_number(since.number().saturating_sub(numbers.below(3)).max(1));
+    let scheduled = match numbers.below(18) {
+        0 => world.query_mut::<&mut A>().schedule_parallel(|a| a.0 = a.0.wrapping_mul(3) + 1),
+        1 => world.query_mut::<(&mut B, &A)>().schedule_parallel(|(b, a)| b.0 += u64::from(a.0)),
+        2 => world.query::<&A>().schedule_parallel(move |a| left.add(a.0 % 5)),
+        3 => world.query_mut::<(EnabledMut<X>, &A)>().schedule_parallel(|(mut x, a)| {
+            x.set(a.0 % 3 > 0);
+        }),
+        4 => world.query_mut::<(&mut X, Option<&Tag>)>().schedule_parallel(|(x, tag)| {
+            x.0 += 1 + u32::from(tag.is_some());
+        }),
+        5 => world.query_mut::<(&mut T, Entity)>().schedule(|(t, entity)| t.0 += entity.index()),
+        6 => {
+            let query = world.query_mut::<&mut B>().filter::<Changed<(T, A)>>().since(since);
+            query.schedule_parallel(|b| b.0 += 1)
+        }
+        7 => {
+            let query = world.query_mut::<&mut T>().filter::<Changed<E>>().since(since);
+            query.schedule_parallel(|t| t.0 += 1)
+        }
+        8 => world.query_mut::<(EnabledMut<E>, &T)>().schedule_parallel(|(mut e, t)| {
+            e.set(t.0 % 2 > 0);
+        }),
+        9 => world.query_mut::<(&mut E, Option<&X>)>().schedule_parallel(|(e, x)| {
+            e.0 += x.map_or(1, |x| u64::from(x.0));
+        }),
+        10 => world
+            .query::<(&PerChunk<B>, &Shared<Team>)>()
+            .schedule_parallel(move |(chunk, team)| left.add(chunk.0 as u32 + team.0)),
+        11 => world.query_mut::<(&mut Buffer<Item>, &A)>().schedule_parallel(|(mut items, a)| {
+            if items.len() < 9 {
+                items.push(Item(a.0));
+            } else {
+                items.clear();
+            }
+        }),
+        12 => world.query_mut::<&mut Text>().schedule_parallel(|text| match text.0.len() {
+            0..40 => text.0.push_str("more "),
+            _ => text.0.clear(),
+        }),
+        13 => {
+            let (all, values) = world.split::<(Query<(Entity, &mut B)>, Lookup<&A>)>();
+            all.job().with(values.into_job()).schedule_parallel(|(entity, b), values| {
+                b.0 += values.get(entity).map_or(0, |a| u64::from(a.0));
+            })
+        }
+        14 => {
+            let (all, values) = world.split::<(Query<(Entity, &A)>, Lookup<&mut T>)>();
+            all.job().with(values.into_job_mut()).schedule(|(entity, a), values| {
+                if let Some(t) = values.get_mut(entity) {
+                    t.0 += a.0 % 4;
+                }
+            })
+        }
+        15 => {
+            let (all, values) = world.split::<(Query<(Entity, &mut X)>, Lookup<EnabledMut<X>>)>();
+            all.job().with(values.into_job_mut()).schedule(|(entity, x), values| {
+                x.0 += 1;
+                values.get_mut(entity).unwrap().set(x.0 % 4 > 0);
+            })
+        }
+        16 => {
+            let array = world.query_mut::<(&mut B, &T)>().into_array().unwrap();
+            let (jobs, count) = (array.jobs(), array.len());
+            let job = jobs.schedule_for_each(&[], array, count, 16, |(b, t), index| {
+                b.0 += u64::from(t.0) + index as u64;
+            });
+            Ok(job.unwrap())
+        }
+        _ => world.query::<(&A, EnabledRef<X>)>().schedule_parallel(move |(a, x)| {
+            left.add(a.0 % 3 + u32::from(x.get()));
+        }),
+    };
+    let _job = scheduled.unwrap();
+}
+
+/// Does one of many things on the thread of the world.
+fn do_some(world: &mut World, numbers: &mut Numbers, left: &Left, forks: &mut Vec<World>) {
+    let all = world.entities().all_entities();
+    let entity = match all.len() as u32 {
+        0 => Entity::NULL,
+        count => all[numbers.below(count) as usize],
+    };
+    let number = numbers.below(1000);
+    let manager = world.entities_mut();
+    match numbers.below(34) {
+        0 => _ = manager.spawn((A(number), B(1), X(number))),
+        1 => _ = manager.spawn_many(70, (A(number), T(1), E(1))).len(),
+        2 => _ = manager.spawn((A(number), PerChunk::<B>::new(), Shared::new(Team(number % 3)))),
+        3 => _ = manager.spawn((B(1), T(1), Text::default(), Buffer::<Item>::default())),
+        4 => _ = manager.despawn(entity),
+        5 => _ = manager.add(entity, A(number)),
+        6 => _ = manager.add(entity, (X(number), T(number))),
+        7 => _ = manager.remove::<X>(entity),
+        8 => _ = manager.remove::<T>(entity),
+        9 => _ = manager.add(entity, Tag),
+        10 => _ = manager.remove::<Tag>(entity),
+        11 => _ = manager.set(entity, (A(number), B(3))),
+        12 => _ = manager.get_mut::<B>(entity).map(|b| b.0 += 1),
+        13 => _ = manager.get_mut::<T>(entity).map(|t| t.0 += 1),
+        14 => left.add(manager.get::<A>(entity).map_or(0, |a| a.0 % 7)),
+        15 => _ = manager.set_component_enabled::<X>(entity, number % 2 > 0),
+        16 => _ = manager.set_component_enabled::<E>(entity, number % 2 > 0),
+        17 => left.add(u32::from(manager.is_component_enabled::<X>(entity) == Ok(true))),
+        18 => _ = manager.set_chunk_component(entity, B(number.into())),
+        19 => _ = manager.set_shared(entity, Team(number % 4)),
+        20 => _ = manager.instantiate(entity),
+        21 => left.add(manager.query::<&X>().iter().map(|x| x.0 % 3).sum()),
+        22 => manager.query_mut::<(&mut B, &X)>().for_each(|(b, x)| b.0 += u64::from(x.0)),
+        23 => manager.query_mut::<&mut T>().for_each_parallel(|t| t.0 += 1),
+        24 => _ = manager.query_mut::<&T>().set_component_enabled::<E>(true),
+        25 => _ = manager.query_mut::<&A>().filter::<With<Tag>>().add(B(1)),
+        26 => left.add(manager.query::<&B>().filter::<Changed<T>>().count() as u32),
+        27 => left.add(manager.lookup::<A>().get(entity).map_or(0, |a| a.0 % 7)),
+        28 => _ = manager.swap_components(entity, all[number as usize % all.len()]),
+        29 => _ = manager.buffer_mut::<Item>(entity).map(|mut items| items.push(Item(1))),
+        30 => _ = manager.take::<X>(entity),
+        31 => forks.push(world.fork().unwrap()),
+        32 => drop(forks.pop()),
+        _ => _ = manager.advance_version(),
+    }
+}
+
+/// Whatever happens, it is as if each job were done where it is scheduled.
+#[test]
+fn jobs_and_the_thread_of_the_world_do_the_same_on_every_number_of_threads() {
+    for seed in 0..12 {
+        let script = |workers| {
+            let mut world = world_with(workers);
+            let (mut numbers, left, mut forks) = (Numbers(seed), Left::default(), Vec::new());
+            world.spawn_many(150, (A(1), B(1), X(1), T(1), E(1)));
+            world.spawn_many(80, (A(1), X(1), Tag));
+            world.spawn_many(80, (A(1), PerChunk::<B>::new(), Shared::new(Team(1)), E(2)));
+            world.spawn_many(80, (A(1), Text::default(), Buffer::<Item>::default()));
+            for _ in 0..150 {
+                if numbers.below(2) == 0 {
+                    schedule_some(&mut world, &mut numbers, &left);
+                } else {
+                    do_some(&mut world, &mut numbers, &left, &mut forks);
+                }
+                if numbers.below(3) == 0 {
+                    world.entities().jobs().flush();
+                }
+            }
+            let hash = world.state_hash();
+            assert!(world.entities().jobs().take_failures().is_empty());
+            (hash, left.get())
+        };
+        assert_eq!(script(0), script(2), "seed {seed}");
     }
 }
