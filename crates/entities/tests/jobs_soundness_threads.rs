@@ -214,6 +214,24 @@ fn a_lookup_of_a_job_sees_pages_that_stay() {
     }
 }
 
+/// Once a world has been forked, some of its memory may be shared. Mostly it is not.
+#[test]
+fn who_writes_to_memory_of_its_own_waits_for_no_job_that_reads_something_else() {
+    let mut world = world_with(0);
+    world.spawn_many(1000, (A(1), B(1)));
+    let fork = world.fork().unwrap();
+    world.query_mut::<&mut A>().for_each(|a| a.0 += 1);
+    drop(fork);
+    let job = world.query::<&B>().schedule_parallel(|_| {}).unwrap();
+    world.query_mut::<&mut A>().for_each(|a| a.0 += 1);
+    world.query_mut::<&A>().copy_from(&[A(7); 1000]).unwrap();
+    let (mut writes,) = world.split::<(Query<&mut A>,)>();
+    writes.for_each(|a| a.0 += 1);
+    let other = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
+    assert_eq!(world.entities().jobs().uncompleted(), 2);
+    let _ = (job, other);
+}
+
 /// Numbers in no order, the same in every run.
 struct Numbers(u64);
 

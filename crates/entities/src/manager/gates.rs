@@ -25,7 +25,7 @@ use super::EntityManager;
 use super::fences::Resource;
 use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::storage::Location;
+use crate::storage::{Location, Storage};
 
 impl EntityManager {
     /// Before a value of an entity is written.
@@ -52,8 +52,9 @@ impl EntityManager {
         archetypes: impl IntoIterator<Item = u32>,
     ) {
         if self.jobs.are_live() {
-            let is_copied = self.storage.chunks.may_be_shared();
-            let copied = archetypes.into_iter().filter(|_| is_copied);
+            let Storage { archetypes: all, chunks, .. } = &self.storage;
+            let is_copied = |&number: &u32| chunks.may_share_one(&all[number].chunks);
+            let copied = archetypes.into_iter().filter(is_copied);
             let rows = copied.map(|number| (Resource::Rows(number), Access::Write));
             self.jobs.before(rows.chain([(Resource::Values(ty), Access::Write)]));
         }

@@ -176,7 +176,10 @@ impl<'w> Splitting<'w> {
         let jobs = unsafe { &(*entities).jobs };
         if jobs.are_live() {
             jobs.before_uses(|uses| {
-                self.parts.iter().for_each(|part| add_copied(part.matched, uses));
+                let add = |part: &SplitPart<'_>| {
+                    add_copied(part.matched, archetypes, chunks, uses);
+                };
+                self.parts.iter().for_each(add);
             });
         }
         for SplitPart { matched, .. } in &self.parts {

@@ -7,7 +7,7 @@ use super::plan::{Need, Part, Plan, Term};
 use super::settings::Options;
 use crate::component::ComponentType;
 use crate::manager::{EntityManager, Jobs, Resource, ResourceUse};
-use crate::storage::{Archetypes, Storage};
+use crate::storage::{Archetypes, Chunks, Storage};
 
 /// What is asked of a query.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,16 +31,22 @@ fn complete_before(jobs: &Jobs, storage: &Storage, matched: &Matched, asked: Ask
     jobs.before_uses(|uses| {
         add_uses(matched, &storage.archetypes, asked, uses);
         if asked == Asked::Data && storage.chunks.may_be_shared() {
-            add_copied(matched, uses);
+            add_copied(matched, &storage.archetypes, &storage.chunks, uses);
         }
     });
 }
 
 /// Adds the rows of all archetypes in which chunks may have to be copied before they are written.
-pub(super) fn add_copied(matched: &Matched, uses: &mut Vec<ResourceUse>) {
+pub(super) fn add_copied(
+    matched: &Matched,
+    archetypes: &Archetypes,
+    chunks: &Chunks,
+    uses: &mut Vec<ResourceUse>,
+) {
     if matched.plan.parts.iter().any(|part| part.write && !part.bits) {
-        let rows = matched.matches.iter().map(|found| Resource::Rows(found.archetype));
-        uses.extend(rows.map(|rows| (rows, Access::Write)));
+        let found = matched.matches.iter().map(|found| found.archetype);
+        let copied = found.filter(|&number| chunks.may_share_one(&archetypes[number].chunks));
+        uses.extend(copied.map(|number| (Resource::Rows(number), Access::Write)));
     }
 }
 

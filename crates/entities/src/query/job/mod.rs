@@ -356,7 +356,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         // are asked.
         let storage = unsafe { &(*self.entities.as_ptr()).storage };
         if D::WRITES && storage.chunks.may_be_shared() && jobs.are_live() {
-            jobs.before_uses(|uses| add_copied(self.matched, uses));
+            jobs.before_uses(|uses| {
+                add_copied(self.matched, &storage.archetypes, &storage.chunks, uses);
+            });
         }
         storage.chunks.stay();
         let mut pooled = jobs.rows().take();
