@@ -203,14 +203,14 @@ impl<'w, D: QueryData> LookupView<'w, D> {
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
         let (at, found) = self.find(entity)?;
         if D::MARKS {
-            // SAFETY: the manager is borrowed mutably, and nobody has a reference to what it knows of chunks. The table names
-            // chunks that are there.
+            // SAFETY: as in `find`. The table names chunks that are there.
             let (chunk, version) = unsafe {
-                let storage = &raw mut (*self.entities.as_ptr()).storage;
-                ((*storage).chunks.at_mut(at.chunk), (*storage).version)
+                let storage = &(*self.entities.as_ptr()).storage;
+                (storage.chunks.at(at.chunk), storage.version)
             };
             debug_assert!(!(D::WRITES && chunk.may_be_shared()));
-            // SAFETY: these are the places of the data in the archetype of the chunk, which has it.
+            // SAFETY: these are the places of the data in the archetype of the chunk, which has it. Whoever used what is noted of
+            // it was waited for, and for jobs that use something else versions were written out.
             unsafe { D::mark(&mut PieceMarks { chunk, version }, &found.places) };
         }
         // SAFETY: it was just found and marked, and this is borrowed as long.

@@ -294,11 +294,10 @@ impl Rows {
         let place = self.chunks[piece.chunk as usize];
         // SAFETY: it stays while this is in use.
         let found = unsafe { &*place.found };
-        // Others may mark other columns of the chunk at the same time. They and this write to what is noted of their columns,
-        // and only read what the world knows of the chunk beside that.
-        // SAFETY: the chunk is there, and the places are those of the data in its archetype. Nobody else marks what this does.
+        // SAFETY: the chunk is there, and the places are those of the data in its archetype. Others may mark other columns of it
+        // at the same time: its versions were written out when it was collected.
         unsafe {
-            let marks = &mut PieceMarks { chunk: &mut *place.chunk, version: self.version };
+            let marks = &mut PieceMarks { chunk: &*place.chunk, version: self.version };
             D::mark(marks, &found.places);
         }
         if !D::TRACKS {

@@ -100,10 +100,10 @@ impl LookupMemory {
     ///
     /// - it was made for this data, which can be changed, and nobody else uses it
     unsafe fn mark<D: QueryData>(&self, chunk: u32) {
-        // SAFETY: the chunk is there, as the table says, and the match is that of its archetype.
+        // SAFETY: the chunk is there, as the table says, and the match is that of its archetype. Its versions were written out.
         unsafe {
             let found = &*self.found[chunk as usize];
-            let chunk = &mut *self.chunks.add(chunk as usize);
+            let chunk = &*self.chunks.add(chunk as usize);
             D::mark(&mut PieceMarks { chunk, version: self.version }, &found.places);
         }
     }
