@@ -6,8 +6,9 @@
 #[path = "queries/common.rs"]
 mod common;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 use ancho_entities::{
     Buffer, Changed, EnabledMut, EnabledRef, Entity, Lookup, PerChunk, Query, QueryArray, Shared,
@@ -230,6 +231,47 @@ fn who_writes_to_memory_of_its_own_waits_for_no_job_that_reads_something_else() 
     let other = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
     assert_eq!(world.entities().jobs().uncompleted(), 2);
     let _ = (job, other);
+}
+
+/// It cannot wait for itself, so that what other jobs use has to stay.
+#[test]
+fn jobs_go_on_when_one_of_them_drops_their_world() {
+    let pool = JobPool::builder().workers(2).build().unwrap();
+    let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
+    world.spawn_batch((0..1000).map(|at| (A(at), B(1), Text("some".to_owned()))));
+    world.spawn(Tag);
+    let slot = Arc::new(Mutex::new(None));
+    let (is_dropped, sum) = (Arc::new(AtomicBool::new(false)), Left::default());
+    let (seen, left) = (Arc::clone(&is_dropped), sum.clone());
+    let _writes = world
+        .query_mut::<(&mut A, &Text)>()
+        .schedule(move |(a, text)| {
+            while !seen.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+            a.0 = text.0.len() as u32;
+            left.add(1);
+        })
+        .unwrap();
+    let (theirs, dropped) = (Arc::clone(&slot), Arc::clone(&is_dropped));
+    let job = world.query::<Entity>().filter::<With<Tag>>().schedule(move |_| {
+        loop {
+            if let Some(world) = theirs.lock().unwrap().take() {
+                return drop::<World>(world);
+            }
+            thread::yield_now();
+        }
+    });
+    let _job = job.unwrap();
+    world.entities().jobs().flush();
+    *slot.lock().unwrap() = Some(world);
+    while Arc::strong_count(&slot) > 1 {
+        thread::yield_now();
+    }
+    dropped.store(true, Ordering::Release);
+    while sum.get() < 1000 {
+        thread::yield_now();
+    }
 }
 
 /// Numbers in no order, the same in every run.

@@ -94,6 +94,16 @@ impl LookupMemory {
         Some((fetch, at))
     }
 
+    /// Notes that something of a chunk was given to be written, to be marked when all threads are done.
+    #[inline(always)]
+    fn note_written(&self, chunk: u32) {
+        let (word, bit) = (&self.written[chunk as usize / 64], 1 << (chunk % 64));
+        // Mostly the chunk was written before. Relaxed: it is read when all threads are done.
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
     /// Marks what is written of a chunk that has what is looked for.
     ///
     /// # Safety
@@ -342,18 +352,43 @@ impl<D: QueryData> JobLookupViewMut<'_, D> {
 impl<'v, D: QueryData> UncheckedLookupView<'v, D> {
     /// What is given for an entity, to be changed, if it is there and has it.
     ///
+    /// # Examples
+    ///
+    /// What is only read can be asked for, too:
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, Lookup, Query, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Shadow(Entity, u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let knight = world.spawn(Health(3));
+    /// let shadow = world.spawn(Shadow(knight, 0));
+    /// let (shadows, health) = world.split::<(Query<&mut Shadow>, Lookup<&Health>)>();
+    /// shadows.job().with(health.into_unchecked_job()).schedule_parallel(|shadow, health| {
+    ///     // SAFETY: nobody changes it.
+    ///     shadow.1 = unsafe { health.get_mut(shadow.0) }.unwrap().0;
+    /// })?;
+    /// assert_eq!(world.get::<Shadow>(shadow)?.1, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Safety
     ///
     /// - nobody else uses what is given for the entity as long as it is in use: no other thread, and no other call on this one
+    /// - if components are switched by it, nobody else switches them meanwhile, of whatever entity, or asks whether they are on:
+    ///   bits of many entities are in one word. The query of the job must not find entities by them, either
     #[inline]
     pub unsafe fn get_mut(&self, entity: Entity) -> Option<D::Item<'v>> {
         // SAFETY: it was made for this data. The row is there, and nobody else uses it, as the caller promises.
         unsafe {
             let (fetch, at) = self.memory.find::<D>(entity)?;
-            let (word, bit) = (&self.memory.written[at.chunk as usize / 64], 1 << (at.chunk % 64));
-            // Mostly the chunk was written before. Relaxed: it is read when all threads are done.
-            if word.load(Ordering::Relaxed) & bit == 0 {
-                word.fetch_or(bit, Ordering::Relaxed);
+            if D::MARKS {
+                self.memory.note_written(at.chunk);
             }
             Some(D::get(fetch, at.row as usize))
         }
