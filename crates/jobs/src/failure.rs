@@ -184,6 +184,18 @@ pub fn note_panic(place: String) {
     PLACE.with_borrow_mut(|noted| _ = noted.get_or_insert(place));
 }
 
+/// Forgets what is noted while a panic unwinds that is told by nobody here: the one after it is of something else.
+pub(crate) struct PanicPasses;
+
+impl Drop for PanicPasses {
+    #[inline]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            PLACE.take();
+        }
+    }
+}
+
 /// A payload is anything, and may do anything when it is dropped, wherever the last job lets go of the
 /// panic. So it is dropped as if by a job: it can neither schedule nor complete, and if it panics, that is
 /// the end of it.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use ancho_jobs::{ExecutionMode, JobCell, JobHandle, JobScheduler, JobSlice};
+use ancho_jobs::{ExecutionMode, JobCell, JobHandle, JobPool, JobScheduler, JobSlice, note_panic};
 use common::{Door, Drops, Flag, Log, WORKERS, eventually, must_end, panic_message, scheduler};
 
 /// Panics when dropped, unless a panic is under way.
@@ -709,4 +709,27 @@ fn panics_in_many_frames_leave_no_trace() {
         }
         assert_eq!(told.into_inner().unwrap(), 100);
     }
+}
+
+/// What [`JobScheduler::run`] runs panics where it is called, and nobody tells of it.
+#[test]
+fn what_is_noted_of_a_panic_that_passes_is_not_told_of_a_later_one() {
+    struct Working;
+
+    impl Drop for Working {
+        fn drop(&mut self) {
+            note_panic("at order 7".to_owned());
+        }
+    }
+
+    let jobs = JobScheduler::new(&JobPool::builder().workers(0).build().unwrap());
+    let run = || {
+        jobs.run((), |()| {
+            let _working = Working;
+            panic!("no ship");
+        })
+    };
+    assert!(panic::catch_unwind(AssertUnwindSafe(run)).is_err());
+    let job = jobs.schedule(&[], (), |()| panic!("no orders")).unwrap();
+    assert_eq!(jobs.try_complete(job).unwrap_err().place(), None);
 }

@@ -396,6 +396,11 @@ impl EntityManager {
         entity: Entity,
         change: Quick,
     ) -> Option<(OpenSlot, u32, u32)> {
+        if self.jobs.are_live() {
+            // Some may have to be waited for, which is seen to where the way is found. To open the slot may copy the page it is
+            // on, which they may be reading.
+            return None;
+        }
         let slot = self.storage.table.open(entity)?;
         // SAFETY: it was just opened.
         let location = unsafe { slot.location() };
@@ -404,10 +409,6 @@ impl EntityManager {
         let QuickWay { set, from, transfer, mut to, room_changes } =
             self.quick_ways[change as usize];
         if from != source.archetype || set != TypeId::of::<S>() || !source.moves_simply() {
-            return None;
-        }
-        if self.jobs.are_live() {
-            // Some may have to be waited for, which is seen to where the way is found.
             return None;
         }
         if room_changes != self.storage.room_changes {

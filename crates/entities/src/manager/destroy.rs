@@ -22,6 +22,10 @@ impl EntityManager {
     // A call would take a fifth of the time.
     #[inline(always)]
     pub fn despawn(&mut self, entity: Entity) -> Result<bool, EntityError> {
+        if self.jobs.are_live() {
+            // To open the slot may copy the page it is on, which jobs may be reading.
+            return self.despawn_after_jobs(entity);
+        }
         let Some(slot) = self.storage.table.open(entity) else {
             return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
         };
@@ -29,7 +33,7 @@ impl EntityManager {
         let Location { chunk, row } = unsafe { slot.location() };
         // SAFETY: the table names chunks that are there.
         let owner = unsafe { self.storage.chunks.at(chunk) };
-        if owner.removes_simply() && !self.jobs.are_live() {
+        if owner.removes_simply() {
             // SAFETY: it was just opened for this entity.
             unsafe { self.storage.table.free_open(slot, entity) };
             // SAFETY: the table says that the row is there; the chunk's memory is the world's alone, and nothing in it has
@@ -38,6 +42,17 @@ impl EntityManager {
             return Ok(true);
         }
         self.despawn_with_care(entity, Location { chunk, row })
+    }
+
+    /// Despawns an entity, while jobs may have to be waited for.
+    #[cold]
+    #[inline(never)]
+    fn despawn_after_jobs(&mut self, entity: Entity) -> Result<bool, EntityError> {
+        match self.storage.table.locate(entity) {
+            Some(location) => self.despawn_with_care(entity, location),
+            None if self.strict => Err(self.no_such(entity)),
+            None => Ok(false),
+        }
     }
 
     /// Despawns an entity of a chunk that is not as simple as they mostly are.

@@ -10,14 +10,15 @@
 //! | a value is written | jobs that use the component; if its chunk may have to be copied, as below |
 //! | it is asked whether a component is on | jobs that switch it |
 //! | a component is switched | jobs that use the component, or ask whether it is on |
-//! | rows come, go or move, or chunks are copied | jobs that go through their archetypes, or look for entities |
+//! | chunks are copied | jobs that go through their archetypes, or look for entities in them |
+//! | rows come, go or move | jobs that go through their archetypes, or look for entities anywhere |
 //! | anything else | all jobs |
 //!
 //! Whether an entity is there, which components it has, and how many there are, can always be asked: only the thread of the world
 //! changes that.
 //!
-//! Jobs that go through chunks have declared the rows of their archetypes, and jobs that look for entities the table. There are no
-//! others. So who has waited for both has all values of these archetypes to itself, whatever their types.
+//! Jobs that go through chunks have declared the rows of their archetypes, and jobs that look for entities these and the table. There
+//! are no others. So who has waited for both has all values of these archetypes to itself, whatever their types.
 
 use ancho_jobs::Access;
 
@@ -25,7 +26,7 @@ use super::EntityManager;
 use super::fences::Resource;
 use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::storage::Location;
+use crate::storage::{Location, Storage};
 
 impl EntityManager {
     /// Before a value of an entity is written.
@@ -41,6 +42,22 @@ impl EntityManager {
     pub(super) fn before_writing_beside(&self, ty: ComponentType) {
         if self.jobs.are_live() {
             self.jobs.before([(Resource::Values(ty), Access::Write)]);
+        }
+    }
+
+    /// Before values of a component are written, of all that is found in archetypes.
+    #[inline(always)]
+    pub(crate) fn before_writing_all(
+        &self,
+        ty: ComponentType,
+        archetypes: impl IntoIterator<Item = u32>,
+    ) {
+        if self.jobs.are_live() {
+            let Storage { archetypes: all, chunks, .. } = &self.storage;
+            let is_copied = |&number: &u32| chunks.may_share_one(&all[number].chunks);
+            let copied = archetypes.into_iter().filter(is_copied);
+            let rows = copied.map(|number| (Resource::Rows(number), Access::Write));
+            self.jobs.before(rows.chain([(Resource::Values(ty), Access::Write)]));
         }
     }
 
@@ -88,13 +105,10 @@ impl EntityManager {
     #[cold]
     fn wait_to_write_at(&self, location: Location, types: &[ComponentType]) {
         let chunk = &self.storage.chunks[location.chunk];
-        let copied = chunk.may_be_shared().then_some([
-            (Resource::Rows(chunk.archetype), Access::Write),
-            // Who looks for entities has declared no rows, and finds the memory of the chunk.
-            (Resource::Table, Access::Write),
-        ]);
+        let copied =
+            chunk.may_be_shared().then_some((Resource::Rows(chunk.archetype), Access::Write));
         let written = types.iter().map(|&ty| (Resource::Values(ty), Access::Write));
-        self.jobs.before(written.chain(copied.into_iter().flatten()));
+        self.jobs.before(written.chain(copied));
     }
 
     #[cold]

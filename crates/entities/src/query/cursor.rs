@@ -190,17 +190,19 @@ impl<'w> Cursor<'w> {
         if !self.marks {
             return Ok(());
         }
-        // SAFETY: as above, and the world is borrowed mutably. Nobody has a reference to what it knows of chunks.
-        let chunk = unsafe { (*chunks).at_mut(number) };
+        // SAFETY: as above.
+        let chunk = unsafe { (*chunks).at(number) };
         match self.writes {
             Writes::Nothing => {}
-            // SAFETY: these are the places of the data in the archetype of the chunk, which matches.
+            // SAFETY: these are the places of the data in the archetype of the chunk, which matches. Whoever used what is noted of
+            // them was waited for, and for jobs that use something else versions were written out.
             Writes::Data { mark, .. } => unsafe {
                 mark(&mut PieceMarks { chunk, version }, &found.places);
             },
             Writes::Only(ty) => {
                 let column = chunk.find(ty).expect("all entities have it").column;
-                chunk.begin_writing(column, version);
+                // SAFETY: as above.
+                unsafe { chunk.begin_writing(column, version) };
             }
         }
         Ok(())

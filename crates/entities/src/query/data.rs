@@ -120,6 +120,7 @@ pub unsafe trait QueryData: Sized {
     /// # Safety
     ///
     /// - these are the places of the parts in the chunk's archetype, which has what is needed
+    /// - nobody else uses what is noted of what can be changed; nor of other columns, unless their versions were written out
     #[doc(hidden)]
     unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]);
 
@@ -355,7 +356,7 @@ macro_rules! one_part {
         #[inline(always)]
         unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
             if $write {
-                // SAFETY: the caller promises that there is the place of the part.
+                // SAFETY: the caller's promises. There is the place of the part.
                 unsafe { marks.mark(places.get_unchecked(0).column) };
             }
         }
@@ -370,9 +371,10 @@ macro_rules! one_part {
         #[inline(always)]
         unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
             if $tracked {
-                marks.begin(places[0].column);
+                // SAFETY: the caller's promises.
+                unsafe { marks.begin(places[0].column) };
             } else {
-                // SAFETY: the caller promises that there is the place of the part.
+                // SAFETY: the caller's promises. There is the place of the part.
                 unsafe { marks.mark(places.get_unchecked(0).column) };
             }
         }

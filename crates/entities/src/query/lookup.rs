@@ -110,6 +110,8 @@ pub struct LookupView<'w, D> {
     matched: &'w Matched,
     /// Where the last entity was found: mostly the next one is there, too.
     recent: Cell<Option<&'w Match>>,
+    /// Whether a job that takes it along gets in the way of other views.
+    meets: bool,
     world: PhantomData<&'w mut EntityManager>,
     of: PhantomData<fn() -> D>,
 }
@@ -123,14 +125,19 @@ impl<'w, D: QueryData> LookupView<'w, D> {
     /// - the state is the manager's, and that of a query of this data with the options of lookups
     /// - what this can change, no other view gives, and what it reads, no other can change
     /// - the chunks of all archetypes in which this can change something are the world's alone
-    pub(super) unsafe fn new(entities: NonNull<EntityManager>, matched: &'w Matched) -> Self {
+    /// - it is said if a job that takes it along [meets](super::uses::meets) other views
+    pub(super) unsafe fn new(
+        entities: NonNull<EntityManager>,
+        matched: &'w Matched,
+        meets: bool,
+    ) -> Self {
         let recent = Cell::new(None);
-        Self { entities, matched, recent, world: PhantomData, of: PhantomData }
+        Self { entities, matched, recent, meets, world: PhantomData, of: PhantomData }
     }
 
-    /// The world, and the state of the query.
-    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched) {
-        (self.entities, self.matched)
+    /// The world, the state of the query, and whether a job that takes it along gets in the way of other views.
+    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, bool) {
+        (self.entities, self.matched, self.meets)
     }
 
     /// Where an entity is, if it has the data.
@@ -196,14 +203,14 @@ impl<'w, D: QueryData> LookupView<'w, D> {
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
         let (at, found) = self.find(entity)?;
         if D::MARKS {
-            // SAFETY: the manager is borrowed mutably, and nobody has a reference to what it knows of chunks. The table names
-            // chunks that are there.
+            // SAFETY: as in `find`. The table names chunks that are there.
             let (chunk, version) = unsafe {
-                let storage = &raw mut (*self.entities.as_ptr()).storage;
-                ((*storage).chunks.at_mut(at.chunk), (*storage).version)
+                let storage = &(*self.entities.as_ptr()).storage;
+                (storage.chunks.at(at.chunk), storage.version)
             };
             debug_assert!(!(D::WRITES && chunk.may_be_shared()));
-            // SAFETY: these are the places of the data in the archetype of the chunk, which has it.
+            // SAFETY: these are the places of the data in the archetype of the chunk, which has it. Whoever used what is noted of
+            // it was waited for, and for jobs that use something else versions were written out.
             unsafe { D::mark(&mut PieceMarks { chunk, version }, &found.places) };
         }
         // SAFETY: it was just found and marked, and this is borrowed as long.

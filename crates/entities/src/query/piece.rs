@@ -43,7 +43,8 @@ impl PieceView<'_> {
 /// Where it is noted that something of a chunk can have been changed.
 #[expect(missing_debug_implementations, reason = "nobody outside can have one")]
 pub struct PieceMarks<'a> {
-    pub(super) chunk: &'a mut Chunk,
+    /// Not borrowed mutably: jobs mark other columns of it at the same time.
+    pub(super) chunk: &'a Chunk,
     pub(super) version: Version,
 }
 
@@ -53,6 +54,7 @@ impl PieceMarks<'_> {
     /// # Safety
     ///
     /// - the chunk has such a column
+    /// - nobody else uses what is noted of it; nor of other columns, unless their versions were written out
     #[inline(always)]
     pub(crate) unsafe fn mark(&mut self, column: u32) {
         // SAFETY: the caller's promise.
@@ -60,7 +62,12 @@ impl PieceMarks<'_> {
     }
 
     /// As [`mark`](Self::mark), of a column that is tracked: which rows are written is still to be said.
-    pub(crate) fn begin(&mut self, column: u32) {
-        self.chunk.begin_writing(column, self.version);
+    ///
+    /// # Safety
+    ///
+    /// - as for [`mark`](Self::mark)
+    pub(crate) unsafe fn begin(&mut self, column: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { self.chunk.begin_writing(column, self.version) };
     }
 }

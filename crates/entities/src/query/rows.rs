@@ -8,13 +8,15 @@
 use std::any::Any;
 use std::ops::Range;
 
+use ancho_jobs::AccessList;
+
 use super::data::QueryData;
 use super::matched::{Masks, Match, matching_rows, rows_there};
 use super::piece::{PieceMarks, PieceView, SharedOf};
 use super::runs::Runs;
 use super::walk::{Choice, LONG, Soon, Walk, rows_of_chunk, track};
 use crate::entity::Entity;
-use crate::manager::ResourceUse;
+use crate::manager::{Jobs, ResourceUse};
 use crate::storage::{Chunk, OutOfMemory};
 use crate::version::Version;
 
@@ -40,6 +42,8 @@ pub(crate) struct Rows {
     changed_of_one: Vec<u64>,
     /// What of the world is used, and how.
     pub(super) uses: Vec<ResourceUse>,
+    /// Whether a job that goes through them is done at once, since others would be in its way.
+    pub(super) at_once: bool,
     choice: Choice,
     version: Version,
     /// Whether bits are switched that say which rows are found.
@@ -126,6 +130,7 @@ impl Default for Rows {
             changed: Vec::new(),
             changed_of_one: Vec::new(),
             uses: Vec::new(),
+            at_once: false,
             choice: Choice::ALL,
             version: Version::NEVER,
             switches: false,
@@ -182,6 +187,14 @@ impl Rows {
             }
         }
         Ok(())
+    }
+
+    /// Declares what a job uses that goes through them.
+    pub(super) fn declare(&self, jobs: &Jobs, accesses: &mut AccessList) {
+        jobs.declare(&self.uses, accesses);
+        if self.at_once {
+            accesses.complete_at_once();
+        }
     }
 
     /// How many rows the chunks have, found or not.
@@ -281,11 +294,10 @@ impl Rows {
         let place = self.chunks[piece.chunk as usize];
         // SAFETY: it stays while this is in use.
         let found = unsafe { &*place.found };
-        // Others may mark other columns of the chunk at the same time. They and this write to what is noted of their columns,
-        // and only read what the world knows of the chunk beside that.
-        // SAFETY: the chunk is there, and the places are those of the data in its archetype. Nobody else marks what this does.
+        // SAFETY: the chunk is there, and the places are those of the data in its archetype. Others may mark other columns of it
+        // at the same time: its versions were written out when it was collected.
         unsafe {
-            let marks = &mut PieceMarks { chunk: &mut *place.chunk, version: self.version };
+            let marks = &mut PieceMarks { chunk: &*place.chunk, version: self.version };
             D::mark(marks, &found.places);
         }
         if !D::TRACKS {

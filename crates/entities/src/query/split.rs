@@ -16,7 +16,7 @@ use super::matched::{Match, Matched};
 use super::plan::{Part, Plan, plan_of};
 use super::prepared::Query;
 use super::settings::{Options, Settings};
-use super::uses::add_copied;
+use super::uses::{add_copied, meets};
 use super::view::QueryView;
 use crate::all_tuples::all_tuples;
 use crate::error::EntityError;
@@ -95,13 +95,19 @@ pub struct Splitting<'w> {
 
 struct SplitPart<'w> {
     matched: &'w Matched,
+    is_lookup: bool,
     name: fn() -> String,
 }
 
 impl<'w> Splitting<'w> {
     /// Adds a part, with the state of its query.
     #[track_caller]
-    fn add<D: QueryData, F: QueryFilter>(&mut self, options: Options, name: fn() -> String) {
+    fn add<D: QueryData, F: QueryFilter>(
+        &mut self,
+        options: Options,
+        is_lookup: bool,
+        name: fn() -> String,
+    ) {
         // SAFETY: the world is borrowed mutably for the lifetime, and neither the states nor the archetypes change meanwhile.
         let (queries, archetypes) = unsafe {
             let entities = self.entities.as_ptr();
@@ -109,14 +115,27 @@ impl<'w> Splitting<'w> {
         };
         let id = TypeId::of::<(D::Static, F)>();
         let matched = queries.of_type(id, options, archetypes, || plan_of::<D, F>(options));
-        self.parts.push(SplitPart { matched, name });
+        self.parts.push(SplitPart { matched, is_lookup, name });
     }
 
-    /// The next part.
-    fn next(&mut self) -> (NonNull<EntityManager>, &'w Matched) {
+    /// The next part, and whether a job of it gets in the way of other views.
+    fn next(&mut self) -> (NonNull<EntityManager>, &'w Matched, bool) {
         let part = &self.parts[self.viewed];
+        let meets = self.meets_others(self.viewed);
         self.viewed += 1;
-        (self.entities, part.matched)
+        (self.entities, part.matched, meets)
+    }
+
+    /// Whether a job of one of the parts gets in the way of views of the others.
+    fn meets_others(&self, at: usize) -> bool {
+        // SAFETY: as in `add`.
+        let archetypes = unsafe { &(*self.entities.as_ptr()).storage.archetypes };
+        let job = self.parts[at].matched;
+        let others = self.parts.iter().enumerate().filter(|&(other, _)| other != at);
+        others.map(|(_, other)| other).any(|&SplitPart { matched, is_lookup, .. }| {
+            meets(job, matched, is_lookup, archetypes)
+                && apart(&job.plan, &matched.plan) != Apart::Archetypes
+        })
     }
 
     /// Refuses two parts that could lead to one value, which one of them can change.
@@ -157,7 +176,10 @@ impl<'w> Splitting<'w> {
         let jobs = unsafe { &(*entities).jobs };
         if jobs.are_live() {
             jobs.before_uses(|uses| {
-                self.parts.iter().for_each(|part| add_copied(part.matched, uses));
+                let add = |part: &SplitPart<'_>| {
+                    add_copied(part.matched, archetypes, chunks, uses);
+                };
+                self.parts.iter().for_each(add);
             });
         }
         for SplitPart { matched, .. } in &self.parts {
@@ -226,13 +248,13 @@ unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Query<D, F> {
     #[track_caller]
     fn add_to(&self, splitting: &mut Splitting<'_>) {
         let name = || format!("Query<{}, {}>", type_name::<D>(), type_name::<F>());
-        splitting.add::<D, F>(self.settings.options, name);
+        splitting.add::<D, F>(self.settings.options, false, name);
     }
 
     unsafe fn views<'w>(self, splitting: &mut Splitting<'w>) -> QueryView<'w, D> {
-        let (entities, matched) = splitting.next();
+        let (entities, matched, meets) = splitting.next();
         // SAFETY: the world is borrowed mutably, the state is that of this query, and the parts were checked.
-        unsafe { QueryView::new(entities, matched, self.settings) }
+        unsafe { QueryView::new(entities, matched, self.settings, meets) }
     }
 }
 
@@ -247,13 +269,13 @@ unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Lookup<D, F> {
     #[track_caller]
     fn add_to(&self, splitting: &mut Splitting<'_>) {
         let name = || format!("Lookup<{}, {}>", type_name::<D>(), type_name::<F>());
-        splitting.add::<D, F>(Self::OPTIONS, name);
+        splitting.add::<D, F>(Self::OPTIONS, true, name);
     }
 
     unsafe fn views<'w>(self, splitting: &mut Splitting<'w>) -> LookupView<'w, D> {
-        let (entities, matched) = splitting.next();
+        let (entities, matched, meets) = splitting.next();
         // SAFETY: as for queries.
-        unsafe { LookupView::new(entities, matched) }
+        unsafe { LookupView::new(entities, matched, meets) }
     }
 }
 
@@ -333,6 +355,10 @@ impl EntityManager {
     /// }
     /// assert_eq!(world.get::<Health>(orc).unwrap().0, 15);
     /// ```
+    ///
+    /// A view can become a [job](QueryView::job). If other views ask whether components are on that it switches, or whether some
+    /// have changed that it changes, or the other way round, it is done before the call that schedules it returns: they may be in
+    /// the midst of a loop.
     ///
     /// Two parts that change the same component, of different entities:
     ///

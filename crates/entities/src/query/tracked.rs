@@ -122,7 +122,8 @@ unsafe impl<T: Component> QueryData for TrackedMut<'_, T> {
     }
 
     unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
-        marks.begin(places[0].column);
+        // SAFETY: the caller's promises.
+        unsafe { marks.begin(places[0].column) };
     }
 
     fn is_there(places: &[Place]) -> bool {

@@ -3,11 +3,11 @@
 use ancho_jobs::Access;
 
 use super::matched::{Bit, Match, Matched};
-use super::plan::{Need, Term};
+use super::plan::{Need, Part, Plan, Term};
 use super::settings::Options;
 use crate::component::ComponentType;
 use crate::manager::{EntityManager, Jobs, Resource, ResourceUse};
-use crate::storage::{Archetypes, Storage};
+use crate::storage::{Archetypes, Chunks, Storage};
 
 /// What is asked of a query.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,18 +31,22 @@ fn complete_before(jobs: &Jobs, storage: &Storage, matched: &Matched, asked: Ask
     jobs.before_uses(|uses| {
         add_uses(matched, &storage.archetypes, asked, uses);
         if asked == Asked::Data && storage.chunks.may_be_shared() {
-            add_copied(matched, uses);
+            add_copied(matched, &storage.archetypes, &storage.chunks, uses);
         }
     });
 }
 
-/// Adds the rows of all archetypes in which chunks may have to be copied before they are written, and the table: who looks for
-/// entities has declared no rows, and finds the memory of their chunks.
-pub(super) fn add_copied(matched: &Matched, uses: &mut Vec<ResourceUse>) {
+/// Adds the rows of all archetypes in which chunks may have to be copied before they are written.
+pub(super) fn add_copied(
+    matched: &Matched,
+    archetypes: &Archetypes,
+    chunks: &Chunks,
+    uses: &mut Vec<ResourceUse>,
+) {
     if matched.plan.parts.iter().any(|part| part.write && !part.bits) {
-        let rows = matched.matches.iter().map(|found| Resource::Rows(found.archetype));
-        uses.extend(rows.map(|rows| (rows, Access::Write)));
-        uses.push((Resource::Table, Access::Write));
+        let found = matched.matches.iter().map(|found| found.archetype);
+        let copied = found.filter(|&number| chunks.may_share_one(&archetypes[number].chunks));
+        uses.extend(copied.map(|number| (Resource::Rows(number), Access::Write)));
     }
 }
 
@@ -62,8 +66,9 @@ pub(super) fn add_uses(
         } else if part.need == Need::Optional && part.ty.is_enableable() && !ignores {
             add(uses, Resource::Mask(part.ty), Access::Read);
         }
-        // Switching counts as a change of the value. Of a tag there is nothing to be read. Chunks have values elsewhere.
-        let has_value = part.ty.size() > 0 || part.ty.0.per_chunk.is_some();
+        // Switching counts as a change of the value. Of a tag there is nothing to be read, and shared values never change. The
+        // value of a chunk has no bytes in a column either, and does.
+        let has_value = part.ty.size() > 0 || part.ty.is_chunk_component();
         if part.write || !part.bits && has_value {
             add(uses, Resource::Values(part.ty), access);
         }
@@ -78,6 +83,41 @@ pub(super) fn add_uses(
             add_masks(found, archetypes, uses);
         }
     }
+}
+
+/// Whether a job of a query gets in the way of who goes on with a view of another one, or of a lookup, on the thread of the
+/// world. Neither changes what the other gives, perhaps of the same entities.
+///
+/// Views take turns, so that they may ask for what another of them notes: whether a component is on, and when it was
+/// changed. A job waits for them, and they for the job, when a loop begins and when something is looked for. But who is in
+/// the midst of a loop looks at masks and versions, and notes when values are given; and what was given switches components, or
+/// notes that it was changed.
+pub(super) fn meets(
+    job: &Matched,
+    view: &Matched,
+    is_lookup: bool,
+    archetypes: &Archetypes,
+) -> bool {
+    let writes = |plan: &Plan, ty| plan.parts.iter().any(|part| part.write && part.ty == ty);
+    let asks = |plan: &Plan, ty| {
+        let asks = |term: &Term| matches!(term, Term::Changed(types) if types.contains(&ty));
+        plan.terms.iter().any(asks)
+    };
+    let reads_mask = |matched: &Matched, ty| {
+        let mut uses = Vec::new();
+        add_uses(matched, archetypes, Asked::Data, &mut uses);
+        uses.iter().any(|&(resource, _)| resource == Resource::Mask(ty))
+    };
+    let by_view = |&Part { ty, bits, .. }: &Part| {
+        // A lookup notes what it gives when it does. What is tracked may note more, later.
+        let notes = !is_lookup || ty.tracks_changes();
+        notes && (writes(&job.plan, ty) || asks(&job.plan, ty)) || bits && reads_mask(job, ty)
+    };
+    let by_job = |&Part { ty, bits, .. }: &Part| {
+        !is_lookup && (asks(&view.plan, ty) || bits && reads_mask(view, ty))
+    };
+    view.plan.parts.iter().filter(|part| part.write).any(by_view)
+        || job.plan.parts.iter().filter(|part| part.write).any(by_job)
 }
 
 /// Adds the masks that say which rows of an archetype are found.

@@ -72,6 +72,8 @@ pub struct QueryView<'w, D> {
     entities: NonNull<EntityManager>,
     matched: &'w Matched,
     settings: Settings,
+    /// Whether a job of it gets in the way of other views.
+    meets: bool,
     world: PhantomData<&'w mut EntityManager>,
     of: PhantomData<fn() -> D>,
 }
@@ -85,17 +87,19 @@ impl<'w, D: QueryData> QueryView<'w, D> {
     /// - the state is the manager's, and that of a query of this data with these settings
     /// - what this can change, no other view gives, and what it reads, no other can change
     /// - the chunks of all archetypes in which this can change something are the world's alone
+    /// - it is said if a job of it [meets](super::uses::meets) other views
     pub(super) unsafe fn new(
         entities: NonNull<EntityManager>,
         matched: &'w Matched,
         settings: Settings,
+        meets: bool,
     ) -> Self {
-        Self { entities, matched, settings, world: PhantomData, of: PhantomData }
+        Self { entities, matched, settings, meets, world: PhantomData, of: PhantomData }
     }
 
-    /// The world, the state of the query, and what was said of it.
-    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, Settings) {
-        (self.entities, self.matched, self.settings)
+    /// The world, the state of the query, what was said of it, and whether a job of it gets in the way of other views.
+    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, Settings, bool) {
+        (self.entities, self.matched, self.settings, self.meets)
     }
 
     #[inline]

@@ -396,11 +396,11 @@ impl<'w> Walk<'w> {
     #[inline(always)]
     unsafe fn mark<D: QueryData>(&self, places: &[Place], chunk: *mut Chunk) {
         if D::MARKS {
-            // SAFETY: the chunk is there. Something is written, so the world is borrowed mutably, and nobody has a reference to
-            // what it knows of this chunk.
-            let chunk = unsafe { &mut *chunk };
+            // SAFETY: the chunk is there.
+            let chunk = unsafe { &*chunk };
             let mut marks = PieceMarks { chunk, version: self.version };
-            // SAFETY: these are the places in the archetype of the chunk.
+            // SAFETY: these are the places in the archetype of the chunk. Whoever used what is noted of them was waited for, and
+            // for jobs that use something else versions were written out.
             unsafe { D::mark(&mut marks, places) };
         }
     }

@@ -393,6 +393,9 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         if expected != found {
             return Err(EntityError::WrongLength { component, expected, found });
         }
+        // The data of the query need not say that it is written, nor even name it.
+        let archetypes = query.matched().matches.iter().map(|found| found.archetype);
+        self.entities.before_writing_all(component, archetypes);
         self.make_unique(Writes::Only(component))?;
         // SAFETY: what was opened before is not used any more.
         let mut cursor = Cursor::new(unsafe { self.open() }, Writes::Only(component));

@@ -556,6 +556,11 @@ impl Chunks {
         self.may_be_shared
     }
 
+    /// Whether the memory of one of these chunks, which are there, may be shared.
+    pub(crate) fn may_share_one(&self, numbers: &[u32]) -> bool {
+        self.may_be_shared && numbers.iter().any(|&number| self[number].may_be_shared())
+    }
+
     pub(crate) fn free_numbers(&self) -> &[u32] {
         &self.free
     }

@@ -173,17 +173,20 @@ impl ChunkState {
     #[inline]
     pub(crate) fn set_version(&mut self, column: u32, version: Version) {
         assert!(column < self.types);
-        // SAFETY: there is such a column.
+        // SAFETY: there is such a column. This is borrowed mutably.
         unsafe { self.set_version_of(column, version) };
     }
 
     /// Sets the version of a column that is known to be there.
     ///
+    /// Through a shared reference, since jobs set those of other columns at the same time.
+    ///
     /// # Safety
     ///
     /// - there is such a column
+    /// - nobody else uses its version; nor those of other columns, unless all were [written out](Self::write_out)
     #[inline(always)]
-    pub(crate) unsafe fn set_version_of(&mut self, column: u32, version: Version) {
+    pub(crate) unsafe fn set_version_of(&self, column: u32, version: Version) {
         debug_assert!(column < self.types);
         if self.uniform.get() == version {
             return;

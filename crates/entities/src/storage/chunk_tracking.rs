@@ -97,19 +97,31 @@ impl Chunk {
 
     /// Notes that a column is going to be written. Which rows are is still to be said, for one that is tracked:
     /// [there](Self::tracked_column), before they are given.
+    ///
+    /// Through a shared reference, since jobs do so for other columns at the same time.
+    ///
+    /// # Safety
+    ///
+    /// - nobody else uses what is noted of the column; nor of other columns, unless their versions were written out
     #[inline]
-    pub(crate) fn begin_writing(&mut self, column: u32, version: Version) {
-        self.state.set_version(column, version);
+    pub(crate) unsafe fn begin_writing(&self, column: u32, version: Version) {
+        assert!((column as usize) < self.state.types());
+        // SAFETY: there is such a column. The rest is the caller's promise.
+        unsafe { self.state.set_version_of(column, version) };
         if self.is_tracked() {
-            self.begin_tracking(column, version);
+            // SAFETY: the caller's promise.
+            unsafe { self.begin_tracking(column, version) };
         }
     }
 
+    /// # Safety
+    ///
+    /// - nobody else uses what is noted of the rows of the column
     #[inline(never)]
-    fn begin_tracking(&mut self, column: u32, version: Version) {
-        let len = self.len;
-        if let Some((tracking, at)) = self.tracking_of(column) {
-            tracking.begin(at, version, len);
+    unsafe fn begin_tracking(&self, column: u32, version: Version) {
+        // SAFETY: it is there, or null, and nobody else uses it.
+        if let Some(column) = unsafe { self.tracked_column(column).as_mut() } {
+            column.begin(version, self.len);
         }
     }
 

@@ -93,12 +93,6 @@ impl Tracking {
         unsafe { self.address(at).as_mut() }
     }
 
-    /// Lets rows that are [marked](TrackedColumn::mark) from now on be written at this version. The chunk has so many rows.
-    #[inline]
-    pub(crate) fn begin(&mut self, at: u32, version: Version, len: u32) {
-        self.column_mut(at).begin(version, len);
-    }
-
     /// Notes that rows were written which lie side by side. The chunk has so many, not counting those that are new.
     pub(crate) fn mark(&mut self, at: u32, first: u32, rows: u32, version: Version, len: u32) {
         let column = self.column_mut(at);
@@ -269,8 +263,9 @@ impl TrackedColumn {
         }
     }
 
+    /// Lets rows that are [marked](Self::mark) from now on be written at this version. The chunk has so many rows.
     #[inline]
-    fn begin(&mut self, version: Version, len: u32) {
+    pub(crate) fn begin(&mut self, version: Version, len: u32) {
         if self.newest != version {
             if self.has_rows {
                 self.put_aside(len);

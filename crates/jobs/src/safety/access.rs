@@ -64,6 +64,8 @@ pub struct AccessList {
     pub(super) declared: Vec<Declared>,
     /// Whether there is a fence among them.
     pub(crate) uses_fences: bool,
+    /// Whether the job is completed before the call that schedules it returns.
+    pub(crate) at_once: bool,
 }
 
 /// One declared container.
@@ -119,6 +121,41 @@ impl AccessList {
         self.uses_fences = true;
     }
 
+    /// Lets the job be completed before the call that schedules it returns.
+    ///
+    /// It is for data which somebody goes on with afterwards, on the thread of the owner, who is not asked again: such a one
+    /// takes turns with the job. If the job fails, that is told as [`complete_quietly`](crate::JobScheduler::complete_quietly)
+    /// says.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{AccessList, JobData, JobPool, JobScheduler};
+    ///
+    /// struct Turn;
+    ///
+    /// // SAFETY: it reaches nothing.
+    /// unsafe impl JobData for Turn {
+    ///     type Held = ();
+    ///     type Whole<'v> = ();
+    ///
+    ///     fn declare(&self, accesses: &mut AccessList) {
+    ///         accesses.complete_at_once();
+    ///     }
+    ///
+    ///     fn hold(self) {}
+    ///
+    ///     unsafe fn whole(_: &mut ()) {}
+    /// }
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let job = jobs.schedule(&[], Turn, |()| println!("now")).unwrap();
+    /// assert!(jobs.is_completed(job));
+    /// ```
+    pub fn complete_at_once(&mut self) {
+        self.at_once = true;
+    }
+
     /// Says whether a container is among what is declared.
     pub(crate) fn uses_containers(&self) -> bool {
         self.declared.iter().any(|declared| !declared.orders)
@@ -131,6 +168,7 @@ impl AccessList {
     pub(crate) fn clear(&mut self) {
         self.declared.clear();
         self.uses_fences = false;
+        self.at_once = false;
     }
 }
 

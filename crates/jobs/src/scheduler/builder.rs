@@ -13,6 +13,7 @@ use super::index_list::IndexList;
 use crate::context::InJob;
 use crate::data::{JobData, ParallelJobData};
 use crate::error::ScheduleError;
+use crate::failure::PanicPasses;
 use crate::handle::JobHandle;
 use crate::job::{Job, ParallelFor, ParallelForBatch};
 use crate::work::Work;
@@ -355,6 +356,7 @@ impl JobBuilder<'_> {
     {
         let name = self.name_or::<F>();
         self.jobs.check_now(name, &data)?;
+        let _passes = PanicPasses;
         let mut held = data.hold();
         let _in_job = InJob::enter(0, self.jobs.id, name);
         let start = self.jobs.shared.profiler.start();

@@ -69,13 +69,13 @@ impl JobScheduler {
         if let Some(inside) = current_job() {
             return Err(ScheduleError::InsideJob { inside, job: request.name });
         }
-        let (payload, placed) = if D::USES_CONTAINERS {
+        let (payload, placed, at_once) = if D::USES_CONTAINERS {
             let accesses = &mut *self.accesses.borrow_mut();
             accesses.clear();
             data.declare(accesses);
-            (payload(data.hold()), self.place(request, accesses))
+            (payload(data.hold()), self.place(request, accesses), accesses.at_once)
         } else {
-            (payload(data.hold()), self.place(request, &AccessList::default()))
+            (payload(data.hold()), self.place(request, &AccessList::default()), false)
         };
         let (job, node) = match placed {
             Ok(placed) => placed,
@@ -83,7 +83,11 @@ impl JobScheduler {
         };
         // SAFETY: the node was just placed, so it is held, and this is the owner.
         unsafe { node.store_payload(payload) };
-        Ok(JobHandle::new(job, self.id))
+        let handle = JobHandle::new(job, self.id);
+        if at_once {
+            self.complete_quietly(&[handle]);
+        }
+        Ok(handle)
     }
 
     /// Schedules a job that does nothing but wait for others.

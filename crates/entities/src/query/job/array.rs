@@ -149,6 +149,7 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
     /// # Panics
     ///
     /// With A0077 if it is an index of another batch: another thread may be at it.
+    #[inline]
     #[track_caller]
     pub fn get_mut(&mut self, index: usize) -> D::Item<'_> {
         assert!(
@@ -156,7 +157,7 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
             "A0077: index {index} is out of the restricted range {} to {} of this batch of a parallel job, of an array of \
              `{}`; change what is in the range, or take an array that only reads",
             self.batch.start,
-            self.batch.end - 1,
+            self.batch.end.saturating_sub(1),
             type_name::<D>()
         );
         // SAFETY: it is an index of the batch, and this is borrowed mutably.
@@ -199,7 +200,7 @@ unsafe impl<D: ParallelData + 'static> JobData for QueryArray<'_, D> {
     type Whole<'v> = QueryArrayBatch<'v, D>;
 
     fn declare(&self, accesses: &mut AccessList) {
-        self.jobs.declare(&self.rows.get().uses, accesses);
+        self.rows.get().declare(self.jobs, accesses);
     }
 
     fn hold(self) -> ArrayHeld<D> {
@@ -249,9 +250,8 @@ unsafe impl<D: ParallelData + 'static> ParallelJobData for QueryArray<'_, D> {
 
     #[inline(always)]
     fn item<'b>(batch: &'b mut QueryArrayBatch<'_, D>, offset: usize) -> D::Item<'b> {
-        debug_assert!(offset < batch.batch.len());
-        // SAFETY: it is an index of the batch, and the batch is borrowed mutably.
-        unsafe { batch.give(batch.batch.start + offset) }
+        // Anybody can call this, with any offset. One that begins anew at zero comes out before the first index.
+        batch.get_mut(batch.batch.start.wrapping_add(offset))
     }
 }
 

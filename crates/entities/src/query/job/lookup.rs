@@ -40,6 +40,8 @@ pub(crate) struct LookupMemory {
     chunks: *mut Chunk,
     version: Version,
     uses: Vec<ResourceUse>,
+    /// Whether a job that takes it along is done at once, since others would be in its way.
+    at_once: bool,
 }
 
 // SAFETY: threads read what it points to, or change it as the job has declared. Nobody else does meanwhile.
@@ -58,6 +60,7 @@ impl Default for LookupMemory {
             chunks: std::ptr::null_mut(),
             version: Version::NEVER,
             uses: Vec::new(),
+            at_once: false,
         }
     }
 }
@@ -91,16 +94,26 @@ impl LookupMemory {
         Some((fetch, at))
     }
 
+    /// Notes that something of a chunk was given to be written, to be marked when all threads are done.
+    #[inline(always)]
+    fn note_written(&self, chunk: u32) {
+        let (word, bit) = (&self.written[chunk as usize / 64], 1 << (chunk % 64));
+        // Mostly the chunk was written before. Relaxed: it is read when all threads are done.
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
     /// Marks what is written of a chunk that has what is looked for.
     ///
     /// # Safety
     ///
     /// - it was made for this data, which can be changed, and nobody else uses it
     unsafe fn mark<D: QueryData>(&self, chunk: u32) {
-        // SAFETY: the chunk is there, as the table says, and the match is that of its archetype.
+        // SAFETY: the chunk is there, as the table says, and the match is that of its archetype. Its versions were written out.
         unsafe {
             let found = &*self.found[chunk as usize];
-            let chunk = &mut *self.chunks.add(chunk as usize);
+            let chunk = &*self.chunks.add(chunk as usize);
             D::mark(&mut PieceMarks { chunk, version: self.version }, &found.places);
         }
     }
@@ -163,7 +176,11 @@ struct Token<'w, D> {
 
 impl<D> Token<'_, D> {
     fn declare(&self, accesses: &mut AccessList) {
-        self.jobs.declare(&self.memory.get().uses, accesses);
+        let memory = self.memory.get();
+        self.jobs.declare(&memory.uses, accesses);
+        if memory.at_once {
+            accesses.complete_at_once();
+        }
     }
 
     fn hold(self) -> LookupHeld<D> {
@@ -335,18 +352,43 @@ impl<D: QueryData> JobLookupViewMut<'_, D> {
 impl<'v, D: QueryData> UncheckedLookupView<'v, D> {
     /// What is given for an entity, to be changed, if it is there and has it.
     ///
+    /// # Examples
+    ///
+    /// What is only read can be asked for, too:
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, Lookup, Query, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Shadow(Entity, u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let knight = world.spawn(Health(3));
+    /// let shadow = world.spawn(Shadow(knight, 0));
+    /// let (shadows, health) = world.split::<(Query<&mut Shadow>, Lookup<&Health>)>();
+    /// shadows.job().with(health.into_unchecked_job()).schedule_parallel(|shadow, health| {
+    ///     // SAFETY: nobody changes it.
+    ///     shadow.1 = unsafe { health.get_mut(shadow.0) }.unwrap().0;
+    /// })?;
+    /// assert_eq!(world.get::<Shadow>(shadow)?.1, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Safety
     ///
     /// - nobody else uses what is given for the entity as long as it is in use: no other thread, and no other call on this one
+    /// - if components are switched by it, nobody else switches them meanwhile, of whatever entity, or asks whether they are on:
+    ///   bits of many entities are in one word. The query of the job must not find entities by them, either
     #[inline]
     pub unsafe fn get_mut(&self, entity: Entity) -> Option<D::Item<'v>> {
         // SAFETY: it was made for this data. The row is there, and nobody else uses it, as the caller promises.
         unsafe {
             let (fetch, at) = self.memory.find::<D>(entity)?;
-            let (word, bit) = (&self.memory.written[at.chunk as usize / 64], 1 << (at.chunk % 64));
-            // Mostly the chunk was written before. Relaxed: it is read when all threads are done.
-            if word.load(Ordering::Relaxed) & bit == 0 {
-                word.fetch_or(bit, Ordering::Relaxed);
+            if D::MARKS {
+                self.memory.note_written(at.chunk);
             }
             Some(D::get(fetch, at.row as usize))
         }
@@ -467,13 +509,14 @@ impl<'w, D: ParallelData> LookupView<'w, D> {
 
     /// Sees where all entities are, and fetches from all chunks that have the data.
     fn token(self) -> Token<'w, D> {
-        let (entities, matched) = self.into_parts();
+        let (entities, matched, meets) = self.into_parts();
         // SAFETY: the manager is borrowed for the lifetime, and nobody has a mutable reference to its jobs meanwhile.
         let jobs = unsafe { &(*entities.as_ptr()).jobs };
         let mut pooled = jobs.lookups().take();
         let memory = pooled.get_mut();
         // SAFETY: the manager is borrowed for the lifetime. Other views have no references to it but while they are asked.
         let storage = unsafe { &(*entities.as_ptr()).storage };
+        memory.at_once = meets;
         memory.uses.clear();
         add_uses(matched, &storage.archetypes, Asked::Data, &mut memory.uses);
         memory.uses.push((Resource::Table, Access::Read));

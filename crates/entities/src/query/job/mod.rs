@@ -89,6 +89,8 @@ pub struct QueryJob<'w, D> {
     entities: NonNull<EntityManager>,
     matched: &'w Matched,
     settings: Settings,
+    /// Whether it is done at once, since others would be in its way.
+    at_once: bool,
     name: Option<&'static str>,
     dependencies: &'w [JobHandle],
     after: &'w [JobHandle],
@@ -109,16 +111,17 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// # Safety
     ///
     /// - the manager is borrowed for the lifetime: mutably, unless nothing can be changed; and what the query can change is used
-    ///   by nobody else meanwhile
+    ///   by nobody else meanwhile, or the job is done at once
     /// - the state is the manager's, and that of a query of this data with these settings
     unsafe fn new(
         entities: NonNull<EntityManager>,
         matched: &'w Matched,
         settings: Settings,
+        at_once: bool,
     ) -> Self {
         let (dependencies, after): (&[_], &[_]) = (&[], &[]);
         let (world, of) = (PhantomData, PhantomData);
-        Self { entities, matched, settings, name: None, dependencies, after, world, of }
+        Self { entities, matched, settings, at_once, name: None, dependencies, after, world, of }
     }
 
     /// Gives the job a name, by which errors and tools call it. Without one, it is called by the type of its function.
@@ -352,11 +355,14 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         // are asked.
         let storage = unsafe { &(*self.entities.as_ptr()).storage };
         if D::WRITES && storage.chunks.may_be_shared() && jobs.are_live() {
-            jobs.before_uses(|uses| add_copied(self.matched, uses));
+            jobs.before_uses(|uses| {
+                add_copied(self.matched, &storage.archetypes, &storage.chunks, uses);
+            });
         }
         storage.chunks.stay();
         let mut pooled = jobs.rows().take();
         let rows = pooled.get_mut();
+        rows.at_once = self.at_once;
         rows.uses.clear();
         add_uses(self.matched, &storage.archetypes, Asked::Data, &mut rows.uses);
         let used = self.matched.matches.iter().map(|found| found.archetype);
@@ -604,7 +610,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     pub fn job(self) -> QueryJob<'w, D> {
         let (entities, matched, settings) = self.into_parts();
         // SAFETY: the world is borrowed mutably for the lifetime, and the state is that of this query.
-        unsafe { QueryJob::new(entities, matched, settings) }
+        unsafe { QueryJob::new(entities, matched, settings, false) }
     }
 
     /// Schedules a job that one thread does. See [`QueryJob::schedule`].
@@ -659,7 +665,7 @@ impl<'w, D: ReadOnlyData, F: QueryFilter> QueryRef<'w, D, F> {
     pub fn job(&self) -> QueryJob<'w, D> {
         let (entities, matched) = (NonNull::from(self.entities), self.matched());
         // SAFETY: the world is borrowed for the lifetime, nothing can be changed, and the state is that of this query.
-        unsafe { QueryJob::new(entities, matched, self.settings().clone()) }
+        unsafe { QueryJob::new(entities, matched, self.settings().clone(), false) }
     }
 
     /// Schedules a job that one thread does. See [`QueryJob::schedule`].
@@ -695,10 +701,10 @@ impl<'w, D: QueryData> QueryView<'w, D> {
     /// Makes a job of the query, which takes the place of the view. See [`QueryJob`], and
     /// [`LookupView::into_job`](crate::LookupView::into_job) for an example.
     pub fn job(self) -> QueryJob<'w, D> {
-        let (entities, matched, settings) = self.into_parts();
-        // SAFETY: the world is borrowed mutably for the lifetime, and other views have what this does not change. The state is
-        // that of this query. All chunks that it can write are the world's alone.
-        unsafe { QueryJob::new(entities, matched, settings) }
+        let (entities, matched, settings, meets) = self.into_parts();
+        // SAFETY: the world is borrowed mutably for the lifetime, and other views have what this does not change, or it is
+        // done at once. The state is that of this query. All chunks that it can write are the world's alone.
+        unsafe { QueryJob::new(entities, matched, settings, meets) }
     }
 }
 

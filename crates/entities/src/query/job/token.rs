@@ -51,7 +51,7 @@ unsafe impl<X: JobData> JobData for QueryToken<'_, X> {
     type Whole<'v> = QueryWhole<'v, X>;
 
     fn declare(&self, accesses: &mut AccessList) {
-        self.jobs.declare(&self.rows.get().uses, accesses);
+        self.rows.get().declare(self.jobs, accesses);
         if X::USES_CONTAINERS {
             self.extra.declare(accesses);
         }
