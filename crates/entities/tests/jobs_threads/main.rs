@@ -1,0 +1,12 @@
+//! Jobs over entities: what they wait for, whom they keep waiting, and what they do.
+//!
+//! Tests are named after the rows of the behaviour they check. Where it matters who waits for whom, a job stands at a
+//! [`Gate`](common::Gate), so that it is known to run meanwhile.
+#![cfg(feature = "derive")]
+#![forbid(unsafe_code)]
+
+mod common;
+
+mod dependencies;
+mod masks;
+mod structural;
