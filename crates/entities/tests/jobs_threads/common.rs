@@ -12,12 +12,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ancho_entities::{World, WorldSettings};
+use ancho_jobs::ExecutionMode;
 
 pub(crate) use components::*;
-pub(crate) use flags::{a_while, eventually, pool};
+pub(crate) use flags::{WORKERS, a_while, eventually, pool};
 
 /// How long a job stands at a gate that nobody opens. Only a test that fails waits for this.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The modes in which results must be the same.
+pub(crate) const MODES: [ExecutionMode; 4] = [
+    ExecutionMode::Parallel,
+    ExecutionMode::Serial,
+    ExecutionMode::Shuffle { seed: 1 },
+    ExecutionMode::Shuffle { seed: 7 },
+];
 
 /// A world with so many worker threads.
 pub(crate) fn world_with(workers: usize) -> Checked {

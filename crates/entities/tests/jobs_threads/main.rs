@@ -7,6 +7,10 @@
 
 mod common;
 
+mod arrays;
+mod changes;
+mod chunk_jobs;
+mod coverage;
 mod dependencies;
 mod masks;
 mod structural;
