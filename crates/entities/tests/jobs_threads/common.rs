@@ -15,7 +15,7 @@ use ancho_entities::{World, WorldSettings};
 use ancho_jobs::ExecutionMode;
 
 pub(crate) use components::*;
-pub(crate) use flags::{WORKERS, a_while, eventually, pool};
+pub(crate) use flags::{WORKERS, a_while, eventually, must_end, pool};
 
 /// How long a job stands at a gate that nobody opens. Only a test that fails waits for this.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -37,6 +37,11 @@ pub(crate) fn world_with(workers: usize) -> Checked {
 pub(crate) fn world_of(workers: usize, rows: usize) -> Checked {
     let settings = WorldSettings::new().chunk_capacity_limit(rows).job_pool(&pool(workers));
     Checked(World::with_settings("Simulation", settings))
+}
+
+/// The world alone, which is not checked when it goes.
+pub(crate) fn into_world(mut world: Checked) -> World {
+    std::mem::replace(&mut world.0, World::new("Nothing"))
 }
 
 /// A gate that jobs stand at until it is opened. Opens when dropped, so that a test that fails does not hang.
