@@ -87,15 +87,39 @@ pub unsafe trait SplitParts: Sized {
 /// A world that is being split.
 pub struct Splitting<'w> {
     entities: NonNull<EntityManager>,
-    parts: Vec<SplitPart<'w>>,
+    parts: Parts<'w>,
     /// How many of the parts have their views.
     viewed: usize,
     world: PhantomData<&'w mut EntityManager>,
 }
 
+#[derive(Clone, Copy)]
 struct SplitPart<'w> {
     matched: &'w Matched,
     name: fn() -> String,
+}
+
+/// How many parts there may be without memory of their own: worlds are split in each frame.
+const FEW: usize = 8;
+
+/// Parts, in their order.
+#[derive(Default)]
+struct Parts<'w> {
+    few: [Option<SplitPart<'w>>; FEW],
+    more: Vec<SplitPart<'w>>,
+}
+
+impl<'w> Parts<'w> {
+    fn push(&mut self, part: SplitPart<'w>) {
+        match self.few.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(part),
+            None => self.more.push(part),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &SplitPart<'w>> {
+        self.few.iter().flatten().chain(&self.more)
+    }
 }
 
 impl<'w> Splitting<'w> {
@@ -114,7 +138,7 @@ impl<'w> Splitting<'w> {
 
     /// The next part.
     fn next(&mut self) -> (NonNull<EntityManager>, &'w Matched) {
-        let part = &self.parts[self.viewed];
+        let part = self.parts.iter().nth(self.viewed).expect("as many views as parts");
         self.viewed += 1;
         (self.entities, part.matched)
     }
@@ -123,7 +147,7 @@ impl<'w> Splitting<'w> {
     #[track_caller]
     fn refuse_conflicts(&self) {
         for (at, right) in self.parts.iter().enumerate() {
-            for (before, left) in self.parts[..at].iter().enumerate() {
+            for (before, left) in self.parts.iter().take(at).enumerate() {
                 let (left_plan, right_plan) = (&left.matched.plan, &right.matched.plan);
                 let Some((of_left, of_right)) = conflict(left_plan, right_plan) else { continue };
                 let apart = apart(left_plan, right_plan);
@@ -160,7 +184,7 @@ impl<'w> Splitting<'w> {
                 self.parts.iter().for_each(|part| add_copied(part.matched, uses));
             });
         }
-        for SplitPart { matched, .. } in &self.parts {
+        for SplitPart { matched, .. } in self.parts.iter() {
             // A walk does not ask whether an archetype has what may be written, if it is optional.
             if !matched.plan.parts.iter().any(|part| part.write && !part.bits) {
                 continue;
@@ -421,7 +445,7 @@ impl EntityManager {
     pub fn try_split_with<P: SplitParts>(&mut self, parts: P) -> Result<P::Views<'_>, EntityError> {
         let mut splitting = Splitting {
             entities: NonNull::from(self),
-            parts: Vec::new(),
+            parts: Parts::default(),
             viewed: 0,
             world: PhantomData,
         };
