@@ -46,7 +46,7 @@ use crate::storage::OutOfMemory;
 /// use ancho_entities::{Managed, ManagedComponent, World};
 ///
 /// #[derive(ManagedComponent)]
-/// struct Script(std::cell::Cell<u32>);
+/// struct Script(#[field(opaque)] std::cell::Cell<u32>);
 ///
 /// World::new("Simulation").query_mut::<&Managed<Script>>().for_each_parallel(|script| script.0.set(1));
 /// ```

@@ -87,16 +87,40 @@ pub unsafe trait SplitParts: Sized {
 /// A world that is being split.
 pub struct Splitting<'w> {
     entities: NonNull<EntityManager>,
-    parts: Vec<SplitPart<'w>>,
+    parts: Parts<'w>,
     /// How many of the parts have their views.
     viewed: usize,
     world: PhantomData<&'w mut EntityManager>,
 }
 
+#[derive(Clone, Copy)]
 struct SplitPart<'w> {
     matched: &'w Matched,
     is_lookup: bool,
     name: fn() -> String,
+}
+
+/// How many parts there may be without memory of their own: worlds are split in each frame.
+const FEW: usize = 8;
+
+/// Parts, in their order.
+#[derive(Default)]
+struct Parts<'w> {
+    few: [Option<SplitPart<'w>>; FEW],
+    more: Vec<SplitPart<'w>>,
+}
+
+impl<'w> Parts<'w> {
+    fn push(&mut self, part: SplitPart<'w>) {
+        match self.few.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(part),
+            None => self.more.push(part),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &SplitPart<'w>> {
+        self.few.iter().flatten().chain(&self.more)
+    }
 }
 
 impl<'w> Splitting<'w> {
@@ -120,17 +144,16 @@ impl<'w> Splitting<'w> {
 
     /// The next part, and whether a job of it gets in the way of other views.
     fn next(&mut self) -> (NonNull<EntityManager>, &'w Matched, bool) {
-        let part = &self.parts[self.viewed];
-        let meets = self.meets_others(self.viewed);
+        let part = self.parts.iter().nth(self.viewed).expect("as many views as parts");
+        let meets = self.meets_others(self.viewed, part.matched);
         self.viewed += 1;
         (self.entities, part.matched, meets)
     }
 
     /// Whether a job of one of the parts gets in the way of views of the others.
-    fn meets_others(&self, at: usize) -> bool {
+    fn meets_others(&self, at: usize, job: &Matched) -> bool {
         // SAFETY: as in `add`.
         let archetypes = unsafe { &(*self.entities.as_ptr()).storage.archetypes };
-        let job = self.parts[at].matched;
         let others = self.parts.iter().enumerate().filter(|&(other, _)| other != at);
         others.map(|(_, other)| other).any(|&SplitPart { matched, is_lookup, .. }| {
             meets(job, matched, is_lookup, archetypes)
@@ -142,7 +165,7 @@ impl<'w> Splitting<'w> {
     #[track_caller]
     fn refuse_conflicts(&self) {
         for (at, right) in self.parts.iter().enumerate() {
-            for (before, left) in self.parts[..at].iter().enumerate() {
+            for (before, left) in self.parts.iter().take(at).enumerate() {
                 let (left_plan, right_plan) = (&left.matched.plan, &right.matched.plan);
                 let Some((of_left, of_right)) = conflict(left_plan, right_plan) else { continue };
                 let apart = apart(left_plan, right_plan);
@@ -182,7 +205,7 @@ impl<'w> Splitting<'w> {
                 self.parts.iter().for_each(add);
             });
         }
-        for SplitPart { matched, .. } in &self.parts {
+        for SplitPart { matched, .. } in self.parts.iter() {
             // A walk does not ask whether an archetype has what may be written, if it is optional.
             if !matched.plan.parts.iter().any(|part| part.write && !part.bits) {
                 continue;
@@ -447,7 +470,7 @@ impl EntityManager {
     pub fn try_split_with<P: SplitParts>(&mut self, parts: P) -> Result<P::Views<'_>, EntityError> {
         let mut splitting = Splitting {
             entities: NonNull::from(self),
-            parts: Vec::new(),
+            parts: Parts::default(),
             viewed: 0,
             world: PhantomData,
         };

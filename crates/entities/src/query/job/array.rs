@@ -134,12 +134,7 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
     where
         D: ReadOnlyData,
     {
-        assert!(
-            index < self.len(),
-            "A0077: index {index} is asked of an array of {} entities, of `{}`; ask for one below that",
-            self.len(),
-            type_name::<D>()
-        );
+        self.refuse_beyond(index);
         // SAFETY: there is such an entity. Nothing can be changed.
         unsafe { self.give(index) }
     }
@@ -148,10 +143,11 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
     ///
     /// # Panics
     ///
-    /// With A0077 if it is an index of another batch: another thread may be at it.
+    /// With A0077 if there are not so many entities, or if it is an index of another batch: another thread may be at it.
     #[inline]
     #[track_caller]
     pub fn get_mut(&mut self, index: usize) -> D::Item<'_> {
+        self.refuse_beyond(index);
         assert!(
             self.batch.contains(&index),
             "A0077: index {index} is out of the restricted range {} to {} of this batch of a parallel job, of an array of \
@@ -162,6 +158,16 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
         );
         // SAFETY: it is an index of the batch, and this is borrowed mutably.
         unsafe { self.give(index) }
+    }
+
+    #[track_caller]
+    fn refuse_beyond(&self, index: usize) {
+        assert!(
+            index < self.len(),
+            "A0077: index {index} is asked of an array of {} entities, of `{}`; ask for one below that",
+            self.len(),
+            type_name::<D>()
+        );
     }
 
     /// What is given for an index.

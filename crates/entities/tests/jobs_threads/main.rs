@@ -1,0 +1,23 @@
+//! Jobs over entities: what they wait for, whom they keep waiting, and what they do.
+//!
+//! Tests are named after the rows of the behaviour they check. Where it matters who waits for whom, a job stands at a
+//! [`Gate`](common::Gate), so that it is known to run meanwhile.
+#![cfg(feature = "derive")]
+#![forbid(unsafe_code)]
+
+mod common;
+
+mod arrays;
+mod changes;
+mod chunk_jobs;
+mod coverage;
+mod dependencies;
+mod determinism;
+mod errors;
+mod failures;
+mod forks;
+mod growth;
+mod masks;
+mod moved;
+mod side_by_side;
+mod structural;
