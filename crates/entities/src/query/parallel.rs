@@ -80,7 +80,7 @@ unsafe fn each_row_parallel<'w, D: ParallelData, C: Fn(D::Item<'w>) + Sync>(
     let rows = pooled.get_mut();
     // SAFETY: the caller's promise. The world is borrowed for the lifetime.
     let count = unsafe {
-        rows.collect::<D>(walk, threads)?;
+        rows.collect::<D>(walk)?;
         rows.prepare::<D>(Divide::Rows)
     };
     let (rows, function) = (&*rows, &function);
@@ -90,8 +90,8 @@ unsafe fn each_row_parallel<'w, D: ParallelData, C: Fn(D::Item<'w>) + Sync>(
             count,
             1,
             #[inline(always)]
-            // SAFETY: it is prepared, and each lot is taken once.
-            |(), lots| unsafe { rows.each_row::<D>(lots, function) },
+            // SAFETY: it is prepared, and each piece is taken once.
+            |(), pieces| unsafe { rows.each_row::<D>(pieces, function) },
         )
     });
     // Where no job can be scheduled, as inside of one, this thread does it.

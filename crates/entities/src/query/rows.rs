@@ -48,12 +48,8 @@ pub(crate) struct Rows {
     version: Version,
     /// Whether bits are switched that say which rows are found.
     switches: bool,
-    /// How many threads there are to take pieces.
-    threads: usize,
     /// How many rows the chunks have, found or not.
     all: usize,
-    /// How many pieces a thread takes at a time.
-    at_a_time: usize,
 }
 
 type SharedPointer = *const (dyn Any + Send + Sync);
@@ -100,8 +96,9 @@ pub(super) enum Divide {
     Chunks,
 }
 
-/// How many pieces there are for each thread, if there are enough rows: so that none waits long for the last.
-const PIECES_EACH: usize = 8;
+/// How many pieces there are at least, if there are enough rows: so that no thread waits long for the last. It is the same however
+/// many threads there are, since what is left undone when a function panics is the rest of a piece.
+const PIECES: usize = 64;
 /// How many pieces the one that is fetched comes after the one at hand.
 const SOON: usize = 2;
 
@@ -134,9 +131,7 @@ impl Default for Rows {
             choice: Choice::ALL,
             version: Version::NEVER,
             switches: false,
-            threads: 1,
             all: 0,
-            at_a_time: 1,
         }
     }
 }
@@ -151,14 +146,12 @@ impl Rows {
     pub(super) unsafe fn collect<D: QueryData>(
         &mut self,
         walk: &Walk<'_>,
-        threads: usize,
     ) -> Result<(), OutOfMemory> {
         self.chunks.clear();
         self.shared.clear();
         self.choice = walk.choice();
         self.version = walk.version;
         self.switches = walk.matched.plan.parts.iter().any(|part| part.write && part.bits);
-        self.threads = threads;
         self.all = 0;
         let uses_versions = D::MARKS || self.choice.asks_for_changes();
         for found in walk.matches {
@@ -203,7 +196,7 @@ impl Rows {
     }
 
     /// Finds out which chunks and rows are found, marks what is written of them, and divides them into pieces. Returns how
-    /// many lots there are of these, of which a thread takes one at a time.
+    /// many.
     ///
     /// # Safety
     ///
@@ -235,14 +228,7 @@ impl Rows {
         if divide != Divide::Rows {
             self.number();
         }
-        self.at_a_time = (self.pieces.len() / (self.threads * PIECES_EACH)).max(1);
-        self.pieces.len().div_ceil(self.at_a_time)
-    }
-
-    /// The pieces of some of the lots.
-    #[inline(always)]
-    pub(super) fn pieces(&self, lots: Range<usize>) -> Range<usize> {
-        lots.start * self.at_a_time..self.pieces.len().min(lots.end * self.at_a_time)
+        self.pieces.len()
     }
 
     /// Takes all chunks as they are, whatever is switched off or has changed, and marks nothing. Each is a piece.
@@ -318,7 +304,7 @@ impl Rows {
 
     /// Divides chunks into pieces, so that all threads have some.
     fn divide(&mut self, rows: usize, divide: Divide) {
-        let most = rows.div_ceil(self.threads * PIECES_EACH).next_multiple_of(64).max(64);
+        let most = rows.div_ceil(PIECES).next_multiple_of(64).max(64);
         if divide == Divide::Chunks || self.whole.iter().all(|piece| piece.rows.len() <= most) {
             return std::mem::swap(&mut self.pieces, &mut self.whole);
         }
@@ -415,19 +401,19 @@ impl Rows {
         }
     }
 
-    /// Calls a function for what is found in some of the lots.
+    /// Calls a function for what is found in some of the pieces.
     ///
     /// # Safety
     ///
     /// - this was prepared for a query of this data, which is used by nobody else for the lifetime
-    /// - it is called once for each lot
+    /// - it is called once for each piece
     #[inline(always)]
     pub(super) unsafe fn each_row<'w, D: QueryData>(
         &self,
-        lots: Range<usize>,
+        pieces: Range<usize>,
         function: impl Fn(D::Item<'w>),
     ) {
-        for at in self.pieces(lots) {
+        for at in pieces {
             // SAFETY: the caller's promises. The row is there. None comes twice, so that nobody else uses what can be changed
             // of it, and it was made the world's alone.
             unsafe {

@@ -17,9 +17,11 @@ use ancho_jobs::{
 use super::super::data::{QueryData, ReadOnlyData};
 use super::super::filter::QueryFilter;
 use super::super::parallel::ParallelData;
+use super::super::plan::{Need, Part};
 use super::super::pool::Pooled;
 use super::super::read::QueryRef;
 use super::super::rows::Rows;
+use super::super::settings::Options;
 use super::super::view::QueryView;
 use super::super::write::QueryMut;
 use super::{JobError, QueryJob};
@@ -265,8 +267,16 @@ impl<'w, D: ParallelData> QueryJob<'w, D> {
     /// What the query finds, by number.
     #[track_caller]
     fn into_array(self) -> Result<QueryArray<'w, D>, JobError> {
-        let switches = self.matched.plan.parts.iter().any(|part| part.bits && part.write);
-        if self.matched.asks_for_changes || self.matched.asks_for_bits || switches {
+        // Whether an optional part is on is asked for each entity, in whatever batch: others may be switching it by then, in the
+        // same job.
+        let plan = &self.matched.plan;
+        let ignores = plan.options.has(Options::IGNORE_ENABLED);
+        let asks = |part: &Part| {
+            part.bits && part.write
+                || part.need == Need::Optional && part.ty.is_enableable() && !ignores
+        };
+        let asks = plan.parts.iter().any(asks);
+        if self.matched.asks_for_changes || self.matched.asks_for_bits || asks {
             return Err(JobError::NotCounted { query: type_name::<D>() });
         }
         let (mut rows, jobs) = (self.collect()?, self.jobs());

@@ -368,11 +368,10 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         let used = self.matched.matches.iter().map(|found| found.archetype);
         let used = used.filter(|&archetype| !storage.archetypes[archetype].chunks.is_empty());
         rows.uses.extend(used.map(|archetype| (Resource::Rows(archetype), Access::Read)));
-        let threads = jobs.scheduler().thread_count();
         // SAFETY: as promised to `new`. If nothing can be changed, nothing is.
         unsafe {
             let walk = Walk::writing(self.entities.as_ptr(), self.matched, &self.settings);
-            rows.collect::<D>(&walk, threads)?;
+            rows.collect::<D>(&walk)?;
         }
         Ok(pooled)
     }
@@ -399,8 +398,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             move |whole: QueryWhole<'_, X>| unsafe { whole.rows.prepare::<D>(divide) },
             1,
             #[inline(always)]
-            move |batch: QueryBatch<'_, X>, lots| {
-                for at in batch.rows.pieces(lots) {
+            move |batch: QueryBatch<'_, X>, pieces| {
+                for at in pieces {
                     let working = Working::new::<D>(batch.rows, at);
                     piece(&batch, at);
                     working.done();

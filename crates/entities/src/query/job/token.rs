@@ -123,7 +123,7 @@ impl<X: JobData> QueryWhole<'_, X> {
         C: FnMut(D::Item<'_>, &mut X::Whole<'_>),
     {
         // SAFETY: the caller's promise.
-        let lots = unsafe { self.rows.prepare::<D>(Divide::Chunks) };
+        let count = unsafe { self.rows.prepare::<D>(Divide::Chunks) };
         let rows = &*self.rows;
         // SAFETY: the caller's promise.
         let mut extra = unsafe { X::whole(self.extra) };
@@ -131,7 +131,7 @@ impl<X: JobData> QueryWhole<'_, X> {
             CpuLevel::V4,
             #[inline(always)]
             move || {
-                for at in rows.pieces(0..lots) {
+                for at in 0..count {
                     let working = Working::new::<D>(rows, at);
                     // SAFETY: it is prepared for this data, and each piece is opened once. The row is there, and none comes
                     // twice, so that nobody else uses what can be changed of it.
@@ -160,7 +160,7 @@ impl<X: JobData> QueryWhole<'_, X> {
         C: Fn(&QueryBatch<'_, X>, usize),
     {
         // SAFETY: the caller's promise.
-        let lots = unsafe { self.rows.prepare::<D>(Divide::Chunks) };
+        let count = unsafe { self.rows.prepare::<D>(Divide::Chunks) };
         let (rows, extra) = (&*self.rows, &*self.extra);
         // SAFETY: the caller's promise.
         let open = unsafe { X::open(extra) };
@@ -169,7 +169,7 @@ impl<X: JobData> QueryWhole<'_, X> {
             CpuLevel::V4,
             #[inline(always)]
             move || {
-                for at in rows.pieces(0..lots) {
+                for at in 0..count {
                     let working = Working::new::<D>(rows, at);
                     piece(&batch, at);
                     working.done();
