@@ -338,6 +338,8 @@ impl<'v, D: QueryData> UncheckedLookupView<'v, D> {
     /// # Safety
     ///
     /// - nobody else uses what is given for the entity as long as it is in use: no other thread, and no other call on this one
+    /// - if components can be switched by it, no other thread uses what is given for other entities of the same chunk: they share
+    ///   words of bits
     #[inline]
     pub unsafe fn get_mut(&self, entity: Entity) -> Option<D::Item<'v>> {
         // SAFETY: it was made for this data. The row is there, and nobody else uses it, as the caller promises.
