@@ -56,7 +56,10 @@ fn look(
                 0 => job.run_chunk_job(look).unwrap(),
                 1 => world.entities().jobs().complete(job.schedule_chunk_job(look).unwrap()),
                 _ => {
-                    world.entities().jobs().complete(job.schedule_chunk_job_parallel(look).unwrap())
+                    world
+                        .entities()
+                        .jobs()
+                        .complete(job.schedule_chunk_job_parallel(look).unwrap());
                 }
             }
             let mut log = log.lock().unwrap().clone();

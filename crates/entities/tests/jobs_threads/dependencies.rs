@@ -259,7 +259,7 @@ const WRITES: [Write; 13] = [
     ("add replaces", |world, entity| _ = world.add(entity, A(7)).unwrap()),
     ("for_each", |world, _| world.query_mut::<&mut A>().for_each(|a| a.0 = 7)),
     ("for_each with others", |world, _| {
-        world.query_mut::<(&mut A, &B)>().for_each(|(a, _)| a.0 = 7)
+        world.query_mut::<(&mut A, &B)>().for_each(|(a, _)| a.0 = 7);
     }),
     ("for_each_parallel", |world, _| world.query_mut::<&mut A>().for_each_parallel(|a| a.0 = 7)),
     ("for_each_chunk", |world, _| world.query_mut::<&mut A>().for_each_chunk(|all| all[0].0 = 7)),

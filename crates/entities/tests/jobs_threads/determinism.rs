@@ -129,9 +129,9 @@ impl Player {
                 let add = move |(a, b): (&mut A, &B)| a.0 = a.0.wrapping_add(b.0 as u32 ^ number);
                 let query = world.query_mut::<(&mut A, &B)>();
                 if by_jobs {
-                    _ = query.schedule_parallel(add).unwrap()
+                    _ = query.schedule_parallel(add).unwrap();
                 } else {
-                    query.for_each(add)
+                    query.for_each(add);
                 }
             }
             1 => {
@@ -170,18 +170,18 @@ impl Player {
                     move |(a, mut on): (&A, EnabledMut<'_, X>)| on.set(a.0 % 5 != number % 5);
                 let query = world.query_mut::<(&A, EnabledMut<X>)>();
                 if by_jobs {
-                    _ = query.schedule_parallel(switch).unwrap()
+                    _ = query.schedule_parallel(switch).unwrap();
                 } else {
-                    query.for_each(switch)
+                    query.for_each(switch);
                 }
             }
             4 => {
                 let add = |a: &mut A| a.0 = a.0.wrapping_mul(3);
                 let query = world.query_mut::<&mut A>().filter::<With<X>>();
                 if by_jobs {
-                    _ = query.schedule_parallel(add).unwrap()
+                    _ = query.schedule_parallel(add).unwrap();
                 } else {
-                    query.for_each(add)
+                    query.for_each(add);
                 }
             }
             5 => {
@@ -193,9 +193,9 @@ impl Player {
                 let query = world.query_mut::<(&mut T, &A)>().filter::<Changed<A>>().since(since);
                 let set = |(t, a): (&mut T, &A)| t.0 = t.0.wrapping_add(a.0);
                 if by_jobs {
-                    _ = query.schedule_parallel(set).unwrap()
+                    _ = query.schedule_parallel(set).unwrap();
                 } else {
-                    query.for_each(set)
+                    query.for_each(set);
                 }
             }
             7 => {

@@ -56,6 +56,34 @@ fn most_entities_are_done_all_the_same() {
 }
 
 #[test]
+fn other_entities_are_done_all_the_same() {
+    let mut hashes = Vec::new();
+    for workers in WORKERS {
+        for mode in MODES {
+            let mut world = world_of(workers, 4);
+            world.entities().jobs().set_mode(mode);
+            let all: Vec<_> = world.spawn_batch((0..2000).map(A)).collect();
+            let bad = world.query_mut::<&mut A>().schedule_parallel(|a| {
+                assert!(a.0 != 1001, "this one");
+                a.0 += 10_000;
+            });
+            let bad = bad.unwrap();
+            // Somebody waits on the way.
+            for (at, &entity) in (0..).zip(&all) {
+                let is_done = world.get::<A>(entity).unwrap().0 == at + 10_000;
+                let is_of_the_chunk = (1000..1004).contains(&at);
+                assert!(is_done || is_of_the_chunk, "{at} with {workers} workers, {mode:?}");
+                assert!(!is_done || at != 1001);
+            }
+            let failed = world.entities().jobs().try_complete(bad).unwrap_err();
+            assert_eq!(failed.message(), "this one");
+            hashes.push(world.state_hash());
+        }
+    }
+    assert!(hashes.iter().all(|&hash| hash == hashes[0]), "{hashes:?}");
+}
+
+#[test]
 fn the_world_can_be_used_after_a_panic() {
     for workers in WORKERS {
         let mut world = world_of(workers, 10);

@@ -12,7 +12,7 @@ fn d1_whoever_never_waits_does_not_fill_memory() {
     for workers in [0, 2] {
         let mut world = world_with(workers);
         let entity = world.spawn((A(0), B(0)));
-        for round in 0..50_000 {
+        for round in 0..25_000 {
             let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap();
             let _ = world.query_mut::<(&A, &mut B)>().schedule_parallel(|(_, b)| b.0 += 1).unwrap();
             if round % 100 == 0 {
@@ -20,8 +20,8 @@ fn d1_whoever_never_waits_does_not_fill_memory() {
                 assert!(uncompleted <= MOST, "{uncompleted} after {round} rounds");
             }
         }
-        assert_eq!(world.get::<A>(entity), Ok(&A(50_000)));
-        assert_eq!(world.get::<B>(entity), Ok(&B(50_000)));
+        assert_eq!(world.get::<A>(entity), Ok(&A(25_000)));
+        assert_eq!(world.get::<B>(entity), Ok(&B(25_000)));
         assert!(world.entities().jobs().uncompleted() <= MOST);
     }
 }

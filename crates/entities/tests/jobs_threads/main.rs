@@ -20,4 +20,5 @@ mod growth;
 mod masks;
 mod moved;
 mod side_by_side;
+mod split_jobs;
 mod structural;
