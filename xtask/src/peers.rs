@@ -64,11 +64,14 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
     let mut cargo = Invocation::new("cargo")
         .args("run --release --bin peers --manifest-path".split(' '))
         .args([&manifest]);
-    if options.native {
-        cargo = cargo
-            .env("RUSTFLAGS", "-C target-cpu=native")
-            .target_dir(&workspace.peers_target_dir("native"));
-    }
+    // Of a loop of few bytes, it takes a quarter longer if it happens to lie across a line of the cache. Nobody's does.
+    let aligned = "-C llvm-args=-align-loops=64";
+    cargo = match options.native {
+        false => cargo.env("RUSTFLAGS", aligned),
+        true => cargo
+            .env("RUSTFLAGS", format!("{aligned} -C target-cpu=native"))
+            .target_dir(&workspace.peers_target_dir("native")),
+    };
     cargo.args(["--"]).args(&options.words).check()
 }
 

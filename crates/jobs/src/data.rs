@@ -24,7 +24,8 @@ use crate::safety::AccessList;
 ///   call that schedules or runs the job, also after [`hold`](Self::hold).
 /// - [`USES_CONTAINERS`](Self::USES_CONTAINERS) is false only where `declare` adds nothing.
 /// - [`Held`](Self::Held) keeps the declared containers' blocks alive, and so the memory that the
-///   views reach.
+///   views reach. What is behind a [fence](crate::Fence) is kept by who has the fence, who completes the jobs that use it before
+///   it goes.
 /// - The views reach nothing else, and no longer than their lifetime.
 ///
 /// # Examples

@@ -232,6 +232,8 @@ impl EntityManager {
     }
 
     /// All chunks: archetypes in the order in which they came to be, each with its chunks.
+    ///
+    /// All jobs over entities are completed first, since everything can be read of a chunk.
     pub fn chunks(&self) -> impl Iterator<Item = ArchetypeChunk<'_>> {
         self.jobs.before_everything();
         self.chunks_in_use()

@@ -144,9 +144,7 @@ impl<'w, D: QueryData> LookupView<'w, D> {
     #[inline]
     fn find(&self, entity: Entity) -> Option<(Location, &'w Match)> {
         // SAFETY: the manager is borrowed, and nobody changes it while this is.
-        let entities = unsafe { self.entities.as_ref() };
-        before_query(entities, self.matched, Asked::Data);
-        let storage = &entities.storage;
+        let storage = unsafe { &self.entities.as_ref().storage };
         let at = storage.table.locate(entity)?;
         let archetype = storage.archetype_at(at);
         match self.recent.get() {
@@ -157,6 +155,13 @@ impl<'w, D: QueryData> LookupView<'w, D> {
                 Some((at, found))
             }
         }
+    }
+
+    /// Has the jobs completed that are in the way.
+    #[inline(always)]
+    fn wait(&self) {
+        // SAFETY: the manager is borrowed, and nobody changes it while this is.
+        before_query(unsafe { self.entities.as_ref() }, self.matched, Asked::Data);
     }
 
     /// What is given for a row.
@@ -193,6 +198,7 @@ impl<'w, D: QueryData> LookupView<'w, D> {
     where
         D: ReadOnlyData,
     {
+        self.wait();
         let (at, found) = self.find(entity)?;
         // SAFETY: it was just found. Nothing can be changed.
         Some(unsafe { self.give(at, found) })
@@ -201,6 +207,7 @@ impl<'w, D: QueryData> LookupView<'w, D> {
     /// What is given for an entity, to be changed, if it is there and has it. It counts as changed from now on.
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
+        self.wait();
         let (at, found) = self.find(entity)?;
         if D::MARKS {
             // SAFETY: as in `find`. The table names chunks that are there.

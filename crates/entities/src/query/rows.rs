@@ -92,8 +92,10 @@ pub(super) enum Divide {
     Rows,
     /// As `Rows`, and it is counted how many entities are found before each piece.
     Numbered,
-    /// Chunks stay whole, and it is counted how many entities are found before each.
+    /// Chunks stay whole.
     Chunks,
+    /// As `Chunks`, and it is counted how many entities are found before each.
+    NumberedChunks,
 }
 
 /// How many pieces there are at least, if there are enough rows: so that no thread waits long for the last. It is the same however
@@ -225,7 +227,7 @@ impl Rows {
         // SAFETY: the caller's promises.
         unsafe { self.mark_all::<D>(&self.whole) };
         self.divide(all, divide);
-        if divide != Divide::Rows {
+        if matches!(divide, Divide::Numbered | Divide::NumberedChunks) {
             self.number();
         }
         self.pieces.len()
@@ -305,7 +307,8 @@ impl Rows {
     /// Divides chunks into pieces, so that all threads have some.
     fn divide(&mut self, rows: usize, divide: Divide) {
         let most = rows.div_ceil(PIECES).next_multiple_of(64).max(64);
-        if divide == Divide::Chunks || self.whole.iter().all(|piece| piece.rows.len() <= most) {
+        let stays_whole = matches!(divide, Divide::Chunks | Divide::NumberedChunks);
+        if stays_whole || self.whole.iter().all(|piece| piece.rows.len() <= most) {
             return std::mem::swap(&mut self.pieces, &mut self.whole);
         }
         self.pieces.clear();

@@ -104,14 +104,24 @@ impl<'w, D: QueryData> QueryView<'w, D> {
 
     #[inline]
     fn walk(&self) -> Walk<'w> {
+        self.walk_for(Asked::Data)
+    }
+
+    #[inline]
+    fn walk_for(&self, asked: Asked) -> Walk<'w> {
         // SAFETY: the manager is borrowed, and views have no references to it but while they are asked.
-        before_query(unsafe { self.entities.as_ref() }, self.matched, Asked::Data);
+        before_query(unsafe { self.entities.as_ref() }, self.matched, asked);
         // SAFETY:
         // - the manager is borrowed mutably for the lifetime
         // - only views use it, on this thread, since they do not leave it; each reads and writes its own, and no memory that one
         //   of them may write is shared
         // - the state is the manager's
         unsafe { Walk::writing(self.entities.as_ptr(), self.matched, &self.settings) }
+    }
+
+    /// A cursor that only says what is found.
+    fn finding(&self) -> Cursor<'w> {
+        Cursor::new(self.walk_for(Asked::Found), Writes::Nothing)
     }
 
     #[inline]
@@ -132,17 +142,17 @@ impl<'w, D: QueryData> QueryView<'w, D> {
     ///
     /// Linear in the number of chunks.
     pub fn count(&self) -> usize {
-        count(self.cursor(Writes::Nothing))
+        count(self.finding())
     }
 
     /// Whether there is no such entity.
     pub fn is_empty(&self) -> bool {
-        !self.cursor(Writes::Nothing).next_chunk()
+        !self.finding().next_chunk()
     }
 
     /// The entities, in the order of [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     pub fn to_entities(&self) -> Vec<Entity> {
-        entities(self.cursor(Writes::Nothing))
+        entities(self.finding())
     }
 
     /// Whether an entity is one of those that are found.
@@ -150,7 +160,7 @@ impl<'w, D: QueryData> QueryView<'w, D> {
         let storage = self.storage();
         let Some(at) = storage.table.locate(entity) else { return false };
         let Some(found) = self.matched.find(storage.archetype_at(at)) else { return false };
-        self.walk().has_row(found, at.chunk, at.row)
+        self.walk_for(Asked::Found).has_row(found, at.chunk, at.row)
     }
 
     /// What is given for each entity, one after the other.

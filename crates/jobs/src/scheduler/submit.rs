@@ -226,7 +226,7 @@ impl JobScheduler {
             node_notes(dependency.job()).set_mark(state.mark);
         }
         for declared in accesses.declared().iter().filter(|declared| declared.orders) {
-            // SAFETY: the fence is borrowed by the data that declared it, which is at hand, or held by the payload.
+            // SAFETY: the data that declared the fence borrows it for longer than this call, as its lifetime says.
             let slot = unsafe { declared.slot.as_ref() };
             if slot.scheduler() != self.id {
                 let what = slot.label;

@@ -274,7 +274,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
         let name = self.name_or::<J>();
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
         let each = |batch: &QueryBatch<'_, J::Data>, at| unsafe { each_entity::<J>(batch, at) };
-        self.submit(job.into_data(), Divide::Chunks, name, each)
+        self.submit(job.into_data(), Divide::NumberedChunks, name, each)
     }
 
     /// Does the work of a job struct now, on this thread. See [`EntityJob`].
@@ -320,7 +320,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
         let name = self.name_or::<J>();
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
         let each = |batch: &QueryBatch<'_, J::Data>, at| unsafe { whole_chunk::<J>(batch, at) };
-        self.submit(job.into_data(), Divide::Chunks, name, each)
+        self.submit(job.into_data(), Divide::NumberedChunks, name, each)
     }
 
     /// Does the work of a job struct now, on this thread, chunk by chunk. See [`ChunkJob`].

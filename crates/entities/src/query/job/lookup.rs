@@ -283,7 +283,7 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
 }
 
 /// How many values are looked for before the first is given, and for how many more the slots are.
-const AHEAD: usize = 8;
+const AHEAD: usize = 16;
 
 /// Entities that come soon: those whose slots are on their way, and those whose values are.
 struct Ahead<D: QueryData> {

@@ -472,7 +472,22 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     }
 }
 
-impl<D: QueryData, X: JobData> QueryJobWith<'_, D, X> {
+impl<'w, D: QueryData, X: JobData> QueryJobWith<'w, D, X> {
+    /// Gives the job a name. See [`QueryJob::named`].
+    pub fn named(self, name: &'static str) -> Self {
+        Self { job: self.job.named(name), ..self }
+    }
+
+    /// Lets the job depend on others. See [`QueryJob::depends_on`].
+    pub fn depends_on(self, jobs: &'w [JobHandle]) -> Self {
+        Self { job: self.job.depends_on(jobs), ..self }
+    }
+
+    /// Orders the job after others. See [`QueryJob::after`].
+    pub fn after(self, jobs: &'w [JobHandle]) -> Self {
+        Self { job: self.job.after(jobs), ..self }
+    }
+
     /// Schedules a job that one thread does, entity by entity, in the order of the chunks. See [`QueryJob::schedule`].
     ///
     /// The function is given what the job takes along as a single job has it: what is written, as a whole.

@@ -160,7 +160,7 @@ impl<X: JobData> QueryWhole<'_, X> {
         C: Fn(&QueryBatch<'_, X>, usize),
     {
         // SAFETY: the caller's promise.
-        let count = unsafe { self.rows.prepare::<D>(Divide::Chunks) };
+        let count = unsafe { self.rows.prepare::<D>(Divide::NumberedChunks) };
         let (rows, extra) = (&*self.rows, &*self.extra);
         // SAFETY: the caller's promise.
         let open = unsafe { X::open(extra) };
