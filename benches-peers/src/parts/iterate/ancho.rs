@@ -133,7 +133,6 @@ pub(super) fn two_loops(cell: Cell) -> Reading {
 pub(super) fn two_jobs(cell: Cell) -> Reading {
     let operation = |world: &mut World| {
         let first = world.query_mut::<(&mut A, &B)>().schedule(|(a, b)| a.0 += b.0);
-        world.entities().jobs().flush();
         let second = world.query_mut::<(&mut C, &D)>().schedule(|(c, d)| c.0 += d.0);
         let both = [first, second].map(|job| job.expect("nothing is in its way"));
         world.entities().jobs().complete_all(&both);

@@ -207,8 +207,10 @@ impl Rows {
     pub(super) unsafe fn prepare<D: QueryData>(&mut self, divide: Divide) -> usize {
         self.whole.clear();
         self.changed.clear();
+        self.whole.reserve(self.chunks.len());
         let mut all = 0;
-        for (at, place) in (0..).zip(&self.chunks) {
+        for at in 0..self.chunks.len() {
+            let place = self.chunks[at];
             // SAFETY: they stay while this is in use.
             let (chunk, found) = unsafe { (&*place.chunk, &*place.found) };
             let first = self.changed.len() as u32;
@@ -222,10 +224,14 @@ impl Rows {
             }
             all += chunk.len as usize;
             let changed = first..self.changed.len() as u32;
-            self.whole.push(Piece { chunk: at, rows: 0..chunk.len, changed, before: 0, count: 0 });
+            let rows = 0..chunk.len;
+            let piece = Piece { chunk: at as u32, rows, changed, before: 0, count: 0 };
+            if D::MARKS {
+                // SAFETY: the caller's promises.
+                unsafe { self.mark::<D>(&piece) };
+            }
+            self.whole.push(piece);
         }
-        // SAFETY: the caller's promises.
-        unsafe { self.mark_all::<D>(&self.whole) };
         self.divide(all, divide);
         if matches!(divide, Divide::Numbered | Divide::NumberedChunks) {
             self.number();
@@ -257,19 +263,9 @@ impl Rows {
     ///
     /// - as for [`prepare`](Self::prepare), and the chunks were [taken](Self::take_whole)
     pub(super) unsafe fn mark_taken<D: QueryData>(&self) {
-        // SAFETY: the caller's promises.
-        unsafe { self.mark_all::<D>(&self.pieces) };
-    }
-
-    /// # Safety
-    ///
-    /// - as for [`prepare`](Self::prepare), and the pieces are whole chunks
-    unsafe fn mark_all<D: QueryData>(&self, pieces: &[Piece]) {
-        if D::MARKS {
-            for piece in pieces {
-                // SAFETY: the caller's promises.
-                unsafe { self.mark::<D>(piece) };
-            }
+        for piece in self.pieces.iter().filter(|_| D::MARKS) {
+            // SAFETY: the caller's promises.
+            unsafe { self.mark::<D>(piece) };
         }
     }
 
