@@ -93,6 +93,13 @@ fn is_whole(bits: &[Bit], chunk: &Chunk, rows: &Range<u32>, changed: &[u64]) -> 
 /// Words of other rows are not looked at: another thread may be switching bits of them.
 #[inline(never)]
 fn all_match(bits: &[Bit], chunk: &Chunk, rows: &Range<u32>, changed: &[u64]) -> bool {
+    if let [Bit::On(mask)] = bits {
+        // Mostly there is one.
+        let words = rows.start / u64::BITS..rows.end.div_ceil(u64::BITS);
+        return words
+            .into_iter()
+            .all(|word| chunk.enabled.word(*mask, word as usize) == rows_there(word, rows.end));
+    }
     let masks = Masks { enabled: &chunk.enabled, changed };
     (rows.start / u64::BITS..rows.end.div_ceil(u64::BITS)).all(|word| {
         let there = rows_there(word, rows.end);
@@ -542,16 +549,26 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
         }
         return;
     }
+    // SAFETY: both chunks are there.
+    let (own, soon) = unsafe {
+        let soon = soon.map(|soon| (soon, only_mask(&found.bits, soon.chunk)));
+        (only_mask(&found.bits, chunk), soon)
+    };
     while first < end {
         let at = first as u32 / u64::BITS;
-        if let Some(soon) = soon {
+        if let Some((soon, words)) = soon {
             // SAFETY: the caller's promise.
-            unsafe { soon.expect_word::<D>(found, at) };
+            unsafe { soon.expect_word::<D>(found, words, at) };
         }
-        // A reference from before the function would not do: others may have marked the chunk.
-        // SAFETY: the chunk is there, and nobody changes what the world knows of it now.
-        let masks = Masks { enabled: unsafe { &(*chunk).enabled }, changed };
-        let mut word = matching_rows(&found.bits, &masks, at, len) & rows_there(at, end as u32);
+        let mut word = if own.is_null() {
+            // A reference from before the function would not do: others may have marked the chunk.
+            // SAFETY: the chunk is there, and nobody changes what the world knows of it now.
+            let masks = Masks { enabled: unsafe { &(*chunk).enabled }, changed };
+            matching_rows(&found.bits, &masks, at, len) & rows_there(at, end as u32)
+        } else {
+            // SAFETY: there is a word for each 64 rows. Rows that are not there have no bits, and a part of a chunk has whole words.
+            unsafe { *own.add(at as usize) }
+        };
         // Rows side by side come together, so that there are loops over them that can use vectors. But to guess where each
         // of many ends takes longer than to look for one row after the other.
         if (word & !(word << 1)).count_ones() > FEW {
@@ -580,6 +597,20 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
     }
 }
 
+/// Where the words of the only mask are that counts, of a chunk, or null if others count too.
+///
+/// # Safety
+///
+/// - the chunk is there, and the conditions are on its masks
+#[inline(always)]
+unsafe fn only_mask(bits: &[Bit], chunk: *const Chunk) -> *const u64 {
+    match bits {
+        // SAFETY: the caller's promise.
+        [Bit::On(mask)] => unsafe { (*chunk).enabled.address(*mask) },
+        _ => std::ptr::null(),
+    }
+}
+
 /// A chunk that comes soon, so that its memory can be on its way.
 #[derive(Clone, Copy)]
 pub(super) struct Soon {
@@ -603,13 +634,22 @@ impl Soon {
     /// # Safety
     ///
     /// - the chunk is there, and no other thread switches bits of it
+    /// - these are the words of its [only mask](only_mask) that counts
     #[inline(always)]
-    unsafe fn expect_word<D: QueryData>(self, found: &Match, word: u32) {
+    unsafe fn expect_word<D: QueryData>(self, found: &Match, words: *const u64, word: u32) {
         // SAFETY: the caller's promise.
         let chunk = unsafe { &*self.chunk };
         let (first, rows) = (word * u64::BITS, chunk.len);
-        let masks = Masks { enabled: &chunk.enabled, changed: &[] };
-        if first < rows && matching_rows(&found.bits, &masks, word, rows) != 0 {
+        let matching = || {
+            let masks = Masks { enabled: &chunk.enabled, changed: &[] };
+            if words.is_null() {
+                matching_rows(&found.bits, &masks, word, rows)
+            } else {
+                // SAFETY: the caller's promise. There is a word for each 64 rows.
+                unsafe { *words.add(word as usize) }
+            }
+        };
+        if first < rows && matching() != 0 {
             let rows = first as usize..rows.min(first + u64::BITS) as usize;
             self.expect_rows::<D>(found, rows);
         }
