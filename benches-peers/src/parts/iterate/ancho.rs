@@ -173,7 +173,7 @@ pub(super) fn structural_beside_job(cell: Cell) -> Reading {
     let other = world.spawn(A(0.0));
     let (is_running, stop) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (runs, stops) = (Arc::clone(&is_running), Arc::clone(&stop));
-    let mut waits = move || {
+    let waits = move || {
         runs.store(true, Ordering::Relaxed);
         while !stops.load(Ordering::Relaxed) {
             std::hint::spin_loop();
