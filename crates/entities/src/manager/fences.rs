@@ -129,19 +129,13 @@ impl Fences {
     /// Completes the jobs that are in the way of uses.
     #[cold]
     fn complete(&self, scheduler: &JobScheduler, uses: impl Iterator<Item = ResourceUse>) {
-        let mut in_the_way = std::mem::take(&mut self.known.borrow_mut().in_the_way);
-        in_the_way.clear();
-        {
-            let known = self.known.borrow();
+        self.complete_listed(scheduler, |known, in_the_way| {
             for (resource, access) in uses {
                 if let Some(fence) = known.find(resource) {
-                    fence.uncompleted(access, &mut in_the_way);
+                    fence.uncompleted(access, in_the_way);
                 }
             }
-        }
-        // Jobs run now, which are code of the user. Nothing is borrowed.
-        scheduler.complete_quietly(&in_the_way);
-        self.known.borrow_mut().in_the_way = in_the_way;
+        });
         if scheduler.uncompleted() == 0 {
             self.is_live.set(false);
         }
@@ -150,13 +144,26 @@ impl Fences {
     /// Completes all jobs that use the world.
     #[cold]
     fn complete_all(&self, scheduler: &JobScheduler) {
-        let mut in_the_way = Vec::new();
-        self.known
-            .borrow()
-            .all()
-            .for_each(|fence| fence.uncompleted(Access::Write, &mut in_the_way));
-        scheduler.complete_quietly(&in_the_way);
+        self.complete_listed(scheduler, |known, in_the_way| {
+            known.all().for_each(|fence| fence.uncompleted(Access::Write, in_the_way));
+        });
         self.is_live.set(false);
+    }
+
+    /// Completes the jobs that a function lists.
+    fn complete_listed(
+        &self,
+        scheduler: &JobScheduler,
+        list: impl FnOnce(&Known, &mut Vec<JobHandle>),
+    ) {
+        let mut in_the_way = std::mem::take(&mut self.known.borrow_mut().in_the_way);
+        in_the_way.clear();
+        list(&self.known.borrow(), &mut in_the_way);
+        // Mostly one job is behind several fences. If it is the only one, nobody has to be woken for it.
+        in_the_way.dedup();
+        // Jobs run now, which are code of the user. Nothing is borrowed.
+        scheduler.complete_quietly(&in_the_way);
+        self.known.borrow_mut().in_the_way = in_the_way;
     }
 
     /// Sees to it that who schedules again and again, and never waits, does not fill all memory.

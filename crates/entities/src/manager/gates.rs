@@ -114,16 +114,11 @@ impl EntityManager {
     #[cold]
     #[inline(never)]
     fn wait_to_move(&self, archetypes: impl IntoIterator<Item = u32>) {
-        let mut distinct = Vec::new();
-        for archetype in archetypes {
-            // Mostly entities come after others of their kind.
-            if distinct.last() != Some(&archetype) {
-                distinct.push(archetype);
-            }
-        }
-        distinct.sort_unstable();
-        distinct.dedup();
-        let rows = distinct.into_iter().map(|number| (Resource::Rows(number), Access::Write));
+        // Mostly entities come after others of their kind.
+        let mut last = None;
+        let distinct =
+            archetypes.into_iter().filter(|&number| last.replace(number) != Some(number));
+        let rows = distinct.map(|number| (Resource::Rows(number), Access::Write));
         self.jobs.before(rows.chain([(Resource::Table, Access::Write)]));
     }
 
