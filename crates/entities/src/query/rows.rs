@@ -410,7 +410,7 @@ impl Rows {
     pub(super) unsafe fn each_row<'w, D: QueryData>(
         &self,
         pieces: Range<usize>,
-        function: impl Fn(D::Item<'w>),
+        mut function: impl FnMut(D::Item<'w>),
     ) {
         for at in pieces {
             // SAFETY: the caller's promises. The row is there. None comes twice, so that nobody else uses what can be changed

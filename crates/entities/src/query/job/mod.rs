@@ -9,6 +9,8 @@ mod entity_job;
 mod error;
 mod index;
 mod lookup;
+mod lookup_memory;
+mod lookup_view;
 mod token;
 
 use std::any::type_name;
@@ -16,18 +18,16 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use ancho_jobs::{Access, JobBuilder, JobData, JobHandle, ParallelJobData};
+use ancho_jobs::{Access, JobBuilder, JobData, JobHandle, ParallelJobData, ScheduleError};
 
 pub use array::{ArrayHeld, QueryArray, QueryArrayBatch};
 pub use entity_job::{ChunkAt, ChunkInJob, ChunkJob, EntityAt, EntityJob};
 pub use error::JobError;
 pub use index::IndexInQuery;
-pub(crate) use lookup::LookupMemory;
-pub use lookup::{
-    JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut, LookupHeld, UncheckedLookup,
-    UncheckedLookupView,
-};
-use token::{QueryBatch, QueryToken, QueryWhole, Working};
+pub use lookup::{JobLookup, JobLookupMut, LookupHeld, UncheckedLookup};
+pub(crate) use lookup_memory::LookupMemory;
+pub use lookup_view::{JobLookupView, JobLookupViewMut, UncheckedLookupView};
+use token::{QueryBatch, QueryToken, QueryWhole, work_on};
 
 use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
@@ -233,6 +233,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// # Examples
     ///
     /// See [`QueryJob`].
+    #[expect(clippy::redundant_closure, reason = "a closure of our own can be marked")]
     #[track_caller]
     pub fn schedule_parallel<C>(self, function: C) -> Result<JobHandle, JobError>
     where
@@ -245,17 +246,13 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             Divide::Rows,
             name,
             #[inline(always)]
-            move |batch, at| {
-                // SAFETY: it is prepared for this data, and each piece is opened once.
-                let piece = unsafe { batch.rows.open::<D>(at) };
-                // SAFETY: as above. The row is there. None comes twice, so that nobody else uses what can be changed of it, and it
-                // was made the world's alone.
-                unsafe {
-                    piece.each_row(
-                        #[inline(always)]
-                        |row| function(D::get(piece.fetch, row)),
-                    );
-                }
+            // SAFETY: it is prepared for this data, and each piece is opened once.
+            move |batch, at| unsafe {
+                batch.rows.each_row::<D>(
+                    at..at + 1,
+                    #[inline(always)]
+                    |item| function(item),
+                );
             },
         )
     }
@@ -399,13 +396,19 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             1,
             #[inline(always)]
             move |batch: QueryBatch<'_, X>, pieces| {
-                for at in pieces {
-                    let working = Working::new::<D>(batch.rows, at);
-                    piece(&batch, at);
-                    working.done();
-                }
+                work_on::<D>(
+                    batch.rows,
+                    pieces,
+                    #[inline(always)]
+                    |at| piece(&batch, at),
+                );
             },
         );
+        self.noted(scheduled)
+    }
+
+    /// What became of a job that was to be scheduled.
+    fn noted(&self, scheduled: Result<JobHandle, ScheduleError>) -> Result<JobHandle, JobError> {
         let handle = scheduled?;
         self.jobs().after_scheduling();
         Ok(handle)
@@ -430,9 +433,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             token,
             // SAFETY: the rows were collected for this data. All that was in the way is done, and nobody else begins.
             move |whole: QueryWhole<'_, X>| unsafe { whole.each_piece::<D, C>(piece) },
-        )?;
-        self.jobs().after_scheduling();
-        Ok(scheduled)
+        );
+        self.noted(scheduled)
     }
 
     /// Calls a function for each chunk, now, on this thread.
@@ -570,9 +572,8 @@ impl<'w, D: QueryData, X: JobData> QueryJobWith<'w, D, X> {
             token,
             // SAFETY: the rows were collected for this data. All that was in the way is done, and nobody else begins.
             move |whole: QueryWhole<'_, X>| unsafe { whole.each::<D, C>(function) },
-        )?;
-        self.job.jobs().after_scheduling();
-        Ok(scheduled)
+        );
+        self.job.noted(scheduled)
     }
 
     /// Schedules a job that all threads do. See [`QueryJob::schedule_parallel`] and [`QueryJob::with`].

@@ -2,6 +2,8 @@
 
 #![expect(unsafe_code, reason = "data of jobs, which reaches into chunks of a world")]
 
+use std::ops::Range;
+
 use ancho_burst::{CpuLevel, dispatch_as};
 use ancho_jobs::{
     AccessList, BatchInfo, JobData, ParallelJobData, ScheduleError, note_panic, thread_index,
@@ -103,7 +105,7 @@ impl<'v, X: ParallelJobData> QueryBatch<'v, X> {
     ///
     /// - it is asked for once, by who has opened the piece
     #[inline(always)]
-    pub(super) unsafe fn extra(&self, at: usize, found: std::ops::Range<usize>) -> X::Batch<'v> {
+    pub(super) unsafe fn extra(&self, at: usize, found: Range<usize>) -> X::Batch<'v> {
         let batch = BatchInfo { index: at, range: found, thread: self.thread };
         // SAFETY: nobody conflicts, since the job runs. Entities have numbers of their own.
         unsafe { X::batch(self.extra, &self.open, &batch) }
@@ -131,19 +133,19 @@ impl<X: JobData> QueryWhole<'_, X> {
             CpuLevel::V4,
             #[inline(always)]
             move || {
-                for at in 0..count {
-                    let working = Working::new::<D>(rows, at);
-                    // SAFETY: it is prepared for this data, and each piece is opened once. The row is there, and none comes
-                    // twice, so that nobody else uses what can be changed of it.
-                    unsafe {
-                        let piece = rows.open::<D>(at);
-                        piece.each_row(
+                work_on::<D>(
+                    rows,
+                    0..count,
+                    #[inline(always)]
+                    // SAFETY: it is prepared for this data, and each piece is opened once.
+                    |at| unsafe {
+                        rows.each_row::<D>(
+                            at..at + 1,
                             #[inline(always)]
-                            |row| function(D::get(piece.fetch, row), &mut extra),
+                            |item| function(item, &mut extra),
                         );
-                    }
-                    working.done();
-                }
+                    },
+                );
             },
         );
     }
@@ -169,33 +171,36 @@ impl<X: JobData> QueryWhole<'_, X> {
             CpuLevel::V4,
             #[inline(always)]
             move || {
-                for at in 0..count {
-                    let working = Working::new::<D>(rows, at);
-                    piece(&batch, at);
-                    working.done();
-                }
+                work_on::<D>(
+                    rows,
+                    0..count,
+                    #[inline(always)]
+                    |at| piece(&batch, at),
+                );
             },
         );
     }
 }
 
-/// A piece that is being worked on: if that panics, it is noted which it was.
-pub(super) struct Working<'r> {
+/// Calls a function for each of some pieces of a query of this data. If it panics, it is noted for which.
+#[inline(always)]
+pub(super) fn work_on<D: QueryData>(
+    rows: &Rows,
+    pieces: Range<usize>,
+    mut piece: impl FnMut(usize),
+) {
+    for at in pieces {
+        let working = Working { rows, at, query: std::any::type_name::<D> };
+        piece(at);
+        std::mem::forget(working);
+    }
+}
+
+/// A piece that is being worked on. It is dropped only if that panics.
+struct Working<'r> {
     rows: &'r Rows,
     at: usize,
     query: fn() -> &'static str,
-}
-
-impl<'r> Working<'r> {
-    #[inline(always)]
-    pub(super) fn new<D: QueryData>(rows: &'r Rows, at: usize) -> Self {
-        Self { rows, at, query: std::any::type_name::<D> }
-    }
-
-    #[inline(always)]
-    pub(super) fn done(self) {
-        std::mem::forget(self);
-    }
 }
 
 impl Drop for Working<'_> {

@@ -1,0 +1,133 @@
+//! What a job looks for entities in.
+
+#![expect(unsafe_code, reason = "what was fetched from chunks of a world, as words")]
+
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::super::data::QueryData;
+use super::super::matched::Match;
+use super::super::piece::PieceMarks;
+use crate::entity::Entity;
+use crate::manager::ResourceUse;
+use crate::storage::{Chunk, Location, SeenPages};
+use crate::version::Version;
+
+/// What a job looks for entities in: where they are, and what was fetched from each chunk.
+pub(crate) struct LookupMemory {
+    pub(super) pages: SeenPages<'static>,
+    /// What was fetched from each chunk, by its number, as so many words.
+    pub(super) fetched: Vec<MaybeUninit<u64>>,
+    /// Whether a chunk has what is looked for: a bit for each.
+    pub(super) has: Vec<u64>,
+    /// What a chunk is a match of, if something is written.
+    pub(super) found: Vec<*const Match>,
+    /// Which chunks were written: a bit for each, if several threads write.
+    pub(super) written: Vec<AtomicU64>,
+    /// Where the chunks are.
+    pub(super) chunks: *mut Chunk,
+    pub(super) version: Version,
+    pub(super) uses: Vec<ResourceUse>,
+    /// Whether a job that takes it along is done at once, since others would be in its way.
+    pub(super) at_once: bool,
+}
+
+// SAFETY: threads read what it points to, or change it as the job has declared. Nobody else does meanwhile.
+unsafe impl Send for LookupMemory {}
+// SAFETY: as above.
+unsafe impl Sync for LookupMemory {}
+
+impl Default for LookupMemory {
+    fn default() -> Self {
+        Self {
+            pages: SeenPages::default(),
+            fetched: Vec::new(),
+            has: Vec::new(),
+            found: Vec::new(),
+            written: Vec::new(),
+            chunks: std::ptr::null_mut(),
+            version: Version::NEVER,
+            uses: Vec::new(),
+            at_once: false,
+        }
+    }
+}
+
+impl LookupMemory {
+    /// How many words are needed for what is fetched from a chunk.
+    pub(super) const fn words<D: QueryData>() -> usize {
+        assert!(align_of::<D::Fetch>() <= align_of::<u64>());
+        size_of::<D::Fetch>().div_ceil(size_of::<u64>())
+    }
+
+    /// Where the data of an entity is: what was fetched from its chunk.
+    ///
+    /// # Safety
+    ///
+    /// - it was made for this data
+    #[inline(always)]
+    pub(super) unsafe fn find<D: QueryData>(&self, entity: Entity) -> Option<(D::Fetch, Location)> {
+        let at = self.pages.locate(entity)?;
+        let chunk = at.chunk as usize;
+        // SAFETY: the table names chunks that are there, and there is a bit for each.
+        let has = unsafe { *self.has.get_unchecked(chunk / 64) };
+        if has >> (chunk % 64) & 1 == 0 {
+            return None;
+        }
+        // SAFETY: there is one for each chunk, which was written if it has what is looked for.
+        let fetch = unsafe {
+            let words = self.fetched.as_ptr().add(chunk * Self::words::<D>());
+            words.cast::<D::Fetch>().read()
+        };
+        Some((fetch, at))
+    }
+
+    /// Notes that something of a chunk was given to be written, to be marked when all threads are done.
+    #[inline(always)]
+    pub(super) fn note_written(&self, chunk: u32) {
+        let (word, bit) = (&self.written[chunk as usize / 64], 1 << (chunk % 64));
+        // Mostly the chunk was written before. Relaxed: it is read when all threads are done.
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    /// Marks what is written of a chunk that has what is looked for.
+    ///
+    /// # Safety
+    ///
+    /// - it was made for this data, which can be changed, and nobody else uses it
+    pub(super) unsafe fn mark<D: QueryData>(&self, chunk: u32) {
+        // SAFETY: the chunk is there, as the table says, and the match is that of its archetype. Its versions were written out.
+        unsafe {
+            let found = &*self.found[chunk as usize];
+            let chunk = &*self.chunks.add(chunk as usize);
+            D::mark(&mut PieceMarks { chunk, version: self.version }, &found.places);
+        }
+    }
+
+    /// Marks what was [noted](Self::note_written), for all rows of a chunk.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`mark`](Self::mark), and all threads are done
+    pub(super) unsafe fn mark_written<D: QueryData>(&self) {
+        for (at, word) in (0..).zip(&self.written) {
+            let mut word = word.load(Ordering::Relaxed);
+            while word != 0 {
+                let chunk = at * 64 + word.trailing_zeros();
+                word &= word - 1;
+                // SAFETY: the caller's promise. Of the chunk something was given, so it has what is looked for.
+                unsafe {
+                    self.mark::<D>(chunk);
+                    if D::TRACKS {
+                        let rows = (*self.chunks.add(chunk as usize)).len as usize;
+                        let words = Self::words::<D>();
+                        let fetch = self.fetched.as_ptr().add(chunk as usize * words);
+                        D::track(fetch.cast::<D::Fetch>().read(), 0, rows, false);
+                    }
+                }
+            }
+        }
+    }
+}
