@@ -311,7 +311,8 @@ impl<T> ColumnFetch<T> {
 /// - the column is that of a chunk with such rows, or null
 #[inline(always)]
 pub(super) unsafe fn track_rows(column: *mut TrackedColumn, first: usize, count: usize) {
-    // SAFETY: it is there as long as the world is borrowed. Others use it only on this thread, and keep no reference to it.
+    // SAFETY: it is there as long as the world is borrowed. Others use it in turns: on the thread
+    // of the world, or on the one that prepares a job. They keep no reference to it.
     let Some(column) = (unsafe { column.as_mut() }) else { return };
     match count {
         1 => column.mark_row(first as u32),

@@ -101,7 +101,8 @@ impl<T> EnabledRef<'_, T> {
     /// Whether the component is switched on.
     #[inline]
     pub fn get(&self) -> bool {
-        // SAFETY: the word is there as long as the world is borrowed, and nobody writes to it meanwhile but on this thread.
+        // SAFETY: the word is there as long as the world is borrowed, and nobody on another thread writes to it meanwhile: pieces of
+        // loops and jobs have whole words.
         unsafe { *self.bit.word >> self.bit.shift & 1 != 0 }
     }
 }
@@ -110,7 +111,8 @@ impl<T> EnabledMut<'_, T> {
     /// Whether the component is switched on.
     #[inline]
     pub fn get(&self) -> bool {
-        // SAFETY: the word is there as long as the world is borrowed, and others use it only on this thread.
+        // SAFETY: the word is there as long as the world is borrowed, and nobody on another thread uses it: pieces of loops
+        // and jobs have whole words.
         unsafe { *self.bit.word >> self.bit.shift & 1 != 0 }
     }
 
