@@ -17,6 +17,7 @@ mod errors;
 mod failures;
 mod forks;
 mod growth;
+mod lookups;
 mod masks;
 mod moved;
 mod side_by_side;
