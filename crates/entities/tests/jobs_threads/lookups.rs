@@ -30,10 +30,10 @@ impl ChunkJob for Compare<'_> {
 fn many_are_what_each_is_however_many_they_are() {
     for workers in WORKERS {
         let mut world = world_of(workers, 50);
-        let with: Vec<_> = world.spawn_batch((0..200).map(|at| B(at))).collect();
+        let with: Vec<_> = world.spawn_batch((0..200).map(B)).collect();
         let without = world.spawn(A(0));
         let gone = world.spawn(B(7));
-        world.despawn(gone);
+        world.despawn(gone).unwrap();
         let mut asked: Vec<_> = with.iter().rev().copied().collect();
         asked.splice(20..20, [gone, without, Entity::NULL]);
         let asked = JobSlice::from(asked);
