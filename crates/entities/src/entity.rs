@@ -54,6 +54,13 @@ impl Entity {
         self.index == 0 && self.version == 0
     }
 
+    /// Whether this stands for an entity that a command creates: see [`CommandRecorder`](crate::CommandRecorder).
+    ///
+    /// No entity of a world is a placeholder.
+    pub const fn is_placeholder(self) -> bool {
+        self.index >= 1 << 31
+    }
+
     /// The entity as one number: the version in the upper half, the index in the lower.
     pub const fn to_bits(self) -> u64 {
         (self.version as u64) << 32 | self.index as u64
@@ -69,6 +76,11 @@ impl fmt::Display for Entity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_null() {
             return f.pad("null");
+        }
+        if self.is_placeholder() {
+            let bits = (self.version as u64) << 31 | (self.index & (u32::MAX >> 1)) as u64;
+            let (number, lane) = (bits & 0xff_ffff, bits >> 24 & 0xf_ffff);
+            return f.pad(&format!("placeholder {lane}.{number}"));
         }
         f.pad(&format!("{}v{}", self.index, self.version))
     }

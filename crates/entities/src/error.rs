@@ -146,6 +146,11 @@ impl fmt::Display for EntityError {
             Self::NoSuchEntity { entity, .. } if entity.is_null() => f.write_str(
                 "A0050: the null entity never exists; was a reference left empty?",
             ),
+            Self::NoSuchEntity { entity, .. } if entity.is_placeholder() => write!(
+                f,
+                "A0050: {entity} stands for an entity that commands create, and does not exist itself; play the commands, and \
+                 ask their buffer with `resolve` which entity it is"
+            ),
             Self::NoSuchEntity { entity, slot_version: Some(version) }
                 if version.wrapping_sub(entity.version()).cast_signed() > 0 =>
             {

@@ -4,6 +4,7 @@
 
 mod all_tuples;
 mod buffer;
+mod commands;
 mod component;
 mod entity;
 mod error;
@@ -25,6 +26,10 @@ pub use ancho_derive::{
 };
 pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
+};
+pub use commands::{
+    CommandError, CommandFault, CommandLog, CommandRecorder, Commands, Created,
+    EntityCommandBuffer, PlaybackError, PlaybackStopped, QueryCommands,
 };
 pub use component::{
     Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, TypeSlot, WriteGroup,

@@ -13,7 +13,7 @@ use crate::component::{
     Beginning, ChunkValue, Component, ComponentType, Copying, SharedValue, TypeInfo, Written,
     registry, stable_hash,
 };
-use crate::field::{FieldKind, Shape, StateHasher};
+use crate::field::{EntityRemap, FieldKind, Shape, StateHasher};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
@@ -170,9 +170,16 @@ unsafe fn hash_no_bytes(_: &'static Shape, _: *const u8, _: usize, _: &mut State
 // SAFETY: one type, one offset, a value without bytes.
 unsafe impl<T: Component + Default> ComponentSet for PerChunk<T> {
     const COUNT: usize = 1;
+    const HAS_ENTITIES: bool = false;
 
     fn types(each: &mut dyn FnMut(ComponentType)) {
         each(ComponentType::of_chunk::<T>());
+    }
+
+    fn remap_entities(&mut self, _: &mut EntityRemap<'_>) {}
+
+    fn duplicate_set(&mut self) -> Result<Self, ComponentType> {
+        Ok(*self)
     }
 
     #[inline]
@@ -189,6 +196,10 @@ unsafe impl<T: Component + Default> CloneSet for PerChunk<T> {
     #[inline]
     unsafe fn fill(&self, _: RowPlace, _: usize, done: &mut usize) {
         *done += 1;
+    }
+
+    fn clone_set(&mut self) -> Self {
+        *self
     }
 }
 

@@ -14,7 +14,7 @@ use crate::component::{
     Beginning, ComponentType, Copying, Initial, SharedFunctions, SharedValue, TypeInfo, TypeSlot,
     registry, stable_hash,
 };
-use crate::field::{Field, FieldKind, Shape, StateHasher};
+use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
@@ -206,9 +206,16 @@ impl<T: SharedComponent> Shared<T> {
 unsafe impl<T: SharedComponent> ComponentSet for Shared<T> {
     const COUNT: usize = 1;
     const SHARED: bool = true;
+    const HAS_ENTITIES: bool = false;
 
     fn types(each: &mut dyn FnMut(ComponentType)) {
         each(ComponentType::of_shared::<T>());
+    }
+
+    fn remap_entities(&mut self, _: &mut EntityRemap<'_>) {}
+
+    fn duplicate_set(&mut self) -> Result<Self, ComponentType> {
+        Ok(self.clone())
     }
 
     fn shared(&self, each: &mut dyn FnMut(SharedValue)) {
@@ -226,6 +233,10 @@ unsafe impl<T: SharedComponent> ComponentSet for Shared<T> {
 unsafe impl<T: SharedComponent> CloneSet for Shared<T> {
     unsafe fn fill(&self, _: RowPlace, _: usize, done: &mut usize) {
         *done += 1;
+    }
+
+    fn clone_set(&mut self) -> Self {
+        self.clone()
     }
 }
 

@@ -7,6 +7,7 @@ use ancho_collections::Rejected;
 use ancho_jobs::JobPool;
 
 use crate::buffer::{BufferElement, DynamicBuffer};
+use crate::commands::{CommandError, Commands, EntityCommandBuffer, PlaybackError};
 use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -382,6 +383,40 @@ impl World {
     #[inline]
     pub fn query_mut<D: QueryData>(&mut self) -> QueryMut<'_, D> {
         self.entities.query_mut()
+    }
+
+    /// See [`EntityManager::commands`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[track_caller]
+    pub fn commands<'w>(
+        &'w self,
+        buffer: &'w mut EntityCommandBuffer,
+    ) -> Result<Commands<'w>, CommandError> {
+        self.entities.commands(buffer)
+    }
+
+    /// See [`EntityManager::check_commands`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[track_caller]
+    pub fn check_commands(&self, buffer: &EntityCommandBuffer) -> Result<(), PlaybackError> {
+        self.entities.check_commands(buffer)
+    }
+
+    /// See [`EntityManager::play`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[track_caller]
+    pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), PlaybackError> {
+        let played = self.entities.play(buffer);
+        played.map_err(|error| error.played_by(&format!("world `{}`", self.name)))
     }
 
     /// See [`EntityManager::split`].

@@ -44,8 +44,19 @@ pub fn thread_index() -> Option<usize> {
     CURRENT.get().map(|context| context.thread as usize)
 }
 
-/// Returns the name of the job that the calling thread is inside of.
-pub(crate) fn current_job() -> Option<&'static str> {
+/// Returns the name of the job that the calling thread is inside of, or `None` outside of a job.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::{JobPool, JobScheduler, current_job};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// assert_eq!(current_job(), None);
+/// let job = jobs.named("Tell").schedule(&[], (), |()| assert_eq!(current_job(), Some("Tell"))).unwrap();
+/// jobs.complete(job);
+/// ```
+pub fn current_job() -> Option<&'static str> {
     CURRENT.get().map(|_| NAME.get())
 }
 

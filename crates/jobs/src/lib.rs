@@ -35,7 +35,7 @@ mod worker;
 #[cfg(feature = "derive")]
 pub use ancho_derive::{JobStruct, ParallelJobStruct};
 pub use claims::BatchInfo;
-pub use context::thread_index;
+pub use context::{current_job, thread_index};
 pub use data::{JobData, ParallelJobData, Plain};
 pub use error::{AccessError, Kept, PoolError, ScheduleError};
 pub use failure::{JobFailed, note_panic};

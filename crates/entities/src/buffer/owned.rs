@@ -11,6 +11,7 @@ use super::element::LayoutOf;
 use super::refuse::too_many;
 use super::{BufferElement, Header};
 use crate::component::{ComponentType, How, SharedValue};
+use crate::field::EntityRemap;
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
@@ -136,9 +137,21 @@ impl<T: BufferElement> Buffer<T> {
 // SAFETY: one type, one offset, one value.
 unsafe impl<T: BufferElement> ComponentSet for Buffer<T> {
     const COUNT: usize = 1;
+    const HAS_ENTITIES: bool = T::HAS_ENTITIES;
 
     fn types(each: &mut dyn FnMut(ComponentType)) {
         each(ComponentType::of_buffer::<T>());
+    }
+
+    fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
+        self.elements.iter_mut().for_each(|element| element.remap(map));
+    }
+
+    fn duplicate_set(&mut self) -> Result<Self, ComponentType> {
+        let duplicate = T::duplicate();
+        let elements = self.elements.iter().map(|element| duplicate.apply(element));
+        let elements: Option<Vec<T>> = elements.collect();
+        elements.map(Self::from).ok_or_else(ComponentType::of_buffer::<T>)
     }
 
     #[inline]
@@ -169,6 +182,10 @@ unsafe impl<T: BufferElement + Clone> CloneSet for Buffer<T> {
             });
         }
         *done += 1;
+    }
+
+    fn clone_set(&mut self) -> Self {
+        self.clone()
     }
 }
 

@@ -1,5 +1,7 @@
 //! How one value of a component is made of another.
 
+#![expect(unsafe_code, reason = "copies values whose type says that they can be")]
+
 use std::fmt;
 
 /// How values of a component type are duplicated: as bytes, by cloning, or not at all.
@@ -43,6 +45,16 @@ impl<T> Duplicate<T> {
         T: Copy,
     {
         Self { how: How::Bytes }
+    }
+
+    /// Makes a second value of one, if that can be.
+    pub(crate) fn apply(&self, value: &T) -> Option<T> {
+        match self.how {
+            How::NotAtAll => None,
+            // SAFETY: only values that can be copied are duplicated as bytes.
+            How::Bytes => Some(unsafe { std::ptr::read(value) }),
+            How::Clone(clone) => Some(clone(value)),
+        }
     }
 
     /// Values are duplicated by cloning them.

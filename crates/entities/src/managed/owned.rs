@@ -10,6 +10,7 @@ use std::fmt;
 
 use super::ManagedComponent;
 use crate::component::{ComponentType, SharedValue, Written};
+use crate::field::EntityRemap;
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
@@ -99,9 +100,19 @@ impl<T> Managed<T> {
 // SAFETY: one type, one offset, one value, which is a box as the column has them.
 unsafe impl<T: ManagedComponent> ComponentSet for Managed<T> {
     const COUNT: usize = 1;
+    const HAS_ENTITIES: bool = T::HAS_ENTITIES;
 
     fn types(each: &mut dyn FnMut(ComponentType)) {
         each(ComponentType::of_managed::<T>());
+    }
+
+    fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
+        self.value.remap(map);
+    }
+
+    fn duplicate_set(&mut self) -> Result<Self, ComponentType> {
+        let value = T::duplicate().apply(&self.value);
+        value.map(Self::new).ok_or_else(ComponentType::of_managed::<T>)
     }
 
     #[inline]
@@ -124,6 +135,10 @@ unsafe impl<T: ManagedComponent + Clone> CloneSet for Managed<T> {
         // this one may look at the value.
         unsafe { Written::fill(place.value::<Box<T>>(), rows, |_| self.value.clone()) };
         *done += 1;
+    }
+
+    fn clone_set(&mut self) -> Self {
+        Self { value: self.value.clone() }
     }
 }
 

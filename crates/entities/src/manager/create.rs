@@ -101,7 +101,7 @@ impl EntityManager {
         }
     }
 
-    fn try_spawn_many<S: CloneSet>(
+    pub(crate) fn try_spawn_many<S: CloneSet>(
         &mut self,
         count: usize,
         set: &mut S,
@@ -198,29 +198,29 @@ impl EntityManager {
         I: IntoIterator,
         I::Item: ComponentSet,
     {
+        match self.spawn_each(sets.into_iter()) {
+            Ok(()) => NewEntities::new(&self.storage, &self.runs),
+            Err(error) => refuse(error),
+        }
+    }
+
+    /// Creates an entity of each set of components that an iterator gives.
+    #[inline]
+    pub(crate) fn spawn_each<S: ComponentSet>(
+        &mut self,
+        mut sets: impl Iterator<Item = S>,
+    ) -> Result<(), EntityError> {
         self.runs.clear();
-        let mut sets = sets.into_iter();
-        if I::Item::SHARED {
-            return match self.spawn_batch_shared(sets) {
-                Ok(()) => NewEntities::new(&self.storage, &self.runs),
-                Err(error) => refuse(error),
-            };
+        if S::SHARED {
+            return self.spawn_batch_shared(sets);
         }
         let mut next = sets.next();
         while let Some(first) = next {
-            next = match self.fill_chunk(first, &mut sets) {
-                // An iterator that has ended is not asked again: it may begin anew.
-                Ok(is_full) => {
-                    if is_full {
-                        sets.next()
-                    } else {
-                        None
-                    }
-                }
-                Err(error) => refuse(error),
-            };
+            let is_full = self.fill_chunk(first, &mut sets)?;
+            // An iterator that has ended is not asked again: it may begin anew.
+            next = if is_full { sets.next() } else { None };
         }
-        NewEntities::new(&self.storage, &self.runs)
+        Ok(())
     }
 
     /// Fills what room one chunk has, as long as there are sets. Returns whether it is full.

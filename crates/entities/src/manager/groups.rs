@@ -93,6 +93,18 @@ impl EntityManager {
         members.iter().map(|member| member.0).collect()
     }
 
+    /// The members of an entity's group that are there, each once, or the entity, if it has none.
+    pub(crate) fn linked_members(&self, root: Entity) -> Result<Vec<Entity>, EntityError> {
+        self.locate(root)?;
+        let mut members = self.group_of(root);
+        if members.is_empty() {
+            members.push(root);
+        }
+        let mut seen = HashSet::<_, FixedState>::default();
+        members.retain(|&member| self.exists(member) && seen.insert(member));
+        Ok(members)
+    }
+
     /// Despawns a root with its group, and the groups of its members: all of them, or none. Returns how many entities that
     /// were.
     pub(super) fn despawn_group(&mut self, root: Entity) -> Result<usize, EntityError> {

@@ -51,6 +51,7 @@ pub(crate) use jobs::Jobs;
 use names::Names;
 use sets::{Home, Sets};
 
+use crate::commands::Promises;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -110,6 +111,8 @@ pub struct EntityManager {
     /// What was switched off or on last.
     last_switch: Switch,
     names: Arc<Names>,
+    /// What becomes of ids that were promised to entities of commands.
+    pub(crate) promises: Promises,
     /// The rows of the entities that were created last.
     runs: Vec<Run>,
     strict: bool,
@@ -133,10 +136,16 @@ impl EntityManager {
             quick_ways: [QuickWay::NONE; 2],
             last_switch: Switch::NONE,
             names: Arc::default(),
+            promises: Promises::default(),
             runs: Vec::new(),
             strict,
             not_sync: PhantomData,
         }
+    }
+
+    /// Whether what changes nothing is refused.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.strict
     }
 
     /// How many entities there are.

@@ -11,7 +11,7 @@ use crate::component::{Component, ComponentType};
 use crate::error::EntityError;
 use crate::manager::Found;
 use crate::set::{CloneSet, ComponentSet};
-use crate::shared::SharedComponent;
+use crate::shared::{Shared, SharedComponent};
 
 /// Changes of all entities that are found.
 ///
@@ -45,7 +45,7 @@ use crate::shared::SharedComponent;
 impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// Everything that is found, for a change of structure.
     #[track_caller]
-    fn found(&self) -> Found {
+    pub(crate) fn found(&self) -> Found {
         let query = self.as_ref();
         let matched = query.matched();
         // That includes those who switch or change what decides on what is found.
@@ -239,7 +239,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     #[track_caller]
     pub fn set_shared<T: SharedComponent>(self, value: T) -> Result<usize, EntityError> {
         let found = self.found();
-        self.entities.set_shared_of_found(&found, value)
+        self.entities.set_shared_of_found(&found, Shared::new(value))
     }
 
     /// Switches a component of all entities that are found on or off. Returns how many they are.

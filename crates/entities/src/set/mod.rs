@@ -9,6 +9,7 @@ pub(crate) use columns::WrongLength;
 pub use columns::{Columns, ComponentColumn, ComponentColumns};
 
 use crate::component::{Component, ComponentType, SharedValue, Written};
+use crate::field::{EntityRemap, Field};
 use crate::storage::RowPlace;
 
 /// A set of components: one component, a tuple of sets, or nothing, `()`.
@@ -48,6 +49,14 @@ pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     const SHARED: bool = false;
 
+    /// Whether there may be entities in them.
+    #[doc(hidden)]
+    const HAS_ENTITIES: bool;
+
+    /// Whether they make no difference to an entity that is destroyed: none stays, and none of them names others.
+    #[doc(hidden)]
+    const PLAIN: bool = false;
+
     /// Calls the function for the type of each, in the order in which the other methods take them.
     #[doc(hidden)]
     fn types(each: &mut dyn FnMut(ComponentType));
@@ -55,6 +64,18 @@ pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
     /// Calls the function for the value of each shared one, in the order of `types`.
     #[doc(hidden)]
     fn shared(&self, _each: &mut dyn FnMut(SharedValue)) {}
+
+    /// Replaces every entity in them.
+    #[doc(hidden)]
+    fn remap_entities(&mut self, map: &mut EntityRemap<'_>);
+
+    /// Makes a second set of the same values, as worlds do that are copied.
+    ///
+    /// # Errors
+    ///
+    /// A type whose values cannot be duplicated.
+    #[doc(hidden)]
+    fn duplicate_set(&mut self) -> Result<Self, ComponentType>;
 
     /// Moves the components to a row. The values of shared ones are let go of.
     ///
@@ -95,14 +116,28 @@ pub unsafe trait CloneSet: ComponentSet {
     /// - no other thread uses the set meanwhile, which may have values that are not to be shared
     #[doc(hidden)]
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize);
+
+    /// Clones the components. They are borrowed mutably since some are seen by one thread alone.
+    #[doc(hidden)]
+    fn clone_set(&mut self) -> Self;
 }
 
 // SAFETY: one type, one offset, one value.
 unsafe impl<T: Component> ComponentSet for T {
     const COUNT: usize = 1;
+    const HAS_ENTITIES: bool = <T as Field>::HAS_ENTITIES;
+    const PLAIN: bool = !T::CLEANUP && !<T as Field>::HAS_ENTITIES;
 
     fn types(each: &mut dyn FnMut(ComponentType)) {
         each(ComponentType::of::<T>());
+    }
+
+    fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
+        Field::remap(self, map);
+    }
+
+    fn duplicate_set(&mut self) -> Result<Self, ComponentType> {
+        T::duplicate().apply(self).ok_or_else(ComponentType::of::<T>)
     }
 
     #[inline(always)]
@@ -125,5 +160,9 @@ unsafe impl<T: Component + Clone> CloneSet for T {
         // SAFETY: the place has a column of this type, with room in so many rows.
         unsafe { Written::fill(place.value::<T>(), rows, |_| self.clone()) };
         *done += 1;
+    }
+
+    fn clone_set(&mut self) -> Self {
+        self.clone()
     }
 }

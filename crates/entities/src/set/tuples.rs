@@ -5,6 +5,7 @@
 use super::{CloneSet, ComponentColumn, ComponentColumns, ComponentSet, WrongLength};
 use crate::all_tuples::all_tuples;
 use crate::component::{ComponentType, SharedValue};
+use crate::field::EntityRemap;
 use crate::storage::RowPlace;
 
 /// Implements the traits for a tuple, of parts with their indices.
@@ -16,6 +17,8 @@ macro_rules! implement {
         unsafe impl<$($name: ComponentSet),+> ComponentSet for ($($name,)+) {
             const COUNT: usize = 0 $(+ $name::COUNT)+;
             const SHARED: bool = false $(|| $name::SHARED)+;
+            const HAS_ENTITIES: bool = false $(|| $name::HAS_ENTITIES)+;
+            const PLAIN: bool = true $(&& $name::PLAIN)+;
 
             fn types(each: &mut dyn FnMut(ComponentType)) {
                 $($name::types(each);)+
@@ -23,6 +26,14 @@ macro_rules! implement {
 
             fn shared(&self, each: &mut dyn FnMut(SharedValue)) {
                 $(self.$index.shared(each);)+
+            }
+
+            fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
+                $(self.$index.remap_entities(map);)+
+            }
+
+            fn duplicate_set(&mut self) -> Result<Self, ComponentType> {
+                Ok(($(self.$index.duplicate_set()?,)+))
             }
 
             #[inline(always)]
@@ -65,6 +76,10 @@ macro_rules! implement {
                     place = place.after($name::COUNT);
                 )+
                 let _ = place;
+            }
+
+            fn clone_set(&mut self) -> Self {
+                ($(self.$index.clone_set(),)+)
             }
         }
 
@@ -111,8 +126,15 @@ all_tuples!(implement);
 // SAFETY: there is nothing to write or to read.
 unsafe impl ComponentSet for () {
     const COUNT: usize = 0;
+    const HAS_ENTITIES: bool = false;
 
     fn types(_: &mut dyn FnMut(ComponentType)) {}
+
+    fn remap_entities(&mut self, _: &mut EntityRemap<'_>) {}
+
+    fn duplicate_set(&mut self) -> Result<Self, ComponentType> {
+        Ok(())
+    }
 
     #[inline]
     unsafe fn write(self, _: RowPlace) {}
@@ -125,4 +147,6 @@ unsafe impl ComponentSet for () {
 unsafe impl CloneSet for () {
     #[inline]
     unsafe fn fill(&self, _: RowPlace, _: usize, _: &mut usize) {}
+
+    fn clone_set(&mut self) -> Self {}
 }

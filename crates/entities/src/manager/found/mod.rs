@@ -132,10 +132,10 @@ impl EntityManager {
     pub(crate) fn set_shared_of_found<T: SharedComponent>(
         &mut self,
         found: &Found,
-        value: T,
+        value: Shared<T>,
     ) -> Result<usize, EntityError> {
         let set = self.set_number::<Shared<T>>()?;
-        let given = vec![Shared::new(value).into_erased()];
+        let given = vec![value.into_erased()];
         let (change, values) = (Change::Set, Values::Nothing);
         self.change_found(found, Order { set, change, values, given })
     }

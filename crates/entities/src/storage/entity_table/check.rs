@@ -37,10 +37,10 @@ impl EntityTable {
         }
     }
 
-    /// The chain leads through all indices below the water mark that are not alive, once.
+    /// The chain leads through all indices below the water mark that are neither alive nor set aside, once.
     fn check_chain(&self) -> Result<(), String> {
-        let mut left = self.high_water - self.living;
-        let mut index = self.first_free;
+        let mut left = self.first_fresh() - self.living - self.aside.get();
+        let mut index = self.first_free.get();
         while index != NONE {
             if index >= self.high_water {
                 return Err(format!("the chain leads to the fresh index {index}"));

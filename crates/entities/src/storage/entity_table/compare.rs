@@ -49,16 +49,16 @@ impl EntityTable {
     ///
     /// How pages are stored makes no difference: whether they are shared shows in nothing that is told.
     pub(crate) fn hash_free(&self, tell: &mut dyn FnMut(u64)) {
-        tell(self.high_water.into());
-        tell((self.high_water - self.living).into());
-        let mut index = self.first_free;
+        tell(self.first_fresh().into());
+        tell((self.first_fresh() - self.living - self.aside.get()).into());
+        let mut index = self.first_free.get();
         while index != NONE {
             let slot = self.slot(index);
             tell(Entity::from_parts(index, slot.version).to_bits());
             index = slot.row;
         }
         // Fresh indices mostly were never used. They have the version 1 and are not told.
-        for index in self.high_water..self.known {
+        for index in self.first_fresh()..self.known {
             let version = self.slot(index).version_if_dead();
             if version != 1 {
                 tell(Entity::from_parts(index, version).to_bits());

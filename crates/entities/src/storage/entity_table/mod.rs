@@ -17,6 +17,8 @@
 //! **Clearing** lowers the water mark to nothing, and touches no slot: what is beyond the mark is not looked at, whatever
 //! it says. A slot that was in use then is found so when its index is handed out again, and gets its next version.
 //!
+//! **Ids can be set aside** for entities to come: see `set_aside`.
+//!
 //! **Slots that were never used** are not initialised, so that a page is not written twice.
 
 #![expect(unsafe_code, reason = "slots that stay open")]
@@ -26,10 +28,12 @@ mod compare;
 #[cfg(test)]
 mod model;
 mod page;
+mod set_aside;
 #[cfg(test)]
 mod tests;
 mod upcoming;
 
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -62,7 +66,7 @@ pub(crate) struct SeenPages<'t> {
     /// The first slot of each page.
     pages: Vec<NonNull<Slot>>,
     high_water: u32,
-    table: PhantomData<&'t EntityTable>,
+    table: PhantomData<&'t ()>,
 }
 
 impl SeenPages<'_> {
@@ -143,18 +147,33 @@ impl OpenSlot {
 pub(crate) struct EntityTable {
     pages: Vec<Page>,
     /// The index that was freed last, the first of the chain, or [`NONE`].
-    first_free: u32,
+    first_free: Cell<u32>,
     /// The first fresh index.
     high_water: u32,
     /// The first index that was never used. Slots below it are initialised, and their pages are there.
     known: u32,
     living: u32,
+    /// How many ids are set aside.
+    aside: Cell<u32>,
+    /// Those of their indices that the chain had, and whose slots say nothing of it yet.
+    promised: RefCell<Vec<u32>>,
+    /// How many fresh indices, from the first on, are set aside, and their slots say nothing of it yet.
+    promised_fresh: Cell<u32>,
 }
 
 impl EntityTable {
     /// Makes a table without entities.
     pub(crate) const fn new() -> Self {
-        Self { pages: Vec::new(), first_free: NONE, high_water: 0, known: 0, living: 0 }
+        Self {
+            pages: Vec::new(),
+            first_free: Cell::new(NONE),
+            high_water: 0,
+            known: 0,
+            living: 0,
+            aside: Cell::new(0),
+            promised: RefCell::new(Vec::new()),
+            promised_fresh: Cell::new(0),
+        }
     }
 
     /// How many entities there are.
@@ -164,7 +183,7 @@ impl EntityTable {
 
     /// How many more entities there can be.
     pub(crate) fn room(&self) -> usize {
-        (INDICES - self.living) as usize
+        (INDICES - self.living - self.aside.get()) as usize
     }
 
     /// Makes sure that there can be so many more entities, before anything is done for them.
@@ -219,8 +238,8 @@ impl EntityTable {
     pub(crate) unsafe fn free_open(&mut self, slot: OpenSlot, entity: Entity) {
         let version = next_version(entity.version());
         // SAFETY: the slot is that of a living entity, in a page that is this table's alone.
-        unsafe { slot.0.write(Slot { version, chunk: NONE, row: self.first_free }) };
-        self.first_free = entity.index();
+        unsafe { slot.0.write(Slot { version, chunk: NONE, row: self.first_free.get() }) };
+        self.first_free.set(entity.index());
         self.living -= 1;
     }
 
@@ -244,7 +263,10 @@ impl EntityTable {
     pub(crate) fn allocate(&mut self, location: Location) -> Entity {
         debug_assert_ne!(location.chunk, NONE);
         let (index, version);
-        if self.first_free == NONE {
+        if self.first_free.get() == NONE {
+            if self.promised_fresh.get() != 0 {
+                self.keep_promises();
+            }
             index = self.high_water;
             if index == self.known {
                 self.learn(index);
@@ -254,12 +276,12 @@ impl EntityTable {
             *slot = Slot { version, chunk: location.chunk, row: location.row };
             self.high_water += 1;
         } else {
-            index = self.first_free;
+            index = self.first_free.get();
             let slot = self.slot_mut(index);
             let next = slot.row;
             version = slot.version;
             *slot = Slot { version, chunk: location.chunk, row: location.row };
-            self.first_free = next;
+            self.first_free.set(next);
         }
         self.living += 1;
         Entity::from_parts(index, version)
@@ -305,10 +327,10 @@ impl EntityTable {
         self.require(ids.len());
         let mut row = first_row;
         // The chain first. A stretch of it that stays in one page is followed without asking for the page.
-        while self.first_free != NONE && !ids.is_empty() {
-            let page = self.first_free >> PAGE_SHIFT;
+        while self.first_free.get() != NONE && !ids.is_empty() {
+            let page = self.first_free.get() >> PAGE_SHIFT;
             let slots = self.pages[page as usize].slots_mut();
-            let mut index = self.first_free;
+            let mut index = self.first_free.get();
             let mut made = 0;
             for id in ids.iter_mut() {
                 // SAFETY: the chain leads through slots that were used.
@@ -323,9 +345,12 @@ impl EntityTable {
                     break;
                 }
             }
-            self.first_free = index;
+            self.first_free.set(index);
             self.living += made;
             ids = &mut ids[made as usize..];
+        }
+        if !ids.is_empty() {
+            self.keep_promises();
         }
         // Then fresh indices, as many at a time as are in one page, and all used before, or none.
         while !ids.is_empty() {
@@ -411,10 +436,13 @@ impl EntityTable {
     #[inline]
     pub(crate) fn free(&mut self, entity: Entity) {
         debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
-        let slot =
-            Slot { version: next_version(entity.version()), chunk: NONE, row: self.first_free };
+        let slot = Slot {
+            version: next_version(entity.version()),
+            chunk: NONE,
+            row: self.first_free.get(),
+        };
         *self.slot_mut(entity.index()) = slot;
-        self.first_free = entity.index();
+        self.first_free.set(entity.index());
         self.living -= 1;
     }
 
@@ -426,7 +454,7 @@ impl EntityTable {
         }
         let mut page = first.index() >> PAGE_SHIFT;
         let mut slots = self.pages[page as usize].slots_mut();
-        let mut next = self.first_free;
+        let mut next = self.first_free.get();
         for entity in entities {
             // Mostly they are neighbours, and the page is the same.
             if entity.index() >> PAGE_SHIFT != page {
@@ -440,7 +468,7 @@ impl EntityTable {
             *slot = Slot { version: next_version(entity.version()), chunk: NONE, row: next };
             next = entity.index();
         }
-        self.first_free = next;
+        self.first_free.set(next);
         self.living -= entities.len() as u32;
     }
 
@@ -460,16 +488,19 @@ impl EntityTable {
             slot.write(Slot { version, chunk: NONE, row: before });
             before = before.wrapping_add(1);
         }
-        slots[0].write(Slot { version, chunk: NONE, row: self.first_free });
-        self.first_free = last.index();
+        slots[0].write(Slot { version, chunk: NONE, row: self.first_free.get() });
+        self.first_free.set(last.index());
         self.living -= entities.len() as u32;
         true
     }
 
-    /// Lets all entities die. The next ones have the indices 0, 1, 2, and so on, with other versions.
-    ///
+    /// Lets all entities die. The next ones have the indices 0, 1, 2, and so on, with other versions. Ids that are set aside are
+    /// so no more, and no entity will have them.
     pub(crate) fn clear(&mut self) {
-        self.first_free = NONE;
+        if self.aside.get() != 0 {
+            self.forget_set_aside();
+        }
+        self.first_free.set(NONE);
         self.high_water = 0;
         self.living = 0;
     }
@@ -480,7 +511,17 @@ impl EntityTable {
     ///
     /// Linear in the number of pages. Each is copied later, when the first of the two tables writes to it.
     pub(crate) fn fork(&mut self) -> Self {
-        Self { pages: self.pages.iter_mut().map(Page::fork).collect(), ..*self }
+        self.keep_promises();
+        Self {
+            pages: self.pages.iter_mut().map(Page::fork).collect(),
+            first_free: self.first_free.clone(),
+            high_water: self.high_water,
+            known: self.known,
+            living: self.living,
+            aside: self.aside.clone(),
+            promised: RefCell::default(),
+            promised_fresh: Cell::default(),
+        }
     }
 
     /// Copies what is still shared with forks.

@@ -21,6 +21,7 @@ pub(super) const PAGE_SLOTS: usize = 1 << PAGE_SHIFT;
 ///           version                     chunk             row
 /// living    that of the entity          where it is       where it is
 /// free      that of the next entity     NONE              the next free index in the chain, or NONE
+/// aside     that of the next entity     NONE              a mark
 /// fresh     that of the next entity     NONE              nothing
 /// ```
 #[derive(Clone, Copy, Debug)]

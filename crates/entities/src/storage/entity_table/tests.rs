@@ -344,9 +344,9 @@ fn checks_find_what_is_wrong() {
     };
     assert_eq!(wrong(&|table, _| table.living += 1), "4 slots are alive, but 5 are counted");
     assert_eq!(wrong(&|table, _| table.high_water = 5), "3 slots are alive, but 4 are counted");
-    assert_eq!(wrong(&|table, _| table.first_free = 2), "the chain leaves out 1 free indices");
+    assert_eq!(wrong(&|table, _| table.first_free.set(2)), "the chain leaves out 1 free indices");
     assert_eq!(
-        wrong(&|table, _| table.first_free = 1),
+        wrong(&|table, _| table.first_free.set(1)),
         "the chain leads to index 1, which is alive"
     );
     assert_eq!(

@@ -27,15 +27,16 @@ impl Upcoming {
 impl EntityTable {
     /// The entities that are made next, so many, in their order.
     pub(crate) fn upcoming(&self, count: usize) -> Upcoming {
-        let fresh = |count| (self.high_water..).take(count);
+        let fresh = |count| (self.first_fresh()..).take(count);
         // The first entity of an index has the version 1.
         let version = |index| self.slot_version(index).unwrap_or(1);
-        let used = (self.known - self.high_water) as usize;
-        if self.first_free == NONE && fresh(used.min(count)).all(|index| version(index) == 1) {
-            return Upcoming::Fresh { first: self.high_water };
+        let used = self.known.saturating_sub(self.first_fresh()) as usize;
+        if self.first_free.get() == NONE && fresh(used.min(count)).all(|index| version(index) == 1)
+        {
+            return Upcoming::Fresh { first: self.first_fresh() };
         }
         let mut entities = Vec::with_capacity(count);
-        let mut free = self.first_free;
+        let mut free = self.first_free.get();
         while free != NONE && entities.len() < count {
             let Slot { version, row, .. } = self.slot(free);
             entities.push(Entity::from_parts(free, version));

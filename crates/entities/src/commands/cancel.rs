@@ -1,0 +1,132 @@
+//! Commands that later ones make pointless.
+//!
+//! What is done to an entity that the same buffer destroys need not be done. So before a buffer is played that destroys
+//! something, and does something else too, it is found out which entities are *doomed*: those that are destroyed, and to which
+//! nothing is done before that but what cannot be noticed: they are created, and plain components are added and removed. Until
+//! a doomed entity is destroyed, its commands are passed over, and what they would have given it is dropped.
+//!
+//! One that would have been created never is: it is *unborn*. Its id is used up all the same, as if it had been there.
+
+use std::convert::Infallible;
+
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use super::log::{CommandLog, Segment};
+use super::play::Resolved;
+use super::verb::Kind;
+use crate::entity::Entity;
+use crate::manager::EntityManager;
+
+/// Entities that are destroyed by the buffer that is played, as far as something else is to be done to them before.
+#[derive(Debug, Default)]
+pub(super) struct Doomed {
+    entities: HashMap<Entity, Fate, FixedState>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Fate {
+    /// The how manieth command destroys it.
+    at: usize,
+    /// How many commands come before that, and are passed over.
+    before: u32,
+    /// Whether the first of them creates it.
+    is_created: bool,
+    /// Whether something else is done to it before, so that nothing is passed over.
+    is_used: bool,
+}
+
+impl Fate {
+    /// Notes a command that comes before the one that destroys the entity.
+    fn note(&mut self, kind: Kind) {
+        match kind {
+            Kind::Create => {
+                self.is_created = true;
+                self.is_used |= self.before > 0;
+                self.before += 1;
+            }
+            Kind::Change => self.before += 1,
+            _ => self.is_used = true,
+        }
+    }
+}
+
+impl Doomed {
+    pub(super) fn is_empty(&self) -> bool {
+        self.entities.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.entities.clear();
+    }
+
+    /// Finds out which entities are doomed.
+    pub(super) fn find(
+        &mut self,
+        log: &CommandLog,
+        segments: &[Segment],
+        resolved: &Resolved,
+        entities: &EntityManager,
+    ) {
+        self.entities.clear();
+        // In a strict world what is passed over might have failed.
+        if entities.is_strict() || !log.lanes.iter().any(|lane| lane.despawns) {
+            return;
+        }
+        let mut only_despawns = true;
+        let mut is_known = true;
+        let Ok(()) = log.for_each::<Infallible>(segments, |command| {
+            match command.kind() {
+                Kind::Despawn => {
+                    if let Ok(entity) = resolved.resolve(command.target) {
+                        let at = command.number;
+                        let fate = Fate { at, before: 0, is_created: false, is_used: false };
+                        self.entities.entry(entity).or_insert(fate);
+                    }
+                }
+                Kind::Other => is_known = false,
+                _ => only_despawns = false,
+            }
+            Ok(())
+        });
+        if only_despawns || !is_known {
+            // What is not known may look at everything.
+            self.entities.clear();
+            return;
+        }
+        let Ok(()) = log.for_each::<Infallible>(segments, |command| {
+            if command.kind() != Kind::Despawn
+                && let Ok(entity) = resolved.resolve(command.target)
+                && let Some(fate) = self.entities.get_mut(&entity)
+                && command.number < fate.at
+            {
+                fate.note(command.kind());
+            }
+            Ok(())
+        });
+        self.entities.retain(|&entity, fate| {
+            !fate.is_used && fate.before > 0 && (fate.is_created || entities.exists(entity))
+        });
+    }
+
+    /// Whether the next command for an entity is passed over.
+    pub(super) fn passes_over(&mut self, entity: Entity) -> bool {
+        match self.entities.get_mut(&entity) {
+            Some(fate) if fate.before > 0 => {
+                fate.before -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an entity would have been created, and is not going to be.
+    pub(super) fn is_unborn(&self, entity: Entity) -> bool {
+        self.entities.get(&entity).is_some_and(|fate| fate.is_created)
+    }
+
+    /// Says that an unborn entity was destroyed.
+    pub(super) fn end(&mut self, entity: Entity) -> bool {
+        self.is_unborn(entity) && self.entities.remove(&entity).is_some()
+    }
+}

@@ -1,0 +1,620 @@
+//! Commands that change entities.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames};
+use super::play::{Fault, Player, resolve_entities};
+use super::recorder::CommandRecorder;
+use super::verb::Kind;
+use crate::buffer::{Buffer, BufferElement};
+use crate::component::{Component, ComponentType};
+use crate::entity::Entity;
+use crate::field::EntityRemap;
+use crate::set::{CloneSet, ComponentSet};
+use crate::shared::{Shared, SharedComponent};
+
+impl CommandRecorder {
+    /// Destroys an entity, as [`EntityManager::despawn`](crate::EntityManager::despawn) does.
+    #[inline]
+    pub fn despawn(&mut self, entity: Entity) {
+        self.despawns = true;
+        self.record(entity, Despawn);
+    }
+
+    /// Destroys entities.
+    pub fn despawn_slice(&mut self, entities: &[Entity]) {
+        self.despawns = true;
+        self.record_list(Entity::NULL, DespawnSlice, entities.iter().copied());
+    }
+
+    /// Gives an entity components; those that it has already are replaced. As
+    /// [`EntityManager::add`](crate::EntityManager::add).
+    #[inline]
+    pub fn add<S: ComponentSet>(&mut self, entity: Entity, set: S) {
+        self.record(entity, Add(set));
+    }
+
+    /// Replaces components of an entity, which has all of them. As [`EntityManager::set`](crate::EntityManager::set).
+    #[inline]
+    pub fn set<S: ComponentSet>(&mut self, entity: Entity, set: S) {
+        self.record(entity, Set(set));
+    }
+
+    /// Removes components from an entity, as far as it has them. As [`EntityManager::remove`](crate::EntityManager::remove).
+    #[inline]
+    pub fn remove<S: ComponentSet>(&mut self, entity: Entity) {
+        self.record(entity, Remove::<S>(PhantomData));
+    }
+
+    /// Gives an entity those of the components that it lacks, with their defaults. As
+    /// [`EntityManager::add_types`](crate::EntityManager::add_types).
+    pub fn add_types(&mut self, entity: Entity, types: &[ComponentType]) {
+        self.record_list(entity, AddTypes, types.iter().copied());
+    }
+
+    /// Removes components from an entity, as far as it has them. As
+    /// [`EntityManager::remove_types`](crate::EntityManager::remove_types).
+    pub fn remove_types(&mut self, entity: Entity, types: &[ComponentType]) {
+        self.record_list(entity, RemoveTypes, types.iter().copied());
+    }
+
+    /// Gives each of the entities clones of components.
+    pub fn add_to_slice<S: CloneSet>(&mut self, entities: &[Entity], set: S) {
+        self.record_list(Entity::NULL, AddToSlice(set), entities.iter().copied());
+    }
+
+    /// Replaces components of each of the entities by clones of these.
+    pub fn set_slice<S: CloneSet>(&mut self, entities: &[Entity], set: S) {
+        self.record_list(Entity::NULL, SetSlice(set), entities.iter().copied());
+    }
+
+    /// Removes components from each of the entities, as far as it has them.
+    pub fn remove_from_slice<S: ComponentSet>(&mut self, entities: &[Entity]) {
+        let command = RemoveFromSlice::<S>(PhantomData);
+        self.record_list(Entity::NULL, command, entities.iter().copied());
+    }
+
+    /// Gives an entity a shared component, or another value of it.
+    pub fn add_shared<T: SharedComponent>(&mut self, entity: Entity, value: T) {
+        self.add(entity, Shared::new(value));
+    }
+
+    /// Replaces the value of an entity's shared component.
+    pub fn set_shared<T: SharedComponent>(&mut self, entity: Entity, value: T) {
+        self.set(entity, Shared::new(value));
+    }
+
+    /// Removes a shared component from an entity.
+    pub fn remove_shared<T: SharedComponent>(&mut self, entity: Entity) {
+        self.remove::<Shared<T>>(entity);
+    }
+
+    /// Replaces the value of a shared component of each of the entities.
+    pub fn set_shared_slice<T: SharedComponent>(&mut self, entities: &[Entity], value: T) {
+        self.set_slice(entities, Shared::new(value));
+    }
+
+    /// Gives an entity a buffer with these elements; one that it has is replaced.
+    pub fn add_buffer<T: BufferElement>(
+        &mut self,
+        entity: Entity,
+        elements: impl IntoIterator<Item = T>,
+    ) {
+        self.add(entity, Buffer::from_iter(elements));
+    }
+
+    /// Replaces the elements of an entity's buffer.
+    pub fn set_buffer<T: BufferElement>(
+        &mut self,
+        entity: Entity,
+        elements: impl IntoIterator<Item = T>,
+    ) {
+        self.set(entity, Buffer::from_iter(elements));
+    }
+
+    /// Adds an element to an entity's buffer, which it has.
+    pub fn append<T: BufferElement>(&mut self, entity: Entity, element: T) {
+        self.record(entity, Append(element));
+    }
+
+    /// Switches a component of an entity on or off. As
+    /// [`EntityManager::set_component_enabled`](crate::EntityManager::set_component_enabled).
+    pub fn set_component_enabled<T: Component>(&mut self, entity: Entity, enabled: bool) {
+        self.set_type_enabled(entity, ComponentType::of::<T>(), enabled);
+    }
+
+    /// Switches a component of an entity on or off. As
+    /// [`EntityManager::set_type_enabled`](crate::EntityManager::set_type_enabled).
+    pub fn set_type_enabled(&mut self, entity: Entity, ty: ComponentType, enabled: bool) {
+        self.record(entity, SetTypeEnabled { ty, enabled });
+    }
+
+    /// Lets an entity take part or not, with its group. As [`EntityManager::set_enabled`](crate::EntityManager::set_enabled).
+    pub fn set_enabled(&mut self, entity: Entity, enabled: bool) {
+        self.record(entity, SetEnabled(enabled));
+    }
+
+    /// Gives an entity a name, which messages and tools show. An empty one takes it away.
+    pub fn set_name(&mut self, entity: Entity, name: &str) {
+        self.record_list(entity, SetName, name.bytes());
+    }
+
+    /// Gives all members of an entity's [group](crate::LinkedEntityGroup), or the entity, if it has none, clones of components.
+    pub fn add_to_linked<S: CloneSet>(&mut self, root: Entity, set: S) {
+        self.record(root, AddToLinked(set));
+    }
+
+    /// Replaces components of all members of an entity's [group](crate::LinkedEntityGroup) that have all of them.
+    pub fn set_linked<S: CloneSet>(&mut self, root: Entity, set: S) {
+        self.record(root, SetLinked(set));
+    }
+
+    /// Removes components from all members of an entity's [group](crate::LinkedEntityGroup), as far as they have them.
+    pub fn remove_from_linked<S: ComponentSet>(&mut self, root: Entity) {
+        self.record(root, RemoveFromLinked::<S>(PhantomData));
+    }
+}
+
+fn duplicate_set<S: ComponentSet>(set: &mut S) -> Result<S, Fault> {
+    set.duplicate_set().map_err(|component| Fault::NotDuplicable { component })
+}
+
+/// How many targets are looked up at a time.
+const AT_A_TIME: usize = 1024;
+
+#[derive(Clone, Copy)]
+struct Despawn;
+
+impl Command for Despawn {
+    const KIND: Kind = Kind::Despawn;
+
+    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        let entity = player.target(target)?;
+        if !player.end_unborn(entity) {
+            player.entities.despawn(entity).map_err(|error| player.fault(target, error))?;
+        }
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(*self)
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "despawn {target}")
+    }
+
+    fn play_run(player: &mut Player<'_>, run: &mut CommandRun<'_, '_, Self>) -> Result<(), Fault> {
+        if player.entities.is_strict() || player.doomed.is_some() {
+            // Each of them is to be there, or some are not at all.
+            while let Some((target, command)) = run.next()? {
+                command.play(player, target)?;
+            }
+            return Ok(());
+        }
+        loop {
+            player.list.clear();
+            while player.list.len() < AT_A_TIME
+                && let Some((target, _)) = run.next()?
+            {
+                match player.resolved.resolve(target) {
+                    Ok(entity) => player.list.push(entity),
+                    Err(fault) => {
+                        player.entities.despawn_slice(&player.list)?;
+                        return Err(fault);
+                    }
+                }
+            }
+            if player.list.is_empty() {
+                return Ok(());
+            }
+            player.entities.despawn_slice(&player.list)?;
+        }
+    }
+}
+
+struct DespawnSlice;
+
+impl ListCommand for DespawnSlice {
+    type Element = Entity;
+
+    const KIND: Kind = Kind::Other;
+
+    fn play(
+        self,
+        entities: Elements<'_, Entity>,
+        player: &mut Player<'_>,
+        _: Entity,
+    ) -> Result<(), Fault> {
+        for &target in entities.as_slice() {
+            Despawn.play(player, target)?;
+        }
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self)
+    }
+
+    fn describe(count: usize, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "despawn {count} entities")
+    }
+}
+
+struct Add<S>(S);
+
+impl<S: ComponentSet> Command for Add<S> {
+    const KIND: Kind = if S::PLAIN { Kind::Change } else { Kind::Touch };
+
+    #[inline(always)]
+    fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        let entity = player.target(target)?;
+        if S::HAS_ENTITIES {
+            resolve_entities(player.resolved, &mut self.0)?;
+        }
+        match player.entities.add(entity, self.0) {
+            Ok(_) => Ok(()),
+            Err(rejected) => Err(player.fault(target, rejected.error)),
+        }
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        duplicate_set(&mut self.0).map(Self)
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "add {} to {target}", TypeNames(S::types))
+    }
+}
+
+struct Set<S>(S);
+
+impl<S: ComponentSet> Command for Set<S> {
+    const KIND: Kind = Kind::Touch;
+
+    #[inline(always)]
+    fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        let entity = player.target(target)?;
+        if S::HAS_ENTITIES {
+            resolve_entities(player.resolved, &mut self.0)?;
+        }
+        match player.entities.set(entity, self.0) {
+            Ok(()) => Ok(()),
+            Err(rejected) => Err(player.fault(target, rejected.error)),
+        }
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        duplicate_set(&mut self.0).map(Self)
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "set {} of {target}", TypeNames(S::types))
+    }
+}
+
+struct Remove<S>(PhantomData<fn() -> S>);
+
+impl<S: ComponentSet> Command for Remove<S> {
+    const KIND: Kind = if S::PLAIN { Kind::Change } else { Kind::Touch };
+
+    #[inline(always)]
+    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        let entity = player.target(target)?;
+        player.entities.remove::<S>(entity).map_err(|error| player.fault(target, error))?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self(PhantomData))
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "remove {} from {target}", TypeNames(S::types))
+    }
+}
+
+struct AddTypes;
+
+impl ListCommand for AddTypes {
+    type Element = ComponentType;
+
+    const KIND: Kind = Kind::Touch;
+
+    fn play(
+        self,
+        types: Elements<'_, ComponentType>,
+        player: &mut Player<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let entity = player.target(target)?;
+        let added = player.entities.add_types(entity, types.as_slice());
+        added.map_err(|error| player.fault(target, error))?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self)
+    }
+
+    fn describe(count: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "add {count} types to {target}")
+    }
+}
+
+struct RemoveTypes;
+
+impl ListCommand for RemoveTypes {
+    type Element = ComponentType;
+
+    const KIND: Kind = Kind::Touch;
+
+    fn play(
+        self,
+        types: Elements<'_, ComponentType>,
+        player: &mut Player<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let entity = player.target(target)?;
+        let removed = player.entities.remove_types(entity, types.as_slice());
+        removed.map_err(|error| player.fault(target, error))?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self)
+    }
+
+    fn describe(count: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "remove {count} types from {target}")
+    }
+}
+
+/// Implements the commands for slices that give each entity a set.
+macro_rules! give_slice {
+    ($name:ident, $one:ident, $words:literal) => {
+        struct $name<S>(S);
+
+        impl<S: CloneSet> ListCommand for $name<S> {
+            type Element = Entity;
+
+            const KIND: Kind = Kind::Other;
+
+            fn play(
+                mut self,
+                entities: Elements<'_, Entity>,
+                player: &mut Player<'_>,
+                _: Entity,
+            ) -> Result<(), Fault> {
+                for &target in entities.as_slice() {
+                    let set = self.0.clone_set();
+                    $one(set).play(player, target)?;
+                }
+                Ok(())
+            }
+
+            fn duplicate(&mut self) -> Result<Self, Fault> {
+                duplicate_set(&mut self.0).map(Self)
+            }
+
+            fn describe(count: usize, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, $words, TypeNames(S::types), count)
+            }
+        }
+    };
+}
+
+give_slice!(AddToSlice, Add, "add {} to {} entities");
+give_slice!(SetSlice, Set, "set {} of {} entities");
+
+struct RemoveFromSlice<S>(PhantomData<fn() -> S>);
+
+impl<S: ComponentSet> ListCommand for RemoveFromSlice<S> {
+    type Element = Entity;
+
+    const KIND: Kind = Kind::Other;
+
+    fn play(
+        self,
+        entities: Elements<'_, Entity>,
+        player: &mut Player<'_>,
+        _: Entity,
+    ) -> Result<(), Fault> {
+        for &target in entities.as_slice() {
+            Remove::<S>(PhantomData).play(player, target)?;
+        }
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self(PhantomData))
+    }
+
+    fn describe(count: usize, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "remove {} from {count} entities", TypeNames(S::types))
+    }
+}
+
+struct Append<T>(T);
+
+impl<T: BufferElement> Command for Append<T> {
+    const KIND: Kind = Kind::Touch;
+
+    fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        let entity = player.target(target)?;
+        if T::HAS_ENTITIES {
+            let mut fault = None;
+            let mut resolve = |entity| {
+                player.resolved.resolve(entity).unwrap_or_else(|why| {
+                    fault = fault.or(Some(why));
+                    entity
+                })
+            };
+            self.0.remap(&mut EntityRemap::new(&mut resolve));
+            fault.map_or(Ok(()), Err)?;
+        }
+        match player.entities.buffer_mut(entity) {
+            Ok(mut buffer) => buffer.push(self.0),
+            Err(error) => return Err(player.fault(target, error)),
+        }
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        let component = ComponentType::of_buffer::<T>();
+        let second = T::duplicate().apply(&self.0).map(Self);
+        second.ok_or(Fault::NotDuplicable { component })
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "append to the `{}` of {target}", ComponentType::of_buffer::<T>())
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SetTypeEnabled {
+    ty: ComponentType,
+    enabled: bool,
+}
+
+impl Command for SetTypeEnabled {
+    const KIND: Kind = Kind::Touch;
+
+    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        let entity = player.target(target)?;
+        let set = player.entities.set_type_enabled(entity, self.ty, self.enabled);
+        set.map_err(|error| player.fault(target, error))?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(*self)
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = if self.enabled { "on" } else { "off" };
+        write!(f, "switch `{}` of {target} {state}", self.ty)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SetEnabled(bool);
+
+impl Command for SetEnabled {
+    const KIND: Kind = Kind::Other;
+
+    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        let entity = player.target(target)?;
+        let set = player.entities.set_enabled(entity, self.0);
+        set.map_err(|error| player.fault(target, error))?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(*self)
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {target}", if self.0 { "enable" } else { "disable" })
+    }
+}
+
+struct SetName;
+
+impl ListCommand for SetName {
+    type Element = u8;
+
+    const KIND: Kind = Kind::Touch;
+
+    fn play(
+        self,
+        name: Elements<'_, u8>,
+        player: &mut Player<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let entity = player.target(target)?;
+        let name = std::str::from_utf8(name.as_slice()).expect("a text was recorded");
+        let named = player.entities.set_name(entity, name);
+        named.map_err(|error| player.fault(target, error))
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self)
+    }
+
+    fn describe(_: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "name {target}")
+    }
+}
+
+/// The members of an entity's group, each once, or the entity, if it has none.
+fn linked(player: &mut Player<'_>, target: Entity) -> Result<Vec<Entity>, Fault> {
+    let root = player.target(target)?;
+    player.entities.linked_members(root).map_err(|error| player.fault(target, error))
+}
+
+struct AddToLinked<S>(S);
+
+impl<S: CloneSet> Command for AddToLinked<S> {
+    const KIND: Kind = Kind::Other;
+
+    fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        for member in linked(player, target)? {
+            Add(self.0.clone_set()).play(player, member)?;
+        }
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        duplicate_set(&mut self.0).map(Self)
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "add {} to the group of {target}", TypeNames(S::types))
+    }
+}
+
+struct SetLinked<S>(S);
+
+impl<S: CloneSet> Command for SetLinked<S> {
+    const KIND: Kind = Kind::Other;
+
+    fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        for member in linked(player, target)? {
+            if player.entities.has::<S>(member) {
+                Set(self.0.clone_set()).play(player, member)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        duplicate_set(&mut self.0).map(Self)
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "set {} of the group of {target}", TypeNames(S::types))
+    }
+}
+
+struct RemoveFromLinked<S>(PhantomData<fn() -> S>);
+
+impl<S: ComponentSet> Command for RemoveFromLinked<S> {
+    const KIND: Kind = Kind::Other;
+
+    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        for member in linked(player, target)? {
+            Remove::<S>(PhantomData).play(player, member)?;
+        }
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self(PhantomData))
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "remove {} from the group of {target}", TypeNames(S::types))
+    }
+}

@@ -1,0 +1,328 @@
+//! What a kind of commands is written as: types with a method that does the work. Verbs are made of them.
+
+#![expect(unsafe_code, reason = "payloads of commands, whose types their verbs know")]
+
+use std::fmt;
+use std::mem::needs_drop;
+use std::ptr;
+use std::slice;
+
+use super::play::{Fault, Player, Run};
+use super::recorder::CommandRecorder;
+use super::verb::{Kind, List, Verb};
+use crate::component::ComponentType;
+use crate::entity::Entity;
+
+/// A command: what was recorded of it, beside its target.
+pub(super) trait Command: Sized + Send + 'static {
+    const KIND: Kind;
+
+    /// Carries it out.
+    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault>;
+
+    /// A second one that does the same, for commands that are played several times.
+    fn duplicate(&mut self) -> Result<Self, Fault>;
+
+    /// Says in words what it does. It may have been moved from here: only fields that can be copied are looked at.
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    /// Carries out commands that follow each other, until there are no more, or one fails.
+    #[inline]
+    fn play_run(player: &mut Player<'_>, run: &mut CommandRun<'_, '_, Self>) -> Result<(), Fault> {
+        while let Some((target, command)) = run.next()? {
+            command.play(player, target)?;
+        }
+        Ok(())
+    }
+}
+
+/// Commands of one type that follow each other.
+pub(super) struct CommandRun<'a, 'r, C> {
+    run: &'a mut Run<'r>,
+    keeps: bool,
+    of: std::marker::PhantomData<C>,
+}
+
+impl<C: Command> CommandRun<'_, '_, C> {
+    /// The next, with its target.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Result<Option<(Entity, C)>, Fault> {
+        let Some((target, payload)) = self.run.next() else { return Ok(None) };
+        let payload = payload.cast::<C>();
+        let command = if self.keeps {
+            // SAFETY: there is a command of this type, which nobody else uses meanwhile.
+            unsafe { &mut *payload }.duplicate()?
+        } else {
+            // SAFETY: there is a command of this type, which is not used again.
+            unsafe { payload.read() }
+        };
+        Ok(Some((target, command)))
+    }
+
+    /// The targets of the next, so many at most.
+    #[inline(always)]
+    pub(super) fn targets(&self, most: usize, each: impl FnMut(Entity)) {
+        self.run.targets(most, each);
+    }
+}
+
+/// The verb of a type of commands.
+struct VerbOf<C>(C);
+
+impl<C: Command> VerbOf<C> {
+    const VERB: &'static Verb = &Verb {
+        align: align_of::<C>(),
+        size: size_of::<C>(),
+        drop: if needs_drop::<C>() { Some(drop_command::<C>) } else { None },
+        play: play_commands::<C>,
+        describe: describe_command::<C>,
+        kind: C::KIND,
+    };
+}
+
+/// See [`Verb`].
+///
+/// # Safety
+///
+/// - as there
+unsafe fn drop_command<C>(payload: *mut u8) {
+    // SAFETY: there is a command of this type, which is not used again.
+    unsafe { ptr::drop_in_place(payload.cast::<C>()) }
+}
+
+/// See [`Verb`].
+///
+/// # Safety
+///
+/// - as there
+unsafe fn play_commands<C: Command>(
+    player: &mut Player<'_>,
+    run: &mut Run<'_>,
+) -> Result<(), Fault> {
+    let keeps = player.keeps;
+    C::play_run(player, &mut CommandRun { run, keeps, of: std::marker::PhantomData })
+}
+
+/// See [`Verb`].
+///
+/// # Safety
+///
+/// - as there
+unsafe fn describe_command<C: Command>(
+    payload: *const u8,
+    target: Entity,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    // SAFETY: there is a command of this type, or its bytes still are, of which only fields are read that can be copied.
+    unsafe { &*payload.cast::<C>() }.describe(target, f)
+}
+
+/// A command with a list of elements, whose number is known when it is recorded. This is what it has beside them.
+pub(super) trait ListCommand: Sized + Send + 'static {
+    /// One of the elements.
+    type Element: Send + 'static;
+
+    const KIND: Kind;
+
+    /// Carries it out.
+    fn play(
+        self,
+        elements: Elements<'_, Self::Element>,
+        player: &mut Player<'_>,
+        target: Entity,
+    ) -> Result<(), Fault>;
+
+    /// A second one that does the same, elements aside.
+    fn duplicate(&mut self) -> Result<Self, Fault>;
+
+    /// Says in words what it does, with so many elements.
+    fn describe(count: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+/// The elements of a command.
+pub(super) struct Elements<'e, T> {
+    first: *mut T,
+    count: usize,
+    next: usize,
+    keeps: bool,
+    memory: std::marker::PhantomData<&'e mut T>,
+}
+
+impl<T> Elements<'_, T> {
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Takes the next, or a duplicate of it.
+    #[inline(always)]
+    pub(super) fn next(
+        &mut self,
+        duplicate: impl FnOnce(&mut T) -> Result<T, Fault>,
+    ) -> Option<Result<T, Fault>> {
+        if self.next == self.count {
+            return None;
+        }
+        // SAFETY: there are so many.
+        let element = unsafe { self.first.add(self.next) };
+        self.next += 1;
+        Some(if self.keeps {
+            // SAFETY: nobody else uses it meanwhile.
+            duplicate(unsafe { &mut *element })
+        } else {
+            // SAFETY: it is not used again.
+            Ok(unsafe { element.read() })
+        })
+    }
+}
+
+impl<T: Copy> Elements<'_, T> {
+    pub(super) fn as_slice(&self) -> &[T] {
+        // SAFETY: there are so many, and those that can be copied are there also if they were taken.
+        unsafe { slice::from_raw_parts(self.first, self.count) }
+    }
+}
+
+impl<T> Drop for Elements<'_, T> {
+    fn drop(&mut self) {
+        if !self.keeps && needs_drop::<T>() {
+            // SAFETY: these were not taken, and will not be.
+            unsafe {
+                let rest = self.first.add(self.next);
+                ptr::drop_in_place(ptr::slice_from_raw_parts_mut(rest, self.count - self.next));
+            }
+        }
+    }
+}
+
+/// The verb of a type of commands with lists.
+struct ListVerbOf<C>(C);
+
+impl<C: ListCommand> ListVerbOf<C> {
+    const VERB: &'static Verb = &Verb {
+        align: List::<C>::align::<C::Element>(),
+        size: Verb::LISTED,
+        drop: if needs_drop::<C>() || needs_drop::<C::Element>() {
+            Some(drop_list::<C>)
+        } else {
+            None
+        },
+        play: play_lists::<C>,
+        describe: describe_list::<C>,
+        kind: C::KIND,
+    };
+}
+
+/// The elements of a list.
+///
+/// # Safety
+///
+/// - the payload is a list of such a command, whose elements nobody else uses; if they are not kept, they are used here alone
+unsafe fn elements_of<'e, C: ListCommand>(
+    payload: *mut u8,
+    keeps: bool,
+) -> Elements<'e, C::Element> {
+    // SAFETY: there is a list, which its elements follow.
+    unsafe {
+        let count = (*payload.cast::<List<C>>()).count;
+        let first = payload.add(List::<C>::first::<C::Element>()).cast();
+        Elements { first, count, next: 0, keeps, memory: std::marker::PhantomData }
+    }
+}
+
+/// See [`Verb`].
+///
+/// # Safety
+///
+/// - as there
+unsafe fn drop_list<C: ListCommand>(payload: *mut u8) {
+    // SAFETY: there is a list, which is not used again.
+    unsafe {
+        let elements = elements_of::<C>(payload, false);
+        ptr::drop_in_place(&raw mut (*payload.cast::<List<C>>()).fixed);
+        drop(elements);
+    }
+}
+
+/// See [`Verb`].
+///
+/// # Safety
+///
+/// - as there
+unsafe fn play_lists<C: ListCommand>(
+    player: &mut Player<'_>,
+    run: &mut Run<'_>,
+) -> Result<(), Fault> {
+    let keeps = player.keeps;
+    while let Some((target, payload)) = run.next() {
+        // SAFETY: there is a list, which is this one's to use.
+        let elements = unsafe { elements_of::<C>(payload, keeps) };
+        // SAFETY: as above.
+        let fixed = unsafe { &raw mut (*payload.cast::<List<C>>()).fixed };
+        let command = if keeps {
+            // SAFETY: nobody else uses it meanwhile.
+            unsafe { &mut *fixed }.duplicate()?
+        } else {
+            // SAFETY: it is not used again.
+            unsafe { fixed.read() }
+        };
+        command.play(elements, player, target)?;
+    }
+    Ok(())
+}
+
+/// See [`Verb`].
+///
+/// # Safety
+///
+/// - as there
+unsafe fn describe_list<C: ListCommand>(
+    payload: *const u8,
+    target: Entity,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    // SAFETY: there is, or was, a list; how many elements there are can be copied.
+    let count = unsafe { (&raw const (*payload.cast::<List<C>>()).count).read() };
+    C::describe(count, target, f)
+}
+
+impl CommandRecorder {
+    /// Records a command.
+    #[inline(always)]
+    pub(super) fn record<C: Command>(&mut self, target: Entity, command: C) {
+        // SAFETY: the verb is made for commands of this type.
+        unsafe { self.memory.push(VerbOf::<C>::VERB, target, command) };
+        self.commands += 1;
+    }
+
+    /// Records a command with a list. Returns how many elements that has.
+    pub(super) fn record_list<C: ListCommand>(
+        &mut self,
+        target: Entity,
+        command: C,
+        elements: impl IntoIterator<Item = C::Element>,
+    ) -> usize {
+        // SAFETY: the verb is made for lists of this type.
+        let count =
+            unsafe { self.memory.push_list(ListVerbOf::<C>::VERB, target, command, elements) };
+        self.commands += 1;
+        count
+    }
+}
+
+/// The names of types, for messages: `Health`, `Armour`.
+pub(super) struct TypeNames(pub(super) fn(&mut dyn FnMut(ComponentType)));
+
+impl fmt::Display for TypeNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut result = Ok(());
+        let mut is_first = true;
+        (self.0)(&mut |ty| {
+            let comma = if is_first { "" } else { ", " };
+            is_first = false;
+            if result.is_ok() {
+                result = write!(f, "{comma}`{ty}`");
+            }
+        });
+        if is_first { f.write_str("nothing") } else { result }
+    }
+}

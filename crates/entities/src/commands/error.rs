@@ -1,0 +1,261 @@
+//! What is refused of commands, and in which words.
+
+use std::error::Error;
+use std::fmt;
+use std::panic::Location;
+
+use ancho_jobs::{AccessError, ContainerLabel};
+
+use super::play::CommandFault;
+
+/// Why nothing can be recorded in a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CommandError {
+    /// A0003: a job uses it that was not completed.
+    InUse(AccessError),
+    /// A0080: it was played.
+    AlreadyPlayed {
+        /// The buffer.
+        buffer: ContainerLabel,
+    },
+    /// A0082: it has ids of entities of another world.
+    OtherWorld {
+        /// The buffer.
+        buffer: ContainerLabel,
+    },
+    /// A0085: it can be played several times, and entities of it have other ids each time.
+    Reusable {
+        /// The buffer.
+        buffer: ContainerLabel,
+    },
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::InUse(error) => error.fmt(f),
+            Self::AlreadyPlayed { buffer } => already_played(Some(buffer)).fmt(f),
+            Self::OtherWorld { buffer } => other_world(buffer).fmt(f),
+            Self::Reusable { buffer } => write!(
+                f,
+                "A0085: {buffer} can be played several times, so that entities have no ids before; record with its own \
+                 `commands`, which gives placeholders"
+            ),
+        }
+    }
+}
+
+impl Error for CommandError {}
+
+/// Why a buffer was not played, or not to its end.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{CommandFault, Component, EntityCommandBuffer, EntityError, PlaybackError, World};
+///
+/// #[derive(Component)]
+/// #[component(name = "Health")]
+/// struct Health(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let (stone, orc) = (world.spawn(()), world.spawn(()));
+/// let mut buffer = EntityCommandBuffer::new().named("fight");
+/// let commands = buffer.commands()?;
+/// commands.despawn(orc);
+/// commands.set(stone, Health(20));
+/// let stopped = world.play(&mut buffer).unwrap_err();
+/// assert!(stopped.to_string().starts_with("A0078: `fight` (EntityCommandBuffer made at "));
+/// let PlaybackError::Stopped(stopped) = stopped else { panic!() };
+/// assert_eq!((stopped.number(), stopped.command()), (2, "set `Health` of 0v1"));
+/// assert!(matches!(stopped.fault(), CommandFault::Entity(EntityError::MissingComponent { .. })));
+/// assert!(!world.exists(orc), "what comes before was done");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlaybackError {
+    /// A0003: a job uses it that was not completed.
+    InUse(AccessError),
+    /// A0080: it was played.
+    AlreadyPlayed {
+        /// The buffer.
+        buffer: ContainerLabel,
+    },
+    /// A0082: it has ids of entities of another world.
+    OtherWorld {
+        /// The buffer.
+        buffer: ContainerLabel,
+    },
+    /// A0078: a command failed.
+    Stopped(Box<PlaybackStopped>),
+}
+
+/// Which command of a buffer failed, and why: see [`PlaybackError`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaybackStopped {
+    buffer: ContainerLabel,
+    /// Which world, or system, has played it.
+    by: Option<String>,
+    at: &'static Location<'static>,
+    stopped: StoppedAt,
+}
+
+/// Which command failed, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StoppedAt {
+    /// The how manieth, from 1 on.
+    pub(super) number: usize,
+    /// Of how many.
+    pub(super) commands: usize,
+    /// In words.
+    pub(super) command: String,
+    /// Which job has recorded it.
+    pub(super) job: Option<&'static str>,
+    pub(super) fault: CommandFault,
+    /// Whether it was looked at before playing, and nothing was carried out.
+    pub(super) is_checked: bool,
+}
+
+impl PlaybackStopped {
+    /// The buffer.
+    pub fn buffer(&self) -> ContainerLabel {
+        self.buffer
+    }
+
+    /// The how manieth of the commands failed, from 1 on, in the order in which they are played.
+    pub fn number(&self) -> usize {
+        self.stopped.number
+    }
+
+    /// What it was to do, in words.
+    pub fn command(&self) -> &str {
+        &self.stopped.command
+    }
+
+    /// The job that has recorded it, if one has.
+    pub fn job(&self) -> Option<&'static str> {
+        self.stopped.job
+    }
+
+    /// Where the buffer was played.
+    pub fn at(&self) -> &'static Location<'static> {
+        self.at
+    }
+
+    /// Why it failed.
+    pub fn fault(&self) -> CommandFault {
+        self.stopped.fault
+    }
+}
+
+impl PlaybackError {
+    pub(super) fn stopped(
+        buffer: ContainerLabel,
+        at: &'static Location<'static>,
+        stopped: StoppedAt,
+    ) -> Self {
+        Self::Stopped(Box::new(PlaybackStopped { buffer, by: None, at, stopped }))
+    }
+
+    /// Says who has played the buffer.
+    pub(crate) fn played_by(mut self, by: &str) -> Self {
+        if let Self::Stopped(stopped) = &mut self {
+            stopped.by = Some(by.to_owned());
+        }
+        self
+    }
+}
+
+impl fmt::Display for PlaybackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InUse(error) => error.fmt(f),
+            Self::AlreadyPlayed { buffer } => already_played(Some(*buffer)).fmt(f),
+            Self::OtherWorld { buffer } => other_world(*buffer).fmt(f),
+            Self::Stopped(stopped) => stopped.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for PlaybackStopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { buffer, by, at, stopped } = self;
+        let StoppedAt { number, commands, command, job, fault, is_checked } = stopped;
+        write!(f, "A0078: {buffer}")?;
+        if let Some(by) = by {
+            write!(f, ", played in {by} at {at},")?;
+        } else {
+            write!(f, ", played at {at},")?;
+        }
+        write!(f, " failed at command {number} of {commands}, `{command}`")?;
+        if let Some(job) = job {
+            write!(f, ", which job `{job}` recorded")?;
+        }
+        let done = if *is_checked {
+            "nothing was carried out"
+        } else {
+            "those before it were carried out, those after it were not"
+        };
+        write!(f, "; {done}: {fault}")
+    }
+}
+
+impl Error for PlaybackError {}
+
+impl fmt::Display for CommandFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Entity(ref error) => error.fmt(f),
+            Self::ForeignPlaceholder { placeholder } => write!(
+                f,
+                "A0079: {placeholder} was created by another command buffer, or before this one was cleared; use placeholders \
+                 in the buffer that gave them, or `resolve` them first"
+            ),
+            Self::NotCreatedYet { placeholder } => write!(
+                f,
+                "A0079: {placeholder} is created by a later command, or by none; record the command that creates it first, \
+                 with a lower sort key if there are any"
+            ),
+            Self::NotDuplicable { component } => write!(
+                f,
+                "A0081: a `{component}` cannot be duplicated, and the buffer keeps it for the next time it is played; derive \
+                 `Clone` for it, or use a buffer that is played once"
+            ),
+            Self::TouchesPrefab { entity } => write!(
+                f,
+                "A0084: entity {entity} is a prefab, which all its instances to come would differ by; instantiate it, and change \
+                 the instance"
+            ),
+            Self::PromiseBroken { entity } => write!(
+                f,
+                "A0082: the id {entity}, which the entity was promised, is not there any more, since all entities were despawned \
+                 meanwhile; clear the buffer, and record anew"
+            ),
+        }
+    }
+}
+
+/// The words for A0080.
+pub(super) fn already_played(buffer: Option<ContainerLabel>) -> impl fmt::Display {
+    fmt::from_fn(move |f| {
+        f.write_str("A0080: ")?;
+        match buffer {
+            Some(buffer) => write!(f, "{buffer}")?,
+            None => f.write_str("the command buffer")?,
+        }
+        f.write_str(" was played; `clear` it before it is used again, or make it `reusable` to play it again")
+    })
+}
+
+/// The words for A0082.
+fn other_world(buffer: ContainerLabel) -> impl fmt::Display {
+    fmt::from_fn(move |f| {
+        write!(
+            f,
+            "A0082: {buffer} has ids that another world has promised to its entities; play it there, or record without a world, \
+             which gives placeholders"
+        )
+    })
+}

@@ -1,0 +1,303 @@
+//! The memory of recorded commands.
+
+#![expect(unsafe_code, reason = "values of many types, one after the other in one block of memory")]
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::fmt;
+use std::mem;
+use std::ptr::{self, NonNull};
+
+use super::verb::{List, Verb};
+use crate::entity::Entity;
+
+/// What stands before the payload of a command.
+#[repr(C)]
+struct Header {
+    verb: &'static Verb,
+    target: Entity,
+}
+
+/// The target of a command whose payload was used. No entity and no placeholder is this.
+const USED: Entity = Entity::from_bits(u64::MAX);
+
+/// What commands begin at multiples of.
+const STEP: usize = align_of::<Header>();
+
+/// Commands one after the other: of each a header, and its payload.
+///
+/// Positions are counted in bytes from the beginning. They stay, also when the memory moves, since it is aligned to everything that
+/// is in it.
+pub(super) struct LaneMemory {
+    data: NonNull<u8>,
+    capacity: usize,
+    align: usize,
+    /// How many bytes are in use.
+    len: usize,
+}
+
+// SAFETY: everything that is recorded can be sent, and shared references to this lead only to what can be copied of it.
+unsafe impl Send for LaneMemory {}
+// SAFETY: as above.
+unsafe impl Sync for LaneMemory {}
+
+/// A command in memory.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    pub(super) verb: &'static Verb,
+    /// [`None`] if its payload was used.
+    pub(super) target: Option<Entity>,
+    header: *mut Header,
+    pub(super) payload: *mut u8,
+    /// Where the next command begins.
+    pub(super) next: usize,
+}
+
+impl Found {
+    /// Says that the payload was used, so that it is not dropped.
+    ///
+    /// # Safety
+    ///
+    /// - the memory is where it was, and nobody else uses it
+    #[inline(always)]
+    pub(super) unsafe fn mark_used(self) {
+        // SAFETY: the caller's promise.
+        unsafe { (*self.header).target = USED };
+    }
+}
+
+impl LaneMemory {
+    pub(super) const fn new() -> Self {
+        Self { data: NonNull::dangling(), capacity: 0, align: STEP, len: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Adds a command.
+    ///
+    /// # Safety
+    ///
+    /// - the verb is one for payloads of this type, and not listed
+    #[inline(always)]
+    pub(super) unsafe fn push<P>(&mut self, verb: &'static Verb, target: Entity, payload: P) {
+        debug_assert!(verb.size == size_of::<P>() && verb.align == align_of::<P>());
+        let at = self.len;
+        let place = payload_at(at, align_of::<P>());
+        let end = align_up(place + size_of::<P>(), STEP);
+        if end > self.capacity || align_of::<P>() > self.align {
+            self.grow(at, end, align_of::<P>());
+        }
+        // SAFETY: there is room up to the end, and both are aligned.
+        unsafe {
+            let data = self.data.as_ptr();
+            data.add(at).cast::<Header>().write(Header { verb, target });
+            data.add(place).cast::<P>().write(payload);
+        }
+        self.len = end;
+    }
+
+    /// Adds a command with a list of elements. Returns how many they are.
+    ///
+    /// # Safety
+    ///
+    /// - the verb is one for lists with this beginning, and these elements
+    pub(super) unsafe fn push_list<P, T>(
+        &mut self,
+        verb: &'static Verb,
+        target: Entity,
+        fixed: P,
+        elements: impl IntoIterator<Item = T>,
+    ) -> usize {
+        /// Elements of a command that is not there yet.
+        struct Unfinished<'l, T> {
+            memory: &'l mut LaneMemory,
+            first: usize,
+            count: usize,
+            of: std::marker::PhantomData<T>,
+        }
+
+        impl<T> Drop for Unfinished<'_, T> {
+            fn drop(&mut self) {
+                // SAFETY: so many elements were written, and nobody knows of them.
+                unsafe {
+                    let first = self.memory.data.as_ptr().add(self.first).cast::<T>();
+                    ptr::drop_in_place(ptr::slice_from_raw_parts_mut(first, self.count));
+                }
+            }
+        }
+
+        debug_assert!(verb.size == Verb::LISTED && verb.align == List::<P>::align::<T>());
+        let at = self.len;
+        let place = payload_at(at, List::<P>::align::<T>());
+        let first = place + List::<P>::first::<T>();
+        if first > self.capacity || verb.align > self.align {
+            self.grow(at, first, verb.align);
+        }
+        let elements = elements.into_iter();
+        let expected = first.saturating_add(elements.size_hint().0.saturating_mul(size_of::<T>()));
+        if expected > self.capacity && expected < isize::MAX as usize / 4 {
+            self.grow(first, expected, verb.align);
+        }
+        let mut unfinished =
+            Unfinished::<T> { memory: self, first, count: 0, of: std::marker::PhantomData };
+        elements.for_each(
+            #[inline(always)]
+            |element: T| {
+                let used = first + unfinished.count * size_of::<T>();
+                if used + size_of::<T>() > unfinished.memory.capacity {
+                    unfinished.memory.grow(used, used + size_of::<T>(), verb.align);
+                }
+                // SAFETY: there is room for one more, which is aligned.
+                unsafe { unfinished.memory.data.as_ptr().add(used).cast::<T>().write(element) };
+                unfinished.count += 1;
+            },
+        );
+        let count = unfinished.count;
+        mem::forget(unfinished);
+        let bytes = first - place + count * size_of::<T>();
+        let end = align_up(place + bytes, STEP);
+        if end > self.capacity {
+            self.grow(place + bytes, end, verb.align);
+        }
+        // SAFETY: there is room up to the end, and both are aligned.
+        unsafe {
+            let data = self.data.as_ptr();
+            data.add(at).cast::<Header>().write(Header { verb, target });
+            data.add(place).cast::<List<P>>().write(List { bytes, count, fixed });
+        }
+        self.len = end;
+        count
+    }
+
+    /// The command at a position.
+    ///
+    /// # Safety
+    ///
+    /// - there is one
+    #[inline(always)]
+    pub(super) unsafe fn at(&self, position: usize) -> Found {
+        debug_assert!(position < self.len);
+        // SAFETY: there is a command, of which the header is aligned.
+        unsafe { find(self.data.as_ptr(), position) }
+    }
+
+    /// Where the memory begins, for who goes through it.
+    pub(super) fn data(&self) -> *mut u8 {
+        self.data.as_ptr()
+    }
+
+    /// Drops everything that was not used. Keeps the memory.
+    pub(super) fn clear(&mut self) {
+        /// Goes on with the rest if something panics, and then no further.
+        struct Rest<'l> {
+            memory: &'l mut LaneMemory,
+            position: usize,
+            end: usize,
+        }
+
+        impl Rest<'_> {
+            fn drop_all(&mut self) {
+                while self.position < self.end {
+                    // SAFETY: commands follow each other up to the end.
+                    let found = unsafe { find(self.memory.data.as_ptr(), self.position) };
+                    self.position = found.next;
+                    if let (Some(drop), Some(_)) = (found.verb.drop, found.target) {
+                        // SAFETY: it is a payload of the verb that was not used, and will not be.
+                        unsafe { drop(found.payload) };
+                    }
+                }
+            }
+        }
+
+        impl Drop for Rest<'_> {
+            fn drop(&mut self) {
+                self.drop_all();
+            }
+        }
+
+        let end = mem::take(&mut self.len);
+        Rest { memory: self, position: 0, end }.drop_all();
+    }
+
+    /// Moves to memory of at least so many bytes, so aligned. What is in use is moved along.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, used: usize, needed: usize, align: usize) {
+        let capacity = needed.max(self.capacity * 2).max(1024);
+        let align = align.max(self.align);
+        let layout = Layout::from_size_align(capacity, align)
+            .unwrap_or_else(|_| panic!("commands take more memory than there is"));
+        // SAFETY: there are some bytes.
+        let data = unsafe { alloc(layout) };
+        let Some(data) = NonNull::new(data) else { handle_alloc_error(layout) };
+        // SAFETY: so many bytes are in use, and the new memory has room for them.
+        unsafe { data.copy_from_nonoverlapping(self.data, used) };
+        self.free();
+        (self.data, self.capacity, self.align) = (data, capacity, align);
+    }
+
+    fn free(&mut self) {
+        if self.capacity > 0 {
+            // SAFETY: it was allocated like this.
+            unsafe {
+                let layout = Layout::from_size_align_unchecked(self.capacity, self.align);
+                dealloc(self.data.as_ptr(), layout);
+            }
+        }
+    }
+}
+
+/// The command at a position of memory that begins at an address.
+///
+/// # Safety
+///
+/// - there is one
+#[inline(always)]
+pub(super) unsafe fn find(data: *mut u8, position: usize) -> Found {
+    // SAFETY: there is a command, of which the header is aligned.
+    unsafe {
+        let header = data.add(position).cast::<Header>();
+        let Header { verb, target } = *header;
+        let place = payload_at(position, verb.align);
+        let payload = data.add(place);
+        let size = if verb.size == Verb::LISTED { *payload.cast::<usize>() } else { verb.size };
+        let next = align_up(place + size, STEP);
+        let target = if target.to_bits() == USED.to_bits() { None } else { Some(target) };
+        Found { verb, target, header, payload, next }
+    }
+}
+
+/// Where the payload of a command is.
+#[inline(always)]
+fn payload_at(position: usize, align: usize) -> usize {
+    align_up(position + size_of::<Header>(), align)
+}
+
+/// The next multiple of a power of two.
+#[inline(always)]
+fn align_up(position: usize, align: usize) -> usize {
+    debug_assert!(align.is_power_of_two());
+    (position + align - 1) & !(align - 1)
+}
+
+impl Drop for LaneMemory {
+    fn drop(&mut self) {
+        /// Frees the memory also if something panics.
+        struct Free<'l>(&'l mut LaneMemory);
+
+        impl Drop for Free<'_> {
+            fn drop(&mut self) {
+                self.0.free();
+            }
+        }
+
+        Free(self).0.clear();
+    }
+}
+
+impl fmt::Debug for LaneMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LaneMemory").field("bytes", &self.len).finish_non_exhaustive()
+    }
+}

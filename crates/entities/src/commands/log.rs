@@ -1,0 +1,383 @@
+//! Everything that a command buffer has recorded, in the order in which it is played.
+
+#![expect(unsafe_code, reason = "goes through commands in the memory of lanes")]
+
+use std::cell::RefCell;
+use std::fmt;
+use std::mem;
+use std::sync::Arc;
+
+use ancho_collections::{Container, Lanes, ParallelWriter};
+use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel, current_job};
+
+use super::buffer::EntityCommandBuffer;
+use super::cancel::Doomed;
+use super::error::{StoppedAt, already_played};
+use super::lane::Found;
+use super::placeholder::new_stamp;
+use super::play::{Fault, LaneIds, Player, Resolved, Run};
+use super::promises::Returns;
+use super::recorder::{CommandRecorder, NO_KEY};
+use super::verb::Kind;
+use crate::entity::Entity;
+use crate::manager::EntityManager;
+
+/// What an [`EntityCommandBuffer`] shares with jobs: what its tokens are of.
+#[derive(Debug)]
+pub struct CommandLog {
+    /// Who has recorded, in order. Their numbers rise.
+    pub(super) lanes: Vec<CommandRecorder>,
+    /// What the batches of a job record, until it is done.
+    batches: Lanes<CommandRecorder>,
+    /// Lanes without commands, whose memory is used again.
+    spare: Vec<CommandRecorder>,
+    /// The number of the next lane.
+    next_lane: u32,
+    pub(super) stamp: u32,
+    /// Whether the last lane is that of the main thread, which goes on in it.
+    goes_on: bool,
+    pub(super) reusable: bool,
+    pub(super) is_played: bool,
+    /// What the placeholders stand for, once they have been given ids.
+    resolved: Resolved,
+    /// The world that has promised ids to entities of this, and what it is given back.
+    promised_by: Option<Arc<Returns>>,
+    /// Memory for what is needed while this is played.
+    segments: Vec<Segment>,
+    list: Vec<Entity>,
+    doomed: Doomed,
+}
+
+/// Commands that are played one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    key: u32,
+    pub(super) lane: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// A command that was not used.
+pub(super) struct Seen<'l> {
+    /// The how manieth it is, from 1 on.
+    pub(super) number: usize,
+    pub(super) lane: &'l CommandRecorder,
+    found: Found,
+    pub(super) target: Entity,
+}
+
+impl Seen<'_> {
+    pub(super) fn kind(&self) -> Kind {
+        self.found.verb.kind
+    }
+}
+
+impl fmt::Display for Seen<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: there is a payload of the verb.
+        unsafe { (self.found.verb.describe)(self.found.payload, self.target, f) }
+    }
+}
+
+impl Container for CommandLog {
+    #[track_caller]
+    fn label() -> ContainerLabel {
+        ContainerLabel::of::<EntityCommandBuffer>()
+    }
+}
+
+impl ConcurrentWrite for CommandLog {
+    type Writer<'v> = ParallelWriter<'v, CommandRecorder>;
+    type Item<'b> = &'b mut CommandRecorder;
+
+    fn writer(&self, batch: &BatchInfo) -> ParallelWriter<'_, CommandRecorder> {
+        assert!(!self.is_played, "{}", already_played(None));
+        // What a job does before its batches, as a single job does everything, has no range.
+        let number = batch.index as u32 + u32::from(!batch.range.is_empty());
+        let mut writer = self.batches.open(batch.index);
+        writer.begin(self.stamp, self.next_lane.saturating_add(number), current_job());
+        writer
+    }
+
+    fn item<'b>(
+        writer: &'b mut ParallelWriter<'_, CommandRecorder>,
+        _: usize,
+    ) -> &'b mut CommandRecorder {
+        writer
+    }
+
+    fn settle(&mut self, _: ContainerLabel) {
+        let Self { lanes, batches, spare, next_lane, goes_on, .. } = self;
+        batches.settle(|lane| {
+            *next_lane = lane.lane + 1;
+            *goes_on = false;
+            lanes.push(mem::replace(lane, spare.pop().unwrap_or_default()));
+        });
+    }
+}
+
+impl CommandLog {
+    pub(super) fn new(reusable: bool) -> Self {
+        Self {
+            lanes: Vec::new(),
+            batches: Lanes::new(),
+            spare: Vec::new(),
+            next_lane: 0,
+            stamp: new_stamp(),
+            goes_on: false,
+            reusable,
+            is_played: false,
+            resolved: Resolved::default(),
+            promised_by: None,
+            segments: Vec::new(),
+            list: Vec::new(),
+            doomed: Doomed::default(),
+        }
+    }
+
+    /// How many commands there are.
+    pub(super) fn len(&self) -> usize {
+        self.lanes.iter().map(CommandRecorder::len).sum()
+    }
+
+    /// What the main thread records in.
+    #[track_caller]
+    pub(super) fn main_lane(&mut self) -> &mut CommandRecorder {
+        if !self.goes_on {
+            let mut lane = self.spare.pop().unwrap_or_default();
+            lane.begin(self.stamp, self.next_lane, None);
+            self.next_lane += 1;
+            self.lanes.push(lane);
+            self.goes_on = true;
+        }
+        let lane = self.lanes.last_mut().expect("there is one to go on with");
+        lane.set_sort_key(None);
+        lane
+    }
+
+    /// Notes which world promises ids. Returns whether it is the only one.
+    pub(super) fn expect_promises_of(&mut self, returns: &Arc<Returns>) -> bool {
+        Arc::ptr_eq(self.promised_by.get_or_insert_with(|| Arc::clone(returns)), returns)
+    }
+
+    /// Whether the ids that entities of this were promised are those of another world.
+    pub(super) fn is_promised_by_other(&self, returns: Option<&Arc<Returns>>) -> bool {
+        self.promised_by
+            .as_ref()
+            .is_some_and(|by| returns.is_none_or(|returns| !Arc::ptr_eq(by, returns)))
+    }
+
+    /// What an entity stands for.
+    pub(super) fn resolve(&self, entity: Entity) -> Option<Entity> {
+        self.resolved.resolve(entity).ok().filter(|entity| !entity.is_null())
+    }
+
+    /// Forgets everything, and begins anew. Values are dropped, memory is kept.
+    pub(super) fn clear(&mut self) {
+        self.give_back();
+        self.stamp = new_stamp();
+        (self.next_lane, self.goes_on, self.is_played) = (0, false, false);
+        self.resolved.stamp = self.stamp;
+        let ids = self.resolved.lanes.drain(..).map(|lane| lane.ids);
+        let mut ids: Vec<_> = ids.collect();
+        // What drops values comes last, and one lane after the other: one that panics is dropped itself.
+        for mut lane in mem::take(&mut self.lanes) {
+            if let Some(mut ids) = ids.pop() {
+                ids.clear();
+                lane.ids = ids;
+            }
+            lane.clear();
+            self.spare.push(lane);
+        }
+    }
+
+    /// Gives ids back that were promised, and not used.
+    fn give_back(&mut self) {
+        if let Some(by) = self.promised_by.take() {
+            by.give_back(self.lanes.iter_mut().flat_map(|lane| lane.ids.drain(..)));
+        }
+    }
+
+    /// The commands in the order in which they are played.
+    pub(super) fn segments(&self, segments: &mut Vec<Segment>) {
+        segments.clear();
+        let mut has_keys = false;
+        for (number, lane) in self.lanes.iter().enumerate() {
+            let (mut key, mut start) = (NO_KEY, 0);
+            let mut push = |key, start, end| {
+                if start < end {
+                    segments.push(Segment { key, lane: number, start, end });
+                }
+            };
+            for &(position, next) in &lane.keys {
+                push(key, start, position);
+                (key, start) = (next, position);
+                has_keys = true;
+            }
+            push(key, start, lane.memory.len());
+        }
+        if has_keys {
+            // Stable: what has the same key is played as it was recorded.
+            segments.sort_by_key(|segment| segment.key);
+        }
+    }
+
+    /// Goes through all commands that were not used, in the order in which they are played.
+    pub(super) fn for_each<E>(
+        &self,
+        segments: &[Segment],
+        mut each: impl FnMut(Seen<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut number = 0;
+        for segment in segments {
+            let lane = &self.lanes[segment.lane];
+            let mut position = segment.start;
+            while position < segment.end {
+                // SAFETY: commands follow each other there.
+                let found = unsafe { lane.memory.at(position) };
+                position = found.next;
+                number += 1;
+                if let Some(target) = found.target {
+                    each(Seen { number, lane, found, target })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries everything out.
+    ///
+    /// # Errors
+    ///
+    /// The first command that fails. Those before it are carried out, the others are not.
+    pub(super) fn play(&mut self, entities: &mut EntityManager) -> Result<(), StoppedAt> {
+        entities.take_back_promises();
+        let mut playing = Playing { log: self, entities, is_finished: false };
+        playing.give_ids();
+        playing.play()?;
+        playing.is_finished = true;
+        Ok(())
+    }
+}
+
+impl Drop for CommandLog {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+/// A log that is being played. When that ends, also by a panic, it is in order.
+struct Playing<'p> {
+    log: &'p mut CommandLog,
+    entities: &'p mut EntityManager,
+    is_finished: bool,
+}
+
+impl Playing<'_> {
+    /// Gives ids to the entities that are created, unless they were promised some, in the order in which they were recorded.
+    fn give_ids(&mut self) {
+        let Self { log, entities, .. } = self;
+        let CommandLog { lanes, resolved, stamp, reusable, .. } = &mut **log;
+        resolved.stamp = *stamp;
+        entities.before_moving([]);
+        let table = &mut entities.storage.table;
+        resolved.lanes.resize_with(lanes.len(), LaneIds::default);
+        for (lane, of_lane) in lanes.iter_mut().zip(&mut resolved.lanes) {
+            let created = lane.created as usize;
+            if *reusable {
+                of_lane.ids.clear();
+            } else if !lane.ids.is_empty() {
+                mem::swap(&mut of_lane.ids, &mut lane.ids);
+            }
+            of_lane.lane = lane.lane;
+            for id in of_lane.ids.iter_mut().filter(|id| id.is_null()) {
+                *id = table.set_aside();
+            }
+            table.set_many_aside(created - of_lane.ids.len(), &mut of_lane.ids);
+        }
+        log.promised_by = None;
+    }
+
+    fn play(&mut self) -> Result<(), StoppedAt> {
+        let mut segments = mem::take(&mut self.log.segments);
+        self.log.segments(&mut segments);
+        let mut doomed = mem::take(&mut self.log.doomed);
+        doomed.find(self.log, &segments, &self.log.resolved, self.entities);
+        let has_doomed = !doomed.is_empty();
+        let doomed = RefCell::new(doomed);
+        let keeps = self.log.reusable;
+        let mut player = Player {
+            entities: &mut *self.entities,
+            resolved: &self.log.resolved,
+            keeps,
+            list: mem::take(&mut self.log.list),
+            doomed: has_doomed.then_some(&doomed),
+        };
+        let mut played = 0;
+        let mut stopped = None;
+        'all: for segment in &segments {
+            let lane = &self.log.lanes[segment.lane];
+            let mut position = segment.start;
+            while position < segment.end {
+                // SAFETY: commands follow each other there, and the log is this one's alone.
+                let mut run = unsafe { Run::new(lane.memory.data(), position, segment.end, keeps) };
+                if has_doomed {
+                    run.pass_over(&doomed, player.resolved);
+                }
+                // SAFETY: the run is of its verb.
+                let result = unsafe { (run.verb().play)(&mut player, &mut run) };
+                played += run.taken;
+                if let Err(fault) = result {
+                    stopped = Some(stopped_at(&run, fault, played, lane.job));
+                    break 'all;
+                }
+                assert!(run.taken > 0, "a verb takes commands until there are no more");
+                position = run.position();
+            }
+        }
+        let list = mem::take(&mut player.list);
+        (self.log.segments, self.log.list) = (segments, list);
+        self.log.doomed = doomed.into_inner();
+        self.log.doomed.clear();
+        stopped.map_or(Ok(()), |mut stopped| {
+            stopped.commands = self.log.len();
+            Err(stopped)
+        })
+    }
+}
+
+/// Says which command of a run has failed: the last that was taken.
+#[cold]
+fn stopped_at(run: &Run<'_>, fault: Fault, number: usize, job: Option<&'static str>) -> StoppedAt {
+    let command = match run.last {
+        Some((found, target)) => {
+            let describe = found.verb.describe;
+            // SAFETY: there is a payload of the verb, which may have been used.
+            fmt::from_fn(|f| unsafe { describe(found.payload, target, f) }).to_string()
+        }
+        None => "begin".to_owned(),
+    };
+    StoppedAt { number, commands: 0, command, job, fault, is_checked: false }
+}
+
+impl Drop for Playing<'_> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            let lanes = &mut self.log.resolved.lanes;
+            self.entities.take_back_unused(lanes.iter_mut().flat_map(|lane| &mut lane.ids));
+            // Some may be others' by now.
+            let ids = lanes.iter_mut().flat_map(|lane| &mut lane.ids);
+            for id in ids.filter(|id| !self.entities.exists(**id)) {
+                *id = Entity::NULL;
+            }
+        }
+        self.log.is_played = true;
+        self.log.goes_on = false;
+        if !self.log.reusable {
+            // What was not carried out is dropped. One that panics is the last.
+            for lane in &mut self.log.lanes {
+                lane.memory.clear();
+            }
+        }
+    }
+}

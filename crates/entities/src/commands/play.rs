@@ -1,0 +1,285 @@
+//! Commands are carried out.
+
+#![expect(unsafe_code, reason = "payloads of commands, whose types their verbs know")]
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+
+use super::cancel::Doomed;
+use super::lane::{Found, find};
+use super::placeholder::Placeholder;
+use super::verb::Verb;
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::field::EntityRemap;
+use crate::manager::EntityManager;
+use crate::set::ComponentSet;
+
+/// Why a command could not be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CommandFault {
+    /// What the world said.
+    Entity(EntityError),
+    /// A0079: the placeholder is not one of the buffer, or of what the buffer had recorded before it was cleared.
+    ForeignPlaceholder {
+        /// The placeholder.
+        placeholder: Entity,
+    },
+    /// A0079: no command of the buffer creates the entity, or one that comes later does.
+    NotCreatedYet {
+        /// The placeholder.
+        placeholder: Entity,
+    },
+    /// A0081: values that are kept for the next playback have to be duplicated, and these cannot be.
+    NotDuplicable {
+        /// The type.
+        component: ComponentType,
+    },
+    /// A0084: the entity is a prefab. Only a [check](crate::World::check_commands) before playing minds.
+    TouchesPrefab {
+        /// The prefab.
+        entity: Entity,
+    },
+    /// A0082: the id that the entity was promised is not there any more.
+    PromiseBroken {
+        /// The id.
+        entity: Entity,
+    },
+}
+
+pub(super) type Fault = CommandFault;
+
+impl From<EntityError> for CommandFault {
+    fn from(error: EntityError) -> Self {
+        Self::Entity(error)
+    }
+}
+
+/// The entities that the commands of one lane create, in their order.
+#[derive(Debug, Default)]
+pub(super) struct LaneIds {
+    pub(super) lane: u32,
+    pub(super) ids: Vec<Entity>,
+}
+
+/// What the placeholders of a buffer stand for.
+#[derive(Debug, Default)]
+pub(super) struct Resolved {
+    pub(super) stamp: u32,
+    /// By rising lanes.
+    pub(super) lanes: Vec<LaneIds>,
+}
+
+impl Resolved {
+    /// What an entity stands for: itself, if it is no placeholder.
+    #[inline]
+    pub(super) fn resolve(&self, entity: Entity) -> Result<Entity, Fault> {
+        if !entity.is_placeholder() {
+            return Ok(entity);
+        }
+        self.ids_from(entity).and_then(|ids| {
+            ids.first().copied().ok_or(Fault::NotCreatedYet { placeholder: entity })
+        })
+    }
+
+    /// The ids from that of a placeholder on, of the same lane.
+    #[inline]
+    fn ids_from(&self, placeholder: Entity) -> Result<&[Entity], Fault> {
+        let foreign = Fault::ForeignPlaceholder { placeholder };
+        let Some(Placeholder { stamp, lane, number }) = Placeholder::of(placeholder) else {
+            return Err(foreign);
+        };
+        if stamp != self.stamp {
+            return Err(foreign);
+        }
+        let not_yet = Fault::NotCreatedYet { placeholder };
+        let at = match self.lanes.first() {
+            Some(first) if first.lane == lane => 0,
+            _ => self.lanes.binary_search_by_key(&lane, |ids| ids.lane).map_err(|_| not_yet)?,
+        };
+        self.lanes[at].ids.get(number as usize..).ok_or(not_yet)
+    }
+}
+
+/// Who carries out the commands of a buffer.
+pub(super) struct Player<'p> {
+    pub(super) entities: &'p mut EntityManager,
+    pub(super) resolved: &'p Resolved,
+    /// Whether what was recorded stays, for the next playback.
+    pub(super) keeps: bool,
+    /// Memory for lists of entities.
+    pub(super) list: Vec<Entity>,
+    /// The entities whose commands are passed over, if there are any.
+    pub(super) doomed: Option<&'p RefCell<Doomed>>,
+}
+
+impl Player<'_> {
+    /// What the target of a command stands for.
+    #[inline]
+    pub(super) fn target(&self, entity: Entity) -> Result<Entity, Fault> {
+        self.resolved.resolve(entity)
+    }
+
+    /// Destroys an entity that would have been created, and was not, if it is one. Its id is used up.
+    pub(super) fn end_unborn(&mut self, entity: Entity) -> bool {
+        let is_unborn = self.doomed.is_some_and(|doomed| doomed.borrow_mut().end(entity));
+        if is_unborn {
+            self.entities.before_moving([]);
+            self.entities.storage.table.use_up(entity);
+        }
+        is_unborn
+    }
+
+    /// Has the next so many entities get the ids of a placeholder, and of those that follow it.
+    pub(super) fn hand_out(&mut self, first: Entity, count: usize) -> Result<(), Fault> {
+        if count == 0 {
+            return Ok(());
+        }
+        let ids = self.resolved.ids_from(first)?;
+        let ids = ids.get(..count).ok_or(Fault::NotCreatedYet { placeholder: first })?;
+        hand_out(self.entities, ids)
+    }
+
+    /// What the world said about the target of a command.
+    pub(super) fn fault(&self, target: Entity, error: EntityError) -> Fault {
+        match error {
+            EntityError::NoSuchEntity { entity, .. }
+                if target.is_placeholder() && self.entities.storage.table.is_set_aside(entity) =>
+            {
+                Fault::NotCreatedYet { placeholder: target }
+            }
+            error => Fault::Entity(error),
+        }
+    }
+}
+
+/// Has the next entities get these ids.
+pub(super) fn hand_out(entities: &mut EntityManager, ids: &[Entity]) -> Result<(), Fault> {
+    entities.before_moving([]);
+    entities.storage.table.hand_out_next(ids).map_err(|entity| Fault::PromiseBroken { entity })
+}
+
+/// Puts entities in place of their placeholders.
+#[inline(never)]
+pub(super) fn resolve_entities<S: ComponentSet>(
+    resolved: &Resolved,
+    set: &mut S,
+) -> Result<(), Fault> {
+    let mut fault = None;
+    let mut resolve = |entity| {
+        resolved.resolve(entity).unwrap_or_else(|why| {
+            fault.get_or_insert(why);
+            entity
+        })
+    };
+    set.remap_entities(&mut EntityRemap::new(&mut resolve));
+    fault.map_or(Ok(()), Err)
+}
+
+/// Commands of one verb that follow each other.
+pub(super) struct Run<'r> {
+    data: *mut u8,
+    position: usize,
+    end: usize,
+    verb: &'static Verb,
+    keeps: bool,
+    /// The last that was taken.
+    pub(super) last: Option<(Found, Entity)>,
+    /// How many were taken, or passed over.
+    pub(super) taken: usize,
+    /// The entities whose commands are passed over, if there are any, and what placeholders stand for.
+    doomed: Option<(&'r RefCell<Doomed>, &'r Resolved)>,
+    lane: PhantomData<&'r mut ()>,
+}
+
+impl<'r> Run<'r> {
+    /// Those from a position on, that has a command, up to another.
+    ///
+    /// # Safety
+    ///
+    /// - commands follow each other between the positions, in memory that begins at this address, and which nobody else uses
+    ///   as long as this lives
+    pub(super) unsafe fn new(data: *mut u8, position: usize, end: usize, keeps: bool) -> Self {
+        // SAFETY: the caller's promise.
+        let verb = unsafe { find(data, position) }.verb;
+        let (last, taken, doomed) = (None, 0, None);
+        Self { data, position, end, verb, keeps, last, taken, doomed, lane: PhantomData }
+    }
+
+    /// Passes over the commands of doomed entities.
+    pub(super) fn pass_over(&mut self, doomed: &'r RefCell<Doomed>, resolved: &'r Resolved) {
+        self.doomed = Some((doomed, resolved));
+    }
+
+    pub(super) fn verb(&self) -> &'static Verb {
+        self.verb
+    }
+
+    /// Where the first begins that was not taken.
+    pub(super) fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Takes the next: its target, and its payload, which is the caller's now, unless it is kept.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<(Entity, *mut u8)> {
+        loop {
+            let (found, target) = self.peek(self.position)?;
+            self.position = found.next;
+            self.taken += 1;
+            if found.verb.drop.is_some() && !self.keeps {
+                // SAFETY: as was promised for this.
+                unsafe { found.mark_used() };
+            }
+            if let Some((doomed, resolved)) = self.doomed
+                && resolved
+                    .resolve(target)
+                    .is_ok_and(|entity| doomed.borrow_mut().passes_over(entity))
+            {
+                if let Some(drop) = found.verb.drop
+                    && !self.keeps
+                {
+                    // SAFETY: there is a payload of the verb, which nobody uses.
+                    unsafe { drop(found.payload) };
+                }
+                continue;
+            }
+            self.last = Some((found, target));
+            return Some((target, found.payload));
+        }
+    }
+
+    /// The command at a position, if it is one of these.
+    #[inline(always)]
+    fn peek(&self, position: usize) -> Option<(Found, Entity)> {
+        if position >= self.end {
+            return None;
+        }
+        // SAFETY: as was promised for this.
+        let found = unsafe { find(self.data, position) };
+        // Commands of one verb may be taken for those of several, if the compiler has made two of it. They are only carried out
+        // in several runs then.
+        if !std::ptr::eq(found.verb, self.verb) {
+            return None;
+        }
+        Some((found, found.target.expect("a command is carried out once")))
+    }
+
+    /// The targets of the next commands, so many at most, which create them, without taking the commands.
+    #[inline(always)]
+    pub(super) fn targets(&self, most: usize, mut each: impl FnMut(Entity)) {
+        let mut position = self.position;
+        for _ in 0..most {
+            let Some((found, target)) = self.peek(position) else { return };
+            position = found.next;
+            if let Some((doomed, resolved)) = self.doomed
+                && resolved.resolve(target).is_ok_and(|entity| doomed.borrow().is_unborn(entity))
+            {
+                continue;
+            }
+            each(target);
+        }
+    }
+}

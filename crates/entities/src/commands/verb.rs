@@ -1,0 +1,78 @@
+//! What a command is, once the types of what it gives are forgotten.
+
+use std::fmt;
+
+use super::play::{Fault, Player, Run};
+use crate::entity::Entity;
+
+/// What is to be done, for all commands that do the same with values of the same types.
+///
+/// The functions are given the address of what a command has recorded, its *payload*, whose type they know.
+pub(super) struct Verb {
+    /// What payloads are aligned to.
+    pub(super) align: usize,
+    /// How many bytes a payload has, or [`LISTED`](Self::LISTED).
+    pub(super) size: usize,
+    /// Drops a payload that was not used, if there is something to drop.
+    ///
+    /// # Safety
+    ///
+    /// - there is a payload of this verb, which is not used afterwards
+    pub(super) drop: Option<unsafe fn(*mut u8)>,
+    /// Carries out commands of this verb that follow each other, until the run has no more, or one fails: the last that was
+    /// taken from the run.
+    ///
+    /// # Safety
+    ///
+    /// - the run is of this verb
+    pub(super) play: unsafe fn(&mut Player<'_>, &mut Run<'_>) -> Result<(), Fault>,
+    /// Says in words what is done to an entity.
+    ///
+    /// # Safety
+    ///
+    /// - there is a payload of this verb. It may have been used: then only what can be copied is read of it
+    pub(super) describe: unsafe fn(*const u8, Entity, &mut fmt::Formatter<'_>) -> fmt::Result,
+    pub(super) kind: Kind,
+}
+
+/// What others have to know of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Creates the target, with plain components: see [`ComponentSet::PLAIN`](crate::ComponentSet::PLAIN).
+    Create,
+    /// Gives the target plain components, or takes them, and looks at no other entity.
+    Change,
+    /// Destroys the target.
+    Despawn,
+    /// Changes, looks at or creates the target in another way.
+    Touch,
+    /// Does something to entities that are not named, or looks at them.
+    Other,
+}
+
+impl Verb {
+    /// Payloads begin with a [`List`], which says how many bytes they have.
+    pub(super) const LISTED: usize = usize::MAX;
+}
+
+/// What a payload begins with whose size is known only when it is recorded. Elements follow it.
+#[repr(C)]
+pub(super) struct List<P> {
+    /// How many bytes the payload has.
+    pub(super) bytes: usize,
+    /// How many elements there are.
+    pub(super) count: usize,
+    pub(super) fixed: P,
+}
+
+impl<P> List<P> {
+    /// Where the first element is, from the beginning of the payload.
+    pub(super) const fn first<T>() -> usize {
+        size_of::<Self>().next_multiple_of(align_of::<T>())
+    }
+
+    /// What a payload is aligned to.
+    pub(super) const fn align<T>() -> usize {
+        if align_of::<T>() > align_of::<Self>() { align_of::<T>() } else { align_of::<Self>() }
+    }
+}

@@ -1,0 +1,173 @@
+//! Ids that are set aside for entities to come.
+//!
+//! Who records commands wants to name entities that are created when the commands are played. So the next id can be taken
+//! without an entity: it is nobody else's then, and no entity has it yet. When its time comes it is put in front of the chain,
+//! and whoever creates an entity gets it.
+//!
+//! An id is *promised* first, by `&self`, while others may be reading slots: the chain begins behind it, or the fresh indices do, and
+//! its slot says nothing of that. Before it matters to anybody, the promises are kept: by `&mut self`, the slots are marked.
+
+use super::page::{Slot, next_version};
+use super::{EntityTable, INDICES, NONE, no_room};
+use crate::entity::Entity;
+
+/// What slots whose id is set aside have instead of a row. No index has this number.
+const SET_ASIDE: u32 = NONE - 1;
+
+impl Slot {
+    fn set_aside(version: u32) -> Self {
+        Self { version, chunk: NONE, row: SET_ASIDE }
+    }
+
+    fn is_set_aside(&self) -> bool {
+        self.chunk == NONE && self.row == SET_ASIDE
+    }
+}
+
+impl EntityTable {
+    /// Sets the id aside that the next entity would have.
+    ///
+    /// # Panics
+    ///
+    /// If there is no [room](Self::room).
+    #[track_caller]
+    pub(crate) fn set_aside(&self) -> Entity {
+        let index = self.first_free.get();
+        if index != NONE {
+            let Slot { version, row, .. } = self.slot(index);
+            self.first_free.set(row);
+            self.promised.borrow_mut().push(index);
+            self.aside.set(self.aside.get() + 1);
+            return Entity::from_parts(index, version);
+        }
+        let index = self.first_fresh();
+        if index >= INDICES {
+            no_room();
+        }
+        self.promised_fresh.set(self.promised_fresh.get() + 1);
+        self.aside.set(self.aside.get() + 1);
+        Entity::from_parts(index, self.fresh_version(index))
+    }
+
+    /// Sets so many ids aside that the next entities would have, in their order.
+    ///
+    /// # Panics
+    ///
+    /// If there is no [room](Self::room) for all of them. None is set aside then.
+    #[track_caller]
+    pub(crate) fn set_many_aside(&mut self, count: usize, ids: &mut Vec<Entity>) {
+        self.require(count);
+        self.keep_promises();
+        ids.reserve(count);
+        let mut left = count;
+        while left > 0 && self.first_free.get() != NONE {
+            let index = self.first_free.get();
+            let slot = self.slot_mut(index);
+            let Slot { version, row, .. } = *slot;
+            *slot = Slot::set_aside(version);
+            self.first_free.set(row);
+            ids.push(Entity::from_parts(index, version));
+            left -= 1;
+        }
+        for index in (self.high_water..).take(left) {
+            if index == self.known {
+                self.learn(index);
+            }
+            let slot = self.slot_mut(index);
+            let version = slot.version_if_dead();
+            *slot = Slot::set_aside(version);
+            ids.push(Entity::from_parts(index, version));
+        }
+        self.high_water += left as u32;
+        self.aside.set(self.aside.get() + count as u32);
+    }
+
+    /// Has the next entities get these ids, in their order, which were set aside.
+    ///
+    /// # Errors
+    ///
+    /// One of them that was not. Some of the others are not set aside any more then.
+    pub(crate) fn hand_out_next(&mut self, ids: &[Entity]) -> Result<(), Entity> {
+        self.keep_promises();
+        for &id in ids.iter().rev() {
+            if !self.is_marked(id) {
+                return Err(id);
+            }
+            let row = self.first_free.get();
+            *self.slot_mut(id.index()) = Slot { version: id.version(), chunk: NONE, row };
+            self.first_free.set(id.index());
+            self.aside.set(self.aside.get() - 1);
+        }
+        Ok(())
+    }
+
+    /// Lets an entity die that would have had an id which is set aside, and was never there.
+    pub(crate) fn use_up(&mut self, id: Entity) {
+        if self.hand_out_next(&[id]).is_ok() {
+            let slot = self.slot_mut(id.index());
+            slot.version = next_version(slot.version);
+        }
+    }
+
+    /// Whether an id is set aside.
+    pub(crate) fn is_set_aside(&self, id: Entity) -> bool {
+        let promised_fresh = self.high_water..self.first_fresh();
+        if promised_fresh.contains(&id.index()) {
+            return self.fresh_version(id.index()) == id.version();
+        }
+        self.is_marked(id)
+            || (self.promised.borrow().contains(&id.index())
+                && self.slot(id.index()).version == id.version())
+    }
+
+    /// Whether the slot of an id says that it is set aside.
+    fn is_marked(&self, id: Entity) -> bool {
+        id.index() < self.high_water && {
+            let slot = self.slot(id.index());
+            slot.is_set_aside() && slot.version == id.version()
+        }
+    }
+
+    /// Has slots say which ids are set aside, as far as they were only promised.
+    pub(super) fn keep_promises(&mut self) {
+        let mut promised = std::mem::take(self.promised.get_mut());
+        for index in promised.drain(..) {
+            let slot = self.slot_mut(index);
+            *slot = Slot::set_aside(slot.version);
+        }
+        // With its memory.
+        *self.promised.get_mut() = promised;
+        for _ in 0..self.promised_fresh.take() {
+            let index = self.high_water;
+            if index == self.known {
+                self.learn(index);
+            }
+            let slot = self.slot_mut(index);
+            *slot = Slot::set_aside(slot.version_if_dead());
+            self.high_water += 1;
+        }
+    }
+
+    /// Makes sure that no entity ever gets an id that is set aside: all are about to be handed out anew.
+    pub(super) fn forget_set_aside(&mut self) {
+        self.keep_promises();
+        for index in 0..self.high_water {
+            let slot = self.slot_mut(index);
+            if slot.is_set_aside() {
+                slot.version = next_version(slot.version);
+            }
+        }
+        self.aside.set(0);
+    }
+
+    /// The first fresh index that is not promised.
+    pub(super) fn first_fresh(&self) -> u32 {
+        self.high_water + self.promised_fresh.get()
+    }
+
+    /// The version of the entity that will have a fresh index.
+    fn fresh_version(&self, index: u32) -> u32 {
+        // The first entity of an index has the version 1.
+        if index < self.known { self.slot(index).version_if_dead() } else { 1 }
+    }
+}

@@ -1,0 +1,291 @@
+//! What was recorded is done when it is played.
+
+use std::sync::Arc;
+
+use ancho_entities::{
+    Buffer, BufferElement, CommandFault, Component, Entity, EntityCommandBuffer, EntityError,
+    LinkedEntityGroup, PlaybackError, Shared, SharedComponent, With, World,
+};
+
+#[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
+#[component(name = "A")]
+struct A(u32);
+
+#[derive(Component, Clone, Debug, PartialEq)]
+struct B(String);
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+struct Link(Entity);
+
+#[derive(Component, Clone, Debug)]
+struct Counted(#[field(opaque)] Arc<()>);
+
+#[derive(Component, Clone, Copy, Debug, Default)]
+#[component(enableable)]
+struct Lamp;
+
+#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+struct Item(u32);
+
+#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+struct Friend(Entity);
+
+#[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
+struct Team(&'static str);
+
+fn world() -> World {
+    World::new("Simulation")
+}
+
+#[test]
+fn cb1_each_command_does_what_the_world_does() {
+    let mut world = world();
+    let old = world.spawn((A(1), Lamp));
+    let gone = world.spawn(A(2));
+    let archetype = world.entities_mut().archetype::<A>();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let spawned = commands.spawn((A(3), B("three".into())));
+    let many = commands.spawn_many(3, A(4));
+    let batch = commands.spawn_batch((5..8).map(A));
+    let created = commands.create_of(archetype);
+    let copy = commands.instantiate(old);
+    let copies = commands.instantiate_many(old, 2);
+    commands.despawn(gone);
+    commands.add(old, B("old".into()));
+    commands.set(old, A(10));
+    commands.remove::<A>(spawned);
+    commands.add_shared(old, Team("red"));
+    commands.set_shared(old, Team("blue"));
+    commands.add_buffer(old, [Item(1), Item(2)]);
+    commands.append(old, Item(3));
+    commands.set_component_enabled::<Lamp>(old, false);
+    commands.set_enabled(created, false);
+    commands.set_name(old, "Methuselah");
+    assert_eq!(buffer.len(), 17);
+    assert_eq!(world.entity_count(), 2, "nothing happens before it is played");
+    world.play(&mut buffer).unwrap();
+
+    let id = |placeholder| buffer.resolve(placeholder).unwrap();
+    assert!(!world.exists(gone));
+    assert_eq!(world.get(old), Ok(&A(10)));
+    assert_eq!(world.get(old), Ok(&B("old".into())));
+    assert_eq!(world.shared(old), Ok(&Team("blue")));
+    assert_eq!(world.buffer(old), Ok(&[Item(1), Item(2), Item(3)][..]));
+    assert!(!world.entities().is_component_enabled::<Lamp>(old).unwrap());
+    assert_eq!(world.entities().entity_name(old), Some("Methuselah"));
+    assert!(!world.has::<A>(id(spawned)) && world.has::<B>(id(spawned)));
+    assert!(many.iter().all(|entity| world.get(id(entity)) == Ok(&A(4))));
+    let values: Vec<_> = batch.iter().map(|entity| *world.get::<A>(id(entity)).unwrap()).collect();
+    assert_eq!(values, [A(5), A(6), A(7)]);
+    assert_eq!(world.get(id(created)), Ok(&A(0)));
+    assert!(!world.entities().is_enabled(id(created)));
+    assert_eq!(world.get(id(copy)), Ok(&A(1)));
+    assert!(copies.iter().all(|entity| world.get(id(entity)) == Ok(&A(1))));
+    world.entities().check_invariants().unwrap();
+}
+
+#[test]
+fn cb3_placeholders_are_resolved_in_values() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    // In a circle, the first before the second is created.
+    let first = commands.spawn(());
+    let second = commands.spawn(Link(first));
+    commands.add(first, Link(second));
+    commands.add(first, Buffer::from([Friend(second), Friend(Entity::NULL)]));
+    commands.append(first, Friend(first));
+    world.play(&mut buffer).unwrap();
+    let (first, second) = (buffer.resolve(first).unwrap(), buffer.resolve(second).unwrap());
+    assert_eq!(world.get(first), Ok(&Link(second)));
+    assert_eq!(world.get(second), Ok(&Link(first)));
+    let friends = [Friend(second), Friend(Entity::NULL), Friend(first)];
+    assert_eq!(world.buffer(first), Ok(&friends[..]));
+}
+
+#[test]
+fn ids_are_there_at_once_with_the_world() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let recycled: Vec<_> = world.spawn_many(3, ()).collect();
+    world.despawn_slice(&recycled[..2]).unwrap();
+    let mut commands = world.commands(&mut buffer).unwrap();
+    let first = commands.spawn(A(1));
+    let rest = commands.spawn_many(3, A(2)).to_vec();
+    commands.add(first, Link(rest[2]));
+    // Others get other ids meanwhile.
+    let between = world.spawn(A(9));
+    world.entities().check_invariants().unwrap();
+    assert!(!world.exists(first) && rest.iter().all(|&id| !world.exists(id) && id != between));
+    world.play(&mut buffer).unwrap();
+    assert_eq!(world.get(first), Ok(&A(1)));
+    assert_eq!(world.get(first), Ok(&Link(rest[2])));
+    assert!(rest.iter().all(|&id| world.get(id) == Ok(&A(2))));
+    assert_eq!(world.get(between), Ok(&A(9)));
+    world.entities().check_invariants().unwrap();
+}
+
+#[test]
+fn ids_of_a_buffer_that_is_dropped_are_used_by_others() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let unused = world.commands(&mut buffer).unwrap().spawn(A(1));
+    drop(buffer);
+    let mut buffer = EntityCommandBuffer::new();
+    buffer.commands().unwrap().spawn(A(2));
+    world.play(&mut buffer).unwrap();
+    assert_eq!(world.get(unused), Ok(&A(2)));
+    world.entities().check_invariants().unwrap();
+}
+
+#[test]
+fn cb4_a_buffer_is_played_once_unless_it_is_reusable() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let entity = buffer.commands().unwrap().spawn((A(1), B("b".into())));
+    world.play(&mut buffer).unwrap();
+    let refused = world.play(&mut buffer).unwrap_err();
+    assert!(matches!(refused, PlaybackError::AlreadyPlayed { .. }), "{refused}");
+    assert!(buffer.commands().unwrap_err().to_string().starts_with("A0080: "));
+    let before = buffer.resolve(entity).unwrap();
+    buffer.clear().unwrap();
+    assert_eq!(buffer.resolve(entity), None);
+    buffer.commands().unwrap().spawn(A(2));
+    world.play(&mut buffer).unwrap();
+    assert_eq!((world.get(before), world.entity_count()), (Ok(&A(1)), 2));
+
+    let mut wave = EntityCommandBuffer::reusable();
+    let commands = wave.commands().unwrap();
+    let king = commands.spawn((A(1), B("king".into())));
+    commands.spawn(Link(king));
+    for round in 1..4 {
+        world.play(&mut wave).unwrap();
+        let king = wave.resolve(king).unwrap();
+        assert_eq!(world.query::<&Link>().iter().filter(|link| link.0 == king).count(), 1);
+        assert_eq!(world.entity_count(), 2 + 2 * round);
+    }
+    assert!(world.commands(&mut EntityCommandBuffer::reusable()).is_err());
+}
+
+#[test]
+fn cb8_the_first_command_that_fails_stops_the_buffer() {
+    let mut world = world();
+    let (stone, orc) = (world.spawn(A(1)), world.spawn(A(2)));
+    let count = Arc::new(());
+    let mut buffer = EntityCommandBuffer::new().named("fight");
+    let commands = buffer.commands().unwrap();
+    let early = commands.spawn(Counted(count.clone()));
+    commands.despawn(orc);
+    commands.set(stone, Counted(count.clone()));
+    let late = commands.spawn(Counted(count.clone()));
+    commands.despawn(stone);
+    let error = world.play(&mut buffer).unwrap_err();
+    let PlaybackError::Stopped(stopped) = &error else { panic!("{error}") };
+    assert_eq!(stopped.number(), 3);
+    assert!(matches!(
+        stopped.fault(),
+        CommandFault::Entity(EntityError::MissingComponent { entity, .. }) if entity == stone
+    ));
+    assert!(world.exists(buffer.resolve(early).unwrap()) && !world.exists(orc));
+    assert!(world.exists(stone));
+    assert_eq!(buffer.resolve(late), None);
+    assert_eq!(Arc::strong_count(&count), 2, "what was not carried out is dropped");
+    world.entities().check_invariants().unwrap();
+}
+
+#[test]
+fn values_of_a_buffer_that_is_dropped_are_dropped() {
+    let count = Arc::new(());
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let entity = commands.spawn(Counted(count.clone()));
+    commands.add(entity, Counted(count.clone()));
+    commands.spawn_batch((0..5).map(|_| Counted(count.clone())));
+    commands.spawn_many(5, Counted(count.clone()));
+    let kept = count.clone();
+    commands.run("keep", move |_| {
+        drop(kept.clone());
+        Ok(())
+    });
+    assert_eq!(Arc::strong_count(&count), 10);
+    drop(buffer);
+    assert_eq!(Arc::strong_count(&count), 1);
+}
+
+#[test]
+fn what_is_destroyed_later_is_not_done_at_all() {
+    let mut world = world();
+    let old = world.spawn(A(1));
+    let count = Arc::new(());
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let brief = commands.spawn(Counted(count.clone()));
+    commands.add(old, Counted(count.clone()));
+    commands.add(brief, A(5));
+    let stays = commands.spawn((A(3), Counted(count.clone())));
+    commands.despawn(brief);
+    commands.despawn(old);
+    let archetypes = world.entities().archetype_count();
+    world.play(&mut buffer).unwrap();
+    assert_eq!(world.entities().archetype_count(), archetypes + 1, "only that of what stays");
+    assert!(!world.exists(old) && !world.exists(buffer.resolve(brief).unwrap()));
+    assert_eq!(world.get(buffer.resolve(stays).unwrap()), Ok(&A(3)));
+    assert_eq!((Arc::strong_count(&count), world.entity_count()), (2, 1));
+    world.entities().check_invariants().unwrap();
+    // The id of what was never there is used up.
+    let unborn = buffer.resolve(brief).unwrap();
+    let next: Vec<_> = world.spawn_many(2, ()).collect();
+    assert!(!next.contains(&unborn) && next.iter().any(|id| id.index() == unborn.index()));
+}
+
+#[test]
+fn groups_and_queries() {
+    let mut world = world();
+    let (root, member) = (world.spawn(A(1)), world.spawn(A(2)));
+    world.add(root, Buffer::from([LinkedEntityGroup(root), LinkedEntityGroup(member)])).unwrap();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let copy = commands.instantiate(root);
+    commands.add_to_linked(copy, B("b".into()));
+    commands.set_linked(root, A(7));
+    commands.for_query::<&A, With<Buffer<LinkedEntityGroup>>>().add(Lamp);
+    world.play(&mut buffer).unwrap();
+    let copy = buffer.resolve(copy).unwrap();
+    let group: Vec<_> = world.buffer::<LinkedEntityGroup>(copy).unwrap().to_vec();
+    assert_eq!((group.len(), group[0].0), (2, copy));
+    assert!(group.iter().all(|member| world.get(member.0) == Ok(&B("b".into()))));
+    assert_eq!((world.get(root), world.get(member)), (Ok(&A(7)), Ok(&A(7))));
+    assert!(world.has::<Lamp>(copy) && world.has::<Lamp>(root) && !world.has::<Lamp>(member));
+    let _ = Shared::new(Team("x"));
+}
+
+#[test]
+fn jobs_record_in_the_order_of_indices_for_any_number_of_threads() {
+    use ancho_jobs::JobPool;
+    let hashes: Vec<_> = [0, 1, 2, 4]
+        .into_iter()
+        .map(|workers| {
+            let pool = JobPool::builder().workers(workers).build().unwrap();
+            let settings = ancho_entities::WorldSettings::new().job_pool(&pool);
+            let mut world = World::with_settings("Simulation", settings);
+            world.spawn_batch((0..10_001).map(A));
+            let mut buffer = EntityCommandBuffer::new();
+            let query = world.query::<(Entity, &A)>();
+            let job =
+                query.job().with(buffer.writer()).schedule_parallel(|(entity, a), commands| {
+                    let new = commands.spawn((A(a.0 + 1), Link(entity)));
+                    commands.add(entity, Link(new));
+                    if a.0 % 3 == 0 {
+                        commands.despawn(entity);
+                    }
+                });
+            world.entities().jobs().complete(job.unwrap());
+            world.play(&mut buffer).unwrap();
+            world.entities().check_invariants().unwrap();
+            assert_eq!(world.entity_count(), 10_001 * 2 - 3334);
+            world.state_hash()
+        })
+        .collect();
+    assert!(hashes.iter().all(|&hash| hash == hashes[0]), "{hashes:?}");
+}

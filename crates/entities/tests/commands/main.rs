@@ -1,0 +1,3 @@
+//! Command buffers.
+
+mod basics;
