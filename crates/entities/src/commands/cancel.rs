@@ -69,31 +69,25 @@ impl Doomed {
         entities: &EntityManager,
     ) {
         self.entities.clear();
-        // In a strict world what is passed over might have failed.
-        if entities.is_strict() || !log.lanes.iter().any(|lane| lane.despawns) {
+        let despawns: usize = log.lanes.iter().map(|lane| lane.despawns).sum();
+        // In a strict world what is passed over might have failed. What is not known may look at everything.
+        if entities.is_strict()
+            || despawns == 0
+            || despawns == log.len()
+            || log.kinds().any(|kind| kind == Kind::Other)
+        {
             return;
         }
-        let mut only_despawns = true;
-        let mut is_known = true;
         let Ok(()) = log.for_each::<Infallible>(segments, |command| {
-            match command.kind() {
-                Kind::Despawn => {
-                    if let Ok(entity) = resolved.resolve(command.target) {
-                        let at = command.number;
-                        let fate = Fate { at, before: 0, is_created: false, is_used: false };
-                        self.entities.entry(entity).or_insert(fate);
-                    }
-                }
-                Kind::Other => is_known = false,
-                _ => only_despawns = false,
+            if command.kind() == Kind::Despawn
+                && let Ok(entity) = resolved.resolve(command.target)
+            {
+                let at = command.number;
+                let fate = Fate { at, before: 0, is_created: false, is_used: false };
+                self.entities.entry(entity).or_insert(fate);
             }
             Ok(())
         });
-        if only_despawns || !is_known {
-            // What is not known may look at everything.
-            self.entities.clear();
-            return;
-        }
         let Ok(()) = log.for_each::<Infallible>(segments, |command| {
             if command.kind() != Kind::Despawn
                 && let Ok(entity) = resolved.resolve(command.target)

@@ -16,33 +16,32 @@ use crate::shared::{Shared, SharedComponent};
 
 impl CommandRecorder {
     /// Destroys an entity, as [`EntityManager::despawn`](crate::EntityManager::despawn) does.
-    #[inline]
+    #[inline(always)]
     pub fn despawn(&mut self, entity: Entity) {
-        self.despawns = true;
+        self.despawns += 1;
         self.record(entity, Despawn);
     }
 
     /// Destroys entities.
     pub fn despawn_slice(&mut self, entities: &[Entity]) {
-        self.despawns = true;
         self.record_list(Entity::NULL, DespawnSlice, entities.iter().copied());
     }
 
     /// Gives an entity components; those that it has already are replaced. As
     /// [`EntityManager::add`](crate::EntityManager::add).
-    #[inline]
+    #[inline(always)]
     pub fn add<S: ComponentSet>(&mut self, entity: Entity, set: S) {
         self.record(entity, Add(set));
     }
 
     /// Replaces components of an entity, which has all of them. As [`EntityManager::set`](crate::EntityManager::set).
-    #[inline]
+    #[inline(always)]
     pub fn set<S: ComponentSet>(&mut self, entity: Entity, set: S) {
         self.record(entity, Set(set));
     }
 
     /// Removes components from an entity, as far as it has them. As [`EntityManager::remove`](crate::EntityManager::remove).
-    #[inline]
+    #[inline(always)]
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) {
         self.record(entity, Remove::<S>(PhantomData));
     }

@@ -59,10 +59,14 @@ impl<C: Command> CommandRun<'_, '_, C> {
         Ok(Some((target, command)))
     }
 
-    /// The targets of the next, so many at most.
-    #[inline(always)]
-    pub(super) fn targets(&self, most: usize, each: impl FnMut(Entity)) {
-        self.run.targets(most, each);
+    /// How many there are.
+    pub(super) fn left(&self) -> usize {
+        self.run.left()
+    }
+
+    /// The target of the next.
+    pub(super) fn next_target(&self) -> Option<Entity> {
+        self.run.next_target()
     }
 }
 

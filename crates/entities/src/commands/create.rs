@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames};
-use super::play::{Fault, Player, hand_out, resolve_entities};
+use super::play::{Fault, Player, resolve_entities};
 use super::recorder::{CommandRecorder, Created};
 use super::verb::Kind;
 use crate::entity::Entity;
@@ -16,7 +16,8 @@ impl CommandRecorder {
     /// # Panics
     ///
     /// With A0083 if there are more than sixteen million before the buffer is played.
-    #[inline]
+    // What is spawned was just put together: a call would copy it once more.
+    #[inline(always)]
     #[track_caller]
     pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
         let target = self.create(1).target();
@@ -96,8 +97,8 @@ impl CommandRecorder {
 
 struct Spawn<S>(S);
 
-/// For how many entities ids are looked up at a time: so many commands stay in the cache until they are carried out.
-const AT_A_TIME: usize = 256;
+/// How many entities get their ids at a time: the table is still in the cache then when they are created.
+const AT_A_TIME: usize = 1024;
 
 impl<S: ComponentSet> Command for Spawn<S> {
     const KIND: Kind = if S::PLAIN { Kind::Create } else { Kind::Touch };
@@ -120,46 +121,43 @@ impl<S: ComponentSet> Command for Spawn<S> {
     }
 
     fn play_run(player: &mut Player<'_>, run: &mut CommandRun<'_, '_, Self>) -> Result<(), Fault> {
-        loop {
-            let (ids, resolved) = (&mut player.list, player.resolved);
-            ids.clear();
-            run.targets(AT_A_TIME, |target| {
-                ids.push(resolved.resolve(target).expect("its entity has got an id"));
-            });
-            let mut left = ids.len();
-            if left == 0 {
-                // There is none, or those that come next are passed over.
-                let Some((target, command)) = run.next()? else { return Ok(()) };
+        if player.doomed.is_some() {
+            while let Some((target, command)) = run.next()? {
                 command.play(player, target)?;
-                continue;
             }
-            if let Err(fault) = hand_out(player.entities, ids) {
+            return Ok(());
+        }
+        // Commands that follow each other create entities that do.
+        while let Some(first) = run.next_target() {
+            let count = run.left().min(AT_A_TIME);
+            if let Err(fault) = player.hand_out(first, count) {
                 drop(run.next()?);
                 return Err(fault);
             }
+            let resolved = player.resolved;
             let mut fault = None;
-            let mut next = || {
-                left = left.checked_sub(1)?;
-                let mut set = match run.next() {
-                    Ok(next) => next?.1.0,
-                    Err(why) => {
-                        fault = Some(why);
-                        return None;
-                    }
-                };
-                if S::HAS_ENTITIES
-                    && let Err(why) = resolve_entities(resolved, &mut set)
-                {
-                    fault = Some(why);
-                    return None;
-                }
-                Some(set)
-            };
-            player.entities.spawn_each(std::iter::from_fn(&mut next))?;
+            let sets = (0..count).map_while(
+                #[inline(always)]
+                |_| {
+                    let set = run.next().and_then(
+                        #[inline(always)]
+                        |next| {
+                            let mut set = next.expect("so many are left").1.0;
+                            if S::HAS_ENTITIES {
+                                resolve_entities(resolved, &mut set)?;
+                            }
+                            Ok(set)
+                        },
+                    );
+                    set.map_err(|why| fault = Some(why)).ok()
+                },
+            );
+            player.entities.spawn_each(sets)?;
             if let Some(fault) = fault {
                 return Err(fault);
             }
         }
+        Ok(())
     }
 }
 

@@ -10,20 +10,13 @@ use std::ptr::{self, NonNull};
 use super::verb::{List, Verb};
 use crate::entity::Entity;
 
-/// What stands before the payload of a command.
-#[repr(C)]
-struct Header {
-    verb: &'static Verb,
-    target: Entity,
-}
-
 /// The target of a command whose payload was used. No entity and no placeholder is this.
 const USED: Entity = Entity::from_bits(u64::MAX);
 
 /// What commands begin at multiples of.
-const STEP: usize = align_of::<Header>();
+const STEP: usize = align_of::<Entity>();
 
-/// Commands one after the other: of each a header, and its payload.
+/// Commands one after the other: of each its target, and its payload.
 ///
 /// Positions are counted in bytes from the beginning. They stay, also when the memory moves, since it is aligned to everything that
 /// is in it.
@@ -33,6 +26,22 @@ pub(super) struct LaneMemory {
     align: usize,
     /// How many bytes are in use.
     len: usize,
+    /// What is done by the commands, in their order.
+    runs: Vec<VerbRun>,
+    /// Whether the next command begins a run, whatever it does.
+    begins_run: bool,
+    /// Whether there are payloads that have to be dropped.
+    has_drops: bool,
+}
+
+/// Commands that follow each other and do the same.
+#[derive(Clone, Copy)]
+pub(super) struct VerbRun {
+    pub(super) verb: &'static Verb,
+    /// Where the first begins.
+    pub(super) start: usize,
+    /// How many they are.
+    pub(super) count: usize,
 }
 
 // SAFETY: everything that is recorded can be sent, and shared references to this lead only to what can be copied of it.
@@ -44,15 +53,25 @@ unsafe impl Sync for LaneMemory {}
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub(super) verb: &'static Verb,
-    /// [`None`] if its payload was used.
-    pub(super) target: Option<Entity>,
-    header: *mut Header,
+    target: *mut Entity,
     pub(super) payload: *mut u8,
     /// Where the next command begins.
     pub(super) next: usize,
 }
 
 impl Found {
+    /// What it is done to, unless its payload was used.
+    ///
+    /// # Safety
+    ///
+    /// - the memory is where it was, and nobody changes it meanwhile
+    #[inline(always)]
+    pub(super) unsafe fn target(self) -> Option<Entity> {
+        // SAFETY: the caller's promise.
+        let target = unsafe { *self.target };
+        if target.to_bits() == USED.to_bits() { None } else { Some(target) }
+    }
+
     /// Says that the payload was used, so that it is not dropped.
     ///
     /// # Safety
@@ -61,17 +80,49 @@ impl Found {
     #[inline(always)]
     pub(super) unsafe fn mark_used(self) {
         // SAFETY: the caller's promise.
-        unsafe { (*self.header).target = USED };
+        unsafe { *self.target = USED };
     }
 }
 
 impl LaneMemory {
     pub(super) const fn new() -> Self {
-        Self { data: NonNull::dangling(), capacity: 0, align: STEP, len: 0 }
+        Self {
+            data: NonNull::dangling(),
+            capacity: 0,
+            align: STEP,
+            len: 0,
+            runs: Vec::new(),
+            begins_run: true,
+            has_drops: false,
+        }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.len
+    /// What is done, in order.
+    pub(super) fn runs(&self) -> &[VerbRun] {
+        &self.runs
+    }
+
+    /// Has the next command begin a run, whatever it does. Returns the number of that run.
+    pub(super) fn begin_run(&mut self) -> usize {
+        self.begins_run = true;
+        self.runs.len()
+    }
+
+    /// Notes a command that begins at a position.
+    #[inline(always)]
+    fn note(&mut self, verb: &'static Verb, start: usize) {
+        // What is the same may be taken for different, if the compiler has made two verbs of one. Then there are more runs.
+        match self.runs.last_mut() {
+            Some(run) if ptr::eq(run.verb, verb) && !self.begins_run => run.count += 1,
+            _ => self.note_run(verb, start),
+        }
+    }
+
+    #[inline(never)]
+    fn note_run(&mut self, verb: &'static Verb, start: usize) {
+        self.runs.push(VerbRun { verb, start, count: 1 });
+        self.begins_run = false;
+        self.has_drops |= verb.drop.is_some();
     }
 
     /// Adds a command.
@@ -91,9 +142,10 @@ impl LaneMemory {
         // SAFETY: there is room up to the end, and both are aligned.
         unsafe {
             let data = self.data.as_ptr();
-            data.add(at).cast::<Header>().write(Header { verb, target });
+            data.add(at).cast::<Entity>().write(target);
             data.add(place).cast::<P>().write(payload);
         }
+        self.note(verb, at);
         self.len = end;
     }
 
@@ -163,23 +215,12 @@ impl LaneMemory {
         // SAFETY: there is room up to the end, and both are aligned.
         unsafe {
             let data = self.data.as_ptr();
-            data.add(at).cast::<Header>().write(Header { verb, target });
+            data.add(at).cast::<Entity>().write(target);
             data.add(place).cast::<List<P>>().write(List { bytes, count, fixed });
         }
+        self.note(verb, at);
         self.len = end;
         count
-    }
-
-    /// The command at a position.
-    ///
-    /// # Safety
-    ///
-    /// - there is one
-    #[inline(always)]
-    pub(super) unsafe fn at(&self, position: usize) -> Found {
-        debug_assert!(position < self.len);
-        // SAFETY: there is a command, of which the header is aligned.
-        unsafe { find(self.data.as_ptr(), position) }
     }
 
     /// Where the memory begins, for who goes through it.
@@ -192,21 +233,34 @@ impl LaneMemory {
         /// Goes on with the rest if something panics, and then no further.
         struct Rest<'l> {
             memory: &'l mut LaneMemory,
+            run: usize,
+            done: usize,
             position: usize,
-            end: usize,
         }
 
         impl Rest<'_> {
             fn drop_all(&mut self) {
-                while self.position < self.end {
-                    // SAFETY: commands follow each other up to the end.
-                    let found = unsafe { find(self.memory.data.as_ptr(), self.position) };
-                    self.position = found.next;
-                    if let (Some(drop), Some(_)) = (found.verb.drop, found.target) {
-                        // SAFETY: it is a payload of the verb that was not used, and will not be.
-                        unsafe { drop(found.payload) };
+                while let Some(&VerbRun { verb, start, count }) = self.memory.runs.get(self.run) {
+                    if let Some(drop) = verb.drop {
+                        if self.done == 0 {
+                            self.position = start;
+                        }
+                        while self.done < count {
+                            let data = self.memory.data.as_ptr();
+                            // SAFETY: there is a command of the verb.
+                            let found = unsafe { find(verb, data, self.position) };
+                            (self.position, self.done) = (found.next, self.done + 1);
+                            // SAFETY: it is a payload of the verb. If it was not used, it will not be.
+                            unsafe {
+                                if found.target().is_some() {
+                                    drop(found.payload);
+                                }
+                            }
+                        }
                     }
+                    (self.run, self.done) = (self.run + 1, 0);
                 }
+                self.memory.runs.clear();
             }
         }
 
@@ -216,8 +270,12 @@ impl LaneMemory {
             }
         }
 
-        let end = mem::take(&mut self.len);
-        Rest { memory: self, position: 0, end }.drop_all();
+        (self.len, self.begins_run) = (0, true);
+        if mem::take(&mut self.has_drops) {
+            Rest { memory: self, run: 0, done: 0, position: 0 }.drop_all();
+        } else {
+            self.runs.clear();
+        }
     }
 
     /// Moves to memory of at least so many bytes, so aligned. What is in use is moved along.
@@ -248,30 +306,27 @@ impl LaneMemory {
     }
 }
 
-/// The command at a position of memory that begins at an address.
+/// The command of a verb at a position of memory that begins at an address.
 ///
 /// # Safety
 ///
 /// - there is one
 #[inline(always)]
-pub(super) unsafe fn find(data: *mut u8, position: usize) -> Found {
-    // SAFETY: there is a command, of which the header is aligned.
+pub(super) unsafe fn find(verb: &'static Verb, data: *mut u8, position: usize) -> Found {
+    let place = payload_at(position, verb.align);
+    // SAFETY: there is a command, which is aligned.
     unsafe {
-        let header = data.add(position).cast::<Header>();
-        let Header { verb, target } = *header;
-        let place = payload_at(position, verb.align);
         let payload = data.add(place);
         let size = if verb.size == Verb::LISTED { *payload.cast::<usize>() } else { verb.size };
         let next = align_up(place + size, STEP);
-        let target = if target.to_bits() == USED.to_bits() { None } else { Some(target) };
-        Found { verb, target, header, payload, next }
+        Found { verb, target: data.add(position).cast(), payload, next }
     }
 }
 
 /// Where the payload of a command is.
 #[inline(always)]
 fn payload_at(position: usize, align: usize) -> usize {
-    align_up(position + size_of::<Header>(), align)
+    align_up(position + size_of::<Entity>(), align)
 }
 
 /// The next multiple of a power of two.

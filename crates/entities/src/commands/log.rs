@@ -13,7 +13,7 @@ use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel, current_job};
 use super::buffer::EntityCommandBuffer;
 use super::cancel::Doomed;
 use super::error::{StoppedAt, already_played};
-use super::lane::Found;
+use super::lane::{Found, VerbRun, find};
 use super::placeholder::new_stamp;
 use super::play::{Fault, LaneIds, Player, Resolved, Run};
 use super::promises::Returns;
@@ -52,9 +52,10 @@ pub struct CommandLog {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     key: u32,
-    pub(super) lane: usize,
-    pub(super) start: usize,
-    pub(super) end: usize,
+    lane: usize,
+    /// Which runs of the lane.
+    start: usize,
+    end: usize,
 }
 
 /// A command that was not used.
@@ -178,17 +179,17 @@ impl CommandLog {
         self.stamp = new_stamp();
         (self.next_lane, self.goes_on, self.is_played) = (0, false, false);
         self.resolved.stamp = self.stamp;
-        let ids = self.resolved.lanes.drain(..).map(|lane| lane.ids);
-        let mut ids: Vec<_> = ids.collect();
         // What drops values comes last, and one lane after the other: one that panics is dropped itself.
-        for mut lane in mem::take(&mut self.lanes) {
-            if let Some(mut ids) = ids.pop() {
-                ids.clear();
+        while let Some(mut lane) = self.lanes.pop() {
+            if let Some(LaneIds { ids, .. }) = self.resolved.lanes.pop()
+                && ids.capacity() > lane.ids.capacity()
+            {
                 lane.ids = ids;
             }
             lane.clear();
             self.spare.push(lane);
         }
+        self.resolved.lanes.clear();
     }
 
     /// Gives ids back that were promised, and not used.
@@ -209,12 +210,12 @@ impl CommandLog {
                     segments.push(Segment { key, lane: number, start, end });
                 }
             };
-            for &(position, next) in &lane.keys {
-                push(key, start, position);
-                (key, start) = (next, position);
+            for &(run, next) in &lane.keys {
+                push(key, start, run);
+                (key, start) = (next, run);
                 has_keys = true;
             }
-            push(key, start, lane.memory.len());
+            push(key, start, lane.memory.runs().len());
         }
         if has_keys {
             // Stable: what has the same key is played as it was recorded.
@@ -231,18 +232,26 @@ impl CommandLog {
         let mut number = 0;
         for segment in segments {
             let lane = &self.lanes[segment.lane];
-            let mut position = segment.start;
-            while position < segment.end {
-                // SAFETY: commands follow each other there.
-                let found = unsafe { lane.memory.at(position) };
-                position = found.next;
-                number += 1;
-                if let Some(target) = found.target {
-                    each(Seen { number, lane, found, target })?;
+            for &VerbRun { verb, start, count } in &lane.memory.runs()[segment.start..segment.end] {
+                let mut position = start;
+                for _ in 0..count {
+                    // SAFETY: there is such a command, and nobody changes it.
+                    let found = unsafe { find(verb, lane.memory.data(), position) };
+                    position = found.next;
+                    number += 1;
+                    // SAFETY: as above.
+                    if let Some(target) = unsafe { found.target() } {
+                        each(Seen { number, lane, found, target })?;
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// What kinds of commands there are.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = Kind> {
+        self.lanes.iter().flat_map(|lane| lane.memory.runs()).map(|run| run.verb.kind)
     }
 
     /// Carries everything out.
@@ -317,22 +326,20 @@ impl Playing<'_> {
         let mut stopped = None;
         'all: for segment in &segments {
             let lane = &self.log.lanes[segment.lane];
-            let mut position = segment.start;
-            while position < segment.end {
-                // SAFETY: commands follow each other there, and the log is this one's alone.
-                let mut run = unsafe { Run::new(lane.memory.data(), position, segment.end, keeps) };
+            for &of_verb in &lane.memory.runs()[segment.start..segment.end] {
+                // SAFETY: there are such commands, and the log is this one's alone.
+                let mut run = unsafe { Run::new(lane.memory.data(), of_verb, keeps) };
                 if has_doomed {
                     run.pass_over(&doomed, player.resolved);
                 }
                 // SAFETY: the run is of its verb.
-                let result = unsafe { (run.verb().play)(&mut player, &mut run) };
-                played += run.taken;
+                let result = unsafe { (of_verb.verb.play)(&mut player, &mut run) };
+                played += of_verb.count - run.left();
                 if let Err(fault) = result {
                     stopped = Some(stopped_at(&run, fault, played, lane.job));
                     break 'all;
                 }
-                assert!(run.taken > 0, "a verb takes commands until there are no more");
-                position = run.position();
+                debug_assert_eq!(run.left(), 0, "a verb takes commands until there are no more");
             }
         }
         let list = mem::take(&mut player.list);

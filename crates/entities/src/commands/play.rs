@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 
 use super::cancel::Doomed;
-use super::lane::{Found, find};
+use super::lane::{Found, VerbRun, find};
 use super::placeholder::Placeholder;
 use super::verb::Verb;
 use crate::component::ComponentType;
@@ -86,7 +86,7 @@ impl Resolved {
 
     /// The ids from that of a placeholder on, of the same lane.
     #[inline]
-    fn ids_from(&self, placeholder: Entity) -> Result<&[Entity], Fault> {
+    pub(super) fn ids_from(&self, placeholder: Entity) -> Result<&[Entity], Fault> {
         let foreign = Fault::ForeignPlaceholder { placeholder };
         let Some(Placeholder { stamp, lane, number }) = Placeholder::of(placeholder) else {
             return Err(foreign);
@@ -139,7 +139,9 @@ impl Player<'_> {
         }
         let ids = self.resolved.ids_from(first)?;
         let ids = ids.get(..count).ok_or(Fault::NotCreatedYet { placeholder: first })?;
-        hand_out(self.entities, ids)
+        self.entities.before_moving([]);
+        let handed_out = self.entities.storage.table.hand_out_next(ids);
+        handed_out.map_err(|entity| Fault::PromiseBroken { entity })
     }
 
     /// What the world said about the target of a command.
@@ -153,12 +155,6 @@ impl Player<'_> {
             error => Fault::Entity(error),
         }
     }
-}
-
-/// Has the next entities get these ids.
-pub(super) fn hand_out(entities: &mut EntityManager, ids: &[Entity]) -> Result<(), Fault> {
-    entities.before_moving([]);
-    entities.storage.table.hand_out_next(ids).map_err(|entity| Fault::PromiseBroken { entity })
 }
 
 /// Puts entities in place of their placeholders.
@@ -182,30 +178,27 @@ pub(super) fn resolve_entities<S: ComponentSet>(
 pub(super) struct Run<'r> {
     data: *mut u8,
     position: usize,
-    end: usize,
+    /// How many were neither taken nor passed over.
+    left: usize,
     verb: &'static Verb,
     keeps: bool,
     /// The last that was taken.
     pub(super) last: Option<(Found, Entity)>,
-    /// How many were taken, or passed over.
-    pub(super) taken: usize,
     /// The entities whose commands are passed over, if there are any, and what placeholders stand for.
     doomed: Option<(&'r RefCell<Doomed>, &'r Resolved)>,
     lane: PhantomData<&'r mut ()>,
 }
 
 impl<'r> Run<'r> {
-    /// Those from a position on, that has a command, up to another.
+    /// All commands of a run, in memory that begins at this address.
     ///
     /// # Safety
     ///
-    /// - commands follow each other between the positions, in memory that begins at this address, and which nobody else uses
-    ///   as long as this lives
-    pub(super) unsafe fn new(data: *mut u8, position: usize, end: usize, keeps: bool) -> Self {
-        // SAFETY: the caller's promise.
-        let verb = unsafe { find(data, position) }.verb;
-        let (last, taken, doomed) = (None, 0, None);
-        Self { data, position, end, verb, keeps, last, taken, doomed, lane: PhantomData }
+    /// - there are such commands, none of which was used, and nobody else uses the memory as long as this lives
+    pub(super) unsafe fn new(data: *mut u8, run: VerbRun, keeps: bool) -> Self {
+        let VerbRun { verb, start: position, count: left } = run;
+        let (last, doomed) = (None, None);
+        Self { data, position, left, verb, keeps, last, doomed, lane: PhantomData }
     }
 
     /// Passes over the commands of doomed entities.
@@ -213,23 +206,31 @@ impl<'r> Run<'r> {
         self.doomed = Some((doomed, resolved));
     }
 
-    pub(super) fn verb(&self) -> &'static Verb {
-        self.verb
+    /// How many were neither taken nor passed over.
+    pub(super) fn left(&self) -> usize {
+        self.left
     }
 
-    /// Where the first begins that was not taken.
-    pub(super) fn position(&self) -> usize {
-        self.position
+    /// The target of the next.
+    pub(super) fn next_target(&self) -> Option<Entity> {
+        if self.left == 0 {
+            return None;
+        }
+        // SAFETY: there is one.
+        unsafe { find(self.verb, self.data, self.position).target() }
     }
 
     /// Takes the next: its target, and its payload, which is the caller's now, unless it is kept.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<(Entity, *mut u8)> {
-        loop {
-            let (found, target) = self.peek(self.position)?;
+        while self.left > 0 {
+            // SAFETY: there is one.
+            let found = unsafe { find(self.verb, self.data, self.position) };
+            // SAFETY: as was promised for this.
+            let target = unsafe { found.target() }.expect("a command is carried out once");
             self.position = found.next;
-            self.taken += 1;
-            if found.verb.drop.is_some() && !self.keeps {
+            self.left -= 1;
+            if self.verb.drop.is_some() && !self.keeps {
                 // SAFETY: as was promised for this.
                 unsafe { found.mark_used() };
             }
@@ -238,7 +239,7 @@ impl<'r> Run<'r> {
                     .resolve(target)
                     .is_ok_and(|entity| doomed.borrow_mut().passes_over(entity))
             {
-                if let Some(drop) = found.verb.drop
+                if let Some(drop) = self.verb.drop
                     && !self.keeps
                 {
                     // SAFETY: there is a payload of the verb, which nobody uses.
@@ -249,37 +250,6 @@ impl<'r> Run<'r> {
             self.last = Some((found, target));
             return Some((target, found.payload));
         }
-    }
-
-    /// The command at a position, if it is one of these.
-    #[inline(always)]
-    fn peek(&self, position: usize) -> Option<(Found, Entity)> {
-        if position >= self.end {
-            return None;
-        }
-        // SAFETY: as was promised for this.
-        let found = unsafe { find(self.data, position) };
-        // Commands of one verb may be taken for those of several, if the compiler has made two of it. They are only carried out
-        // in several runs then.
-        if !std::ptr::eq(found.verb, self.verb) {
-            return None;
-        }
-        Some((found, found.target.expect("a command is carried out once")))
-    }
-
-    /// The targets of the next commands, so many at most, which create them, without taking the commands.
-    #[inline(always)]
-    pub(super) fn targets(&self, most: usize, mut each: impl FnMut(Entity)) {
-        let mut position = self.position;
-        for _ in 0..most {
-            let Some((found, target)) = self.peek(position) else { return };
-            position = found.next;
-            if let Some((doomed, resolved)) = self.doomed
-                && resolved.resolve(target).is_ok_and(|entity| doomed.borrow().is_unborn(entity))
-            {
-                continue;
-            }
-            each(target);
-        }
+        None
     }
 }

@@ -26,12 +26,12 @@ pub struct CommandRecorder {
     pub(super) created: u32,
     /// The ids of those of them that have one already, in their order; null for those between them that have not.
     pub(super) ids: Vec<Entity>,
-    /// From which positions on commands have which keys, if they have not [`NO_KEY`].
+    /// From which runs on commands have which keys, if they have not [`NO_KEY`].
     pub(super) keys: Vec<(usize, u32)>,
     /// The job that has recorded this.
     pub(super) job: Option<&'static str>,
-    /// Whether there are commands that destroy.
-    pub(super) despawns: bool,
+    /// How many commands destroy their target.
+    pub(super) despawns: usize,
 }
 
 impl Default for CommandRecorder {
@@ -45,7 +45,7 @@ impl Default for CommandRecorder {
             ids: Vec::new(),
             keys: Vec::new(),
             job: None,
-            despawns: false,
+            despawns: 0,
         }
     }
 }
@@ -70,7 +70,7 @@ impl CommandRecorder {
 
     /// Forgets everything. What was recorded and not used is dropped, the memory is kept.
     pub(super) fn clear(&mut self) {
-        (self.commands, self.created, self.job, self.despawns) = (0, 0, None, false);
+        (self.commands, self.created, self.job, self.despawns) = (0, 0, None, 0);
         self.ids.clear();
         self.keys.clear();
         self.memory.clear();
@@ -115,7 +115,7 @@ impl CommandRecorder {
         let key = key.unwrap_or(NO_KEY);
         let now = self.keys.last().map_or(NO_KEY, |&(_, key)| key);
         if key != now {
-            let at = self.memory.len();
+            let at = self.memory.begin_run();
             match self.keys.last_mut() {
                 Some(last) if last.0 == at => last.1 = key,
                 _ => self.keys.push((at, key)),

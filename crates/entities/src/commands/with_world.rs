@@ -27,7 +27,7 @@ impl<'w> Commands<'w> {
     /// # Panics
     ///
     /// As [`CommandRecorder::spawn`].
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
         self.recorder.spawn(set);
