@@ -216,8 +216,11 @@ impl EntityManager {
             chunks[to.chunk].enabled.set(mask, to.row, was);
         }
         let version = self.storage.version;
-        self.storage.chunks[from.chunk].note_written_row(from.row, version);
-        self.storage.chunks[to.chunk].note_written_row(to.row, version);
+        for at in [from, to] {
+            if self.storage.chunks[at.chunk].note_written_row(at.row, version) {
+                self.storage.chunks.note_uniform(at.chunk);
+            }
+        }
         Ok(())
     }
 }

@@ -80,9 +80,12 @@ impl EntityManager {
             set.write(chunk.row(row, &home.offsets));
             chunk.id(row).write(entity);
         }
-        chunk.note_new(row, 1, self.storage.version);
+        let is_uniform = chunk.note_new(row, 1, self.storage.version);
         if !chunk.enabled.is_empty() {
             chunk.enabled.enable_rows(row, 1);
+        }
+        if is_uniform {
+            self.storage.chunks.note_uniform(chunk_number);
         }
         self.storage.add_rows(chunk_number, 1);
         entity

@@ -30,6 +30,9 @@ use crate::version::Version;
 /// What it points to stays as long as it is in use: no row of these archetypes comes or goes meanwhile, and matches stay where
 /// they are.
 pub(crate) struct Rows {
+    /// Where the chunks of the world are, each at the place of its number.
+    all_chunks: *mut Chunk,
+    matches: Vec<FoundMatch>,
     chunks: Vec<FoundChunk>,
     /// The values of shared components of those chunks that have some.
     shared: Vec<SharedPointer>,
@@ -54,14 +57,24 @@ pub(crate) struct Rows {
 
 type SharedPointer = *const (dyn Any + Send + Sync);
 
-/// A chunk of an archetype that matches.
-#[derive(Clone, Copy)]
-struct FoundChunk {
-    chunk: *mut Chunk,
+/// An archetype that matches.
+struct FoundMatch {
     found: *const Match,
-    /// Where the values of its shared components are.
+    /// The first of its chunks.
+    first: u32,
+    /// Where the values of their shared components are: those of the first, then those of the others, each as many.
     shared: u32,
     shared_count: u32,
+}
+
+/// A chunk of an archetype that matches.
+///
+/// It is small, since one thread writes the list and another reads it: each line of the cache goes from core to core.
+#[derive(Clone, Copy)]
+struct FoundChunk {
+    number: u32,
+    /// Which of the matches.
+    of: u32,
 }
 
 /// Some rows of a chunk.
@@ -122,6 +135,8 @@ impl Default for Rows {
     /// Nothing, with room for nothing.
     fn default() -> Self {
         Self {
+            all_chunks: std::ptr::null_mut(),
+            matches: Vec::new(),
             chunks: Vec::new(),
             shared: Vec::new(),
             pieces: Vec::new(),
@@ -149,38 +164,49 @@ impl Rows {
         &mut self,
         walk: &Walk<'_>,
     ) -> Result<(), OutOfMemory> {
+        self.matches.clear();
         self.chunks.clear();
         self.shared.clear();
         self.choice = walk.choice();
         self.version = walk.version;
         self.switches = walk.matched.plan.parts.iter().any(|part| part.write && part.bits);
-        self.all = 0;
         let uses_versions = D::MARKS || self.choice.asks_for_changes();
+        // SAFETY: only what the world knows of chunks is borrowed.
+        let may_be_shared = D::WRITES && unsafe { (*walk.chunks).may_be_shared() };
         for found in walk.matches {
             let archetype = &walk.archetypes[found.archetype];
-            self.chunks.reserve(archetype.chunks.len());
-            for &number in &archetype.chunks {
-                // SAFETY: archetypes list chunks that are there.
-                let place = unsafe { walk.all_chunks::<D>().add(number as usize) };
-                // SAFETY: as above. Nobody changes what the world knows of chunks now.
-                if !walk.has_values(unsafe { &*place }) {
-                    continue;
-                }
-                walk.prepare::<D>(number)?;
-                // SAFETY: as above.
-                let chunk = unsafe { &*place };
-                if uses_versions {
-                    chunk.state.write_out();
-                }
-                let shared = self.shared.len() as u32;
-                let view = PieceView { chunk, shared: walk.shared_of() };
-                let values = (0..archetype.shape.shared.len()).map(|at| view.shared_value(at));
-                self.shared.extend(values);
-                let shared_count = self.shared.len() as u32 - shared;
-                self.chunks.push(FoundChunk { chunk: place, found, shared, shared_count });
-                self.all += chunk.len as usize;
+            let (first, shared) = (self.chunks.len(), self.shared.len() as u32);
+            let of = self.matches.len() as u32;
+            // What is known of the chunks is not looked at, unless there is something to be found out: with many chunks it is far
+            // from this core, and the job needs it close to its own.
+            let listed = archetype.chunks.iter().map(|&number| FoundChunk { number, of });
+            if walk.asks_for_values() {
+                // SAFETY: archetypes list chunks that are there. Nobody changes what the world knows of them now.
+                let chunk = |number| unsafe { (*walk.chunks).at(number) };
+                self.chunks.extend(listed.filter(|found| walk.has_values(chunk(found.number))));
+            } else {
+                self.chunks.extend(listed);
             }
+            let chunks = &self.chunks[first..];
+            if may_be_shared {
+                chunks.iter().try_for_each(|chunk| walk.prepare::<D>(chunk.number))?;
+            }
+            // SAFETY: as above.
+            let all = unsafe { &*walk.chunks };
+            if uses_versions {
+                all.write_out_versions(&archetype.chunks);
+            }
+            let shared_count = archetype.shape.shared.len();
+            for chunk in chunks.iter().filter(|_| shared_count > 0) {
+                // SAFETY: as above.
+                let chunk = unsafe { all.at(chunk.number) };
+                let view = PieceView { chunk, shared: walk.shared_of() };
+                self.shared.extend((0..shared_count).map(|at| view.shared_value(at)));
+            }
+            let (first, shared_count) = (first as u32, shared_count as u32);
+            self.matches.push(FoundMatch { found, first, shared, shared_count });
         }
+        self.all_chunks = walk.all_chunks::<D>();
         Ok(())
     }
 
@@ -192,9 +218,29 @@ impl Rows {
         }
     }
 
-    /// How many rows the chunks have, found or not.
+    /// Counts how many rows the chunks have, found or not.
+    pub(super) fn count_all(&mut self) -> usize {
+        // SAFETY: they stay while this is in use.
+        let len = |&chunk: &FoundChunk| unsafe { (*self.chunk_of(chunk)).len as usize };
+        self.all = self.chunks.iter().map(len).sum();
+        self.all
+    }
+
+    /// How many rows the chunks have, found or not, once they were [counted](Self::count_all).
     pub(super) fn all(&self) -> usize {
         self.all
+    }
+
+    /// Where a chunk is that was collected. It stays while this is in use.
+    #[inline(always)]
+    fn chunk_of(&self, chunk: FoundChunk) -> *mut Chunk {
+        self.all_chunks.wrapping_add(chunk.number as usize)
+    }
+
+    /// What a chunk that was collected is a match of. It stays while this is in use.
+    #[inline(always)]
+    fn match_of(&self, chunk: FoundChunk) -> *const Match {
+        self.matches[chunk.of as usize].found
     }
 
     /// Finds out which chunks and rows are found, marks what is written of them, and divides them into pieces. Returns how
@@ -212,7 +258,7 @@ impl Rows {
         for at in 0..self.chunks.len() {
             let place = self.chunks[at];
             // SAFETY: they stay while this is in use.
-            let (chunk, found) = unsafe { (&*place.chunk, &*place.found) };
+            let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
             let first = self.changed.len() as u32;
             if !self.choice.is_simple(found) {
                 if !self.choice.choose(chunk, found, &mut self.changed_of_one) {
@@ -244,12 +290,13 @@ impl Rows {
         self.pieces.clear();
         self.changed.clear();
         let mut before = 0;
-        for (at, place) in (0..).zip(&self.chunks) {
+        for (at, &place) in (0..).zip(&self.chunks) {
             // SAFETY: it stays while this is in use.
-            let count = unsafe { (*place.chunk).len };
+            let count = unsafe { (*self.chunk_of(place)).len };
             self.pieces.push(Piece { chunk: at, rows: 0..count, changed: 0..0, before, count });
             before += count;
         }
+        self.all = before as usize;
     }
 
     /// The piece of an entity, by its number, for pieces that are numbered. There is such an entity.
@@ -276,13 +323,11 @@ impl Rows {
     /// - as for [`prepare`](Self::prepare)
     unsafe fn mark<D: QueryData>(&self, piece: &Piece) {
         let place = self.chunks[piece.chunk as usize];
-        // SAFETY: it stays while this is in use.
-        let found = unsafe { &*place.found };
         // SAFETY: the chunk is there, and the places are those of the data in its archetype. Others may mark other columns of it
         // at the same time: its versions were written out when it was collected.
         unsafe {
-            let marks = &mut PieceMarks { chunk: &*place.chunk, version: self.version };
-            D::mark(marks, &found.places);
+            let marks = &mut PieceMarks { chunk: &*self.chunk_of(place), version: self.version };
+            D::mark(marks, &(*self.match_of(place)).places);
         }
         if !D::TRACKS {
             return;
@@ -290,9 +335,11 @@ impl Rows {
         // Threads would note it at the same places.
         // SAFETY: as above. `track` changes nothing that is read here.
         unsafe {
-            let fetch = self.fetch::<D>(place);
-            let masks = Masks { enabled: &(*place.chunk).enabled, changed: self.changed_of(piece) };
-            let (mut run, mut runs) = Runs::new(&found.bits, &*place.chunk).next(&masks);
+            let (fetch, chunk) =
+                (self.fetch::<D>(piece.chunk as usize, place), &*self.chunk_of(place));
+            let masks = Masks { enabled: &chunk.enabled, changed: self.changed_of(piece) };
+            let found = &*self.match_of(place);
+            let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
             while !run.is_empty() {
                 track::<D, false>(fetch, run);
                 (run, runs) = runs.next(&masks);
@@ -331,7 +378,7 @@ impl Rows {
     fn count(&self, piece: &Piece) -> u32 {
         let place = self.chunks[piece.chunk as usize];
         // SAFETY: they stay while this is in use.
-        let (chunk, found) = unsafe { (&*place.chunk, &*place.found) };
+        let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
         if found.bits.is_empty() {
             return piece.rows.end - piece.rows.start;
         }
@@ -351,15 +398,21 @@ impl Rows {
 
     /// # Safety
     ///
-    /// - the chunk is one that was collected for a query of this data
+    /// - this chunk, the one at this place, was collected for a query of this data
     #[inline(always)]
-    unsafe fn fetch<D: QueryData>(&self, place: FoundChunk) -> D::Fetch {
-        let first = place.shared as usize;
-        let shared = &self.shared[first..first + place.shared_count as usize];
+    unsafe fn fetch<D: QueryData>(&self, at: usize, place: FoundChunk) -> D::Fetch {
+        let FoundMatch { found, first, shared, shared_count } = self.matches[place.of as usize];
+        let shared = if shared_count == 0 {
+            &[]
+        } else {
+            let shared = shared as usize + (at - first as usize) * shared_count as usize;
+            &self.shared[shared..][..shared_count as usize]
+        };
         // SAFETY: they stay while this is in use. These are the places of the data in the archetype of the chunk.
         unsafe {
-            let view = PieceView { chunk: &*place.chunk, shared: SharedOf::Listed(shared) };
-            D::fetch(view, &(*place.found).places)
+            let view =
+                PieceView { chunk: &*self.chunk_of(place), shared: SharedOf::Listed(shared) };
+            D::fetch(view, &(*found).places)
         }
     }
 
@@ -373,25 +426,26 @@ impl Rows {
         let piece = &self.pieces[at];
         let place = self.chunks[piece.chunk as usize];
         // SAFETY: they stay while this is in use.
-        let (chunk, found) = unsafe { (&*place.chunk, &*place.found) };
+        let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
         let soon = self
             .pieces
             .get(at + SOON)
             .filter(|_| D::ROW_BYTES > 0 && self.pieces.len() >= LONG)
             .map(|soon| self.chunks[soon.chunk as usize])
-            .filter(|soon| std::ptr::eq(soon.found, place.found));
+            .filter(|soon| soon.of == place.of);
         // Whether a row that comes soon matches cannot be asked then: another thread may be switching it.
         let may_look = !found.asks_for_rows && (found.bits.is_empty() || !self.switches);
         let soon = soon.filter(|_| may_look).map(|soon| {
+            let chunk = self.chunk_of(soon);
             // SAFETY: as above.
-            let memory = unsafe { (*soon.chunk).memory_address() };
-            Soon { memory, chunk: soon.chunk }
+            let memory = unsafe { (*chunk).memory_address() };
+            Soon { memory, chunk }
         });
         OpenPiece {
             chunk,
             found,
             // SAFETY: the caller's promise.
-            fetch: unsafe { self.fetch::<D>(place) },
+            fetch: unsafe { self.fetch::<D>(piece.chunk as usize, place) },
             rows: piece.rows.clone(),
             changed: self.changed_of(piece),
             soon,
@@ -428,8 +482,9 @@ impl Rows {
     /// The entities of a piece, found or not: the first and the last.
     pub(super) fn ends_of(&self, at: usize) -> (Entity, Entity) {
         let piece = &self.pieces[at];
+        let place = self.chunks[piece.chunk as usize];
         // SAFETY: the chunk stays while this is in use, and the piece has rows of it.
-        let entities = unsafe { (*self.chunks[piece.chunk as usize].chunk).entities() };
+        let entities = unsafe { (*self.chunk_of(place)).entities() };
         (entities[piece.rows.start as usize], entities[piece.rows.end as usize - 1])
     }
 }

@@ -449,6 +449,11 @@ impl<'w> Walk<'w> {
         Choice { since: self.since, asks_for_changes, order_changed }
     }
 
+    /// Whether chunks have to have values of shared components.
+    pub(super) fn asks_for_values(&self) -> bool {
+        !self.shared.is_empty()
+    }
+
     /// Whether a chunk has the values of shared components that are asked for.
     pub(super) fn has_values(&self, chunk: &Chunk) -> bool {
         let has = |&value: &(u32, u32)| self.archetypes.values_of(chunk).any(|has| has == value);

@@ -20,6 +20,7 @@ use super::fetch::fetch;
 use super::row_place::RowPlace;
 use super::staying::Staying;
 use super::transfer::Transfer;
+use super::uniform_chunks::UniformChunks;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::version::Version;
@@ -359,6 +360,8 @@ pub(crate) struct Chunks {
     sequence: u64,
     /// Whether there was a fork, so that memory may be shared.
     may_be_shared: bool,
+    /// Which of them may have one version for all columns.
+    uniform: UniformChunks,
 }
 
 impl Chunks {
@@ -375,6 +378,7 @@ impl Chunks {
         let number = u32::try_from(self.chunks.len()).expect("fewer chunks than entities");
         self.chunks.push(Some(chunk));
         self.addresses.push(address);
+        self.uniform.expect(number);
         number
     }
 
@@ -399,6 +403,7 @@ impl Chunks {
     pub(crate) fn take_all(&mut self) -> Vec<Option<Chunk>> {
         self.free.clear();
         self.addresses.clear();
+        self.uniform.clear();
         self.chunks.take_all()
     }
 
@@ -547,7 +552,8 @@ impl Chunks {
         );
         let chunks = chunks.collect::<Vec<_>>().into();
         let (free, sequence) = (self.free.clone(), self.sequence);
-        Self { chunks, addresses, free, sequence, may_be_shared: true }
+        let uniform = self.uniform.clone();
+        Self { chunks, addresses, free, sequence, may_be_shared: true, uniform }
     }
 
     /// Whether a chunk may have memory that forks have too. If not, all is the world's alone.
@@ -559,6 +565,23 @@ impl Chunks {
     /// Whether the memory of one of these chunks, which are there, may be shared.
     pub(crate) fn may_share_one(&self, numbers: &[u32]) -> bool {
         self.may_be_shared && numbers.iter().any(|&number| self[number].may_be_shared())
+    }
+
+    /// Notes that a chunk, which is there, has one version for all columns.
+    #[inline]
+    pub(crate) fn note_uniform(&mut self, number: u32) {
+        self.uniform.note(number);
+    }
+
+    /// Whether a chunk was [noted](Self::note_uniform).
+    pub(crate) fn may_be_uniform(&self, number: u32) -> bool {
+        self.uniform.has(number)
+    }
+
+    /// [Writes out](ChunkState::write_out) the versions of these chunks, which are there.
+    pub(crate) fn write_out_versions(&self, numbers: &[u32]) {
+        self.uniform.take(numbers, |number| self[number].state.write_out());
+        debug_assert!(numbers.iter().all(|&number| !self[number].state.is_uniform()));
     }
 
     pub(crate) fn free_numbers(&self) -> &[u32] {

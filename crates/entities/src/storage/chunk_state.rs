@@ -241,30 +241,45 @@ impl ChunkState {
         }
     }
 
-    /// Sets all versions.
+    /// Sets all versions. Returns whether they differed before, or may have.
     #[inline]
-    pub(crate) fn set_all(&mut self, version: Version) {
-        self.uniform.set(version);
+    #[must_use = "it is to be noted for the list of all chunks"]
+    pub(crate) fn set_all(&mut self, version: Version) -> bool {
+        self.uniform.replace(version) == Version::NEVER
+    }
+
+    /// Whether there is one version for all columns, which is not written out.
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.uniform.get() != Version::NEVER
     }
 
     /// Notes that a row came from another chunk: the versions of columns that both have, in pairs of theirs and
-    /// ours, become the later of the two, and those of the other columns this version.
+    /// ours, become the later of the two, and those of the other columns this version. Returns whether they differed before, and
+    /// do not any more.
     #[inline(always)]
+    #[must_use = "it is to be noted for the list of all chunks"]
     pub(crate) fn follow(
         &mut self,
         from: &Self,
         kept: &[(u32, u32)],
         written: &[u32],
         version: Version,
-    ) {
+    ) -> bool {
         // Mostly everything in both is of this moment already.
-        if self.uniform.get() != version || from.uniform.get() != version {
-            self.follow_each(from, kept, written, version);
+        if self.uniform.get() == version && from.uniform.get() == version {
+            return false;
         }
+        self.follow_each(from, kept, written, version)
     }
 
     #[inline(never)]
-    fn follow_each(&mut self, from: &Self, kept: &[(u32, u32)], written: &[u32], version: Version) {
+    fn follow_each(
+        &mut self,
+        from: &Self,
+        kept: &[(u32, u32)],
+        written: &[u32],
+        version: Version,
+    ) -> bool {
         if from.uniform.get() == version {
             return self.set_all(version);
         }
@@ -274,6 +289,7 @@ impl ChunkState {
         for &column in written {
             self.set_version(column, version);
         }
+        false
     }
 }
 

@@ -72,19 +72,24 @@ impl Chunk {
         }
     }
 
-    /// Notes that all values of a row were written.
-    pub(crate) fn note_written_row(&mut self, row: u32, version: Version) {
-        self.state.set_all(version);
+    /// Notes that all values of a row were written. Returns whether that is to be [noted](super::Chunks::note_uniform) of the chunk.
+    #[must_use = "the list of all chunks has to know"]
+    pub(crate) fn note_written_row(&mut self, row: u32, version: Version) -> bool {
+        let is_uniform = self.state.set_all(version);
         self.track_all(row, 1, version, self.len);
+        is_uniform
     }
 
-    /// Notes that rows behind the last are new, with all their values.
+    /// Notes that rows behind the last are new, with all their values. Returns whether that is to be
+    /// [noted](super::Chunks::note_uniform) of the chunk.
     #[inline]
-    pub(crate) fn note_new(&mut self, first: u32, rows: u32, version: Version) {
-        self.state.set_all(version);
+    #[must_use = "the list of all chunks has to know"]
+    pub(crate) fn note_new(&mut self, first: u32, rows: u32, version: Version) -> bool {
+        let is_uniform = self.state.set_all(version);
         if self.is_tracked() {
             self.track_all(first, rows, version, first);
         }
+        is_uniform
     }
 
     /// Notes that all values of rows were written. There are so many rows, not counting those that are new.
@@ -137,6 +142,7 @@ impl Chunk {
     /// Notes that rows behind the last came from another chunk, where this was the first of them: when their values were written
     /// comes with them, and those that the transfer writes are new.
     #[inline(always)]
+    #[must_use = "the list of all chunks has to know"]
     pub(crate) fn follow(
         &mut self,
         first: u32,
@@ -145,11 +151,12 @@ impl Chunk {
         from_first: u32,
         transfer: &Transfer,
         version: Version,
-    ) {
-        self.state.follow(&from.state, &transfer.kept, &transfer.written, version);
+    ) -> bool {
+        let is_uniform = self.state.follow(&from.state, &transfer.kept, &transfer.written, version);
         if self.is_tracked() {
             self.follow_tracked(first, rows, from, from_first, transfer, version);
         }
+        is_uniform
     }
 
     /// What is noted row by row follows rows of another chunk.

@@ -124,6 +124,10 @@ impl Storage {
                 chunk.data().addr() % shape.align.max(64) as usize == 0,
                 "chunk {at} is not aligned"
             );
+            holds!(
+                !chunk.state.is_uniform() || self.chunks.may_be_uniform(at),
+                "chunk {at} has one version for all columns, and is not noted to"
+            );
             let tracked = match chunk.state.tracking() {
                 Some(tracking) => tracking.check(shape.tracked.len(), shape.capacity, chunk.len),
                 None if shape.tracked.is_empty() => Ok(()),

@@ -32,6 +32,7 @@ mod state_hash;
 mod staying;
 mod tracking;
 mod transfer;
+mod uniform_chunks;
 mod values;
 mod whole_chunks;
 

@@ -44,7 +44,7 @@ impl Storage {
         }
         // SAFETY: there is room for the row.
         unsafe { target.id(row).write(entity) };
-        target.follow(row, 1, source, from.row, transfer, self.version);
+        let is_uniform = target.follow(row, 1, source, from.row, transfer, self.version);
         target.note_order(self.version);
         target.len = row + 1;
         let is_full = target.len == target.capacity();
@@ -54,6 +54,9 @@ impl Storage {
         unsafe { self.remove_row_simply(from.chunk, from.row) };
         if is_full {
             self.note_full(to);
+        }
+        if is_uniform {
+            self.chunks.note_uniform(to);
         }
     }
 
@@ -91,7 +94,7 @@ impl Storage {
         }
         // SAFETY: there is room for the row.
         unsafe { target.id(row).write(entity) };
-        target.follow(row, 1, source, from.row, transfer, self.version);
+        let is_uniform = target.follow(row, 1, source, from.row, transfer, self.version);
         if !target.enabled.is_empty() {
             let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
             target.enabled.follow(row, &source.enabled, from.row, kept, new);
@@ -101,6 +104,9 @@ impl Storage {
         self.table.relocate(entity, Location { chunk: to, row });
         if target.len == target.capacity() {
             self.note_full(to);
+        }
+        if is_uniform {
+            self.chunks.note_uniform(to);
         }
         // SAFETY: the row is there, in memory that is the world's alone. What is left is as the caller says.
         unsafe { self.remove_row(from.chunk, from.row, Left::Columns(left)) };

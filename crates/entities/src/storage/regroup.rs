@@ -55,10 +55,13 @@ impl Storage {
         let [one, other] = unsafe { self.chunks.two_mut(left.chunk, right.chunk) };
         // SAFETY: both ids are in their chunks, which are the world's alone.
         unsafe { std::ptr::swap(one.id(left.row), other.id(right.row)) };
-        for (chunk, location) in [(one, left), (other, right)] {
+        let are_uniform = [(one, left), (other, right)].map(|(chunk, location)| {
             self.table.relocate(chunk.entities()[location.row as usize], location);
-            chunk.note_written_row(location.row, self.version);
             chunk.note_order(self.version);
+            (location.chunk, chunk.note_written_row(location.row, self.version))
+        });
+        for (number, _) in are_uniform.into_iter().filter(|&(_, is_uniform)| is_uniform) {
+            self.chunks.note_uniform(number);
         }
     }
 }

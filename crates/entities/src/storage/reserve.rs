@@ -215,8 +215,11 @@ impl Storage {
     /// Lets rows behind the last of a chunk, which have values and ids already, be seen.
     fn show_entities(&mut self, run: Run) {
         let chunk = &mut self.chunks[run.chunk];
-        chunk.note_new(run.first, run.rows, self.version);
+        let is_uniform = chunk.note_new(run.first, run.rows, self.version);
         chunk.enabled.enable_rows(run.first, run.rows);
+        if is_uniform {
+            self.chunks.note_uniform(run.chunk);
+        }
         self.add_rows(run.chunk, run.rows);
     }
 }

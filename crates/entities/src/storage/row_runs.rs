@@ -55,7 +55,9 @@ impl Storage {
         }
         let moved = &source.entities()[first as usize..][..to.rows as usize];
         self.table.relocate_rows(moved, to.chunk, to.first);
-        target.follow(to.first, to.rows, source, first, transfer, self.version);
+        if target.follow(to.first, to.rows, source, first, transfer, self.version) {
+            self.chunks.note_uniform(to.chunk);
+        }
         self.add_rows(to.chunk, to.rows);
     }
 

@@ -81,6 +81,31 @@ fn q9_a_writer_marks_the_chunks_in_which_something_is_found() {
     }
 }
 
+/// A chunk to which rows came has one version for all columns. Jobs side by side must not both take that apart.
+#[test]
+fn q9_jobs_side_by_side_mark_their_columns_after_rows_have_come() {
+    for workers in WORKER_COUNTS {
+        let mut world = world_of(workers, 10);
+        for round in 1..6 {
+            // Fills up a chunk, comes from another archetype, and takes the place of another.
+            let new = world.spawn((A(0), B(0), T(0)));
+            let moved = world.spawn((A(0), B(0)));
+            world.add(moved, T(0)).unwrap();
+            world.spawn_many(5, (A(0), B(0), T(0)));
+            world.entities_mut().swap_components(new, moved).unwrap();
+            let since = world.entities().version();
+            world.entities_mut().advance_version();
+            let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap();
+            let _ = world.query_mut::<&mut B>().job().schedule_chunks_parallel(|b| {
+                b.iter_mut().for_each(|b| b.0 += 1);
+            });
+            assert_eq!(world.query::<()>().filter::<Changed<T>>().since(since).count(), 0);
+            assert_eq!(world.query::<()>().filter::<Changed<A>>().since(since).count(), 7 * round);
+            assert_eq!(world.query::<()>().filter::<Changed<B>>().since(since).count(), 7 * round);
+        }
+    }
+}
+
 #[test]
 fn q9_a_job_marks_with_the_version_it_was_scheduled_at() {
     for workers in WORKER_COUNTS {

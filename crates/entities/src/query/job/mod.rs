@@ -462,9 +462,11 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         extra: X,
         name: &'static str,
     ) -> Result<QueryToken<'w, X>, JobError> {
-        let token = self.token(extra)?;
-        if !self.matched.asks_for_changes && !self.matched.asks_for_bits {
-            token.extra.check_count(name, token.rows.get().all())?;
+        let mut token = self.token(extra)?;
+        let is_known = !self.matched.asks_for_changes && !self.matched.asks_for_bits;
+        // What is nothing has elements for all. Counting looks at each chunk.
+        if is_known && (X::USES_CONTAINERS || size_of::<X>() > 0) {
+            token.extra.check_count(name, token.rows.get_mut().count_all())?;
         }
         Ok(token)
     }
