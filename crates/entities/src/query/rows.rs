@@ -36,6 +36,10 @@ pub(crate) struct Rows {
     chunks: Vec<FoundChunk>,
     /// The values of shared components of those chunks that have some.
     shared: Vec<SharedPointer>,
+    /// Whether all chunks are found, and all rows of them.
+    is_plain: bool,
+    /// Whether each chunk is a piece, and marked when it is opened. Then there is no list of pieces.
+    is_undivided: bool,
     pieces: Vec<Piece>,
     /// The same before they were divided: whole chunks.
     whole: Vec<Piece>,
@@ -139,6 +143,8 @@ impl Default for Rows {
             matches: Vec::new(),
             chunks: Vec::new(),
             shared: Vec::new(),
+            is_plain: false,
+            is_undivided: false,
             pieces: Vec::new(),
             whole: Vec::new(),
             changed: Vec::new(),
@@ -170,6 +176,7 @@ impl Rows {
         self.choice = walk.choice();
         self.version = walk.version;
         self.switches = walk.matched.plan.parts.iter().any(|part| part.write && part.bits);
+        self.is_plain = walk.matches.iter().all(|found| self.choice.is_simple(found));
         let uses_versions = D::MARKS || self.choice.asks_for_changes();
         // SAFETY: only what the world knows of chunks is borrowed.
         let may_be_shared = D::WRITES && unsafe { (*walk.chunks).may_be_shared() };
@@ -251,8 +258,14 @@ impl Rows {
     /// - it was collected for a query of this data
     /// - what the query reads and writes is used by nobody else from here on
     pub(super) unsafe fn prepare<D: QueryData>(&mut self, divide: Divide) -> usize {
-        self.whole.clear();
         self.changed.clear();
+        // If all is found, there is nothing to be settled, and a chunk is marked by who opens it, who has it close by then. Rows that
+        // are tracked are marked before.
+        self.is_undivided = self.is_plain && divide == Divide::Chunks && !D::TRACKS;
+        if self.is_undivided {
+            return self.chunks.len();
+        }
+        self.whole.clear();
         self.whole.reserve(self.chunks.len());
         let mut all = 0;
         for at in 0..self.chunks.len() {
@@ -287,6 +300,7 @@ impl Rows {
 
     /// Takes all chunks as they are, whatever is switched off or has changed, and marks nothing. Each is a piece.
     pub(super) fn take_whole(&mut self) {
+        self.is_undivided = false;
         self.pieces.clear();
         self.changed.clear();
         let mut before = 0;
@@ -316,6 +330,21 @@ impl Rows {
         }
     }
 
+    /// Marks what is written of a chunk, if nothing is noted row by row.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`prepare`](Self::prepare)
+    #[inline(always)]
+    unsafe fn mark_chunk<D: QueryData>(&self, place: FoundChunk) {
+        // SAFETY: the chunk is there, and the places are those of the data in its archetype. Others may mark other columns of it
+        // at the same time: its versions were written out when it was collected.
+        unsafe {
+            let marks = &mut PieceMarks { chunk: &*self.chunk_of(place), version: self.version };
+            D::mark(marks, &(*self.match_of(place)).places);
+        }
+    }
+
     /// Marks what is written of the chunk of a piece, all rows of which that are found are in it.
     ///
     /// # Safety
@@ -323,12 +352,8 @@ impl Rows {
     /// - as for [`prepare`](Self::prepare)
     unsafe fn mark<D: QueryData>(&self, piece: &Piece) {
         let place = self.chunks[piece.chunk as usize];
-        // SAFETY: the chunk is there, and the places are those of the data in its archetype. Others may mark other columns of it
-        // at the same time: its versions were written out when it was collected.
-        unsafe {
-            let marks = &mut PieceMarks { chunk: &*self.chunk_of(place), version: self.version };
-            D::mark(marks, &(*self.match_of(place)).places);
-        }
+        // SAFETY: the caller's promises.
+        unsafe { self.mark_chunk::<D>(place) };
         if !D::TRACKS {
             return;
         }
@@ -421,17 +446,29 @@ impl Rows {
     /// # Safety
     ///
     /// - this was prepared for a query of this data
+    /// - each piece is opened once, unless the chunks were [taken](Self::take_whole)
     #[inline(always)]
     pub(super) unsafe fn open<D: QueryData>(&self, at: usize) -> OpenPiece<'_, D> {
-        let piece = &self.pieces[at];
-        let place = self.chunks[piece.chunk as usize];
+        let chunk_index = if self.is_undivided { at } else { self.pieces[at].chunk as usize };
+        let place = self.chunks[chunk_index];
         // SAFETY: they stay while this is in use.
         let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
-        let soon = self
-            .pieces
-            .get(at + SOON)
-            .filter(|_| D::ROW_BYTES > 0 && self.pieces.len() >= LONG)
-            .map(|soon| self.chunks[soon.chunk as usize])
+        let (rows, changed, found_numbers, pieces) = if self.is_undivided {
+            if D::MARKS {
+                // SAFETY: the job runs, and nobody else opens the piece.
+                unsafe { self.mark_chunk::<D>(place) };
+            }
+            (0..chunk.len, &[][..], 0..0, self.chunks.len())
+        } else {
+            let piece = &self.pieces[at];
+            let first = piece.before as usize;
+            let numbers = first..first + piece.count as usize;
+            (piece.rows.clone(), self.changed_of(piece), numbers, self.pieces.len())
+        };
+        let soon = Some(at + SOON)
+            .filter(|&soon| D::ROW_BYTES > 0 && pieces >= LONG && soon < pieces)
+            .map(|soon| if self.is_undivided { soon } else { self.pieces[soon].chunk as usize })
+            .map(|soon| self.chunks[soon])
             .filter(|soon| soon.of == place.of);
         // Whether a row that comes soon matches cannot be asked then: another thread may be switching it.
         let may_look = !found.asks_for_rows && (found.bits.is_empty() || !self.switches);
@@ -445,12 +482,12 @@ impl Rows {
             chunk,
             found,
             // SAFETY: the caller's promise.
-            fetch: unsafe { self.fetch::<D>(piece.chunk as usize, place) },
-            rows: piece.rows.clone(),
-            changed: self.changed_of(piece),
+            fetch: unsafe { self.fetch::<D>(chunk_index, place) },
+            rows,
+            changed,
             soon,
-            found_numbers: piece.before as usize..piece.before as usize + piece.count as usize,
-            chunk_index: piece.chunk as usize,
+            found_numbers,
+            chunk_index,
         }
     }
 
@@ -481,11 +518,13 @@ impl Rows {
 
     /// The entities of a piece, found or not: the first and the last.
     pub(super) fn ends_of(&self, at: usize) -> (Entity, Entity) {
-        let piece = &self.pieces[at];
-        let place = self.chunks[piece.chunk as usize];
-        // SAFETY: the chunk stays while this is in use, and the piece has rows of it.
-        let entities = unsafe { (*self.chunk_of(place)).entities() };
-        (entities[piece.rows.start as usize], entities[piece.rows.end as usize - 1])
+        let chunk = if self.is_undivided { at } else { self.pieces[at].chunk as usize };
+        // SAFETY: the chunk stays while this is in use.
+        let entities = unsafe { (*self.chunk_of(self.chunks[chunk])).entities() };
+        let rows = self.pieces.get(at).filter(|_| !self.is_undivided);
+        let rows = rows
+            .map_or(0..entities.len(), |piece| piece.rows.start as usize..piece.rows.end as usize);
+        (entities[rows.start], entities[rows.end - 1])
     }
 }
 

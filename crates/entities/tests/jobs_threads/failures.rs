@@ -179,6 +179,22 @@ fn a_job_that_did_not_run_marks_nothing() {
 }
 
 #[test]
+fn a_job_of_one_thread_that_panics_has_marked_what_it_gave() {
+    for workers in [0, 2] {
+        let mut world = world_of(workers, 10);
+        world.spawn_batch((0..40).map(A));
+        let since = world.entities().version();
+        world.entities_mut().advance_version();
+        let query = world.query_mut::<&mut A>();
+        let job = query.schedule(|a| assert_ne!(std::mem::replace(&mut a.0, 100), 15)).unwrap();
+        assert!(world.entities().jobs().try_complete(job).is_err());
+        let changed = world.query::<&A>().filter::<ancho_entities::Changed<A>>().since(since);
+        let expected = [[100; 10], [100, 100, 100, 100, 100, 100, 16, 17, 18, 19]].concat();
+        assert!(changed.iter().map(|a| a.0).eq(expected));
+    }
+}
+
+#[test]
 fn a_container_that_turns_out_too_short_is_a_failure() {
     let mut world = world_of(2, 10);
     world.spawn_batch((0..30).map(|at| (A(at), X(at))));
