@@ -247,9 +247,10 @@ impl Aspect {
                     fn expect(
                         memory: ::core::num::NonZero<::core::primitive::usize>,
                         places: &[::ancho_entities::__macro::Place],
-                        rows: &::core::ops::Range<::core::primitive::usize>,
+                        first: ::core::primitive::usize,
+                        count: ::core::primitive::usize,
                     ) {
-                        <#tuple>::expect(memory, places, rows)
+                        <#tuple>::expect(memory, places, first, count)
                     }
 
                     #[inline(always)]

@@ -3,7 +3,6 @@
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
 use std::num::NonZero;
-use std::ops::Range;
 use std::{ptr, slice};
 
 use super::matched::Place;
@@ -105,10 +104,11 @@ pub unsafe trait QueryData: Sized {
     #[doc(hidden)]
     fn parts(each: &mut dyn FnMut(Part));
 
-    /// Has some rows of a chunk on their way to the cache: one whose memory begins here, and that has these places.
+    /// Has so many rows of a chunk, from the first on, on their way to the cache: a chunk whose memory begins here, and that has
+    /// these places. There may be fewer rows.
     #[doc(hidden)]
     #[inline(always)]
-    fn expect(_memory: NonZero<usize>, _places: &[Place], _rows: &Range<usize>) {}
+    fn expect(_memory: NonZero<usize>, _places: &[Place], _first: usize, _count: usize) {}
 
     /// Has a row of the chunk that was fetched from on its way to the cache.
     #[doc(hidden)]
@@ -330,14 +330,13 @@ fn column<T>(view: PieceView<'_>, offset: u32) -> *mut T {
     ptr::with_exposed_provenance_mut(view.chunk.data().expose_provenance() + offset as usize)
 }
 
-/// Has some rows of a column on their way to the cache.
+/// Has so many rows of a column, from the first on, on their way to the cache. The compiler knows how many, so that there is
+/// no end of a loop to be guessed: where rows are found in no order, a CPU guesses it wrong.
 #[inline(always)]
-fn expect_column<T>(memory: NonZero<usize>, offset: u32, rows: &Range<usize>) {
-    let column = memory.get() + offset as usize;
-    let (mut at, end) = (column + rows.start * size_of::<T>(), column + rows.end * size_of::<T>());
-    while at < end {
-        fetch_soon(at);
-        at += LINE;
+fn expect_column<T>(memory: NonZero<usize>, offset: u32, first: usize, count: usize) {
+    let start = memory.get() + offset as usize + first * size_of::<T>();
+    for line in 0..(count * size_of::<T>()).div_ceil(LINE) {
+        fetch_soon(start + line * LINE);
     }
 }
 
@@ -413,8 +412,8 @@ unsafe impl<T: Component> QueryData for &T {
     one_part!(ComponentType::of::<T>(), Need::On, false, false);
 
     #[inline(always)]
-    fn expect(memory: NonZero<usize>, places: &[Place], rows: &Range<usize>) {
-        expect_column::<T>(memory, places[0].offset, rows);
+    fn expect(memory: NonZero<usize>, places: &[Place], first: usize, count: usize) {
+        expect_column::<T>(memory, places[0].offset, first, count);
     }
 
     #[inline(always)]
@@ -467,8 +466,8 @@ unsafe impl<T: Component> QueryData for &mut T {
     one_part!(ComponentType::of::<T>(), Need::On, true, false, T::TRACK_CHANGES);
 
     #[inline(always)]
-    fn expect(memory: NonZero<usize>, places: &[Place], rows: &Range<usize>) {
-        expect_column::<T>(memory, places[0].offset, rows);
+    fn expect(memory: NonZero<usize>, places: &[Place], first: usize, count: usize) {
+        expect_column::<T>(memory, places[0].offset, first, count);
     }
 
     #[inline(always)]
@@ -524,8 +523,8 @@ unsafe impl QueryData for Entity {
     fn parts(_: &mut dyn FnMut(Part)) {}
 
     #[inline(always)]
-    fn expect(memory: NonZero<usize>, _: &[Place], rows: &Range<usize>) {
-        expect_column::<Entity>(memory, 0, rows);
+    fn expect(memory: NonZero<usize>, _: &[Place], first: usize, count: usize) {
+        expect_column::<Entity>(memory, 0, first, count);
     }
 
     #[inline(always)]
@@ -588,9 +587,9 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
     }
 
     #[inline(always)]
-    fn expect(memory: NonZero<usize>, places: &[Place], rows: &Range<usize>) {
+    fn expect(memory: NonZero<usize>, places: &[Place], first: usize, count: usize) {
         if D::is_there(places) {
-            D::expect(memory, places, rows);
+            D::expect(memory, places, first, count);
         }
     }
 

@@ -3,7 +3,6 @@
 #![expect(unsafe_code, reason = "implements the traits of data")]
 
 use std::num::NonZero;
-use std::ops::Range;
 
 use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
@@ -34,11 +33,11 @@ macro_rules! implement {
             }
 
             #[inline(always)]
-            fn expect(memory: NonZero<usize>, places: &[Place], rows: &Range<usize>) {
+            fn expect(memory: NonZero<usize>, places: &[Place], first: usize, count: usize) {
                 let mut places = places;
                 $(
                     let (own, rest) = places.split_at($name::PARTS);
-                    $name::expect(memory, own, rows);
+                    $name::expect(memory, own, first, count);
                     places = rest;
                 )+
                 let _ = places;

@@ -59,6 +59,9 @@ fn is_long<D: QueryData>(list: &[u32]) -> bool {
 /// How many chunks, or pieces of them, there must be so that memory is fetched ahead.
 pub(super) const LONG: usize = 128;
 
+/// How many rows have their bits in one word.
+const WORD: usize = u64::BITS as usize;
+
 /// How many rows of a chunk are fetched at a time.
 #[inline(always)]
 fn piece_rows<D: QueryData>() -> usize {
@@ -82,29 +85,6 @@ pub(super) unsafe fn track<D: QueryData, const AS_SLICES: bool>(fetch: D::Fetch,
         // SAFETY: there are such rows, which nobody else uses.
         unsafe { D::track(fetch, rows.start as usize, rows.len(), AS_SLICES) };
     }
-}
-
-/// Whether all of these rows of a chunk fulfil these conditions. The first is a multiple of 64.
-#[inline(always)]
-fn is_whole(bits: &[Bit], chunk: &Chunk, rows: &Range<u32>, changed: &[u64]) -> bool {
-    bits.is_empty() || all_match(bits, chunk, rows, changed)
-}
-
-/// Words of other rows are not looked at: another thread may be switching bits of them.
-#[inline(never)]
-fn all_match(bits: &[Bit], chunk: &Chunk, rows: &Range<u32>, changed: &[u64]) -> bool {
-    if let [Bit::On(mask)] = bits {
-        // Mostly there is one.
-        let words = rows.start / u64::BITS..rows.end.div_ceil(u64::BITS);
-        return words
-            .into_iter()
-            .all(|word| chunk.enabled.word(*mask, word as usize) == rows_there(word, rows.end));
-    }
-    let masks = Masks { enabled: &chunk.enabled, changed };
-    (rows.start / u64::BITS..rows.end.div_ceil(u64::BITS)).all(|word| {
-        let there = rows_there(word, rows.end);
-        matching_rows(bits, &masks, word, chunk.len) & there == there
-    })
 }
 
 impl<'w> Walk<'w> {
@@ -177,7 +157,7 @@ impl<'w> Walk<'w> {
     ///
     /// Before that, a chunk that is written is made the world's alone, and what is written is marked. It all becomes a part of
     /// the function that calls this, so that what has to be known from chunk to chunk is in registers. Whether a row matches
-    /// is found out for 64 of them at a time, before the function is called for any of them.
+    /// is found out for 64 of them at a time, or more if all of those do, before the function is called for any of them.
     ///
     /// # Safety
     ///
@@ -535,55 +515,72 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
     soon: Option<Soon>,
     mut function: impl FnMut(usize),
 ) {
-    // SAFETY: the chunk is there.
-    let (len, is_whole) = unsafe { ((*chunk).len, is_whole(&found.bits, &*chunk, &rows, changed)) };
     let (mut first, end) = (rows.start as usize, rows.end as usize);
-    if is_whole {
-        if TRACK {
-            // SAFETY: these are rows of the chunk, which are given now.
-            unsafe { track::<D, false>(fetch, rows) };
-        }
-        while first < end {
-            let mut stop = end;
-            if let Some(soon) = soon {
-                stop = end.min(first + piece_rows::<D>());
-                soon.expect_rows::<D>(found, first..stop);
-            }
-            (first..stop).for_each(&mut function);
-            first = stop;
-        }
-        return;
-    }
-    // SAFETY: both chunks are there.
+    // SAFETY: the chunk is there. For the other one it is the caller's promise.
     let (own, soon) = unsafe {
-        let soon = soon.map(|soon| (soon, only_mask(&found.bits, soon.chunk)));
+        let soon = soon.map(|soon| (soon, soon.words_with_rows(found)));
         (only_mask(&found.bits, chunk), soon)
     };
-    while first < end {
-        let at = first as u32 / u64::BITS;
-        if let Some((soon, words)) = soon {
-            // SAFETY: the caller's promise.
-            unsafe { soon.expect_word::<D>(found, words, at) };
-        }
-        let mut word = if own.is_null() {
+    let matching = |word: u32| {
+        if own.is_null() {
             // A reference from before the function would not do: others may have marked the chunk.
             // SAFETY: the chunk is there, and nobody changes what the world knows of it now.
-            let masks = Masks { enabled: unsafe { &(*chunk).enabled }, changed };
-            matching_rows(&found.bits, &masks, at, len) & rows_there(at, end as u32)
+            let chunk = unsafe { &*chunk };
+            let masks = Masks { enabled: &chunk.enabled, changed };
+            matching_rows(&found.bits, &masks, word, chunk.len) & rows_there(word, end as u32)
         } else {
             // SAFETY: there is a word for each 64 rows. Rows that are not there have no bits, and a part of a chunk has whole words.
-            unsafe { *own.add(at as usize) }
-        };
+            unsafe { *own.add(word as usize) }
+        }
+    };
+    while first < end {
+        let (mut word, mut stop) = (0, end);
+        if !found.bits.is_empty() {
+            // Words of which all rows match are passed at one look each. Those of other rows are not looked at: another thread may
+            // be switching bits of them.
+            stop = first;
+            while stop < end {
+                let at = stop as u32 / u64::BITS;
+                word = matching(at);
+                if word != rows_there(at, end as u32) {
+                    break;
+                }
+                stop = end.min(stop + WORD);
+            }
+        }
+        if first < stop {
+            if TRACK {
+                // SAFETY: these are rows of the chunk, which are given now.
+                unsafe { track::<D, false>(fetch, first as u32..stop as u32) };
+            }
+            while first < stop {
+                let mut next = stop;
+                if let Some((soon, words)) = soon {
+                    next = stop.min(first + piece_rows::<D>());
+                    if has_word(words, first) {
+                        soon.expect_rows::<D>(found, first, piece_rows::<D>());
+                    }
+                }
+                (first..next).for_each(&mut function);
+                first = next;
+            }
+            continue;
+        }
+        if let Some((soon, words)) = soon
+            && has_word(words, first)
+        {
+            soon.expect_rows::<D>(found, first, WORD);
+        }
         // Rows side by side come together, so that there are loops over them that can use vectors. But to guess where each
         // of many ends takes longer than to look for one row after the other.
         if (word & !(word << 1)).count_ones() > FEW {
             while word != 0 {
-                let row = first as u32 + word.trailing_zeros();
+                let row = first + word.trailing_zeros() as usize;
                 if TRACK {
                     // SAFETY: these are rows of the chunk, which are given now.
-                    unsafe { track::<D, false>(fetch, row..row + 1) };
+                    unsafe { track::<D, false>(fetch, row as u32..row as u32 + 1) };
                 }
-                function(row as usize);
+                function(row);
                 word &= word - 1;
             }
         }
@@ -598,7 +595,7 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
             (start as usize..(start + ones) as usize).for_each(&mut function);
             word &= u64::MAX.unbounded_shl(low + ones);
         }
-        first += u64::BITS as usize;
+        first += WORD;
     }
 }
 
@@ -630,35 +627,37 @@ impl Soon {
     /// that a CPU guesses wrong at the end of each of them. It is told what comes instead. That has to be done bit by bit: it
     /// can only wait for so much at a time.
     #[inline(always)]
-    fn expect_rows<D: QueryData>(self, found: &Match, rows: Range<usize>) {
-        D::expect(self.memory, &found.places, &rows);
+    fn expect_rows<D: QueryData>(self, found: &Match, first: usize, count: usize) {
+        D::expect(self.memory, &found.places, first, count);
     }
 
-    /// Has the rows of a word on their way, if one of them matches.
+    /// In which words of the masks there are rows that match: a bit for each of the first, and the last bit for all others.
     ///
     /// # Safety
     ///
-    /// - the chunk is there, and no other thread switches bits of it
-    /// - these are the words of its [only mask](only_mask) that counts
+    /// - the chunk is there, and no other thread switches bits of it, unless the match has no conditions
     #[inline(always)]
-    unsafe fn expect_word<D: QueryData>(self, found: &Match, words: *const u64, word: u32) {
+    unsafe fn words_with_rows(self, found: &Match) -> u64 {
+        if found.bits.is_empty() {
+            return u64::MAX;
+        }
         // SAFETY: the caller's promise.
         let chunk = unsafe { &*self.chunk };
-        let (first, rows) = (word * u64::BITS, chunk.len);
-        let matching = || {
-            let masks = Masks { enabled: &chunk.enabled, changed: &[] };
-            if words.is_null() {
-                matching_rows(&found.bits, &masks, word, rows)
-            } else {
-                // SAFETY: the caller's promise. There is a word for each 64 rows.
-                unsafe { *words.add(word as usize) }
-            }
-        };
-        if first < rows && matching() != 0 {
-            let rows = first as usize..rows.min(first + u64::BITS) as usize;
-            self.expect_rows::<D>(found, rows);
-        }
+        let masks = Masks { enabled: &chunk.enabled, changed: &[] };
+        (0..chunk.len.div_ceil(u64::BITS)).fold(0, |all, word| {
+            let has_rows = matching_rows(&found.bits, &masks, word, chunk.len) != 0;
+            all | u64::from(has_rows) << word.min(LAST)
+        })
     }
+}
+
+/// The last bit of a word.
+const LAST: u32 = u64::BITS - 1;
+
+/// Whether there are rows that match in the word of this row, by [`words_with_rows`](Soon::words_with_rows).
+#[inline(always)]
+fn has_word(words: u64, row: usize) -> bool {
+    words >> (row / WORD).min(LAST as usize) & 1 != 0
 }
 
 /// Which chunks of a match are asked for, by what has changed in them and what is switched on.
