@@ -22,6 +22,9 @@ use crate::manager::EntityManager;
 #[derive(Debug, Default)]
 pub(super) struct Doomed {
     entities: HashMap<Entity, Fate, FixedState>,
+    /// A bit for each index that a command destroys the entity of: mostly nothing else is done to those, and nothing has to be
+    /// looked up then.
+    destroyed: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,19 +81,47 @@ impl Doomed {
         {
             return;
         }
+        let indices = entities.storage.table.indices() as usize;
+        self.destroyed.clear();
+        self.destroyed.resize(indices.div_ceil(64), 0);
         let Ok(()) = log.for_each::<Infallible>(segments, |command| {
             if command.kind() == Kind::Despawn
                 && let Ok(entity) = resolved.resolve(command.target)
             {
-                let at = command.number;
-                let fate = Fate { at, before: 0, is_created: false, is_used: false };
-                self.entities.entry(entity).or_insert(fate);
+                let (word, bit) = place_of(entity);
+                if let Some(bits) = self.destroyed.get_mut(word) {
+                    *bits |= bit;
+                }
             }
             Ok(())
         });
         let Ok(()) = log.for_each::<Infallible>(segments, |command| {
             if command.kind() != Kind::Despawn
                 && let Ok(entity) = resolved.resolve(command.target)
+                && self.is_destroyed(entity)
+            {
+                let fate = Fate { at: 0, before: 0, is_created: false, is_used: false };
+                self.entities.insert(entity, fate);
+            }
+            Ok(())
+        });
+        if self.entities.is_empty() {
+            return;
+        }
+        let Ok(()) = log.for_each::<Infallible>(segments, |command| {
+            if command.kind() == Kind::Despawn
+                && let Ok(entity) = resolved.resolve(command.target)
+                && let Some(fate) = self.entities.get_mut(&entity)
+                && fate.at == 0
+            {
+                fate.at = command.number;
+            }
+            Ok(())
+        });
+        let Ok(()) = log.for_each::<Infallible>(segments, |command| {
+            if command.kind() != Kind::Despawn
+                && let Ok(entity) = resolved.resolve(command.target)
+                && self.is_destroyed(entity)
                 && let Some(fate) = self.entities.get_mut(&entity)
                 && command.number < fate.at
             {
@@ -101,6 +132,12 @@ impl Doomed {
         self.entities.retain(|&entity, fate| {
             !fate.is_used && fate.before > 0 && (fate.is_created || entities.exists(entity))
         });
+    }
+
+    /// Whether an entity of this index is destroyed.
+    fn is_destroyed(&self, entity: Entity) -> bool {
+        let (word, bit) = place_of(entity);
+        self.destroyed.get(word).is_some_and(|bits| bits & bit != 0)
     }
 
     /// Whether the next command for an entity is passed over.
@@ -123,4 +160,9 @@ impl Doomed {
     pub(super) fn end(&mut self, entity: Entity) -> bool {
         self.is_unborn(entity) && self.entities.remove(&entity).is_some()
     }
+}
+
+/// The word and the bit of an entity's index.
+fn place_of(entity: Entity) -> (usize, u64) {
+    (entity.index() as usize / 64, 1 << (entity.index() % 64))
 }

@@ -7,7 +7,9 @@
 //! An id is *promised* first, by `&self`, while others may be reading slots: the chain begins behind it, or the fresh indices do, and
 //! its slot says nothing of that. Before it matters to anybody, the promises are kept: by `&mut self`, the slots are marked.
 
-use super::page::{Slot, next_version};
+#![expect(unsafe_code, reason = "slots that were used are initialised")]
+
+use super::page::{PAGE_SHIFT, PAGE_SLOTS, Slot, next_version};
 use super::{EntityTable, INDICES, NONE, no_room};
 use crate::entity::Entity;
 
@@ -69,16 +71,30 @@ impl EntityTable {
             ids.push(Entity::from_parts(index, version));
             left -= 1;
         }
-        for index in (self.high_water..).take(left) {
-            if index == self.known {
-                self.learn(index);
+        // Fresh indices, as many at a time as are in one page.
+        while left > 0 {
+            let first = self.high_water;
+            if first == self.known && first.is_multiple_of(PAGE_SLOTS as u32) {
+                self.add_page(first);
             }
-            let slot = self.slot_mut(index);
-            let version = slot.version_if_dead();
-            *slot = Slot::set_aside(version);
-            ids.push(Entity::from_parts(index, version));
+            let known = self.known;
+            let slots = self.pages[(first >> PAGE_SHIFT) as usize].slots_mut();
+            let slots = &mut slots[first as usize % PAGE_SLOTS..];
+            let most = slots.len().min(left);
+            for (slot, index) in slots[..most].iter_mut().zip(first..) {
+                let version = if index < known {
+                    // SAFETY: slots of indices that are known are initialised.
+                    unsafe { slot.assume_init_ref() }.version_if_dead()
+                } else {
+                    1
+                };
+                slot.write(Slot::set_aside(version));
+                ids.push(Entity::from_parts(index, version));
+            }
+            self.high_water += most as u32;
+            self.known = known.max(self.high_water);
+            left -= most;
         }
-        self.high_water += left as u32;
         self.aside.set(self.aside.get() + count as u32);
     }
 
@@ -89,16 +105,40 @@ impl EntityTable {
     /// One of them that was not. Some of the others are not set aside any more then.
     pub(crate) fn hand_out_next(&mut self, ids: &[Entity]) -> Result<(), Entity> {
         self.keep_promises();
-        for &id in ids.iter().rev() {
-            if !self.is_marked(id) {
-                return Err(id);
+        let Some(last) = ids.last() else { return Ok(()) };
+        let mut next = self.first_free.get();
+        let mut page = last.index() >> PAGE_SHIFT;
+        let mut handed_out = 0;
+        let mut refused = None;
+        if last.index() < self.high_water {
+            let mut slots = self.pages[page as usize].slots_mut();
+            for &id in ids.iter().rev() {
+                if id.index() >= self.high_water {
+                    refused = Some(id);
+                    break;
+                }
+                // Mostly they are neighbours, and the page is the same.
+                if id.index() >> PAGE_SHIFT != page {
+                    page = id.index() >> PAGE_SHIFT;
+                    slots = self.pages[page as usize].slots_mut();
+                }
+                let slot = &mut slots[id.index() as usize % PAGE_SLOTS];
+                // SAFETY: what is below the water mark was used.
+                let slot = unsafe { slot.assume_init_mut() };
+                if !slot.is_set_aside() || slot.version != id.version() {
+                    refused = Some(id);
+                    break;
+                }
+                slot.row = next;
+                next = id.index();
+                handed_out += 1;
             }
-            let row = self.first_free.get();
-            *self.slot_mut(id.index()) = Slot { version: id.version(), chunk: NONE, row };
-            self.first_free.set(id.index());
-            self.aside.set(self.aside.get() - 1);
+        } else {
+            refused = Some(*last);
         }
-        Ok(())
+        self.first_free.set(next);
+        self.aside.set(self.aside.get() - handed_out);
+        refused.map_or(Ok(()), Err)
     }
 
     /// Lets an entity die that would have had an id which is set aside, and was never there.
@@ -107,6 +147,11 @@ impl EntityTable {
             let slot = self.slot_mut(id.index());
             slot.version = next_version(slot.version);
         }
+    }
+
+    /// How many indices are in use, or were: all that entities have are lower.
+    pub(crate) fn indices(&self) -> u32 {
+        self.first_fresh()
     }
 
     /// Whether an id is set aside.
