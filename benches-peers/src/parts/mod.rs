@@ -5,12 +5,19 @@ mod collections;
 mod iterate;
 mod jobs;
 mod storage;
+mod systems;
 
 use crate::harness::Part;
 
 /// Every part, in the order in which the crates stand on each other.
-pub(crate) static ALL: &[&Part] =
-    &[&burst::PART, &jobs::PART, &collections::PART, &storage::PART, &iterate::PART];
+pub(crate) static ALL: &[&Part] = &[
+    &burst::PART,
+    &jobs::PART,
+    &collections::PART,
+    &storage::PART,
+    &iterate::PART,
+    &systems::PART,
+];
 
 /// Finds a part by name.
 pub(crate) fn find(name: &str) -> Option<&'static Part> {

@@ -9,7 +9,7 @@ use super::types::*;
 /// Entities of the cases of ten thousand.
 pub(in crate::parts) const FEW: usize = 10_000;
 /// Entities of the cases of a hundred thousand.
-pub(super) const MANY: usize = 100_000;
+pub(in crate::parts) const MANY: usize = 100_000;
 /// Entities of the cases of 16,384.
 pub(super) const SHARING: usize = 16_384;
 /// Entities of the cases of a million.

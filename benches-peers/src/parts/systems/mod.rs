@@ -1,0 +1,156 @@
+//! What it costs to put changes off: to record commands, and to play them back.
+
+mod bevy;
+mod flecs;
+mod hecs;
+mod legion;
+mod raw;
+mod work;
+
+use crate::harness::{Bound, Case, Limit, Part, Require, Role, Sampling, Subject, Under};
+
+pub(crate) static PART: Part = Part {
+    name: "systems",
+    about: "the cost of recording commands and playing them back",
+    subjects: &[
+        Subject { name: "ancho", role: Role::Ours },
+        Subject { name: "bevy", role: Role::Peer },
+        Subject { name: "hecs", role: Role::Peer },
+        Subject { name: "flecs", role: Role::Peer },
+        Subject { name: "legion", role: Role::Peer },
+        Subject { name: "raw", role: Role::Limit },
+    ],
+    cases: &[
+        // Entities one by one, into an empty world, which grows.
+        Case {
+            name: "cmd_spawn_100k",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("bevy", bevy::spawn),
+                ("hecs", hecs::spawn),
+                ("flecs", flecs::spawn),
+                ("legion", legion::spawn),
+                ("raw", raw::spawn),
+            ],
+            limits: RAW,
+            requires: &[at_most(0.4, BEVY)],
+        },
+        // The same entities by one command.
+        Case {
+            name: "cmd_spawn_batch_100k",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("bevy", bevy::spawn_batch),
+                ("hecs", hecs::spawn_batch),
+                ("legion", legion::spawn_batch),
+                ("raw", raw::spawn_batch),
+            ],
+            limits: RAW,
+            requires: &[at_most(0.8, BEVY)],
+        },
+        // A component to each entity, with a value of its own; bevy has one command for all.
+        Case {
+            name: "cmd_add_100k",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("bevy", bevy::add),
+                ("hecs", hecs::add),
+                ("flecs", flecs::add),
+                ("legion", legion::add),
+                ("raw", raw::add),
+            ],
+            limits: RAW,
+            requires: &[at_most(0.5, BEVY)],
+        },
+        // The same with a command for each.
+        Case {
+            name: "cmd_add_each_100k",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("bevy", bevy::add_each),
+                ("hecs", hecs::add),
+                ("flecs", flecs::add),
+                ("legion", legion::add),
+                ("raw", raw::add),
+            ],
+            limits: RAW,
+            requires: &[],
+        },
+        // In the order of creation.
+        Case {
+            name: "cmd_destroy_100k",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("bevy", bevy::destroy),
+                ("hecs", hecs::destroy),
+                ("flecs", flecs::destroy),
+                ("legion", legion::destroy),
+                ("raw", raw::destroy),
+            ],
+            limits: RAW,
+            requires: &[at_most(0.5, BEVY)],
+        },
+        // Only the recording of `cmd_spawn_100k`.
+        Case {
+            name: "cmd_record_1t_100k",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("bevy", bevy::record_1t),
+                ("hecs", hecs::record_1t),
+                ("flecs", flecs::record_1t),
+                ("legion", legion::record_1t),
+                ("raw", raw::record_1t),
+            ],
+            limits: RAW,
+            requires: &[],
+        },
+        // The same from two threads.
+        Case {
+            name: "cmd_record_2t_100k",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("bevy", bevy::record_2t),
+                ("hecs", hecs::record_2t),
+                ("flecs", flecs::record_2t),
+                ("legion", legion::record_2t),
+                ("raw", raw::record_2t),
+            ],
+            limits: RAW,
+            requires: &[at_most(1.0 / 1.6, Under::Case("cmd_record_1t_100k"))],
+        },
+        // A million commands of seven kinds in turn.
+        Case {
+            name: "cmd_mixed_1m",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("bevy", bevy::mixed),
+                ("hecs", hecs::mixed),
+                ("flecs", flecs::mixed),
+                ("legion", legion::mixed),
+            ],
+            limits: &[],
+            requires: &[],
+        },
+        // Only the playback of those.
+        Case {
+            name: "cmd_mixed_play_1m",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("bevy", bevy::mixed_play),
+                ("hecs", hecs::mixed_play),
+                ("flecs", flecs::mixed_play),
+                ("legion", legion::mixed_play),
+            ],
+            limits: &[],
+            requires: &[],
+        },
+    ],
+};
+
+const BEVY: Under = Under::Subject("bevy");
+
+const RAW: &[Limit] = &[Limit { subject: "raw", threads: 1.0 }];
+
+const fn at_most(most: f64, under: Under) -> Require {
+    Require { over: "ancho", under, bound: Bound::AtMost(most) }
+}

@@ -1,0 +1,74 @@
+//! What is recorded, and what must have come of it once it is played back: the same for every
+//! subject.
+
+use glam::Vec3;
+use rayon::ThreadPoolBuilder;
+
+use crate::parts::storage::types::{A, B, Position, Velocity};
+
+pub(super) use crate::parts::storage::work::{MANY, body, in_any_order, row};
+
+/// Rounds of the mix of commands,
+const ROUNDS: usize = 100_000;
+/// each with so many entities that are there before it.
+const EACH: usize = 3;
+/// Entities that are there before the mix of commands is played back.
+pub(super) const MIXED: usize = ROUNDS * EACH;
+
+/// The component that an entity is given.
+#[inline]
+pub(super) fn charge(index: usize) -> A {
+    A(index as f32)
+}
+
+/// What the mix of commands is made of.
+pub(super) trait Recorder {
+    type Entity: Copy;
+
+    fn spawn_body(&mut self, body: (Position, Velocity)) -> Self::Entity;
+    fn spawn_charged(&mut self, position: Position, velocity: Velocity, charge: A);
+    fn add_a(&mut self, entity: Self::Entity, value: A);
+    fn add_b(&mut self, entity: Self::Entity, value: B);
+    /// Sets a component that the entity has.
+    fn set_position(&mut self, entity: Self::Entity, value: Position);
+    fn remove_velocity(&mut self, entity: Self::Entity);
+    fn despawn(&mut self, entity: Self::Entity);
+}
+
+/// Records a million commands: ten in each round, of which no two that follow each other are alike,
+/// nor for the same entity.
+#[inline]
+pub(super) fn record_mix<R: Recorder>(recorder: &mut R, entities: &[R::Entity]) {
+    assert_eq!(entities.len(), MIXED);
+    for (round, entities) in entities.chunks_exact(EACH).enumerate() {
+        let (position, velocity) = body(round);
+        let created = recorder.spawn_body((position, velocity));
+        recorder.add_a(entities[0], charge(round));
+        recorder.set_position(entities[1], Position(Vec3::splat(round as f32)));
+        recorder.spawn_charged(position, velocity, charge(round));
+        recorder.remove_velocity(entities[0]);
+        recorder.add_b(entities[1], B(1.0));
+        recorder.remove_velocity(created);
+        recorder.set_position(entities[0], Position(Vec3::ONE));
+        recorder.despawn(entities[2]);
+        recorder.add_b(created, B(2.0));
+    }
+}
+
+/// Condenses an entity, to the bit, with what it does not have.
+pub(super) fn any_row(
+    position: &Position,
+    velocity: Option<&Velocity>,
+    a: Option<&A>,
+    b: Option<&B>,
+) -> u64 {
+    let velocity = velocity.map_or(Vec3::NAN, |velocity| velocity.0);
+    let rest = [a.map_or(f32::NAN, |a| a.0), b.map_or(f32::NAN, |b| b.0)];
+    row([position.0, velocity].iter().flat_map(Vec3::to_array).chain(rest))
+}
+
+/// Has rayon run on two threads of which this one is one.
+pub(super) fn two_threads() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+    pool.build_global().expect("it is the only pool of the process");
+}
