@@ -9,7 +9,7 @@ use bevy_ecs::system::Commands;
 use bevy_ecs::world::{CommandQueue, World};
 use bevy_tasks::TaskPoolBuilder;
 
-use super::work::{self, MANY, MIXED, Recorder};
+use super::work::{self, Apart, MANY, MIXED, Recorder};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::{A, B, Position, Velocity};
 
@@ -99,7 +99,7 @@ pub(super) fn destroy(cell: Cell) -> Reading {
 }
 
 pub(super) fn record_1t(cell: Cell) -> Reading {
-    recording(cell, |world, [queue, _]| record(queue, world, 0..MANY))
+    recording(cell, |world, [queue, _]| record(&mut queue.0, world, 0..MANY))
 }
 
 /// As two systems do that run at the same time: each has a queue. `ParallelCommands` keep one for
@@ -109,18 +109,18 @@ pub(super) fn record_2t(cell: Cell) -> Reading {
     let pool = TaskPoolBuilder::new().num_threads(1).build();
     recording(cell, |world, [first, second]| {
         pool.scope(|scope| {
-            scope.spawn(async { record(first, world, 0..MANY / 2) });
-            scope.spawn(async { record(second, world, MANY / 2..MANY) });
+            scope.spawn(async { record(&mut first.0, world, 0..MANY / 2) });
+            scope.spawn(async { record(&mut second.0, world, MANY / 2..MANY) });
         });
     })
 }
 
 /// Measures recording. What was recorded is played back before the next, which is for a new world.
-fn recording(cell: Cell, record: impl Fn(&World, &mut [CommandQueue; 2])) -> Reading {
-    let shared = RefCell::new((world(), [CommandQueue::default(), CommandQueue::default()]));
+fn recording(cell: Cell, record: impl Fn(&World, &mut [Apart<CommandQueue>; 2])) -> Reading {
+    let shared = RefCell::new((world(), <[Apart<CommandQueue>; 2]>::default()));
     let play = || {
         let (world, queues) = &mut *shared.borrow_mut();
-        queues.iter_mut().for_each(|queue| queue.apply(world));
+        queues.iter_mut().for_each(|queue| queue.0.apply(world));
         mem::replace(world, self::world())
     };
     let make = || drop(play());

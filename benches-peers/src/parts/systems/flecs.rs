@@ -74,39 +74,24 @@ pub(super) fn destroy(cell: Cell) -> Reading {
     cell.run_afresh(|| bodies(MANY), operation, |(world, _)| result(world))
 }
 
+/// Only the recording. What was recorded is carried out before the next, and destroyed. (From two
+/// threads no entities can be created.)
 pub(super) fn record_1t(cell: Cell) -> Reading {
-    recording(cell, 1, |world| record(world.stage(0), 0..MANY))
-}
-
-/// A stage for each thread.
-pub(super) fn record_2t(cell: Cell) -> Reading {
-    work::two_threads();
-    recording(cell, 2, |world| {
-        let (first, second) = (world.stage(0), world.stage(1));
-        rayon::join(move || record(first, 0..MANY / 2), move || record(second, MANY / 2..MANY));
-    })
-}
-
-/// Measures recording, while the world can only be read. What was recorded is carried out before
-/// the next, and destroyed.
-fn recording(cell: Cell, stages: i32, record: impl Fn(&World)) -> Reading {
     let world = world();
-    world.set_stage_count(stages);
-    let begin = || world.readonly_begin(stages > 1);
-    begin();
+    world.defer_begin();
     let make = || {
-        world.readonly_end();
+        world.defer_end();
         world.delete_entities_with(id::<Position>());
-        begin();
+        world.defer_begin();
     };
     let result = |(): &mut ()| {
-        world.readonly_end();
+        world.defer_end();
         let found = result(&world);
-        begin();
+        world.defer_begin();
         found
     };
-    let reading = cell.run_afresh(make, |()| record(&world), result);
-    world.readonly_end();
+    let reading = cell.run_afresh(make, |()| record((&world).into(), 0..MANY), result);
+    world.defer_end();
     reading
 }
 

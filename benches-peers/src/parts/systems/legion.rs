@@ -1,12 +1,13 @@
 //! legion: a `CommandBuffer` of commands that are allocated one by one. It belongs to a world.
 
 use std::cell::RefCell;
+use std::mem;
 
 use legion::storage::IntoSoa;
 use legion::systems::{CommandBuffer, Resources};
 use legion::{Entity, IntoQuery, Read, TryRead, World};
 
-use super::work::{self, MANY, MIXED, Recorder};
+use super::work::{self, Apart, MANY, MIXED, Recorder};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::{A, B, Position, Velocity};
 
@@ -75,7 +76,22 @@ pub(super) fn spawn_batch(cell: Cell) -> Reading {
     cell.run_afresh(State::empty, operation, State::result)
 }
 
+/// By one function for all, which takes the list over.
 pub(super) fn add(cell: Cell) -> Reading {
+    let operation = |state: &mut State| {
+        let entities = mem::take(&mut state.entities);
+        state.buffer.exec_mut(move |world, _| {
+            for (index, &entity) in entities.iter().enumerate() {
+                let mut entry = world.entry(entity).expect("all are alive");
+                entry.add_component(work::charge(index));
+            }
+        });
+        state.play();
+    };
+    cell.run_afresh(|| State::bodies(MANY), operation, State::result)
+}
+
+pub(super) fn add_each(cell: Cell) -> Reading {
     let operation = |state: &mut State| {
         for (index, &entity) in state.entities.iter().enumerate() {
             state.buffer.add_component(entity, work::charge(index));
@@ -96,25 +112,25 @@ pub(super) fn destroy(cell: Cell) -> Reading {
 }
 
 pub(super) fn record_1t(cell: Cell) -> Reading {
-    recording(cell, |[buffer, _]| record(buffer, 0..MANY))
+    recording(cell, |[buffer, _]| record(&mut buffer.0, 0..MANY))
 }
 
 /// A buffer for each thread.
 pub(super) fn record_2t(cell: Cell) -> Reading {
     work::two_threads();
     recording(cell, |[first, second]| {
-        rayon::join(|| record(first, 0..MANY / 2), || record(second, MANY / 2..MANY));
+        rayon::join(|| record(&mut first.0, 0..MANY / 2), || record(&mut second.0, MANY / 2..MANY));
     })
 }
 
 /// Measures recording. What was recorded is played back before the next, and destroyed.
-fn recording(cell: Cell, record: impl Fn(&mut [CommandBuffer; 2])) -> Reading {
+fn recording(cell: Cell, record: impl Fn(&mut [Apart<CommandBuffer>; 2])) -> Reading {
     let world = World::default();
-    let buffers = [CommandBuffer::new(&world), CommandBuffer::new(&world)];
+    let buffers = [(); 2].map(|()| Apart(CommandBuffer::new(&world)));
     let shared = RefCell::new((world, buffers));
     let play = || {
         let (world, buffers) = &mut *shared.borrow_mut();
-        buffers.iter_mut().for_each(|buffer| buffer.flush(world, &mut Resources::default()));
+        buffers.iter_mut().for_each(|buffer| buffer.0.flush(world, &mut Resources::default()));
     };
     let make = || {
         play();

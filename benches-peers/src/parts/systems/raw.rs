@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::work::{self, MANY};
+use super::work::{self, Apart, MANY};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::{A, Position, Velocity};
 
@@ -172,24 +172,24 @@ fn changes(cell: Cell, command: impl Fn(Handle) -> Command) -> Reading {
 }
 
 pub(super) fn record_1t(cell: Cell) -> Reading {
-    recording(cell, |[commands, _]| record(commands, 0..MANY))
+    recording(cell, |[commands, _]| record(&mut commands.0, 0..MANY))
 }
 
 /// A vector for each thread.
 pub(super) fn record_2t(cell: Cell) -> Reading {
     work::two_threads();
     recording(cell, |[first, second]| {
-        rayon::join(|| record(first, 0..MANY / 2), || record(second, MANY / 2..MANY));
+        rayon::join(|| record(&mut first.0, 0..MANY / 2), || record(&mut second.0, MANY / 2..MANY));
     })
 }
 
-fn recording(cell: Cell, record: impl Fn(&mut [Vec<Command>; 2])) -> Reading {
-    let commands = RefCell::new([Vec::new(), Vec::new()]);
-    let make = || commands.borrow_mut().iter_mut().for_each(Vec::clear);
+fn recording(cell: Cell, record: impl Fn(&mut [Apart<Vec<Command>>; 2])) -> Reading {
+    let commands = RefCell::new(<[Apart<Vec<Command>>; 2]>::default());
+    let make = || commands.borrow_mut().iter_mut().for_each(|commands| commands.0.clear());
     let operation = |(): &mut ()| record(&mut commands.borrow_mut());
     let result = |(): &mut ()| {
         let mut store = Store::default();
-        commands.borrow_mut().iter_mut().for_each(|commands| store.play(commands));
+        commands.borrow_mut().iter_mut().for_each(|commands| store.play(&mut commands.0));
         store.result()
     };
     cell.run_afresh(make, operation, result)

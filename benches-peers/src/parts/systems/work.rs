@@ -67,6 +67,12 @@ pub(super) fn any_row(
     row([position.0, velocity].iter().flat_map(Vec3::to_array).chain(rest))
 }
 
+/// What a thread records to. Two of them share no line of the cache, as those of two systems or of
+/// two threads, which are allocated one by one, do not.
+#[derive(Default)]
+#[repr(align(128))]
+pub(super) struct Apart<T>(pub(super) T);
+
 /// Has rayon run on two threads of which this one is one.
 pub(super) fn two_threads() {
     let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
