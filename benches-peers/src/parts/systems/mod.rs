@@ -1,5 +1,6 @@
 //! What it costs to put changes off: to record commands, and to play them back.
 
+mod ancho;
 mod bevy;
 mod flecs;
 mod hecs;
@@ -26,6 +27,7 @@ pub(crate) static PART: Part = Part {
             name: "cmd_spawn_100k",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::spawn),
                 ("bevy", bevy::spawn),
                 ("hecs", hecs::spawn),
                 ("flecs", flecs::spawn),
@@ -40,6 +42,7 @@ pub(crate) static PART: Part = Part {
             name: "cmd_spawn_batch_100k",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::spawn_batch),
                 ("bevy", bevy::spawn_batch),
                 ("hecs", hecs::spawn_batch),
                 ("legion", legion::spawn_batch),
@@ -53,6 +56,7 @@ pub(crate) static PART: Part = Part {
             name: "cmd_add_100k",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::add),
                 ("bevy", bevy::add),
                 ("hecs", hecs::add),
                 ("flecs", flecs::add),
@@ -67,6 +71,7 @@ pub(crate) static PART: Part = Part {
             name: "cmd_add_each_100k",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::add),
                 ("bevy", bevy::add_each),
                 ("hecs", hecs::add_each),
                 ("flecs", flecs::add),
@@ -81,6 +86,7 @@ pub(crate) static PART: Part = Part {
             name: "cmd_destroy_100k",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::destroy),
                 ("bevy", bevy::destroy),
                 ("hecs", hecs::destroy),
                 ("flecs", flecs::destroy),
@@ -95,6 +101,7 @@ pub(crate) static PART: Part = Part {
             name: "cmd_record_1t_100k",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::record_1t),
                 ("bevy", bevy::record_1t),
                 ("hecs", hecs::record_1t),
                 ("flecs", flecs::record_1t),
@@ -109,6 +116,7 @@ pub(crate) static PART: Part = Part {
             name: "cmd_record_2t_100k",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::record_2t),
                 ("bevy", bevy::record_2t),
                 ("hecs", hecs::record_2t),
                 ("legion", legion::record_2t),
@@ -122,6 +130,7 @@ pub(crate) static PART: Part = Part {
             name: "cmd_mixed_1m",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::mixed),
                 ("bevy", bevy::mixed),
                 ("hecs", hecs::mixed),
                 ("flecs", flecs::mixed),
@@ -135,6 +144,7 @@ pub(crate) static PART: Part = Part {
             name: "cmd_mixed_play_1m",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", ancho::mixed_play),
                 ("bevy", bevy::mixed_play),
                 ("hecs", hecs::mixed_play),
                 ("flecs", flecs::mixed_play),

@@ -1,0 +1,177 @@
+//! Ours: an `EntityCommandBuffer`.
+
+use std::cell::RefCell;
+
+use ancho_entities::{Commands, Entity, EntityCommandBuffer, World};
+use ancho_jobs::{JobPool, JobScheduler};
+
+use super::work::{self, MANY, MIXED, Recorder};
+use crate::harness::{Cell, Reading};
+use crate::parts::storage::types::{A, B, Position, Velocity};
+
+/// Indices that a thread takes at a time where recording is a job.
+const BATCH: usize = 1_024;
+
+fn world() -> World {
+    World::new("peers")
+}
+
+/// A world with entities to be treated one by one.
+type Populated = (World, Vec<Entity>);
+
+fn bodies(count: usize) -> Populated {
+    let mut world = world();
+    let entities = world.spawn_batch((0..count).map(work::body)).collect();
+    (world, entities)
+}
+
+fn result(world: &mut World) -> u64 {
+    let query = world.query::<(&Position, Option<&Velocity>, Option<&A>, Option<&B>)>();
+    work::in_any_order(query.iter().map(|(p, v, a, b)| work::any_row(p, v, a, b)))
+}
+
+/// Records on this thread; entities that are created have their ids at once.
+fn commands<'w>(world: &'w World, buffer: &'w mut EntityCommandBuffer) -> Commands<'w> {
+    world.commands(buffer).expect("nobody else records")
+}
+
+/// Plays back, and has the buffer ready for the next.
+fn play(world: &mut World, buffer: &mut EntityCommandBuffer) {
+    world.play(buffer).expect("all commands can be carried out");
+    buffer.clear().expect("nobody records");
+}
+
+pub(super) fn spawn(cell: Cell) -> Reading {
+    let mut buffer = EntityCommandBuffer::new();
+    let operation = |world: &mut World| {
+        let mut commands = commands(world, &mut buffer);
+        for index in 0..MANY {
+            commands.spawn(work::body(index));
+        }
+        play(world, &mut buffer);
+    };
+    cell.run_afresh(world, operation, result)
+}
+
+pub(super) fn spawn_batch(cell: Cell) -> Reading {
+    let mut buffer = EntityCommandBuffer::new();
+    let operation = |world: &mut World| {
+        commands(world, &mut buffer).spawn_batch((0..MANY).map(work::body));
+        play(world, &mut buffer);
+    };
+    cell.run_afresh(world, operation, result)
+}
+
+/// One by one: for values that differ there is no other command.
+pub(super) fn add(cell: Cell) -> Reading {
+    let mut buffer = EntityCommandBuffer::new();
+    let operation = |(world, entities): &mut Populated| {
+        let mut commands = commands(world, &mut buffer);
+        for (index, &entity) in entities.iter().enumerate() {
+            commands.add(entity, work::charge(index));
+        }
+        play(world, &mut buffer);
+    };
+    cell.run_afresh(|| bodies(MANY), operation, |(world, _)| result(world))
+}
+
+pub(super) fn destroy(cell: Cell) -> Reading {
+    let mut buffer = EntityCommandBuffer::new();
+    let operation = |(world, entities): &mut Populated| {
+        let mut commands = commands(world, &mut buffer);
+        for &entity in entities.iter() {
+            commands.despawn(entity);
+        }
+        play(world, &mut buffer);
+    };
+    cell.run_afresh(|| bodies(MANY), operation, |(world, _)| result(world))
+}
+
+pub(super) fn record_1t(cell: Cell) -> Reading {
+    recording(cell, 0)
+}
+
+pub(super) fn record_2t(cell: Cell) -> Reading {
+    recording(cell, 1)
+}
+
+/// Measures recording in a parallel job on this thread and so many others, to one buffer. What was
+/// recorded is dropped before the next.
+fn recording(cell: Cell, workers: usize) -> Reading {
+    let pool = JobPool::builder().workers(workers).build().expect("threads");
+    let jobs = JobScheduler::new(&pool);
+    let buffer = RefCell::new(EntityCommandBuffer::new());
+    let make = || buffer.borrow_mut().clear().expect("nobody records");
+    let operation = |(): &mut ()| {
+        let mut buffer = buffer.borrow_mut();
+        let job = jobs.schedule_for_each(&[], buffer.writer(), MANY, BATCH, |commands, index| {
+            commands.spawn(work::body(index));
+        });
+        jobs.complete(job.expect("no conflict"));
+    };
+    let result = |(): &mut ()| {
+        let mut world = world();
+        play(&mut world, &mut buffer.borrow_mut());
+        result(&mut world)
+    };
+    cell.run_afresh(make, operation, result)
+}
+
+impl Recorder for Commands<'_> {
+    type Entity = Entity;
+
+    #[inline]
+    fn spawn_body(&mut self, body: (Position, Velocity)) -> Entity {
+        self.spawn(body)
+    }
+
+    #[inline]
+    fn spawn_charged(&mut self, position: Position, velocity: Velocity, charge: A) {
+        self.spawn((position, velocity, charge));
+    }
+
+    #[inline]
+    fn add_a(&mut self, entity: Entity, value: A) {
+        self.add(entity, value);
+    }
+
+    #[inline]
+    fn add_b(&mut self, entity: Entity, value: B) {
+        self.add(entity, value);
+    }
+
+    #[inline]
+    fn set_position(&mut self, entity: Entity, value: Position) {
+        self.set(entity, value);
+    }
+
+    #[inline]
+    fn remove_velocity(&mut self, entity: Entity) {
+        self.remove::<Velocity>(entity);
+    }
+
+    #[inline]
+    fn despawn(&mut self, entity: Entity) {
+        // By its path, since this method has the same name.
+        (**self).despawn(entity);
+    }
+}
+
+pub(super) fn mixed(cell: Cell) -> Reading {
+    let mut buffer = EntityCommandBuffer::new();
+    let operation = |(world, entities): &mut Populated| {
+        work::record_mix(&mut commands(world, &mut buffer), entities);
+        play(world, &mut buffer);
+    };
+    cell.run_afresh(|| bodies(MIXED), operation, |(world, _)| result(world))
+}
+
+pub(super) fn mixed_play(cell: Cell) -> Reading {
+    let buffer = RefCell::new(EntityCommandBuffer::new());
+    let make = || {
+        let (world, entities) = bodies(MIXED);
+        work::record_mix(&mut commands(&world, &mut buffer.borrow_mut()), &entities);
+        world
+    };
+    cell.run_afresh(make, |world| play(world, &mut buffer.borrow_mut()), result)
+}
