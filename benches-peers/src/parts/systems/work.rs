@@ -78,3 +78,67 @@ pub(super) fn two_threads() {
     let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
     pool.build_global().expect("it is the only pool of the process");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kind of each command, and its entity: those that are there by number, others from
+    /// `MIXED` on.
+    #[derive(Default)]
+    struct Log {
+        commands: Vec<(&'static str, usize)>,
+        created: usize,
+    }
+
+    impl Log {
+        fn create(&mut self) -> usize {
+            self.created += 1;
+            let entity = MIXED + self.created;
+            self.commands.push(("create", entity));
+            entity
+        }
+    }
+
+    impl Recorder for Log {
+        type Entity = usize;
+
+        fn spawn_body(&mut self, _: (Position, Velocity)) -> usize {
+            self.create()
+        }
+
+        fn spawn_charged(&mut self, _: Position, _: Velocity, _: A) {
+            self.create();
+        }
+
+        fn add_a(&mut self, entity: usize, _: A) {
+            self.commands.push(("add", entity));
+        }
+
+        fn add_b(&mut self, entity: usize, _: B) {
+            self.commands.push(("add", entity));
+        }
+
+        fn set_position(&mut self, entity: usize, _: Position) {
+            self.commands.push(("set", entity));
+        }
+
+        fn remove_velocity(&mut self, entity: usize) {
+            self.commands.push(("remove", entity));
+        }
+
+        fn despawn(&mut self, entity: usize) {
+            self.commands.push(("destroy", entity));
+        }
+    }
+
+    #[test]
+    fn no_command_of_the_mix_is_like_the_one_before() {
+        let mut log = Log::default();
+        record_mix(&mut log, &(0..MIXED).collect::<Vec<_>>());
+        assert_eq!(log.commands.len(), 1_000_000);
+        for pair in log.commands.windows(2) {
+            assert!(pair[0].0 != pair[1].0 && pair[0].1 != pair[1].1, "{pair:?}");
+        }
+    }
+}
