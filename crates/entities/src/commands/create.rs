@@ -100,6 +100,9 @@ struct Spawn<S>(S);
 /// How many entities get their ids at a time: the table is still in the cache then when they are created.
 const AT_A_TIME: usize = 1024;
 
+/// From how many on entities are created together.
+const AT_ONCE: usize = 8;
+
 impl<S: ComponentSet> Command for Spawn<S> {
     const KIND: Kind = if S::PLAIN { Kind::Create } else { Kind::Touch };
 
@@ -121,7 +124,8 @@ impl<S: ComponentSet> Command for Spawn<S> {
     }
 
     fn play_run(player: &mut Player<'_>, run: &mut CommandRun<'_, '_, Self>) -> Result<(), Fault> {
-        if player.doomed.is_some() {
+        // For a few, what they have in common is not worth looking for.
+        if player.doomed.is_some() || run.left() < AT_ONCE {
             while let Some((target, command)) = run.next()? {
                 command.play(player, target)?;
             }

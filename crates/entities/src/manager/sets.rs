@@ -36,8 +36,20 @@ pub(crate) struct Sets {
     shared: Vec<Box<[SharedSource]>>,
     by_type: HashMap<TypeId, u32, FixedState>,
     by_types: HashMap<Box<[ComponentType]>, u32, FixedState>,
-    /// The last one that was asked for: mostly an entity after another has the same components.
-    recent: Option<(TypeId, u32)>,
+    /// Those that were asked for last: mostly an entity after another has the same components, or a few take turns.
+    recent: [Option<(TypeId, u32)>; RECENT],
+}
+
+/// How many sets are found again without a map.
+const RECENT: usize = 8;
+
+/// A number that tells sets apart, mostly. It differs from run to run, and may decide what is quick, and nothing else.
+#[inline(always)]
+fn set_key<S: ComponentSet>() -> usize {
+    let types: fn(&mut dyn FnMut(ComponentType)) = S::types;
+    // Functions begin at multiples of 16.
+    let address = types as usize;
+    (address >> 4) ^ (address >> 8)
 }
 
 impl Sets {
@@ -49,9 +61,10 @@ impl Sets {
     #[inline]
     pub(crate) fn number_of<S: ComponentSet>(&mut self) -> Result<u32, ComponentType> {
         let id = TypeId::of::<S>();
-        match self.recent {
+        let place = set_key::<S>() % RECENT;
+        match self.recent[place] {
             Some((recent, number)) if recent == id => Ok(number),
-            _ => self.look_up(id, |types| S::types(&mut |ty| types.push(ty))),
+            _ => self.look_up(id, place, |types| S::types(&mut |ty| types.push(ty))),
         }
     }
 
@@ -59,6 +72,7 @@ impl Sets {
     fn look_up(
         &mut self,
         id: TypeId,
+        place: usize,
         types_of: fn(&mut Vec<ComponentType>),
     ) -> Result<u32, ComponentType> {
         let number = match self.by_type.get(&id) {
@@ -71,7 +85,7 @@ impl Sets {
                 number
             }
         };
-        self.recent = Some((id, number));
+        self.recent[place] = Some((id, number));
         Ok(number)
     }
 

@@ -211,11 +211,31 @@ struct Lists {
 pub(crate) struct Transfers {
     list: Vec<Transfer>,
     edges: HashMap<Edge, u32, FixedState>,
+    /// Those that were asked for last: where a few take turns, they are found without the map.
+    recent: [Option<(Edge, u32)>; RECENT],
 }
+
+/// How many edges are found again without a map.
+const RECENT: usize = 16;
 
 impl Transfers {
     /// The transfer of an edge that was taken before.
-    pub(crate) fn get(&self, edge: Edge) -> Option<u32> {
+    #[inline]
+    pub(crate) fn get(&mut self, edge: Edge) -> Option<u32> {
+        let Edge { from, set, change } = edge;
+        let place = (from ^ set << 2 ^ change as u32) as usize % RECENT;
+        match self.recent[place] {
+            Some((recent, number)) if recent == edge => Some(number),
+            _ => {
+                let number = self.look_up(edge)?;
+                self.recent[place] = Some((edge, number));
+                Some(number)
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(&self, edge: Edge) -> Option<u32> {
         self.edges.get(&edge).copied()
     }
 
