@@ -27,6 +27,13 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
+/// Many bodies, and one that is not among those to be treated.
+fn all_but_one() -> Populated {
+    let (world, mut entities) = bodies(MANY + 1);
+    entities.pop();
+    (world, entities)
+}
+
 fn result(world: &World) -> u64 {
     let mut rows = Vec::new();
     world.each::<(&Position, Option<&Velocity>, Option<&A>, Option<&B>)>(|(p, v, a, b)| {
@@ -71,7 +78,7 @@ pub(super) fn destroy(cell: Cell) -> Reading {
         }
         world.defer_end();
     };
-    cell.run_afresh(|| bodies(MANY), operation, |(world, _)| result(world))
+    cell.run_afresh(all_but_one, operation, |(world, _)| result(world))
 }
 
 /// Only the recording. What was recorded is carried out before the next, and destroyed. (From two

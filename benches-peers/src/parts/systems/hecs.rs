@@ -21,6 +21,13 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
+/// Many bodies, and one that is not among those to be treated.
+fn all_but_one() -> Populated {
+    let (world, mut entities) = bodies(MANY + 1);
+    entities.pop();
+    (world, entities)
+}
+
 fn result(world: &mut World) -> u64 {
     let mut query = world.query::<(&Position, Option<&Velocity>, Option<&A>, Option<&B>)>();
     work::in_any_order(query.iter().map(|(p, v, a, b)| work::any_row(p, v, a, b)))
@@ -110,7 +117,7 @@ pub(super) fn destroy(cell: Cell) -> Reading {
         }
         buffer.run_on(world);
     };
-    cell.run_afresh(|| bodies(MANY), operation, |(world, _)| result(world))
+    cell.run_afresh(all_but_one, operation, |(world, _)| result(world))
 }
 
 pub(super) fn record_1t(cell: Cell) -> Reading {

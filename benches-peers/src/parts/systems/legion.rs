@@ -32,6 +32,13 @@ impl State {
         State { world, entities, buffer }
     }
 
+    /// Many bodies, and one that is not among those to be treated.
+    fn all_but_one() -> Self {
+        let mut state = State::bodies(MANY + 1);
+        state.entities.pop();
+        state
+    }
+
     fn play(&mut self) {
         self.buffer.flush(&mut self.world, &mut Resources::default());
     }
@@ -108,7 +115,7 @@ pub(super) fn destroy(cell: Cell) -> Reading {
         }
         state.play();
     };
-    cell.run_afresh(|| State::bodies(MANY), operation, State::result)
+    cell.run_afresh(State::all_but_one, operation, State::result)
 }
 
 pub(super) fn record_1t(cell: Cell) -> Reading {

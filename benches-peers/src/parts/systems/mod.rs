@@ -81,7 +81,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[],
         },
-        // In the order of creation.
+        // All entities but one, in the order of creation.
         Case {
             name: "cmd_destroy_100k",
             sampling: Sampling::Afresh,

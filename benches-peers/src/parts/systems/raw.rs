@@ -69,9 +69,9 @@ struct Store {
 }
 
 impl Store {
-    fn bodies() -> Self {
+    fn bodies(count: usize) -> Self {
         let mut store = Store::default();
-        for (position, velocity) in (0..MANY).map(work::body) {
+        for (position, velocity) in (0..count).map(work::body) {
             store.spawn(position, velocity);
         }
         store
@@ -148,19 +148,19 @@ pub(super) fn spawn_batch(cell: Cell) -> Reading {
 }
 
 pub(super) fn add(cell: Cell) -> Reading {
-    changes(cell, |entity| Command::Add(entity, work::charge(entity.index as usize)))
+    changes(cell, MANY, |entity| Command::Add(entity, work::charge(entity.index as usize)))
 }
 
 pub(super) fn destroy(cell: Cell) -> Reading {
-    changes(cell, Command::Destroy)
+    changes(cell, MANY + 1, Command::Destroy)
 }
 
-/// A command for each of many bodies.
-fn changes(cell: Cell, command: impl Fn(Handle) -> Command) -> Reading {
+/// A command for each of many bodies, of those that there are.
+fn changes(cell: Cell, bodies: usize, command: impl Fn(Handle) -> Command) -> Reading {
     let mut commands = Vec::new();
     let make = || {
-        let store = Store::bodies();
-        (store.plain.entities.clone(), store)
+        let store = Store::bodies(bodies);
+        (store.plain.entities[..MANY].to_vec(), store)
     };
     let operation = |(entities, store): &mut (Vec<Handle>, Store)| {
         for &entity in entities.iter() {
