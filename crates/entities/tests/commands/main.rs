@@ -1,3 +1,27 @@
-//! Command buffers.
+//! Command buffers: tests are named after the rows of the behaviour they check.
+#![cfg(feature = "derive")]
+#![forbid(unsafe_code)]
 
+mod alone;
 mod basics;
+mod batching;
+mod by_query;
+mod cancelling;
+#[path = "../common/model.rs"]
+mod cases;
+#[path = "../common/checked.rs"]
+mod checked;
+mod checks;
+mod common;
+mod hostile;
+mod in_use;
+mod keys;
+mod layouts;
+mod messages;
+#[cfg(not(tsan))]
+mod model;
+#[path = "../common/panic_message.rs"]
+mod panic_message;
+mod placeholders;
+mod policy;
+mod targets;

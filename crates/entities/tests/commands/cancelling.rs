@@ -1,0 +1,385 @@
+//! What is destroyed later need not be done at all; whatever could be seen of it is.
+
+use ancho_entities::{
+    Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError,
+    LinkedEntityGroup, World, WorldSettings,
+};
+
+use crate::common::*;
+
+/// The number of the command that fails, if one does, and what is there afterwards.
+fn outcome(world: &mut Checked, buffer: &mut EntityCommandBuffer) -> Option<(usize, CommandFault)> {
+    let played = world.play(buffer);
+    world.check_invariants().unwrap();
+    played.is_err().then(|| {
+        let stopped = stopped(played);
+        (stopped.number(), stopped.fault())
+    })
+}
+
+/// Records something that fails by itself, and destroys the entity afterwards: what comes first is still an error.
+#[track_caller]
+fn fails_first(
+    record: impl FnOnce(&mut CommandRecorder, Entity),
+    is_expected: impl FnOnce(EntityError) -> bool,
+) {
+    let mut world = world();
+    let old = world.spawn(A(1));
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    record(commands, old);
+    commands.despawn(old);
+    let Some((number, CommandFault::Entity(error))) = outcome(&mut world, &mut buffer) else {
+        panic!("the command has not failed");
+    };
+    assert!(number == 1 && is_expected(error), "{number}: {error}");
+    assert!(world.exists(old));
+}
+
+#[test]
+fn what_is_missing_is_an_error_also_if_the_entity_is_destroyed_later() {
+    fails_first(
+        |commands, old| commands.set(old, B("b".into())),
+        |error| matches!(error, EntityError::MissingComponent { .. }),
+    );
+}
+
+#[test]
+fn what_is_there_twice_is_an_error_also_if_the_entity_is_destroyed_later() {
+    fails_first(
+        |commands, old| commands.add(old, (A(1), A(2))),
+        |error| matches!(error, EntityError::DuplicateComponent { .. }),
+    );
+}
+
+#[test]
+fn what_is_too_large_is_an_error_also_if_the_entity_is_destroyed_later() {
+    fails_first(
+        |commands, old| commands.add(old, crate::layouts::Huge([0; 20_000])),
+        |error| matches!(error, EntityError::DoesNotFit { .. }),
+    );
+}
+
+#[test]
+fn adding_to_the_dead_is_an_error_also_if_they_are_destroyed_later() {
+    let mut world = world();
+    let dead = world.spawn(A(1));
+    world.despawn(dead).unwrap();
+    let (number, fault) = fails(&mut world, |commands| {
+        commands.add(dead, A(1));
+        commands.despawn(dead);
+    });
+    assert_eq!(number, 1);
+    assert!(matches!(fault, CommandFault::Entity(EntityError::NoSuchEntity { .. })));
+}
+
+#[test]
+fn adding_to_what_only_stays_is_what_the_world_makes_of_it_also_if_it_is_destroyed_later() {
+    let mut world = world();
+    let residue = world.spawn((A(1), Stays(1)));
+    world.despawn(residue).unwrap();
+    let mut expected = world.fork().unwrap();
+    let said = expected.add(residue, A(2)).map_err(|rejected| rejected.error);
+    let played = play(&mut world, |commands| {
+        commands.add(residue, A(2));
+        commands.despawn(residue);
+    });
+    assert_eq!(played.is_ok(), said.is_ok(), "{said:?}, and {played:?}");
+    assert_eq!(world.get(residue), Ok(&Stays(1)));
+}
+
+#[test]
+fn creating_what_is_there_twice_is_an_error_also_if_it_is_destroyed_later() {
+    let mut world = world();
+    let (number, fault) = fails(&mut world, |commands| {
+        let brief = commands.spawn((A(1), A(2)));
+        commands.despawn(brief);
+    });
+    assert_eq!(number, 1);
+    assert!(matches!(fault, CommandFault::Entity(EntityError::DuplicateComponent { .. })));
+}
+
+#[test]
+fn creating_what_is_too_large_is_an_error_also_if_it_is_destroyed_later() {
+    let mut world = world();
+    let (number, fault) = fails(&mut world, |commands| {
+        let brief = commands.spawn(crate::layouts::Huge([0; 20_000]));
+        commands.despawn(brief);
+    });
+    assert_eq!(number, 1);
+    assert!(matches!(fault, CommandFault::Entity(EntityError::DoesNotFit { .. })));
+}
+
+#[test]
+fn what_comes_between_and_fails_leaves_what_was_to_be_destroyed() {
+    let mut world = world();
+    let old = world.spawn(A(1));
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let brief = commands.spawn(A(2));
+    commands.add(brief, B("brief".into()));
+    commands.add(old, B("old".into()));
+    commands.set(Entity::NULL, A(1));
+    commands.despawn(brief);
+    commands.despawn(old);
+    assert_eq!(outcome(&mut world, &mut buffer).unwrap().0, 4);
+    let brief = buffer.resolve(brief).unwrap();
+    assert_eq!(world.get(brief), Ok(&A(2)), "the earlier ones are applied");
+    assert_eq!(world.get(brief), Ok(&B("brief".into())));
+    assert_eq!(world.get(old), Ok(&B("old".into())));
+}
+
+#[test]
+fn in_a_strict_world_errors_are_those_of_one_by_one() {
+    let mut world = Checked(World::with_settings("Strict", WorldSettings::new().strict(true)));
+    let old = world.spawn(A(1));
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    commands.add(old, A(2));
+    commands.despawn(old);
+    let (number, fault) = outcome(&mut world, &mut buffer).unwrap();
+    assert_eq!(number, 1);
+    assert!(matches!(fault, CommandFault::Entity(EntityError::AlreadyPresent { .. })));
+    buffer.clear().unwrap();
+    let commands = buffer.commands().unwrap();
+    let brief = commands.spawn(A(1));
+    commands.despawn(brief);
+    commands.despawn(brief);
+    let (number, fault) = outcome(&mut world, &mut buffer).unwrap();
+    assert_eq!(number, 3);
+    assert!(matches!(fault, CommandFault::Entity(EntityError::NoSuchEntity { .. })));
+    buffer.clear().unwrap();
+    let commands = buffer.commands().unwrap();
+    commands.remove::<B>(old);
+    commands.despawn(old);
+    assert_eq!(outcome(&mut world, &mut buffer).unwrap().0, 1);
+    assert!(world.exists(old));
+}
+
+#[test]
+fn what_is_used_after_it_was_destroyed_is_missed() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let brief = commands.spawn(A(1));
+    commands.despawn(brief);
+    commands.add(brief, A(2));
+    let (number, fault) = outcome(&mut world, &mut buffer).unwrap();
+    assert_eq!(number, 3);
+    assert!(matches!(fault, CommandFault::Entity(EntityError::NoSuchEntity { .. })), "{fault:?}");
+    assert_eq!(world.entity_count(), 0);
+}
+
+#[test]
+fn what_is_destroyed_twice_is_destroyed_once() {
+    let mut world = world();
+    let old = world.spawn(A(1));
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let brief = commands.spawn(A(1));
+    commands.despawn(brief);
+    commands.despawn(old);
+    commands.despawn(brief);
+    commands.despawn_slice(&[old, brief, old]);
+    world.play(&mut buffer).unwrap();
+    assert_eq!(world.entity_count(), 0);
+}
+
+#[test]
+fn what_stays_of_the_destroyed_is_there() {
+    let mut world = world();
+    let old = world.spawn(A(1));
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let brief = commands.spawn((A(1), Stays(1)));
+    let later = commands.spawn(A(1));
+    commands.add(later, Stays(2));
+    commands.add(old, Stays(3));
+    for entity in [brief, later, old] {
+        commands.despawn(entity);
+    }
+    world.play(&mut buffer).unwrap();
+    let all = [brief, later, old].map(|entity| buffer.resolve(entity).unwrap());
+    assert_eq!(all.map(|entity| world.get::<Stays>(entity).unwrap().0), [1, 2, 3]);
+    assert!(all.iter().all(|&entity| !world.has::<A>(entity)));
+}
+
+#[test]
+fn members_of_a_group_that_is_destroyed_go_with_it() {
+    let mut world = world();
+    let (old, other) = (world.spawn(A(1)), world.spawn(A(2)));
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let root = commands.spawn(());
+    commands.add_buffer(root, [root, old].map(LinkedEntityGroup));
+    commands.despawn(root);
+    let second = commands.spawn(Buffer::<LinkedEntityGroup>::new());
+    commands.append(second, LinkedEntityGroup(second));
+    commands.append(second, LinkedEntityGroup(other));
+    commands.despawn(second);
+    world.play(&mut buffer).unwrap();
+    assert!(!world.exists(old) && !world.exists(other));
+    assert_eq!(world.entity_count(), 0);
+}
+
+#[test]
+fn instances_of_what_is_destroyed_later_are_there() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let brief = commands.spawn(A(1));
+    commands.add(brief, B("brief".into()));
+    let copy = commands.instantiate(brief);
+    commands.set(brief, A(2));
+    commands.despawn(brief);
+    world.play(&mut buffer).unwrap();
+    let copy = buffer.resolve(copy).unwrap();
+    assert_eq!((world.get(copy), world.get(copy)), (Ok(&A(1)), Ok(&B("brief".into()))));
+    assert_eq!(world.entity_count(), 1);
+}
+
+#[test]
+fn functions_see_what_is_destroyed_later() {
+    let mut world = world();
+    let old = world.spawn(A(1));
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    commands.set(old, A(2));
+    let brief = commands.spawn(A(3));
+    commands.run("look", move |entities| {
+        assert_eq!(entities.get(old), Ok(&A(2)));
+        assert_eq!(entities.entity_count(), 2);
+        Ok(())
+    });
+    commands.despawn(old);
+    commands.despawn(brief);
+    world.play(&mut buffer).unwrap();
+    assert_eq!(world.entity_count(), 0);
+}
+
+#[test]
+fn by_key_the_destruction_may_come_first() {
+    let mut world = world();
+    let old = world.spawn(A(1));
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    commands.set_sort_key(Some(2));
+    commands.add(old, B("b".into()));
+    commands.set_sort_key(Some(1));
+    commands.despawn(old);
+    assert_eq!(outcome(&mut world, &mut buffer).unwrap().0, 2);
+    assert!(!world.exists(old));
+}
+
+#[test]
+fn placeholders_of_others_in_values_of_what_is_destroyed_later_are_refused() {
+    let mut world = world();
+    let placeholder = foreign();
+    let old = world.spawn(A(1));
+    let (number, fault) = fails(&mut world, |commands| {
+        commands.add(old, Link(placeholder));
+        commands.despawn(old);
+    });
+    assert_eq!((number, fault), (1, CommandFault::ForeignPlaceholder { placeholder }));
+    let (number, fault) = fails(&mut world, |commands| {
+        let brief = commands.spawn(Link(placeholder));
+        commands.despawn(brief);
+    });
+    assert_eq!((number, fault), (1, CommandFault::ForeignPlaceholder { placeholder }));
+}
+
+#[test]
+fn values_of_what_is_left_out_are_dropped_once() {
+    let ledger = Ledger::new();
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    for at in 0..1000 {
+        let brief = commands.spawn((ledger.value(at), A(at)));
+        commands.add(brief, ledger.value(at));
+        commands.set(brief, ledger.value(at));
+        if at % 3 != 0 {
+            commands.despawn(brief);
+        }
+    }
+    world.play(&mut buffer).unwrap();
+    assert_eq!((ledger.live(), world.entity_count()), (334, 334));
+    assert!(world.query::<(&A, &Counted)>().iter().all(|(a, value)| a.0 == value.number));
+    buffer.clear().unwrap();
+    assert_eq!(ledger.live(), 334);
+}
+
+#[test]
+fn rows_of_those_that_stay_are_where_one_by_one_would_have_them() {
+    // One by one, the last of three goes to the row of the first, which is destroyed.
+    let record = |despawn: bool| {
+        let mut world = world();
+        let mut buffer = EntityCommandBuffer::new();
+        let commands = buffer.commands().unwrap();
+        let brief = commands.spawn(A(1));
+        commands.spawn(A(2));
+        commands.spawn(A(3));
+        if despawn {
+            commands.despawn(brief);
+            world.play(&mut buffer).unwrap();
+        } else {
+            world.play(&mut buffer).unwrap();
+            world.despawn(buffer.resolve(brief).unwrap()).unwrap();
+        }
+        let all = world.query::<(Entity, &A)>();
+        all.iter().map(|(entity, a)| (entity, a.0)).collect::<Vec<_>>()
+    };
+    assert_eq!(record(true), record(false));
+}
+
+#[test]
+fn a_command_that_fails_between_does_so_with_one_that_is_doomed() {
+    let mut world = world();
+    let old = world.spawn(A(1));
+    let (number, _) = fails(&mut world, |commands| {
+        commands.add(old, Tag);
+        commands.set(Entity::NULL, A(1));
+        commands.despawn(old);
+    });
+    assert_eq!(number, 2);
+    assert!(world.has::<Tag>(old));
+}
+
+#[test]
+fn a_command_that_fails_before_the_last_does_so() {
+    let mut world = world();
+    let old = world.spawn(A(1));
+    let (number, _) = fails(&mut world, |commands| {
+        commands.set(Entity::NULL, A(1));
+        commands.add(old, Tag);
+        commands.despawn(old);
+    });
+    assert_eq!(number, 1);
+    assert!(!world.has::<Tag>(old));
+}
+
+#[test]
+fn a_command_that_fails_between_does_so_with_one_that_is_unborn() {
+    let mut world = world();
+    let (number, _) = fails(&mut world, |commands| {
+        let brief = commands.spawn(A(2));
+        commands.set(Entity::NULL, A(1));
+        commands.despawn(brief);
+    });
+    assert_eq!((number, world.entity_count()), (2, 1));
+}
+
+#[test]
+fn a_command_that_fails_between_does_so_with_two_that_are_doomed() {
+    let mut world = world();
+    let (one, other) = (world.spawn(A(1)), world.spawn(A(1)));
+    let (number, _) = fails(&mut world, |commands| {
+        commands.add(one, Tag);
+        commands.add(other, Tag);
+        commands.set(Entity::NULL, A(1));
+        commands.despawn(one);
+        commands.despawn(other);
+    });
+    assert_eq!(number, 3);
+    assert!(world.has::<Tag>(one) && world.has::<Tag>(other));
+}

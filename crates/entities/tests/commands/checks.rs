@@ -1,0 +1,143 @@
+//! The check before playback, and the trace.
+
+use ancho_entities::{
+    Buffer, CommandFault, Entity, EntityCommandBuffer, EntityError, LinkedEntityGroup, Prefab, With,
+};
+
+use crate::common::*;
+
+#[test]
+fn cb11_a_check_finds_targets_that_are_not_there_and_changes_nothing() {
+    let mut world = world();
+    let (old, dead) = (world.spawn(A(1)), world.spawn(A(1)));
+    world.despawn(dead).unwrap();
+    let before = world.state_hash();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let new = commands.spawn(A(2));
+    commands.add(new, B("new".into()));
+    commands.set(old, A(3));
+    world.check_commands(&buffer).unwrap();
+    buffer.commands().unwrap().set(dead, A(4));
+    let said = stopped(world.check_commands(&buffer));
+    assert_eq!(said.number(), 4);
+    let CommandFault::Entity(EntityError::NoSuchEntity { entity, .. }) = said.fault() else {
+        panic!("{said}");
+    };
+    assert_eq!((entity, world.state_hash()), (dead, before));
+    // It is as it was, and can be played.
+    assert_eq!(stopped(world.play(&mut buffer)).number(), 4);
+    assert_eq!(world.get(old), Ok(&A(3)));
+}
+
+#[test]
+fn cb11_a_check_minds_prefabs_and_playback_does_not() {
+    let mut world = world();
+    let prefab = world.spawn((A(1), Prefab));
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let copy = commands.instantiate(prefab);
+    commands.set(copy, A(2));
+    world.check_commands(&buffer).unwrap();
+    buffer.commands().unwrap().set(prefab, A(3));
+    let said = stopped(world.check_commands(&buffer));
+    assert_eq!((said.number(), said.fault()), (3, CommandFault::TouchesPrefab { entity: prefab }));
+    world.play(&mut buffer).unwrap();
+    assert_eq!(world.get(prefab), Ok(&A(3)));
+}
+
+#[test]
+fn cb11_a_check_finds_placeholders_of_others_and_those_of_later() {
+    let world = world();
+    let placeholder = foreign();
+    let mut buffer = EntityCommandBuffer::new();
+    buffer.commands().unwrap().despawn(placeholder);
+    let said = stopped(world.check_commands(&buffer));
+    assert_eq!(said.fault(), CommandFault::ForeignPlaceholder { placeholder });
+    buffer.clear().unwrap();
+    let commands = buffer.commands().unwrap();
+    commands.set_sort_key(Some(2));
+    let placeholder = commands.spawn(A(1));
+    commands.set_sort_key(Some(1));
+    commands.set(placeholder, A(2));
+    let said = stopped(world.check_commands(&buffer));
+    assert_eq!((said.number(), said.fault()), (1, CommandFault::NotCreatedYet { placeholder }));
+}
+
+#[test]
+fn cb11_a_check_lets_pass_what_lenient_worlds_let_pass() {
+    let mut world = world();
+    let dead = world.spawn(A(1));
+    world.despawn(dead).unwrap();
+    let mut buffer = EntityCommandBuffer::new();
+    buffer.commands().unwrap().despawn(dead);
+    buffer.commands().unwrap().despawn_slice(&[dead]);
+    let checked = world.check_commands(&buffer);
+    world.play(&mut buffer).unwrap();
+    assert!(checked.is_ok(), "playing it is no error: {checked:?}");
+}
+
+#[test]
+fn cb11_a_check_of_ids_that_the_world_has_promised_passes() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let mut commands = world.commands(&mut buffer).unwrap();
+    let first = commands.spawn(A(1));
+    let second = commands.instantiate(first);
+    commands.set(second, A(2));
+    commands.add(first, Link(second));
+    world.check_commands(&buffer).unwrap();
+    world.play(&mut buffer).unwrap();
+    assert_eq!(world.get(first), Ok(&Link(second)));
+}
+
+#[test]
+fn cb11_the_trace_has_a_line_for_each_command_in_the_order_of_playback() {
+    let mut world = world();
+    let old = world.spawn(A(1));
+    let mut buffer = EntityCommandBuffer::new();
+    assert_eq!(buffer.trace(), "");
+    let commands = buffer.commands().unwrap();
+    commands.set_sort_key(Some(2));
+    let new = commands.spawn((A(1), B("b".into())));
+    commands.set_sort_key(Some(1));
+    commands.add(old, (A(1), Link(new)));
+    commands.remove::<A>(old);
+    commands.set_sort_key(None);
+    commands.spawn_many(3, A(1));
+    commands.spawn_batch((0..2).map(A));
+    commands.instantiate(old);
+    commands.despawn_slice(&[old, old]);
+    commands.append(old, Item(1));
+    commands.set_component_enabled::<Lamp>(old, false);
+    commands.set_enabled(old, false);
+    commands.set_name(old, "x");
+    commands.add_buffer(old, [LinkedEntityGroup(old)]);
+    commands.for_query::<&A, With<B>>().despawn();
+    commands.run("something else", |_| Ok(()));
+    let trace = buffer.trace();
+    let lines: Vec<_> = trace.lines().collect();
+    assert_eq!(lines.len(), buffer.len(), "{trace}");
+    for (number, line) in lines.iter().enumerate() {
+        assert!(line.starts_with(&format!("{}: ", number + 1)), "{line}");
+    }
+    assert_eq!(lines[0], "1: add `game::A`, `game::Link` to 0v1");
+    assert_eq!(lines[1], "2: remove `game::A` from 0v1");
+    assert!(lines[2].starts_with("3: spawn placeholder 0.0"), "{}", lines[2]);
+    assert!(lines[2].contains("`game::A`, `game::B`"), "{}", lines[2]);
+    assert!(lines[13].contains("something else"), "{}", lines[13]);
+    let again = buffer.trace();
+    assert_eq!(trace, again, "looking changes nothing");
+}
+
+#[test]
+fn cb11_a_command_is_called_the_same_in_the_trace_and_in_the_error() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    commands.spawn(A(1));
+    commands.add(Entity::NULL, (A(1), Buffer::<Item>::new()));
+    let line = buffer.trace().lines().nth(1).unwrap().to_owned();
+    let stopped = stopped(world.play(&mut buffer));
+    assert_eq!(line, format!("2: {}", stopped.command()));
+}

@@ -1,0 +1,155 @@
+//! Components of every kind, and what tests do again and again.
+
+use std::sync::atomic::{AtomicIsize, Ordering};
+
+use ancho_entities::{
+    BufferElement, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer,
+    ManagedComponent, PlaybackError, PlaybackStopped, SharedComponent, World,
+};
+
+pub(crate) use crate::checked::{Checked, chunks_of, world};
+pub(crate) use crate::panic_message::panic_message;
+
+#[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
+#[component(name = "game::A")]
+pub(crate) struct A(pub(crate) u32);
+
+#[derive(Component, Clone, Debug, PartialEq, Default)]
+#[component(name = "game::B")]
+pub(crate) struct B(pub(crate) String);
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[component(name = "game::Link")]
+pub(crate) struct Link(pub(crate) Entity);
+
+#[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
+pub(crate) struct Tag;
+
+#[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
+#[component(name = "game::Lamp", enableable)]
+pub(crate) struct Lamp;
+
+#[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
+#[component(enableable)]
+pub(crate) struct Glow(pub(crate) u32);
+
+/// Stays when its entity is despawned.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
+#[component(cleanup)]
+pub(crate) struct Stays(pub(crate) u32);
+
+/// Can neither be duplicated nor be created without a value.
+#[derive(Component, Debug, PartialEq)]
+#[component(name = "game::Only")]
+pub(crate) struct Only(pub(crate) u32);
+
+#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+#[buffer(inline = 2)]
+pub(crate) struct Item(pub(crate) u32);
+
+#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+#[buffer(inline = 2)]
+pub(crate) struct Friend(pub(crate) Entity);
+
+#[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Team(pub(crate) &'static str);
+
+#[derive(ManagedComponent, Clone, Debug, PartialEq)]
+pub(crate) struct Note {
+    pub(crate) text: String,
+    pub(crate) about: Entity,
+}
+
+/// How many values there are, and which use of them panics.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    live: AtomicIsize,
+    clones: AtomicIsize,
+    drops: AtomicIsize,
+}
+
+impl Ledger {
+    /// One that lives as long as values do, whatever happens to them: dropping one twice shows in the count, and does no harm.
+    pub(crate) fn new() -> &'static Self {
+        Box::leak(Box::default())
+    }
+
+    pub(crate) fn value(&'static self, number: u32) -> Counted {
+        self.live.fetch_add(1, Ordering::SeqCst);
+        Counted { number, ledger: self }
+    }
+
+    /// How many values were made and not dropped.
+    pub(crate) fn live(&self) -> isize {
+        self.live.load(Ordering::SeqCst)
+    }
+
+    /// From now on, cloning panics the so manieth time, counted from 1. Zero is never.
+    pub(crate) fn panic_at_clone(&self, number: isize) {
+        self.clones.store(number, Ordering::SeqCst);
+    }
+
+    /// From now on, dropping panics the so manieth time, counted from 1. Zero is never.
+    pub(crate) fn panic_at_drop(&self, number: isize) {
+        self.drops.store(number, Ordering::SeqCst);
+    }
+}
+
+/// A value that is counted.
+#[derive(Component, Debug)]
+#[component(name = "game::Counted")]
+pub(crate) struct Counted {
+    pub(crate) number: u32,
+    #[field(opaque)]
+    ledger: &'static Ledger,
+}
+
+impl Clone for Counted {
+    fn clone(&self) -> Self {
+        assert_ne!(self.ledger.clones.fetch_sub(1, Ordering::SeqCst), 1, "a clone that panics");
+        self.ledger.value(self.number)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.ledger.live.fetch_sub(1, Ordering::SeqCst);
+        let is_last = self.ledger.drops.fetch_sub(1, Ordering::SeqCst) == 1;
+        assert!(!is_last || std::thread::panicking(), "a drop that panics");
+    }
+}
+
+/// Records, and plays.
+#[track_caller]
+pub(crate) fn play(
+    world: &mut World,
+    record: impl FnOnce(&mut CommandRecorder),
+) -> Result<EntityCommandBuffer, PlaybackError> {
+    let mut buffer = EntityCommandBuffer::new();
+    record(buffer.commands().unwrap());
+    world.play(&mut buffer).map(|()| buffer)
+}
+
+/// Which command has stopped a buffer.
+#[track_caller]
+pub(crate) fn stopped(played: Result<(), PlaybackError>) -> PlaybackStopped {
+    match played {
+        Err(PlaybackError::Stopped(stopped)) => *stopped,
+        other => panic!("was not stopped: {other:?}"),
+    }
+}
+
+/// Records, plays, and returns the number of the command that fails, and why.
+#[track_caller]
+pub(crate) fn fails(
+    world: &mut World,
+    record: impl FnOnce(&mut CommandRecorder),
+) -> (usize, CommandFault) {
+    let stopped = stopped(play(world, record).map(|_| ()));
+    (stopped.number(), stopped.fault())
+}
+
+/// A placeholder of another buffer.
+pub(crate) fn foreign() -> Entity {
+    EntityCommandBuffer::new().commands().unwrap().spawn(())
+}

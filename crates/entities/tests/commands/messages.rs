@@ -1,0 +1,250 @@
+//! What people read when a command is refused, word for word.
+
+use std::panic::Location;
+
+use ancho_entities::{Entity, EntityCommandBuffer, PlaybackError, Prefab, World};
+
+use crate::common::*;
+
+/// The place where this is called.
+#[track_caller]
+fn here() -> &'static Location<'static> {
+    Location::caller()
+}
+
+/// What stops a named buffer, with the place where it is played instead of `AT`.
+#[track_caller]
+fn reads(world: &mut World, mut buffer: EntityCommandBuffer, message: &str) {
+    let label = buffer.label().to_string();
+    let PlaybackError::Stopped(stopped) = world.play(&mut buffer).unwrap_err() else { panic!() };
+    let message = message.replace("BUFFER", &label).replace("AT", &stopped.at().to_string());
+    assert_eq!(PlaybackError::Stopped(stopped).to_string(), message);
+}
+
+#[test]
+fn a0078_names_buffer_world_place_command_and_reason() {
+    let mut world = world();
+    let stone = world.spawn(());
+    let mut buffer = EntityCommandBuffer::new().named("fight");
+    let made = here();
+    let commands = buffer.commands().unwrap();
+    commands.spawn(A(1));
+    commands.set(stone, A(1));
+    commands.spawn(A(1));
+    let label =
+        format!("`fight` (EntityCommandBuffer made at {}:{}:", made.file(), made.line() - 1);
+    assert!(buffer.label().to_string().starts_with(&label), "{}", buffer.label());
+    reads(
+        &mut world,
+        buffer,
+        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 2 of 3, `set `game::A` of 0v1`; those before it were \
+         carried out, those after it were not: A0051: entity 0v1 has no `game::A`; add it first, or ask with `has`",
+    );
+}
+
+#[test]
+fn a0078_names_the_place_of_the_call_of_play() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    buffer.commands().unwrap().set(Entity::NULL, A(1));
+    let (played, at) = (world.play(&mut buffer), here());
+    let stopped = stopped(played);
+    assert_eq!((stopped.at().file(), stopped.at().line()), (at.file(), at.line()));
+}
+
+#[test]
+fn a0078_names_the_job_that_recorded() {
+    let mut world = world();
+    let stone = world.spawn(A(1));
+    let mut buffer = EntityCommandBuffer::new().named("fight");
+    let query = world.query::<Entity>();
+    let job =
+        query.job().named("Hit").with(buffer.writer()).schedule_parallel(|entity, commands| {
+            commands.set(entity, B("hit".into()));
+        });
+    world.entities().jobs().complete(job.unwrap());
+    reads(
+        &mut world,
+        buffer,
+        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `set `game::B` of 0v1`, which job `Hit` recorded; \
+         those before it were carried out, those after it were not: A0051: entity 0v1 has no `game::B`; add it first, or \
+         ask with `has`",
+    );
+    let mut buffer = EntityCommandBuffer::new();
+    let jobs = world.entities().jobs();
+    let job = jobs.named("Alone").schedule(&[], buffer.writer(), move |mut commands| {
+        commands.set(stone, B("b".into()));
+    });
+    jobs.complete(job.unwrap());
+    assert_eq!(stopped(world.play(&mut buffer)).job(), Some("Alone"));
+}
+
+#[test]
+fn a0079_placeholders() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new().named("fight");
+    buffer.commands().unwrap().set(foreign(), A(1));
+    reads(
+        &mut world,
+        buffer,
+        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `set `game::A` of placeholder 0.0`; those before \
+         it were carried out, those after it were not: A0079: placeholder 0.0 was created by another command buffer, or before \
+         this one was cleared; use placeholders in the buffer that gave them, or `resolve` them first",
+    );
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    commands.set_sort_key(Some(2));
+    let later = commands.spawn(A(1));
+    commands.set_sort_key(Some(1));
+    commands.despawn(later);
+    reads(
+        &mut world,
+        buffer,
+        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 2, `despawn placeholder 0.0`; those before it \
+         were carried out, those after it were not: A0079: placeholder 0.0 is created by a later command, or by none; record the \
+         command that creates it first, with a lower sort key if there are any",
+    );
+}
+
+#[test]
+fn a0080_played() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new().named("fight");
+    buffer.commands().unwrap().spawn(A(1));
+    world.play(&mut buffer).unwrap();
+    let message = format!(
+        "A0080: {} was played; `clear` it before it is used again, or make it `reusable` to play it again",
+        buffer.label()
+    );
+    assert_eq!(world.play(&mut buffer).unwrap_err().to_string(), message);
+    assert_eq!(buffer.commands().unwrap_err().to_string(), message);
+    assert_eq!(world.commands(&mut buffer).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn a0081_not_duplicable() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::reusable().named("wave");
+    buffer.commands().unwrap().spawn(Only(1));
+    reads(
+        &mut world,
+        buffer,
+        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `spawn placeholder 0.0 with `game::Only``; those \
+         before it were carried out, those after it were not: A0081: a `game::Only` cannot be duplicated, and the buffer keeps it for \
+         the next time it is played; derive `Clone` for it, or use a buffer that is played once",
+    );
+}
+
+#[test]
+fn a0082_ids_of_another_world() {
+    let [world, mut other] = [(); 2].map(|()| world());
+    let mut buffer = EntityCommandBuffer::new().named("fight");
+    world.commands(&mut buffer).unwrap().spawn(A(1));
+    let message = format!(
+        "A0082: {} has ids that another world has promised to its entities; play it there, or record without a world, which \
+         gives placeholders",
+        buffer.label()
+    );
+    assert_eq!(other.play(&mut buffer).unwrap_err().to_string(), message);
+    assert_eq!(other.commands(&mut buffer).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn a0082_a_promise_that_is_broken() {
+    let mut world = world();
+    world.spawn(A(1));
+    let mut buffer = EntityCommandBuffer::new();
+    let id = world.commands(&mut buffer).unwrap().spawn(A(1));
+    world.despawn_all().unwrap();
+    reads(
+        &mut world,
+        buffer,
+        &format!(
+            "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `spawn placeholder 0.0 with `game::A``; those before it \
+             were carried out, those after it were not: A0082: the id {id}, which the entity was promised, is not there any more, \
+             since all entities were despawned meanwhile; clear the buffer, and record anew"
+        ),
+    );
+}
+
+#[test]
+fn a0083_too_many_entities() {
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    // They take no room before they are played.
+    commands.spawn_many((1 << 24) - 2, ());
+    let said = panic_message(|| commands.spawn_many(2, ()));
+    assert_eq!(
+        said,
+        "A0083: at most 16777215 entities are created by the commands of one batch or thread before they are played; play them, \
+         or use several buffers"
+    );
+    // Up to there it goes on.
+    commands.spawn(());
+    assert!(panic_message(|| commands.spawn(())).starts_with("A0083: "));
+    assert_eq!(commands.len(), 2);
+}
+
+#[test]
+fn a0084_prefabs() {
+    let mut world = world();
+    let prefab = world.spawn((A(1), Prefab));
+    let mut buffer = EntityCommandBuffer::new().named("fight");
+    buffer.commands().unwrap().set(prefab, A(2));
+    let stopped = stopped(world.check_commands(&buffer));
+    assert_eq!(
+        stopped.fault().to_string(),
+        "A0084: entity 0v1 is a prefab, which all its instances to come would differ by; instantiate it, and change the instance"
+    );
+    assert!(stopped.to_string().contains("; nothing was carried out: A0084: "), "{stopped}");
+}
+
+#[test]
+fn a0085_reusable() {
+    let world = world();
+    let mut buffer = EntityCommandBuffer::reusable().named("wave");
+    let label = buffer.label();
+    let refused = world.commands(&mut buffer).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        format!(
+            "A0085: {label} can be played several times, so that entities have no ids before; record with its own `commands`, which \
+             gives placeholders"
+        )
+    );
+}
+
+#[test]
+fn a0003_and_a0001_in_use() {
+    let world = world();
+    let mut buffer = EntityCommandBuffer::new().named("fight");
+    let label = buffer.label();
+    let jobs = world.entities().jobs();
+    let job = jobs.named("Hit").schedule(&[], buffer.writer(), |_| ()).unwrap();
+    assert_eq!(
+        buffer.commands().unwrap_err().to_string(),
+        format!(
+            "A0003: {label} cannot be written now, because job `Hit` writes it concurrently and was not completed; complete `Hit` \
+             first"
+        )
+    );
+    let refused = jobs.named("Again").schedule(&[], buffer.writer(), |_| ()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        format!(
+            "A0001: job `Again` writes concurrently {label}, which job `Hit` writes concurrently and which was not completed; pass \
+             the handle of `Hit` as a dependency, or complete it first"
+        )
+    );
+    jobs.complete(job);
+}
+
+#[test]
+fn a0050_the_world_says_what_a_placeholder_is() {
+    let world = world();
+    assert_eq!(
+        world.get::<A>(foreign()).unwrap_err().to_string(),
+        "A0050: placeholder 0.0 stands for an entity that commands create, and does not exist itself; play the commands, and ask \
+         their buffer with `resolve` which entity it is"
+    );
+}

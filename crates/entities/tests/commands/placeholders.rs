@@ -1,0 +1,321 @@
+//! Placeholders in values: resolved wherever fields are known, and refused where they are of others or too early.
+
+use ancho_entities::{
+    Buffer, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer,
+    LinkedEntityGroup, Managed, With, World,
+};
+
+use crate::common::*;
+
+#[derive(Component, Clone, Debug, PartialEq)]
+struct Many {
+    some: Option<Entity>,
+    list: Vec<Entity>,
+    pair: (u8, Entity),
+}
+
+/// Gives an entity a value that refers to another, in every way there is.
+type Give = fn(&mut CommandRecorder, to: Entity, about: Entity);
+/// What entities a value refers to.
+type Read = fn(&World, Entity) -> Vec<Entity>;
+
+fn link(world: &World, entity: Entity) -> Vec<Entity> {
+    vec![world.get::<Link>(entity).unwrap().0]
+}
+
+fn friends(world: &World, entity: Entity) -> Vec<Entity> {
+    world.buffer::<Friend>(entity).unwrap().iter().map(|friend| friend.0).collect()
+}
+
+fn note(world: &World, entity: Entity) -> Vec<Entity> {
+    vec![world.managed::<Note>(entity).unwrap().about]
+}
+
+fn written(about: Entity) -> Managed<Note> {
+    Managed::new(Note { text: "note".into(), about })
+}
+
+const GIVE: &[(&str, Give, Read)] = &[
+    ("add", |c, to, about| c.add(to, Link(about)), link),
+    ("add a tuple", |c, to, about| c.add(to, (B("b".into()), Link(about), Tag)), link),
+    (
+        "set",
+        |c, to, about| {
+            c.add(to, Link(Entity::NULL));
+            c.set(to, Link(about));
+        },
+        link,
+    ),
+    ("add_to_slice", |c, to, about| c.add_to_slice(&[to], Link(about)), link),
+    (
+        "set_slice",
+        |c, to, about| {
+            c.add(to, Link(Entity::NULL));
+            c.set_slice(&[to], Link(about));
+        },
+        link,
+    ),
+    ("add_to_linked", |c, to, about| c.add_to_linked(to, Link(about)), link),
+    (
+        "set_linked",
+        |c, to, about| {
+            c.add(to, Link(Entity::NULL));
+            c.set_linked(to, Link(about));
+        },
+        link,
+    ),
+    ("by query", |c, _, about| c.for_query::<(), With<A>>().add(Link(about)), link),
+    ("add_buffer", |c, to, about| c.add_buffer(to, [Friend(about); 5]), friends),
+    ("add a buffer", |c, to, about| c.add(to, Buffer::from([Friend(about)])), friends),
+    (
+        "append",
+        |c, to, about| {
+            c.add(to, Buffer::<Friend>::new());
+            c.append(to, Friend(about));
+        },
+        friends,
+    ),
+    (
+        "set_buffer",
+        |c, to, about| {
+            c.add(to, Buffer::<Friend>::new());
+            c.set_buffer(to, [Friend(about); 3]);
+        },
+        friends,
+    ),
+    ("add what is managed", |c, to, about| c.add(to, written(about)), note),
+    (
+        "set what is managed",
+        |c, to, about| {
+            c.add(to, written(Entity::NULL));
+            c.set(to, written(about));
+        },
+        note,
+    ),
+    (
+        "add fields of fields",
+        |c, to, about| {
+            c.add(to, Many { some: Some(about), list: vec![about; 3], pair: (1, about) });
+        },
+        |world, entity| {
+            let many = world.get::<Many>(entity).unwrap();
+            [many.some.unwrap(), many.pair.1].into_iter().chain(many.list.iter().copied()).collect()
+        },
+    ),
+];
+
+#[test]
+fn cb3_placeholders_are_resolved_in_values_of_every_kind() {
+    for &(name, give, read) in GIVE {
+        let mut world = world();
+        let to = world.spawn(A(1));
+        let mut buffer = EntityCommandBuffer::new();
+        let commands = buffer.commands().unwrap();
+        commands.spawn_many(3, Tag);
+        let about = commands.spawn(Tag);
+        let created = commands.spawn(A(2));
+        give(commands, created, about);
+        give(commands, to, about);
+        world.play(&mut buffer).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (about, created) = (buffer.resolve(about).unwrap(), buffer.resolve(created).unwrap());
+        for entity in [to, created] {
+            let read = read(&world, entity);
+            assert!(!read.is_empty() && read.iter().all(|&entity| entity == about), "{name}");
+        }
+    }
+}
+
+#[test]
+fn cb3_placeholders_of_others_are_refused_in_values_of_every_kind() {
+    for &(name, give, _) in GIVE {
+        let mut world = world();
+        let to = world.spawn(A(1));
+        let placeholder = foreign();
+        let (_, fault) = fails(&mut world, |commands| give(commands, to, placeholder));
+        assert_eq!(fault, CommandFault::ForeignPlaceholder { placeholder }, "{name}");
+        world.check_invariants().unwrap();
+    }
+}
+
+#[test]
+fn cb3_placeholders_of_before_are_refused_in_values_of_every_kind() {
+    for &(name, give, _) in GIVE {
+        let mut world = world();
+        let to = world.spawn(A(1));
+        let mut buffer = EntityCommandBuffer::new();
+        let placeholder = buffer.commands().unwrap().spawn(());
+        world.play(&mut buffer).unwrap();
+        buffer.clear().unwrap();
+        let commands = buffer.commands().unwrap();
+        commands.spawn(());
+        give(commands, to, placeholder);
+        let stopped = stopped(world.play(&mut buffer));
+        assert_eq!(stopped.fault(), CommandFault::ForeignPlaceholder { placeholder }, "{name}");
+        world.check_invariants().unwrap();
+    }
+}
+
+#[test]
+fn cb3_placeholders_of_what_is_created_later_are_refused_in_values_of_every_kind() {
+    for &(name, give, _) in GIVE {
+        let mut world = world();
+        let to = world.spawn(A(1));
+        let mut buffer = EntityCommandBuffer::new();
+        let commands = buffer.commands().unwrap();
+        commands.set_sort_key(Some(2));
+        let placeholder = commands.spawn(());
+        commands.set_sort_key(Some(1));
+        give(commands, to, placeholder);
+        let stopped = stopped(world.play(&mut buffer));
+        assert_eq!(stopped.fault(), CommandFault::NotCreatedYet { placeholder }, "{name}");
+        assert_eq!(world.entity_count(), 1, "{name}");
+        world.check_invariants().unwrap();
+    }
+}
+
+#[test]
+fn cb3_placeholders_in_values_of_what_is_created() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let first = commands.spawn(Tag);
+    let one = commands.spawn((Link(first), B("b".into())));
+    let many = commands.spawn_many(3, (Link(one), Buffer::from([Friend(first)])));
+    let batch = commands.spawn_batch(many.iter().map(|entity| (Link(entity), written(first))));
+    let copy = commands.instantiate(many.get(1).unwrap());
+    world.play(&mut buffer).unwrap();
+    let id = |placeholder| buffer.resolve(placeholder).unwrap();
+    assert_eq!(world.get(id(one)), Ok(&Link(id(first))));
+    for entity in many.iter().chain([copy]).map(id) {
+        assert_eq!(world.get(entity), Ok(&Link(id(one))));
+        assert_eq!(friends(&world, entity), [id(first)]);
+    }
+    for (at, entity) in batch.iter().map(id).enumerate() {
+        assert_eq!(world.get(entity), Ok(&Link(id(many.get(at).unwrap()))));
+        assert_eq!(note(&world, entity), [id(first)]);
+    }
+}
+
+#[test]
+fn cb3_placeholders_that_are_refused_when_entities_are_created() {
+    let other = foreign();
+    let record: [(&str, fn(&mut CommandRecorder, Entity)); 5] = [
+        ("spawn", |c, other| _ = c.spawn(Link(other))),
+        ("spawn a tuple", |c, other| _ = c.spawn((B("b".into()), Link(other)))),
+        ("spawn_many", |c, other| _ = c.spawn_many(3, Buffer::from([Friend(other)]))),
+        ("spawn_batch", |c, other| {
+            _ = c.spawn_batch([Entity::NULL, other, Entity::NULL].map(Link));
+        }),
+        ("managed", |c, other| _ = c.spawn(written(other))),
+    ];
+    for (name, record) in record {
+        let mut world = world();
+        let (number, fault) = fails(&mut world, |commands| {
+            commands.spawn(Tag);
+            record(commands, other);
+            commands.spawn(Tag);
+        });
+        let expected = CommandFault::ForeignPlaceholder { placeholder: other };
+        assert_eq!((number, fault), (2, expected), "{name}");
+        assert_eq!(world.query::<()>().filter::<With<Tag>>().count(), 1, "{name}");
+        world.check_invariants().unwrap();
+    }
+}
+
+#[test]
+fn cb3_2500_entities_refer_to_each_other() {
+    const COUNT: usize = 2500;
+    for way in 0..3 {
+        let mut world = chunks_of(100);
+        let mut buffer = EntityCommandBuffer::new();
+        let commands = buffer.commands().unwrap();
+        let all: Vec<_> = match way {
+            0 => (0..COUNT).map(|at| commands.spawn(A(at as u32))).collect(),
+            1 => commands.spawn_batch((0..COUNT as u32).map(A)).iter().collect(),
+            _ => commands.spawn_many(COUNT, A(0)).iter().collect(),
+        };
+        for (at, &entity) in all.iter().enumerate() {
+            commands.add(entity, Link(all[COUNT - 1 - at]));
+            commands.add(entity, Buffer::from([Friend(all[(at + 1) % COUNT]), Friend(entity)]));
+            commands.append(entity, Friend(all[at * 7 % COUNT]));
+        }
+        world.play(&mut buffer).unwrap();
+        let all: Vec<_> = all.into_iter().map(|entity| buffer.resolve(entity).unwrap()).collect();
+        for (at, &entity) in all.iter().enumerate() {
+            assert_eq!(world.get(entity), Ok(&Link(all[COUNT - 1 - at])));
+            let expected = [all[(at + 1) % COUNT], entity, all[at * 7 % COUNT]];
+            assert_eq!(friends(&world, entity), expected);
+        }
+    }
+}
+
+#[test]
+fn cb3_a_group_of_placeholders_is_a_group() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let root = commands.spawn(A(1));
+    let member = commands.spawn(Link(root));
+    commands.add_buffer(root, [root, member].map(LinkedEntityGroup));
+    let copies = commands.instantiate_many(root, 2);
+    commands.set_linked(copies.get(1).unwrap(), A(5));
+    commands.despawn(root);
+    world.play(&mut buffer).unwrap();
+    assert_eq!(world.entity_count(), 4);
+    for (copy, a) in copies.iter().zip([1, 5]) {
+        let copy = buffer.resolve(copy).unwrap();
+        let group: Vec<_> = world.buffer::<LinkedEntityGroup>(copy).unwrap().to_vec();
+        assert_eq!(world.get(group[1].0), Ok(&Link(copy)));
+        assert_eq!(world.get(copy), Ok(&A(a)));
+    }
+}
+
+#[test]
+fn cb3_resolve_says_nothing_before_and_of_others() {
+    let mut world = world();
+    let old = world.spawn(());
+    let mut buffer = EntityCommandBuffer::new();
+    let placeholder = buffer.commands().unwrap().spawn(());
+    assert_eq!(buffer.resolve(placeholder), None);
+    assert_eq!(
+        (buffer.resolve(old), buffer.resolve(Entity::NULL)),
+        (Some(old), Some(Entity::NULL))
+    );
+    world.play(&mut buffer).unwrap();
+    assert!(world.exists(buffer.resolve(placeholder).unwrap()));
+    assert_eq!(buffer.resolve(foreign()), None);
+    buffer.clear().unwrap();
+    assert_eq!(buffer.resolve(placeholder), None);
+}
+
+#[test]
+fn cb3_what_is_resolved_can_be_used_in_another_buffer() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let first = buffer.commands().unwrap().spawn(A(1));
+    world.play(&mut buffer).unwrap();
+    let first = buffer.resolve(first).unwrap();
+    let mut second = EntityCommandBuffer::new();
+    let link = second.commands().unwrap().spawn(Link(first));
+    second.commands().unwrap().set(first, A(2));
+    world.play(&mut second).unwrap();
+    assert_eq!(world.get(second.resolve(link).unwrap()), Ok(&Link(first)));
+    assert_eq!(world.get(first), Ok(&A(2)));
+}
+
+#[test]
+fn cb3_a_reference_to_what_is_destroyed_meanwhile_leads_to_nobody() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let brief = commands.spawn(A(1));
+    let stays = commands.spawn(Link(brief));
+    commands.despawn(brief);
+    commands.add(stays, Buffer::from([Friend(brief)]));
+    let next = commands.spawn(A(2));
+    world.play(&mut buffer).unwrap();
+    let id = |placeholder| buffer.resolve(placeholder).unwrap();
+    assert!(!world.exists(id(brief)) && id(brief) != id(next));
+    assert_eq!(world.get(id(stays)), Ok(&Link(id(brief))));
+    assert_eq!(friends(&world, id(stays)), [id(brief)]);
+}

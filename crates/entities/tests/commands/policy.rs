@@ -1,0 +1,328 @@
+//! Once or several times, in one world or in several.
+
+use ancho_entities::{
+    Buffer, CommandError, CommandFault, Entity, EntityCommandBuffer, EntityTracker, Managed,
+    PlaybackError, Shared, World,
+};
+
+use crate::common::*;
+
+#[test]
+fn cb4_a_buffer_for_one_playback_is_refused_the_second_time_also_by_another_world() {
+    let (mut one, mut other) = (world(), world());
+    let mut buffer = EntityCommandBuffer::new();
+    buffer.commands().unwrap().spawn(A(1));
+    one.play(&mut buffer).unwrap();
+    for world in [&mut one, &mut other] {
+        let before = world.state_hash();
+        let refused = world.play(&mut buffer).unwrap_err();
+        assert!(matches!(refused, PlaybackError::AlreadyPlayed { .. }), "{refused}");
+        assert_eq!(world.state_hash(), before);
+    }
+    assert!(matches!(buffer.commands().unwrap_err(), CommandError::AlreadyPlayed { .. }));
+    assert!(matches!(one.commands(&mut buffer).unwrap_err(), CommandError::AlreadyPlayed { .. }));
+}
+
+#[test]
+fn cb4_a_buffer_that_was_stopped_was_played() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    buffer.commands().unwrap().set(Entity::NULL, A(1));
+    stopped(world.play(&mut buffer));
+    let refused = world.play(&mut buffer).unwrap_err();
+    assert!(matches!(refused, PlaybackError::AlreadyPlayed { .. }), "{refused}");
+    buffer.clear().unwrap();
+    buffer.commands().unwrap().spawn(A(1));
+    world.play(&mut buffer).unwrap();
+}
+
+#[test]
+fn cb4_nothing_is_recorded_once_a_reusable_buffer_was_played() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::reusable();
+    buffer.commands().unwrap().spawn(A(1));
+    buffer.commands().unwrap().spawn(A(2));
+    world.play(&mut buffer).unwrap();
+    assert!(matches!(buffer.commands().unwrap_err(), CommandError::AlreadyPlayed { .. }));
+    world.play(&mut buffer).unwrap();
+    assert_eq!(world.entity_count(), 4);
+    buffer.clear().unwrap();
+    buffer.commands().unwrap().spawn(A(3));
+    world.play(&mut buffer).unwrap();
+    world.play(&mut buffer).unwrap();
+    assert_eq!(world.entity_count(), 6);
+}
+
+#[test]
+fn cb4_an_empty_buffer_changes_nothing_and_stays_as_it_was() {
+    let mut world = world();
+    let entity = world.spawn(A(1));
+    let mut tracker = EntityTracker::new();
+    world.entities_mut().entity_changes(&mut tracker);
+    let before = (world.state_hash(), world.entities().version());
+    for mut buffer in [EntityCommandBuffer::new(), EntityCommandBuffer::reusable()] {
+        for _ in 0..3 {
+            world.play(&mut buffer).unwrap();
+        }
+        assert!(buffer.is_empty());
+        assert_eq!((world.state_hash(), world.entities().version()), before);
+        // It is not used up by that.
+        buffer.commands().unwrap().set(entity, A(1));
+    }
+    // One that was asked for its recorder, and given nothing.
+    let mut buffer = EntityCommandBuffer::new();
+    _ = buffer.commands().unwrap();
+    _ = world.commands(&mut buffer).unwrap();
+    world.play(&mut buffer).unwrap();
+    assert_eq!((world.state_hash(), world.entities().version()), before);
+}
+
+#[test]
+fn cb4_an_empty_buffer_belongs_to_no_world() {
+    let (one, mut other) = (world(), world());
+    let mut buffer = EntityCommandBuffer::new();
+    // Nothing is recorded: there are no ids.
+    _ = one.commands(&mut buffer).unwrap();
+    other.play(&mut buffer).unwrap();
+}
+
+#[test]
+fn cb4_one_buffer_in_several_worlds_resolves_to_the_last() {
+    let mut buffer = EntityCommandBuffer::reusable();
+    let commands = buffer.commands().unwrap();
+    let king = commands.spawn((A(1), B("king".into()), Shared::new(Team("red"))));
+    let knight =
+        commands.spawn((Link(king), Buffer::from([Friend(king), Friend(king), Friend(king)])));
+    commands.add(king, Managed::new(Note { text: "n".into(), about: knight }));
+    let brief = commands.spawn(B("brief".into()));
+    commands.despawn(brief);
+    for offset in [5, 0, 17, 0] {
+        let mut world = world();
+        world.spawn_many(offset, Tag);
+        for round in 1..4 {
+            world.play(&mut buffer).unwrap();
+            let (king, knight) = (buffer.resolve(king).unwrap(), buffer.resolve(knight).unwrap());
+            assert_eq!(world.get(king), Ok(&B("king".into())));
+            assert_eq!(world.get(knight), Ok(&Link(king)));
+            assert_eq!(world.buffer(knight), Ok(&[Friend(king); 3][..]));
+            assert_eq!(world.managed::<Note>(king).unwrap().about, knight);
+            assert_eq!(world.shared(king), Ok(&Team("red")));
+            assert_eq!(world.entity_count(), offset + 2 * round);
+            world.check_invariants().unwrap();
+        }
+    }
+}
+
+#[test]
+fn cb4_what_cannot_be_duplicated_is_refused_by_a_reusable_buffer_alone() {
+    let mut world = world();
+    play(&mut world, |commands| _ = commands.spawn(Only(1))).unwrap();
+    let mut buffer = EntityCommandBuffer::reusable();
+    buffer.commands().unwrap().spawn(A(1));
+    buffer.commands().unwrap().spawn(Only(2));
+    let stopped = stopped(world.play(&mut buffer));
+    assert_eq!(stopped.number(), 2);
+    assert!(
+        matches!(stopped.fault(), CommandFault::NotDuplicable { component } if component.name() == "game::Only")
+    );
+    assert_eq!(world.entity_count(), 2);
+}
+
+#[test]
+fn cb4_values_are_cloned_for_each_playback_and_dropped_with_the_buffer() {
+    let ledger = Ledger::new();
+    {
+        let mut world = world();
+        let mut buffer = EntityCommandBuffer::reusable();
+        let commands = buffer.commands().unwrap();
+        let entity = commands.spawn(ledger.value(1));
+        commands.set(entity, ledger.value(2));
+        commands.spawn_many(3, ledger.value(3));
+        commands.spawn_batch((4..6).map(|at| ledger.value(at)));
+        commands.for_query::<&A, ()>().add(ledger.value(6));
+        assert_eq!(ledger.live(), 6);
+        for round in 1..4 {
+            world.play(&mut buffer).unwrap();
+            assert_eq!(ledger.live(), 6 + round * 6);
+        }
+        let mut numbers: Vec<_> =
+            world.query::<&Counted>().iter().map(|value| value.number).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 5, 5, 5]);
+        buffer.clear().unwrap();
+        assert_eq!(ledger.live(), 18);
+    }
+    assert_eq!(ledger.live(), 0);
+}
+
+#[test]
+fn cb4_a_reusable_buffer_fails_where_an_entity_is_missing_and_goes_on_elsewhere() {
+    let (mut one, mut other) = (world(), world());
+    let entity = one.spawn(A(1));
+    let mut buffer = EntityCommandBuffer::reusable();
+    buffer.commands().unwrap().spawn(Tag);
+    buffer.commands().unwrap().set(entity, A(2));
+    one.play(&mut buffer).unwrap();
+    assert_eq!(stopped(other.play(&mut buffer)).number(), 2);
+    one.play(&mut buffer).unwrap();
+    assert_eq!((one.entity_count(), other.entity_count()), (3, 1));
+}
+
+#[test]
+fn ids_of_one_world_are_played_in_no_other() {
+    let (mut one, mut other) = (world(), world());
+    let mut buffer = EntityCommandBuffer::new();
+    let id = one.commands(&mut buffer).unwrap().spawn(A(1));
+    assert!(matches!(other.commands(&mut buffer).unwrap_err(), CommandError::OtherWorld { .. }));
+    assert!(matches!(other.play(&mut buffer).unwrap_err(), PlaybackError::OtherWorld { .. }));
+    assert_eq!((one.entity_count(), other.entity_count()), (0, 0));
+    one.play(&mut buffer).unwrap();
+    assert_eq!(one.get(id), Ok(&A(1)));
+}
+
+#[test]
+fn ids_and_placeholders_in_one_buffer() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let first = buffer.commands().unwrap().spawn(A(1));
+    let second = world.commands(&mut buffer).unwrap().spawn(Link(first));
+    let third = buffer.commands().unwrap().spawn(Link(second));
+    buffer.commands().unwrap().add(second, B("second".into()));
+    let fourth = world.commands(&mut buffer).unwrap().instantiate(third);
+    assert!(first.is_placeholder() && third.is_placeholder());
+    assert!(!second.is_placeholder() && !fourth.is_placeholder());
+    // In the midst of it, others are created and destroyed.
+    let others: Vec<_> = world.spawn_many(4, Tag).collect();
+    world.despawn_slice(&others).unwrap();
+    world.check_invariants().unwrap();
+    world.play(&mut buffer).unwrap();
+    let (first, third) = (buffer.resolve(first).unwrap(), buffer.resolve(third).unwrap());
+    assert_eq!(world.get(first), Ok(&A(1)));
+    assert_eq!(world.get(second), Ok(&Link(first)));
+    assert_eq!(world.get(second), Ok(&B("second".into())));
+    assert_eq!((world.get(third), world.get(fourth)), (Ok(&Link(second)), Ok(&Link(second))));
+    assert_eq!(world.entity_count(), 4);
+}
+
+#[test]
+fn ids_that_were_promised_are_given_back_when_a_buffer_is_cleared_or_stopped() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    for round in 0..100 {
+        let mut commands = world.commands(&mut buffer).unwrap();
+        commands.spawn_many(10, A(1));
+        if round % 2 == 0 {
+            commands.spawn(A(2));
+            commands.set_sort_key(Some(1));
+            commands.set(Entity::NULL, A(1));
+            stopped(world.play(&mut buffer));
+        }
+        buffer.clear().unwrap();
+        world.check_invariants().unwrap();
+    }
+    assert_eq!(world.entity_count(), 0);
+    let mut next: Vec<_> = world.spawn_many(11, ()).map(|entity| entity.index()).collect();
+    next.sort_unstable();
+    assert!(next.iter().all(|&index| index < 22), "{next:?}");
+}
+
+#[test]
+fn ids_are_the_same_whatever_was_promised_to_a_buffer_that_is_gone() {
+    let run = |promise: bool| {
+        let mut world = world();
+        let all: Vec<_> = world.spawn_many(5, A(1)).collect();
+        world.despawn_slice(&all[1..3]).unwrap();
+        let mut buffer = EntityCommandBuffer::new();
+        if promise {
+            world.commands(&mut buffer).unwrap().spawn_many(4, Tag);
+        }
+        drop(buffer);
+        world.spawn_many(4, Tag);
+        world.entities().all_entities()
+    };
+    assert_eq!(run(false), run(true));
+}
+
+#[test]
+fn a_fork_goes_on_without_the_ids_that_were_promised() {
+    let mut world = world();
+    world.spawn(A(1));
+    let mut buffer = EntityCommandBuffer::new();
+    let promised = world.commands(&mut buffer).unwrap().spawn(A(2));
+    let mut fork = world.fork().unwrap();
+    let refused = fork.play(&mut buffer).unwrap_err();
+    assert!(matches!(refused, PlaybackError::OtherWorld { .. }), "{refused}");
+    let next = fork.spawn(A(3));
+    assert_ne!(next, promised);
+    fork.check_invariants().unwrap();
+    world.play(&mut buffer).unwrap();
+    assert_eq!(world.get(promised), Ok(&A(2)));
+    assert_eq!(fork.entity_count(), 2);
+}
+
+#[test]
+fn a_promise_is_broken_when_everything_is_despawned() {
+    let mut world = world();
+    world.spawn_many(3, A(1));
+    let mut buffer = EntityCommandBuffer::new();
+    let promised = world.commands(&mut buffer).unwrap().spawn(A(2));
+    world.despawn_all().unwrap();
+    match world.play(&mut buffer) {
+        // That the promise is kept would be good as well.
+        Ok(()) => assert_eq!(world.get(promised), Ok(&A(2))),
+        error => {
+            let fault = stopped(error).fault();
+            assert_eq!(fault, CommandFault::PromiseBroken { entity: promised });
+            assert_eq!(world.entity_count(), 0);
+        }
+    }
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn values_are_dropped_by_clear_and_kept_memory_is_used_again() {
+    let ledger = Ledger::new();
+    let mut buffer = EntityCommandBuffer::new();
+    for round in 0..50 {
+        let commands = buffer.commands().unwrap();
+        for at in 0..round * 20 {
+            let entity = commands.spawn((ledger.value(at), A(at)));
+            commands.add(entity, ledger.value(at));
+            commands.add_to_slice(&[entity, entity], ledger.value(at));
+            commands.set_name(entity, &"n".repeat(at as usize));
+        }
+        assert_eq!(ledger.live(), round as isize * 60);
+        assert_eq!(buffer.len(), round as usize * 80);
+        buffer.clear().unwrap();
+        assert_eq!((ledger.live(), buffer.len()), (0, 0));
+    }
+}
+
+#[test]
+fn a_world_may_go_before_its_buffer() {
+    let mut buffer = EntityCommandBuffer::new();
+    {
+        let world = World::new("Brief");
+        world.commands(&mut buffer).unwrap().spawn_many(100, B("b".into()));
+    }
+    let mut other = world();
+    assert!(matches!(other.play(&mut buffer).unwrap_err(), PlaybackError::OtherWorld { .. }));
+    buffer.clear().unwrap();
+    other.commands(&mut buffer).unwrap().spawn(A(1));
+    other.play(&mut buffer).unwrap();
+    assert_eq!(other.entity_count(), 1);
+}
+
+#[test]
+fn ids_do_not_grow_for_ever_when_buffers_are_dropped() {
+    let mut world = world();
+    for _ in 0..1000 {
+        let mut buffer = EntityCommandBuffer::new();
+        world.commands(&mut buffer).unwrap().spawn_many(10, Tag);
+        drop(buffer);
+        let next = world.spawn(A(1));
+        world.despawn(next).unwrap();
+    }
+    let next = world.spawn(A(1));
+    assert!(next.index() < 1000, "{next}");
+}

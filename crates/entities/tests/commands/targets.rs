@@ -1,0 +1,315 @@
+//! Targets that are not there: what the world says is said by the command, in lenient and in strict worlds.
+
+use ancho_entities::{
+    Buffer, CommandFault, CommandRecorder, ComponentType, Entity, EntityCommandBuffer, EntityError,
+    Shared, World, WorldSettings,
+};
+
+use crate::common::*;
+
+type Record = fn(&mut CommandRecorder, Entity);
+type Direct = fn(&mut World, Entity) -> Result<(), EntityError>;
+
+/// Every command that is done to one entity, and what the world does.
+const ALL: &[(&str, Record, Direct)] = &[
+    ("despawn", |c, e| c.despawn(e), |w, e| w.despawn(e).map(drop)),
+    ("despawn_slice", |c, e| c.despawn_slice(&[e]), |w, e| w.despawn_slice(&[e]).map(drop)),
+    ("add", |c, e| c.add(e, A(1)), |w, e| w.add(e, A(1)).map(drop).map_err(|r| r.error)),
+    ("add ()", |c, e| c.add(e, ()), |w, e| w.add(e, ()).map(drop).map_err(|r| r.error)),
+    (
+        "add_to_slice",
+        |c, e| c.add_to_slice(&[e], A(1)),
+        |w, e| w.add(e, A(1)).map(drop).map_err(|r| r.error),
+    ),
+    ("set", |c, e| c.set(e, A(1)), |w, e| w.set(e, A(1)).map_err(|r| r.error)),
+    ("set_slice", |c, e| c.set_slice(&[e], A(1)), |w, e| w.set(e, A(1)).map_err(|r| r.error)),
+    ("remove", |c, e| c.remove::<A>(e), |w, e| w.remove::<A>(e).map(drop)),
+    ("remove_from_slice", |c, e| c.remove_from_slice::<A>(&[e]), |w, e| w.remove::<A>(e).map(drop)),
+    (
+        "add_types",
+        |c, e| c.add_types(e, &[ComponentType::of::<A>()]),
+        |w, e| w.entities_mut().add_types(e, &[ComponentType::of::<A>()]).map(drop),
+    ),
+    (
+        "remove_types",
+        |c, e| c.remove_types(e, &[ComponentType::of::<A>()]),
+        |w, e| w.entities_mut().remove_types(e, &[ComponentType::of::<A>()]).map(drop),
+    ),
+    (
+        "add_shared",
+        |c, e| c.add_shared(e, Team("t")),
+        |w, e| w.add(e, Shared::new(Team("t"))).map(drop).map_err(|r| r.error),
+    ),
+    (
+        "set_shared",
+        |c, e| c.set_shared(e, Team("t")),
+        |w, e| w.set(e, Shared::new(Team("t"))).map_err(|r| r.error),
+    ),
+    (
+        "set_shared_slice",
+        |c, e| c.set_shared_slice(&[e], Team("t")),
+        |w, e| w.set(e, Shared::new(Team("t"))).map_err(|r| r.error),
+    ),
+    (
+        "remove_shared",
+        |c, e| c.remove_shared::<Team>(e),
+        |w, e| w.remove::<Shared<Team>>(e).map(drop),
+    ),
+    (
+        "add_buffer",
+        |c, e| c.add_buffer(e, [Item(1)]),
+        |w, e| w.add(e, Buffer::from([Item(1)])).map(drop).map_err(|r| r.error),
+    ),
+    (
+        "set_buffer",
+        |c, e| c.set_buffer(e, [Item(1)]),
+        |w, e| w.set(e, Buffer::from([Item(1)])).map_err(|r| r.error),
+    ),
+    (
+        "append",
+        |c, e| c.append(e, Item(1)),
+        |w, e| w.buffer_mut::<Item>(e).map(|mut b| b.push(Item(1))),
+    ),
+    (
+        "set_component_enabled",
+        |c, e| c.set_component_enabled::<Lamp>(e, false),
+        |w, e| w.entities_mut().set_component_enabled::<Lamp>(e, false).map(drop),
+    ),
+    (
+        "set_type_enabled of what cannot be switched",
+        |c, e| c.set_type_enabled(e, ComponentType::of::<A>(), false),
+        |w, e| w.entities_mut().set_type_enabled(e, ComponentType::of::<A>(), false).map(drop),
+    ),
+    (
+        "set_enabled",
+        |c, e| c.set_enabled(e, false),
+        |w, e| w.entities_mut().set_enabled(e, false).map(drop),
+    ),
+    ("set_name", |c, e| c.set_name(e, "x"), |w, e| w.entities_mut().set_name(e, "x")),
+    (
+        "add_to_linked",
+        |c, e| c.add_to_linked(e, A(1)),
+        |w, e| w.add(e, A(1)).map(drop).map_err(|r| r.error),
+    ),
+    ("instantiate", |c, e| _ = c.instantiate(e), |w, e| w.entities_mut().instantiate(e).map(drop)),
+    (
+        "instantiate_many",
+        |c, e| _ = c.instantiate_many(e, 3),
+        |w, e| w.entities_mut().instantiate_many(e, 3).map(drop),
+    ),
+];
+
+/// A world with what a target can be: nobody, dead, of another world, only what stays, one without anything, one with much.
+fn before(strict: bool) -> (Checked, Vec<(&'static str, Entity)>) {
+    let mut world =
+        Checked(World::with_settings("Simulation", WorldSettings::new().strict(strict)));
+    let dead = world.spawn(A(1));
+    world.despawn(dead).unwrap();
+    let reused = world.spawn(A(2));
+    assert_eq!(reused.index(), dead.index());
+    let residue = world.spawn((A(1), Stays(1)));
+    world.despawn(residue).unwrap();
+    let empty = world.spawn(());
+    let full = world.spawn((A(1), Lamp, Shared::new(Team("f")), Buffer::from([Item(1)])));
+    let targets = vec![
+        ("null", Entity::NULL),
+        ("dead", dead),
+        ("of another world", Entity::from_parts(500, 1)),
+        ("residue", residue),
+        ("empty", empty),
+        ("full", full),
+    ];
+    (world, targets)
+}
+
+#[test]
+fn cb1_cb8_targets_of_all_kinds_are_taken_and_refused_as_by_the_world() {
+    for strict in [false, true] {
+        for &(name, record, direct) in ALL {
+            for (kind, target) in before(strict).1 {
+                let what = format!("{name} of one that is {kind}, strict: {strict}");
+                let (mut world, mut expected) = (before(strict).0, before(strict).0);
+                let said = direct(&mut expected, target);
+                let played = play(&mut world, |commands| record(commands, target)).map(drop);
+                match said {
+                    Ok(()) => played.unwrap_or_else(|error| panic!("{what}: {error}")),
+                    Err(error) => {
+                        let stopped = match played {
+                            Err(ancho_entities::PlaybackError::Stopped(stopped)) => stopped,
+                            other => panic!("{what}: {other:?} instead of {error}"),
+                        };
+                        assert_eq!(stopped.number(), 1, "{what}");
+                        assert_eq!(stopped.fault(), CommandFault::Entity(error), "{what}");
+                    }
+                }
+                same(&world, &expected, name, &what);
+            }
+        }
+    }
+}
+
+/// That worlds are the same. Ids of what a buffer would have created, and has not, may be used up.
+#[track_caller]
+fn same(world: &World, expected: &World, name: &str, what: &str) {
+    if !name.starts_with("instantiate") {
+        assert_eq!(world.state_hash(), expected.state_hash(), "{what}");
+    }
+    assert_eq!(world.entities().all_entities(), expected.entities().all_entities(), "{what}");
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn cb1_cb8_the_second_and_the_last_of_a_run_are_refused_too() {
+    // Many commands of one kind follow each other, and one in the midst of them fails.
+    for &(name, record, direct) in ALL {
+        for strict in [false, true] {
+            for (kind, target) in before(strict).1 {
+                let what = format!("{name} of one that is {kind}, strict: {strict}");
+                let build = || {
+                    let mut world = before(strict).0;
+                    let set =
+                        || (B("x".into()), Lamp, Shared::new(Team("f")), Buffer::<Item>::new());
+                    let many: Vec<_> = (0..8).map(|_| world.spawn(set())).collect();
+                    (world, many)
+                };
+                let ((mut world, many), (mut expected, _)) = (build(), build());
+                let mut targets = many;
+                targets.insert(5, target);
+                let failed =
+                    targets.iter().position(|&target| direct(&mut expected, target).is_err());
+                let played = play(&mut world, |commands| {
+                    for &target in &targets {
+                        record(commands, target);
+                    }
+                });
+                match (failed, played) {
+                    (None, Ok(_)) => (),
+                    (Some(at), Err(ancho_entities::PlaybackError::Stopped(stopped))) => {
+                        assert_eq!(stopped.number(), at + 1, "{what}");
+                    }
+                    (failed, played) => panic!("{what}: {failed:?}, and {played:?}"),
+                }
+                assert_eq!(world.entity_count(), expected.entity_count(), "{what}");
+                same(&world, &expected, name, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn cb3_placeholders_of_another_buffer_are_refused_as_targets() {
+    for &(name, record, _) in ALL {
+        let (mut world, placeholder) = (world(), foreign());
+        let (number, fault) = fails(&mut world, |commands| {
+            commands.spawn(Tag);
+            record(commands, placeholder);
+            commands.spawn(Tag);
+        });
+        assert_eq!(
+            (number, fault),
+            (2, CommandFault::ForeignPlaceholder { placeholder }),
+            "{name}"
+        );
+        assert_eq!(world.entity_count(), 1, "{name}");
+    }
+}
+
+#[test]
+fn cb3_placeholders_of_before_a_buffer_was_cleared_are_refused_as_targets() {
+    for &(name, record, _) in ALL {
+        for is_played in [false, true] {
+            let mut world = world();
+            let mut buffer = EntityCommandBuffer::new();
+            let placeholder = buffer.commands().unwrap().spawn(Tag);
+            if is_played {
+                world.play(&mut buffer).unwrap();
+            }
+            buffer.clear().unwrap();
+            let commands = buffer.commands().unwrap();
+            commands.spawn(Tag);
+            record(commands, placeholder);
+            let stopped = stopped(world.play(&mut buffer));
+            let fault = CommandFault::ForeignPlaceholder { placeholder };
+            assert_eq!((stopped.number(), stopped.fault()), (2, fault), "{name}");
+        }
+    }
+}
+
+#[test]
+fn cb3_placeholders_of_what_is_created_later_are_refused_as_targets() {
+    let mut wrong = Vec::new();
+    for &(name, record, _) in ALL {
+        let mut world = world();
+        let mut buffer = EntityCommandBuffer::new();
+        let commands = buffer.commands().unwrap();
+        commands.set_sort_key(Some(2));
+        let placeholder = commands.spawn((A(1), Lamp, Buffer::<Item>::new()));
+        commands.set_sort_key(Some(1));
+        record(commands, placeholder);
+        let played = world.play(&mut buffer);
+        let count = world.entity_count();
+        world.check_invariants().unwrap();
+        let Err(ancho_entities::PlaybackError::Stopped(stopped)) = played else {
+            wrong.push(format!("{name}: {played:?}, and {count} entities are there"));
+            continue;
+        };
+        let fault = CommandFault::NotCreatedYet { placeholder };
+        assert_eq!((stopped.number(), stopped.fault()), (1, fault), "{name}");
+        assert_eq!(count, 0, "{name}");
+        assert_eq!(buffer.resolve(placeholder), None, "{name}");
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn cb3_ids_of_the_world_whose_creation_comes_later_are_not_there_yet() {
+    for &(name, record, direct) in ALL {
+        let mut world = world();
+        let mut buffer = EntityCommandBuffer::new();
+        let mut commands = world.commands(&mut buffer).unwrap();
+        commands.set_sort_key(Some(2));
+        let id = commands.spawn((A(1), Lamp, Buffer::<Item>::new()));
+        commands.set_sort_key(Some(1));
+        record(&mut commands, id);
+        let said = direct(&mut crate::common::world(), id);
+        let played = world.play(&mut buffer);
+        assert_eq!(played.is_err(), said.is_err(), "{name}: {played:?}");
+        world.check_invariants().unwrap();
+    }
+}
+
+#[test]
+fn cb3_the_world_refuses_placeholders() {
+    let mut world = world();
+    let placeholder = foreign();
+    assert!(placeholder.is_placeholder() && !world.exists(placeholder));
+    for &(name, _, direct) in ALL {
+        // What is not there is passed over by those that remove.
+        let is_lenient = direct(&mut crate::common::world(), Entity::NULL).is_ok();
+        let said = direct(&mut world, placeholder);
+        assert_eq!(said.is_ok(), is_lenient, "{name}");
+        if let Err(error) = said {
+            assert!(
+                matches!(error, EntityError::NoSuchEntity { entity, .. } if entity == placeholder)
+            );
+        }
+    }
+}
+
+#[test]
+fn cb3_a_placeholder_that_no_command_creates_is_refused() {
+    // More were asked for than there are.
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let many = commands.spawn_many(3, A(1));
+    assert_eq!((many.get(3), many.get(usize::MAX)), (None, None));
+    let last = many.get(2).unwrap();
+    let beyond = Entity::from_parts(last.index() + 1, last.version());
+    assert!(beyond.is_placeholder());
+    commands.despawn(beyond);
+    let stopped = stopped(world.play(&mut buffer));
+    let fault = CommandFault::NotCreatedYet { placeholder: beyond };
+    assert_eq!((stopped.number(), stopped.fault()), (2, fault));
+    assert_eq!(buffer.resolve(beyond), None);
+}
