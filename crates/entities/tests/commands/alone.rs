@@ -234,7 +234,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         "set_shared_slice",
         |c, o| c.set_shared_slice(&[o.shared, o.shared], Team("blue")),
         |w, o| {
-            _ = w.set_shared_slice(&[o.shared, o.shared], Team("blue")).unwrap();
+            w.set_shared_slice(&[o.shared, o.shared], Team("blue")).unwrap();
         },
     ),
     (
@@ -262,14 +262,14 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     (
         "set_component_enabled",
         |c, o| c.set_component_enabled::<Lamp>(o.plain, false),
-        |w, o| _ = w.entities_mut().set_component_enabled::<Lamp>(o.plain, false).unwrap(),
+        |w, o| w.entities_mut().set_component_enabled::<Lamp>(o.plain, false).unwrap(),
     ),
     (
         "set_type_enabled",
         |c, o| c.set_type_enabled(o.plain, ComponentType::of::<Glow>(), false),
         |w, o| {
             let glow = ComponentType::of::<Glow>();
-            _ = w.entities_mut().set_type_enabled(o.plain, glow, false).unwrap();
+            w.entities_mut().set_type_enabled(o.plain, glow, false).unwrap();
         },
     ),
     (

@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError,
-    LinkedEntityGroup, World, WorldSettings,
+    LinkedEntityGroup, With, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -382,4 +382,59 @@ fn a_command_that_fails_between_does_so_with_two_that_are_doomed() {
     });
     assert_eq!(number, 3);
     assert!(world.has::<Tag>(one) && world.has::<Tag>(other));
+}
+
+/// Creates somebody who is destroyed by a query, somebody who refers to them, and fails. Returns the world and the buffer, and
+/// both placeholders.
+fn destroyed_before_the_failure() -> (Checked, EntityCommandBuffer, [Entity; 2]) {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let brief = commands.spawn(Glow(1));
+    commands.for_query::<(), With<Glow>>().despawn();
+    let link = commands.spawn(Link(brief));
+    commands.set(Entity::NULL, A(1));
+    assert_eq!(stopped(world.play(&mut buffer)).number(), 4);
+    (world, buffer, [brief, link])
+}
+
+#[test]
+fn what_was_created_and_destroyed_before_a_failure_was_created() {
+    let (world, buffer, [brief, link]) = destroyed_before_the_failure();
+    let link = buffer.resolve(link).unwrap();
+    assert_eq!(buffer.resolve(brief), Some(world.get::<Link>(link).unwrap().0));
+}
+
+#[test]
+fn the_id_of_what_was_destroyed_before_a_failure_is_given_to_nobody_else() {
+    let (mut world, mut buffer, [_, link]) = destroyed_before_the_failure();
+    let dead = world.get::<Link>(buffer.resolve(link).unwrap()).unwrap().0;
+    buffer.clear().unwrap();
+    let more: Vec<_> = world.spawn_many(20, Tag).collect();
+    assert!(!more.contains(&dead) && !world.exists(dead));
+    buffer.commands().unwrap().spawn_many(20, Tag);
+    world.play(&mut buffer).unwrap();
+    assert!(!world.exists(dead));
+}
+
+#[test]
+fn ids_of_what_a_failure_has_kept_from_being_created_are_given_to_others_once() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    for _ in 0..50 {
+        let commands = buffer.commands().unwrap();
+        let first = commands.spawn(A(1));
+        commands.despawn(first);
+        commands.spawn_many(3, A(2));
+        commands.set(Entity::NULL, A(1));
+        commands.spawn_many(5, A(3));
+        assert_eq!(stopped(world.play(&mut buffer)).number(), 4);
+        buffer.clear().unwrap();
+        world.check_invariants().unwrap();
+        assert_eq!(world.query_mut::<()>().filter::<With<A>>().despawn(), Ok(3));
+    }
+    let mut all: Vec<_> = world.spawn_many(100, Tag).map(|entity| entity.index()).collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!((all.len(), all[99] < 120), (100, true), "{all:?}");
 }

@@ -15,11 +15,7 @@ fn does_panic(action: impl FnOnce()) -> bool {
 }
 
 #[derive(BufferElement, Clone, Debug)]
-struct Held(
-    #[expect(dead_code, reason = "is dropped")]
-    #[field(opaque)]
-    Counted,
-);
+struct Held(#[field(opaque)] Counted);
 
 /// Refers to an entity, and panics as the value in it does.
 #[derive(Component, Clone, Debug)]

@@ -135,6 +135,17 @@ impl<W: Copy> Step<W> {
         }
     }
 
+    /// Whether it is done to one entity, with one value at most.
+    fn is_of_one(&self) -> bool {
+        match self {
+            Self::Spawn(given) | Self::Add(_, given) | Self::Set(_, given) => {
+                matches!(given.kind, 2 | 7 | 8)
+            }
+            Self::Instantiate(_) | Self::Despawn(_) | Self::Remove(..) | Self::Append(..) => true,
+            _ => false,
+        }
+    }
+
     /// The same, with others named: targets by the first function, those in values by the second.
     fn map<V>(&self, target: &dyn Fn(W) -> V, value: &dyn Fn(W) -> V) -> Step<V> {
         let given = |given: &Given<W>| Given {
@@ -172,7 +183,7 @@ impl<W: Copy> Step<W> {
 }
 
 /// Whom each step names, and in which order they are played. A step names in values only who is created before it.
-fn plan(script: &[Keyed<Someone>]) -> (Vec<Keyed<Who>>, Vec<usize>) {
+fn plan(script: &[Keyed<Someone>], strict: bool) -> (Vec<Keyed<Who>>, Vec<usize>) {
     let mut order: Vec<_> = (0..script.len()).collect();
     order.sort_by_key(|&at| script[at].key.unwrap_or(u32::MAX));
     let mut place = vec![0; script.len()];
@@ -185,6 +196,8 @@ fn plan(script: &[Keyed<Someone>]) -> (Vec<Keyed<Who>>, Vec<usize>) {
     for (at, keyed) in script.iter().enumerate() {
         let who = |someone, is_value: bool| match someone {
             Someone::Null => Who::Null,
+            // Of many, it is not said which is looked at first.
+            Someone::Foreign if !keyed.step.is_of_one() => Who::Null,
             Someone::Foreign => Who::Foreign,
             Someone::Old(number) => Who::Old(number),
             Someone::New(number) if creators.is_empty() => Who::Old(number % OLD),
@@ -199,7 +212,14 @@ fn plan(script: &[Keyed<Someone>]) -> (Vec<Keyed<Who>>, Vec<usize>) {
                 }
             }
         };
-        let step = keyed.step.map(&|someone| who(someone, false), &|someone| who(someone, true));
+        let mut step =
+            keyed.step.map(&|someone| who(someone, false), &|someone| who(someone, true));
+        if let Step::DespawnSlice(all) = &mut step {
+            // In a strict world, those that are named twice, or go with others, have a test of their own.
+            if strict {
+                all.truncate(1);
+            }
+        }
         creators.extend(std::iter::repeat_n(at, step.creates()));
         planned.push(Keyed { key: keyed.key, promised: keyed.promised, step });
     }
@@ -404,7 +424,12 @@ fn direct(
         }
         &Step::AddToLinked(who, given) => {
             let mut all: Vec<_> = match world.buffer::<LinkedEntityGroup>(who) {
-                Ok(group) => group.iter().map(|member| member.0).collect(),
+                // Members that are gone are passed over.
+                Ok(group) => group
+                    .iter()
+                    .map(|member| member.0)
+                    .filter(|&member| world.exists(member))
+                    .collect(),
                 Err(EntityError::MissingComponent { .. }) => vec![who],
                 Err(error) => return Err(error),
             };
@@ -413,9 +438,9 @@ fn direct(
                 with_set!(ledger, given, |set| _ = world.add(who, set).map_err(|r| r.error)?);
             }
         }
-        &Step::Append(who, about) => _ = world.buffer_mut::<Friend>(who)?.push(Friend(about)),
+        &Step::Append(who, about) => world.buffer_mut::<Friend>(who)?.push(Friend(about)),
         &Step::Switch(who, on) => {
-            _ = world.entities_mut().set_component_enabled::<Glow>(who, on)?;
+            world.entities_mut().set_component_enabled::<Glow>(who, on)?;
         }
         &Step::Enable(who, on) => _ = world.entities_mut().set_enabled(who, on)?,
         &Step::Name(who, name) => world.entities_mut().set_name(who, TEAMS[name as usize])?,
@@ -623,7 +648,7 @@ fn told(world: &World, old: &[Entity], created: &[Option<Entity>]) -> Vec<String
 }
 
 fn check(script: &[Keyed<Someone>], strict: bool, rows: usize) {
-    let (planned, order) = plan(script);
+    let (planned, order) = plan(script, strict);
     let ledger = Ledger::new();
     {
         let (mut world, old) = before(strict, rows, ledger);
@@ -634,7 +659,14 @@ fn check(script: &[Keyed<Someone>], strict: bool, rows: usize) {
         let (same, _) = in_bulk(&mut again, &old, ledger, &planned, false);
         assert_eq!((&same, again.state_hash()), (&created, world.state_hash()));
         let (naive, said) = one_by_one(&mut expected, &old, ledger, &planned, &order);
-        assert_eq!(failed, said);
+        let with_foreign =
+            said.is_some_and(|(number, _)| is_foreign(&planned[order[number - 1]].step));
+        if with_foreign {
+            // It may be refused for another reason too.
+            assert_eq!(failed.map(|failed| failed.0), said.map(|said| said.0));
+        } else {
+            assert_eq!(failed, said);
+        }
         // What a step that fails has done in part is compared where it is one entity's.
         let in_part = said.is_some_and(|(number, _)| {
             let step = &planned[order[number - 1]].step;
@@ -649,8 +681,9 @@ fn check(script: &[Keyed<Someone>], strict: bool, rows: usize) {
         }
         if planned.iter().all(|keyed| !keyed.promised) {
             let (mut reused, _) = before(strict, rows, ledger);
+            let once = failed;
             let (created, failed) = in_bulk(&mut reused, &old, ledger, &planned, true);
-            assert_eq!((failed, reused.state_hash()), (said, world.state_hash()));
+            assert_eq!((failed, reused.state_hash()), (once, world.state_hash()));
             assert_eq!(created, same);
             reused.check_invariants().unwrap();
         }

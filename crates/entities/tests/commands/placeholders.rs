@@ -16,6 +16,8 @@ struct Many {
 
 /// Gives an entity a value that refers to another, in every way there is.
 type Give = fn(&mut CommandRecorder, to: Entity, about: Entity);
+/// Creates somebody with a value that refers to another.
+type Create = fn(&mut CommandRecorder, about: Entity);
 /// What entities a value refers to.
 type Read = fn(&World, Entity) -> Vec<Entity>;
 
@@ -199,7 +201,7 @@ fn cb3_placeholders_in_values_of_what_is_created() {
 #[test]
 fn cb3_placeholders_that_are_refused_when_entities_are_created() {
     let other = foreign();
-    let record: [(&str, fn(&mut CommandRecorder, Entity)); 5] = [
+    let record: [(&str, Create); 5] = [
         ("spawn", |c, other| _ = c.spawn(Link(other))),
         ("spawn a tuple", |c, other| _ = c.spawn((B("b".into()), Link(other)))),
         ("spawn_many", |c, other| _ = c.spawn_many(3, Buffer::from([Friend(other)]))),

@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, ComponentType, Entity, EntityCommandBuffer, EntityError,
-    Shared, World, WorldSettings,
+    LinkedEntityGroup, Shared, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -312,4 +312,32 @@ fn cb3_a_placeholder_that_no_command_creates_is_refused() {
     let fault = CommandFault::NotCreatedYet { placeholder: beyond };
     assert_eq!((stopped.number(), stopped.fault()), (2, fault));
     assert_eq!(buffer.resolve(beyond), None);
+}
+
+/// That a slice is destroyed by a command as the world does it, in a strict world.
+#[track_caller]
+fn despawns_as_the_world(slice: fn([Entity; 2]) -> [Entity; 2]) {
+    let build = || {
+        let mut world =
+            Checked(World::with_settings("Simulation", WorldSettings::new().strict(true)));
+        let [root, member] = [1, 2].map(|at| world.spawn(A(at)));
+        let group = Buffer::from([root, member].map(LinkedEntityGroup));
+        world.add(root, group).unwrap();
+        (world, slice([root, member]))
+    };
+    let ((mut world, slice), (mut expected, _)) = (build(), build());
+    let said = expected.despawn_slice(&slice);
+    let played = play(&mut world, |commands| commands.despawn_slice(&slice));
+    assert_eq!(played.is_ok(), said.is_ok(), "{said:?}, and {played:?}");
+    assert_eq!(world.entity_count(), expected.entity_count());
+}
+
+#[test]
+fn cb1_in_a_strict_world_a_slice_may_name_an_entity_twice() {
+    despawns_as_the_world(|[_, member]| [member, member]);
+}
+
+#[test]
+fn cb1_in_a_strict_world_a_slice_may_name_members_of_a_group() {
+    despawns_as_the_world(|[root, member]| [root, member]);
 }
