@@ -96,11 +96,11 @@ fn a0079_placeholders() {
     commands.set_sort_key(Some(2));
     let later = commands.spawn(A(1));
     commands.set_sort_key(Some(1));
-    commands.despawn(later);
+    commands.set(later, A(2));
     reads(
         &mut world,
         buffer,
-        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 2, `despawn placeholder 0.0`; those before it \
+        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 2, `set `game::A` of placeholder 0.0`; those before it \
          were carried out, those after it were not: A0079: placeholder 0.0 is created by a later command, or by none; record the \
          command that creates it first, with a lower sort key if there are any",
     );
