@@ -191,7 +191,13 @@ const PARTS: &[(&str, Record, Direct)] = &[
                 commands.despawn(brief);
             }
         },
-        |_, _| (),
+        |world, _| {
+            for at in 0..200 {
+                let brief = world.spawn(Position(at as f32));
+                world.add(brief, Brief).unwrap();
+                world.despawn(brief).unwrap();
+            }
+        },
     ),
     (
         "instantiate, and despawn by query",

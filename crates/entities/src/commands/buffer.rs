@@ -25,7 +25,7 @@ use crate::manager::EntityManager;
 /// - in jobs, one or many threads at a time: [`writer`](Self::writer), with placeholders too.
 ///
 /// [`World::play`](crate::World::play) carries everything out, in the order in which it was recorded. Before that, the entities
-/// that are created get their ids, those of them that have none yet. If a command fails, those before it are done, and those after it
+/// that are created get their ids, those of them that have none yet; so values may refer to entities that later commands create. If a command fails, those before it are done, and those after it
 /// are not. Then the buffer is done with, until it is [cleared](Self::clear), which keeps its memory.
 ///
 /// Unity's `EntityCommandBuffer`.
@@ -158,7 +158,7 @@ impl EntityCommandBuffer {
 
     /// Which entity a placeholder stands for, once the buffer was played, and until it is cleared.
     ///
-    /// `None` for placeholders of others, and if the entity was not created, since a command before that has failed. An entity
+    /// `None` for placeholders of others, and, if a command has failed, for entities that were not created, or are gone already. An entity
     /// that is no placeholder stands for itself.
     pub fn resolve(&self, entity: Entity) -> Option<Entity> {
         let log = self.log.get().ok()?;
@@ -232,8 +232,9 @@ impl fmt::Debug for EntityCommandBuffer {
 impl EntityManager {
     /// Records commands on this thread: entities that are created have their ids at once, and exist when the buffer was played.
     ///
-    /// The ids are those that the next entities would have had. If the buffer is dropped or cleared, and not played, others get
-    /// them; ids of a fork stay unused.
+    /// The ids are those that the next entities would have had. If the buffer is dropped or cleared, and not played, no entity ever
+    /// has them: their indices are used again from the next [`play`](Self::play) or [`advance_version`](Self::advance_version) on, with
+    /// other versions. A fork never uses them. To have ids that do not depend on threads, drop buffers on the thread of the world.
     ///
     /// # Errors
     ///
@@ -266,10 +267,10 @@ impl EntityManager {
         if log.reusable {
             return Err(CommandError::Reusable { buffer: label });
         }
-        if !log.expect_promises_of(self.promises.returns()) {
+        if log.is_promised_by_other(self.promises.known_returns()) {
             return Err(CommandError::OtherWorld { buffer: label });
         }
-        Ok(Commands::new(log.main_lane(), self))
+        Ok(Commands::new(log, self))
     }
 
     /// Looks at what was recorded, without carrying it out: whether the entities are there that it is done to, and none of them
@@ -320,6 +321,7 @@ impl EntityManager {
     pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), PlaybackError> {
         let at = Location::caller();
         let label = buffer.label();
+        self.take_back_promises();
         let log = buffer.log.get_mut().map_err(PlaybackError::InUse)?;
         if log.is_played && !log.reusable {
             return Err(PlaybackError::AlreadyPlayed { buffer: label });

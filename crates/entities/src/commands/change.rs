@@ -4,13 +4,15 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames};
-use super::play::{Fault, Player, resolve_entities};
+use super::play::{Fault, Player, Resolved, resolve_entities};
 use super::recorder::CommandRecorder;
 use super::verb::Kind;
-use crate::buffer::{Buffer, BufferElement};
+use crate::buffer::{BufferElement, DynamicBuffer};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
+use crate::error::EntityError;
 use crate::field::EntityRemap;
+use crate::manager::EntityManager;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 
@@ -18,7 +20,6 @@ impl CommandRecorder {
     /// Destroys an entity, as [`EntityManager::despawn`](crate::EntityManager::despawn) does.
     #[inline(always)]
     pub fn despawn(&mut self, entity: Entity) {
-        self.despawns += 1;
         self.record(entity, Despawn);
     }
 
@@ -100,7 +101,7 @@ impl CommandRecorder {
         entity: Entity,
         elements: impl IntoIterator<Item = T>,
     ) {
-        self.add(entity, Buffer::from_iter(elements));
+        self.record_list(entity, AddBuffer::<T>(PhantomData), elements);
     }
 
     /// Replaces the elements of an entity's buffer.
@@ -109,7 +110,7 @@ impl CommandRecorder {
         entity: Entity,
         elements: impl IntoIterator<Item = T>,
     ) {
-        self.set(entity, Buffer::from_iter(elements));
+        self.record_list(entity, SetBuffer::<T>(PhantomData), elements);
     }
 
     /// Adds an element to an entity's buffer, which it has.
@@ -170,9 +171,7 @@ impl Command for Despawn {
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         let entity = player.target(target)?;
-        if !player.end_unborn(entity) {
-            player.entities.despawn(entity).map_err(|error| player.fault(target, error))?;
-        }
+        player.entities.despawn(entity)?;
         Ok(())
     }
 
@@ -185,8 +184,8 @@ impl Command for Despawn {
     }
 
     fn play_run(player: &mut Player<'_>, run: &mut CommandRun<'_, '_, Self>) -> Result<(), Fault> {
-        if player.entities.is_strict() || player.doomed.is_some() {
-            // Each of them is to be there, or some are not at all.
+        if player.entities.is_strict() {
+            // Each of them is to be there.
             while let Some((target, command)) = run.next()? {
                 command.play(player, target)?;
             }
@@ -197,7 +196,7 @@ impl Command for Despawn {
             while player.list.len() < AT_A_TIME
                 && let Some((target, _)) = run.next()?
             {
-                match player.resolved.resolve(target) {
+                match player.target(target) {
                     Ok(entity) => player.list.push(entity),
                     Err(fault) => {
                         player.entities.despawn_slice(&player.list)?;
@@ -226,9 +225,12 @@ impl ListCommand for DespawnSlice {
         player: &mut Player<'_>,
         _: Entity,
     ) -> Result<(), Fault> {
+        player.list.clear();
         for &target in entities.as_slice() {
-            Despawn.play(player, target)?;
+            let entity = player.target(target)?;
+            player.list.push(entity);
         }
+        player.entities.despawn_slice(&player.list)?;
         Ok(())
     }
 
@@ -244,7 +246,7 @@ impl ListCommand for DespawnSlice {
 struct Add<S>(S);
 
 impl<S: ComponentSet> Command for Add<S> {
-    const KIND: Kind = if S::PLAIN { Kind::Change } else { Kind::Touch };
+    const KIND: Kind = Kind::Touch;
 
     #[inline(always)]
     fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
@@ -254,7 +256,7 @@ impl<S: ComponentSet> Command for Add<S> {
         }
         match player.entities.add(entity, self.0) {
             Ok(_) => Ok(()),
-            Err(rejected) => Err(player.fault(target, rejected.error)),
+            Err(rejected) => Err(rejected.error.into()),
         }
     }
 
@@ -280,7 +282,7 @@ impl<S: ComponentSet> Command for Set<S> {
         }
         match player.entities.set(entity, self.0) {
             Ok(()) => Ok(()),
-            Err(rejected) => Err(player.fault(target, rejected.error)),
+            Err(rejected) => Err(rejected.error.into()),
         }
     }
 
@@ -296,12 +298,12 @@ impl<S: ComponentSet> Command for Set<S> {
 struct Remove<S>(PhantomData<fn() -> S>);
 
 impl<S: ComponentSet> Command for Remove<S> {
-    const KIND: Kind = if S::PLAIN { Kind::Change } else { Kind::Touch };
+    const KIND: Kind = Kind::Touch;
 
     #[inline(always)]
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         let entity = player.target(target)?;
-        player.entities.remove::<S>(entity).map_err(|error| player.fault(target, error))?;
+        player.entities.remove::<S>(entity)?;
         Ok(())
     }
 
@@ -328,8 +330,7 @@ impl ListCommand for AddTypes {
         target: Entity,
     ) -> Result<(), Fault> {
         let entity = player.target(target)?;
-        let added = player.entities.add_types(entity, types.as_slice());
-        added.map_err(|error| player.fault(target, error))?;
+        player.entities.add_types(entity, types.as_slice())?;
         Ok(())
     }
 
@@ -356,8 +357,7 @@ impl ListCommand for RemoveTypes {
         target: Entity,
     ) -> Result<(), Fault> {
         let entity = player.target(target)?;
-        let removed = player.entities.remove_types(entity, types.as_slice());
-        removed.map_err(|error| player.fault(target, error))?;
+        player.entities.remove_types(entity, types.as_slice())?;
         Ok(())
     }
 
@@ -435,6 +435,107 @@ impl<S: ComponentSet> ListCommand for RemoveFromSlice<S> {
     }
 }
 
+/// A second element, for a buffer of commands that keeps the first.
+fn duplicate_element<T: BufferElement>(element: &mut T) -> Result<T, Fault> {
+    let component = ComponentType::of_buffer::<T>();
+    T::duplicate().apply(element).ok_or(Fault::NotDuplicable { component })
+}
+
+/// Puts entities in place of their placeholders.
+fn resolve_element<T: BufferElement>(resolved: &Resolved, element: &mut T) -> Result<(), Fault> {
+    let mut fault = None;
+    let mut resolve = |entity| {
+        resolved.resolve(entity).unwrap_or_else(|why| {
+            fault = fault.or(Some(why));
+            entity
+        })
+    };
+    element.remap(&mut EntityRemap::new(&mut resolve));
+    fault.map_or(Ok(()), Err)
+}
+
+/// Has a buffer consist of these elements: all of them, or it stays as it is.
+fn replace_elements<T: BufferElement>(
+    mut elements: Elements<'_, T>,
+    player: &mut Player<'_>,
+    buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
+) -> Result<(), Fault> {
+    if T::HAS_ENTITIES || player.keeps {
+        // One of them may be refused.
+        let mut all = Vec::with_capacity(elements.len());
+        while let Some(element) = elements.next(duplicate_element) {
+            let mut element = element?;
+            if T::HAS_ENTITIES {
+                resolve_element(player.resolved, &mut element)?;
+            }
+            all.push(element);
+        }
+        let mut buffer = buffer(player.entities)?;
+        buffer.clear();
+        buffer.extend(all);
+        return Ok(());
+    }
+    let mut buffer = buffer(player.entities)?;
+    buffer.clear();
+    buffer.reserve(elements.len());
+    while let Some(Ok(element)) = elements.next(duplicate_element) {
+        buffer.push(element);
+    }
+    Ok(())
+}
+
+struct AddBuffer<T>(PhantomData<fn() -> T>);
+
+impl<T: BufferElement> ListCommand for AddBuffer<T> {
+    type Element = T;
+
+    const KIND: Kind = Kind::Touch;
+
+    fn play(
+        self,
+        elements: Elements<'_, T>,
+        player: &mut Player<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let entity = player.target(target)?;
+        replace_elements(elements, player, |entities| entities.add_buffer(entity))
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self(PhantomData))
+    }
+
+    fn describe(_: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "add `{}` to {target}", ComponentType::of_buffer::<T>())
+    }
+}
+
+struct SetBuffer<T>(PhantomData<fn() -> T>);
+
+impl<T: BufferElement> ListCommand for SetBuffer<T> {
+    type Element = T;
+
+    const KIND: Kind = Kind::Touch;
+
+    fn play(
+        self,
+        elements: Elements<'_, T>,
+        player: &mut Player<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let entity = player.target(target)?;
+        replace_elements(elements, player, |entities| entities.buffer_mut(entity))
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self(PhantomData))
+    }
+
+    fn describe(_: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "set `{}` of {target}", ComponentType::of_buffer::<T>())
+    }
+}
+
 struct Append<T>(T);
 
 impl<T: BufferElement> Command for Append<T> {
@@ -443,27 +544,14 @@ impl<T: BufferElement> Command for Append<T> {
     fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         let entity = player.target(target)?;
         if T::HAS_ENTITIES {
-            let mut fault = None;
-            let mut resolve = |entity| {
-                player.resolved.resolve(entity).unwrap_or_else(|why| {
-                    fault = fault.or(Some(why));
-                    entity
-                })
-            };
-            self.0.remap(&mut EntityRemap::new(&mut resolve));
-            fault.map_or(Ok(()), Err)?;
+            resolve_element(player.resolved, &mut self.0)?;
         }
-        match player.entities.buffer_mut(entity) {
-            Ok(mut buffer) => buffer.push(self.0),
-            Err(error) => return Err(player.fault(target, error)),
-        }
+        player.entities.buffer_mut(entity)?.push(self.0);
         Ok(())
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
-        let component = ComponentType::of_buffer::<T>();
-        let second = T::duplicate().apply(&self.0).map(Self);
-        second.ok_or(Fault::NotDuplicable { component })
+        duplicate_element(&mut self.0).map(Self)
     }
 
     fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -482,8 +570,7 @@ impl Command for SetTypeEnabled {
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         let entity = player.target(target)?;
-        let set = player.entities.set_type_enabled(entity, self.ty, self.enabled);
-        set.map_err(|error| player.fault(target, error))?;
+        player.entities.set_type_enabled(entity, self.ty, self.enabled)?;
         Ok(())
     }
 
@@ -505,8 +592,7 @@ impl Command for SetEnabled {
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         let entity = player.target(target)?;
-        let set = player.entities.set_enabled(entity, self.0);
-        set.map_err(|error| player.fault(target, error))?;
+        player.entities.set_enabled(entity, self.0)?;
         Ok(())
     }
 
@@ -534,8 +620,8 @@ impl ListCommand for SetName {
     ) -> Result<(), Fault> {
         let entity = player.target(target)?;
         let name = std::str::from_utf8(name.as_slice()).expect("a text was recorded");
-        let named = player.entities.set_name(entity, name);
-        named.map_err(|error| player.fault(target, error))
+        player.entities.set_name(entity, name)?;
+        Ok(())
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
@@ -550,7 +636,7 @@ impl ListCommand for SetName {
 /// The members of an entity's group, each once, or the entity, if it has none.
 fn linked(player: &mut Player<'_>, target: Entity) -> Result<Vec<Entity>, Fault> {
     let root = player.target(target)?;
-    player.entities.linked_members(root).map_err(|error| player.fault(target, error))
+    Ok(player.entities.linked_members(root)?)
 }
 
 struct AddToLinked<S>(S);

@@ -19,17 +19,20 @@ impl CommandLog {
     pub(super) fn check(&self, entities: &EntityManager) -> Result<(), StoppedAt> {
         let mut segments = Vec::new();
         self.segments(&mut segments);
+        let promised = entities.storage.table.promised_indices();
         let mut despawned = HashSet::<Entity, FixedState>::default();
         self.for_each(&segments, |command| {
             let (kind, target) = (command.kind(), command.target);
             let is_checked = match kind {
                 Kind::Other => false,
                 // To despawn what is not there does nothing.
-                Kind::Despawn => entities.is_strict(),
-                _ => true,
+                Kind::Despawn => entities.is_strict() || target.is_placeholder(),
+                Kind::Touch => true,
             };
+            let is_despawned =
+                despawned.contains(&target) && (kind != Kind::Despawn || entities.is_strict());
             if is_checked
-                && let Err(fault) = self.check_target(entities, target, despawned.contains(&target))
+                && let Err(fault) = self.check_target(entities, target, is_despawned, &promised)
             {
                 return Err(StoppedAt {
                     number: command.number,
@@ -53,6 +56,7 @@ impl CommandLog {
         entities: &EntityManager,
         target: Entity,
         is_despawned: bool,
+        promised: &[u32],
     ) -> Result<(), Fault> {
         if let Some(Placeholder { stamp, lane, number }) = Placeholder::of(target) {
             if stamp != self.stamp {
@@ -66,7 +70,7 @@ impl CommandLog {
             return Ok(());
         }
         let table = &entities.storage.table;
-        if is_despawned || (!entities.exists(target) && !table.is_set_aside(target)) {
+        if is_despawned || (!entities.exists(target) && !table.is_set_aside(target, promised)) {
             let slot_version = table.slot_version(target.index());
             return Err(EntityError::NoSuchEntity { entity: target, slot_version }.into());
         }

@@ -104,7 +104,7 @@ const AT_A_TIME: usize = 1024;
 const AT_ONCE: usize = 8;
 
 impl<S: ComponentSet> Command for Spawn<S> {
-    const KIND: Kind = if S::PLAIN { Kind::Create } else { Kind::Touch };
+    const KIND: Kind = Kind::Touch;
 
     fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         if S::HAS_ENTITIES {
@@ -125,7 +125,7 @@ impl<S: ComponentSet> Command for Spawn<S> {
 
     fn play_run(player: &mut Player<'_>, run: &mut CommandRun<'_, '_, Self>) -> Result<(), Fault> {
         // For a few, what they have in common is not worth looking for.
-        if player.doomed.is_some() || run.left() < AT_ONCE {
+        if run.left() < AT_ONCE {
             while let Some((target, command)) = run.next()? {
                 command.play(player, target)?;
             }
@@ -268,7 +268,7 @@ impl Command for Instantiate {
         player.hand_out(target, self.count)?;
         match player.entities.instantiate_many(source, self.count) {
             Ok(_) => Ok(()),
-            Err(error) => Err(player.fault(self.source, error)),
+            Err(error) => Err(error.into()),
         }
     }
 

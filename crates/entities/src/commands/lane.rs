@@ -7,11 +7,20 @@ use std::fmt;
 use std::mem;
 use std::ptr::{self, NonNull};
 
-use super::verb::{List, Verb};
+use super::verb::{Kind, List, Verb};
 use crate::entity::Entity;
 
 /// The target of a command whose payload was used. No entity and no placeholder is this.
 const USED: Entity = Entity::from_bits(u64::MAX);
+
+/// What is recorded in its place, if somebody names it: a placeholder of nobody.
+const NOBODY: Entity = Entity::from_bits(u64::MAX - 1);
+
+/// A target as it is recorded.
+#[inline(always)]
+fn recorded(target: Entity) -> Entity {
+    if target.to_bits() == USED.to_bits() { NOBODY } else { target }
+}
 
 /// What commands begin at multiples of.
 const STEP: usize = align_of::<Entity>();
@@ -111,9 +120,13 @@ impl LaneMemory {
     /// Notes a command that begins at a position.
     #[inline(always)]
     fn note(&mut self, verb: &'static Verb, start: usize) {
-        // What is the same may be taken for different, if the compiler has made two verbs of one. Then there are more runs.
+        // What is the same may be taken for different, if the compiler has made two verbs of one. Then there are more runs, which is
+        // the same to all verbs but those that destroy: of what is destroyed together, other rows take the place.
+        let is_same = |other: &'static Verb| {
+            ptr::eq(other, verb) || (verb.kind == Kind::Despawn && other.kind == Kind::Despawn)
+        };
         match self.runs.last_mut() {
-            Some(run) if ptr::eq(run.verb, verb) && !self.begins_run => run.count += 1,
+            Some(run) if is_same(run.verb) && !self.begins_run => run.count += 1,
             _ => self.note_run(verb, start),
         }
     }
@@ -142,7 +155,7 @@ impl LaneMemory {
         // SAFETY: there is room up to the end, and both are aligned.
         unsafe {
             let data = self.data.as_ptr();
-            data.add(at).cast::<Entity>().write(target);
+            data.add(at).cast::<Entity>().write(recorded(target));
             data.add(place).cast::<P>().write(payload);
         }
         self.note(verb, at);
@@ -188,7 +201,9 @@ impl LaneMemory {
         }
         let elements = elements.into_iter();
         let expected = first.saturating_add(elements.size_hint().0.saturating_mul(size_of::<T>()));
-        if expected > self.capacity && expected < isize::MAX as usize / 4 {
+        // What is promised is not always kept: more than this is found room for when it comes.
+        let expected = expected.min(first + (1 << 24));
+        if expected > self.capacity {
             self.grow(first, expected, verb.align);
         }
         let mut unfinished =
@@ -215,7 +230,7 @@ impl LaneMemory {
         // SAFETY: there is room up to the end, and both are aligned.
         unsafe {
             let data = self.data.as_ptr();
-            data.add(at).cast::<Entity>().write(target);
+            data.add(at).cast::<Entity>().write(recorded(target));
             data.add(place).cast::<List<P>>().write(List { bytes, count, fixed });
         }
         self.note(verb, at);

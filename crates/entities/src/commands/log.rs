@@ -2,7 +2,6 @@
 
 #![expect(unsafe_code, reason = "goes through commands in the memory of lanes")]
 
-use std::cell::RefCell;
 use std::fmt;
 use std::mem;
 use std::sync::Arc;
@@ -11,7 +10,6 @@ use ancho_collections::{Container, Lanes, ParallelWriter};
 use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel, current_job};
 
 use super::buffer::EntityCommandBuffer;
-use super::cancel::Doomed;
 use super::error::{StoppedAt, already_played};
 use super::lane::{Found, VerbRun, find};
 use super::placeholder::new_stamp;
@@ -45,13 +43,12 @@ pub struct CommandLog {
     /// Memory for what is needed while this is played.
     segments: Vec<Segment>,
     list: Vec<Entity>,
-    doomed: Doomed,
 }
 
 /// Commands that are played one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
-    key: u32,
+    key: u64,
     lane: usize,
     /// Which runs of the lane.
     start: usize,
@@ -132,7 +129,6 @@ impl CommandLog {
             promised_by: None,
             segments: Vec::new(),
             list: Vec::new(),
-            doomed: Doomed::default(),
         }
     }
 
@@ -156,16 +152,21 @@ impl CommandLog {
         lane
     }
 
-    /// Notes which world promises ids. Returns whether it is the only one.
-    pub(super) fn expect_promises_of(&mut self, returns: &Arc<Returns>) -> bool {
-        Arc::ptr_eq(self.promised_by.get_or_insert_with(|| Arc::clone(returns)), returns)
-    }
-
     /// Whether the ids that entities of this were promised are those of another world.
     pub(super) fn is_promised_by_other(&self, returns: Option<&Arc<Returns>>) -> bool {
         self.promised_by
             .as_ref()
             .is_some_and(|by| returns.is_none_or(|returns| !Arc::ptr_eq(by, returns)))
+    }
+
+    /// What the main thread records in, and who has promised ids to entities of this.
+    #[track_caller]
+    pub(super) fn main_lane_and_promises(
+        &mut self,
+    ) -> (&mut CommandRecorder, &mut Option<Arc<Returns>>) {
+        self.main_lane();
+        let lane = self.lanes.last_mut().expect("it is that of the main thread");
+        (lane, &mut self.promised_by)
     }
 
     /// What an entity stands for.
@@ -179,17 +180,8 @@ impl CommandLog {
         self.stamp = new_stamp();
         (self.next_lane, self.goes_on, self.is_played) = (0, false, false);
         self.resolved.stamp = self.stamp;
-        // What drops values comes last, and one lane after the other: one that panics is dropped itself.
-        while let Some(mut lane) = self.lanes.pop() {
-            if let Some(LaneIds { ids, .. }) = self.resolved.lanes.pop()
-                && ids.capacity() > lane.ids.capacity()
-            {
-                lane.ids = ids;
-            }
-            lane.clear();
-            self.spare.push(lane);
-        }
-        self.resolved.lanes.clear();
+        let mut clearing = Clearing(self);
+        clearing.clear();
     }
 
     /// Gives ids back that were promised, and not used.
@@ -218,8 +210,8 @@ impl CommandLog {
             push(key, start, lane.memory.runs().len());
         }
         if has_keys {
-            // Stable: what has the same key is played as it was recorded.
-            segments.sort_by_key(|segment| segment.key);
+            // What has the same key is played as it was recorded. A stable sort would allocate.
+            segments.sort_unstable_by_key(|segment| (segment.key, segment.lane, segment.start));
         }
     }
 
@@ -249,23 +241,43 @@ impl CommandLog {
         Ok(())
     }
 
-    /// What kinds of commands there are.
-    pub(super) fn kinds(&self) -> impl Iterator<Item = Kind> {
-        self.lanes.iter().flat_map(|lane| lane.memory.runs()).map(|run| run.verb.kind)
-    }
-
     /// Carries everything out.
     ///
     /// # Errors
     ///
     /// The first command that fails. Those before it are carried out, the others are not.
     pub(super) fn play(&mut self, entities: &mut EntityManager) -> Result<(), StoppedAt> {
-        entities.take_back_promises();
         let mut playing = Playing { log: self, entities, is_finished: false };
         playing.give_ids();
         playing.play()?;
         playing.is_finished = true;
         Ok(())
+    }
+}
+
+/// A log whose lanes are cleared, one after the other. One whose values panic when they are dropped goes, and the rest is cleared
+/// all the same.
+struct Clearing<'l>(&'l mut CommandLog);
+
+impl Clearing<'_> {
+    fn clear(&mut self) {
+        let CommandLog { lanes, resolved, spare, .. } = &mut *self.0;
+        while let Some(mut lane) = lanes.pop() {
+            if let Some(LaneIds { ids, .. }) = resolved.lanes.pop()
+                && ids.capacity() > lane.ids.capacity()
+            {
+                lane.ids = ids;
+            }
+            lane.clear();
+            spare.push(lane);
+        }
+        resolved.lanes.clear();
+    }
+}
+
+impl Drop for Clearing<'_> {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 
@@ -295,8 +307,9 @@ impl Playing<'_> {
             let created = lane.created as usize;
             if *reusable {
                 of_lane.ids.clear();
-            } else if !lane.ids.is_empty() {
-                mem::swap(&mut of_lane.ids, &mut lane.ids);
+            } else {
+                // With the memory of the last time, if there is nothing in it.
+                of_lane.ids = mem::take(&mut lane.ids);
             }
             of_lane.lane = lane.lane;
             for id in of_lane.ids.iter_mut().filter(|id| id.is_null()) {
@@ -310,17 +323,12 @@ impl Playing<'_> {
     fn play(&mut self) -> Result<(), StoppedAt> {
         let mut segments = mem::take(&mut self.log.segments);
         self.log.segments(&mut segments);
-        let mut doomed = mem::take(&mut self.log.doomed);
-        doomed.find(self.log, &segments, &self.log.resolved, self.entities);
-        let has_doomed = !doomed.is_empty();
-        let doomed = RefCell::new(doomed);
         let keeps = self.log.reusable;
         let mut player = Player {
             entities: &mut *self.entities,
             resolved: &self.log.resolved,
             keeps,
             list: mem::take(&mut self.log.list),
-            doomed: has_doomed.then_some(&doomed),
         };
         let mut played = 0;
         let mut stopped = None;
@@ -329,9 +337,6 @@ impl Playing<'_> {
             for &of_verb in &lane.memory.runs()[segment.start..segment.end] {
                 // SAFETY: there are such commands, and the log is this one's alone.
                 let mut run = unsafe { Run::new(lane.memory.data(), of_verb, keeps) };
-                if has_doomed {
-                    run.pass_over(&doomed, player.resolved);
-                }
                 // SAFETY: the run is of its verb.
                 let result = unsafe { (of_verb.verb.play)(&mut player, &mut run) };
                 played += of_verb.count - run.left();
@@ -344,8 +349,6 @@ impl Playing<'_> {
         }
         let list = mem::take(&mut player.list);
         (self.log.segments, self.log.list) = (segments, list);
-        self.log.doomed = doomed.into_inner();
-        self.log.doomed.clear();
         stopped.map_or(Ok(()), |mut stopped| {
             stopped.commands = self.log.len();
             Err(stopped)
@@ -372,11 +375,6 @@ impl Drop for Playing<'_> {
         if !self.is_finished {
             let lanes = &mut self.log.resolved.lanes;
             self.entities.take_back_unused(lanes.iter_mut().flat_map(|lane| &mut lane.ids));
-            // Some may be others' by now.
-            let ids = lanes.iter_mut().flat_map(|lane| &mut lane.ids);
-            for id in ids.filter(|id| !self.entities.exists(**id)) {
-                *id = Entity::NULL;
-            }
         }
         self.log.is_played = true;
         self.log.goes_on = false;

@@ -13,7 +13,6 @@
 //! done once.
 
 mod buffer;
-mod cancel;
 mod change;
 mod check;
 mod command;

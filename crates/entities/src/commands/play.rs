@@ -2,10 +2,8 @@
 
 #![expect(unsafe_code, reason = "payloads of commands, whose types their verbs know")]
 
-use std::cell::RefCell;
 use std::marker::PhantomData;
 
-use super::cancel::Doomed;
 use super::lane::{Found, VerbRun, find};
 use super::placeholder::Placeholder;
 use super::verb::Verb;
@@ -111,25 +109,17 @@ pub(super) struct Player<'p> {
     pub(super) keeps: bool,
     /// Memory for lists of entities.
     pub(super) list: Vec<Entity>,
-    /// The entities whose commands are passed over, if there are any.
-    pub(super) doomed: Option<&'p RefCell<Doomed>>,
 }
 
 impl Player<'_> {
-    /// What the target of a command stands for.
+    /// What the target of a command stands for. If a later command creates it, it stands for nothing yet.
     #[inline]
-    pub(super) fn target(&self, entity: Entity) -> Result<Entity, Fault> {
-        self.resolved.resolve(entity)
-    }
-
-    /// Destroys an entity that would have been created, and was not, if it is one. Its id is used up.
-    pub(super) fn end_unborn(&mut self, entity: Entity) -> bool {
-        let is_unborn = self.doomed.is_some_and(|doomed| doomed.borrow_mut().end(entity));
-        if is_unborn {
-            self.entities.before_moving([]);
-            self.entities.storage.table.use_up(entity);
+    pub(super) fn target(&self, target: Entity) -> Result<Entity, Fault> {
+        let entity = self.resolved.resolve(target)?;
+        if target.is_placeholder() && self.entities.storage.table.is_marked(entity) {
+            return Err(Fault::NotCreatedYet { placeholder: target });
         }
-        is_unborn
+        Ok(entity)
     }
 
     /// Has the next so many entities get the ids of a placeholder, and of those that follow it.
@@ -142,18 +132,6 @@ impl Player<'_> {
         self.entities.before_moving([]);
         let handed_out = self.entities.storage.table.hand_out_next(ids);
         handed_out.map_err(|entity| Fault::PromiseBroken { entity })
-    }
-
-    /// What the world said about the target of a command.
-    pub(super) fn fault(&self, target: Entity, error: EntityError) -> Fault {
-        match error {
-            EntityError::NoSuchEntity { entity, .. }
-                if target.is_placeholder() && self.entities.storage.table.is_set_aside(entity) =>
-            {
-                Fault::NotCreatedYet { placeholder: target }
-            }
-            error => Fault::Entity(error),
-        }
     }
 }
 
@@ -178,18 +156,16 @@ pub(super) fn resolve_entities<S: ComponentSet>(
 pub(super) struct Run<'r> {
     data: *mut u8,
     position: usize,
-    /// How many were neither taken nor passed over.
+    /// How many were not taken.
     left: usize,
     verb: &'static Verb,
     keeps: bool,
     /// The last that was taken.
     pub(super) last: Option<(Found, Entity)>,
-    /// The entities whose commands are passed over, if there are any, and what placeholders stand for.
-    doomed: Option<(&'r RefCell<Doomed>, &'r Resolved)>,
     lane: PhantomData<&'r mut ()>,
 }
 
-impl<'r> Run<'r> {
+impl Run<'_> {
     /// All commands of a run, in memory that begins at this address.
     ///
     /// # Safety
@@ -197,16 +173,10 @@ impl<'r> Run<'r> {
     /// - there are such commands, none of which was used, and nobody else uses the memory as long as this lives
     pub(super) unsafe fn new(data: *mut u8, run: VerbRun, keeps: bool) -> Self {
         let VerbRun { verb, start: position, count: left } = run;
-        let (last, doomed) = (None, None);
-        Self { data, position, left, verb, keeps, last, doomed, lane: PhantomData }
+        Self { data, position, left, verb, keeps, last: None, lane: PhantomData }
     }
 
-    /// Passes over the commands of doomed entities.
-    pub(super) fn pass_over(&mut self, doomed: &'r RefCell<Doomed>, resolved: &'r Resolved) {
-        self.doomed = Some((doomed, resolved));
-    }
-
-    /// How many were neither taken nor passed over.
+    /// How many were not taken.
     pub(super) fn left(&self) -> usize {
         self.left
     }
@@ -223,33 +193,20 @@ impl<'r> Run<'r> {
     /// Takes the next: its target, and its payload, which is the caller's now, unless it is kept.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<(Entity, *mut u8)> {
-        while self.left > 0 {
-            // SAFETY: there is one.
-            let found = unsafe { find(self.verb, self.data, self.position) };
-            // SAFETY: as was promised for this.
-            let target = unsafe { found.target() }.expect("a command is carried out once");
-            self.position = found.next;
-            self.left -= 1;
-            if self.verb.drop.is_some() && !self.keeps {
-                // SAFETY: as was promised for this.
-                unsafe { found.mark_used() };
-            }
-            if let Some((doomed, resolved)) = self.doomed
-                && resolved
-                    .resolve(target)
-                    .is_ok_and(|entity| doomed.borrow_mut().passes_over(entity))
-            {
-                if let Some(drop) = self.verb.drop
-                    && !self.keeps
-                {
-                    // SAFETY: there is a payload of the verb, which nobody uses.
-                    unsafe { drop(found.payload) };
-                }
-                continue;
-            }
-            self.last = Some((found, target));
-            return Some((target, found.payload));
+        if self.left == 0 {
+            return None;
         }
-        None
+        // SAFETY: there is one.
+        let found = unsafe { find(self.verb, self.data, self.position) };
+        // SAFETY: as was promised for this.
+        let target = unsafe { found.target() }.expect("a command is carried out once");
+        self.position = found.next;
+        self.left -= 1;
+        if self.verb.drop.is_some() && !self.keeps {
+            // SAFETY: as was promised for this.
+            unsafe { found.mark_used() };
+        }
+        self.last = Some((found, target));
+        Some((target, found.payload))
     }
 }

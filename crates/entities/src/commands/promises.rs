@@ -39,24 +39,26 @@ impl Promises {
 }
 
 impl EntityManager {
-    /// Lets others have the ids that came back.
-    pub(super) fn take_back_promises(&mut self) {
+    /// Uses up the ids that came back.
+    pub(crate) fn take_back_promises(&mut self) {
         let Some(returns) = self.promises.known_returns() else { return };
         let mut returned =
             std::mem::take(&mut *returns.0.lock().unwrap_or_else(PoisonError::into_inner));
         if !returned.is_empty() {
+            // Which came first may be a matter of threads.
+            returned.sort_unstable();
             self.take_back_unused(returned.iter_mut());
         }
     }
 
-    /// Lets others have those of the ids that no entity was given. They are null then.
+    /// Uses up those of the ids that no entity was given, as if one had been there and died: others may have noted them. They are
+    /// null then.
     pub(super) fn take_back_unused<'i>(&mut self, ids: impl Iterator<Item = &'i mut Entity>) {
         self.before_moving([]);
-        let table = &mut self.storage.table;
-        let unused: Vec<Entity> = ids
-            .filter(|id| table.is_set_aside(**id))
-            .map(|id| std::mem::replace(id, Entity::NULL))
-            .collect();
-        table.hand_out_next(&unused).expect("they are set aside, each once");
+        for id in ids.filter(|id| !id.is_null()) {
+            if self.storage.table.use_up(*id) {
+                *id = Entity::NULL;
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use super::placeholder::{LANES, NUMBERS, Placeholder};
 use crate::entity::Entity;
 
 /// The key of commands that were given none: they come last.
-pub(super) const NO_KEY: u32 = u32::MAX;
+pub(super) const NO_KEY: u64 = u64::MAX;
 
 /// Records commands, which are carried out when their [buffer](crate::EntityCommandBuffer) is played.
 ///
@@ -27,11 +27,9 @@ pub struct CommandRecorder {
     /// The ids of those of them that have one already, in their order; null for those between them that have not.
     pub(super) ids: Vec<Entity>,
     /// From which runs on commands have which keys, if they have not [`NO_KEY`].
-    pub(super) keys: Vec<(usize, u32)>,
+    pub(super) keys: Vec<(usize, u64)>,
     /// The job that has recorded this.
     pub(super) job: Option<&'static str>,
-    /// How many commands destroy their target.
-    pub(super) despawns: usize,
 }
 
 impl Default for CommandRecorder {
@@ -45,7 +43,6 @@ impl Default for CommandRecorder {
             ids: Vec::new(),
             keys: Vec::new(),
             job: None,
-            despawns: 0,
         }
     }
 }
@@ -65,12 +62,14 @@ impl CommandRecorder {
             "A0083: at most {LANES} batches of jobs record commands in one buffer before it is played; use larger batches, or \
              several buffers"
         );
+        // One that has recorded nothing may have been given a key.
+        self.keys.clear();
         (self.stamp, self.lane, self.job) = (stamp, lane, job);
     }
 
     /// Forgets everything. What was recorded and not used is dropped, the memory is kept.
     pub(super) fn clear(&mut self) {
-        (self.commands, self.created, self.job, self.despawns) = (0, 0, None, 0);
+        (self.commands, self.created, self.job) = (0, 0, None);
         self.ids.clear();
         self.keys.clear();
         self.memory.clear();
@@ -87,6 +86,8 @@ impl CommandRecorder {
     }
 
     /// Has the commands that follow carried out in the order of keys: those with lower ones first, those without last.
+    ///
+    /// A key is for all that follows of the batch, and of this call of [`commands`](crate::EntityCommandBuffer::commands).
     ///
     /// Commands with the same key, or without, are carried out in the order in which they are recorded, which for a parallel
     /// job is that of its indices or chunks. So no key is needed for the order to be the same whatever the threads do.
@@ -112,7 +113,7 @@ impl CommandRecorder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_sort_key(&mut self, key: Option<u32>) {
-        let key = key.unwrap_or(NO_KEY);
+        let key = key.map_or(NO_KEY, u64::from);
         let now = self.keys.last().map_or(NO_KEY, |&(_, key)| key);
         if key != now {
             let at = self.memory.begin_run();

@@ -38,13 +38,9 @@ pub(super) struct Verb {
 /// What others have to know of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Creates the target, with plain components: see [`ComponentSet::PLAIN`](crate::ComponentSet::PLAIN).
-    Create,
-    /// Gives the target plain components, or takes them, and looks at no other entity.
-    Change,
     /// Destroys the target.
     Despawn,
-    /// Changes, looks at or creates the target in another way.
+    /// Changes, looks at or creates the target.
     Touch,
     /// Does something to entities that are not named, or looks at them.
     Other,

@@ -2,7 +2,10 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
+use super::log::CommandLog;
+use super::promises::Returns;
 use super::recorder::CommandRecorder;
 use crate::entity::Entity;
 use crate::manager::{Archetype, EntityManager};
@@ -15,11 +18,14 @@ use crate::set::{CloneSet, ComponentSet};
 pub struct Commands<'w> {
     recorder: &'w mut CommandRecorder,
     entities: &'w EntityManager,
+    /// Who has promised ids to entities of the buffer.
+    promised_by: &'w mut Option<Arc<Returns>>,
 }
 
 impl<'w> Commands<'w> {
-    pub(super) fn new(recorder: &'w mut CommandRecorder, entities: &'w EntityManager) -> Self {
-        Self { recorder, entities }
+    pub(super) fn new(log: &'w mut CommandLog, entities: &'w EntityManager) -> Self {
+        let (recorder, promised_by) = log.main_lane_and_promises();
+        Self { recorder, entities, promised_by }
     }
 
     /// Creates an entity with these components. Returns its id.
@@ -97,6 +103,9 @@ impl<'w> Commands<'w> {
     #[inline]
     #[track_caller]
     fn promise(&mut self, count: usize) -> &[Entity] {
+        if self.promised_by.is_none() {
+            *self.promised_by = Some(Arc::clone(self.entities.promises.returns()));
+        }
         let CommandRecorder { ids, created, .. } = &mut *self.recorder;
         let first = *created as usize - count;
         // Those between were created through the recorder, and have placeholders.

@@ -182,6 +182,7 @@ impl EntityManager {
 
     /// Begins the next moment, so that later changes can be told from earlier ones. Returns it.
     pub fn advance_version(&mut self) -> Version {
+        self.take_back_promises();
         self.storage.version = self.storage.version.next();
         self.storage.version
     }

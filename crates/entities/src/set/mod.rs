@@ -53,10 +53,6 @@ pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     const HAS_ENTITIES: bool;
 
-    /// Whether they make no difference to an entity that is destroyed: none stays, and none of them names others.
-    #[doc(hidden)]
-    const PLAIN: bool = false;
-
     /// Calls the function for the type of each, in the order in which the other methods take them.
     #[doc(hidden)]
     fn types(each: &mut dyn FnMut(ComponentType));
@@ -126,7 +122,6 @@ pub unsafe trait CloneSet: ComponentSet {
 unsafe impl<T: Component> ComponentSet for T {
     const COUNT: usize = 1;
     const HAS_ENTITIES: bool = <T as Field>::HAS_ENTITIES;
-    const PLAIN: bool = !T::CLEANUP && !<T as Field>::HAS_ENTITIES;
 
     fn types(each: &mut dyn FnMut(ComponentType)) {
         each(ComponentType::of::<T>());

@@ -18,7 +18,6 @@ macro_rules! implement {
             const COUNT: usize = 0 $(+ $name::COUNT)+;
             const SHARED: bool = false $(|| $name::SHARED)+;
             const HAS_ENTITIES: bool = false $(|| $name::HAS_ENTITIES)+;
-            const PLAIN: bool = true $(&& $name::PLAIN)+;
 
             fn types(each: &mut dyn FnMut(ComponentType)) {
                 $($name::types(each);)+

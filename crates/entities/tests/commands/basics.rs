@@ -127,19 +127,6 @@ fn ids_are_there_at_once_with_the_world() {
 }
 
 #[test]
-fn ids_of_a_buffer_that_is_dropped_are_used_by_others() {
-    let mut world = world();
-    let mut buffer = EntityCommandBuffer::new();
-    let unused = world.commands(&mut buffer).unwrap().spawn(A(1));
-    drop(buffer);
-    let mut buffer = EntityCommandBuffer::new();
-    buffer.commands().unwrap().spawn(A(2));
-    world.play(&mut buffer).unwrap();
-    assert_eq!(world.get(unused), Ok(&A(2)));
-    world.entities().check_invariants().unwrap();
-}
-
-#[test]
 fn cb4_a_buffer_is_played_once_unless_it_is_reusable() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
@@ -211,32 +198,6 @@ fn values_of_a_buffer_that_is_dropped_are_dropped() {
     assert_eq!(Arc::strong_count(&count), 10);
     drop(buffer);
     assert_eq!(Arc::strong_count(&count), 1);
-}
-
-#[test]
-fn what_is_destroyed_later_is_not_done_at_all() {
-    let mut world = world();
-    let old = world.spawn(A(1));
-    let count = Arc::new(());
-    let mut buffer = EntityCommandBuffer::new();
-    let commands = buffer.commands().unwrap();
-    let brief = commands.spawn(Counted(count.clone()));
-    commands.add(old, Counted(count.clone()));
-    commands.add(brief, A(5));
-    let stays = commands.spawn((A(3), Counted(count.clone())));
-    commands.despawn(brief);
-    commands.despawn(old);
-    let archetypes = world.entities().archetype_count();
-    world.play(&mut buffer).unwrap();
-    assert_eq!(world.entities().archetype_count(), archetypes + 1, "only that of what stays");
-    assert!(!world.exists(old) && !world.exists(buffer.resolve(brief).unwrap()));
-    assert_eq!(world.get(buffer.resolve(stays).unwrap()), Ok(&A(3)));
-    assert_eq!((Arc::strong_count(&count), world.entity_count()), (2, 1));
-    world.entities().check_invariants().unwrap();
-    // The id of what was never there is used up.
-    let unborn = buffer.resolve(brief).unwrap();
-    let next: Vec<_> = world.spawn_many(2, ()).collect();
-    assert!(!next.contains(&unborn) && next.iter().any(|id| id.index() == unborn.index()));
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod in_use;
 mod keys;
 mod layouts;
 mod messages;
+mod misuse;
 #[cfg(not(tsan))]
 mod model;
 #[path = "../common/panic_message.rs"]

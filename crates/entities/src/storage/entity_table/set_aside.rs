@@ -141,32 +141,46 @@ impl EntityTable {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Lets an entity die that would have had an id which is set aside, and was never there.
-    pub(crate) fn use_up(&mut self, id: Entity) {
-        if self.hand_out_next(&[id]).is_ok() {
-            let slot = self.slot_mut(id.index());
-            slot.version = next_version(slot.version);
+    /// Lets an entity die that would have had an id, and was never there: the id is set aside, or free. Returns whether that was so.
+    pub(crate) fn use_up(&mut self, id: Entity) -> bool {
+        self.keep_promises();
+        if id.index() >= self.high_water {
+            return false;
         }
+        let slot = self.slot(id.index());
+        if slot.is_alive() || slot.version != id.version() {
+            return false;
+        }
+        if slot.is_set_aside() {
+            self.aside.set(self.aside.get() - 1);
+            let row = self.first_free.replace(id.index());
+            self.slot_mut(id.index()).row = row;
+        }
+        self.slot_mut(id.index()).version = next_version(id.version());
+        true
     }
 
-    /// How many indices are in use, or were: all that entities have are lower.
-    pub(crate) fn indices(&self) -> u32 {
-        self.first_fresh()
-    }
-
-    /// Whether an id is set aside.
-    pub(crate) fn is_set_aside(&self, id: Entity) -> bool {
+    /// Whether an id is set aside, if these are the promised indices.
+    pub(crate) fn is_set_aside(&self, id: Entity, promised: &[u32]) -> bool {
         let promised_fresh = self.high_water..self.first_fresh();
         if promised_fresh.contains(&id.index()) {
             return self.fresh_version(id.index()) == id.version();
         }
         self.is_marked(id)
-            || (self.promised.borrow().contains(&id.index())
+            || (promised.binary_search(&id.index()).is_ok()
                 && self.slot(id.index()).version == id.version())
     }
 
-    /// Whether the slot of an id says that it is set aside.
-    fn is_marked(&self, id: Entity) -> bool {
+    /// The indices below the water mark that were promised, and whose slots say nothing of it yet, by their size.
+    pub(crate) fn promised_indices(&self) -> Vec<u32> {
+        let mut indices = self.promised.borrow().clone();
+        indices.sort_unstable();
+        indices
+    }
+
+    /// Whether the slot of an id says that it is set aside: so do those of all ids, once promises have been kept.
+    #[inline]
+    pub(crate) fn is_marked(&self, id: Entity) -> bool {
         id.index() < self.high_water && {
             let slot = self.slot(id.index());
             slot.is_set_aside() && slot.version == id.version()
