@@ -108,8 +108,10 @@ impl<'w> Commands<'w> {
         }
         let CommandRecorder { ids, created, .. } = &mut *self.recorder;
         let first = *created as usize - count;
-        // Those between were created through the recorder, and have placeholders.
-        ids.resize(first, Entity::NULL);
+        if ids.len() < first {
+            // Those between were created through the recorder, and have placeholders.
+            ids.resize(first, Entity::NULL);
+        }
         ids.extend((0..count).map(|_| self.entities.storage.table.set_aside()));
         &ids[first..]
     }

@@ -32,6 +32,7 @@ impl EntityTable {
     /// # Panics
     ///
     /// If there is no [room](Self::room).
+    #[inline]
     #[track_caller]
     pub(crate) fn set_aside(&self) -> Entity {
         let index = self.first_free.get();
@@ -71,30 +72,7 @@ impl EntityTable {
             ids.push(Entity::from_parts(index, version));
             left -= 1;
         }
-        // Fresh indices, as many at a time as are in one page.
-        while left > 0 {
-            let first = self.high_water;
-            if first == self.known && first.is_multiple_of(PAGE_SLOTS as u32) {
-                self.add_page(first);
-            }
-            let known = self.known;
-            let slots = self.pages[(first >> PAGE_SHIFT) as usize].slots_mut();
-            let slots = &mut slots[first as usize % PAGE_SLOTS..];
-            let most = slots.len().min(left);
-            for (slot, index) in slots[..most].iter_mut().zip(first..) {
-                let version = if index < known {
-                    // SAFETY: slots of indices that are known are initialised.
-                    unsafe { slot.assume_init_ref() }.version_if_dead()
-                } else {
-                    1
-                };
-                slot.write(Slot::set_aside(version));
-                ids.push(Entity::from_parts(index, version));
-            }
-            self.high_water += most as u32;
-            self.known = known.max(self.high_water);
-            left -= most;
-        }
+        self.mark_fresh(left, |id| ids.push(id));
         self.aside.set(self.aside.get() + count as u32);
     }
 
@@ -196,14 +174,38 @@ impl EntityTable {
         }
         // With its memory.
         *self.promised.get_mut() = promised;
-        for _ in 0..self.promised_fresh.take() {
-            let index = self.high_water;
-            if index == self.known {
-                self.learn(index);
+        let fresh = self.promised_fresh.take();
+        if fresh > 0 {
+            self.mark_fresh(fresh as usize, |_| ());
+        }
+    }
+
+    /// Marks so many fresh indices, from the first on, and calls the function with each id.
+    fn mark_fresh(&mut self, count: usize, mut each: impl FnMut(Entity)) {
+        let mut left = count;
+        // As many at a time as are in one page.
+        while left > 0 {
+            let first = self.high_water;
+            if first == self.known && first.is_multiple_of(PAGE_SLOTS as u32) {
+                self.add_page(first);
             }
-            let slot = self.slot_mut(index);
-            *slot = Slot::set_aside(slot.version_if_dead());
-            self.high_water += 1;
+            let known = self.known;
+            let slots = self.pages[(first >> PAGE_SHIFT) as usize].slots_mut();
+            let slots = &mut slots[first as usize % PAGE_SLOTS..];
+            let most = slots.len().min(left);
+            for (slot, index) in slots[..most].iter_mut().zip(first..) {
+                let version = if index < known {
+                    // SAFETY: slots of indices that are known are initialised.
+                    unsafe { slot.assume_init_ref() }.version_if_dead()
+                } else {
+                    1
+                };
+                slot.write(Slot::set_aside(version));
+                each(Entity::from_parts(index, version));
+            }
+            self.high_water += most as u32;
+            self.known = known.max(self.high_water);
+            left -= most;
         }
     }
 
