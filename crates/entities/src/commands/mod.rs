@@ -1,16 +1,14 @@
 //! Changes of structure that are recorded now, by whichever thread, and carried out later.
 //!
 //! ```text
-//! recorder ──> lane: header, payload, header, payload, …      one for each thread or batch that records
-//!                     │
-//!                     verb: what to do with payloads of this type
-//! log: lanes in their order ──> play: runs of one verb, one after the other
+//! recorder ──> lane: target, payload, target, payload, …      one for each thread or batch that records
+//!              runs: 2 × spawn (A, B), 1 × add C, …           what the payloads are, and what to do with them
+//! log: lanes in their order ──> play: one run after the other
 //! ```
 //!
-//! A [`CommandRecorder`] writes [commands](command) to the memory of its [lane](lane), each behind a header with its
-//! [verb](verb), which knows the types that were recorded. The [log](log) has all lanes in the order in which they are played, and gives
-//! ids to what they create. Verbs carry out as many commands of their own as follow each other, so that what they have in common is
-//! done once.
+//! A [`CommandRecorder`] writes [commands](command) to the memory of its [lane](lane). Those that follow each other and do the same
+//! are a run, which has a [verb](verb) that knows the types which were recorded. The [log](log) has all lanes in the order in which
+//! they are played, and gives ids to what they create. Verbs carry out whole runs, so that what commands have in common is done once.
 
 mod buffer;
 mod change;

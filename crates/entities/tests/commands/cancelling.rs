@@ -1,4 +1,4 @@
-//! What is destroyed later need not be done at all; whatever could be seen of it is.
+//! What is destroyed later is done all the same: whatever can be seen of it is as if it were done one by one.
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError,
