@@ -7,9 +7,9 @@ use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_entities::{
-    Buffer, Changed, ChunkArena, Component, ComponentType, DynamicQuery, Entity, EntityError,
-    FieldKind, LinkedEntityGroup, Lookup, Or, OutOfMemory, Query, RegisterError, RuntimeType, With,
-    Without, World, WorldSettings,
+    Buffer, Changed, ChunkArena, Component, ComponentType, DynamicQuery, Entity,
+    EntityCommandBuffer, EntityError, FieldKind, LinkedEntityGroup, Lookup, Or, OutOfMemory, Query,
+    RegisterError, RuntimeType, With, Without, World, WorldSettings,
 };
 
 #[derive(Component, Clone, Copy, Debug, Default)]
@@ -65,11 +65,17 @@ fn a0050_no_such_entity() {
     for (entity, name) in [
         (Entity::from_parts(0, 7), "0v7"),
         (Entity::from_parts(1, 1), "1v1"),
-        (Entity::from_parts(u32::MAX, 1), "4294967295v1"),
+        (Entity::from_parts(u32::MAX >> 1, 1), "2147483647v1"),
     ] {
         let refused = world.get::<Health>(entity).unwrap_err();
         reads(&refused, &format!("A0050: entity {name} {not_yet}"));
     }
+    let placeholder = EntityCommandBuffer::new().commands().unwrap().spawn(());
+    reads(
+        &world.get::<Health>(placeholder).unwrap_err(),
+        "A0050: placeholder 0.0 stands for an entity that commands create, and does not exist itself; play the commands, and \
+         ask their buffer with `resolve` which entity it is",
+    );
     world.check_invariants().unwrap();
 }
 
