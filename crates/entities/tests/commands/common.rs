@@ -1,6 +1,7 @@
 //! Components of every kind, and what tests do again and again.
 
 use std::sync::atomic::{AtomicIsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use ancho_entities::{
     BufferElement, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer,
@@ -71,7 +72,11 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// One that lives as long as values do, whatever happens to them: dropping one twice shows in the count, and does no harm.
     pub(crate) fn new() -> &'static Self {
-        Box::leak(Box::default())
+        /// For those who look for leaks.
+        static ALL: Mutex<Vec<&'static Ledger>> = Mutex::new(Vec::new());
+        let ledger: &'static Self = Box::leak(Box::default());
+        ALL.lock().unwrap_or_else(PoisonError::into_inner).push(ledger);
+        ledger
     }
 
     pub(crate) fn value(&'static self, number: u32) -> Counted {
