@@ -4,14 +4,13 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames};
-use super::play::{Fault, Player, Resolved, resolve_entities};
+use super::play::{Fault, Player, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
 use super::verb::Kind;
 use crate::buffer::{BufferElement, DynamicBuffer};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::field::EntityRemap;
 use crate::manager::EntityManager;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
@@ -441,19 +440,6 @@ fn duplicate_element<T: BufferElement>(element: &mut T) -> Result<T, Fault> {
     T::duplicate().apply(element).ok_or(Fault::NotDuplicable { component })
 }
 
-/// Puts entities in place of their placeholders.
-fn resolve_element<T: BufferElement>(resolved: &Resolved, element: &mut T) -> Result<(), Fault> {
-    let mut fault = None;
-    let mut resolve = |entity| {
-        resolved.resolve(entity).unwrap_or_else(|why| {
-            fault = fault.or(Some(why));
-            entity
-        })
-    };
-    element.remap(&mut EntityRemap::new(&mut resolve));
-    fault.map_or(Ok(()), Err)
-}
-
 /// Has a buffer consist of these elements: all of them, or it stays as it is.
 fn replace_elements<T: BufferElement>(
     mut elements: Elements<'_, T>,
@@ -466,7 +452,7 @@ fn replace_elements<T: BufferElement>(
         while let Some(element) = elements.next(duplicate_element) {
             let mut element = element?;
             if T::HAS_ENTITIES {
-                resolve_element(player.resolved, &mut element)?;
+                resolve_by(player.resolved, |map| element.remap(map))?;
             }
             all.push(element);
         }
@@ -544,7 +530,7 @@ impl<T: BufferElement> Command for Append<T> {
     fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         let entity = player.target(target)?;
         if T::HAS_ENTITIES {
-            resolve_element(player.resolved, &mut self.0)?;
+            resolve_by(player.resolved, |map| self.0.remap(map))?;
         }
         player.entities.buffer_mut(entity)?.push(self.0);
         Ok(())
@@ -588,7 +574,7 @@ impl Command for SetTypeEnabled {
 struct SetEnabled(bool);
 
 impl Command for SetEnabled {
-    const KIND: Kind = Kind::Other;
+    const KIND: Kind = Kind::Touch;
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         let entity = player.target(target)?;
@@ -642,7 +628,7 @@ fn linked(player: &mut Player<'_>, target: Entity) -> Result<Vec<Entity>, Fault>
 struct AddToLinked<S>(S);
 
 impl<S: CloneSet> Command for AddToLinked<S> {
-    const KIND: Kind = Kind::Other;
+    const KIND: Kind = Kind::Touch;
 
     fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         for member in linked(player, target)? {
@@ -663,7 +649,7 @@ impl<S: CloneSet> Command for AddToLinked<S> {
 struct SetLinked<S>(S);
 
 impl<S: CloneSet> Command for SetLinked<S> {
-    const KIND: Kind = Kind::Other;
+    const KIND: Kind = Kind::Touch;
 
     fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         for member in linked(player, target)? {
@@ -686,7 +672,7 @@ impl<S: CloneSet> Command for SetLinked<S> {
 struct RemoveFromLinked<S>(PhantomData<fn() -> S>);
 
 impl<S: ComponentSet> Command for RemoveFromLinked<S> {
-    const KIND: Kind = Kind::Other;
+    const KIND: Kind = Kind::Touch;
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         for member in linked(player, target)? {

@@ -135,11 +135,19 @@ impl Player<'_> {
     }
 }
 
-/// Puts entities in place of their placeholders.
+/// Puts entities in place of their placeholders in the components of a set.
 #[inline(never)]
 pub(super) fn resolve_entities<S: ComponentSet>(
     resolved: &Resolved,
     set: &mut S,
+) -> Result<(), Fault> {
+    resolve_by(resolved, |map| set.remap_entities(map))
+}
+
+/// Puts entities in place of their placeholders in what the function goes through.
+pub(super) fn resolve_by(
+    resolved: &Resolved,
+    remap: impl FnOnce(&mut EntityRemap<'_>),
 ) -> Result<(), Fault> {
     let mut fault = None;
     let mut resolve = |entity| {
@@ -148,7 +156,7 @@ pub(super) fn resolve_entities<S: ComponentSet>(
             entity
         })
     };
-    set.remap_entities(&mut EntityRemap::new(&mut resolve));
+    remap(&mut EntityRemap::new(&mut resolve));
     fault.map_or(Ok(()), Err)
 }
 

@@ -6,13 +6,13 @@ mod alone;
 mod basics;
 mod batching;
 mod by_query;
-mod cancelling;
 #[path = "../common/model.rs"]
 mod cases;
 #[path = "../common/checked.rs"]
 mod checked;
 mod checks;
 mod common;
+mod destroyed_later;
 mod hostile;
 mod in_use;
 mod keys;
