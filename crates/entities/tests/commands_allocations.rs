@@ -2,10 +2,11 @@
 //!
 //! In a file of its own, with one test: it counts what the whole process allocates.
 #![cfg(feature = "derive")]
-#![expect(unsafe_code, reason = "counts allocations, as the global allocator")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+#[path = "common/counting_allocator.rs"]
+mod counting_allocator;
+
+use std::sync::atomic::Ordering;
 
 use ancho_entities::{
     Buffer, BufferElement, CommandRecorder, Component, Entity, EntityCommandBuffer, With, World,
@@ -13,32 +14,7 @@ use ancho_entities::{
 };
 use ancho_jobs::JobPool;
 
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: hands every call on to the system's allocator, as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above; the pointer came from the system's allocator.
-        unsafe { System.dealloc(pointer, layout) };
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use counting_allocator::ALLOCATIONS;
 
 #[derive(Component, Clone, Copy)]
 struct Position(f32);

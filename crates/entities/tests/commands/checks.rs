@@ -1,7 +1,8 @@
 //! The check before playback, and the trace.
 
 use ancho_entities::{
-    Buffer, CommandFault, Entity, EntityCommandBuffer, EntityError, LinkedEntityGroup, Prefab, With,
+    Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError,
+    LinkedEntityGroup, Prefab, With,
 };
 
 use crate::common::*;
@@ -132,4 +133,24 @@ fn cb11_a_command_is_called_the_same_in_the_trace_and_in_the_error() {
     let line = buffer.trace().lines().nth(1).unwrap().to_owned();
     let stopped = stopped(world.play(&mut buffer));
     assert_eq!(line, format!("2: {}", stopped.command()));
+}
+
+#[test]
+fn cb11_a_check_looks_at_who_is_enabled_and_at_roots_of_groups() {
+    let records: [fn(&mut CommandRecorder, Entity); 4] = [
+        |commands, entity| commands.set_enabled(entity, false),
+        |commands, root| commands.add_to_linked(root, A(1)),
+        |commands, root| commands.set_linked(root, A(1)),
+        |commands, root| commands.remove_from_linked::<A>(root),
+    ];
+    for record in records {
+        let mut world = world();
+        let dead = world.spawn(A(1));
+        world.despawn(dead).unwrap();
+        let mut buffer = EntityCommandBuffer::new();
+        record(buffer.commands().unwrap(), dead);
+        let checked = stopped(world.check_commands(&buffer));
+        let played = stopped(world.play(&mut buffer));
+        assert_eq!((checked.number(), checked.fault()), (1, played.fault()));
+    }
 }
