@@ -142,7 +142,7 @@ impl Chunk {
     /// # Safety
     ///
     /// - the shape is that of the archetype, which outlives the chunk, and the transfer is one to it that
-    ///   [keeps chunks whole](Transfer::whole)
+    ///   [keeps chunks whole](Transfer::whole), or the columns were moved as it [says](Transfer::refits)
     unsafe fn change_archetype(
         &mut self,
         archetype: u32,
@@ -150,19 +150,21 @@ impl Chunk {
         transfer: &Transfer,
         version: Version,
     ) {
-        debug_assert!(transfer.whole && transfer.to == archetype);
-        debug_assert_eq!(self.capacity, shape.capacity);
+        debug_assert!(transfer.to == archetype && self.len <= shape.capacity);
+        debug_assert!(transfer.refits || (transfer.whole && self.capacity == shape.capacity));
         let is_tracked = self.is_tracked() || !shape.tracked.is_empty();
         let tracking = is_tracked.then(|| self.take_tracking_for(shape, transfer, version));
         self.state.rearrange(shape.types.len(), &transfer.kept, version);
         if let Some(Some(tracking)) = tracking {
             self.state.set_tracking(tracking);
         }
-        if !(self.enabled.is_empty() && shape.enableable.is_empty()) {
+        let has_masks = !(self.enabled.is_empty() && shape.enableable.is_empty());
+        if has_masks || self.capacity != shape.capacity {
             let masks = shape.enableable.len();
             let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
-            self.enabled = self.enabled.rearranged(masks, self.capacity, self.len, kept, new);
+            self.enabled = self.enabled.rearranged(masks, shape.capacity, self.len, kept, new);
         }
+        self.capacity = shape.capacity;
         self.shape = NonNull::from(shape);
         self.archetype = archetype;
         self.flags = transfer.flags | (self.flags & SHARED);
@@ -453,7 +455,8 @@ impl Chunks {
     ///
     /// - there is a chunk of this number
     /// - the shape is that of the archetype the transfer leads to, which outlives the chunk
-    /// - the transfer begins at the archetype of the chunk, and [keeps chunks whole](Transfer::whole)
+    /// - the transfer begins at the archetype of the chunk, and [keeps chunks whole](Transfer::whole), or the columns were moved as
+    ///   it [says](Transfer::refits)
     #[inline]
     pub(crate) unsafe fn change_archetype(
         &mut self,

@@ -227,7 +227,8 @@ impl EnabledMasks {
     ) -> Self {
         let mut all = Self::new(masks, capacity);
         for &(old, ours) in kept {
-            all.words_mut(ours).copy_from_slice(self.words(old));
+            // There may be room for fewer rows, or for more.
+            all.words_mut(ours).iter_mut().zip(self.words(old)).for_each(|(new, old)| *new = *old);
         }
         for &mask in new {
             fill(all.words_mut(mask), 0, rows);

@@ -20,6 +20,7 @@ mod fork;
 mod groups;
 mod invariants;
 mod moves;
+mod refit;
 mod regroup;
 mod reserve;
 mod row_place;

@@ -58,6 +58,11 @@ pub(crate) struct Transfer {
     pub(crate) masks_new: Box<[u32]>,
     /// Whether a chunk can be one of the other archetype, with all its rows and without a change to its memory.
     pub(crate) whole: bool,
+    /// Whether a chunk can be one of the other archetype, with as many of its rows as that has room for, by moving its columns
+    /// within its memory, one after the other as `relaid` says.
+    pub(crate) refits: bool,
+    /// The columns whose values move, in an order in which none comes to lie over one that has not moved yet.
+    pub(crate) relaid: Box<[ColumnMove]>,
     /// What is not as simple as it mostly is in chunks of the new archetype.
     pub(crate) flags: u8,
     /// Where the values of the new chunk's shared types come from, in the order of its columns.
@@ -129,9 +134,13 @@ impl Transfer {
                 None => masks_new.push(mask),
             }
         }
+        let relaid = in_order_of_moves(&transfer.moves);
+        let keeps_all = transfer.left.is_empty();
         Self {
             to: to_number,
-            whole: transfer.left.is_empty() && is_whole(from, to, &written),
+            whole: keeps_all && is_whole(from, to, &written),
+            refits: keeps_all && is_refitted(from, to) && relaid.is_some(),
+            relaid: relaid.unwrap_or_default(),
             flags: flags_of(to),
             written,
             offsets: set
@@ -170,6 +179,32 @@ fn is_whole(from: &ArchetypeShape, to: &ArchetypeShape, written: &[u32]) -> bool
         && from.is_shared == to.is_shared
         // A chunk of another archetype begins with values of its own.
         && (from.serial == to.serial || (from.values.is_none() && to.values.is_none()))
+}
+
+/// Whether columns of a chunk of one shape can be moved within its memory, so that it is one of another shape.
+fn is_refitted(from: &ArchetypeShape, to: &ArchetypeShape) -> bool {
+    let is_plain = |shape: &ArchetypeShape| shape.values.is_none() && shape.tracked.is_empty();
+    from.serial != to.serial
+        && to.align <= from.align.max(CHUNK_ALIGN)
+        && is_plain(from)
+        && is_plain(to)
+}
+
+/// Columns in an order in which they can move within one memory, if they do not change places.
+///
+/// Those that move towards the beginning do so first, from the first on, and the others from the last on: none comes to lie where
+/// another still is.
+fn in_order_of_moves(moves: &[ColumnMove]) -> Option<Box<[ColumnMove]>> {
+    let mut moves = moves.to_vec();
+    moves.sort_unstable_by_key(|column| column.from);
+    if !moves.is_sorted_by_key(|column| column.to) {
+        return None;
+    }
+    let (mut to_front, mut to_back): (Vec<_>, Vec<_>) =
+        moves.into_iter().partition(|column| column.to <= column.from);
+    to_back.reverse();
+    to_front.append(&mut to_back);
+    Some(to_front.into())
 }
 
 /// Where the values of shared types come from when all are given by a set.

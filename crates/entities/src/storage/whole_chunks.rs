@@ -20,7 +20,8 @@ impl Storage {
     ///
     /// # Safety
     ///
-    /// - the chunk is there, and the transfer begins at its archetype and keeps chunks [whole](Transfer::whole)
+    /// - the chunk is there, and the transfer begins at its archetype and keeps chunks [whole](Transfer::whole), or the columns were
+    ///   moved as it [says](Transfer::refits)
     /// - the group is one of the archetype that the transfer leads to, if that has groups
     /// - if the memory is shared, the types that are new can all be duplicated
     #[inline]
@@ -64,7 +65,9 @@ impl Storage {
             // SAFETY: as above.
             unsafe { self.chunks.at_mut(number) }.place = place;
         }
-        if old_room != NOWHERE {
+        // SAFETY: as above.
+        let chunk = unsafe { self.chunks.at(number) };
+        if chunk.len < chunk.capacity() {
             self.note_room(number);
         }
         if old_group != NOWHERE {

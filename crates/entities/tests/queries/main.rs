@@ -12,6 +12,7 @@ mod archetypes;
 mod aspects;
 mod by_query;
 mod by_query_kinds;
+mod by_query_refit;
 mod changes;
 mod counts;
 mod data;

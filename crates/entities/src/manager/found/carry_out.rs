@@ -70,6 +70,30 @@ impl Written<'_> {
                         take_away(storage, step, found, &transfer.left, &mut dead)
                     });
                 }
+                Way::Refit(group) => {
+                    let transfer = &transfers[step.transfer];
+                    let soon = steps.get(at + 1).filter(|soon| soon.transfer == step.transfer);
+                    let kept = step.rows.min(storage.archetypes[transfer.to].shape.capacity);
+                    let mut first = kept;
+                    while first < step.rows {
+                        let rows = step.rows - first;
+                        let to = room_for(storage, transfer.to, group, rows, &mut spare);
+                        let (chunk, transfer) = (step.chunk, step.transfer);
+                        let piece = Piece { chunk, first, to, transfer };
+                        move_piece(storage, &piece, transfers, pattern.as_ref(), None);
+                        first += to.rows;
+                    }
+                    // SAFETY: the plan has found that the chunk can be refitted, and that the group is one of its archetype. The rows
+                    // behind those that are kept were moved.
+                    unsafe {
+                        let soon = soon.map(|soon| soon.chunk);
+                        storage.refit_chunk(step.chunk, kept, group, transfer, soon);
+                    }
+                    if let Some(pattern) = &pattern {
+                        // SAFETY: the chunk has the rows, is the world's alone, and has all types of the set, which are bytes.
+                        unsafe { repeat_pattern(storage, pattern, step.chunk, 0, kept) };
+                    }
+                }
                 Way::Destroy => {
                     let chunk = &storage.chunks[step.chunk];
                     // SAFETY: archetypes live as long as the world, which outlives what is returned.

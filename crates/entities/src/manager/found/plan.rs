@@ -45,6 +45,9 @@ pub(super) enum Way {
     Rows(u32),
     /// To rows of other chunks, of this group of the transfer's archetype, in memory that others have left.
     Follow(u32),
+    /// Nowhere, as far as chunks of the transfer's archetype have room for so many: the chunk becomes one of this group of it, and
+    /// its columns move within its memory. The rest goes to rows of other chunks.
+    Refit(u32),
     /// The entities are destroyed.
     Destroy,
 }
@@ -182,10 +185,10 @@ impl<'s> Plan<'s> {
         let mut steps = Vec::with_capacity(found.runs.len().min(chunks));
         let ends = found.archetypes.iter().skip(1).map(|&(_, first)| first);
         let ends = ends.chain([found.runs.len()]);
-        let mut emptied = Vec::new();
+        // How many steps there are of each archetype and those before it.
+        let mut step_ends = Vec::with_capacity(found.archetypes.len());
         for ((&(from, first), end), &number) in found.archetypes.iter().zip(ends).zip(ways) {
             let transfer = (number != NOWHERE).then(|| &transfers[number]);
-            let mut whole = 0;
             let mut at = first;
             while at < end {
                 let mut step = Step::at(found, at, end, number);
@@ -195,13 +198,9 @@ impl<'s> Plan<'s> {
                     Some(transfer) => targets.way_of(&mut reserved, &step, transfer, order, &given),
                 };
                 prepare_chunk(reserved.storage, &step, transfer)?;
-                whole += usize::from(matches!(step.way, Way::Whole(_)));
                 steps.push(step);
             }
-            let chunks = reserved.storage.archetypes[from].chunks.len();
-            if transfer.is_some_and(|transfer| transfer.to != from) && whole == chunks {
-                emptied.push(from);
-            }
+            step_ends.push((from, steps.len()));
         }
         let spare = if can_follow(order, types) {
             targets.follow(reserved.storage, &mut steps, transfers)?
@@ -214,6 +213,7 @@ impl<'s> Plan<'s> {
             target.room = first..reserved.runs.len();
         }
         let pieces = targets.cut(&reserved, &steps, found);
+        let emptied = emptied_archetypes(reserved.storage, transfers, &steps, &step_ends);
         Ok(Self { reserved, steps, pieces, emptied, spare })
     }
 
@@ -223,7 +223,7 @@ impl<'s> Plan<'s> {
             Way::Open | Way::Stay | Way::Replace => false,
             Way::Destroy => true,
             // Who has a shared component, and gets another value of it, is given nothing new.
-            Way::Whole(_) | Way::Rows(_) | Way::Follow(_) => {
+            Way::Whole(_) | Way::Rows(_) | Way::Follow(_) | Way::Refit(_) => {
                 change != Change::Add || transfers[step.transfer].missing.is_some()
             }
         };
@@ -331,14 +331,22 @@ impl Targets {
                 continue;
             }
             let (target, room) = (&mut self.list[number as usize], &mut room[number as usize]);
-            let rows = step.rows as usize;
-            target.rows -= rows;
+            let chunk = &storage.chunks[step.chunk];
+            let refits = step.rows == chunk.len && is_refitted(chunk, transfer, shape.capacity);
+            let all = step.rows as usize;
+            target.rows -= all;
+            let kept = if refits { all.min(shape.capacity as usize) } else { 0 };
+            let rows = all - kept;
             let missing = rows.saturating_sub(*room).div_ceil(shape.capacity as usize);
             opened += missing;
             *room = *room + missing * shape.capacity as usize - rows;
             most = most.max(opened.saturating_sub(left));
+            if refits {
+                step.way = Way::Refit(target.group);
+                *room += shape.capacity as usize - kept;
+                continue;
+            }
             step.way = Way::Follow(target.group);
-            let chunk = &storage.chunks[step.chunk];
             let is_free = step.rows == chunk.len && !chunk.may_be_shared();
             left += usize::from(is_free && transfer.left.is_empty());
         }
@@ -382,6 +390,34 @@ fn can_follow(order: &Order<'_>, types: &[ComponentType]) -> bool {
     }
 }
 
+/// Whether a chunk becomes one of the transfer's archetype, whose chunks have room for so many rows, with what there is room for.
+fn is_refitted(chunk: &Chunk, transfer: &Transfer, capacity: u32) -> bool {
+    // With many rows of a chunk that has room for few more, or the other archetype would have chunks that are mostly empty.
+    transfer.refits && !chunk.may_be_shared() && chunk.len >= capacity - capacity / 4
+}
+
+/// The archetypes all of whose chunks become chunks of others, of which each has so many steps as there are up to its end.
+fn emptied_archetypes(
+    storage: &Storage,
+    transfers: &Transfers,
+    steps: &[Step],
+    ends: &[(u32, usize)],
+) -> Vec<u32> {
+    let mut first = 0;
+    let mut emptied = Vec::new();
+    for &(from, end) in ends {
+        let becomes_other = |step: &&Step| {
+            matches!(step.way, Way::Whole(_) | Way::Refit(_)) && transfers[step.transfer].to != from
+        };
+        let others = steps[first..end].iter().filter(becomes_other).count();
+        if others == storage.archetypes[from].chunks.len() {
+            emptied.push(from);
+        }
+        first = end;
+    }
+    emptied
+}
+
 /// What is done for rows that have all that they are given: the values are replaced, unless they are those of the chunk.
 fn way_to_replace(transfer: &Transfer, chunk: &Chunk) -> Way {
     let is_shared = |column: &u32| chunk.shape().shared.contains(column);
@@ -414,7 +450,7 @@ fn prepare_chunk(
                 .any(|&column| matches!(types[column as usize].0.copying, Copying::NotAtAll))
         }
         // Bytes are copied also from memory that others have.
-        Way::Rows(_) | Way::Follow(_) => !(is_all && chunk.shape().is_bytes),
+        Way::Rows(_) | Way::Follow(_) | Way::Refit(_) => !(is_all && chunk.shape().is_bytes),
         Way::Destroy => !is_all,
     };
     if is_written {
