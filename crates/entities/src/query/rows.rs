@@ -119,7 +119,7 @@ pub(super) enum Divide {
 /// many threads there are, since what is left undone when a function panics is the rest of a piece.
 const PIECES: usize = 64;
 /// How many pieces the one that is fetched comes after the one at hand.
-const SOON: usize = 2;
+const SOON: usize = 4;
 
 /// A piece at hand.
 pub(super) struct OpenPiece<'r, D: QueryData> {

@@ -558,7 +558,13 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
                 if let Some((soon, words)) = soon {
                     next = stop.min(first + piece_rows::<D>());
                     if has_word(words, first) {
-                        soon.expect_rows::<D>(found, first, piece_rows::<D>());
+                        match next - first {
+                            // Behind the last row is what others may be writing.
+                            rows if rows < piece_rows::<D>() => {
+                                soon.expect_rows::<D>(found, first, rows);
+                            }
+                            _ => soon.expect_rows::<D>(found, first, piece_rows::<D>()),
+                        }
                     }
                 }
                 (first..next).for_each(&mut function);
