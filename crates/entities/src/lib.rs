@@ -48,11 +48,11 @@ pub use manager::{
 pub use per_chunk::PerChunk;
 pub use query::{
     Absent, Any, ArrayHeld, Aspect, Changed, ChunkAt, ChunkData, ChunkInJob, ChunkJob,
-    DynamicQuery, EnabledMut, EnabledRef, EntityAt, EntityJob, FoundChunk, IndexInQuery,
-    IsDisabled, JobError, JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut, Lookup,
-    LookupHeld, LookupView, Or, OrderChanged, ParallelData, Present, Query, QueryArray,
-    QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask,
-    QueryMut, QueryRef, QueryView, ReadOnlyData, SplitParts, TrackedMut, UncheckedLookup,
+    DynamicQuery, EnabledMut, EnabledRef, EntityAt, EntityJob, EntityLookup, EntityQuery,
+    FoundChunk, IndexInQuery, IsDisabled, JobError, JobLookup, JobLookupMut, JobLookupView,
+    JobLookupViewMut, Lookup, LookupHeld, Or, OrderChanged, ParallelData, Present, Query,
+    QueryArray, QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith,
+    QueryMask, QueryMut, QueryRef, ReadOnlyData, SplitParts, TrackedMut, UncheckedLookup,
     UncheckedLookupView, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};

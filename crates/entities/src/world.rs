@@ -429,7 +429,10 @@ impl World {
     /// See [`EntityManager::split_with`].
     #[inline]
     #[track_caller]
-    pub fn split_with<P: SplitParts>(&mut self, parts: P) -> P::Views<'_> {
+    pub fn split_with<P>(&mut self, parts: P) -> P::Views<'_>
+    where
+        P: SplitParts<Description = P>,
+    {
         self.entities.split_with(parts)
     }
 

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use ancho_entities::{
-    Buffer, Changed, EnabledMut, EnabledRef, Entity, Lookup, PerChunk, Query, QueryArray, Shared,
-    TrackedMut, Version, With, World, WorldSettings,
+    Buffer, Changed, EnabledMut, EnabledRef, Entity, EntityQuery, Lookup, PerChunk, Query,
+    QueryArray, Shared, TrackedMut, Version, With, World, WorldSettings,
 };
 use ancho_jobs::{JobPool, ParallelJobData};
 
@@ -143,8 +143,8 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         // Chunks are found by what the job changes.
         let since = world.entities().version();
         world.entities_mut().advance_version();
-        let changed = Query::<&B, Changed<A>>::new().since(since);
-        let parts = (Query::<&mut A>::new(), changed, Query::<&B>::new());
+        let changed = EntityQuery::<&B, Changed<A>>::new().since(since);
+        let parts = (EntityQuery::<&mut A>::new(), changed, EntityQuery::<&B>::new());
         let (writes, found, flush) = world.split_with(parts);
         let mut first = found.iter();
         assert!(first.next().is_none());
@@ -155,8 +155,8 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         // Rows are noted as changed that a job finds.
         let since = world.entities().version();
         world.entities_mut().advance_version();
-        let changed = Query::<&mut A, Changed<T>>::new().since(since);
-        let parts = (Query::<TrackedMut<T>>::new(), changed, Query::<&B>::new());
+        let changed = EntityQuery::<&mut A, Changed<T>>::new().since(since);
+        let parts = (EntityQuery::<TrackedMut<T>>::new(), changed, EntityQuery::<&B>::new());
         let (mut writes, found, flush) = world.split_with(parts);
         let mut all: Vec<_> = writes.iter_mut().collect();
         all.iter_mut().for_each(|t| t.0 = 2);

@@ -8,9 +8,9 @@ use std::thread;
 
 use ancho_entities::{
     ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ChunkArena, Component, ComponentLookup,
-    EnabledMut, EnabledRef, Entity, FoundChunk, LinkedEntityGroup, Lookup, LookupView, Managed,
-    ManagedComponent, Query, QueryIter, QueryMask, QueryMut, QueryRef, QueryView, StorageInfo,
-    StorageInfoLookup, World, WorldSettings,
+    EnabledMut, EnabledRef, Entity, EntityLookup, EntityQuery, FoundChunk, LinkedEntityGroup,
+    Lookup, Managed, ManagedComponent, Query, QueryIter, QueryMask, QueryMut, QueryRef,
+    StorageInfo, StorageInfoLookup, World, WorldSettings,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
@@ -164,8 +164,8 @@ fn what_leads_to_values_stays_on_its_thread() {
     assert_eq!(threads!(FoundChunk<'static>), (false, false));
     assert_eq!(threads!(StorageInfo<'static>), (false, false));
     assert_eq!(threads!(StorageInfoLookup<'static>), (false, false));
-    assert_eq!(threads!(QueryView<'static, Entity>), (false, false));
-    assert_eq!(threads!(LookupView<'static, Entity>), (false, false));
+    assert_eq!(threads!(Query<'static, Entity>), (false, false));
+    assert_eq!(threads!(Lookup<'static, Entity>), (false, false));
     // Others have bits of the same word.
     assert_eq!(threads!(EnabledRef<'static, Number>), (false, false));
     assert_eq!(threads!(EnabledMut<'static, Number>), (false, false));
@@ -173,8 +173,8 @@ fn what_leads_to_values_stays_on_its_thread() {
     assert_eq!(threads!(ArchetypeChunkMut<'static>), (true, false));
     assert_eq!(threads!(QueryMut<'static, &Managed<Diary>>), (true, false));
     // They have nothing of a world.
-    assert_eq!(threads!(Query<&'static Managed<Diary>>), (true, true));
-    assert_eq!(threads!(Lookup<&'static mut Managed<Diary>>), (true, true));
+    assert_eq!(threads!(EntityQuery<&'static Managed<Diary>>), (true, true));
+    assert_eq!(threads!(EntityLookup<&'static mut Managed<Diary>>), (true, true));
     assert_eq!((threads!(Diary), threads!(Managed<Diary>)), ((true, false), (true, true)));
     assert_eq!(threads!(&'static World), (false, false));
 }

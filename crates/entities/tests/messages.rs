@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_entities::{
     Buffer, Changed, ChunkArena, Component, ComponentType, DynamicQuery, Entity,
-    EntityCommandBuffer, EntityError, FieldKind, LinkedEntityGroup, Lookup, Or, OutOfMemory, Query,
-    RegisterError, RuntimeType, With, Without, World, WorldSettings,
+    EntityCommandBuffer, EntityError, EntityQuery, FieldKind, LinkedEntityGroup, Lookup, Or,
+    OutOfMemory, Query, RegisterError, RuntimeType, With, Without, World, WorldSettings,
 };
 
 #[derive(Component, Clone, Copy, Debug, Default)]
@@ -291,7 +291,7 @@ fn a0073_group_without_root() {
 #[test]
 fn a0086_a_component_twice() {
     panics(
-        Query::<(&mut Health, Entity, &Health)>::new,
+        EntityQuery::<(&mut Health, Entity, &Health)>::new,
         "A0086: the query `(&mut messages::Health, ancho_entities::entity::Entity, &messages::Health)` has `game::Health` as \
          component 1 and again as component 2, and one of them can be changed; leave one of them out",
     );
@@ -426,7 +426,7 @@ fn a0094_queries_that_disagree_on_switches() {
 #[test]
 fn a0095_a_union_that_asks_for_changes() {
     panics(
-        || Query::<&Health, Or<(With<Awake>, Changed<Health>)>>::new(),
+        || EntityQuery::<&Health, Or<(With<Awake>, Changed<Health>)>>::new(),
         "A0095: an `Or` asks for changes, which choose whole chunks; ask for changes beside it, or ask two queries",
     );
 }

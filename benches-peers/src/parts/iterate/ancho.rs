@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ancho_entities::{
-    Changed, ChunkInJob, ChunkJob, Component, Entity, JobLookup, Lookup, Present, Query, Version,
-    With, Without, World,
+    Changed, ChunkInJob, ChunkJob, Component, Entity, EntityQuery, JobLookup, Lookup, Present,
+    Query, Version, With, Without, World,
 };
 use ancho_jobs::{JobHandle, ParallelJobStruct};
 
@@ -99,7 +99,8 @@ pub(super) fn lookup(cell: Cell) -> Reading {
         world.get_mut::<Target>(entity).expect("all have it").0 = target;
     }
     let operation = |world: &mut World| {
-        type Parts = (Query<(&'static Target, &'static mut A)>, Lookup<&'static Position>);
+        type Parts =
+            (Query<'static, (&'static Target, &'static mut A)>, Lookup<'static, &'static Position>);
         let (takers, positions) = world.split::<Parts>();
         let take = Take { positions: positions.into_job() };
         let job = takers.job().schedule_chunk_job(take).expect("nothing is in its way");
@@ -259,7 +260,7 @@ pub(super) fn frag_iter(cell: Cell) -> Reading {
     for spawn in all_marks!(spawn) {
         spawn(&mut world);
     }
-    let query = Query::<&mut Data>::new();
+    let query = EntityQuery::<&mut Data>::new();
     let pass = |world: &mut World, factor: f32| {
         query.write(world).for_each(|data| data.0 *= factor);
     };
@@ -296,7 +297,7 @@ fn query(cell: Cell, alive: usize) -> Reading {
             twenty_marks!(add)[mark](&mut world, entity);
         }
     }
-    let query = Query::<&mut A>::new();
+    let query = EntityQuery::<&mut A>::new();
     let operation = |world: &mut World| query.write(world).for_each(|a| a.0 += 1.0);
     cell.run(world, operation, |world| {
         work::in_any_order(world.query::<&A>().iter().map(|a| work::row([a.0])))
@@ -368,7 +369,7 @@ fn add_to_all<T: Component + Copy>(
 pub(super) fn toggle(cell: Cell) -> Reading {
     let mut world = world();
     world.spawn_batch((0..MILLION).map(work::body).map(|(p, v)| (Switched(p), v)));
-    let query = Query::<(), Present<Switched>>::new();
+    let query = EntityQuery::<(), Present<Switched>>::new();
     let operation = |(enabled, world): &mut (bool, World)| {
         *enabled = !*enabled;
         let switched = query.write(world).set_component_enabled::<Switched>(*enabled);

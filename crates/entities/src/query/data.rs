@@ -190,7 +190,7 @@ pub unsafe trait QueryData: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can be changed, and the world is only borrowed to be read",
     label = "has something that can be changed",
-    note = "use `query_mut`, or `Query::write`, with a world that is borrowed mutably"
+    note = "use `query_mut`, or `EntityQuery::write`, with a world that is borrowed mutably"
 )]
 pub unsafe trait ReadOnlyData: QueryData {}
 

@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::data::{QueryData, ReadOnlyData};
+use super::filter::QueryFilter;
 use super::matched::{Match, Matched};
 use super::piece::{PieceMarks, PieceView, SharedOf};
 use super::settings::Options;
@@ -17,81 +18,22 @@ use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::storage::Location;
 
-/// A part of a world that is [split](EntityManager::split): data of entities in any order.
+/// Data of entities in any order, of a world that is [split](EntityManager::split).
 ///
 /// It is found for all entities that have it, switched on or off, disabled ones and prefabs too. Filters exclude entities, so
-/// that another part can change them: whole archetypes, whatever is switched off in them or has changed. Unity's `ComponentLookup` and `BufferLookup`; if nothing is to be changed,
+/// that another part can change them: whole archetypes, whatever is switched off in them or has changed. What is given to be
+/// changed counts as changed, with its chunk. Unity's `ComponentLookup` and `BufferLookup`; if nothing is to be changed,
 /// [`EntityManager::lookup`] is faster.
 ///
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, Entity, Lookup, Query, World};
-///
-/// #[derive(Component, Clone, Copy)]
-/// struct Health(u32);
-///
-/// #[derive(Component, Clone, Copy)]
-/// struct Healer(Entity);
-///
-/// let mut world = World::new("Simulation");
-/// let knight = world.spawn(Health(3));
-/// world.spawn_batch([Healer(knight), Healer(knight)]);
-/// let (healers, mut health) = world.split::<(Query<&Healer>, Lookup<&mut Health>)>();
-/// for healer in &healers {
-///     health.get_mut(healer.0).unwrap().0 += 10;
-/// }
-/// assert_eq!(world.get::<Health>(knight).unwrap().0, 23);
-/// ```
-#[must_use = "a lookup does nothing until a world is split into it"]
-pub struct Lookup<D, F = ()> {
-    of: PhantomData<fn() -> (D, F)>,
-}
-
-impl<D, F> Lookup<D, F> {
-    /// Everything that has the data is found.
-    pub(super) const OPTIONS: Options =
-        Options::DISABLED.with(Options::PREFABS).with(Options::IGNORE_ENABLED);
-
-    /// A lookup of this data, by these filters.
-    pub fn new() -> Self {
-        Self { of: PhantomData }
-    }
-}
-
-impl<D, F> Clone for Lookup<D, F> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D, F> Copy for Lookup<D, F> {}
-
-impl<D, F> Default for Lookup<D, F> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<D, F> fmt::Debug for Lookup<D, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Lookup<{}, {}>", type_name::<D>(), type_name::<F>())
-    }
-}
-
-/// Data of entities in any order, of a world that was [split](EntityManager::split): what there is of a [`Lookup`].
-///
-/// What is given to be changed counts as changed, with its chunk.
-///
-/// # Examples
-///
-/// ```
-/// use ancho_entities::{Component, Entity, Lookup, LookupView, World};
+/// use ancho_entities::{Component, Entity, Lookup, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Gold(u32);
 ///
-/// fn pay(gold: &mut LookupView<&mut Gold>, from: Entity, to: Entity, amount: u32) {
+/// fn pay(gold: &mut Lookup<&mut Gold>, from: Entity, to: Entity, amount: u32) {
 ///     gold.get_mut(from).unwrap().0 -= amount;
 ///     gold.get_mut(to).unwrap().0 += amount;
 /// }
@@ -104,7 +46,7 @@ impl<D, F> fmt::Debug for Lookup<D, F> {
 /// assert_eq!(world.get::<Gold>(poor).unwrap().0, 51);
 /// ```
 #[must_use = "a lookup does nothing until it is asked for something"]
-pub struct LookupView<'w, D> {
+pub struct Lookup<'w, D, F = ()> {
     /// Of a world that is borrowed mutably by the views of one split, each of which uses other parts of it.
     entities: NonNull<EntityManager>,
     matched: &'w Matched,
@@ -113,16 +55,16 @@ pub struct LookupView<'w, D> {
     /// Whether a job that takes it along gets in the way of other views.
     meets: bool,
     world: PhantomData<&'w mut EntityManager>,
-    of: PhantomData<fn() -> D>,
+    of: PhantomData<fn() -> (D, F)>,
 }
 
-impl<'w, D: QueryData> LookupView<'w, D> {
+impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     /// A view of what a lookup finds.
     ///
     /// # Safety
     ///
     /// - the manager is borrowed mutably for the lifetime, and used only by views
-    /// - the state is the manager's, and that of a query of this data with the options of lookups
+    /// - the state is the manager's, and that of a query of this data with these filters and the options of lookups
     /// - what this can change, no other view gives, and what it reads, no other can change
     /// - the chunks of all archetypes in which this can change something are the world's alone
     /// - it is said if a job that takes it along [meets](super::uses::meets) other views
@@ -231,8 +173,69 @@ impl<'w, D: QueryData> LookupView<'w, D> {
     }
 }
 
-impl<D> fmt::Debug for LookupView<'_, D> {
+impl<D, F> fmt::Debug for Lookup<'_, D, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LookupView<{}>", type_name::<D>())
+        write!(f, "Lookup<{}, {}>", type_name::<D>(), type_name::<F>())
+    }
+}
+
+/// A lookup that is given to [`split_with`](EntityManager::split_with), with queries of which more is said.
+///
+/// It is only a description. What there is of it is a [`Lookup`].
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Disabled, Entity, EntityLookup, EntityQuery, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Healer(Entity);
+///
+/// let mut world = World::new("Simulation");
+/// let knight = world.spawn(Health(3));
+/// world.spawn((Healer(knight), Disabled));
+/// let healers = EntityQuery::<&Healer>::new().include_disabled();
+/// let (healers, mut health) = world.split_with((healers, EntityLookup::<&mut Health>::new()));
+/// for healer in &healers {
+///     health.get_mut(healer.0).unwrap().0 += 10;
+/// }
+/// assert_eq!(world.get::<Health>(knight).unwrap().0, 13);
+/// ```
+#[must_use = "a lookup does nothing until a world is split into it"]
+pub struct EntityLookup<D, F = ()> {
+    of: PhantomData<fn() -> (D, F)>,
+}
+
+impl<D, F> EntityLookup<D, F> {
+    /// Everything that has the data is found.
+    pub(super) const OPTIONS: Options =
+        Options::DISABLED.with(Options::PREFABS).with(Options::IGNORE_ENABLED);
+
+    /// A lookup of this data, by these filters.
+    pub fn new() -> Self {
+        Self { of: PhantomData }
+    }
+}
+
+impl<D, F> Clone for EntityLookup<D, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D, F> Copy for EntityLookup<D, F> {}
+
+impl<D, F> Default for EntityLookup<D, F> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<D, F> fmt::Debug for EntityLookup<D, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EntityLookup<{}, {}>", type_name::<D>(), type_name::<F>())
     }
 }

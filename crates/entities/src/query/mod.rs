@@ -59,18 +59,18 @@ pub use job::{
     JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut, LookupHeld, QueryArray,
     QueryArrayBatch, QueryJob, QueryJobWith, UncheckedLookup, UncheckedLookupView,
 };
-pub use lookup::{Lookup, LookupView};
+pub use lookup::{EntityLookup, Lookup};
 pub use mask::QueryMask;
 pub use matched::Place;
 pub use or::Or;
 pub use parallel::ParallelData;
 pub use piece::{PieceMarks, PieceView};
 pub use plan::{Need, Part, Term};
-pub use prepared::Query;
+pub use prepared::EntityQuery;
 pub use read::QueryRef;
 pub use split::{SplitParts, Splitting};
 pub use tracked::TrackedMut;
-pub use view::QueryView;
+pub use view::Query;
 pub use write::QueryMut;
 
 pub(crate) use job::LookupMemory;

@@ -18,12 +18,13 @@ use crate::version::Version;
 ///
 /// It is only a description, and can be asked of any world, forks included. Each world keeps the archetypes that it has found
 /// for the description; who writes the same query elsewhere shares them. [`World::query`](crate::World::query) and
-/// [`World::query_mut`](crate::World::query_mut) ask at once. Unity's `EntityQuery`.
+/// [`World::query_mut`](crate::World::query_mut) ask at once, and what systems are given is a [`Query`](crate::Query). Unity's
+/// `EntityQuery`.
 ///
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, Query, Without, World};
+/// use ancho_entities::{Component, EntityQuery, Without, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Position(f32);
@@ -35,7 +36,7 @@ use crate::version::Version;
 /// struct Asleep;
 ///
 /// struct Movement {
-///     moving: Query<(&'static mut Position, &'static Velocity), Without<Asleep>>,
+///     moving: EntityQuery<(&'static mut Position, &'static Velocity), Without<Asleep>>,
 /// }
 ///
 /// impl Movement {
@@ -46,19 +47,19 @@ use crate::version::Version;
 ///
 /// let mut world = World::new("Simulation");
 /// let stone = world.spawn((Position(0.0), Velocity(1.5)));
-/// let movement = Movement { moving: Query::new() };
+/// let movement = Movement { moving: EntityQuery::new() };
 /// movement.update(&mut world);
 /// movement.update(&mut world);
 /// assert_eq!(world.get::<Position>(stone).unwrap().0, 3.0);
 /// assert_eq!(movement.moving.read(&world).count(), 1);
 /// ```
 #[must_use = "a query does nothing until it is asked of a world"]
-pub struct Query<D, F = ()> {
+pub struct EntityQuery<D, F = ()> {
     pub(super) settings: Settings,
     pub(super) of: PhantomData<fn() -> (D, F)>,
 }
 
-impl<D: QueryData, F: QueryFilter> Query<D, F> {
+impl<D: QueryData, F: QueryFilter> EntityQuery<D, F> {
     /// A query for this data, by these filters.
     ///
     /// # Panics
@@ -83,28 +84,28 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
         QueryMut::new(world.as_mut(), self.settings.clone())
     }
 
-    fn refiltered<G>(self) -> Query<D, (F, G)> {
-        Query { settings: self.settings, of: PhantomData }
+    fn refiltered<G>(self) -> EntityQuery<D, (F, G)> {
+        EntityQuery { settings: self.settings, of: PhantomData }
     }
 }
 
-settings_methods!([] Query);
+settings_methods!([] EntityQuery);
 
-impl<D, F> Clone for Query<D, F> {
+impl<D, F> Clone for EntityQuery<D, F> {
     fn clone(&self) -> Self {
         Self { settings: self.settings.clone(), of: PhantomData }
     }
 }
 
-impl<D: QueryData, F: QueryFilter> Default for Query<D, F> {
+impl<D: QueryData, F: QueryFilter> Default for EntityQuery<D, F> {
     #[track_caller]
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<D, F> fmt::Debug for Query<D, F> {
+impl<D, F> fmt::Debug for EntityQuery<D, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Query<{}, {}>", type_name::<D>(), type_name::<F>())
+        write!(f, "EntityQuery<{}, {}>", type_name::<D>(), type_name::<F>())
     }
 }

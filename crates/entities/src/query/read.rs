@@ -470,7 +470,7 @@ impl EntityManager {
     /// All entities with these components, to be read.
     ///
     /// Which entities are found is said in more detail with [`filter`](QueryRef::filter). A query that is kept is a
-    /// [`Query`](crate::Query).
+    /// [`EntityQuery`](crate::EntityQuery).
     ///
     /// # Determinism
     ///

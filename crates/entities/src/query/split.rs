@@ -10,14 +10,14 @@ use std::ptr::NonNull;
 use super::apart::{Apart, apart};
 use super::data::QueryData;
 use super::filter::QueryFilter;
-use super::lookup::{Lookup, LookupView};
+use super::lookup::{EntityLookup, Lookup};
 use super::loops::refuse;
 use super::matched::{Match, Matched};
 use super::plan::{Part, Plan, plan_of};
-use super::prepared::Query;
+use super::prepared::EntityQuery;
 use super::settings::{Options, Settings};
 use super::uses::{add_copied, meets};
-use super::view::QueryView;
+use super::view::Query;
 use crate::all_tuples::all_tuples;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
@@ -27,14 +27,16 @@ use crate::storage::{OutOfMemory, unshare};
 ///
 /// | part | what there is of it |
 /// |---|---|
-/// | [`Query<D, F>`](crate::Query) | a [`QueryView<D>`](crate::QueryView) |
-/// | [`Lookup<D, F>`](crate::Lookup) | a [`LookupView<D>`](crate::LookupView) |
+/// | [`Query<D, F>`](crate::Query) | the same |
+/// | [`Lookup<D, F>`](crate::Lookup) | the same |
+/// | [`EntityQuery<D, F>`](crate::EntityQuery), of which more may be said | a [`Query<D, F>`](crate::Query) |
+/// | [`EntityLookup<D, F>`](crate::EntityLookup) | a [`Lookup<D, F>`](crate::Lookup) |
 /// | tuples of up to 16 | a tuple |
 ///
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, Entity, Lookup, Query, SplitParts, World};
+/// use ancho_entities::{Component, Entity, Lookup, Query, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Health(u32);
@@ -42,16 +44,14 @@ use crate::storage::{OutOfMemory, unshare};
 /// #[derive(Component, Clone, Copy)]
 /// struct Armour(u32);
 ///
-/// type Parts = (Query<&'static mut Health>, Lookup<&'static Armour>);
-///
-/// fn strengthen((mut all, armour): <Parts as SplitParts>::Views<'_>) {
+/// fn strengthen((mut all, armour): (Query<&mut Health>, Lookup<&Armour>)) {
 ///     all.for_each(|health| health.0 += 1);
 ///     assert!(armour.get(Entity::NULL).is_none());
 /// }
 ///
 /// let mut world = World::new("Simulation");
 /// let orc = world.spawn(Health(20));
-/// strengthen(world.split::<Parts>());
+/// strengthen(world.split::<(Query<&mut Health>, Lookup<&Armour>)>());
 /// assert_eq!(world.get::<Health>(orc).unwrap().0, 21);
 /// ```
 ///
@@ -67,13 +67,17 @@ pub unsafe trait SplitParts: Sized {
     /// What there is of the parts, for as long as the world is borrowed.
     type Views<'w>;
 
+    /// What is said of the parts.
+    #[doc(hidden)]
+    type Description;
+
     /// The parts, of which nothing more is said than what their types say.
     #[doc(hidden)]
-    fn plain() -> Self;
+    fn plain() -> Self::Description;
 
     /// Adds what each part asks for.
     #[doc(hidden)]
-    fn add_to(&self, splitting: &mut Splitting<'_>);
+    fn add_to(description: &Self::Description, splitting: &mut Splitting<'_>);
 
     /// What there is of the parts.
     ///
@@ -81,7 +85,10 @@ pub unsafe trait SplitParts: Sized {
     ///
     /// - the parts were added in this order, and checked
     #[doc(hidden)]
-    unsafe fn views<'w>(self, splitting: &mut Splitting<'w>) -> Self::Views<'w>;
+    unsafe fn views<'w>(
+        description: Self::Description,
+        splitting: &mut Splitting<'w>,
+    ) -> Self::Views<'w>;
 }
 
 /// A world that is being split.
@@ -261,46 +268,79 @@ fn refuse_split(apart: Apart, what: Part, parts: [(usize, &SplitPart<'_>, Part);
 }
 
 // SAFETY: one part, whose view is that of the part that was added.
-unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Query<D, F> {
-    type Views<'w> = QueryView<'w, D>;
+unsafe impl<D: QueryData, F: QueryFilter> SplitParts for EntityQuery<D, F> {
+    type Views<'w> = Query<'w, D, F>;
+    type Description = Self;
 
     fn plain() -> Self {
         Self { settings: Settings::default(), of: PhantomData }
     }
 
     #[track_caller]
-    fn add_to(&self, splitting: &mut Splitting<'_>) {
+    fn add_to(description: &Self, splitting: &mut Splitting<'_>) {
         let name = || format!("Query<{}, {}>", type_name::<D>(), type_name::<F>());
-        splitting.add::<D, F>(self.settings.options, false, name);
+        splitting.add::<D, F>(description.settings.options, false, name);
     }
 
-    unsafe fn views<'w>(self, splitting: &mut Splitting<'w>) -> QueryView<'w, D> {
+    unsafe fn views<'w>(description: Self, splitting: &mut Splitting<'w>) -> Query<'w, D, F> {
         let (entities, matched, meets) = splitting.next();
         // SAFETY: the world is borrowed mutably, the state is that of this query, and the parts were checked.
-        unsafe { QueryView::new(entities, matched, self.settings, meets) }
+        unsafe { Query::new(entities, matched, description.settings, meets) }
     }
 }
 
 // SAFETY: as for queries.
-unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Lookup<D, F> {
-    type Views<'w> = LookupView<'w, D>;
+unsafe impl<D: QueryData, F: QueryFilter> SplitParts for EntityLookup<D, F> {
+    type Views<'w> = Lookup<'w, D, F>;
+    type Description = Self;
 
     fn plain() -> Self {
         Self::new()
     }
 
     #[track_caller]
-    fn add_to(&self, splitting: &mut Splitting<'_>) {
+    fn add_to(_: &Self, splitting: &mut Splitting<'_>) {
         let name = || format!("Lookup<{}, {}>", type_name::<D>(), type_name::<F>());
         splitting.add::<D, F>(Self::OPTIONS, true, name);
     }
 
-    unsafe fn views<'w>(self, splitting: &mut Splitting<'w>) -> LookupView<'w, D> {
+    unsafe fn views<'w>(_: Self, splitting: &mut Splitting<'w>) -> Lookup<'w, D, F> {
         let (entities, matched, meets) = splitting.next();
         // SAFETY: as for queries.
-        unsafe { LookupView::new(entities, matched, meets) }
+        unsafe { Lookup::new(entities, matched, meets) }
     }
 }
+
+/// Implements the trait for a view, by what describes it.
+macro_rules! implement_for_view {
+    ($view:ident, $description:ident) => {
+        // SAFETY: as for what describes it.
+        unsafe impl<D: QueryData, F: QueryFilter> SplitParts for $view<'_, D, F> {
+            type Views<'w> = $view<'w, D, F>;
+            type Description = $description<D, F>;
+
+            fn plain() -> Self::Description {
+                $description::plain()
+            }
+
+            #[track_caller]
+            fn add_to(description: &Self::Description, splitting: &mut Splitting<'_>) {
+                $description::add_to(description, splitting);
+            }
+
+            unsafe fn views<'w>(
+                description: Self::Description,
+                splitting: &mut Splitting<'w>,
+            ) -> Self::Views<'w> {
+                // SAFETY: the caller promises it.
+                unsafe { $description::views(description, splitting) }
+            }
+        }
+    };
+}
+
+implement_for_view!(Query, EntityQuery);
+implement_for_view!(Lookup, EntityLookup);
 
 /// Implements the trait for a tuple, of parts with their indices.
 macro_rules! implement {
@@ -308,19 +348,23 @@ macro_rules! implement {
         // SAFETY: the parts are added and viewed in one order.
         unsafe impl<$($name: SplitParts),+> SplitParts for ($($name,)+) {
             type Views<'w> = ($($name::Views<'w>,)+);
+            type Description = ($($name::Description,)+);
 
-            fn plain() -> Self {
+            fn plain() -> Self::Description {
                 ($($name::plain(),)+)
             }
 
             #[track_caller]
-            fn add_to(&self, splitting: &mut Splitting<'_>) {
-                $(self.$index.add_to(splitting);)+
+            fn add_to(description: &Self::Description, splitting: &mut Splitting<'_>) {
+                $($name::add_to(&description.$index, splitting);)+
             }
 
-            unsafe fn views<'w>(self, splitting: &mut Splitting<'w>) -> Self::Views<'w> {
+            unsafe fn views<'w>(
+                description: Self::Description,
+                splitting: &mut Splitting<'w>,
+            ) -> Self::Views<'w> {
                 // SAFETY: the caller promises it for all parts.
-                unsafe { ($(self.$index.views(splitting),)+) }
+                unsafe { ($($name::views(description.$index, splitting),)+) }
             }
         }
     };
@@ -379,7 +423,7 @@ impl EntityManager {
     /// assert_eq!(world.get::<Health>(orc).unwrap().0, 15);
     /// ```
     ///
-    /// A view can become a [job](QueryView::job). If other views ask whether components are on that it switches, or whether some
+    /// A view can become a [job](Query::job). If other views ask whether components are on that it switches, or whether some
     /// have changed that it changes, or the other way round, it is done before the call that schedules it returns: they may be in
     /// the midst of a loop.
     ///
@@ -409,7 +453,10 @@ impl EntityManager {
     /// ```
     #[track_caller]
     pub fn split<P: SplitParts>(&mut self) -> P::Views<'_> {
-        self.split_with(P::plain())
+        match self.split_by::<P>(P::plain()) {
+            Ok(views) => views,
+            Err(error) => refuse(error),
+        }
     }
 
     /// Several queries and lookups at once, as [`split`](Self::split), of which more may be said.
@@ -421,20 +468,23 @@ impl EntityManager {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Component, Disabled, Query, World};
+    /// use ancho_entities::{Component, Disabled, EntityQuery, World};
     ///
     /// #[derive(Component, Clone, Copy)]
     /// struct Health(u32);
     ///
     /// let mut world = World::new("Simulation");
     /// world.spawn((Health(20), Disabled));
-    /// let healthy = Query::<&Health>::new().include_disabled();
+    /// let healthy = EntityQuery::<&Health>::new().include_disabled();
     /// let (health,) = world.split_with((healthy,));
     /// assert_eq!(health.count(), 1);
     /// ```
     #[track_caller]
-    pub fn split_with<P: SplitParts>(&mut self, parts: P) -> P::Views<'_> {
-        match self.try_split_with(parts) {
+    pub fn split_with<P>(&mut self, parts: P) -> P::Views<'_>
+    where
+        P: SplitParts<Description = P>,
+    {
+        match self.split_by::<P>(parts) {
             Ok(views) => views,
             Err(error) => refuse(error),
         }
@@ -453,7 +503,7 @@ impl EntityManager {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{ChunkArena, Component, Query, World, WorldSettings};
+    /// use ancho_entities::{ChunkArena, Component, EntityQuery, World, WorldSettings};
     ///
     /// #[derive(Component, Clone, Copy)]
     /// struct Health(u32);
@@ -463,21 +513,32 @@ impl EntityManager {
     /// let mut world = World::with_settings("Simulation", settings);
     /// world.spawn(Health(20));
     /// let fork = world.fork().unwrap();
-    /// assert!(world.entities_mut().try_split_with(Query::<&mut Health>::new()).is_err());
-    /// assert!(world.entities_mut().try_split_with(Query::<&Health>::new()).is_ok());
+    /// assert!(world.entities_mut().try_split_with(EntityQuery::<&mut Health>::new()).is_err());
+    /// assert!(world.entities_mut().try_split_with(EntityQuery::<&Health>::new()).is_ok());
     /// ```
     #[track_caller]
-    pub fn try_split_with<P: SplitParts>(&mut self, parts: P) -> Result<P::Views<'_>, EntityError> {
+    pub fn try_split_with<P>(&mut self, parts: P) -> Result<P::Views<'_>, EntityError>
+    where
+        P: SplitParts<Description = P>,
+    {
+        self.split_by::<P>(parts)
+    }
+
+    #[track_caller]
+    fn split_by<P: SplitParts>(
+        &mut self,
+        description: P::Description,
+    ) -> Result<P::Views<'_>, EntityError> {
         let mut splitting = Splitting {
             entities: NonNull::from(self),
             parts: Parts::default(),
             viewed: 0,
             world: PhantomData,
         };
-        parts.add_to(&mut splitting);
+        P::add_to(&description, &mut splitting);
         splitting.refuse_conflicts();
         splitting.make_unique()?;
         // SAFETY: the parts were just added, and checked.
-        Ok(unsafe { parts.views(&mut splitting) })
+        Ok(unsafe { P::views(description, &mut splitting) })
     }
 }

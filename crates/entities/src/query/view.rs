@@ -1,4 +1,4 @@
-//! A query of a world that was split.
+//! A query of a world that it shares with others: of one that was split, or that a system is given.
 
 #![expect(unsafe_code, reason = "values of chunks of a world that several views borrow")]
 
@@ -9,6 +9,7 @@ use std::ptr::NonNull;
 
 use super::cursor::{Cursor, Writes};
 use super::data::{ChunkData, QueryData, ReadOnlyData};
+use super::filter::QueryFilter;
 use super::iter::QueryIter;
 use super::loops::{count, each_row, each_slices, entities, get, refuse};
 use super::matched::Matched;
@@ -21,7 +22,7 @@ use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::Storage;
 
-/// A query of a world that was [split](EntityManager::split).
+/// All entities with these components, in a world that is [split](EntityManager::split).
 ///
 /// It can be asked again and again, and while others of the same split are being asked: loops nest. What can only be read
 /// is had from a shared reference, what can be changed from one that is mutable. As in other queries, what is given to be
@@ -30,7 +31,7 @@ use crate::storage::Storage;
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, Query, QueryView, World};
+/// use ancho_entities::{Component, Query, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Position(f32);
@@ -38,7 +39,7 @@ use crate::storage::Storage;
 /// #[derive(Component, Clone, Copy)]
 /// struct Magnet(f32);
 ///
-/// fn attract(iron: &mut QueryView<&mut Position>, magnets: &QueryView<(&Magnet, &Field)>) {
+/// fn attract(iron: &mut Query<&mut Position>, magnets: &Query<(&Magnet, &Field)>) {
 ///     for (magnet, field) in magnets {
 ///         iron.for_each(|position| position.0 += (magnet.0 - position.0) * field.0);
 ///     }
@@ -67,7 +68,7 @@ use crate::storage::Storage;
 /// });
 /// ```
 #[must_use = "a query does nothing until it is asked for something"]
-pub struct QueryView<'w, D> {
+pub struct Query<'w, D, F = ()> {
     /// Of a world that is borrowed mutably by the views of one split, each of which uses other parts of it.
     entities: NonNull<EntityManager>,
     matched: &'w Matched,
@@ -75,16 +76,16 @@ pub struct QueryView<'w, D> {
     /// Whether a job of it gets in the way of other views.
     meets: bool,
     world: PhantomData<&'w mut EntityManager>,
-    of: PhantomData<fn() -> D>,
+    of: PhantomData<fn() -> (D, F)>,
 }
 
-impl<'w, D: QueryData> QueryView<'w, D> {
+impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// A view of what a query finds.
     ///
     /// # Safety
     ///
     /// - the manager is borrowed mutably for the lifetime, and used only by views
-    /// - the state is the manager's, and that of a query of this data with these settings
+    /// - the state is the manager's, and that of a query of this data with these filters and settings
     /// - what this can change, no other view gives, and what it reads, no other can change
     /// - the chunks of all archetypes in which this can change something are the world's alone
     /// - it is said if a job of it [meets](super::uses::meets) other views
@@ -386,7 +387,7 @@ impl<'w, D: QueryData> QueryView<'w, D> {
     }
 }
 
-impl<'w, D: ReadOnlyData> IntoIterator for &QueryView<'w, D> {
+impl<'w, D: ReadOnlyData, F: QueryFilter> IntoIterator for &Query<'w, D, F> {
     type Item = D::Item<'w>;
     type IntoIter = QueryIter<'w, D>;
 
@@ -396,7 +397,7 @@ impl<'w, D: ReadOnlyData> IntoIterator for &QueryView<'w, D> {
     }
 }
 
-impl<'v, D: QueryData> IntoIterator for &'v mut QueryView<'_, D> {
+impl<'v, D: QueryData, F: QueryFilter> IntoIterator for &'v mut Query<'_, D, F> {
     type Item = D::Item<'v>;
     type IntoIter = QueryIter<'v, D>;
 
@@ -406,8 +407,8 @@ impl<'v, D: QueryData> IntoIterator for &'v mut QueryView<'_, D> {
     }
 }
 
-impl<D> fmt::Debug for QueryView<'_, D> {
+impl<D, F> fmt::Debug for Query<'_, D, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "QueryView<{}>", type_name::<D>())
+        write!(f, "Query<{}, {}>", type_name::<D>(), type_name::<F>())
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use ancho_entities::{
-    Buffer, Changed, ComponentType, DynamicQuery, Entity, Lookup, Query, With, World,
+    Buffer, Changed, ComponentType, DynamicQuery, Entity, EntityQuery, Lookup, Query, With, World,
 };
 
 use crate::common::*;
@@ -162,7 +162,7 @@ const READS: [Read; 15] = [
     }),
     ("single", |world, _| world.query::<&A>().single().unwrap().0),
     ("query get", |world, entity| world.query::<&A>().get(entity).unwrap().0),
-    ("kept query", |world, _| Query::<&A>::new().read(world).iter().map(|a| a.0).sum()),
+    ("kept query", |world, _| EntityQuery::<&A>::new().read(world).iter().map(|a| a.0).sum()),
     ("to_components", |world, _| world.query::<&A>().to_components::<A>().unwrap()[0].0),
     ("lookup", |world, entity| world.entities().lookup::<A>().get(entity).unwrap().0),
     ("get_many", |world, entity| {

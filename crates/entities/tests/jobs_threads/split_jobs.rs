@@ -4,7 +4,7 @@
 //! for, nor ask for what it changes, beside it: not only values, but what is switched off and what has changed, too. Such a job
 //! is done before the call that schedules it returns.
 
-use ancho_entities::{Changed, EnabledMut, JobError, Query, With, World};
+use ancho_entities::{Changed, EnabledMut, EntityQuery, JobError, Query, With, World};
 
 use crate::common::*;
 
@@ -89,8 +89,8 @@ fn en7_an_array_does_not_ask_what_is_on() {
     // The number of an entity in the array is not that in the query, so that they would share words of bits with others.
     assert!(matches!(all.into_array(), Err(JobError::NotCounted { .. })));
     drop(switches);
-    let all = Query::<(&A, Option<&X>)>::new().ignore_enabled();
-    let (switches, all) = world.split_with((Query::<EnabledMut<X>>::new(), all));
+    let all = EntityQuery::<(&A, Option<&X>)>::new().ignore_enabled();
+    let (switches, all) = world.split_with((EntityQuery::<EnabledMut<X>>::new(), all));
     let job = switches.job().with(all.into_array().unwrap());
     let job = job.schedule_parallel(|mut on, (a, x)| on.set(a.0 % 2 == 0 && x.is_some())).unwrap();
     world.entities().jobs().complete(job);

@@ -1,7 +1,7 @@
 //! Which archetypes queries find, and when (Q1, Q2, Q3, A12).
 
 use ancho_entities::{
-    ComponentType, Disabled, Entity, Prefab, Present, Query, RuntimeType, With, Without,
+    ComponentType, Disabled, Entity, EntityQuery, Prefab, Present, RuntimeType, With, Without,
 };
 
 use crate::common::*;
@@ -9,7 +9,7 @@ use crate::common::*;
 #[test]
 fn q1_archetypes_that_come_later_are_found() {
     let mut world = world();
-    let query = Query::<&A>::new();
+    let query = EntityQuery::<&A>::new();
     assert_eq!(query.read(&*world).count(), 0);
     let first = world.spawn(A(1));
     assert_eq!(query.read(&*world).to_entities(), [first]);
@@ -54,7 +54,7 @@ fn a7_order_is_archetypes_then_chunks_then_rows() {
 fn q2_removing_and_adding_change_membership_at_once() {
     let mut world = world();
     let entity = world.spawn(A(1));
-    let query = Query::<&A, Without<Tag>>::new();
+    let query = EntityQuery::<&A, Without<Tag>>::new();
     assert!(query.read(&*world).matches(entity));
     world.add(entity, Tag).unwrap();
     assert!(!query.read(&*world).matches(entity) && query.read(&*world).is_empty());
@@ -90,7 +90,7 @@ fn q3_prefabs_and_disabled_entities_are_passed_over() {
 
 #[test]
 fn q1_a_query_is_asked_of_any_world() {
-    let query = Query::<(&mut A, Entity)>::new();
+    let query = EntityQuery::<(&mut A, Entity)>::new();
     let (mut one, mut other) = (world(), world());
     one.spawn((B(0), A(1)));
     other.spawn(Tag);

@@ -1,6 +1,6 @@
 //! Queries of worlds that share memory.
 
-use ancho_entities::{ChunkArena, EntityError, OutOfMemory, Query, World, WorldSettings};
+use ancho_entities::{ChunkArena, EntityError, EntityQuery, OutOfMemory, World, WorldSettings};
 
 use crate::common::*;
 
@@ -8,7 +8,7 @@ use crate::common::*;
 fn writing_leaves_the_fork_as_it_was() {
     let mut world = chunks_of(10);
     world.spawn_batch((0..100).map(|at| (A(at), Text(at.to_string()), X(at))));
-    let query = Query::<(&mut A, &mut Text)>::new();
+    let query = EntityQuery::<(&mut A, &mut Text)>::new();
     query.write(&mut *world).for_each(|(a, _)| a.0 += 1000);
     let mut fork = Checked(world.fork().unwrap());
     let state = fork.state_hash();

@@ -1,6 +1,6 @@
 //! The forms in which entities are given (I6, A10).
 
-use ancho_entities::{Entity, Query, With};
+use ancho_entities::{Entity, EntityQuery, With};
 
 use crate::common::*;
 
@@ -118,8 +118,8 @@ fn nothing_is_found_in_an_empty_world() {
 #[test]
 fn queries_say_what_they_are() {
     let mut world = world();
-    let query = Query::<&A, With<B>>::new();
-    assert!(format!("{query:?}").starts_with("Query<&"));
+    let query = EntityQuery::<&A, With<B>>::new();
+    assert!(format!("{query:?}").starts_with("EntityQuery<&"));
     assert!(format!("{:?}", query.read(&*world)).contains("common::A"));
     assert!(format!("{:?}", query.write(&mut *world)).contains("QueryMut"));
     assert!(format!("{:?}", world.query::<&A>().iter()).contains("QueryIter"));

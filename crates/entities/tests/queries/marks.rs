@@ -1,7 +1,7 @@
 //! What is refused when a query is made (Q6).
 
 use ancho_entities::{
-    Any, Buffer, EnabledMut, EnabledRef, Entity, IsDisabled, Query, QueryData, With,
+    Any, Buffer, EnabledMut, EnabledRef, Entity, EntityQuery, IsDisabled, QueryData, With,
 };
 
 use crate::common::*;
@@ -14,7 +14,7 @@ fn refused<D: QueryData>(first: usize, second: usize, name: &str) {
          leave one of them out"
     );
     for said in [
-        panic_message(Query::<D>::new),
+        panic_message(EntityQuery::<D>::new),
         panic_message(|| world.query_mut::<D>().for_each(|_| ())),
         panic_message(|| world.query::<D>().count()),
         // It is refused the second time too.
@@ -51,7 +51,7 @@ fn q6_what_does_not_overlap_is_allowed() {
 fn q4_what_cannot_be_off_is_not_asked_to_be() {
     let world = world();
     let expected = "A0070: `queries::A` cannot be switched off and on; write `#[component(enableable)]` on the type";
-    assert_eq!(panic_message(Query::<(), IsDisabled<A>>::new), expected);
+    assert_eq!(panic_message(EntityQuery::<(), IsDisabled<A>>::new), expected);
     let query = || world.query::<()>().filter::<(Any<(A, X)>, IsDisabled<(X, A)>)>();
     assert_eq!(panic_message(|| query().is_empty()), expected);
 }

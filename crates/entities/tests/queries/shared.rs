@@ -1,6 +1,6 @@
 //! Filters by shared values (Q8).
 
-use ancho_entities::{Changed, Query, Shared};
+use ancho_entities::{Changed, EntityQuery, Shared};
 
 use crate::common::*;
 
@@ -41,7 +41,7 @@ fn q8_all_values_are_needed() {
 fn q8_a_filter_stays_and_follows_the_entities() {
     let mut world = world();
     let entity = world.spawn((A(0), Shared::new(Team(1))));
-    let query = Query::<&mut A>::new().with_shared(Team(7));
+    let query = EntityQuery::<&mut A>::new().with_shared(Team(7));
     assert!(query.read(&*world).is_empty());
     world.set_shared(entity, Team(7)).unwrap();
     query.write(&mut *world).for_each(|a| a.0 += 1);

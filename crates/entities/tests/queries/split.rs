@@ -2,8 +2,8 @@
 
 use ancho_entities::{
     Absent, Any, Buffer, Changed, ChunkArena, Component, Disabled, EnabledMut, EnabledRef, Entity,
-    EntityError, IsDisabled, Lookup, Managed, Or, Prefab, Present, Query, QueryFilter, Shared,
-    SplitParts, With, Without, World, WorldSettings,
+    EntityError, EntityLookup, EntityQuery, IsDisabled, Lookup, Managed, Or, Prefab, Present,
+    Query, QueryFilter, Shared, SplitParts, With, Without, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -187,7 +187,7 @@ fn i6_what_one_part_can_change_no_other_has() {
 
 #[test]
 fn i6_a_switch_does_not_tell_parts_apart() {
-    type On = Query<&'static mut A, With<X>>;
+    type On = Query<'static, &'static mut A, With<X>>;
     refused::<(On, Query<&A, Without<X>>)>(
         "A0093: ",
         &["part 1", "part 2", "queries::A", "only `queries::X`", "Absent<queries::X>"],
@@ -202,16 +202,16 @@ fn i6_a_switch_does_not_tell_parts_apart() {
 
     // If nobody asks for switches, there are none.
     let mut world = world();
-    let on = Query::<&mut A, With<X>>::new().ignore_enabled();
-    let off = Query::<&mut A, Without<X>>::new().ignore_enabled();
+    let on = EntityQuery::<&mut A, With<X>>::new().ignore_enabled();
+    let off = EntityQuery::<&mut A, Without<X>>::new().ignore_enabled();
     world.spawn((A(1), X(1)));
     world.spawn(A(2));
     let (mut on, mut off) = world.split_with((on, off));
     assert_eq!((on.single_mut(), off.single_mut()), (Ok(&mut A(1)), Ok(&mut A(2))));
     // One alone does not help: `With` is what it was.
-    let half = Query::<&mut A, With<X>>::new().ignore_enabled();
+    let half = EntityQuery::<&mut A, With<X>>::new().ignore_enabled();
     let said = panic_message(|| {
-        let _ = world.split_with((half, Query::<&mut A, Without<X>>::new()));
+        let _ = world.split_with((half, EntityQuery::<&mut A, Without<X>>::new()));
     });
     assert!(said.starts_with("A0093: "), "{said}");
 }
@@ -221,19 +221,19 @@ fn i6_what_is_said_of_a_query_holds_in_a_split() {
     let mut world = chunks_of(2);
     world.spawn_batch((0..4).map(|at| (A(at), Shared::new(Team(at / 2)))));
     world.spawn((A(9), Disabled, Shared::new(Team(0))));
-    let kept = Query::<&A>::new().with_shared(Team(0)).include_disabled();
-    let (mut team, all) = world.split_with((kept, Query::<(), With<A>>::new()));
+    let kept = EntityQuery::<&A>::new().with_shared(Team(0)).include_disabled();
+    let (mut team, all) = world.split_with((kept, EntityQuery::<(), With<A>>::new()));
     assert_eq!(team.iter().map(|a| a.0).collect::<Vec<_>>(), [0, 1, 9]);
     assert_eq!((team.count(), all.count()), (3, 4));
     assert!(!team.is_empty());
     assert!(matches!(team.single(), Err(EntityError::NotSingle { found: 3 })));
     assert!(matches!(team.single_mut(), Err(EntityError::NotSingle { found: 3 })));
-    assert!(format!("{team:?}").contains("QueryView<"));
+    assert!(format!("{team:?}").contains("Query<"));
 
     let seen = world.entities().version();
     world.entities_mut().advance_version();
-    let changed = || Query::<(), Changed<A>>::new().since(seen);
-    let (mut a, changed) = world.split_with((Query::<&mut A>::new(), changed()));
+    let changed = || EntityQuery::<(), Changed<A>>::new().since(seen);
+    let (mut a, changed) = world.split_with((EntityQuery::<&mut A>::new(), changed()));
     assert!(changed.is_empty());
     a.iter_mut().next().unwrap().0 += 1;
     // The chunk of what was given, and no other.
@@ -298,8 +298,9 @@ fn a_chunk_that_is_found_only_later_is_the_worlds_alone_already() {
     let seen = world.entities().version();
     world.entities_mut().advance_version();
     let fork = world.fork().unwrap();
-    let texts = Query::<&mut Text, (With<Y>, Changed<B>)>::new().since(seen);
-    let parts = (texts, Query::<(&mut B, EnabledMut<Y>)>::new(), Query::<&Buffer<Item>>::new());
+    let texts = EntityQuery::<&mut Text, (With<Y>, Changed<B>)>::new().since(seen);
+    let parts =
+        (texts, EntityQuery::<(&mut B, EnabledMut<Y>)>::new(), EntityQuery::<&Buffer<Item>>::new());
     let (mut texts, mut b, items) = world.split_with(parts);
     assert!(texts.is_empty());
     let values: Vec<&[Item]> = items.iter().collect();
@@ -319,7 +320,7 @@ fn without_memory_for_copies_a_world_is_not_split() {
     let mut world = Checked(World::with_settings("Simulation", settings));
     world.spawn((A(1), B(2)));
     let _fork = Checked(world.fork().unwrap());
-    let refused = world.entities_mut().try_split_with((Query::<&mut A>::new(),));
+    let refused = world.entities_mut().try_split_with((EntityQuery::<&mut A>::new(),));
     assert!(matches!(refused.map(drop), Err(EntityError::OutOfMemory(_))));
     panic_message(|| drop(world.split::<(Lookup<&mut B>, Query<&A>)>()));
     assert_eq!(world.split::<(Query<&A>,)>().0.single(), Ok(&A(1)));
@@ -353,9 +354,9 @@ fn parts_are_one_or_many() {
     a.for_each(|a| a.0 += 1);
     assert_eq!((entities.single(), b.get(entity)), (Ok(entity), None));
     assert_eq!(world.get(entity), Ok(&A(2)));
-    let lookup = Lookup::<&A>::default();
-    assert_eq!(format!("{lookup:?}"), "Lookup<&queries::common::A, ()>");
-    assert!(format!("{:?}", world.split_with(lookup)).starts_with("LookupView<"));
+    let lookup = EntityLookup::<&A>::default();
+    assert_eq!(format!("{lookup:?}"), "EntityLookup<&queries::common::A, ()>");
+    assert!(format!("{:?}", world.split_with(lookup)).starts_with("Lookup<"));
 }
 
 /// A world with an entity of every archetype that can be made of a few components, and some of what can be off is off.

@@ -8,8 +8,8 @@
 
 use ancho_entities::{
     Absent, Any, Buffer, BufferElement, Changed, Component, ComponentType, DynamicQuery,
-    EnabledMut, IsDisabled, Managed, ManagedComponent, Present, Query, QueryData, QueryFilter,
-    With, Without, World, WriteGroup,
+    EnabledMut, EntityQuery, IsDisabled, Managed, ManagedComponent, Present, QueryData,
+    QueryFilter, With, Without, World, WriteGroup,
 };
 
 use crate::common::*;
@@ -95,7 +95,7 @@ fn q15_a_member_that_is_off_does_not_exclude() {
     let mut world = world();
     let off = world.spawn((Out(0), Switch(0)));
     world.entities_mut().set_component_enabled::<Switch>(off, false).unwrap();
-    let query = Query::<&mut Out>::new().filter_write_groups();
+    let query = EntityQuery::<&mut Out>::new().filter_write_groups();
     assert_eq!(query.read(&*world).count(), 1);
     assert_eq!(query.ignore_enabled().read(&*world).count(), 0, "it is there");
 }
@@ -146,7 +146,7 @@ fn q15_members_that_nobody_had_used_before() {
 
     let mut world = world();
     world.spawn(Out(0));
-    let query = Query::<&mut Out>::new().filter_write_groups();
+    let query = EntityQuery::<&mut Out>::new().filter_write_groups();
     query.write(&mut *world).for_each(|out| out.0 += 1);
     let late = world.spawn((Out(0), Late));
     query.write(&mut *world).for_each(|out| out.0 += 1);

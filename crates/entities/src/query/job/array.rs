@@ -22,7 +22,7 @@ use super::super::pool::Pooled;
 use super::super::read::QueryRef;
 use super::super::rows::Rows;
 use super::super::settings::Options;
-use super::super::view::QueryView;
+use super::super::view::Query;
 use super::super::write::QueryMut;
 use super::{JobError, QueryJob};
 use crate::manager::Jobs;
@@ -315,7 +315,7 @@ impl<'w, D: ReadOnlyData + ParallelData, F: QueryFilter> QueryRef<'w, D, F> {
     }
 }
 
-impl<'w, D: ParallelData> QueryView<'w, D> {
+impl<'w, D: ParallelData, F: QueryFilter> Query<'w, D, F> {
     /// What the query finds, by number, for ordinary parallel jobs, in the place of the view. See [`QueryArray`].
     ///
     /// # Errors

@@ -14,7 +14,8 @@ use std::sync::atomic::AtomicU64;
 use ancho_jobs::{Access, AccessList, BatchInfo, JobData, ParallelJobData, ScheduleError};
 
 use super::super::data::ReadOnlyData;
-use super::super::lookup::LookupView;
+use super::super::filter::QueryFilter;
+use super::super::lookup::Lookup;
 use super::super::parallel::ParallelData;
 use super::super::piece::{PieceView, SharedOf};
 use super::super::pool::Pooled;
@@ -29,15 +30,15 @@ pub struct LookupHeld<D> {
     of: PhantomData<fn() -> D>,
 }
 
-/// What a job takes along to read data of entities in any order: from [`LookupView::into_job`].
+/// What a job takes along to read data of entities in any order: from [`Lookup::into_job`].
 ///
 /// # Examples
 ///
-/// See [`LookupView::into_job`].
+/// See [`Lookup::into_job`].
 #[must_use = "it is for a job to take along"]
 pub struct JobLookup<'w, D>(Token<'w, D>);
 
-/// What a job that one thread does takes along to change data of entities in any order: from [`LookupView::into_job_mut`].
+/// What a job that one thread does takes along to change data of entities in any order: from [`Lookup::into_job_mut`].
 ///
 /// Several threads could be given the same entity, so that a parallel job does not take it:
 ///
@@ -59,16 +60,16 @@ pub struct JobLookup<'w, D>(Token<'w, D>);
 ///
 /// # Examples
 ///
-/// See [`LookupView::into_job_mut`].
+/// See [`Lookup::into_job_mut`].
 #[must_use = "it is for a job to take along"]
 pub struct JobLookupMut<'w, D>(Token<'w, D>);
 
 /// What a parallel job takes along to change data of entities in any order, whose author has seen to it that no two threads
-/// use the same: from [`LookupView::into_unchecked_job`].
+/// use the same: from [`Lookup::into_unchecked_job`].
 ///
 /// # Examples
 ///
-/// See [`LookupView::into_unchecked_job`].
+/// See [`Lookup::into_unchecked_job`].
 #[must_use = "it is for a job to take along"]
 pub struct UncheckedLookup<'w, D>(Token<'w, D>);
 
@@ -92,7 +93,7 @@ impl<D> Token<'_, D> {
     }
 }
 
-impl<'w, D: ParallelData> LookupView<'w, D> {
+impl<'w, D: ParallelData, F: QueryFilter> Lookup<'w, D, F> {
     /// Makes something of the lookup that a job takes along, to read data of entities in any order.
     ///
     /// The job waits for those that change it, as it does for what its query reads. Who adds or removes entities on the thread of

@@ -38,14 +38,14 @@ use super::read::QueryRef;
 use super::rows::{Divide, Rows};
 use super::settings::Settings;
 use super::uses::{Asked, add_copied, add_uses};
-use super::view::QueryView;
+use super::view::Query;
 use super::walk::Walk;
 use super::write::QueryMut;
 use crate::manager::{EntityManager, Jobs, Resource};
 
 /// A job over what a query finds, which is about to be scheduled.
 ///
-/// From [`QueryMut::job`], [`QueryRef::job`] and [`QueryView::job`](crate::QueryView::job). A job that is scheduled goes on when
+/// From [`QueryMut::job`], [`QueryRef::job`] and [`Query::job`](crate::Query::job). A job that is scheduled goes on when
 /// the call has returned, on the threads of the world's [jobs](EntityManager::jobs); it starts at the next
 /// [`flush`](ancho_jobs::JobScheduler::flush), or when somebody waits for it.
 ///
@@ -157,7 +157,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         Self { after: jobs, ..self }
     }
 
-    /// Lets the job take something along: tokens of containers, [lookups](crate::LookupView::into_job), and tuples of them.
+    /// Lets the job take something along: tokens of containers, [lookups](crate::Lookup::into_job), and tuples of them.
     ///
     /// In a [parallel](QueryJobWith::schedule_parallel) job the function is given, with each entity, what is read of it as a
     /// whole, and of what is written the element of the entity's number among those that are found.
@@ -714,9 +714,9 @@ impl<'w, D: ReadOnlyData, F: QueryFilter> QueryRef<'w, D, F> {
     }
 }
 
-impl<'w, D: QueryData> QueryView<'w, D> {
+impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// Makes a job of the query, which takes the place of the view. See [`QueryJob`], and
-    /// [`LookupView::into_job`](crate::LookupView::into_job) for an example.
+    /// [`Lookup::into_job`](crate::Lookup::into_job) for an example.
     pub fn job(self) -> QueryJob<'w, D> {
         let (entities, matched, settings, meets) = self.into_parts();
         // SAFETY: the world is borrowed mutably for the lifetime, and other views have what this does not change, or it is
