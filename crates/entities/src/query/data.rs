@@ -74,7 +74,7 @@ pub unsafe trait QueryData: Sized {
 
     /// The same type, whatever the lifetimes of its references.
     #[doc(hidden)]
-    type Static: 'static;
+    type Static: QueryData + 'static;
 
     /// Where the parts are in a chunk.
     #[doc(hidden)]

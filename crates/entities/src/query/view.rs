@@ -98,6 +98,29 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         Self { entities, matched, settings, meets, world: PhantomData, of: PhantomData }
     }
 
+    /// The same view, for as long as this one is borrowed: to give away what takes a view, and keep this one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Query, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(Health(20));
+    /// let (mut health,) = world.split::<(Query<&mut Health>,)>();
+    /// health.reborrow().job().named("Heal").schedule_parallel(|health| health.0 += 1)?;
+    /// assert_eq!(health.single_mut()?.0, 21);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reborrow(&mut self) -> Query<'_, D, F> {
+        let Self { entities, matched, ref settings, meets, .. } = *self;
+        // SAFETY: as for this one, which is not used meanwhile.
+        unsafe { Query::new(entities, matched, settings.clone(), meets) }
+    }
+
     /// The world, the state of the query, what was said of it, and whether a job of it gets in the way of other views.
     pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, Settings, bool) {
         (self.entities, self.matched, self.settings, self.meets)

@@ -322,7 +322,10 @@ impl<'w, D: ParallelData, F: QueryFilter> Query<'w, D, F> {
     ///
     /// With A0076 if what is found depends on what is switched off or has changed.
     #[track_caller]
-    pub fn into_array(self) -> Result<QueryArray<'w, D>, JobError> {
+    pub fn into_array(self) -> Result<QueryArray<'w, D::Static>, JobError>
+    where
+        D::Static: ParallelData,
+    {
         self.job().into_array()
     }
 }

@@ -9,20 +9,22 @@ use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
 use ancho_jobs::{Access, AccessList, BatchInfo, JobData, ParallelJobData, ScheduleError};
 
-use super::super::data::ReadOnlyData;
+use super::super::data::{QueryData, ReadOnlyData};
 use super::super::filter::QueryFilter;
 use super::super::lookup::Lookup;
+use super::super::matched::Matched;
 use super::super::parallel::ParallelData;
 use super::super::piece::{PieceView, SharedOf};
 use super::super::pool::Pooled;
 use super::super::uses::{Asked, add_uses};
 use super::lookup_memory::LookupMemory;
 use super::lookup_view::{JobLookupView, JobLookupViewMut, UncheckedLookupView, debug};
-use crate::manager::{Jobs, Resource};
+use crate::manager::{EntityManager, Jobs, Resource};
 
 /// What a job keeps of a lookup.
 pub struct LookupHeld<D> {
@@ -93,7 +95,10 @@ impl<D> Token<'_, D> {
     }
 }
 
-impl<'w, D: ParallelData, F: QueryFilter> Lookup<'w, D, F> {
+impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F>
+where
+    D::Static: ParallelData,
+{
     /// Makes something of the lookup that a job takes along, to read data of entities in any order.
     ///
     /// The job waits for those that change it, as it does for what its query reads. Who adds or removes entities on the thread of
@@ -128,11 +133,11 @@ impl<'w, D: ParallelData, F: QueryFilter> Lookup<'w, D, F> {
     ///
     /// A lookup of what the query of the job changes, perhaps of the same entity, is refused when the world is
     /// [split](crate::EntityManager::split).
-    pub fn into_job(self) -> JobLookup<'w, D>
+    pub fn into_job(self) -> JobLookup<'w, D::Static>
     where
         D: ReadOnlyData,
     {
-        JobLookup(self.token())
+        JobLookup(token(self.into_parts()))
     }
 
     /// Makes something of the lookup that a job takes along which one thread does, to change data of entities in any order.
@@ -158,8 +163,8 @@ impl<'w, D: ParallelData, F: QueryFilter> Lookup<'w, D, F> {
     /// assert_eq!(world.get::<Health>(knight)?.0, 23);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn into_job_mut(self) -> JobLookupMut<'w, D> {
-        JobLookupMut(self.token())
+    pub fn into_job_mut(self) -> JobLookupMut<'w, D::Static> {
+        JobLookupMut(token(self.into_parts()))
     }
 
     /// Makes something of the lookup that a parallel job takes along, to change data of entities of which no two threads use the
@@ -194,65 +199,66 @@ impl<'w, D: ParallelData, F: QueryFilter> Lookup<'w, D, F> {
     /// assert!(world.query::<&Health>().iter().all(|health| health.0 == 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn into_unchecked_job(self) -> UncheckedLookup<'w, D> {
-        UncheckedLookup(self.token())
+    pub fn into_unchecked_job(self) -> UncheckedLookup<'w, D::Static> {
+        UncheckedLookup(token(self.into_parts()))
     }
+}
 
-    /// Sees where all entities are, and fetches from all chunks that have the data.
-    fn token(self) -> Token<'w, D> {
-        let (entities, matched, meets) = self.into_parts();
-        // SAFETY: the manager is borrowed for the lifetime, and nobody has a mutable reference to its jobs meanwhile.
-        let jobs = unsafe { &(*entities.as_ptr()).jobs };
-        let mut pooled = jobs.lookups().take();
-        let memory = pooled.get_mut();
-        // SAFETY: the manager is borrowed for the lifetime. Other views have no references to it but while they are asked.
-        let storage = unsafe { &(*entities.as_ptr()).storage };
-        memory.at_once = meets;
-        memory.uses.clear();
-        add_uses(matched, &storage.archetypes, Asked::Data, &mut memory.uses);
-        memory.uses.push((Resource::Table, Access::Read));
-        storage.chunks.stay();
-        // SAFETY: the job declares that it reads the table: who changes it waits for the job.
-        unsafe { memory.pages.see(&storage.table) };
-        memory.version = storage.version;
-        let numbers = storage.chunks.numbers();
-        let words = LookupMemory::words::<D>();
-        memory.has.clear();
-        memory.has.resize(numbers.div_ceil(64), 0);
-        memory.fetched.clear();
-        memory.fetched.resize(numbers * words, MaybeUninit::uninit());
-        memory.found.clear();
-        memory.written.clear();
-        if D::MARKS {
-            memory.found.resize(numbers, std::ptr::null());
-            memory.written.resize_with(numbers.div_ceil(64), AtomicU64::default);
-        }
-        // SAFETY: what the world knows of chunks is changed through this only if the world is borrowed mutably, as it is by views.
-        memory.chunks = unsafe { (*entities.as_ptr()).storage.chunks.as_mut_ptr() };
-        let shared = SharedOf::World { archetypes: &storage.archetypes, values: &storage.shared };
-        for found in &*matched.matches {
-            let chunks = &storage.archetypes[found.archetype].chunks;
-            if !chunks.is_empty() {
-                memory.uses.push((Resource::Rows(found.archetype), Access::Read));
-            }
-            for &number in chunks {
-                let at = number as usize;
-                // SAFETY: archetypes list chunks that are there.
-                let chunk = unsafe { &*memory.chunks.add(at) };
-                if D::MARKS {
-                    chunk.state.write_out();
-                    memory.found[at] = found;
-                }
-                // SAFETY: these are the places of the data in the archetype of the chunk.
-                let fetch = unsafe { D::fetch(PieceView { chunk, shared }, &found.places) };
-                memory.has[at / 64] |= 1 << (at % 64);
-                let place = memory.fetched[at * words..].as_mut_ptr().cast::<D::Fetch>();
-                // SAFETY: there is room for it, of the right alignment.
-                unsafe { place.write(fetch) };
-            }
-        }
-        Token { memory: pooled, jobs, of: PhantomData }
+/// Sees where all entities are, and fetches from all chunks that have the data.
+fn token<'w, D: QueryData>(
+    (entities, matched, meets): (NonNull<EntityManager>, &'w Matched, bool),
+) -> Token<'w, D> {
+    // SAFETY: the manager is borrowed for the lifetime, and nobody has a mutable reference to its jobs meanwhile.
+    let jobs = unsafe { &(*entities.as_ptr()).jobs };
+    let mut pooled = jobs.lookups().take();
+    let memory = pooled.get_mut();
+    // SAFETY: the manager is borrowed for the lifetime. Other views have no references to it but while they are asked.
+    let storage = unsafe { &(*entities.as_ptr()).storage };
+    memory.at_once = meets;
+    memory.uses.clear();
+    add_uses(matched, &storage.archetypes, Asked::Data, &mut memory.uses);
+    memory.uses.push((Resource::Table, Access::Read));
+    storage.chunks.stay();
+    // SAFETY: the job declares that it reads the table: who changes it waits for the job.
+    unsafe { memory.pages.see(&storage.table) };
+    memory.version = storage.version;
+    let numbers = storage.chunks.numbers();
+    let words = LookupMemory::words::<D>();
+    memory.has.clear();
+    memory.has.resize(numbers.div_ceil(64), 0);
+    memory.fetched.clear();
+    memory.fetched.resize(numbers * words, MaybeUninit::uninit());
+    memory.found.clear();
+    memory.written.clear();
+    if D::MARKS {
+        memory.found.resize(numbers, std::ptr::null());
+        memory.written.resize_with(numbers.div_ceil(64), AtomicU64::default);
     }
+    // SAFETY: what the world knows of chunks is changed through this only if the world is borrowed mutably, as it is by views.
+    memory.chunks = unsafe { (*entities.as_ptr()).storage.chunks.as_mut_ptr() };
+    let shared = SharedOf::World { archetypes: &storage.archetypes, values: &storage.shared };
+    for found in &*matched.matches {
+        let chunks = &storage.archetypes[found.archetype].chunks;
+        if !chunks.is_empty() {
+            memory.uses.push((Resource::Rows(found.archetype), Access::Read));
+        }
+        for &number in chunks {
+            let at = number as usize;
+            // SAFETY: archetypes list chunks that are there.
+            let chunk = unsafe { &*memory.chunks.add(at) };
+            if D::MARKS {
+                chunk.state.write_out();
+                memory.found[at] = found;
+            }
+            // SAFETY: these are the places of the data in the archetype of the chunk.
+            let fetch = unsafe { D::fetch(PieceView { chunk, shared }, &found.places) };
+            memory.has[at / 64] |= 1 << (at % 64);
+            let place = memory.fetched[at * words..].as_mut_ptr().cast::<D::Fetch>();
+            // SAFETY: there is room for it, of the right alignment.
+            unsafe { place.write(fetch) };
+        }
+    }
+    Token { memory: pooled, jobs, of: PhantomData }
 }
 
 // SAFETY:
