@@ -17,6 +17,8 @@ mod set;
 mod shared;
 mod stock;
 mod storage;
+#[cfg_attr(not(test), allow(dead_code, reason = "worlds keep their time in it"))]
+mod time;
 mod version;
 mod world;
 
@@ -59,6 +61,7 @@ pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet
 pub use shared::{Shared, SharedComponent};
 pub use stock::{Disabled, OmitLinkedEntityGroup, Prefab};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
+pub use time::{Time, TimeError};
 pub use version::Version;
 pub use world::{World, WorldSettings};
 

@@ -1,0 +1,317 @@
+//! What time it is in a world.
+
+use std::error::Error;
+use std::fmt;
+
+/// What time it is in a world, as a system sees it.
+///
+/// It is given, never measured: a world that is updated with the same steps has the same times on every machine. Unity's
+/// `TimeData`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::Time;
+///
+/// let time = Time::new(2.5, 0.125);
+/// assert_eq!(time.elapsed(), 2.5);
+/// assert_eq!(time.delta(), 0.125);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Time {
+    elapsed: f64,
+    delta: f64,
+    frame: u64,
+}
+
+impl Time {
+    /// The time `elapsed` seconds after the beginning, in an update that stands for the last `delta` seconds.
+    pub const fn new(elapsed: f64, delta: f64) -> Self {
+        Self { elapsed, delta, frame: 0 }
+    }
+
+    /// The same time in the update of this number.
+    #[must_use = "the time itself does not change"]
+    pub const fn at_frame(self, frame: u64) -> Self {
+        Self { frame, ..self }
+    }
+
+    /// How many seconds this update stands for. What moves by a speed moves by this much times it.
+    #[inline]
+    pub const fn delta(&self) -> f32 {
+        self.delta as f32
+    }
+
+    /// [`delta`](Self::delta) as it was given.
+    #[inline]
+    pub const fn delta_f64(&self) -> f64 {
+        self.delta
+    }
+
+    /// How many seconds have passed since the beginning, those of this update included.
+    ///
+    /// It is exact for long enough: after a year it still tells apart what is ten nanoseconds from each other, where an
+    /// `f32` would not tell two seconds apart.
+    #[inline]
+    pub const fn elapsed(&self) -> f64 {
+        self.elapsed
+    }
+
+    /// [`elapsed`](Self::elapsed), for what has to be an `f32`: exact to a millisecond for about two hours.
+    #[inline]
+    pub const fn elapsed_f32(&self) -> f32 {
+        self.elapsed as f32
+    }
+
+    /// Which update of the world this is: 1 in the first, and 0 before it.
+    ///
+    /// All updates that a group makes within one of the world have the same number.
+    #[inline]
+    pub const fn frame(&self) -> u64 {
+        self.frame
+    }
+}
+
+/// Why a time was refused. It is as it was.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::TimeError;
+///
+/// assert_eq!(
+///     TimeError::Delta { seconds: -1.0 }.to_string(),
+///     "A0120: an update cannot take -1 seconds; give it a number of seconds that is zero or above, and finite",
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum TimeError {
+    /// A0120: an update would take a negative or infinite time, or none that is a number.
+    Delta {
+        /// How long it would take.
+        seconds: f64,
+    },
+    /// A0120: it would be a time that is not a finite number.
+    Elapsed {
+        /// What time it would be.
+        seconds: f64,
+    },
+    /// A0120: updates would take no time at most, or an infinite one, or none that is a number.
+    MaximumDelta {
+        /// How long they would take at most.
+        seconds: f64,
+    },
+    /// A0122: there is no earlier time to go back to.
+    NothingPushed,
+}
+
+impl fmt::Display for TimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Delta { seconds } => write!(
+                f,
+                "A0120: an update cannot take {seconds} seconds; give it a number of seconds that is zero or above, and \
+                 finite"
+            ),
+            Self::Elapsed { seconds } => write!(
+                f,
+                "A0120: it cannot be {seconds} seconds after the beginning; give a finite number of seconds"
+            ),
+            Self::MaximumDelta { seconds } => write!(
+                f,
+                "A0120: updates cannot take {seconds} seconds at most; give a number of seconds that is above zero, and \
+                 finite"
+            ),
+            Self::NothingPushed => f.write_str(
+                "A0122: there is no earlier time to go back to; call `pop_time` once for each `push_time`",
+            ),
+        }
+    }
+}
+
+impl Error for TimeError {}
+
+/// The times of a world: the one that its systems see, and those it goes back to.
+#[derive(Clone, Debug)]
+pub(crate) struct TimeStack {
+    current: Time,
+    pushed: Vec<Time>,
+    maximum_delta: f64,
+}
+
+impl TimeStack {
+    /// How many seconds an update stands for at most, unless it is said otherwise.
+    pub(crate) const MAXIMUM_DELTA: f64 = 1.0 / 3.0;
+
+    /// The time of a world that was never updated.
+    pub(crate) fn new() -> Self {
+        Self { current: Time::default(), pushed: Vec::new(), maximum_delta: Self::MAXIMUM_DELTA }
+    }
+
+    /// What time it is.
+    #[inline]
+    pub(crate) fn current(&self) -> Time {
+        self.current
+    }
+
+    /// How many seconds an update stands for at most.
+    #[inline]
+    pub(crate) fn maximum_delta(&self) -> f64 {
+        self.maximum_delta
+    }
+
+    pub(crate) fn set_maximum_delta(&mut self, seconds: f64) -> Result<(), TimeError> {
+        if !(seconds.is_finite() && seconds > 0.0) {
+            return Err(TimeError::MaximumDelta { seconds });
+        }
+        self.maximum_delta = seconds;
+        Ok(())
+    }
+
+    /// Begins the next update, which stands for `delta` seconds, and at most for the maximum.
+    ///
+    /// Nothing may be pushed: the time that goes on is that of the world.
+    pub(crate) fn advance(&mut self, delta: f64) -> Result<Time, TimeError> {
+        check_delta(delta)?;
+        let delta = delta.min(self.maximum_delta);
+        let elapsed = self.current.elapsed + delta;
+        let frame = self.current.frame + 1;
+        self.set(Time { elapsed, delta, frame })?;
+        Ok(self.current)
+    }
+
+    /// Puts another time in place of the current one, whatever the maximum is.
+    pub(crate) fn set(&mut self, time: Time) -> Result<(), TimeError> {
+        check(time)?;
+        self.current = time;
+        Ok(())
+    }
+
+    /// Makes it another time, until [`pop`](Self::pop).
+    pub(crate) fn push(&mut self, time: Time) -> Result<(), TimeError> {
+        check(time)?;
+        self.pushed.push(self.current);
+        self.current = time;
+        Ok(())
+    }
+
+    /// Makes it the time it was before the last [`push`](Self::push), and says which it was until now.
+    pub(crate) fn pop(&mut self) -> Result<Time, TimeError> {
+        let earlier = self.pushed.pop().ok_or(TimeError::NothingPushed)?;
+        Ok(std::mem::replace(&mut self.current, earlier))
+    }
+
+    /// How many times were pushed and not popped.
+    pub(crate) fn depth(&self) -> usize {
+        self.pushed.len()
+    }
+
+    /// Goes back to where it was at this depth, for who did not come to popping.
+    pub(crate) fn unwind_to(&mut self, depth: usize) {
+        if let Some(&earlier) = self.pushed.get(depth) {
+            self.pushed.truncate(depth);
+            self.current = earlier;
+        }
+    }
+}
+
+fn check(time: Time) -> Result<(), TimeError> {
+    check_delta(time.delta)?;
+    if !time.elapsed.is_finite() {
+        return Err(TimeError::Elapsed { seconds: time.elapsed });
+    }
+    Ok(())
+}
+
+fn check_delta(seconds: f64) -> Result<(), TimeError> {
+    if !(seconds.is_finite() && seconds >= 0.0) {
+        return Err(TimeError::Delta { seconds });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn updates_add_up() {
+        let mut times = TimeStack::new();
+        assert_eq!(times.current().frame(), 0);
+        times.advance(0.25).unwrap();
+        let second = times.advance(0.125).unwrap();
+        assert_eq!((second.elapsed(), second.delta(), second.frame()), (0.375, 0.125, 2));
+        assert_eq!(second, times.current());
+    }
+
+    #[test]
+    fn w2_an_update_stands_for_a_third_of_a_second_at_most() {
+        let mut times = TimeStack::new();
+        let late = times.advance(100.0).unwrap();
+        assert_eq!((late.delta_f64(), late.elapsed()), (1.0 / 3.0, 1.0 / 3.0));
+        times.set_maximum_delta(2.0).unwrap();
+        assert_eq!(times.advance(100.0).unwrap().delta(), 2.0);
+    }
+
+    #[test]
+    fn w2_times_are_pushed_and_popped_nested() {
+        let mut times = TimeStack::new();
+        times.advance(0.25).unwrap();
+        times.push(Time::new(10.0, 1.0)).unwrap();
+        times.push(Time::new(20.0, 2.0)).unwrap();
+        assert_eq!(times.current().elapsed(), 20.0);
+        assert_eq!(times.pop().unwrap().elapsed(), 20.0);
+        assert_eq!(times.current().elapsed(), 10.0);
+        times.pop().unwrap();
+        assert_eq!(times.current().elapsed(), 0.25);
+        assert_eq!(times.pop(), Err(TimeError::NothingPushed));
+        assert_eq!(times.current().elapsed(), 0.25);
+    }
+
+    #[test]
+    fn who_did_not_come_to_popping_is_helped() {
+        let mut times = TimeStack::new();
+        times.push(Time::new(1.0, 0.0)).unwrap();
+        let depth = times.depth();
+        times.push(Time::new(2.0, 0.0)).unwrap();
+        times.push(Time::new(3.0, 0.0)).unwrap();
+        times.unwind_to(depth);
+        assert_eq!((times.current().elapsed(), times.depth()), (1.0, 1));
+        times.unwind_to(depth);
+        assert_eq!((times.current().elapsed(), times.depth()), (1.0, 1));
+    }
+
+    #[test]
+    fn bad_times_are_refused_and_change_nothing() {
+        let mut times = TimeStack::new();
+        times.advance(0.25).unwrap();
+        let before = times.current();
+        for bad in [-0.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(times.advance(bad).is_err(), "{bad}");
+            assert!(times.set(Time::new(1.0, bad)).is_err(), "{bad}");
+            assert!(times.push(Time::new(1.0, bad)).is_err(), "{bad}");
+            assert!(times.set_maximum_delta(bad).is_err(), "{bad}");
+        }
+        assert!(times.set_maximum_delta(0.0).is_err());
+        assert!(times.push(Time::new(f64::NAN, 1.0)).is_err());
+        assert_eq!((times.current(), times.depth()), (before, 0));
+        assert_eq!(times.maximum_delta(), 1.0 / 3.0);
+        assert_eq!(
+            times.advance(f64::NAN).unwrap_err().to_string(),
+            "A0120: an update cannot take NaN seconds; give it a number of seconds that is zero or above, and finite"
+        );
+    }
+
+    #[test]
+    fn a_time_that_cannot_grow_is_refused() {
+        let mut times = TimeStack::new();
+        times.set(Time::new(f64::MAX, 0.0)).unwrap();
+        times.set_maximum_delta(f64::MAX).unwrap();
+        assert_eq!(
+            times.advance(f64::MAX).unwrap_err().to_string(),
+            "A0120: it cannot be inf seconds after the beginning; give a finite number of seconds"
+        );
+        assert_eq!(times.current().frame(), 0);
+    }
+}
