@@ -17,6 +17,7 @@ mod set;
 mod shared;
 mod stock;
 mod storage;
+mod system;
 #[cfg_attr(not(test), allow(dead_code, reason = "worlds keep their time in it"))]
 mod time;
 mod version;
@@ -61,6 +62,9 @@ pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet
 pub use shared::{Shared, SharedComponent};
 pub use stock::{Disabled, OmitLinkedEntityGroup, Prefab};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
+pub use system::rate::{
+    FixedRateCatchUp, FixedRateSimple, RateError, RateManager, RateTurn, VariableRate,
+};
 pub use time::{Time, TimeError};
 pub use version::Version;
 pub use world::{World, WorldSettings};

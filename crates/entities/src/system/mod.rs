@@ -1,0 +1,3 @@
+//! Systems, and how they are updated.
+
+pub(crate) mod rate;
