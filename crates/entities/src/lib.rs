@@ -62,6 +62,7 @@ pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet
 pub use shared::{Shared, SharedComponent};
 pub use stock::{Disabled, OmitLinkedEntityGroup, Prefab};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
+pub use system::order::{CycleLink, OrderError};
 pub use system::rate::{
     FixedRateCatchUp, FixedRateSimple, RateError, RateManager, RateTurn, VariableRate,
 };

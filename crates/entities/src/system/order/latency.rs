@@ -1,0 +1,176 @@
+//! An order that leaves jobs more time before somebody waits for them.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use super::{Constraints, Edge, Part};
+
+/// What a system uses, itself and by the jobs that it schedules. The numbers are those of whatever is used: types of
+/// components, resources.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SystemUses {
+    /// What it reads itself, while it runs. It waits for jobs that write it.
+    pub(crate) reads: Vec<u32>,
+    /// What it writes itself, while it runs. It waits for jobs that use it.
+    pub(crate) writes: Vec<u32>,
+    /// What its jobs read, in the background.
+    pub(crate) jobs_read: Vec<u32>,
+    /// What its jobs write, in the background.
+    pub(crate) jobs_write: Vec<u32>,
+    /// It may use anything, and waits for every job: it creates entities, plays commands, or is not known.
+    pub(crate) everything: bool,
+}
+
+impl SystemUses {
+    fn schedules(&self) -> bool {
+        !(self.jobs_read.is_empty() && self.jobs_write.is_empty())
+    }
+}
+
+/// An order in which systems wait for jobs later than in `order`, or `order` itself if there is none.
+///
+/// Those that only schedule jobs come as early as they can, then those that wait for nobody, then those that wait, beginning
+/// with those whose jobs were scheduled longest ago. Systems of which one changes what the other uses stay in the order they
+/// have, so what they compute stays the same, bit by bit; only the time at which it is computed changes. It depends on the
+/// systems and what they use alone, never on how long they took.
+pub(crate) fn lengthen_waits(
+    constraints: &Constraints,
+    order: Vec<usize>,
+    uses: &[SystemUses],
+) -> Vec<usize> {
+    let flows = Flows::of(&order, uses);
+    let mut edges = constraints.edges.clone();
+    edges.extend(&flows.edges);
+    let all = Constraints::new(constraints.parts.clone(), edges);
+    let found = greedy(&all, &flows, &order, uses);
+    if flows.patience(&found) > flows.patience(&order) { found } else { order }
+}
+
+/// Who uses what after whom.
+struct Flows {
+    /// Pairs that stay in their order.
+    edges: Vec<Edge>,
+    /// For whose jobs each system waits.
+    waits: Vec<Vec<u32>>,
+}
+
+/// Who has used one thing since it was last written.
+#[derive(Default)]
+struct Uses {
+    writer: Option<(u32, bool)>,
+    readers: Vec<(u32, bool)>,
+}
+
+impl Flows {
+    /// Goes through the systems as they run, and remembers for each thing who used it last. So each use is looked at once as
+    /// a reader and once more by the next writer.
+    fn of(order: &[usize], uses: &[SystemUses]) -> Self {
+        let mut flows = Self { edges: Vec::new(), waits: vec![Vec::new(); uses.len()] };
+        let mut things: HashMap<u32, Uses> = HashMap::new();
+        let mut last_barrier = None;
+        let mut since_barrier = Vec::new();
+        for &place in order {
+            let own = &uses[place];
+            let place = place as u32;
+            if own.everything {
+                for &earlier in &since_barrier {
+                    flows.push(earlier, place, uses[earlier as usize].schedules(), true);
+                }
+                since_barrier.clear();
+                things.clear();
+                if let Some(barrier) = last_barrier.replace(place) {
+                    flows.push(barrier, place, false, false);
+                }
+                continue;
+            }
+            if let Some(barrier) = last_barrier {
+                flows.push(barrier, place, false, false);
+            }
+            since_barrier.push(place);
+            let reads = own.reads.iter().map(|&thing| (thing, false));
+            let jobs_read = own.jobs_read.iter().map(|&thing| (thing, true));
+            for (thing, by_job) in reads.chain(jobs_read) {
+                let thing = things.entry(thing).or_default();
+                if let Some((writer, wrote_by_job)) = thing.writer {
+                    flows.push(writer, place, wrote_by_job, !by_job);
+                }
+                thing.readers.push((place, by_job));
+            }
+            let writes = own.writes.iter().map(|&thing| (thing, false));
+            let jobs_write = own.jobs_write.iter().map(|&thing| (thing, true));
+            for (thing, by_job) in writes.chain(jobs_write) {
+                let thing = things.entry(thing).or_default();
+                for (user, used_by_job) in thing.readers.drain(..).chain(thing.writer) {
+                    flows.push(user, place, used_by_job, !by_job);
+                }
+                thing.writer = Some((place, by_job));
+            }
+        }
+        flows
+    }
+
+    fn push(&mut self, before: u32, after: u32, by_job: bool, waits: bool) {
+        if before == after {
+            return;
+        }
+        self.edges.push(Edge { before, after, said_by_after: true });
+        if by_job && waits {
+            self.waits[after as usize].push(before);
+        }
+    }
+
+    /// How many systems run between those that schedule jobs and those that wait for them, summed up.
+    fn patience(&self, order: &[usize]) -> usize {
+        let mut at = vec![0; order.len()];
+        for (position, &place) in order.iter().enumerate() {
+            at[place] = position;
+        }
+        let gap = |place: usize| {
+            let latest = self.waits[place].iter().map(|&before| at[before as usize]).max();
+            latest.map_or(0, |latest| at[place] - latest)
+        };
+        (0..order.len()).map(gap).sum()
+    }
+}
+
+/// Takes the best of those that could be next, again and again. Whom a system waits for is known when it could be next, since
+/// all of them have run; so how good it is never changes.
+fn greedy(all: &Constraints, flows: &Flows, order: &[usize], uses: &[SystemUses]) -> Vec<usize> {
+    let mut rank = vec![0_usize; order.len()];
+    let mut waits_for = vec![0_u32; order.len()];
+    for (position, &place) in order.iter().enumerate() {
+        rank[place] = position;
+    }
+    for edge in &all.edges {
+        waits_for[edge.after as usize] += 1;
+    }
+    let mut at = vec![0_usize; order.len()];
+    let key = |place: usize, at: &[usize]| -> Reverse<(Part, usize, usize, usize)> {
+        let latest = flows.waits[place].iter().map(|&before| at[before as usize]).max();
+        let (kind, since) = match latest {
+            None if uses[place].schedules() => (0, 0),
+            None => (1, 0),
+            Some(latest) => (2, latest),
+        };
+        Reverse((all.parts[place], kind, since, rank[place]))
+    };
+    let mut ready: BinaryHeap<_> = order
+        .iter()
+        .filter(|&&place| waits_for[place] == 0)
+        .map(|&place| key(place, &at))
+        .collect();
+    let mut found = Vec::with_capacity(order.len());
+    while let Some(Reverse((.., rank))) = ready.pop() {
+        let place = order[rank];
+        at[place] = found.len();
+        found.push(place);
+        for edge in all.edges_from(place) {
+            let after = edge.after as usize;
+            waits_for[after] -= 1;
+            if waits_for[after] == 0 {
+                ready.push(key(after, &at));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,389 @@
+//! Orders that are, and orders that cannot be.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+
+use super::latency::{SystemUses, lengthen_waits};
+use super::*;
+
+struct Kind<const N: usize>;
+
+/// A child whose type is that of its number, up to 3.
+#[derive(Clone, Debug, Default)]
+struct Child {
+    name: String,
+    kind: usize,
+    id: u64,
+    first: bool,
+    last: bool,
+    before: Vec<Target>,
+    after: Vec<Target>,
+}
+
+fn kind(number: usize) -> TypeId {
+    match number {
+        0 => TypeId::of::<Kind<0>>(),
+        1 => TypeId::of::<Kind<1>>(),
+        2 => TypeId::of::<Kind<2>>(),
+        _ => TypeId::of::<Kind<3>>(),
+    }
+}
+
+fn child(name: &str) -> Child {
+    Child { name: name.into(), kind: 3, ..Child::default() }
+}
+
+impl Child {
+    fn before(mut self, name: &str) -> Self {
+        self.before.push(Target::Name(name.into()));
+        self
+    }
+
+    fn after(mut self, name: &str) -> Self {
+        self.after.push(Target::Name(name.into()));
+        self
+    }
+
+    fn first(self) -> Self {
+        Self { first: true, ..self }
+    }
+
+    fn last(self) -> Self {
+        Self { last: true, ..self }
+    }
+}
+
+fn items(children: &[Child]) -> Vec<OrderItem<'_>> {
+    let item = |child| {
+        let &Child { ref name, kind: number, id, first, last, ref before, ref after } = child;
+        OrderItem { name, type_id: kind(number), id, first, last, before, after }
+    };
+    children.iter().map(item).collect()
+}
+
+fn elsewhere(target: &Target) -> Option<String> {
+    (target.name() == "draw").then(|| "Presentation".into())
+}
+
+fn order(children: &[Child]) -> String {
+    let order = sort("Simulation", &items(children), &elsewhere).unwrap();
+    order.iter().map(|&place| children[place].name.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn refused(children: &[Child]) -> String {
+    sort("Simulation", &items(children), &elsewhere).unwrap_err().to_string()
+}
+
+#[test]
+fn sy5_without_constraints_they_run_as_they_were_added() {
+    assert_eq!(order(&[]), "");
+    assert_eq!(order(&["c", "a", "b"].map(child)), "c a b");
+}
+
+#[test]
+fn sy5_constraints_are_followed_and_ties_stay_as_added() {
+    assert_eq!(order(&[child("a").after("c"), child("b"), child("c")]), "b c a");
+    assert_eq!(order(&[child("a"), child("b"), child("c").before("a")]), "b c a");
+    // Said twice, by both.
+    let both = [child("a").after("c"), child("b"), child("c").before("a").before("a")];
+    assert_eq!(order(&both), "b c a");
+}
+
+#[test]
+fn sy6_parts_run_one_after_the_other() {
+    let all = [child("z").last(), child("a"), child("y").last().before("z"), child("f").first()];
+    assert_eq!(order(&all), "f a y z");
+    // What the parts say already may be said again.
+    let again = [child("z").last().after("a"), child("a").after("f"), child("f").first()];
+    assert_eq!(order(&again), "f a z");
+}
+
+#[test]
+fn a_target_is_all_that_it_fits() {
+    let of_kind = |name: &str, kind, id| Child { kind, id, ..child(name) };
+    let mut all = [
+        of_kind("late", 0, 10),
+        of_kind("one", 1, 11),
+        of_kind("one", 1, 12),
+        of_kind("two", 2, 13),
+    ];
+    all[0].after = vec![Target::Type(kind(1), "one")];
+    assert_eq!(order(&all), "one one late two");
+    all[0].after = vec![Target::Name("one".into())];
+    assert_eq!(order(&all), "one one late two");
+    all[0].after = vec![Target::System(11, "one".into())];
+    assert_eq!(order(&all), "one late one two");
+}
+
+#[test]
+fn sy5_a_cycle_of_two_is_told_with_who_says_what() {
+    let all = [child("a").before("b"), child("c").after("b"), child("b").before("a")];
+    assert_eq!(
+        refused(&all),
+        "A0123: the systems of `Simulation` cannot be put in an order: `a` before `b` (said by `a`), `b` before `a` (said by \
+         `b`); take one of these constraints away"
+    );
+}
+
+#[test]
+fn sy5_a_cycle_of_five_lists_its_members_alone() {
+    let all = [
+        child("before").before("e"),
+        child("e").before("d"),
+        child("behind").after("c"),
+        child("d").before("c"),
+        child("c"),
+        child("b").after("c"),
+        child("a").after("b").before("e"),
+        child("apart"),
+    ];
+    assert_eq!(
+        refused(&all),
+        "A0123: the systems of `Simulation` cannot be put in an order: `e` before `d` (said by `e`), `d` before `c` (said by \
+         `d`), `c` before `b` (said by `b`), `b` before `a` (said by `a`), `a` before `e` (said by `a`); take one of these \
+         constraints away"
+    );
+}
+
+#[test]
+fn sy5_of_two_cycles_one_is_told() {
+    let all = [
+        child("a").before("b"),
+        child("b").before("a").before("c"),
+        child("c").before("d"),
+        child("d").before("c"),
+    ];
+    let Err(OrderError::Cycle { links, .. }) = sort("Simulation", &items(&all), &elsewhere) else {
+        panic!("there are cycles");
+    };
+    let members: Vec<_> = links.iter().map(|link| link.before.as_str()).collect();
+    assert_eq!(members, ["a", "b"]);
+}
+
+#[test]
+fn sy7_targets_that_cannot_be_are_refused() {
+    assert_eq!(
+        refused(&[child("move").before("steer")]),
+        "A0124: `move` of `Simulation` is to run before `steer`, which this world does not have; add it to `Simulation`, or \
+         take `before` away"
+    );
+    assert_eq!(
+        refused(&[child("move").after("move")]),
+        "A0125: `move` is to run after itself; name another system, or take `after` away"
+    );
+    assert_eq!(
+        refused(&[child("move").after("draw")]),
+        "A0126: `move` of `Simulation` is to run after `draw`, which is in `Presentation`; only systems of one group have an \
+         order among themselves: put both in one group, or order the groups"
+    );
+}
+
+#[test]
+fn sy6_what_the_parts_contradict_is_refused() {
+    assert_eq!(
+        refused(&[child("input").first(), child("move").before("input")]),
+        "A0127: `move` of `Simulation` is to run before `input`, and cannot: it is neither among the first nor among the \
+         last, and `input` is among the first; take `before` away, or `first` or `last`"
+    );
+    assert_eq!(
+        refused(&[child("input").first().after("sum"), child("sum").last()]),
+        "A0127: `input` of `Simulation` is to run after `sum`, and cannot: it is among the first, and `sum` is among the \
+         last; take `after` away, or `first` or `last`"
+    );
+    assert_eq!(
+        refused(&[child("input").first().last()]),
+        "A0128: `input` of `Simulation` is to be both first and last; take `first` or `last` away"
+    );
+}
+
+#[test]
+fn thousands_in_a_chain_and_with_one_in_their_midst() {
+    let count = 5_000;
+    let mut all: Vec<_> = (0..count).map(|at| child(&at.to_string())).collect();
+    for at in 1..count {
+        all[at - 1] = all[at - 1].clone().after(&at.to_string());
+    }
+    let backwards: Vec<_> = (0..count).rev().collect();
+    assert_eq!(sort("Simulation", &items(&all), &elsewhere).unwrap(), backwards);
+    let mut all: Vec<_> = (0..count).map(|at| child(&at.to_string())).collect();
+    for at in (0..count).filter(|&at| at != 7) {
+        all[at] = all[at].clone().after("7");
+    }
+    assert_eq!(sort("Simulation", &items(&all), &elsewhere).unwrap()[0], 7);
+}
+
+fn uses(reads: &[u32], writes: &[u32], jobs_read: &[u32], jobs_write: &[u32]) -> SystemUses {
+    let [reads, writes, jobs_read, jobs_write] =
+        [reads, writes, jobs_read, jobs_write].map(<[u32]>::to_vec);
+    SystemUses { reads, writes, jobs_read, jobs_write, everything: false }
+}
+
+fn lengthened(children: &[Child], uses: &[SystemUses]) -> String {
+    let items = items(children);
+    let constraints = Constraints::resolve("Simulation", &items, &elsewhere).unwrap();
+    let order = constraints.sort("Simulation", &items).unwrap();
+    let order = lengthen_waits(&constraints, order, uses);
+    order.iter().map(|&place| children[place].name.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn who_waits_is_put_behind_who_does_not() {
+    let all = ["move", "read", "other", "more"].map(child);
+    let uses = [
+        uses(&[], &[], &[], &[1]),
+        uses(&[1], &[], &[], &[]),
+        uses(&[2], &[3], &[], &[]),
+        uses(&[], &[], &[], &[4]),
+    ];
+    assert_eq!(lengthened(&all, &uses), "move more other read");
+}
+
+#[test]
+fn who_creates_entities_stays_between_others() {
+    let all = ["move", "spawn", "other"].map(child);
+    let barrier = SystemUses { everything: true, ..SystemUses::default() };
+    let uses = [uses(&[], &[], &[], &[1]), barrier, uses(&[2], &[], &[], &[])];
+    assert_eq!(lengthened(&all, &uses), "move spawn other");
+}
+
+#[test]
+fn who_waits_and_is_last_stays_last() {
+    let all = [child("sum").last(), child("end").last(), child("move"), child("other")];
+    let uses = [
+        uses(&[1], &[], &[], &[]),
+        uses(&[5], &[], &[], &[]),
+        uses(&[], &[], &[], &[1]),
+        uses(&[2], &[], &[], &[]),
+    ];
+    assert_eq!(lengthened(&all, &uses), "move other end sum");
+}
+
+/// Children `0..count`, each with some constraints on others by name.
+fn children() -> impl Strategy<Value = Vec<Child>> {
+    (1..12_usize).prop_flat_map(|count| {
+        let constraint = (0..count, 0..count, any::<bool>());
+        let part = 0..6_u8;
+        let constraints = prop::collection::vec(constraint, 0..16);
+        (prop::collection::vec(part, count), constraints).prop_map(|(parts, constraints)| {
+            let mut all: Vec<_> = (0..parts.len()).map(|at| child(&at.to_string())).collect();
+            for (child, part) in all.iter_mut().zip(&parts) {
+                (child.first, child.last) = (*part == 0, *part == 1);
+            }
+            for (system, target, is_before) in constraints {
+                let (child, name) = (all[system].clone(), target.to_string());
+                all[system] = if is_before { child.before(&name) } else { child.after(&name) };
+            }
+            all
+        })
+    })
+}
+
+/// The pairs that constraints ask for.
+fn pairs(children: &[Child]) -> HashSet<(usize, usize)> {
+    let number = |target: &Target| target.name().parse::<usize>().unwrap();
+    let mut pairs = HashSet::new();
+    for (at, child) in children.iter().enumerate() {
+        pairs.extend(child.before.iter().map(|target| (at, number(target))));
+        pairs.extend(child.after.iter().map(|target| (number(target), at)));
+    }
+    pairs
+}
+
+/// The same by trying: of those that could be next, the one that was added first.
+fn model(children: &[Child]) -> Option<Vec<usize>> {
+    let pairs = pairs(children);
+    let part = |at: usize| (!children[at].first, children[at].last);
+    let mut order = Vec::new();
+    while order.len() < children.len() {
+        let left = || (0..children.len()).filter(|at| !order.contains(at));
+        let is_free = |&at: &usize| {
+            left().all(|other| !pairs.contains(&(other, at)) && part(other) >= part(at))
+        };
+        let next = left().find(is_free)?;
+        order.push(next);
+    }
+    Some(order)
+}
+
+fn some_uses() -> impl Strategy<Value = SystemUses> {
+    let things = || prop::collection::vec(0..6_u32, 0..3);
+    (things(), things(), things(), things(), 0..10_u8).prop_map(
+        |(reads, writes, jobs_read, jobs_write, everything)| SystemUses {
+            reads,
+            writes,
+            jobs_read,
+            jobs_write,
+            everything: everything == 0,
+        },
+    )
+}
+
+/// Whether one changes what the other uses.
+fn conflict(left: &SystemUses, right: &SystemUses) -> bool {
+    let one_way = |left: &SystemUses, right: &SystemUses| {
+        let written: HashSet<_> = left.writes.iter().chain(&left.jobs_write).collect();
+        let read = right.reads.iter().chain(&right.jobs_read);
+        read.chain(&right.writes).chain(&right.jobs_write).any(|thing| written.contains(thing))
+    };
+    left.everything || right.everything || one_way(left, right) || one_way(right, left)
+}
+
+proptest! {
+    #[test]
+    fn the_order_is_that_of_a_model_and_errors_are_true(children in children()) {
+        let found = sort("Simulation", &items(&children), &elsewhere);
+        prop_assert_eq!(found.clone().ok(), model(&children));
+        if let Err(OrderError::Cycle { links, .. }) = found {
+            let pairs = pairs(&children);
+            let members: HashSet<_> = links.iter().map(|link| &link.before).collect();
+            prop_assert_eq!(members.len(), links.len());
+            for (at, link) in links.iter().enumerate() {
+                prop_assert_eq!(&link.after, &links[(at + 1) % links.len()].before);
+                let pair = (link.before.parse().unwrap(), link.after.parse().unwrap());
+                prop_assert!(pairs.contains(&pair));
+                let speaker = &children[link.said_by.parse::<usize>().unwrap()];
+                let says = |targets: &[Target], name: &str| targets.iter().any(|t| t.name() == name);
+                prop_assert!(
+                    (link.said_by == link.before && says(&speaker.before, &link.after))
+                        || (link.said_by == link.after && says(&speaker.after, &link.before))
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_lengthened_order_keeps_constraints_parts_and_conflicts(
+        children in children(),
+        uses in prop::collection::vec(some_uses(), 12),
+    ) {
+        let items = items(&children);
+        let Ok(constraints) = Constraints::resolve("Simulation", &items, &elsewhere) else {
+            return Ok(());
+        };
+        let Ok(order) = constraints.sort("Simulation", &items) else { return Ok(()) };
+        let uses = &uses[..children.len()];
+        let found = lengthen_waits(&constraints, order.clone(), uses);
+        prop_assert_eq!(&found, &lengthen_waits(&constraints, order.clone(), uses));
+        let position = |order: &[usize]| {
+            let mut position = vec![usize::MAX; order.len()];
+            order.iter().enumerate().for_each(|(at, &place)| position[place] = at);
+            position
+        };
+        let (old, new) = (position(&order), position(&found));
+        prop_assert!(!new.contains(&usize::MAX));
+        for (before, after) in pairs(&children) {
+            prop_assert!(new[before] < new[after]);
+        }
+        for left in 0..children.len() {
+            for right in 0..children.len() {
+                if items[left].part() < items[right].part() {
+                    prop_assert!(new[left] < new[right]);
+                }
+                if old[left] < old[right] && conflict(&uses[left], &uses[right]) {
+                    prop_assert!(new[left] < new[right]);
+                }
+            }
+        }
+    }
+}
