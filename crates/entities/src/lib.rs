@@ -66,6 +66,15 @@ pub use system::order::{CycleLink, OrderError};
 pub use system::rate::{
     FixedRateCatchUp, FixedRateSimple, RateError, RateManager, RateTurn, VariableRate,
 };
+pub use system::{
+    BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
+    CommandPoint, CommandsAt, EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
+    FixedStep, Initialization, IntoSystem, Local, ParamConflict, ParamSet, Presentation, Res,
+    ResMut, Root, Simulation, Single, System, SystemBuilder, SystemData, SystemError, SystemFault,
+    SystemFunction, SystemGroup, SystemId, SystemInfo, SystemIs, SystemKind, SystemOrder,
+    SystemOutput, SystemParam, SystemResult, SystemTarget, UpdateError, UpdateErrors, VariableStep,
+    system_type,
+};
 pub use time::{Time, TimeError};
 pub use version::Version;
 pub use world::{World, WorldSettings};
@@ -85,6 +94,10 @@ pub mod __macro {
     };
     pub use crate::shared::refuse_entities;
     pub use crate::storage::RowPlace;
+    pub use crate::system::{
+        ById, ByName, ByType, IsBuilder, IsFunction, IsGroup, IsPoint, IsStruct, OwnBuffer,
+        ParamSetup, PointBuffer, QueryState, Said, SystemUses, WorldOfParams,
+    };
 }
 
 /// Has the program of the repository's README compiled and run as a test.

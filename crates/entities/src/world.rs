@@ -1,5 +1,9 @@
 //! A world, and how it is set up.
 
+mod clock;
+mod resources;
+mod singletons;
+
 use std::fmt;
 use std::num::NonZero;
 
@@ -17,11 +21,17 @@ use crate::query::{QueryData, QueryMut, QueryRef, SplitParts};
 use crate::set::{CloneSet, ComponentColumns, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::{ChunkArena, InvariantViolation, StorageSettings};
+use crate::system::Systems;
+use crate::time::TimeStack;
+use resources::Resources;
 
-/// Entities and their components, apart from those of all other worlds.
+/// Entities and their components, systems and resources, apart from those of all other worlds.
 ///
 /// A world can be sent to another thread, and is used by one at a time. The everyday calls stand here; its
 /// [`EntityManager`] has all of them.
+///
+/// When a world is dropped, its jobs are completed, systems that run are told that they stop, and all are told that they are destroyed,
+/// the last that was added first.
 ///
 /// # Examples
 ///
@@ -45,7 +55,10 @@ use crate::storage::{ChunkArena, InvariantViolation, StorageSettings};
 pub struct World {
     name: String,
     settings: WorldSettings,
-    entities: EntityManager,
+    pub(crate) entities: EntityManager,
+    pub(crate) systems: Systems,
+    pub(crate) resources: Resources,
+    pub(crate) time: TimeStack,
 }
 
 impl World {
@@ -56,7 +69,14 @@ impl World {
 
     /// A world without entities that is set up in this way.
     pub fn with_settings(name: impl Into<String>, settings: WorldSettings) -> Self {
-        Self { name: name.into(), entities: EntityManager::new(&settings), settings }
+        let entities = EntityManager::new(&settings);
+        Self::with_entities(name.into(), settings, entities)
+    }
+
+    /// A world of these entities, without systems and resources.
+    fn with_entities(name: String, settings: WorldSettings, entities: EntityManager) -> Self {
+        let (systems, resources) = (Systems::default(), Resources::default());
+        Self { name, settings, entities, systems, resources, time: TimeStack::new() }
     }
 
     /// What it is called, in messages and tools.
@@ -79,7 +99,8 @@ impl World {
         &mut self.entities
     }
 
-    /// A second world with the same entities, which shares memory with this one until one of them writes to it.
+    /// A second world with the same entities, which shares memory with this one until one of them writes to it. It has no systems, no
+    /// resources, and its time begins anew.
     ///
     /// It costs about as much as there are chunks, and every first write to a chunk then copies it. Good for snapshots,
     /// undo and rollback.
@@ -110,17 +131,17 @@ impl World {
     /// ```
     pub fn fork(&mut self) -> Result<Self, EntityError> {
         let entities = self.entities.fork()?;
-        Ok(Self { name: self.name.clone(), settings: self.settings.clone(), entities })
+        Ok(Self::with_entities(self.name.clone(), self.settings.clone(), entities))
     }
 
-    /// A second world with the same entities, and memory of its own.
+    /// A second world with the same entities, and memory of its own. It has no systems, no resources, and its time begins anew.
     ///
     /// # Errors
     ///
     /// If a component can neither be copied nor cloned, or there is no memory.
     pub fn duplicate(&mut self) -> Result<Self, EntityError> {
         let entities = self.entities.duplicate()?;
-        Ok(Self { name: self.name.clone(), settings: self.settings.clone(), entities })
+        Ok(Self::with_entities(self.name.clone(), self.settings.clone(), entities))
     }
 
     /// See [`EntityManager::spawn`].
@@ -505,6 +526,12 @@ impl World {
     /// As there.
     pub fn check_invariants(&self) -> Result<(), InvariantViolation> {
         self.entities.check_invariants()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.end_systems();
     }
 }
 

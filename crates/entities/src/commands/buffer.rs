@@ -1,7 +1,10 @@
 //! Buffers of commands.
 
+#![expect(unsafe_code, reason = "a world that views borrow too")]
+
 use std::fmt;
 use std::panic::Location;
+use std::ptr::NonNull;
 
 use ancho_collections::Native;
 use ancho_jobs::{CellConcurrent, ContainerLabel};
@@ -186,6 +189,27 @@ impl EntityCommandBuffer {
     pub fn clear(&mut self) -> Result<(), CommandError> {
         self.log.get_mut().map_err(CommandError::InUse)?.clear();
         Ok(())
+    }
+
+    /// Whether a job records in it that was not completed.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.log.get().is_err()
+    }
+
+    /// Records commands for a world that views have too.
+    ///
+    /// # Safety
+    ///
+    /// - the manager is borrowed for the lifetime; who uses it meanwhile has no mutable references to it while something is
+    ///   recorded
+    /// - all that is recorded is for this world
+    pub(crate) unsafe fn commands_beside_views<'w>(
+        &'w mut self,
+        entities: NonNull<EntityManager>,
+    ) -> Result<Commands<'w>, CommandError> {
+        let log = self.recording()?;
+        // SAFETY: the caller promises it.
+        Ok(unsafe { Commands::beside_views(log, entities) })
     }
 
     /// Everything that is recorded, in words, a line for each command, in the order in which it is played.

@@ -1,7 +1,11 @@
 //! Recording with a world at hand.
 
+#![expect(unsafe_code, reason = "a world that views borrow too")]
+
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::log::CommandLog;
@@ -15,17 +19,57 @@ use crate::set::{CloneSet, ComponentSet};
 /// [`World::commands`](crate::World::commands).
 ///
 /// It has all methods of the [`CommandRecorder`]; those that create return ids instead of placeholders.
+///
+/// As a parameter of a system it records what is done right after the system has run, so that the next one sees it. Of a system that
+/// fails nothing is done. [`CommandsAt`](crate::CommandsAt) records for later, and in jobs. Unity's `PostUpdateCommands`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Commands, Component, Entity, Query, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// fn bury(all: Query<(Entity, &Health)>, mut commands: Commands) {
+///     for (entity, _) in all.iter().filter(|(_, health)| health.0 == 0) {
+///         commands.despawn(entity);
+///     }
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_batch([Health(0), Health(20)]);
+/// world.add_system(bury);
+/// world.update(0.1);
+/// assert_eq!(world.entity_count(), 1);
+/// ```
 pub struct Commands<'w> {
     recorder: &'w mut CommandRecorder,
-    entities: &'w EntityManager,
+    /// Of a world that is borrowed. Views of it may be in use beside this, so there is no reference to it but while ids are
+    /// set aside.
+    entities: NonNull<EntityManager>,
+    world: PhantomData<&'w EntityManager>,
     /// Who has promised ids to entities of the buffer.
     promised_by: &'w mut Option<Arc<Returns>>,
 }
 
 impl<'w> Commands<'w> {
     pub(super) fn new(log: &'w mut CommandLog, entities: &'w EntityManager) -> Self {
+        // SAFETY: it is borrowed for the lifetime.
+        unsafe { Self::beside_views(log, NonNull::from(entities)) }
+    }
+
+    /// Commands for a world that views have too.
+    ///
+    /// # Safety
+    ///
+    /// - the manager is borrowed for the lifetime; who uses it meanwhile has no mutable references to it while this is called
+    pub(super) unsafe fn beside_views(
+        log: &'w mut CommandLog,
+        entities: NonNull<EntityManager>,
+    ) -> Self {
         let (recorder, promised_by) = log.main_lane_and_promises();
-        Self { recorder, entities, promised_by }
+        Self { recorder, entities, world: PhantomData, promised_by }
     }
 
     /// Creates an entity with these components. Returns its id.
@@ -103,8 +147,10 @@ impl<'w> Commands<'w> {
     #[inline]
     #[track_caller]
     fn promise(&mut self, count: usize) -> &[Entity] {
+        // SAFETY: it is borrowed as long as this, and nobody has a mutable reference to it now.
+        let entities = unsafe { self.entities.as_ref() };
         if self.promised_by.is_none() {
-            *self.promised_by = Some(Arc::clone(self.entities.promises.returns()));
+            *self.promised_by = Some(Arc::clone(entities.promises.returns()));
         }
         let CommandRecorder { ids, created, .. } = &mut *self.recorder;
         let first = *created as usize - count;
@@ -112,7 +158,7 @@ impl<'w> Commands<'w> {
             // Those between were created through the recorder, and have placeholders.
             ids.resize(first, Entity::NULL);
         }
-        ids.extend((0..count).map(|_| self.entities.storage.table.set_aside()));
+        ids.extend((0..count).map(|_| entities.storage.table.set_aside()));
         &ids[first..]
     }
 }

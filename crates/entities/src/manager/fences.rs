@@ -48,6 +48,10 @@ pub(crate) struct Fences {
     known: RefCell<Known>,
     /// What is about to be used, between two questions memory to keep.
     uses: Cell<Vec<ResourceUse>>,
+    /// Jobs that were scheduled, if somebody wants to know.
+    scheduled: RefCell<Vec<JobHandle>>,
+    lists_scheduled: Cell<bool>,
+    has_scheduled: Cell<bool>,
 }
 
 #[derive(Default)]
@@ -117,6 +121,26 @@ impl Fences {
         self.is_live.get()
     }
 
+    #[inline(always)]
+    pub(super) fn has_scheduled(&self) -> bool {
+        self.has_scheduled.get()
+    }
+
+    #[inline(always)]
+    pub(super) fn list_scheduled(&self, listed: bool) {
+        self.lists_scheduled.set(listed);
+    }
+
+    pub(super) fn take_scheduled(&self) -> Vec<JobHandle> {
+        self.has_scheduled.set(false);
+        self.scheduled.take()
+    }
+
+    pub(super) fn give_back_scheduled(&self, mut list: Vec<JobHandle>) {
+        list.clear();
+        self.scheduled.replace(list);
+    }
+
     /// Declares what a job uses.
     fn declare(&self, scheduler: &JobScheduler, uses: &[ResourceUse], accesses: &mut AccessList) {
         let known = &mut *self.known.borrow_mut();
@@ -167,7 +191,11 @@ impl Fences {
     }
 
     /// Sees to it that who schedules again and again, and never waits, does not fill all memory.
-    fn note_scheduled(&self, scheduler: &JobScheduler) {
+    fn note_scheduled(&self, scheduler: &JobScheduler, job: JobHandle) {
+        if self.lists_scheduled.get() {
+            self.scheduled.borrow_mut().push(job);
+            self.has_scheduled.set(true);
+        }
         let scheduled = {
             let known = &mut *self.known.borrow_mut();
             known.scheduled = known.scheduled.wrapping_add(1);
@@ -235,7 +263,7 @@ impl Jobs {
     }
 
     /// After a job was scheduled.
-    pub(crate) fn after_scheduling(&self) {
-        self.fences.note_scheduled(self.scheduler());
+    pub(crate) fn after_scheduling(&self, job: JobHandle) {
+        self.fences.note_scheduled(self.scheduler(), job);
     }
 }

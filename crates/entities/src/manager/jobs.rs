@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use ancho_jobs::{JobPool, JobScheduler};
+use ancho_jobs::{JobFailed, JobHandle, JobPool, JobScheduler};
 
 use super::EntityManager;
 use super::fences::Fences;
@@ -52,6 +52,43 @@ impl Jobs {
         // Whoever drops it waits for all jobs, also inside of a job of another world.
         drop(scheduler);
         !cannot_wait
+    }
+
+    /// Whether jobs over entities were scheduled of which it was not asked yet.
+    #[inline(always)]
+    pub(crate) fn has_scheduled(&self) -> bool {
+        self.fences.has_scheduled()
+    }
+
+    /// Takes the list of jobs over entities that were scheduled since, in their order.
+    pub(crate) fn scheduled(&self) -> Vec<JobHandle> {
+        self.fences.take_scheduled()
+    }
+
+    /// Gives back the list, so that the next has its memory.
+    pub(crate) fn give_back_scheduled(&self, list: Vec<JobHandle>) {
+        self.fences.give_back_scheduled(list);
+    }
+
+    /// Says whether jobs are listed that are scheduled.
+    #[inline(always)]
+    pub(crate) fn list_scheduled(&self, listed: bool) {
+        self.fences.list_scheduled(listed);
+    }
+
+    /// Starts all jobs that wait for it.
+    #[inline]
+    pub(crate) fn start(&self) {
+        if let Some(scheduler) = self.scheduler.get()
+            && scheduler.uncompleted() > 0
+        {
+            scheduler.flush();
+        }
+    }
+
+    /// Takes what is known of jobs that failed, and that nobody was told of.
+    pub(crate) fn take_failures(&self) -> Vec<JobFailed> {
+        self.scheduler.get().map_or_else(Vec::new, JobScheduler::take_failures)
     }
 
     /// Memory for the rows that jobs go through.

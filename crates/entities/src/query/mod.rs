@@ -13,6 +13,7 @@ mod dynamic;
 mod enabled;
 mod filter;
 mod found;
+mod in_system;
 mod iter;
 mod job;
 mod kept_chunks;
@@ -73,7 +74,9 @@ pub use tracked::TrackedMut;
 pub use view::Query;
 pub use write::QueryMut;
 
+pub(crate) use in_system::{Conflict, KeptQuery, conflict_of};
 pub(crate) use job::LookupMemory;
+pub(crate) use plan::Plan;
 pub(crate) use pool::Pool;
 pub(crate) use rows::Rows;
 pub(crate) use states::QueryStates;

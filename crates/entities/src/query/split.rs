@@ -235,7 +235,7 @@ impl fmt::Debug for Splitting<'_> {
 }
 
 /// Something that both can give and one can change.
-fn conflict(left: &Plan, right: &Plan) -> Option<(Part, Part)> {
+pub(super) fn conflict(left: &Plan, right: &Plan) -> Option<(Part, Part)> {
     left.parts.iter().find_map(|&one| {
         let same = |other: &&Part| {
             other.ty == one.ty && other.bits == one.bits && (other.write || one.write)

@@ -5,6 +5,7 @@
 use std::any::TypeId;
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
@@ -18,8 +19,9 @@ use crate::storage::Archetypes;
 ///
 /// A query that only reads borrows the world shared, and still has to be remembered. So this changes through a shared
 /// reference, and what it returns stays where it is as long as the world does.
-#[derive(Default)]
 pub(crate) struct QueryStates {
+    /// No other has the same: states that were kept are known to be of this one.
+    id: u64,
     known: RefCell<Known>,
     /// The last one that was asked for: mostly a loop asks for the same again.
     recent: Cell<Option<(Key, NonNull<Matched>)>>,
@@ -44,7 +46,38 @@ const _: () = {
     can_be_sent::<Matched>();
 };
 
+/// How many there were.
+static STATES: AtomicU64 = AtomicU64::new(0);
+
+impl Default for QueryStates {
+    fn default() -> Self {
+        // Only that they differ matters.
+        let id = STATES.fetch_add(1, Ordering::Relaxed);
+        Self { id, known: RefCell::default(), recent: Cell::default() }
+    }
+}
+
 impl QueryStates {
+    /// What no other has.
+    #[inline]
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// A state that was returned before, with all archetypes looked at.
+    ///
+    /// # Safety
+    ///
+    /// - it is one of these
+    #[inline]
+    pub(super) unsafe fn again<'w>(
+        &'w self,
+        state: NonNull<Matched>,
+        archetypes: &'w Archetypes,
+    ) -> &'w Matched {
+        self.current(state, archetypes)
+    }
+
     /// The state of a query of this type, with all archetypes looked at. The plan is made when it is met first.
     ///
     /// The archetypes are always those of the world that this belongs to.

@@ -98,26 +98,65 @@ pub(super) fn meets(
     is_lookup: bool,
     archetypes: &Archetypes,
 ) -> bool {
-    let writes = |plan: &Plan, ty| plan.parts.iter().any(|part| part.write && part.ty == ty);
-    let asks = |plan: &Plan, ty| {
-        let asks = |term: &Term| matches!(term, Term::Changed(types) if types.contains(&ty));
-        plan.terms.iter().any(asks)
-    };
     let reads_mask = |matched: &Matched, ty| {
         let mut uses = Vec::new();
         add_uses(matched, archetypes, Asked::Data, &mut uses);
         uses.iter().any(|&(resource, _)| resource == Resource::Mask(ty))
     };
+    let (job_reads, view_reads) = (|ty| reads_mask(job, ty), |ty| reads_mask(view, ty));
+    meets_by(&job.plan, &view.plan, is_lookup, job_reads, view_reads)
+}
+
+/// Whether a job of a query [meets](meets) a view of another one, or of a lookup, whatever archetypes there will be.
+pub(super) fn may_meet(job: &Plan, view: &Plan, is_lookup: bool) -> bool {
+    let (job_reads, view_reads) = (|ty| may_read_mask(job, ty), |ty| may_read_mask(view, ty));
+    meets_by(job, view, is_lookup, job_reads, view_reads)
+}
+
+fn meets_by(
+    job: &Plan,
+    view: &Plan,
+    is_lookup: bool,
+    job_reads_mask: impl Fn(ComponentType) -> bool,
+    view_reads_mask: impl Fn(ComponentType) -> bool,
+) -> bool {
+    let writes = |plan: &Plan, ty| plan.parts.iter().any(|part| part.write && part.ty == ty);
+    let asks = |plan: &Plan, ty| {
+        let asks = |term: &Term| matches!(term, Term::Changed(types) if types.contains(&ty));
+        plan.terms.iter().any(asks)
+    };
     let by_view = |&Part { ty, bits, .. }: &Part| {
         // A lookup notes what it gives when it does. What is tracked may note more, later.
         let notes = !is_lookup || ty.tracks_changes();
-        notes && (writes(&job.plan, ty) || asks(&job.plan, ty)) || bits && reads_mask(job, ty)
+        notes && (writes(job, ty) || asks(job, ty)) || bits && job_reads_mask(ty)
     };
     let by_job = |&Part { ty, bits, .. }: &Part| {
-        !is_lookup && (asks(&view.plan, ty) || bits && reads_mask(view, ty))
+        !is_lookup && (asks(view, ty) || bits && view_reads_mask(ty))
     };
-    view.plan.parts.iter().filter(|part| part.write).any(by_view)
-        || job.plan.parts.iter().filter(|part| part.write).any(by_job)
+    view.parts.iter().filter(|part| part.write).any(by_view)
+        || job.parts.iter().filter(|part| part.write).any(by_job)
+}
+
+/// Whether it can matter to a query if a component is on. Of what leaves write groups alone, that is any component.
+fn may_read_mask(plan: &Plan, ty: ComponentType) -> bool {
+    let asks = |part: &Part| part.ty == ty && (part.bits || part.need == Need::Optional);
+    let ignores = plan.options.has(Options::IGNORE_ENABLED);
+    plan.parts.iter().any(asks)
+        || !ignores && (plan.options.has(Options::WRITE_GROUPS) || names(&plan.terms, ty))
+}
+
+/// Whether one of the conditions is about a component.
+fn names(terms: &[Term], component: ComponentType) -> bool {
+    terms.iter().any(|term| match term {
+        Term::With(ty)
+        | Term::Without(ty)
+        | Term::Absent(ty)
+        | Term::Present(ty)
+        | Term::Disabled(ty) => *ty == component,
+        Term::Any(types) | Term::Changed(types) => types.contains(&component),
+        Term::OrderChanged => false,
+        Term::Or(lists) => lists.iter().any(|terms| names(terms, component)),
+    })
 }
 
 /// Adds the masks that say which rows of an archetype are found.

@@ -121,6 +121,12 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         unsafe { Query::new(entities, matched, settings.clone(), meets) }
     }
 
+    /// What is given for the first entity, for as long as the world is borrowed.
+    pub(crate) fn into_first(self) -> Option<D::Item<'w>> {
+        // SAFETY: the cursor is that of this query, and writes what is given. This is not used any more.
+        unsafe { QueryIter::<D>::new(self.cursor(Writes::of::<D>())) }.next()
+    }
+
     /// The world, the state of the query, what was said of it, and whether a job of it gets in the way of other views.
     pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, Settings, bool) {
         (self.entities, self.matched, self.settings, self.meets)

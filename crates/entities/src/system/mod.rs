@@ -1,5 +1,50 @@
 //! Systems, and how they are updated.
+//!
+//! ```text
+//! IntoSystem ──> SystemBuilder ──> a slot of the table: a function, a struct, a group or a point
+//!                                  and a record of what is said of it
+//! update ──> root ──> groups, each sorted when something has changed ──> systems, one after the other
+//! ```
+//!
+//! A system is out of its slot while it runs, so that it can have the whole world. What happens to it meanwhile is noted in the
+//! slot, and done when it has returned.
 
-#[cfg_attr(not(test), allow(dead_code, reason = "groups sort their children by it"))]
+mod builder;
+mod erased;
+pub(crate) mod error;
+mod function;
+mod group;
+pub(crate) mod id;
+mod info;
+mod jobs;
+mod life;
+#[cfg_attr(not(test), allow(dead_code, reason = "the pass for latency is not asked for yet"))]
 pub(crate) mod order;
+pub(crate) mod param;
+pub(crate) mod point;
 pub(crate) mod rate;
+mod requirement;
+pub(crate) mod structs;
+mod table;
+mod target;
+mod update;
+
+pub use builder::{IntoSystem, IsBuilder, IsFunction, IsGroup, IsPoint, IsStruct, SystemBuilder};
+pub use error::{SystemError, SystemFault, SystemResult, UpdateError, UpdateErrors};
+pub use function::{SystemFunction, SystemOutput};
+pub use group::{
+    FixedStep, Initialization, Presentation, Root, Simulation, SystemGroup, VariableStep,
+};
+pub use id::SystemId;
+pub use info::{SystemInfo, SystemKind, SystemOrder};
+pub use param::{
+    CommandsAt, Local, OwnBuffer, ParamConflict, ParamSet, ParamSetup, PointBuffer, QueryState,
+    Res, ResMut, Single, SystemData, SystemParam, SystemUses, WorldOfParams,
+};
+pub use point::{
+    BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
+    CommandPoint, EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
+};
+pub use structs::System;
+pub(crate) use table::Systems;
+pub use target::{ById, ByName, ByType, Said, SystemIs, SystemTarget, system_type};

@@ -410,7 +410,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// What became of a job that was to be scheduled.
     fn noted(&self, scheduled: Result<JobHandle, ScheduleError>) -> Result<JobHandle, JobError> {
         let handle = scheduled?;
-        self.jobs().after_scheduling();
+        self.jobs().after_scheduling(handle);
         Ok(handle)
     }
 

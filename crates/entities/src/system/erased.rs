@@ -1,0 +1,93 @@
+//! Systems whose type was erased.
+
+use std::any::Any;
+
+use super::error::{SystemError, SystemFault, SystemResult};
+use super::structs::System;
+use crate::manager::EntityManager;
+use crate::version::Version;
+use crate::world::World;
+
+/// What became of a call.
+pub(super) type Outcome = Result<(), Box<SystemFault>>;
+
+/// A function or a struct that is updated.
+pub(super) trait ErasedSystem: Send {
+    /// When it is added, under this name.
+    fn create(&mut self, world: &mut World, name: &str) -> Result<(), SystemError>;
+
+    fn start(&mut self, _world: &mut World) -> Outcome {
+        Ok(())
+    }
+
+    /// Updates it, which ran before then.
+    fn update(&mut self, world: &mut World, since: Version) -> Outcome;
+
+    fn stop(&mut self, _world: &mut World) -> Outcome {
+        Ok(())
+    }
+
+    fn destroy(&mut self, _world: &mut World) -> Outcome {
+        Ok(())
+    }
+
+    /// The struct, if it is one.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    fn as_any_mut(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
+
+    /// How many entities its parameters may find.
+    fn entity_count(&mut self, _entities: &EntityManager) -> Option<usize> {
+        None
+    }
+
+    /// Whether there are entities for one of its parameters.
+    fn has_entities(&mut self, _entities: &EntityManager) -> Option<bool> {
+        None
+    }
+}
+
+/// A system that is a struct.
+pub(super) struct StructSystem<S>(pub(super) S);
+
+impl<S: System> ErasedSystem for StructSystem<S> {
+    fn create(&mut self, world: &mut World, name: &str) -> Result<(), SystemError> {
+        self.0.on_create(world).map_err(|error| SystemError::NotCreated {
+            system: name.to_owned(),
+            reason: error.to_string(),
+        })
+    }
+
+    fn start(&mut self, world: &mut World) -> Outcome {
+        outcome(self.0.on_start_running(world))
+    }
+
+    fn update(&mut self, world: &mut World, _: Version) -> Outcome {
+        outcome(self.0.on_update(world))
+    }
+
+    fn stop(&mut self, world: &mut World) -> Outcome {
+        outcome(self.0.on_stop_running(world))
+    }
+
+    fn destroy(&mut self, world: &mut World) -> Outcome {
+        outcome(self.0.on_destroy(world))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(&self.0)
+    }
+
+    fn as_any_mut(&mut self) -> Option<&mut dyn Any> {
+        Some(&mut self.0)
+    }
+}
+
+#[inline]
+fn outcome(result: SystemResult) -> Outcome {
+    result.map_err(|error| Box::new(SystemFault::Failed { message: error.to_string() }))
+}

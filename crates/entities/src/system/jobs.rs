@@ -1,0 +1,156 @@
+//! Jobs that systems schedule, and commands that wait for them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::error::{SystemFault, UpdateError, panic_message};
+use super::id::SystemId;
+use super::life::discard;
+use super::point::{CommandPoint, Waiting};
+use super::table::Record;
+use crate::commands::EntityCommandBuffer;
+use crate::world::World;
+
+impl World {
+    /// Completes all jobs that systems have scheduled, and all others that use the world. An [update](Self::update) begins with it.
+    ///
+    /// What has failed is told by the next update, or by its handler.
+    pub fn complete_jobs(&mut self) {
+        self.collect_jobs(self.systems.executing);
+        let jobs = std::mem::take(&mut self.systems.jobs);
+        for &(job, system) in &jobs {
+            if let Err(failed) = self.entities.jobs().try_complete(job) {
+                self.systems.fail(system, SystemFault::Job(failed));
+            }
+        }
+        self.systems.jobs = jobs;
+        self.systems.jobs.clear();
+        self.entities.jobs.before_everything();
+        for failed in self.entities.jobs.take_failures() {
+            let (system, fault) = (self.name().into(), SystemFault::Job(failed));
+            self.systems.errors.push(UpdateError { system, fault });
+        }
+    }
+
+    /// Notes the jobs that were scheduled since, by a system if one was running.
+    #[inline]
+    pub(super) fn collect_jobs(&mut self, system: Option<SystemId>) {
+        if self.entities.jobs.has_scheduled() {
+            self.note_jobs(system);
+        }
+    }
+
+    #[cold]
+    fn note_jobs(&mut self, system: Option<SystemId>) {
+        let scheduled = self.entities.jobs.scheduled();
+        if let Some(system) = system {
+            self.systems.jobs.extend(scheduled.iter().map(|&job| (job, system)));
+        }
+        self.entities.jobs.give_back_scheduled(scheduled);
+    }
+
+    /// Starts the jobs that a system has scheduled.
+    #[inline]
+    pub(super) fn start_jobs(&mut self, system: SystemId) {
+        self.collect_jobs(Some(system));
+        self.entities.jobs.start();
+    }
+
+    /// Carries out what waits for a point.
+    pub(super) fn run_point(&mut self, id: SystemId) {
+        let Some(place) = self.systems.record(id).and_then(|record: &Record| record.point) else {
+            return;
+        };
+        let mut waiting = std::mem::take(&mut self.systems.points.get_mut(place).waiting);
+        if waiting.is_empty() {
+            return;
+        }
+        self.entities.storage.version = self.entities.storage.version.next();
+        let mut failed = Vec::new();
+        for Waiting { mut buffer, recorder, name } in waiting.drain(..) {
+            self.wait_for_recording(&buffer, recorder);
+            let entities = &mut self.entities;
+            match catch_unwind(AssertUnwindSafe(|| entities.play(&mut buffer))) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => failed.push((name, error.to_string())),
+                Err(payload) => {
+                    failed.push((name, format!("panicked: {}", panic_message(&*payload))));
+                    discard(payload);
+                }
+            }
+            self.systems.points.give_back(place, buffer);
+        }
+        let point = self.systems.points.get_mut(place);
+        if point.waiting.is_empty() {
+            point.waiting = waiting;
+        }
+        let version = self.entities.storage.version;
+        if let Some(slot) = self.systems.slot_mut(id) {
+            slot.last_run = version;
+        }
+        if !failed.is_empty() {
+            self.systems.fail(id, SystemFault::Commands(failed));
+        }
+    }
+
+    /// Completes the jobs that record in a buffer: those of the system that it is of, and if that was not all, all others.
+    fn wait_for_recording(&mut self, buffer: &EntityCommandBuffer, recorder: Option<SystemId>) {
+        if !buffer.is_in_use() {
+            return;
+        }
+        let jobs = self.systems.jobs.iter().filter(|(_, system)| Some(*system) == recorder);
+        let jobs: Vec<_> = jobs.map(|&(job, _)| job).collect();
+        self.entities.jobs().complete_quietly(&jobs);
+        if buffer.is_in_use() {
+            let scheduler = self.entities.jobs();
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| scheduler.complete_everything()))
+            {
+                discard(payload);
+            }
+        }
+    }
+
+    /// Begins to record commands that are carried out when a point comes, also in jobs. Each call begins a buffer, and they are played
+    /// in this order.
+    ///
+    /// # Errors
+    ///
+    /// With A0114 if the world has no such point.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EndSimulation, System, SystemResult, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Orc;
+    ///
+    /// struct Spawner;
+    ///
+    /// impl System for Spawner {
+    ///     fn on_update(&mut self, world: &mut World) -> SystemResult {
+    ///         world.commands_at::<EndSimulation>()?.commands()?.spawn(Orc);
+    ///         assert_eq!(world.entity_count(), 0);
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(Spawner);
+    /// world.try_update(0.1).unwrap();
+    /// assert_eq!(world.entity_count(), 1);
+    /// ```
+    pub fn commands_at<P: CommandPoint>(
+        &mut self,
+    ) -> Result<&mut EntityCommandBuffer, super::error::SystemError> {
+        self.add_default_groups();
+        let place = self.systems.points.place_of::<P>();
+        let refused = |_| super::error::SystemError::NoSuchPoint { point: P::name() };
+        let buffer = self.systems.points.begin(place).map_err(refused)?;
+        let recorder = self.systems.executing;
+        let name = recorder.map_or_else(|| "the program".into(), |id| self.systems.name_of(id));
+        let waiting = &mut self.systems.points.get_mut(place).waiting;
+        waiting.push(Waiting { buffer, recorder, name });
+        let last = waiting.last_mut().expect("it was just put there");
+        Ok(&mut last.buffer)
+    }
+}

@@ -1,0 +1,101 @@
+//! Systems that are structs, as parameters of others.
+
+#![expect(unsafe_code, reason = "one world that several parameters borrow")]
+
+use std::any::type_name;
+use std::fmt;
+use std::ops::Deref;
+
+use super::{ParamConflict, ParamSetup, SystemParam, Uses, WorldOfParams};
+use crate::system::error::SystemFault;
+use crate::system::id::SystemId;
+use crate::system::structs::System;
+use crate::world::World;
+
+/// A system that is a struct, to be read by another: what it makes known in its fields.
+///
+/// A system is not run if there is no such system, or if it is just being updated, which is an error (A0118).
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, ResMut, System, SystemData, SystemResult, World};
+///
+/// #[derive(Component)]
+/// struct Orc;
+///
+/// #[derive(Default)]
+/// struct Census {
+///     orcs: usize,
+/// }
+///
+/// impl System for Census {
+///     fn on_update(&mut self, world: &mut World) -> SystemResult {
+///         self.orcs = world.query::<&Orc>().count();
+///         Ok(())
+///     }
+/// }
+///
+/// struct Report(String);
+///
+/// fn report(census: SystemData<Census>, mut report: ResMut<Report>) {
+///     report.0 = format!("{} orcs", census.orcs);
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.insert_resource(Report(String::new()));
+/// world.spawn(Orc);
+/// world.add_system(Census::default());
+/// world.add_system(report);
+/// world.update(0.1);
+/// assert_eq!(world.resource::<Report>().0, "1 orcs");
+/// ```
+pub struct SystemData<'w, S> {
+    system: &'w S,
+}
+
+impl<S> Deref for SystemData<'_, S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        self.system
+    }
+}
+
+impl<S> fmt::Debug for SystemData<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SystemData<{}>", type_name::<S>())
+    }
+}
+
+// SAFETY: that systems are read is declared, and nothing else is used.
+unsafe impl<S: System> SystemParam for SystemData<'_, S> {
+    type State = Option<SystemId>;
+    type Item<'w, 's> = SystemData<'w, S>;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<Option<SystemId>, ParamConflict> {
+        setup.declare::<Self>(Uses::Systems)?;
+        Ok(None)
+    }
+
+    fn prepare(state: &mut Option<SystemId>, world: &mut World) -> Result<(), SystemFault> {
+        let systems = &world.systems;
+        let known = state.filter(|&id| systems.data_of::<S>(id).is_some());
+        *state = known.or_else(|| systems.find_type::<S>());
+        let is_there = state.is_some_and(|id| systems.data_of::<S>(id).is_some());
+        if !is_there {
+            return Err(SystemFault::NoData { system: type_name::<S>() });
+        }
+        Ok(())
+    }
+
+    unsafe fn fetch<'w>(
+        state: &mut Option<SystemId>,
+        world: WorldOfParams<'w>,
+    ) -> SystemData<'w, S> {
+        // SAFETY: the world is borrowed, and nobody changes systems while there are parameters, but for who has the whole world.
+        let systems = unsafe { &*(&raw const (*world.world().as_ptr()).systems) };
+        let system = state.and_then(|id| systems.data_of::<S>(id)).expect("it was just there");
+        SystemData { system }
+    }
+}

@@ -1,0 +1,307 @@
+//! The systems of a world, and what is known of each.
+
+use std::any::TypeId;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ancho_collections::FixedState;
+use ancho_jobs::JobHandle;
+use hashbrown::HashMap;
+
+use super::builder::IntoSystem;
+use super::erased::ErasedSystem;
+use super::error::{SystemFault, UpdateError};
+use super::group::SystemGroup;
+use super::id::SystemId;
+use super::order::Target;
+use super::point::{Points, Waiting};
+use super::rate::RateManager;
+use super::requirement::Requirements;
+use crate::commands::EntityCommandBuffer;
+use crate::version::Version;
+
+/// All systems of a world.
+pub(crate) struct Systems {
+    /// No other world has the same: a system can put another world in the place of its own.
+    pub(super) id: u64,
+    pub(super) slots: Vec<Slot>,
+    pub(super) free: Vec<u32>,
+    /// Structs, groups and points, of which there is one of a type.
+    pub(super) by_type: HashMap<TypeId, SystemId, FixedState>,
+    /// The group of all groups, once there are systems.
+    pub(super) root: Option<SystemId>,
+    /// Systems that are updated after every other.
+    pub(super) patches: Arc<[SystemId]>,
+    pub(crate) points: Points,
+    /// How many were ever added.
+    pub(super) created: u64,
+    /// How often one was added or removed.
+    pub(super) version: u64,
+    /// The one that runs, the innermost.
+    pub(super) executing: Option<SystemId>,
+    pub(super) is_updating: bool,
+    pub(super) is_ending: bool,
+    pub(super) profiles: bool,
+    /// When the one that runs ran before.
+    pub(super) since: Version,
+    /// What went wrong since the update began.
+    pub(super) errors: Vec<UpdateError>,
+    pub(super) handler: Option<ErrorHandler>,
+    /// The jobs that systems have scheduled since the update began.
+    pub(super) jobs: Vec<(JobHandle, SystemId)>,
+}
+
+/// Who is told of errors.
+pub(super) type ErrorHandler = Box<dyn FnMut(&UpdateError) + Send>;
+
+/// The place of a system.
+pub(super) struct Slot {
+    pub(super) generation: u32,
+    pub(super) flags: Flags,
+    pub(super) last_run: Version,
+    /// The function or struct, unless it is just running, or this is a group or a point.
+    pub(super) system: Option<Box<dyn ErasedSystem>>,
+    /// What is not needed in each run. `None` if the place is free.
+    pub(super) record: Option<Box<Record>>,
+}
+
+/// What is known of a system. Bits of a number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Flags(u8);
+
+impl Flags {
+    pub(super) const NONE: Self = Self(0);
+    /// It is to run.
+    pub(super) const ENABLED: Self = Self(1);
+    /// It has started to run, and not stopped.
+    pub(super) const STARTED: Self = Self(2);
+    /// It is being updated, or told something.
+    pub(super) const EXECUTING: Self = Self(4);
+    /// Something is required.
+    pub(super) const REQUIRES: Self = Self(8);
+    /// It is a group.
+    pub(super) const GROUP: Self = Self(16);
+    /// It is a point.
+    pub(super) const POINT: Self = Self(32);
+    /// It is to be removed when it has returned.
+    pub(super) const REMOVED: Self = Self(64);
+    /// It is updated after others.
+    pub(super) const PATCH: Self = Self(128);
+
+    /// A function or a struct that runs, and of which nothing has to be found out first.
+    pub(super) const READY: Self = Self(1 | 2);
+    /// What is to be looked at for that.
+    pub(super) const LOOKED_AT: Self = Self(1 | 2 | 4 | 8 | 16 | 32 | 64);
+
+    #[inline(always)]
+    pub(super) const fn has(self, flag: Self) -> bool {
+        self.0 & flag.0 != 0
+    }
+
+    #[inline(always)]
+    pub(super) const fn is_ready(self) -> bool {
+        self.0 & Self::LOOKED_AT.0 == Self::READY.0
+    }
+
+    #[inline(always)]
+    pub(super) const fn set(&mut self, flag: Self, value: bool) {
+        if value {
+            self.0 |= flag.0;
+        } else {
+            self.0 &= !flag.0;
+        }
+    }
+}
+
+/// What is known of a system, and not needed in each run.
+pub(super) struct Record {
+    pub(super) name: Arc<str>,
+    pub(super) type_id: TypeId,
+    /// The how manieth that was added.
+    pub(super) created: u64,
+    /// The group it is in; `None` for the root.
+    pub(super) group: Option<SystemId>,
+    pub(super) first: bool,
+    pub(super) last: bool,
+    pub(super) before: Vec<Target>,
+    pub(super) after: Vec<Target>,
+    pub(super) requirements: Requirements,
+    /// Which point it is.
+    pub(super) point: Option<u32>,
+    /// What it is as a group.
+    pub(super) children: Children,
+    pub(super) profile: Profile,
+}
+
+/// The systems of a group.
+pub(super) struct Children {
+    /// In the order in which they were added.
+    pub(super) added: Vec<SystemId>,
+    /// In the order in which they run.
+    pub(super) sorted: Arc<[SystemId]>,
+    /// Whether that has to be found out anew.
+    pub(super) is_stale: bool,
+    /// Whether they are sorted at all.
+    pub(super) sorts: bool,
+    pub(super) rate: Option<Box<dyn RateManager>>,
+}
+
+impl Default for Children {
+    fn default() -> Self {
+        let (added, sorted) = (Vec::new(), Arc::from([]));
+        Self { added, sorted, is_stale: false, sorts: true, rate: None }
+    }
+}
+
+/// How long a system took, if that is measured.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Profile {
+    pub(super) runs: u64,
+    pub(super) last: Duration,
+    pub(super) total: Duration,
+}
+
+/// How many there were.
+static WORLDS: AtomicU64 = AtomicU64::new(1);
+
+impl Default for Systems {
+    fn default() -> Self {
+        Self {
+            // Only that they differ matters.
+            id: WORLDS.fetch_add(1, Ordering::Relaxed),
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_type: HashMap::default(),
+            root: None,
+            patches: Arc::from([]),
+            points: Points::default(),
+            created: 0,
+            version: 0,
+            executing: None,
+            is_updating: false,
+            is_ending: false,
+            profiles: false,
+            since: Version::NEVER,
+            errors: Vec::new(),
+            handler: None,
+            jobs: Vec::new(),
+        }
+    }
+}
+
+impl Systems {
+    #[inline(always)]
+    pub(super) fn slot_mut(&mut self, id: SystemId) -> Option<&mut Slot> {
+        let world = self.id as u32;
+        let slot = self.slots.get_mut(id.index as usize)?;
+        (slot.generation == id.generation && id.world == world && slot.record.is_some())
+            .then_some(slot)
+    }
+
+    #[inline]
+    pub(super) fn slot(&self, id: SystemId) -> Option<&Slot> {
+        let slot = self.slots.get(id.index as usize)?;
+        (slot.generation == id.generation && id.world == self.id as u32 && slot.record.is_some())
+            .then_some(slot)
+    }
+
+    pub(super) fn record(&self, id: SystemId) -> Option<&Record> {
+        self.slot(id)?.record.as_deref()
+    }
+
+    pub(super) fn record_mut(&mut self, id: SystemId) -> Option<&mut Record> {
+        self.slot_mut(id)?.record.as_deref_mut()
+    }
+
+    /// What a system is called.
+    pub(super) fn name_of(&self, id: SystemId) -> Arc<str> {
+        self.record(id).map_or_else(|| format!("{id:?}").into(), |record| Arc::clone(&record.name))
+    }
+
+    /// All systems, by their places.
+    pub(super) fn ids(&self) -> impl Iterator<Item = SystemId> {
+        let world = self.id as u32;
+        let there = self.slots.iter().enumerate().filter(|(_, slot)| slot.record.is_some());
+        there.map(move |(index, slot)| SystemId {
+            world,
+            index: index as u32,
+            generation: slot.generation,
+        })
+    }
+
+    /// The systems that a target means, in the order in which they were added.
+    pub(super) fn meant_by(&self, target: &Target) -> Option<SystemId> {
+        if let Target::Type(ty, _) = target
+            && let Some(&id) = self.by_type.get(ty)
+        {
+            return Some(id);
+        }
+        let is_meant = |id: &SystemId| {
+            let record = self.record(*id);
+            record.is_some_and(|record| match target {
+                Target::Type(ty, _) => record.type_id == *ty,
+                Target::System(number, _) => id.number() == *number,
+                Target::Name(name) => *record.name == **name,
+            })
+        };
+        let created = |id: &SystemId| self.record(*id).map(|record| record.created);
+        self.ids().filter(is_meant).min_by_key(created)
+    }
+
+    /// The struct, group or point of a type.
+    pub(crate) fn find_type<T: 'static>(&self) -> Option<SystemId> {
+        self.by_type.get(&TypeId::of::<T>()).copied()
+    }
+
+    /// The struct of a system, unless it is just running.
+    pub(crate) fn data_of<S: 'static>(&self, id: SystemId) -> Option<&S> {
+        self.slot(id)?.system.as_ref()?.as_any()?.downcast_ref()
+    }
+
+    pub(super) fn data_of_mut<S: 'static>(&mut self, id: SystemId) -> Option<&mut S> {
+        self.slot_mut(id)?.system.as_mut()?.as_any_mut()?.downcast_mut()
+    }
+
+    /// A place for a system, which is not in it yet.
+    pub(super) fn insert(&mut self, flags: Flags, record: Record) -> SystemId {
+        let index = self.free.pop().unwrap_or_else(|| {
+            let last_run = Version::NEVER;
+            let flags = Flags::NONE;
+            self.slots.push(Slot { generation: 0, flags, last_run, system: None, record: None });
+            self.slots.len() as u32 - 1
+        });
+        let slot = &mut self.slots[index as usize];
+        (slot.flags, slot.last_run) = (flags, Version::NEVER);
+        slot.record = Some(Box::new(record));
+        SystemId { world: self.id as u32, index, generation: slot.generation }
+    }
+
+    /// Frees the place of a system.
+    pub(super) fn free(&mut self, id: SystemId) {
+        if let Some(slot) = self.slot_mut(id) {
+            (slot.system, slot.record) = (None, None);
+            slot.generation = slot.generation.wrapping_add(1);
+            self.free.push(id.index);
+        }
+    }
+
+    /// Notes that something went wrong with a system.
+    #[cold]
+    pub(super) fn fail(&mut self, id: SystemId, fault: SystemFault) {
+        let system = self.name_of(id);
+        self.errors.push(UpdateError { system, fault });
+    }
+
+    /// Has a buffer wait for its point. The system that runs has recorded it.
+    pub(crate) fn end_recording(&mut self, point: u32, buffer: EntityCommandBuffer) {
+        let recorder = self.executing;
+        let name = recorder.map_or_else(|| Arc::from("the program"), |id| self.name_of(id));
+        self.points.wait(point, Waiting { buffer, recorder, name });
+    }
+
+    /// The group of a type.
+    pub(super) fn group_of<G: SystemGroup>(&self) -> Option<SystemId> {
+        self.meant_by(&G::target_of_type().0)
+    }
+}

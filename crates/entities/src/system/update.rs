@@ -1,0 +1,508 @@
+//! How systems are updated.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::erased::Outcome;
+use super::error::{SystemFault, UpdateError, UpdateErrors, panic_message};
+use super::id::SystemId;
+use super::life::discard;
+use super::order::{OrderItem, sort};
+use super::rate::RateTurn;
+use super::table::{Flags, Record, Systems};
+use crate::time::Time;
+use crate::world::World;
+
+impl World {
+    /// Updates all systems, once. So many seconds are to pass in the world, since the last time.
+    ///
+    /// First all jobs are completed that the last update has left. Then the groups run one after the other, each with its systems
+    /// in their order. Jobs that a system schedules go on in the background when it has returned.
+    ///
+    /// If something goes wrong with a system, the others run all the same. The
+    /// [handler](Self::set_error_handler) is told of it; if there is none, it is printed. [`try_update`](Self::try_update)
+    /// returns it.
+    ///
+    /// # Determinism
+    ///
+    /// The order of systems follows from how they were added, and from nothing else.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{ResMut, Time, World};
+    ///
+    /// struct Clock(f64);
+    ///
+    /// fn tick(time: Time, mut clock: ResMut<Clock>) {
+    ///     clock.0 = time.elapsed();
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Clock(0.0));
+    /// world.add_system(tick);
+    /// for _ in 0..4 {
+    ///     world.update(0.25);
+    /// }
+    /// assert_eq!(world.resource::<Clock>().0, 1.0);
+    /// ```
+    pub fn update(&mut self, seconds: impl Into<f64>) {
+        self.update_all(seconds.into());
+        self.report_errors();
+    }
+
+    /// Updates all systems, as [`update`](Self::update), and returns what went wrong.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong with systems (A0103 to A0107, A0113 to A0118), with their order (A0123 to A0128) or with jobs that the last update
+    /// has left; or if time cannot pass so (A0120), or the world is just being updated (A0109), and then no system has run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Single, World};
+    ///
+    /// #[derive(Component)]
+    /// #[component(name = "Player")]
+    /// struct Player(u32);
+    ///
+    /// fn follow(_: Single<&Player>) {}
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(follow);
+    /// assert!(world.try_update(0.1).unwrap_err().to_string().starts_with("A0104: system "));
+    /// assert!(world.try_update(f64::NAN).unwrap_err().to_string().starts_with("A0120: "));
+    /// world.spawn(Player(1));
+    /// assert!(world.try_update(0.1).is_ok());
+    /// ```
+    pub fn try_update(&mut self, seconds: impl Into<f64>) -> Result<(), UpdateErrors> {
+        let before = self.systems.errors.len();
+        self.update_all(seconds.into());
+        self.errors_since(before)
+    }
+
+    /// Updates one system now, or a group with all that is in it: if it is enabled, and has what it requires. Systems can do that,
+    /// too.
+    ///
+    /// What counts as changed for a system is what has changed since it ran, whoever updates it. If a system updates another, and both
+    /// change the same components, the first may take changes of the second for its own.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong with it; with A0108 if it is not there, with A0109 if it is just being updated, by itself or by one that it
+    /// updates.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, ResMut, World};
+    ///
+    /// struct Turns(u32);
+    ///
+    /// fn turn(mut turns: ResMut<Turns>) {
+    ///     turns.0 += 1;
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Turns(0));
+    /// let turn = world.add_system(turn);
+    /// world.add_system(move |world: &mut World| {
+    ///     for _ in 0..10 {
+    ///         world.update_system(turn).unwrap();
+    ///     }
+    /// });
+    /// world.update(0.1);
+    /// assert_eq!(world.resource::<Turns>().0, 11);
+    /// ```
+    pub fn update_system(&mut self, id: SystemId) -> Result<(), UpdateErrors> {
+        let before = self.systems.errors.len();
+        match self.systems.slot(id) {
+            None => {
+                let system = format!("{id:?}").into();
+                let fault = SystemFault::NoSuchSystem;
+                self.systems.errors.push(UpdateError { system, fault });
+            }
+            Some(slot) if slot.flags.has(Flags::EXECUTING) => {
+                self.systems.fail(id, SystemFault::IsExecuting);
+            }
+            Some(_) => self.run(id),
+        }
+        self.errors_since(before)
+    }
+
+    /// The system that is just being updated, the innermost of them.
+    pub fn executing_system(&self) -> Option<SystemId> {
+        self.systems.executing
+    }
+
+    /// Has a function told of everything that goes wrong in updates. Without one it is printed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (sender, errors) = mpsc::channel();
+    /// world.set_error_handler(move |error| sender.send(error.to_string()).unwrap());
+    /// world.add_system(|| Err::<(), _>("no fuel"));
+    /// world.update(0.1);
+    /// assert!(errors.recv().unwrap().ends_with("failed: no fuel"));
+    /// ```
+    pub fn set_error_handler(&mut self, handler: impl FnMut(&UpdateError) + Send + 'static) {
+        self.systems.handler = Some(Box::new(handler));
+    }
+
+    /// Sorts all groups, which otherwise happens when they are updated.
+    ///
+    /// # Errors
+    ///
+    /// With A0123 to A0128 if the systems of a group cannot be put in an order. It is not updated then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, World};
+    ///
+    /// fn hen() {}
+    ///
+    /// fn egg() {}
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(hen.before(egg));
+    /// world.add_system(egg.before(hen));
+    /// assert!(world.sort_systems().unwrap_err().to_string().starts_with("A0123"));
+    /// ```
+    pub fn sort_systems(&mut self) -> Result<(), UpdateErrors> {
+        self.add_default_groups();
+        let before = self.systems.errors.len();
+        let all: Vec<_> = self.systems.ids().collect();
+        for id in all {
+            if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::GROUP)) {
+                self.sort(id);
+            }
+        }
+        self.errors_since(before)
+    }
+
+    fn errors_since(&mut self, before: usize) -> Result<(), UpdateErrors> {
+        let errors = &mut self.systems.errors;
+        if errors.len() <= before {
+            return Ok(());
+        }
+        Err(UpdateErrors(errors.drain(before..).collect()))
+    }
+
+    /// Tells of everything that went wrong.
+    pub(super) fn report_errors(&mut self) {
+        if self.systems.errors.is_empty() {
+            return;
+        }
+        let errors = std::mem::take(&mut self.systems.errors);
+        match &mut self.systems.handler {
+            Some(handler) => errors.iter().for_each(handler),
+            None => errors.iter().for_each(print),
+        }
+    }
+
+    fn update_all(&mut self, seconds: f64) {
+        if self.systems.is_updating {
+            let (system, fault) = (self.name().into(), SystemFault::IsExecuting);
+            self.systems.errors.push(UpdateError { system, fault });
+            return;
+        }
+        self.complete_jobs();
+        if let Err(error) = self.time.advance(seconds) {
+            let (system, fault) = (self.name().into(), SystemFault::Time(error));
+            self.systems.errors.push(UpdateError { system, fault });
+            return;
+        }
+        self.entities.take_back_promises();
+        let Some(root) = self.systems.root else { return };
+        let world = self.systems.id;
+        self.systems.is_updating = true;
+        self.run(root);
+        if self.systems.id == world {
+            self.systems.is_updating = false;
+        }
+    }
+
+    /// Updates a system, if it is there, and to run.
+    #[inline]
+    pub(super) fn run(&mut self, id: SystemId) {
+        match self.systems.slot_mut(id) {
+            Some(slot) if slot.flags.is_ready() => self.run_ready(id),
+            Some(_) => self.run_if_possible(id),
+            None => {}
+        }
+    }
+
+    /// Finds out whether a system is to run, has it start or stop, and updates it.
+    #[inline(never)]
+    fn run_if_possible(&mut self, id: SystemId) {
+        let Some(slot) = self.systems.slot_mut(id) else { return };
+        let flags = slot.flags;
+        if flags.has(Flags::REMOVED) {
+            return;
+        }
+        if flags.has(Flags::EXECUTING) {
+            return self.systems.fail(id, SystemFault::IsExecuting);
+        }
+        if !flags.has(Flags::ENABLED) || !self.has_requirements(id) {
+            return self.stop(id);
+        }
+        if !flags.has(Flags::STARTED) {
+            if let Some(slot) = self.systems.slot_mut(id) {
+                slot.flags.set(Flags::STARTED, true);
+            }
+            let started = self.tell(id, |system, world| system.start(world));
+            if !started {
+                return;
+            }
+        }
+        if flags.has(Flags::GROUP) {
+            self.run_group(id);
+        } else if flags.has(Flags::POINT) {
+            self.run_point(id);
+            self.after_system(id);
+        } else {
+            self.run_ready(id);
+        }
+    }
+
+    /// Whether there is what a system requires.
+    fn has_requirements(&mut self, id: SystemId) -> bool {
+        let entities = &self.entities;
+        let Some(slot) = self.systems.slot_mut(id) else { return false };
+        if !slot.flags.has(Flags::REQUIRES) {
+            return true;
+        }
+        let system = &mut slot.system;
+        let Some(record) = &mut slot.record else { return false };
+        record.requirements.are_met(entities, || system.as_mut()?.has_entities(entities))
+    }
+
+    /// Updates a function or a struct.
+    #[inline]
+    fn run_ready(&mut self, id: SystemId) {
+        let started = if self.systems.profiles { Some(Instant::now()) } else { None };
+        let outer = self.systems.executing.replace(id);
+        if outer.is_some() {
+            self.collect_jobs(outer);
+        }
+        self.entities.jobs.list_scheduled(true);
+        let Some(slot) = self.systems.slot_mut(id) else { return };
+        let Some(mut system) = slot.system.take() else { return };
+        slot.flags.set(Flags::EXECUTING, true);
+        let since = slot.last_run;
+        let outer_since = std::mem::replace(&mut self.systems.since, since);
+        self.entities.storage.version = self.entities.storage.version.next();
+        let world = self.systems.id;
+        let depth = self.time.depth();
+        let outcome = catch_unwind(AssertUnwindSafe(|| system.update(self, since)));
+        if self.systems.id != world {
+            return self.exchanged(id, system);
+        }
+        self.systems.executing = outer;
+        self.systems.since = outer_since;
+        let version = self.entities.storage.version;
+        if self.time.depth() != depth {
+            self.time.unwind_to(depth);
+        }
+        if let Some(slot) = self.systems.slot_mut(id) {
+            slot.system = Some(system);
+            slot.flags.set(Flags::EXECUTING, false);
+            slot.last_run = version;
+        }
+        if !matches!(outcome, Ok(Ok(()))) {
+            self.note(id, outcome);
+        }
+        if let Some(started) = started {
+            self.systems.note_time(id, started);
+        }
+        self.after_system(id);
+    }
+
+    /// Notes what went wrong with a system.
+    #[cold]
+    fn note(&mut self, id: SystemId, outcome: std::thread::Result<Outcome>) {
+        match outcome {
+            Ok(Ok(())) => {}
+            Ok(Err(fault)) => self.systems.fail(id, *fault),
+            Err(payload) => {
+                let message = panic_message(&*payload);
+                discard(payload);
+                self.systems.fail(id, SystemFault::Panicked { message });
+            }
+        }
+    }
+
+    /// Does what comes after each system but groups: its jobs start, and patches run.
+    #[inline]
+    fn after_system(&mut self, id: SystemId) {
+        self.start_jobs(id);
+        self.entities.jobs.list_scheduled(self.systems.executing.is_some());
+        let Some(slot) = self.systems.slot_mut(id) else { return };
+        let flags = slot.flags;
+        if flags.has(Flags::REMOVED) {
+            self.expel(id);
+        }
+        if !self.systems.patches.is_empty() && !flags.has(Flags::PATCH) {
+            self.run_patches();
+        }
+    }
+
+    #[cold]
+    fn run_patches(&mut self) {
+        let (world, patches) = (self.systems.id, Arc::clone(&self.systems.patches));
+        for &patch in patches.iter() {
+            // One that updates others is not run in the midst of itself.
+            let is_free = |slot: &super::table::Slot| !slot.flags.has(Flags::EXECUTING);
+            if self.systems.slot(patch).is_some_and(is_free) {
+                self.run(patch);
+            }
+            if self.systems.id != world {
+                return;
+            }
+        }
+    }
+
+    /// Updates all systems of a group, as often as its rate says.
+    fn run_group(&mut self, id: SystemId) {
+        let Some(sorted) = self.sort(id) else { return };
+        let started = self.systems.profiles.then(Instant::now);
+        let world = self.systems.id;
+        if let Some(slot) = self.systems.slot_mut(id) {
+            slot.flags.set(Flags::EXECUTING, true);
+        }
+        let has_rate = |record: &Record| record.children.rate.is_some();
+        if self.systems.record(id).is_some_and(has_rate) {
+            self.run_at_rate(id, &sorted);
+        } else {
+            self.run_children(&sorted);
+        }
+        if self.systems.id != world {
+            return;
+        }
+        let version = self.entities.storage.version;
+        if let Some(slot) = self.systems.slot_mut(id) {
+            slot.flags.set(Flags::EXECUTING, false);
+            slot.last_run = version;
+        }
+        if let Some(started) = started {
+            self.systems.note_time(id, started);
+        }
+    }
+
+    fn run_children(&mut self, sorted: &[SystemId]) {
+        let world = self.systems.id;
+        for &child in sorted {
+            self.run(child);
+            if self.systems.id != world {
+                return;
+            }
+        }
+    }
+
+    /// Updates the systems of a group each time that its rate says so, at the time that it says.
+    fn run_at_rate(&mut self, id: SystemId, sorted: &[SystemId]) {
+        let (world, time) = (self.systems.id, self.time.current());
+        let maximum_delta = self.time.maximum_delta();
+        let mut updates = 0;
+        while let Some(next) = self.next_update(id, RateTurn { time, maximum_delta, updates }) {
+            let depth = self.time.depth();
+            if let Err(error) = self.time.push(next) {
+                return self.systems.fail(id, SystemFault::Time(error));
+            }
+            self.run_children(sorted);
+            if self.systems.id != world {
+                return;
+            }
+            self.time.unwind_to(depth);
+            updates += 1;
+        }
+    }
+
+    fn next_update(&mut self, id: SystemId, turn: RateTurn) -> Option<Time> {
+        let rate = self.systems.record_mut(id)?.children.rate.as_mut()?;
+        match catch_unwind(AssertUnwindSafe(|| rate.next_update(turn))) {
+            Ok(next) => next,
+            Err(payload) => {
+                self.note(id, Err(payload));
+                None
+            }
+        }
+    }
+
+    /// Sees to it that the systems of a group are in their order. Returns them, unless there is none.
+    fn sort(&mut self, id: SystemId) -> Option<Arc<[SystemId]>> {
+        let children = &self.systems.record(id)?.children;
+        if !children.is_stale {
+            return Some(Arc::clone(&children.sorted));
+        }
+        match self.systems.sorted(id) {
+            Ok(sorted) => {
+                let children = &mut self.systems.record_mut(id)?.children;
+                children.sorted = Arc::clone(&sorted);
+                children.is_stale = false;
+                Some(sorted)
+            }
+            Err(error) => {
+                self.systems.fail(id, SystemFault::Order(error));
+                None
+            }
+        }
+    }
+}
+
+impl Systems {
+    /// The systems of a group in the order in which they run.
+    fn sorted(&self, id: SystemId) -> Result<Arc<[SystemId]>, super::order::OrderError> {
+        let Some(group) = self.record(id) else { return Ok(Arc::from([])) };
+        let added = &group.children.added;
+        if !group.children.sorts {
+            return Ok(added.as_slice().into());
+        }
+        let item = |&id: &SystemId| {
+            let record = self.record(id)?;
+            Some(OrderItem {
+                name: &record.name,
+                type_id: record.type_id,
+                id: id.number(),
+                first: record.first,
+                last: record.last,
+                before: &record.before,
+                after: &record.after,
+            })
+        };
+        let items: Vec<_> = added.iter().filter_map(item).collect();
+        let elsewhere = |target: &super::order::Target| {
+            let group = self.record(self.meant_by(target)?)?.group;
+            Some(
+                group
+                    .map_or_else(|| "no group".to_owned(), |group| self.name_of(group).to_string()),
+            )
+        };
+        let order = sort(&group.name, &items, &elsewhere)?;
+        Ok(order.into_iter().map(|at| added[at]).collect())
+    }
+
+    #[cold]
+    fn note_time(&mut self, id: SystemId, started: Instant) {
+        let took = started.elapsed();
+        if let Some(record) = self.record_mut(id) {
+            record.profile.runs += 1;
+            record.profile.last = took;
+            record.profile.total += took;
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "what goes wrong is told, also if nobody has asked to be")]
+fn print(error: &UpdateError) {
+    eprintln!("{error}");
+}

@@ -1,0 +1,138 @@
+//! Components that one entity of a world has.
+
+use super::World;
+use crate::buffer::{Buffer, BufferElement, DynamicBuffer};
+use crate::component::Component;
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::query::{QueryData, With};
+
+/// A singleton is a component that one entity has, and no other. It is found wherever it is, also in files and forks.
+/// [Resources](World::insert_resource) are simpler, and are not.
+impl World {
+    /// The entity that alone has a component.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if no entity has it, or more than one.
+    pub fn singleton_entity<T: Component>(&self) -> Result<Entity, EntityError> {
+        self.query::<Entity>().filter::<With<T>>().single()
+    }
+
+    /// A component that one entity has. Jobs that change it are waited for.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if no entity has it, or more than one. [`try_singleton`](Self::try_singleton) knows none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// assert_eq!(world.try_singleton::<Score>()?, None);
+    /// world.create_singleton(Score(3))?;
+    /// world.singleton_mut::<Score>()?.0 += 1;
+    /// assert_eq!(world.singleton::<Score>()?, &Score(4));
+    /// assert!(world.create_singleton(Score(0)).is_err());
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn singleton<T: Component>(&self) -> Result<&T, EntityError> {
+        self.query::<&T>().single()
+    }
+
+    /// A component that one entity has, to be changed.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if no entity has it, or more than one.
+    pub fn singleton_mut<T: Component>(&mut self) -> Result<&mut T, EntityError> {
+        self.query_mut::<&mut T>().single()
+    }
+
+    /// A component that one entity has, or none.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if more than one entity has it.
+    pub fn try_singleton<T: Component>(&self) -> Result<Option<&T>, EntityError> {
+        if self.has_singleton::<T>()? { self.singleton().map(Some) } else { Ok(None) }
+    }
+
+    /// Whether an entity has a component that no other has.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if more than one entity has it.
+    pub fn has_singleton<T: Component>(&self) -> Result<bool, EntityError> {
+        self.has_one::<&T>()
+    }
+
+    /// Sets the component of the only entity that has it.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if no entity has it, or more than one.
+    pub fn set_singleton<T: Component>(&mut self, value: T) -> Result<(), EntityError> {
+        *self.singleton_mut()? = value;
+        Ok(())
+    }
+
+    /// Creates an entity with a component that no other has.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if there is one already.
+    pub fn create_singleton<T: Component>(&mut self, value: T) -> Result<Entity, EntityError> {
+        match self.query::<&T>().count() {
+            0 => Ok(self.spawn(value)),
+            found => Err(EntityError::NotSingle { found: found + 1 }),
+        }
+    }
+
+    /// The elements that one entity has. Jobs that change them are waited for.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if no entity has such a buffer, or more than one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, World};
+    ///
+    /// #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+    /// struct Order(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(Buffer::from([Order(1)]));
+    /// world.singleton_buffer_mut::<Order>()?.push(Order(2));
+    /// assert_eq!(world.singleton_buffer::<Order>()?, [Order(1), Order(2)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn singleton_buffer<T: BufferElement>(&self) -> Result<&[T], EntityError> {
+        self.query::<&Buffer<T>>().single()
+    }
+
+    /// The elements that one entity has, to be changed.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if no entity has such a buffer, or more than one.
+    pub fn singleton_buffer_mut<T: BufferElement>(
+        &mut self,
+    ) -> Result<DynamicBuffer<'_, T>, EntityError> {
+        self.query_mut::<&mut Buffer<T>>().single()
+    }
+
+    fn has_one<D: QueryData>(&self) -> Result<bool, EntityError> {
+        match self.query::<D>().count() {
+            found @ 0..=1 => Ok(found == 1),
+            found => Err(EntityError::NotSingle { found }),
+        }
+    }
+}
