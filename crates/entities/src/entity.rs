@@ -91,3 +91,14 @@ impl fmt::Debug for Entity {
         fmt::Display::fmt(self, f)
     }
 }
+
+/// Whether entities, of which there are some, have one index after the other, and the same version.
+pub(crate) fn is_stretch(entities: &[Entity]) -> bool {
+    let (first, last) = (entities[0], entities[entities.len() - 1]);
+    if last.index().wrapping_sub(first.index()) as usize != entities.len() - 1 {
+        return false;
+    }
+    let stretch = (first.to_bits()..).zip(entities);
+    // Without a way out in the middle the loop is one for vectors.
+    stretch.fold(0, |differ, (bits, entity)| differ | (bits ^ entity.to_bits())) == 0
+}

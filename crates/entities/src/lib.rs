@@ -7,6 +7,7 @@ mod buffer;
 mod commands;
 mod component;
 mod entity;
+mod entity_map;
 mod error;
 mod field;
 mod managed;
@@ -22,6 +23,7 @@ mod system;
 mod time;
 mod version;
 mod world;
+mod world_transfer;
 
 #[cfg(feature = "derive")]
 pub use ancho_derive::{
@@ -38,6 +40,7 @@ pub use component::{
     Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, TypeSlot, WriteGroup,
 };
 pub use entity::Entity;
+pub use entity_map::EntityMap;
 pub use error::EntityError;
 pub use field::{
     EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher, VariantField, VariantShape,

@@ -2,6 +2,7 @@
 
 mod access;
 mod archetypes;
+mod arrivals;
 mod buffers;
 mod bytes;
 mod change;

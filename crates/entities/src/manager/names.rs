@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 
 use super::EntityManager;
 use crate::entity::Entity;
+use crate::entity_map::EntityMap;
 use crate::error::EntityError;
 
 /// The names by the indices of entities. Those of entities that are gone stay until the slot's next entity is named.
@@ -22,6 +23,26 @@ impl Names {
         } else {
             self.by_index.insert(entity.index(), (entity.version(), name.into()));
         }
+    }
+
+    /// Whether no entity was named.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_index.is_empty()
+    }
+
+    /// Names entities that have come from another world as they were named there.
+    pub(super) fn follow(&mut self, there: &Self, map: &EntityMap) {
+        for (&index, (version, name)) in &there.by_index {
+            if let Some(entity) = map.get(Entity::from_parts(index, *version)) {
+                self.set(entity, name);
+            }
+        }
+    }
+
+    /// Forgets the names of entities that have gone to another world.
+    pub(super) fn forget(&mut self, map: &EntityMap) {
+        self.by_index
+            .retain(|&index, (version, _)| map.get(Entity::from_parts(index, *version)).is_none());
     }
 }
 

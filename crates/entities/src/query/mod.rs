@@ -36,6 +36,7 @@ mod settings;
 mod split;
 mod states;
 mod structural;
+mod to_world;
 mod tracked;
 mod tuples;
 mod uses;

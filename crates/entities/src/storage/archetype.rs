@@ -141,6 +141,21 @@ impl ArchetypeShape {
         matches!(*self.types, [ty] if ty == ComponentType::of::<CleanupEntity>())
     }
 
+    /// Whether a chunk of this shape, which may be one of another world, has everything where one of the other has it.
+    pub(crate) fn is_as_good_as(&self, other: &Self) -> bool {
+        let same = |ours: &Column, theirs: &Column| {
+            (ours.offset, ours.size) == (theirs.offset, theirs.size)
+        };
+        self.types == other.types
+            && self.capacity == other.capacity
+            && self.columns.iter().zip(&other.columns).all(|(ours, theirs)| same(ours, theirs))
+    }
+
+    /// Whether something in chunks of this shape may refer to entities.
+    pub(crate) fn has_references(&self) -> bool {
+        self.types.iter().any(|ty| ty.0.per_chunk.map_or(*ty, |value| value.of).0.remap.is_some())
+    }
+
     #[inline]
     pub(crate) fn has(&self, ty: ComponentType) -> bool {
         self.index.find(ty).is_some()

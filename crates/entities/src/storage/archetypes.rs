@@ -53,6 +53,12 @@ impl<'a> IntoIterator for &'a ChunkList {
 }
 
 impl Archetypes {
+    /// Finds the archetype of these types, which are sorted and all different.
+    pub(crate) fn find(&self, types: &[ComponentType]) -> Option<u32> {
+        let same = |&number: &u32| *self.list[number as usize].shape.types == *types;
+        self.by_types.find(hash_of(types), same).copied()
+    }
+
     /// Finds the archetype of these types, which are sorted and all different, or makes it.
     ///
     /// Tables are made for shared types, which may run code of the user.
@@ -62,12 +68,10 @@ impl Archetypes {
         settings: &StorageSettings,
         values: &mut SharedValues,
     ) -> Result<u32, DoesNotFit> {
-        let hash = hash_of(types);
-        let list = &self.list;
-        let same = |&number: &u32| *list[number as usize].shape.types == *types;
-        if let Some(&number) = self.by_types.find(hash, same) {
+        if let Some(number) = self.find(types) {
             return Ok(number);
         }
+        let hash = hash_of(types);
         let shape = Arc::new(ArchetypeShape::new(types, settings)?);
         let shared = types.iter().filter(|ty| ty.is_shared());
         let tables: Box<[u32]> = shared.map(|&ty| values.ensure(ty)).collect();

@@ -170,6 +170,37 @@ impl Chunk {
         self.flags = transfer.flags | (self.flags & SHARED);
     }
 
+    /// Lets the chunk, which is in no list, be one of an archetype of another storage, with all that is in it but the ids.
+    ///
+    /// # Safety
+    ///
+    /// - the shape is that of the archetype, which outlives the chunk, and [as good](ArchetypeShape::is_as_good_as) as that which
+    ///   the chunk has
+    pub(super) unsafe fn settle(
+        &mut self,
+        archetype: u32,
+        group: u32,
+        shape: &ArchetypeShape,
+        sequence: u64,
+    ) {
+        debug_assert!(self.shape().is_as_good_as(shape));
+        self.shape = NonNull::from(shape);
+        self.archetype = archetype;
+        self.group = group;
+        self.sequence = sequence;
+        (self.place, self.room_place) = (NOWHERE, NOWHERE);
+        // What came and went in it so far counts where it was.
+        self.order_events = 0;
+        self.values.relabel(shape.values.as_ref());
+    }
+
+    /// The ids of all rows, to be replaced.
+    pub(super) fn ids_mut(&mut self) -> &mut [MaybeUninit<Entity>] {
+        assert!(!self.may_be_shared());
+        // SAFETY: the first `len` ids are there. The memory is the world's alone, and this chunk borrowed mutably.
+        unsafe { slice::from_raw_parts_mut(self.id(0).cast(), self.len as usize) }
+    }
+
     /// The memory, the values of the chunk itself, the shape and how many rows there are.
     ///
     /// The values are dropped with what is returned. That runs code of the user, so it is done when everything else is.

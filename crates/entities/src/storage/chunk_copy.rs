@@ -36,9 +36,39 @@ impl ChunkCopy {
         shape: &Arc<ArchetypeShape>,
         settings: &StorageSettings,
     ) -> Result<Self, OutOfMemory> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::of_parts(number, chunk, shape, settings, !shape.is_shared) }
+    }
+
+    /// Copies a chunk with all that is in it. Code of the user runs, and the chunk stays as it is.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk is of the shape, whose types can all be duplicated
+    /// - chunks of these settings have room for what is in one of the shape
+    pub(super) unsafe fn whole(
+        number: u32,
+        chunk: &Chunk,
+        shape: &Arc<ArchetypeShape>,
+        settings: &StorageSettings,
+    ) -> Result<Self, OutOfMemory> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::of_parts(number, chunk, shape, settings, true) }
+    }
+
+    /// # Safety
+    ///
+    /// - as for [`whole`](Self::whole)
+    unsafe fn of_parts(
+        number: u32,
+        chunk: &Chunk,
+        shape: &Arc<ArchetypeShape>,
+        settings: &StorageSettings,
+        with_memory: bool,
+    ) -> Result<Self, OutOfMemory> {
         let (rows, values) = (chunk.len, ChunkValues::NONE);
         let mut copy = Self { number, memory: None, values, shape: Arc::clone(shape), rows };
-        if !shape.is_shared {
+        if with_memory {
             let memory = settings.arena.allocate(settings.chunk_size, shape.align)?;
             // SAFETY:
             // - both are chunks of the shape, the second with nothing

@@ -80,6 +80,15 @@ impl Chunk {
         is_uniform
     }
 
+    /// Notes that all values of all rows were written. Returns whether that is to be [noted](super::Chunks::note_uniform) of the
+    /// chunk.
+    #[must_use = "the list of all chunks has to know"]
+    pub(crate) fn note_all_written(&mut self, version: Version) -> bool {
+        let is_uniform = self.state.set_all(version);
+        self.track_all(0, self.len, version, self.len);
+        is_uniform
+    }
+
     /// Notes that rows behind the last are new, with all their values. Returns whether that is to be
     /// [noted](super::Chunks::note_uniform) of the chunk.
     #[inline]

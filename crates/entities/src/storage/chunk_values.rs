@@ -123,6 +123,12 @@ impl ChunkValues {
         Self { memory, layout: Some(Arc::clone(layout)) }
     }
 
+    /// Lets them be of this layout, which is one for the same types.
+    pub(super) fn relabel(&mut self, layout: Option<&Arc<ValueLayout>>) {
+        debug_assert_eq!(self.layout.is_some(), layout.is_some());
+        self.layout = layout.cloned();
+    }
+
     /// The value of a column, if that is one of chunks.
     pub(crate) fn find(&self, column: u32) -> Option<NonNull<u8>> {
         self.iter().find(|&(found, ..)| found == column).map(|(.., value)| value)

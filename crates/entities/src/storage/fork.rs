@@ -10,14 +10,23 @@ use crate::component::{ComponentType, Copying};
 impl Storage {
     /// The first type with a value that cannot be duplicated.
     pub(crate) fn not_duplicable(&self) -> Option<ComponentType> {
-        self.archetypes
-            .iter()
-            .filter(|(_, archetype)| !archetype.chunks.is_empty())
-            .flat_map(|(_, archetype)| archetype.shape.types.iter().copied())
-            .find(|ty| {
-                let value = ty.0.per_chunk.map_or(*ty, |value| value.of);
-                matches!(value.0.copying, Copying::NotAtAll)
-            })
+        let all = self.archetypes.iter();
+        self.not_duplicable_in(
+            all.filter(|(_, archetype)| !archetype.chunks.is_empty()).map(|(number, _)| number),
+        )
+    }
+
+    /// The first type of these archetypes whose values cannot be duplicated.
+    pub(crate) fn not_duplicable_in(
+        &self,
+        archetypes: impl Iterator<Item = u32>,
+    ) -> Option<ComponentType> {
+        let types =
+            archetypes.flat_map(|number| self.archetypes[number].shape.types.iter().copied());
+        types.into_iter().find(|ty| {
+            let value = ty.0.per_chunk.map_or(*ty, |value| value.of);
+            matches!(value.0.copying, Copying::NotAtAll)
+        })
     }
 
     /// A fork. Before that, it was checked that everything can be duplicated.

@@ -1,6 +1,7 @@
 #![doc = include_str!("README.md")]
 #![expect(unsafe_code, reason = "chunks that are known to be there")]
 
+mod adopt;
 mod archetype;
 mod archetypes;
 mod arena;
@@ -42,9 +43,12 @@ pub(crate) use arena::{CHUNK_ALIGN, ChunkMemory};
 pub use invariants::InvariantViolation;
 pub use row_place::RowPlace;
 
+pub(crate) use adopt::{Arrival, duplicate_values, move_values};
 pub(crate) use archetype::{Archetype, ArchetypeShape, Column, sort_types};
 pub(crate) use chunk::{Chunk, NOWHERE};
+pub(crate) use chunk_copy::ChunkCopy;
 pub(crate) use chunk_layout::DoesNotFit;
+pub(crate) use chunk_values::ChunkValues;
 pub(crate) use dead::Dead;
 pub(crate) use enabled::EnabledMasks;
 pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages, Upcoming};

@@ -64,12 +64,21 @@ impl Storage {
         let number = self
             .chunks
             .insert(|sequence| Chunk::new(memory, archetype, &owner.shape, sequence, values));
+        self.chunks[number].group = group;
+        self.enlist_chunk(number);
+        number
+    }
+
+    /// Puts a chunk that is there, and in no list, into those of its archetype and its group.
+    pub(super) fn enlist_chunk(&mut self, number: u32) {
         let chunk = &mut self.chunks[number];
-        chunk.group = group;
+        let (archetype, group) = (chunk.archetype, chunk.group);
+        let has_room = chunk.len < chunk.capacity();
         chunk.place = self.archetypes.list_chunk(archetype, number);
         self.enter_group(archetype, group);
-        self.note_room(number);
-        number
+        if has_room {
+            self.note_room(number);
+        }
     }
 
     /// Takes a chunk out of all lists. What is in it is not dropped; shared values that it was the last to have are

@@ -49,6 +49,21 @@ impl Found {
         }
         self.runs.push(run);
     }
+
+    /// How many rows there are.
+    pub(super) fn rows(&self) -> usize {
+        self.runs.iter().map(|run| run.rows as usize).sum()
+    }
+
+    /// The archetypes, each with its runs.
+    pub(super) fn by_archetype(&self) -> impl Iterator<Item = (u32, &[Run])> {
+        let ends = self.archetypes.iter().skip(1).map(|&(_, first)| first);
+        let ends = ends.chain([self.runs.len()]);
+        self.archetypes
+            .iter()
+            .zip(ends)
+            .map(|(&(archetype, first), end)| (archetype, &self.runs[first..end]))
+    }
 }
 
 /// What is done to all entities that were found.
@@ -259,6 +274,27 @@ impl EntityManager {
         let members = members.filter_map(|member| self.storage.table.locate(member));
         places.extend(members.map(|at| (at.chunk, at.row)));
         self.found_of(places)
+    }
+
+    /// All rows there are.
+    pub(super) fn found_all(&self) -> Found {
+        let mut found = Found::default();
+        for (number, archetype) in self.storage.archetypes.iter() {
+            for &chunk in &archetype.chunks {
+                let rows = self.storage.chunks[chunk].len;
+                found.push(number, Run { chunk, first: 0, rows });
+            }
+        }
+        found
+    }
+
+    /// The rows of these entities, some perhaps named twice.
+    pub(super) fn found_entities(&self, entities: &[Entity]) -> Result<Found, EntityError> {
+        let places = entities.iter().map(|&entity| {
+            let at = self.locate(entity)?;
+            Ok((at.chunk, at.row))
+        });
+        Ok(self.found_of(places.collect::<Result<_, EntityError>>()?))
     }
 
     /// Rows in any order, some perhaps named twice.

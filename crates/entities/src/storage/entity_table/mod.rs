@@ -44,6 +44,7 @@ use ancho_burst::dispatch;
 
 use super::fetch::fetch;
 use crate::Entity;
+use crate::entity::is_stretch;
 use page::{PAGE_SHIFT, PAGE_SLOTS, Page, Slot, next_version};
 
 /// The chunk of slots that no entity has, and the end of the chain. No chunk and no index has this number.
@@ -581,17 +582,6 @@ impl EntityTable {
         // SAFETY: slots of indices that were used are initialised.
         unsafe { slot.assume_init_mut() }
     }
-}
-
-/// Whether entities, of which there are some, have one index after the other, and the same version.
-fn is_stretch(entities: &[Entity]) -> bool {
-    let (first, last) = (entities[0], entities[entities.len() - 1]);
-    if last.index().wrapping_sub(first.index()) as usize != entities.len() - 1 {
-        return false;
-    }
-    let stretch = (first.to_bits()..).zip(entities);
-    // Without a way out in the middle the loop is one for vectors.
-    stretch.fold(0, |differ, (bits, entity)| differ | (bits ^ entity.to_bits())) == 0
 }
 
 /// Writes the slots of living entities of one version, which are in rows of a chunk that follow the first.

@@ -1,0 +1,290 @@
+//! Which entities take the place of which.
+
+use std::fmt;
+
+use crate::entity::{Entity, is_stretch};
+use crate::field::{EntityRemap, Field};
+
+/// Which entities of one world became which of another: what moving and copying entities returns.
+///
+/// Entities that were made together mostly move together, so that it is short: it has an entry for each stretch of entities whose
+/// indices follow one another on both sides.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, World};
+///
+/// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+/// struct Health(u32);
+///
+/// let (mut loading, mut game) = (World::new("Loading"), World::new("Game"));
+/// game.spawn(());
+/// let orc = loading.spawn(Health(20));
+/// let moved = game.move_entities_from(&mut loading).unwrap();
+/// let orc_in_game = moved.get(orc).unwrap();
+/// assert_ne!(orc_in_game, orc);
+/// assert_eq!(game.get(orc_in_game), Ok(&Health(20)));
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct EntityMap {
+    /// By rising index of the old entities, apart from each other.
+    stretches: Vec<Stretch>,
+    /// How many entities there are.
+    len: usize,
+    buckets: Buckets,
+}
+
+/// Entities whose indices follow one another, on both sides, and whose versions are the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stretch {
+    /// The first of them.
+    old: Entity,
+    /// What took its place.
+    new: Entity,
+    count: u32,
+}
+
+/// Where to look among many stretches: those that begin in a part of the indices, all parts being as large.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Buckets {
+    /// For each part, the number of the first stretch that begins there or later, and then the number of all stretches. Empty if
+    /// there are only few.
+    first: Vec<u32>,
+    /// How many indices a part has, as a power of two.
+    shift: u32,
+}
+
+/// So many stretches are found by looking at some of them.
+const FEW: usize = 16;
+
+impl EntityMap {
+    /// How many entities there are.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let (mut one, mut other) = (World::new("One"), World::new("Other"));
+    /// one.spawn_many(1000, ());
+    /// assert_eq!(other.move_entities_from(&mut one).unwrap().len(), 1000);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// What took the place of an entity, if it is one of those.
+    ///
+    /// # Complexity
+    ///
+    /// Constant for entities that came to be in any order, as far as their indices are spread evenly; logarithmic in the number of
+    /// stretches at worst.
+    pub fn get(&self, old: Entity) -> Option<Entity> {
+        let Stretch { old: first, new, count } = *self.stretch_before(old.index())?;
+        let step = old.index() - first.index();
+        (step < count && old.version() == first.version())
+            .then(|| Entity::from_parts(new.index() + step, new.version()))
+    }
+
+    /// All of them, the old and the new one, by rising index of the old.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let (mut one, mut other) = (World::new("One"), World::new("Other"));
+    /// one.spawn_many(3, ());
+    /// let moved = other.move_entities_from(&mut one).unwrap();
+    /// assert!(moved.iter().all(|(old, new)| !one.exists(old) && other.exists(new)));
+    /// ```
+    pub fn iter(&self) -> impl Iterator<Item = (Entity, Entity)> {
+        self.stretches.iter().flat_map(|stretch| {
+            let Stretch { old, new, count } = *stretch;
+            (0..count).map(move |step| {
+                let after =
+                    |first: Entity| Entity::from_parts(first.index() + step, first.version());
+                (after(old), after(new))
+            })
+        })
+    }
+
+    /// Replaces the entities that a value refers to, as those in components were: by what took their place, or by
+    /// [`Entity::NULL`] if nothing did.
+    ///
+    /// For what the program itself knows of the entities.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Entity, World};
+    ///
+    /// let (mut one, mut other) = (World::new("One"), World::new("Other"));
+    /// other.spawn(());
+    /// let (leader, elsewhere) = (one.spawn(()), Entity::from_parts(77, 1));
+    /// let mut selected = [leader, elsewhere];
+    /// other.move_entities_from(&mut one).unwrap().remap(&mut selected);
+    /// assert!(other.exists(selected[0]) && selected[1].is_null());
+    /// ```
+    pub fn remap(&self, value: &mut impl Field) {
+        let mut replace = self.replacement();
+        value.remap(&mut EntityRemap::new(&mut replace));
+    }
+
+    /// A function that says what takes the place of an entity, null if nothing does: for many that follow one another.
+    pub(crate) fn replacement(&self) -> impl FnMut(Entity) -> Entity {
+        |old| self.get(old).unwrap_or(Entity::NULL)
+    }
+
+    /// The last stretch that begins at an index or before it.
+    fn stretch_before(&self, index: u32) -> Option<&Stretch> {
+        let lowest = self.stretches.first()?.old.index();
+        let from_lowest = index.checked_sub(lowest)?;
+        let Buckets { first, shift } = &self.buckets;
+        let (start, end) = match first.get((from_lowest >> shift) as usize..) {
+            Some(&[start, end, ..]) => (start as usize, end as usize),
+            // There are only few, or it is beyond all of them.
+            _ => (0, self.stretches.len()),
+        };
+        let begins_before = |stretch: &Stretch| stretch.old.index() <= index;
+        // If none of these does, it is the last of those before.
+        let after = start + self.stretches[start..end].partition_point(begins_before);
+        self.stretches.get(after.checked_sub(1)?)
+    }
+
+    /// Adds entities, and what took the place of each. They are not there yet. When all are, the map has to be
+    /// [put in order](Self::put_in_order).
+    pub(crate) fn add(&mut self, old: &[Entity], new: &[Entity]) {
+        debug_assert_eq!(old.len(), new.len());
+        if old.is_empty() {
+            return;
+        }
+        self.len += old.len();
+        if is_stretch(old) && is_stretch(new) {
+            self.add_stretch(Stretch { old: old[0], new: new[0], count: old.len() as u32 });
+            return;
+        }
+        for (&old, &new) in old.iter().zip(new) {
+            self.add_stretch(Stretch { old, new, count: 1 });
+        }
+    }
+
+    fn add_stretch(&mut self, stretch: Stretch) {
+        if let Some(last) = self.stretches.last_mut()
+            && last.is_continued_by(&stretch)
+        {
+            last.count += stretch.count;
+        } else {
+            self.stretches.push(stretch);
+        }
+    }
+
+    /// Puts what was added in order, so that it is found.
+    pub(crate) fn put_in_order(&mut self) {
+        if !self.stretches.is_sorted_by_key(|stretch| stretch.old.index()) {
+            self.stretches.sort_unstable_by_key(|stretch| stretch.old.index());
+            self.stretches.dedup_by(|next, stretch| {
+                let continues = stretch.is_continued_by(next);
+                stretch.count += if continues { next.count } else { 0 };
+                continues
+            });
+        }
+        if self.stretches.len() > FEW {
+            self.buckets = Buckets::new(&self.stretches);
+        }
+    }
+}
+
+impl Stretch {
+    fn is_continued_by(&self, next: &Self) -> bool {
+        let follows = |first: Entity, next: Entity| {
+            first.index() + self.count == next.index() && first.version() == next.version()
+        };
+        follows(self.old, next.old) && follows(self.new, next.new)
+    }
+}
+
+impl Buckets {
+    /// For stretches that are in order, about as many parts as there are of them.
+    fn new(stretches: &[Stretch]) -> Self {
+        let begins = |stretch: &Stretch| stretch.old.index();
+        let (lowest, highest) = (begins(&stretches[0]), begins(&stretches[stretches.len() - 1]));
+        let indices = u64::from(highest - lowest) + 1;
+        let each = indices.div_ceil(stretches.len() as u64).next_power_of_two();
+        let shift = each.trailing_zeros();
+        let parts = ((highest - lowest) >> shift) + 1;
+        let mut first = Vec::with_capacity(parts as usize + 1);
+        for (number, stretch) in (0..).zip(stretches) {
+            let part = (begins(stretch) - lowest) >> shift;
+            first.resize((part as usize + 1).max(first.len()), number);
+        }
+        first.push(stretches.len() as u32);
+        Self { first, shift }
+    }
+}
+
+impl fmt::Debug for EntityMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entities(index: impl IntoIterator<Item = u32>) -> Vec<Entity> {
+        index.into_iter().map(|index| Entity::from_parts(index, 1 + index % 2)).collect()
+    }
+
+    #[test]
+    fn entities_are_found_however_they_were_added() {
+        let orders: [Vec<u32>; 6] = [
+            vec![],
+            vec![7],
+            (0..1000).collect(),
+            (0..1000).rev().collect(),
+            (0..1000).map(|at| at * 7 % 1000 * 3).collect(),
+            (0..300).map(|at| at * at * 17 % 65_537 * 1001).collect(),
+        ];
+        for order in orders {
+            let old = entities(order.iter().copied());
+            let new: Vec<_> = (0..).zip(&old).map(|(at, _)| Entity::from_parts(at, 1)).collect();
+            for part in [1, 7, 64, 2000] {
+                let mut map = EntityMap::default();
+                old.chunks(part).zip(new.chunks(part)).for_each(|(old, new)| map.add(old, new));
+                map.put_in_order();
+                assert_eq!(map.len(), old.len());
+                for (&old, &new) in old.iter().zip(&new) {
+                    assert_eq!(map.get(old), Some(new));
+                    let other = Entity::from_parts(old.index(), old.version() + 1);
+                    assert_eq!(map.get(other), None);
+                }
+                let mut all: Vec<_> = old.iter().copied().zip(new.iter().copied()).collect();
+                all.sort_unstable_by_key(|(old, _)| old.index());
+                assert!(map.iter().eq(all));
+                for index in (0..70_000).step_by(131).chain([u32::MAX]) {
+                    let entity = Entity::from_parts(index, 1 + index % 2);
+                    assert_eq!(map.get(entity).is_some(), old.contains(&entity));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_made_together_is_one_stretch() {
+        let old: Vec<_> = (5..5000).map(|index| Entity::from_parts(index, 3)).collect();
+        let new: Vec<_> = (0..4995).map(|index| Entity::from_parts(index, 1)).collect();
+        let mut map = EntityMap::default();
+        old.chunks(170).zip(new.chunks(170)).for_each(|(old, new)| map.add(old, new));
+        map.put_in_order();
+        assert_eq!(map.stretches.len(), 1);
+        assert_eq!(map.get(old[4000]), Some(new[4000]));
+    }
+}

@@ -1,0 +1,47 @@
+//! Entities that come from another world: they are moved, or copied.
+//!
+//! Whatever comes, comes in three steps, so that it comes as a whole, or not at all:
+//!
+//! 1. [`plan`]: where the rows of each chunk of the other world go is decided, and room is made for those whose chunk does not come
+//!    with them. Shared values are looked for, which is code of the user, and memory can be missing.
+//! 2. Values are cloned, if they are copied: that too is code of the user, and can panic. Those that are moved stay where they are.
+//! 3. [`carry_out`]: chunks and rows go where they belong, and their entities get ids. Nothing is refused any more.
+//!
+//! When all that is done, references among what has come are replaced, and what is left over is dropped.
+
+mod carry_out;
+mod copy_entities;
+mod move_entities;
+mod plan;
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::entity_map::EntityMap;
+use crate::field::EntityRemap;
+use crate::storage::{Arrival, Storage};
+
+/// Entities that have come.
+#[derive(Default)]
+struct Arrived {
+    /// Which they were, and which they are.
+    map: EntityMap,
+    /// Those of them that may refer to entities.
+    referring: Vec<Arrival>,
+}
+
+impl Arrived {
+    /// Replaces references among what has come, and takes away all others. Returns what the first field panics with that was written
+    /// by hand, and panics: the others are replaced all the same.
+    fn replace_references(&self, storage: &mut Storage) -> Option<Box<dyn Any + Send>> {
+        let mut panicked = None;
+        for &arrival in &self.referring {
+            let mut replacement = self.map.replacement();
+            let mut remap = EntityRemap::new(&mut replacement);
+            let replace = AssertUnwindSafe(|| storage.remap_arrival(arrival, &mut remap));
+            let result = catch_unwind(replace);
+            panicked = panicked.or(result.err());
+        }
+        panicked
+    }
+}

@@ -1,0 +1,239 @@
+//! Where the rows of each chunk of another world go, and room for those that come without it.
+
+use std::ops::Range;
+
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use crate::error::EntityError;
+use crate::manager::{EntityManager, Found};
+use crate::storage::{Chunk, NOWHERE, OutOfMemory, Reserved, Run, SharedSource, Sought, Storage};
+
+/// What becomes of the rows of one chunk of the other world.
+pub(super) struct Step<'f> {
+    /// The runs in it that come.
+    pub(super) runs: &'f [Run],
+    pub(super) target: usize,
+    /// Whether the chunk comes with its rows.
+    pub(super) is_whole: bool,
+    /// Which of the pieces are its own, if not.
+    pub(super) pieces: Range<usize>,
+}
+
+/// Where rows go to: a group of an archetype, or an archetype without groups.
+pub(super) struct Target {
+    pub(super) archetype: u32,
+    pub(super) group: u32,
+    /// Whether what is there may refer to entities.
+    pub(super) refers: bool,
+    /// How many rows come without their chunks.
+    rows: usize,
+}
+
+/// Rows side by side that go to rows side by side.
+pub(super) struct Piece {
+    pub(super) chunk: u32,
+    pub(super) first: u32,
+    pub(super) to: Run,
+}
+
+/// Everything that is going to come, and the room for it. If it is not carried out, nothing was changed.
+pub(super) struct Plan<'d, 'f> {
+    pub(super) reserved: Reserved<'d>,
+    pub(super) steps: Vec<Step<'f>>,
+    pub(super) targets: Vec<Target>,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// Where entities of an archetype of the other world go.
+pub(super) struct Destination {
+    archetype: u32,
+    /// Whether its chunks are divided as those of the other world are.
+    is_same: bool,
+}
+
+/// Shared values of the other world, and which they are here. They are there until this goes, also while no chunk has them.
+pub(super) struct HeldValues<'d> {
+    pub(super) storage: &'d mut Storage,
+    /// By table and index in the other world: table and index here.
+    known: HashMap<(u32, u32), (u32, u32), FixedState>,
+}
+
+impl Step<'_> {
+    /// The number of the chunk.
+    pub(super) fn chunk(&self) -> u32 {
+        self.runs[0].chunk
+    }
+
+    /// How many rows come.
+    pub(super) fn rows(&self) -> u32 {
+        self.runs.iter().map(|run| run.rows).sum()
+    }
+}
+
+impl EntityManager {
+    /// The archetypes of this world for all that was found in another, made if they are not there.
+    pub(super) fn destinations(
+        &mut self,
+        source: &Storage,
+        found: &Found,
+    ) -> Result<Vec<Destination>, EntityError> {
+        let all = found.by_archetype().map(|(from, _)| {
+            let shape = &source.archetypes[from].shape;
+            let archetype = self.find_archetype(&shape.types)?;
+            let is_same = shape.is_as_good_as(&self.storage.archetypes[archetype].shape);
+            Ok(Destination { archetype, is_same })
+        });
+        all.collect()
+    }
+
+    /// Before entities come to archetypes.
+    pub(super) fn before_arrivals(&self, destinations: &[Destination]) {
+        self.before_moving(destinations.iter().map(|destination| destination.archetype));
+    }
+}
+
+impl<'d> HeldValues<'d> {
+    /// Looks for the shared values of all that was found in another world, and keeps them. Runs code of the user.
+    pub(super) fn new(
+        storage: &'d mut Storage,
+        source: &Storage,
+        found: &Found,
+        destinations: &[Destination],
+    ) -> Self {
+        let mut sought = Vec::new();
+        let mut seen = HashMap::<(u32, u32), (), FixedState>::default();
+        for ((from, runs), destination) in found.by_archetype().zip(destinations) {
+            let Some(groups) = storage.archetypes.groups(destination.archetype) else { continue };
+            debug_assert!(source.archetypes.groups(from).is_some());
+            for run in runs {
+                let values = source.archetypes.values_of(&source.chunks[run.chunk]);
+                for ((table, index), &here) in values.zip(&groups.tables) {
+                    if seen.insert((table, index), ()).is_none() {
+                        let value = source.shared.value(table, index);
+                        sought.push(((table, index), here, storage.shared.seek(here, value)));
+                    }
+                }
+            }
+        }
+        // All were looked for before the first is put into its table, since that is code of the user.
+        let mut held = Self { storage, known: HashMap::default() };
+        for (there, table, sought) in sought {
+            let index = held.storage.shared.settle(table, sought);
+            held.storage.shared.hold(table, index);
+            held.known.insert(there, (table, index));
+        }
+        held
+    }
+}
+
+impl Drop for HeldValues<'_> {
+    fn drop(&mut self) {
+        // In an order of their own, since it decides which places are used again.
+        let mut held: Vec<_> = self.known.values().copied().collect();
+        held.sort_unstable();
+        for (table, index) in held {
+            self.storage.shared.let_go(table, index, 0);
+        }
+        drop(self.storage.shared.take_dead());
+    }
+}
+
+impl<'d, 'f> Plan<'d, 'f> {
+    /// Decides where all rows go, and makes room for them, where nothing was reserved so far.
+    pub(super) fn new(
+        held: &'d mut HeldValues<'_>,
+        runs: &'d mut Vec<Run>,
+        source: &Storage,
+        found: &'f Found,
+        destinations: &[Destination],
+    ) -> Result<Self, OutOfMemory> {
+        let HeldValues { storage, known } = held;
+        let mut reserved = Reserved::nothing(storage, runs);
+        let mut targets = Vec::<Target>::new();
+        let mut steps = Vec::new();
+        let mut wholes = 0;
+        for ((_, runs), destination) in found.by_archetype().zip(destinations) {
+            // The targets of the groups of this archetype, or its only one.
+            let mut by_group = HashMap::<u32, usize, FixedState>::default();
+            let mut last = None;
+            for runs in runs.chunk_by(|one, other| one.chunk == other.chunk) {
+                let chunk = &source.chunks[runs[0].chunk];
+                let target = match last {
+                    Some((group, target)) if group == chunk.group => target,
+                    _ => *by_group.entry(chunk.group).or_insert_with(|| {
+                        let archetype = destination.archetype;
+                        let group = group_here(&mut reserved, source, chunk, archetype, known);
+                        let shape = &reserved.storage.archetypes[archetype].shape;
+                        let refers = shape.has_references();
+                        targets.push(Target { archetype, group, refers, rows: 0 });
+                        targets.len() - 1
+                    }),
+                };
+                last = Some((chunk.group, target));
+                let mut step = Step { runs, target, is_whole: false, pieces: 0..0 };
+                let rows = step.rows();
+                step.is_whole = destination.is_same && rows == chunk.len;
+                if step.is_whole {
+                    wholes += 1;
+                } else {
+                    targets[target].rows += rows as usize;
+                }
+                steps.push(step);
+            }
+        }
+        reserved.storage.chunks.expect(wholes);
+        let mut plan = Self { reserved, steps, targets, pieces: Vec::new() };
+        plan.make_room()?;
+        Ok(plan)
+    }
+
+    /// Makes room for the rows that come without their chunks, and says which goes where.
+    fn make_room(&mut self) -> Result<(), OutOfMemory> {
+        let Self { reserved, steps, targets, pieces } = self;
+        // What is left of the room of each target, and where in it.
+        let mut rooms = Vec::with_capacity(targets.len());
+        for target in targets.iter() {
+            rooms.push((reserved.runs.len(), 0));
+            reserved.more(target.archetype, target.group, target.rows)?;
+        }
+        for step in steps.iter_mut().filter(|step| !step.is_whole) {
+            let begin = pieces.len();
+            let (room, used) = &mut rooms[step.target];
+            for run in step.runs {
+                let mut done = 0;
+                while done < run.rows {
+                    let to = reserved.runs[*room];
+                    let rows = (run.rows - done).min(to.rows - *used);
+                    let to = Run { chunk: to.chunk, first: to.first + *used, rows };
+                    pieces.push(Piece { chunk: run.chunk, first: run.first + done, to });
+                    done += rows;
+                    *used += rows;
+                    if *used == reserved.runs[*room].rows {
+                        (*room, *used) = (*room + 1, 0);
+                    }
+                }
+            }
+            step.pieces = begin..pieces.len();
+        }
+        Ok(())
+    }
+}
+
+/// The group of an archetype that has the values of a chunk of another world, which were found or are new.
+fn group_here(
+    reserved: &mut Reserved<'_>,
+    source: &Storage,
+    chunk: &Chunk,
+    archetype: u32,
+    known: &HashMap<(u32, u32), (u32, u32), FixedState>,
+) -> u32 {
+    if chunk.group == NOWHERE {
+        return NOWHERE;
+    }
+    let values = source.archetypes.values_of(chunk).map(|there| Sought::Known(known[&there].1));
+    let values: Vec<_> = values.collect();
+    let sources: Vec<_> = (0..values.len() as u32).map(SharedSource::Given).collect();
+    let wanted = reserved.storage.wanted(&sources, None, &values);
+    reserved.group_of(archetype, wanted)
+}

@@ -1,0 +1,161 @@
+//! Worlds that are checked when they go, components to put into them, and what can be seen of an entity.
+
+use std::sync::Arc;
+
+use ancho_entities::{
+    Buffer, BufferElement, Component, Entity, EntityMap, Managed, ManagedComponent, PerChunk,
+    Shared, SharedComponent, World, WorldSettings,
+};
+
+#[path = "../common/checked.rs"]
+mod checked;
+
+pub(crate) use checked::*;
+
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "worlds::A")]
+pub(crate) struct A(pub(crate) u32);
+
+#[derive(Component, Clone, Debug, Default, PartialEq)]
+#[component(name = "worlds::Text")]
+pub(crate) struct Text(pub(crate) String);
+
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "worlds::Tag")]
+pub(crate) struct Tag;
+
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "worlds::Link")]
+pub(crate) struct Link(pub(crate) Entity);
+
+/// Some have room in the chunk, and some are on the heap.
+#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+#[buffer(name = "worlds::Friend", inline = 2)]
+pub(crate) struct Friend(pub(crate) Entity);
+
+/// Can be switched off, and changes are noted row by row.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "worlds::Lamp", enableable, track_changes)]
+pub(crate) struct Lamp(pub(crate) u8);
+
+#[derive(SharedComponent, Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[shared(name = "worlds::Team")]
+pub(crate) struct Team(pub(crate) String);
+
+#[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[shared(name = "worlds::Mesh")]
+pub(crate) struct Mesh(pub(crate) u32);
+
+#[derive(ManagedComponent, Clone, Debug, PartialEq)]
+#[managed(name = "worlds::Script")]
+pub(crate) struct Script(pub(crate) String);
+
+/// Stays when the entity is despawned.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "worlds::Handle", cleanup)]
+pub(crate) struct Handle(pub(crate) u64);
+
+/// What chunks have.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[component(name = "worlds::Focus")]
+pub(crate) struct Focus(pub(crate) Entity);
+
+/// Its clones are counted.
+#[derive(Component, Clone, Debug)]
+#[component(name = "worlds::Owned")]
+pub(crate) struct Owned(#[field(opaque)] pub(crate) Arc<()>);
+
+/// Cannot be duplicated.
+#[derive(Component, Debug, PartialEq)]
+#[component(name = "worlds::Ticket")]
+pub(crate) struct Ticket(pub(crate) u32);
+
+pub(crate) fn team(name: &str) -> Shared<Team> {
+    Shared::new(Team(name.to_owned()))
+}
+
+/// A world with chunks of so many bytes.
+pub(crate) fn chunk_bytes(bytes: usize) -> Checked {
+    Checked(World::with_settings("Simulation", WorldSettings::new().chunk_size(bytes)))
+}
+
+/// What can be seen of an entity but its id.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Portrait {
+    types: Vec<&'static str>,
+    a: Option<A>,
+    text: Option<Text>,
+    pub(crate) link: Option<Entity>,
+    pub(crate) friends: Option<Vec<Entity>>,
+    lamp: Option<(Lamp, bool)>,
+    team: Option<Team>,
+    mesh: Option<Mesh>,
+    script: Option<Script>,
+    handle: Option<Handle>,
+    name: Option<String>,
+}
+
+impl Portrait {
+    pub(crate) fn of(world: &World, entity: Entity) -> Self {
+        let entities = world.entities();
+        let archetype = entities.entity_archetype(entity).unwrap();
+        let types = entities.component_types(archetype).unwrap();
+        let lamp = world.get::<Lamp>(entity).ok().copied();
+        let friends = world.buffer::<Friend>(entity).ok();
+        Self {
+            types: types.iter().map(|ty| ty.name()).collect(),
+            a: world.get(entity).ok().copied(),
+            text: world.get(entity).ok().cloned(),
+            link: world.get::<Link>(entity).ok().map(|link| link.0),
+            friends: friends.map(|friends| friends.iter().map(|friend| friend.0).collect()),
+            lamp: lamp.map(|lamp| (lamp, entities.is_component_enabled::<Lamp>(entity).unwrap())),
+            team: world.shared(entity).ok().cloned(),
+            mesh: world.shared(entity).ok().copied(),
+            script: world.managed(entity).ok().cloned(),
+            handle: world.get(entity).ok().copied(),
+            name: entities.entity_name(entity).map(str::to_owned),
+        }
+    }
+
+    /// As it is in another world, with what took the place of the entities it refers to.
+    pub(crate) fn in_other_world(mut self, map: &EntityMap) -> Self {
+        map.remap(&mut self.link);
+        map.remap(&mut self.friends);
+        self
+    }
+}
+
+/// All entities, each with what can be seen of it.
+pub(crate) fn portraits(world: &World) -> Vec<(Entity, Portrait)> {
+    world.entities().iter_entities().map(|entity| (entity, Portrait::of(world, entity))).collect()
+}
+
+/// Entities with components of all kinds, which refer to each other: so many of each sort.
+pub(crate) fn populate(world: &mut World, each: u32) -> Vec<Entity> {
+    let mut all = Vec::new();
+    for number in 0..each {
+        let previous = all.last().copied().unwrap_or(Entity::NULL);
+        let text = Text(format!("entity {number}"));
+        all.push(world.spawn((A(number), Link(previous))));
+        all.push(world.spawn((A(number), text.clone(), Lamp(number as u8))));
+        let friends: Buffer<_> =
+            all.iter().rev().take(number as usize % 5).copied().map(Friend).collect();
+        all.push(world.spawn((friends, Tag)));
+        all.push(world.spawn((A(number), team(["red", "blue", ""][number as usize % 3]))));
+        let script = Managed::new(Script(format!("script {number}")));
+        all.push(world.spawn((script, Shared::new(Mesh(number % 2)), text)));
+        all.push(world.spawn((Handle(number.into()), A(number))));
+        all.push(world.spawn((A(number), PerChunk::<Focus>::new())));
+        let last = all.len() - 1;
+        world.set_chunk_component(all[last], Focus(all[0])).unwrap();
+        if number % 3 == 0 {
+            world.entities_mut().set_component_enabled::<Lamp>(all[last - 5], false).unwrap();
+            world.entities_mut().set_name(all[last], &format!("name {number}")).unwrap();
+        }
+        if number % 4 == 0 {
+            // Only what stays of it is there.
+            world.despawn(all[last - 1]).unwrap();
+        }
+    }
+    all
+}

@@ -1,0 +1,15 @@
+//! Entities move from world to world, worlds are copied, and lent to jobs.
+//!
+//! Each test names the rows of the specification it was written from.
+#![cfg(feature = "derive")]
+#![forbid(unsafe_code)]
+#![deny(warnings)]
+
+mod common;
+
+mod copying;
+mod model;
+mod moving;
+mod moving_by_query;
+mod no_memory;
+mod panics;

@@ -1,0 +1,219 @@
+//! Random worlds are moved and copied, and compared with what was there entity by entity (W3, W4).
+
+use std::sync::Arc;
+
+use ancho_entities::{Buffer, Entity, EntityMap, Managed, PerChunk, Shared, World};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::common::*;
+
+#[path = "../common/model.rs"]
+mod cases;
+
+/// One step in the life of a world. Numbers choose among the entities that there were.
+#[derive(Clone, Debug)]
+enum Step {
+    /// With the components of these bits, referring to others.
+    Spawn(u16, u16, u16),
+    Despawn(u16),
+    Switch(u16, bool),
+    Team(u16, u8),
+    Name(u16),
+    Tag(u16),
+    Advance,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (any::<u16>(), any::<u16>(), any::<u16>()).prop_map(|(bits, one, other)| Step::Spawn(bits, one, other)),
+        2 => any::<u16>().prop_map(Step::Despawn),
+        2 => (any::<u16>(), any::<bool>()).prop_map(|(at, on)| Step::Switch(at, on)),
+        1 => (any::<u16>(), 0_u8..4).prop_map(|(at, team)| Step::Team(at, team)),
+        1 => any::<u16>().prop_map(Step::Name),
+        1 => any::<u16>().prop_map(Step::Tag),
+        1 => Just(Step::Advance),
+    ]
+}
+
+fn live(world: &mut World, steps: &[Step], owner: &Arc<()>) {
+    let mut all = vec![Entity::NULL];
+    let at = |all: &[Entity], at: u16| all[at as usize % all.len()];
+    for (number, step) in (0..).zip(steps) {
+        match *step {
+            Step::Spawn(bits, one, other) => {
+                let (one, other) = (at(&all, one), at(&all, other));
+                let entity = world.spawn(A(number));
+                all.push(entity);
+                let has = |bit: u16| bits >> bit & 1 != 0;
+                if has(0) {
+                    world.add(entity, Link(one)).unwrap();
+                }
+                if has(1) {
+                    let friends = [one, other, entity, one].into_iter().map(Friend);
+                    let friends: Buffer<_> = friends.take(number as usize % 5).collect();
+                    world.add(entity, friends).unwrap();
+                }
+                if has(2) {
+                    world.add(entity, (Text(number.to_string()), Owned(owner.clone()))).unwrap();
+                }
+                if has(3) {
+                    world.add(entity, Lamp(number as u8)).unwrap();
+                }
+                if has(4) {
+                    world.add(entity, team(["", "red", "blue"][number as usize % 3])).unwrap();
+                }
+                if has(5) && has(6) {
+                    world.add(entity, Managed::new(Script(number.to_string()))).unwrap();
+                }
+                if has(7) && has(8) {
+                    world.add(entity, Handle(number.into())).unwrap();
+                }
+                if has(9) && has(10) {
+                    world.add(entity, Shared::new(Mesh(number % 3))).unwrap();
+                }
+                if has(11) && has(12) {
+                    world.add(entity, PerChunk::<Focus>::new()).unwrap();
+                    world.set_chunk_component(entity, Focus(one)).unwrap();
+                }
+            }
+            Step::Despawn(entity) => _ = world.despawn(at(&all, entity)),
+            Step::Switch(entity, on) => {
+                _ = world.entities_mut().set_component_enabled::<Lamp>(at(&all, entity), on);
+            }
+            Step::Team(entity, value) => {
+                _ = world.set_shared(at(&all, entity), Team(value.to_string()));
+            }
+            Step::Name(entity) => _ = world.entities_mut().set_name(at(&all, entity), "named"),
+            Step::Tag(entity) => _ = world.add(at(&all, entity), Tag),
+            Step::Advance => _ = world.entities_mut().advance_version(),
+        }
+    }
+}
+
+/// What is moved or copied.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Extent {
+    All,
+    Slice(u64),
+    Lamps,
+    Linked,
+}
+
+/// How.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Verb {
+    Move,
+    Copy,
+}
+
+fn chosen(world: &World, extent: Extent) -> Vec<Entity> {
+    match extent {
+        Extent::All => world.entities().all_entities(),
+        Extent::Slice(bits) => {
+            let all = world.entities().iter_entities();
+            all.filter(|entity| bits >> (entity.index() % 64) & 1 != 0).collect()
+        }
+        Extent::Lamps => world.query::<&Lamp>().to_entities(),
+        Extent::Linked => world.query::<&Link>().to_entities(),
+    }
+}
+
+fn act(source: &mut World, destination: &mut World, verb: Verb, extent: Extent) -> EntityMap {
+    let slice = chosen(source, extent);
+    let result = match (verb, extent) {
+        (Verb::Move, Extent::All) => destination.move_entities_from(source),
+        (Verb::Copy, Extent::All) => destination.copy_entities_from(source),
+        (Verb::Move, Extent::Slice(_)) => destination.move_slice_from(source, &slice),
+        (Verb::Copy, Extent::Slice(_)) => destination.copy_slice_from(source, &slice),
+        (Verb::Move, Extent::Lamps) => source.query_mut::<&Lamp>().move_to(destination),
+        (Verb::Copy, Extent::Lamps) => source.query::<&Lamp>().copy_to(destination),
+        (Verb::Move, Extent::Linked) => source.query_mut::<&Link>().move_to(destination),
+        (Verb::Copy, Extent::Linked) => source.query::<&Link>().copy_to(destination),
+    };
+    result.unwrap()
+}
+
+fn owned(world: &World) -> usize {
+    world.query::<&Owned>().include_disabled().include_prefabs().count()
+}
+
+fn check(
+    lives: &[Vec<Step>; 2],
+    limits: [usize; 2],
+    is_forked: bool,
+    verb: Verb,
+    extent: Extent,
+) -> [u64; 2] {
+    let owner = Arc::new(());
+    let [mut source, mut destination] = limits.map(chunks_of);
+    live(&mut source, &lives[0], &owner);
+    live(&mut destination, &lives[1], &owner);
+    let forks = is_forked.then(|| [source.fork().unwrap(), destination.fork().unwrap()]);
+    let hashes = [source.state_hash(), destination.state_hash()];
+    let (there, here) = (portraits(&source), portraits(&destination));
+    let chosen = chosen(&source, extent);
+    let map = act(&mut source, &mut destination, verb, extent);
+
+    assert_eq!(map.len(), chosen.len());
+    assert_eq!(destination.entity_count(), here.len() + chosen.len());
+    for (entity, portrait) in here {
+        assert_eq!(Portrait::of(&destination, entity), portrait);
+    }
+    for (old, portrait) in there {
+        let is_chosen = chosen.contains(&old);
+        assert_eq!(map.get(old).is_some(), is_chosen);
+        if let Some(new) = map.get(old) {
+            let expected = portrait.clone().in_other_world(&map);
+            assert_eq!(Portrait::of(&destination, new), expected);
+        }
+        let stays = verb == Verb::Copy || !is_chosen;
+        assert_eq!(source.exists(old), stays);
+        if stays {
+            assert_eq!(Portrait::of(&source, old), portrait);
+        }
+    }
+    source.check_invariants().unwrap();
+    destination.check_invariants().unwrap();
+    if let Some(forks) = forks {
+        for (fork, before) in forks.iter().zip(hashes) {
+            fork.check_invariants().unwrap();
+            assert_eq!(fork.state_hash(), before);
+        }
+    }
+    // Each value is somewhere, once.
+    assert_eq!(Arc::strong_count(&owner), 1 + owned(&source) + owned(&destination));
+    // Both go on.
+    live(&mut source, &lives[1], &owner);
+    live(&mut destination, &lives[0], &owner);
+    let hashes = [source.state_hash(), destination.state_hash()];
+    drop(source);
+    assert_eq!(Arc::strong_count(&owner), 1 + owned(&destination));
+    drop(destination);
+    assert_eq!(Arc::strong_count(&owner), 1);
+    hashes
+}
+
+#[test]
+fn entities_are_as_they_were() {
+    // W3, W4, X1
+    let extent = prop_oneof![
+        2 => Just(Extent::All),
+        2 => any::<u64>().prop_map(Extent::Slice),
+        1 => Just(Extent::Lamps),
+        1 => Just(Extent::Linked),
+    ];
+    let verb = prop_oneof![Just(Verb::Move), Just(Verb::Copy)];
+    let limit = || prop_oneof![Just(1_usize), Just(2), Just(5), Just(1000)];
+    let lives = [vec(step(), 0..120), vec(step(), 0..60)];
+    let strategy = (lives, limit(), limit(), any::<bool>(), any::<bool>(), verb, extent);
+    let config = cases::cases(256);
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let result = runner.run(&strategy, |(lives, one, other, is_same, is_forked, verb, extent)| {
+        let limits = [one, if is_same { one } else { other }];
+        let first = check(&lives, limits, is_forked, verb, extent);
+        assert_eq!(check(&lives, limits, is_forked, verb, extent), first);
+        Ok(())
+    });
+    result.unwrap();
+}

@@ -1,0 +1,152 @@
+//! What a query finds moves to another world, or what a slice names (W3).
+
+use ancho_entities::{Changed, Entity, EntityError, EntityMap, With, World};
+
+use crate::common::*;
+
+/// Whether those and only those have moved that were to, each with what it had.
+#[track_caller]
+fn check(
+    before: &[(Entity, Portrait)],
+    chosen: &[Entity],
+    source: &World,
+    destination: &World,
+    moved: &EntityMap,
+) {
+    assert_eq!(moved.len(), chosen.len());
+    for (old, portrait) in before {
+        assert_eq!(source.exists(*old), !chosen.contains(old));
+        match moved.get(*old) {
+            Some(new) => {
+                assert!(chosen.contains(old));
+                let expected = portrait.clone().in_other_world(moved);
+                assert_eq!(Portrait::of(destination, new), expected);
+            }
+            None => assert_eq!(Portrait::of(source, *old), *portrait),
+        }
+    }
+}
+
+#[test]
+fn just_what_is_found_moves() {
+    // W3
+    for (from, to) in [(4, 4), (1, 1), (4, 7), (1000, 3)] {
+        let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
+        populate(&mut source, 20);
+        populate(&mut destination, 2);
+        let before = portraits(&source);
+        let chosen = source.query::<&Lamp>().to_entities();
+        assert!(chosen.len() < source.query::<&Lamp>().ignore_enabled().count());
+        let moved = source.query_mut::<&Lamp>().move_to(&mut *destination).unwrap();
+        check(&before, &chosen, &source, &destination, &moved);
+    }
+}
+
+#[test]
+fn chunks_that_are_found_as_a_whole_stay_as_they_are() {
+    // W3
+    let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
+    let all: Vec<_> = source.spawn_many(25, (A(1), Tag)).collect();
+    source.spawn_many(25, A(2));
+    let address =
+        |world: &World, entity| std::ptr::from_ref(world.get::<A>(entity).unwrap()).addr();
+    let before: Vec<_> = all.iter().map(|&entity| address(&source, entity)).collect();
+    let moved = source.query_mut::<()>().filter::<With<Tag>>().move_to(&mut *destination).unwrap();
+    let after = all.iter().map(|&old| address(&destination, moved.get(old).unwrap()));
+    assert!(after.eq(before));
+    assert_eq!((source.entity_count(), destination.entity_count()), (25, 25));
+}
+
+#[test]
+fn parts_of_chunks_go_to_chunks_with_room() {
+    // W3
+    let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
+    destination.spawn_many(8, (Lamp(1), A(1)));
+    let all: Vec<_> = source.spawn_many(10, (Lamp(2), A(2))).collect();
+    for &entity in &all[3..7] {
+        source.entities_mut().set_component_enabled::<Lamp>(entity, false).unwrap();
+    }
+    let moved = source.query_mut::<&Lamp>().move_to(&mut *destination).unwrap();
+    assert_eq!(moved.len(), 6);
+    let lengths: Vec<_> = destination.entities().chunks().map(|chunk| chunk.len()).collect();
+    assert_eq!(lengths, [10, 4]);
+    let mut left = source.entities().all_entities();
+    left.sort_unstable();
+    assert_eq!(left, all[3..7]);
+}
+
+#[test]
+fn a_slice_moves_whatever_its_order() {
+    // W3
+    for (from, to) in [(4, 4), (4, 7), (1000, 1000)] {
+        let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
+        populate(&mut source, 12);
+        let before = portraits(&source);
+        let mut chosen: Vec<_> = before.iter().map(|(entity, _)| *entity).collect();
+        chosen.sort_unstable_by_key(|entity| entity.index() * 37 % 101);
+        chosen.truncate(40);
+        let mut named = chosen.clone();
+        named.extend_from_slice(&chosen[10..20]);
+        let moved = destination.move_slice_from(&mut source, &named).unwrap();
+        check(&before, &chosen, &source, &destination, &moved);
+    }
+}
+
+#[test]
+fn a_slice_with_an_entity_that_is_not_there_is_refused() {
+    // W3
+    let (mut source, mut destination) = (world(), world());
+    let mut all = populate(&mut source, 3);
+    let gone = source.spawn(());
+    source.despawn(gone).unwrap();
+    all.push(gone);
+    let before = (source.state_hash(), destination.state_hash());
+    let refused = destination.move_slice_from(&mut source, &all).unwrap_err();
+    assert!(matches!(refused, EntityError::NoSuchEntity { .. }));
+    assert_eq!((source.state_hash(), destination.state_hash()), before);
+    assert!(destination.move_slice_from(&mut source, &[]).unwrap().is_empty());
+}
+
+#[test]
+fn ids_that_become_free_are_used_again() {
+    // W3, E2
+    let (mut source, mut destination) = (world(), world());
+    let all: Vec<_> = source.spawn_many(5, A(1)).collect();
+    destination.move_slice_from(&mut source, &all[1..3]).unwrap();
+    let new = [source.spawn(()), source.spawn(()), source.spawn(())];
+    let mut indices = new.map(Entity::index);
+    indices.sort_unstable();
+    assert_eq!(indices, [1, 2, 5]);
+    assert!(new.iter().all(|entity| !all.contains(entity)));
+}
+
+#[test]
+fn names_and_shared_values_of_what_stays_stay() {
+    // W3
+    let (mut source, mut destination) = (world(), world());
+    let stays = source.spawn((A(1), team("red")));
+    let goes = source.spawn((A(2), team("red")));
+    source.entities_mut().set_name(stays, "stays").unwrap();
+    source.entities_mut().set_name(goes, "goes").unwrap();
+    let moved = destination.move_slice_from(&mut source, &[goes]).unwrap();
+    let new = moved.get(goes).unwrap();
+    assert_eq!(source.entities().entity_name(stays), Some("stays"));
+    assert_eq!(destination.entities().entity_name(new), Some("goes"));
+    assert_eq!(source.shared::<Team>(stays), destination.shared::<Team>(new));
+    let reused = source.spawn(());
+    assert_eq!(source.entities().entity_name(reused), None);
+}
+
+#[test]
+fn only_what_moved_counts_as_changed() {
+    // W3
+    let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
+    let all: Vec<_> = source.spawn_many(30, (A(1), Lamp(0))).collect();
+    destination.spawn_many(30, (A(1), Lamp(0)));
+    let before = destination.entities().version();
+    destination.entities_mut().advance_version();
+    // A whole chunk, and half of another.
+    destination.move_slice_from(&mut source, &all[..15]).unwrap();
+    let changed = destination.query::<&Lamp>().filter::<Changed<Lamp>>().since(before).count();
+    assert_eq!(changed, 15);
+}

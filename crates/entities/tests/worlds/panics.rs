@@ -1,0 +1,147 @@
+//! Code of the user panics while entities come from another world (W3, W4).
+
+use std::cell::Cell;
+use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+use ancho_entities::{Component, PerChunk, Shared, SharedComponent};
+
+use crate::common::*;
+
+thread_local! {
+    /// After how many calls one panics.
+    static FUSE: Cell<u32> = const { Cell::new(u32::MAX) };
+}
+
+fn burn() {
+    match FUSE.get() {
+        u32::MAX => {}
+        0 => resume_unwind(Box::new("told to")),
+        left => FUSE.set(left - 1),
+    }
+}
+
+/// Panics when it is cloned, or dropped if that is said.
+#[derive(Component, Debug)]
+#[component(name = "worlds::Brittle")]
+struct Brittle(#[field(opaque)] Arc<()>);
+
+impl Clone for Brittle {
+    fn clone(&self) -> Self {
+        burn();
+        Self(self.0.clone())
+    }
+}
+
+/// Panics when it is compared or hashed.
+#[derive(SharedComponent, Clone, Debug, Eq)]
+#[shared(name = "worlds::Fussy")]
+struct Fussy(u32);
+
+impl PartialEq for Fussy {
+    fn eq(&self, other: &Self) -> bool {
+        burn();
+        self.0 == other.0
+    }
+}
+
+impl Hash for Fussy {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        burn();
+        self.0.hash(state);
+    }
+}
+
+/// What chunks have: panics when it is dropped.
+#[derive(Component, Clone, Debug, Default)]
+#[component(name = "worlds::Loud")]
+struct Loud(bool);
+
+impl Drop for Loud {
+    fn drop(&mut self) {
+        if std::mem::take(&mut self.0) {
+            resume_unwind(Box::new("told to"));
+        }
+    }
+}
+
+/// Does something with a fuse of this length. Returns whether it burned down.
+fn with_fuse<R>(length: u32, action: impl FnOnce() -> R) -> Option<R> {
+    FUSE.set(length);
+    let result = catch_unwind(AssertUnwindSafe(action));
+    FUSE.set(u32::MAX);
+    result.ok()
+}
+
+#[test]
+fn nothing_was_copied_if_a_clone_panics() {
+    // W4
+    for (from, to) in [(4, 4), (4, 3)] {
+        let owner = Arc::new(());
+        let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
+        source.spawn_batch((0..20).map(|n| (A(n), Brittle(owner.clone()))));
+        populate(&mut source, 3);
+        for fuse in 0..20 {
+            assert!(with_fuse(fuse, || destination.copy_entities_from(&source)).is_none());
+            assert_eq!((destination.entity_count(), Arc::strong_count(&owner)), (0, 21));
+            destination.check_invariants().unwrap();
+        }
+        let copied = with_fuse(20, || destination.copy_entities_from(&source).unwrap()).unwrap();
+        assert_eq!((copied.len(), Arc::strong_count(&owner)), (source.entity_count(), 41));
+    }
+}
+
+#[test]
+fn nothing_has_moved_if_what_forks_share_panics_when_it_is_cloned() {
+    // W3
+    let owner = Arc::new(());
+    let (mut source, mut destination) = (chunks_of(4), chunks_of(4));
+    source.spawn_batch((0..20).map(|n| (A(n), Brittle(owner.clone()))));
+    let fork = source.fork().unwrap();
+    let hash = source.state_hash();
+    for fuse in [0, 3, 4, 11, 19] {
+        let mut fork = source.fork().unwrap();
+        let moved = with_fuse(fuse, || destination.move_entities_from(&mut fork));
+        assert!(moved.is_none());
+        assert_eq!((fork.state_hash(), destination.entity_count()), (hash, 0));
+        fork.check_invariants().unwrap();
+    }
+    drop(fork);
+    destination.move_entities_from(&mut source).unwrap();
+    assert_eq!(Arc::strong_count(&owner), 21);
+}
+
+#[test]
+fn nothing_has_moved_if_a_shared_value_panics() {
+    // W3
+    let (mut source, mut destination) = (world(), world());
+    for value in 0..5 {
+        destination.spawn((A(0), Shared::new(Fussy(value * 2))));
+        source.spawn((A(0), Shared::new(Fussy(value))));
+    }
+    let before = (source.state_hash(), destination.state_hash());
+    let mut fuse = 0;
+    while with_fuse(fuse, || destination.move_entities_from(&mut source).unwrap()).is_none() {
+        assert_eq!((source.state_hash(), destination.state_hash()), before);
+        source.check_invariants().unwrap();
+        destination.check_invariants().unwrap();
+        fuse += 1;
+    }
+    assert!(fuse >= 5);
+    assert_eq!(destination.shared_values::<Fussy>().count(), 7);
+}
+
+#[test]
+fn everything_has_moved_if_what_is_left_panics_when_it_is_dropped() {
+    // W3
+    let (mut source, mut destination) = (chunks_of(4), chunks_of(3));
+    let all: Vec<_> = source.spawn_many(10, (A(1), PerChunk::<Loud>::new())).collect();
+    source.set_chunk_component(all[0], Loud(true)).unwrap();
+    source.spawn(Link(all[3]));
+    let moved = catch_unwind(AssertUnwindSafe(|| destination.move_entities_from(&mut source)));
+    assert!(moved.is_err());
+    assert_eq!((source.entity_count(), destination.entity_count()), (0, 11));
+    let link = *destination.query::<&Link>().single().unwrap();
+    assert!(destination.exists(link.0), "references were replaced by then");
+}
