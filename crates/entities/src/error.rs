@@ -131,6 +131,8 @@ pub enum EntityError {
         /// How many it found.
         found: usize,
     },
+    /// A0130: worlds divide chunks differently, so that one cannot take the place of the other.
+    DifferentChunks,
     /// A0061: the entities do not have the same components.
     DifferentArchetypes {
         /// One of them.
@@ -246,6 +248,10 @@ impl fmt::Display for EntityError {
             Self::NotSingle { found } => write!(
                 f,
                 "A0088: the query finds {found} entities, and one was expected; filter out the others, or use `iter`"
+            ),
+            Self::DifferentChunks => f.write_str(
+                "A0130: the two worlds divide chunks differently, so that one cannot have the chunks of the other; make both with \
+                 the same `chunk_size` and `chunk_capacity_limit`, or use `copy_entities_from`",
             ),
             Self::DifferentArchetypes { left, right } => write!(
                 f,

@@ -49,4 +49,13 @@ impl World {
     ) -> Result<EntityMap, EntityError> {
         self.entities_mut().copy_slice_from(source.entities(), entities)
     }
+
+    /// See [`EntityManager::copy_and_replace_from`](crate::EntityManager::copy_and_replace_from).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn copy_and_replace_from(&mut self, source: &mut Self) -> Result<(), EntityError> {
+        self.entities_mut().copy_and_replace_from(source.entities_mut())
+    }
 }

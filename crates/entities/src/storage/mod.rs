@@ -12,6 +12,7 @@ mod chunk_state;
 mod chunk_tracking;
 mod chunk_values;
 mod column_index;
+mod continue_after;
 mod count;
 mod dead;
 mod enabled;

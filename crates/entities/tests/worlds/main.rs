@@ -13,3 +13,4 @@ mod moving;
 mod moving_by_query;
 mod no_memory;
 mod panics;
+mod replacing;

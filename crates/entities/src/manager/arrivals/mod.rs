@@ -13,6 +13,7 @@ mod carry_out;
 mod copy_entities;
 mod move_entities;
 mod plan;
+mod replace;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,0 +1,204 @@
+//! A world becomes like another (W4).
+
+use ancho_entities::{
+    Changed, ChunkArena, EntityError, EntityTracker, Managed, OrderChanged, World, WorldSettings,
+};
+
+use crate::common::*;
+
+const CHUNK: usize = 16 * 1024;
+
+/// Two worlds with chunks of so many entities, and the arena of both.
+fn two(limit: usize) -> (Checked, Checked, ChunkArena) {
+    let arena = ChunkArena::new();
+    let settings = WorldSettings::new().chunk_capacity_limit(limit).arena(arena.clone());
+    let world = |name: &str| Checked(World::with_settings(name, settings.clone()));
+    (world("Source"), world("Destination"), arena)
+}
+
+#[test]
+fn the_world_is_like_the_other_with_the_same_ids() {
+    // W4
+    let (mut source, mut destination, _) = two(4);
+    populate(&mut destination, 10);
+    populate(&mut source, 20);
+    destination.copy_and_replace_from(&mut source).unwrap();
+    assert_eq!(destination.state_hash(), source.state_hash());
+    assert_eq!(portraits(&destination), portraits(&source));
+    // And they go on alike.
+    assert_eq!(populate(&mut destination, 5), populate(&mut source, 5));
+    assert_eq!(destination.state_hash(), source.state_hash());
+}
+
+#[test]
+fn what_one_writes_the_other_does_not_see() {
+    // W4
+    let (mut source, mut destination, _) = two(4);
+    let all: Vec<_> = source.spawn_many(10, (A(1), Text("old".into()))).collect();
+    destination.copy_and_replace_from(&mut source).unwrap();
+    source.get_mut::<Text>(all[0]).unwrap().0 = "new".into();
+    destination.despawn(all[5]).unwrap();
+    assert_eq!(destination.get::<Text>(all[0]).unwrap().0, "old");
+    assert_eq!(source.get::<Text>(all[5]).unwrap().0, "old");
+    drop(source);
+    assert_eq!(destination.query::<&Text>().iter().filter(|text| text.0 == "old").count(), 9);
+}
+
+#[test]
+fn only_what_differs_is_copied() {
+    // W4: touching only chunks whose versions differ
+    let (mut source, mut destination, arena) = two(10);
+    let all: Vec<_> = source.spawn_batch((0..1000).map(A)).collect();
+    let used = || arena.stats().used / CHUNK;
+    assert_eq!(used(), 100);
+    destination.copy_and_replace_from(&mut source).unwrap();
+    assert_eq!(used(), 100, "all memory is shared");
+    for round in 1..5 {
+        // Three chunks are written, each of which is copied then, and no other.
+        for at in [5, 333, 999] {
+            source.get_mut::<A>(all[at]).unwrap().0 += round;
+        }
+        assert_eq!(used(), 103);
+        destination.copy_and_replace_from(&mut source).unwrap();
+        assert_eq!(used(), 100, "the old ones are given back");
+        assert_eq!(destination.state_hash(), source.state_hash());
+    }
+}
+
+#[test]
+fn only_what_differs_was_changed() {
+    // W4, V1
+    let (mut source, mut destination, _) = two(10);
+    let all: Vec<_> = source.spawn_batch((0..100).map(|n| (A(n), Lamp(1), team("red")))).collect();
+    // The clocks of the worlds differ.
+    for _ in 0..20 {
+        source.entities_mut().advance_version();
+    }
+    let replace = |source: &mut World, destination: &mut World| {
+        let since = destination.entities().version();
+        destination.entities_mut().advance_version();
+        destination.copy_and_replace_from(source).unwrap();
+        let query = || destination.query::<&A>();
+        let changed = query().filter::<Changed<A>>().since(since).count();
+        (changed, query().filter::<OrderChanged>().since(since).count())
+    };
+    assert_eq!(replace(&mut source, &mut destination), (100, 100));
+    assert_eq!(replace(&mut source, &mut destination), (0, 0));
+    source.get_mut::<A>(all[15]).unwrap().0 = 7;
+    assert_eq!(replace(&mut source, &mut destination), (10, 10));
+    source.entities_mut().set_component_enabled::<Lamp>(all[25], false).unwrap();
+    assert_eq!(replace(&mut source, &mut destination), (10, 10));
+    // One chunk gets another shared value, and keeps its memory.
+    source.entities_mut().set_shared_slice(&all[30..40], Team("blue".into())).unwrap();
+    assert_eq!(replace(&mut source, &mut destination), (10, 10));
+    // Or a tag.
+    for &entity in &all[40..50] {
+        source.add(entity, Tag).unwrap();
+    }
+    assert_eq!(replace(&mut source, &mut destination), (10, 10));
+    // What was changed in the destination goes back to what it was.
+    let since = destination.entities().version();
+    destination.entities_mut().advance_version();
+    destination.get_mut::<A>(all[99]).unwrap().0 = 0;
+    destination.copy_and_replace_from(&mut source).unwrap();
+    assert_eq!(destination.get::<A>(all[99]), Ok(&A(99)));
+    assert_eq!(destination.query::<&A>().filter::<Changed<A>>().since(since).count(), 10);
+}
+
+#[test]
+fn what_came_and_went_is_counted_on() {
+    // W4, V3
+    let (mut source, mut destination, _) = two(10);
+    source.spawn_many(30, A(1));
+    destination.spawn_many(40, A(2));
+    let count = |world: &World| world.entities().component_order_version::<A>();
+    let mut seen = vec![count(&destination)];
+    destination.copy_and_replace_from(&mut source).unwrap();
+    seen.push(count(&destination));
+    destination.copy_and_replace_from(&mut source).unwrap();
+    assert_eq!(seen.last(), Some(&count(&destination)), "nothing came or went");
+    source.despawn_all().unwrap();
+    destination.copy_and_replace_from(&mut source).unwrap();
+    seen.push(count(&destination));
+    assert!(seen.is_sorted_by(|one, other| one < other), "{seen:?}");
+}
+
+#[test]
+fn queries_and_archetypes_are_those_of_the_other() {
+    // W4
+    let (mut source, mut destination, _) = two(10);
+    destination.spawn_many(5, (Tag, A(1)));
+    destination.spawn_many(5, (Text::default(), A(1)));
+    assert_eq!(destination.query::<&A>().count(), 10);
+    let foreign = destination.entities_mut().archetype::<(Tag, A)>();
+    let entity = source.spawn(A(3));
+    let known = source.entities_mut().archetype::<A>();
+    destination.copy_and_replace_from(&mut source).unwrap();
+    assert_eq!(destination.query::<&A>().iter().copied().collect::<Vec<_>>(), [A(3)]);
+    let entities = destination.entities();
+    assert_eq!(entities.entity_archetype(entity), Ok(known));
+    assert_eq!(entities.component_types(foreign), Err(EntityError::ForeignArchetype));
+    destination.add(entity, (Tag, Text("new".into()))).unwrap();
+    destination.remove::<A>(entity).unwrap();
+    assert_eq!(destination.query::<&A>().count(), 0);
+}
+
+#[test]
+fn those_who_track_entities_are_told() {
+    // W4
+    let (mut source, mut destination, _) = two(10);
+    let old: Vec<_> = destination.spawn_many(3, ()).collect();
+    let mut tracker = EntityTracker::new();
+    destination.entities_mut().entity_changes(&mut tracker);
+    let new: Vec<_> = source.spawn_many(5, ()).collect();
+    source.despawn(new[0]).unwrap();
+    destination.copy_and_replace_from(&mut source).unwrap();
+    let changes = destination.entities_mut().entity_changes(&mut tracker);
+    assert_eq!((changes.created, changes.destroyed), (new[3..].to_vec(), vec![old[0]]));
+}
+
+#[test]
+fn names_are_replaced() {
+    // W4
+    let (mut source, mut destination, _) = two(10);
+    let (here, there) = (destination.spawn(()), source.spawn(()));
+    assert_eq!(here, there);
+    destination.entities_mut().set_name(here, "old").unwrap();
+    source.entities_mut().set_name(there, "new").unwrap();
+    destination.copy_and_replace_from(&mut source).unwrap();
+    assert_eq!(destination.entities().entity_name(here), Some("new"));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    // W4
+    let (mut source, mut destination, _) = two(10);
+    populate(&mut destination, 2);
+    let before = destination.state_hash();
+    source.spawn(Ticket(1));
+    let refused = destination.copy_and_replace_from(&mut source).unwrap_err();
+    assert!(matches!(refused, EntityError::NotDuplicable { .. }));
+    let mut other = chunks_of(11);
+    let refused = destination.copy_and_replace_from(&mut other).unwrap_err();
+    assert_eq!(refused, EntityError::DifferentChunks);
+    assert_eq!(
+        refused.to_string(),
+        "A0130: the two worlds divide chunks differently, so that one cannot have the chunks of the other; make both with the \
+         same `chunk_size` and `chunk_capacity_limit`, or use `copy_entities_from`"
+    );
+    assert_eq!(destination.state_hash(), before);
+}
+
+#[test]
+fn components_of_one_thread_are_copied_each_time() {
+    // W4
+    let (mut source, mut destination, arena) = two(10);
+    let entity = source.spawn(Managed::new(Script("one".into())));
+    let used = || arena.stats().used / CHUNK;
+    for _ in 0..3 {
+        destination.copy_and_replace_from(&mut source).unwrap();
+        assert_eq!(used(), 2);
+    }
+    source.managed_mut::<Script>(entity).unwrap().0 = "two".into();
+    assert_eq!(destination.managed::<Script>(entity).unwrap().0, "one");
+}
