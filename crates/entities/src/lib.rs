@@ -21,6 +21,7 @@ mod storage;
 mod system;
 #[cfg_attr(not(test), allow(dead_code, reason = "worlds keep their time in it"))]
 mod time;
+mod transaction;
 mod version;
 mod world;
 mod world_transfer;
@@ -79,6 +80,7 @@ pub use system::{
     system_type,
 };
 pub use time::{Time, TimeError};
+pub use transaction::ExclusiveEntityTransaction;
 pub use version::Version;
 pub use world::{World, WorldSettings};
 

@@ -19,6 +19,7 @@ mod give;
 mod groups;
 mod instantiate;
 mod jobs;
+mod lend;
 mod lookup;
 mod managed;
 mod names;

@@ -14,3 +14,4 @@ mod moving_by_query;
 mod no_memory;
 mod panics;
 mod replacing;
+mod transactions;

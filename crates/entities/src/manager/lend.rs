@@ -1,0 +1,25 @@
+//! All entities leave their world for a while.
+
+use std::mem;
+
+use super::EntityManager;
+use crate::storage::Storage;
+
+impl EntityManager {
+    /// Takes all entities out, with all that is known of them, for a thread to work on. What stays has none, and the scheduler of
+    /// the world.
+    pub(crate) fn lend(&mut self) -> Self {
+        self.jobs.before_everything();
+        let empty = Storage::new(self.storage.settings.clone());
+        let stays = Self::with_storage(empty, self.jobs.of_same_pool(), self.strict);
+        let mut lent = mem::replace(self, stays);
+        mem::swap(&mut lent.jobs, &mut self.jobs);
+        lent
+    }
+
+    /// Takes entities back in that were [lent](Self::lend).
+    pub(crate) fn take_in(&mut self, mut lent: Self) {
+        mem::swap(&mut lent.jobs, &mut self.jobs);
+        *self = lent;
+    }
+}

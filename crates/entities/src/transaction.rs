@@ -1,0 +1,230 @@
+//! The entities of a world are lent to jobs.
+
+use std::fmt;
+
+use ancho_jobs::{
+    AccessError, JobCell, JobData, JobFailed, JobHandle, JobScheduler, ScheduleError,
+};
+
+use crate::manager::EntityManager;
+use crate::world::World;
+
+/// A world whose entities are lent to jobs, one at a time: to be filled in the background, as when a level is loaded.
+///
+/// A job has the whole [`EntityManager`], and can do everything with it: create, destroy, change, instantiate. Other jobs over
+/// entities ask for components, and cannot change the structure.
+///
+/// A transaction owns its world. So nobody uses the world meanwhile, and it can be kept for as many frames as the jobs take.
+/// [`end`](Self::end) gives the world back. If it is dropped, it waits for the jobs, and the world goes. Unity's
+/// `ExclusiveEntityTransaction`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Tree(f32);
+///
+/// let mut game = World::new("Game");
+/// let mut loading = World::new("Loading").begin_transaction();
+/// let forest = loading.schedule(&[], |entities| {
+///     entities.spawn_batch((0..1000).map(|tree| Tree(tree as f32)));
+/// })?;
+/// let clearing = loading.schedule(&[forest], |entities| {
+///     entities.query_mut::<&Tree>().for_each_structural(|entities, tree| {
+///         if entities.get::<Tree>(tree).is_ok_and(|tree| tree.0 < 100.0) {
+///             entities.despawn(tree).unwrap();
+///         }
+///     });
+/// })?;
+/// loading.jobs().flush();
+/// // Frames go by, until `loading.jobs().is_completed(clearing)`, or somebody wants to wait.
+/// game.move_entities_from(&mut loading.end()).unwrap();
+/// assert_eq!(game.entity_count(), 900);
+/// # Ok::<(), ancho_jobs::ScheduleError>(())
+/// ```
+///
+/// Once it has ended, it cannot be used any more:
+///
+/// ```compile_fail,E0382
+/// # use ancho_entities::World;
+/// let mut transaction = World::new("Loading").begin_transaction();
+/// let world = transaction.end();
+/// transaction.schedule(&[], |_| ());
+/// ```
+#[must_use = "the world goes with it; call `end` to have it back"]
+pub struct ExclusiveEntityTransaction {
+    /// Without its entities, which jobs may have. It goes first, and waits for them.
+    world: World,
+    entities: JobCell<EntityManager>,
+    /// Those that were not completed yet, or nobody was told.
+    scheduled: Vec<JobHandle>,
+}
+
+impl ExclusiveEntityTransaction {
+    #[track_caller]
+    pub(crate) fn new(mut world: World) -> Self {
+        let entities = world.entities_mut().lend();
+        let entities = JobCell::new(entities).named("entities of a transaction");
+        Self { world, entities, scheduled: Vec::new() }
+    }
+
+    /// The name of the world.
+    pub fn name(&self) -> &str {
+        self.world.name()
+    }
+
+    /// The scheduler of the world, on which the jobs are: to [flush](JobScheduler::flush) them, and to ask for them.
+    pub fn jobs(&self) -> &JobScheduler {
+        self.world.entities().jobs()
+    }
+
+    /// Schedules a job that has the entities, after other jobs.
+    ///
+    /// It starts with the next [`flush`](JobScheduler::flush), or when it is waited for.
+    ///
+    /// # Errors
+    ///
+    /// With A0001 if another job that has the entities was scheduled, is not completed, and is not among those that this one comes
+    /// after: they have them one at a time. See [`JobScheduler::schedule`] for all others. Then nothing was scheduled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut transaction = World::new("Loading").begin_transaction();
+    /// let first = transaction.schedule(&[], |entities| _ = entities.spawn(())).unwrap();
+    /// assert!(transaction.schedule(&[], |entities| _ = entities.spawn(())).is_err());
+    /// transaction.schedule(&[first], |entities| _ = entities.spawn(())).unwrap();
+    /// assert_eq!(transaction.end().entity_count(), 2);
+    /// ```
+    pub fn schedule<F>(
+        &mut self,
+        dependencies: &[JobHandle],
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        F: for<'v> FnOnce(&'v mut EntityManager) + Send + 'static,
+    {
+        let jobs = self.world.entities().jobs();
+        let job = jobs.schedule(dependencies, self.entities.write(), job)?;
+        self.scheduled.push(job);
+        Ok(job)
+    }
+
+    /// Schedules a job that has the entities, and containers, after other jobs.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule`](Self::schedule).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    /// use ancho_jobs::JobSlice;
+    ///
+    /// #[derive(Component)]
+    /// struct Height(f32);
+    ///
+    /// let heights = JobSlice::new(100, 1.5);
+    /// let mut transaction = World::new("Loading").begin_transaction();
+    /// transaction
+    ///     .schedule_with(&[], heights.read(), |(entities, heights)| {
+    ///         entities.spawn_batch(heights.iter().map(|&height| Height(height)));
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(transaction.end().entity_count(), 100);
+    /// ```
+    pub fn schedule_with<D, F>(
+        &mut self,
+        dependencies: &[JobHandle],
+        data: D,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: JobData,
+        F: for<'v> FnOnce((&'v mut EntityManager, D::Whole<'v>)) + Send + 'static,
+    {
+        let jobs = self.world.entities().jobs();
+        let job = jobs.schedule(dependencies, (self.entities.write(), data), job)?;
+        self.scheduled.push(job);
+        Ok(job)
+    }
+
+    /// The entities.
+    ///
+    /// # Errors
+    ///
+    /// With A0003 if a job that has them is not completed.
+    pub fn entities(&self) -> Result<&EntityManager, AccessError> {
+        self.entities.get()
+    }
+
+    /// The entities, to be changed.
+    ///
+    /// # Errors
+    ///
+    /// With A0003 if a job that has them is not completed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut transaction = World::new("Loading").begin_transaction();
+    /// transaction.entities_mut().unwrap().spawn(());
+    /// transaction.schedule(&[], |entities| _ = entities.spawn(())).unwrap();
+    /// assert!(transaction.entities_mut().is_err(), "a job has them");
+    /// transaction.complete().unwrap();
+    /// assert_eq!(transaction.entities_mut().unwrap().entity_count(), 2);
+    /// ```
+    pub fn entities_mut(&mut self) -> Result<&mut EntityManager, AccessError> {
+        self.entities.get_mut()
+    }
+
+    /// Waits for all jobs that have the entities.
+    ///
+    /// # Errors
+    ///
+    /// If one of them panicked: the first that did, and nobody was told of. What it had changed by then stays changed.
+    ///
+    /// # Panics
+    ///
+    /// With A0006 from inside a job, unless all are complete.
+    #[track_caller]
+    pub fn complete(&mut self) -> Result<(), JobFailed> {
+        let scheduled = std::mem::take(&mut self.scheduled);
+        self.jobs().try_complete_all(&scheduled)
+    }
+
+    /// Waits for all jobs that have the entities, and gives the world back with them.
+    ///
+    /// Who wants to know whether one of the jobs panicked calls [`complete`](Self::complete) first, or asks the scheduler of the
+    /// world [afterwards](JobScheduler::take_failures).
+    ///
+    /// # Panics
+    ///
+    /// With A0006 from inside a job, unless all are complete.
+    #[track_caller]
+    pub fn end(self) -> World {
+        self.jobs().complete_quietly(&self.scheduled);
+        let Self { mut world, entities, .. } = self;
+        let Ok(entities) = entities.into_inner() else {
+            unreachable!("all jobs that had the entities are completed");
+        };
+        world.entities_mut().take_in(entities);
+        world
+    }
+}
+
+impl fmt::Debug for ExclusiveEntityTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExclusiveEntityTransaction")
+            .field("world", &self.world.name())
+            .field("entities", &self.entities)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,251 @@
+//! The entities of a world are lent to jobs (W5).
+
+use std::sync::Arc;
+
+use ancho_entities::{Entity, ExclusiveEntityTransaction, Prefab, World, WorldSettings};
+use ancho_jobs::{AccessError, JobCell, JobPool, JobSlice, ScheduleError};
+
+use crate::common::*;
+
+/// Worlds without threads, with one, and with three.
+fn worlds() -> impl Iterator<Item = World> {
+    [0, 1, 3].into_iter().map(|workers| {
+        let pool = JobPool::builder().workers(workers).build().unwrap();
+        World::with_settings("Loading", WorldSettings::new().job_pool(&pool))
+    })
+}
+
+#[test]
+fn a_job_can_do_everything() {
+    // W5
+    for mut world in worlds() {
+        let there = world.spawn((A(1), Text("one".into())));
+        let doomed = world.spawn(A(2));
+        let prefab = world.spawn((A(3), Prefab));
+        let mut transaction = world.begin_transaction();
+        let job = transaction.schedule(&[], move |entities| {
+            entities.despawn(doomed).unwrap();
+            entities.add(there, Link(prefab)).unwrap();
+            entities.remove::<Text>(there).unwrap();
+            entities.set(there, A(10)).unwrap();
+            entities.instantiate_many(prefab, 5).unwrap();
+            let archetype = entities.archetype::<(A, Lamp)>();
+            assert_eq!(entities.create_many(archetype, 7).unwrap().len(), 7);
+            entities.query_mut::<&mut Lamp>().for_each(|lamp| lamp.0 = 1);
+            entities.query_mut::<&Lamp>().add(Tag).unwrap();
+        });
+        transaction.jobs().complete(job.unwrap());
+        let mut world = Checked(transaction.end());
+        assert!(!world.exists(doomed));
+        assert_eq!(world.get(there), Ok(&A(10)));
+        assert_eq!(world.get(there), Ok(&Link(prefab)));
+        assert!(!world.has::<Text>(there));
+        assert_eq!(world.query::<&A>().count(), 1 + 5 + 7);
+        assert_eq!(
+            world.query::<(&Lamp, &Tag)>().iter().filter(|(lamp, _)| lamp.0 == 1).count(),
+            7
+        );
+        world.spawn(A(4));
+    }
+}
+
+#[test]
+fn the_world_may_grow() {
+    // W5: capacity may grow
+    for world in worlds() {
+        let mut transaction = world.begin_transaction();
+        _ = transaction
+            .schedule(&[], |entities| {
+                entities.spawn_batch((0..100_000).map(|n| (A(n), Text(String::new()))));
+            })
+            .unwrap();
+        let world = Checked(transaction.end());
+        assert_eq!(world.entity_count(), 100_000);
+        let sum = world.query::<&A>().iter().map(|a| u64::from(a.0)).sum::<u64>();
+        assert_eq!(sum, 100_000 * 99_999 / 2);
+    }
+}
+
+#[test]
+fn two_jobs_without_an_order_are_refused() {
+    // W5: unregistered job -> error; one job at a time
+    for world in worlds() {
+        let mut transaction = world.begin_transaction();
+        let first = transaction.schedule(&[], |entities| _ = entities.spawn(A(1))).unwrap();
+        let refused = transaction.schedule(&[], |entities| _ = entities.spawn(A(2))).unwrap_err();
+        assert!(matches!(refused, ScheduleError::Conflict { .. }), "{refused}");
+        let message = refused.to_string();
+        assert!(message.starts_with("A0001"), "{message}");
+        assert!(message.contains("entities of a transaction"), "{message}");
+        let second = transaction.schedule(&[first], |entities| _ = entities.spawn(A(3))).unwrap();
+        _ = transaction.schedule(&[second], |entities| _ = entities.spawn(A(4))).unwrap();
+        let world = transaction.end();
+        let all: Vec<_> = world.query::<&A>().iter().copied().collect();
+        assert_eq!(all, [A(1), A(3), A(4)]);
+    }
+}
+
+#[test]
+fn the_owner_does_not_reach_entities_that_a_job_has() {
+    // W5
+    for world in worlds() {
+        let mut transaction = world.begin_transaction();
+        transaction.entities_mut().unwrap().spawn(A(1));
+        assert_eq!(transaction.entities().unwrap().entity_count(), 1);
+        _ = transaction.schedule(&[], |entities| _ = entities.spawn(A(2))).unwrap();
+        let refused = transaction.entities_mut().unwrap_err();
+        assert!(matches!(refused, AccessError::InUse { .. }) && transaction.entities().is_err());
+        assert!(refused.to_string().starts_with("A0003"), "{refused}");
+        transaction.complete().unwrap();
+        assert_eq!(transaction.entities().unwrap().entity_count(), 2);
+    }
+}
+
+#[test]
+fn jobs_take_containers_along() {
+    // W5
+    let numbers = JobSlice::from((0..100).collect::<Vec<u32>>());
+    let mut spawned = JobCell::new(Vec::<Entity>::new());
+    let mut transaction = World::new("Loading").begin_transaction();
+    let data = (numbers.read(), spawned.write());
+    _ = transaction
+        .schedule_with(&[], data, |(entities, (numbers, spawned))| {
+            spawned.extend(entities.spawn_batch(numbers.iter().map(|&n| A(n))));
+        })
+        .unwrap();
+    let world = transaction.end();
+    let spawned = spawned.into_inner().unwrap();
+    assert!((0..).zip(spawned).all(|(n, entity)| world.get(entity) == Ok(&A(n))));
+}
+
+#[test]
+fn jobs_over_entities_are_completed_first() {
+    // W5: begin completes jobs
+    for mut world in worlds() {
+        world.spawn_many(10_000, A(1));
+        _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
+        let mut transaction = world.begin_transaction();
+        let entities = transaction.entities_mut().unwrap();
+        assert!(entities.query::<&A>().iter().all(|a| a.0 == 2));
+        let mut world = transaction.end();
+        // The scheduler is the same, and goes on.
+        _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
+        assert!(world.query::<&A>().iter().all(|a| a.0 == 3));
+    }
+}
+
+#[test]
+fn a_job_that_panics_leaves_what_it_did() {
+    // W5
+    for world in worlds() {
+        let mut transaction = world.begin_transaction();
+        let job = transaction.schedule(&[], |entities| {
+            entities.spawn_many(3, A(1));
+            std::panic::resume_unwind(Box::new("told to"));
+        });
+        let after = transaction.schedule(&[job.unwrap()], |entities| _ = entities.spawn(A(2)));
+        _ = after.unwrap();
+        assert!(transaction.complete().is_err());
+        assert_eq!(transaction.entities().unwrap().entity_count(), 3);
+        let mut world = Checked(transaction.end());
+        world.spawn(A(1));
+        assert_eq!(world.entity_count(), 4);
+    }
+}
+
+#[test]
+fn nothing_is_scheduled_from_inside() {
+    // W5, J2
+    for mut world in worlds() {
+        world.spawn_many(1000, A(1));
+        let mut transaction = world.begin_transaction();
+        _ = transaction
+            .schedule(&[], |entities| {
+                let refused = entities.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
+                assert!(refused.is_err());
+                assert!(entities.jobs().schedule(&[], (), |()| ()).is_err());
+                // What is waited for at once can be done by the thread at hand.
+                entities.query_mut::<&mut A>().for_each(|a| a.0 += 1);
+            })
+            .unwrap();
+        transaction.complete().unwrap();
+        let world = transaction.end();
+        assert!(world.query::<&A>().iter().all(|a| a.0 == 2));
+    }
+}
+
+#[test]
+fn a_transaction_that_is_dropped_waits_and_drops_the_world() {
+    // W5
+    let owner = Arc::new(());
+    for mut world in worlds() {
+        world.spawn_many(5, Owned(owner.clone()));
+        let mut transaction = world.begin_transaction();
+        let owned = owner.clone();
+        _ = transaction
+            .schedule(&[], move |entities| _ = entities.spawn_many(100, Owned(owned)))
+            .unwrap();
+        transaction.jobs().flush();
+        drop(transaction);
+        assert_eq!(Arc::strong_count(&owner), 1);
+    }
+}
+
+#[test]
+fn a_transaction_that_is_forgotten_is_a_leak_and_no_more() {
+    // W5
+    for mut world in worlds() {
+        world.spawn_many(5, A(1));
+        let mut transaction = world.begin_transaction();
+        _ = transaction.schedule(&[], |entities| _ = entities.spawn(A(1))).unwrap();
+        // Kept where those who look for leaks find it.
+        static LEDGER: std::sync::Mutex<Vec<ExclusiveEntityTransaction>> =
+            std::sync::Mutex::new(Vec::new());
+        LEDGER.lock().unwrap().push(transaction);
+    }
+}
+
+#[test]
+fn a_filled_world_moves_to_another() {
+    // W3, W5: the pattern of streaming
+    let mut game = world();
+    game.spawn_many(10, A(0));
+    for loaded in worlds() {
+        let mut transaction = loaded.begin_transaction();
+        let filled = transaction.schedule(&[], |entities| {
+            let first = entities.spawn(A(1));
+            entities.spawn_many(99, (A(1), Link(first)));
+        });
+        transaction.jobs().flush();
+        while !transaction.jobs().is_completed(filled.unwrap()) {
+            game.query_mut::<&mut A>().for_each(|a| a.0 += 1);
+            transaction.complete().unwrap();
+        }
+        let before = game.entity_count();
+        let moved = game.move_entities_from(&mut transaction.end()).unwrap();
+        assert_eq!((moved.len(), game.entity_count()), (100, before + 100));
+    }
+    assert!(game.query::<&Link>().iter().all(|link| game.exists(link.0)));
+}
+
+#[test]
+fn the_result_is_the_same_on_any_thread() {
+    // W5, X1
+    let hashes: Vec<_> = worlds()
+        .map(|world| {
+            let mut transaction = world.begin_transaction();
+            let mut last = None;
+            for round in 0..5 {
+                let job = transaction.schedule(last.as_slice(), move |entities| {
+                    let all: Vec<_> =
+                        entities.spawn_batch((0..100).map(|n| A(n * round))).collect();
+                    all.iter().step_by(3).for_each(|&entity| _ = entities.despawn(entity).unwrap());
+                });
+                last = Some(job.unwrap());
+                transaction.jobs().flush();
+            }
+            transaction.end().state_hash()
+        })
+        .collect();
+    assert!(hashes.iter().all(|hash| *hash == hashes[0]));
+}

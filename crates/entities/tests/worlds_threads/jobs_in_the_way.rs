@@ -1,0 +1,121 @@
+//! Jobs of both worlds are completed before entities move (W3, W4, D1).
+
+use ancho_entities::{Component, Entity, World, WorldSettings};
+use ancho_jobs::JobPool;
+
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+struct Number(u32);
+
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+struct Other(u32);
+
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+struct Link(Entity);
+
+/// Two worlds over the same threads, both with chunks of so many entities.
+fn two(workers: usize, limits: [usize; 2]) -> [World; 2] {
+    let pool = JobPool::builder().workers(workers).build().unwrap();
+    limits.map(|limit| {
+        let settings = WorldSettings::new().chunk_capacity_limit(limit).job_pool(&pool);
+        World::with_settings("Simulation", settings)
+    })
+}
+
+/// Worlds with jobs that change all numbers and links.
+fn busy(workers: usize, limits: [usize; 2]) -> [World; 2] {
+    let mut worlds = two(workers, limits);
+    for world in &mut worlds {
+        let first = world.spawn(Number(1));
+        world.spawn_many(3000, (Number(1), Link(first)));
+        world.spawn_many(100, Other(1));
+        for _ in 0..3 {
+            _ = world.query_mut::<&mut Number>().schedule_parallel(|number| number.0 += 1).unwrap();
+        }
+        _ = world
+            .query_mut::<(&mut Link, Entity)>()
+            .schedule_parallel(|(link, entity)| link.0 = entity)
+            .unwrap();
+        world.entities().jobs().flush();
+    }
+    worlds
+}
+
+#[test]
+fn entities_move_when_the_jobs_that_see_them_are_done() {
+    for workers in [0, 1, 3] {
+        for limits in [[100, 100], [100, 70]] {
+            let [mut source, mut destination] = busy(workers, limits);
+            let moved = destination.move_entities_from(&mut source).unwrap();
+            assert_eq!((moved.len(), source.entity_count()), (3101, 0));
+            assert!(destination.query::<&Number>().iter().all(|number| number.0 == 4));
+            let linked = destination.query::<(Entity, &Link)>();
+            assert!(linked.iter().all(|(entity, link)| link.0 == entity));
+            source.check_invariants().unwrap();
+            destination.check_invariants().unwrap();
+        }
+    }
+}
+
+#[test]
+fn entities_are_copied_when_the_jobs_that_see_them_are_done() {
+    for workers in [0, 1, 3] {
+        for limits in [[100, 100], [100, 70]] {
+            let [source, mut destination] = busy(workers, limits);
+            let copied = destination.copy_entities_from(&source).unwrap();
+            assert_eq!((copied.len(), source.entity_count()), (3101, 3101));
+            for world in [&source, &destination] {
+                assert!(world.query::<&Number>().iter().all(|number| number.0 == 4));
+                let linked = world.query::<(Entity, &Link)>();
+                assert!(linked.iter().all(|(entity, link)| link.0 == entity));
+                world.check_invariants().unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_query_moves_what_jobs_have_left() {
+    for workers in [0, 1, 3] {
+        let [mut source, mut destination] = busy(workers, [100, 100]);
+        let moved = source.query_mut::<&Link>().move_to(&mut destination).unwrap();
+        assert_eq!((moved.len(), source.entity_count()), (3000, 101));
+        // Jobs over what has come, and over what has stayed.
+        for world in [&mut source, &mut destination] {
+            _ = world.query_mut::<&mut Number>().schedule_parallel(|number| number.0 += 1).unwrap();
+        }
+        for world in [&source, &destination] {
+            assert!(world.query::<&Number>().iter().all(|number| number.0 == 5));
+        }
+    }
+}
+
+#[test]
+fn a_world_is_replaced_when_its_jobs_are_done() {
+    for workers in [0, 1, 3] {
+        let [mut source, mut destination] = busy(workers, [100, 100]);
+        for _ in 0..3 {
+            destination.copy_and_replace_from(&mut source).unwrap();
+            assert_eq!(destination.state_hash(), source.state_hash());
+            for world in [&mut source, &mut destination] {
+                let numbers = world.query_mut::<&mut Number>();
+                _ = numbers.schedule_parallel(|number| number.0 += 1).unwrap();
+                world.entities().jobs().flush();
+            }
+        }
+        assert!(destination.query::<&Number>().iter().all(|number| number.0 == 7));
+    }
+}
+
+#[test]
+fn jobs_that_do_not_see_what_moves_go_on() {
+    let [mut source, mut destination] = two(0, [100, 100]);
+    source.spawn_many(100, Number(1));
+    source.spawn_many(100, Other(1));
+    destination.spawn_many(100, Other(1));
+    let there = source.query_mut::<&mut Other>().schedule(|other| other.0 += 1).unwrap();
+    let here = destination.query_mut::<&mut Other>().schedule(|other| other.0 += 1).unwrap();
+    source.query_mut::<&Number>().move_to(&mut destination).unwrap();
+    assert!(!source.entities().jobs().is_completed(there));
+    assert!(!destination.entities().jobs().is_completed(here));
+    assert!(destination.query::<&Other>().iter().all(|other| other.0 == 2));
+}

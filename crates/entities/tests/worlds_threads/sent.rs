@@ -1,0 +1,121 @@
+//! Worlds and transactions change their thread (W1, W5).
+
+use std::sync::mpsc;
+use std::thread;
+
+use ancho_entities::{
+    Component, Entity, ExclusiveEntityTransaction, Managed, ManagedComponent, World,
+};
+
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+struct Number(u32);
+
+#[derive(Component, Clone, Debug, PartialEq)]
+struct Text(String);
+
+#[derive(ManagedComponent, Clone, Debug, PartialEq)]
+struct Script(String);
+
+fn add_one(world: &mut World) {
+    _ = world.query_mut::<&mut Number>().schedule_parallel(|number| number.0 += 1).unwrap();
+    world.entities().jobs().flush();
+}
+
+#[test]
+fn a_world_with_jobs_under_way_is_sent_updated_and_dropped() {
+    // W1
+    let world = thread::spawn(|| {
+        let mut world = World::new("Made here");
+        world.spawn_batch((0..5000).map(|n| (Number(n), Text(n.to_string()))));
+        world.spawn((Number(0), Managed::new(Script("one".into()))));
+        add_one(&mut world);
+        world
+    });
+    let mut world = world.join().unwrap();
+    add_one(&mut world);
+    let other = thread::spawn(move || {
+        for _ in 0..3 {
+            add_one(&mut world);
+        }
+        let sum = world.query::<&Number>().iter().map(|number| u64::from(number.0)).sum::<u64>();
+        world.check_invariants().unwrap();
+        // Once more, and it is dropped while jobs may be under way.
+        add_one(&mut world);
+        sum
+    });
+    assert_eq!(other.join().unwrap(), 5000 * 4999 / 2 + 5 * 5001);
+}
+
+#[test]
+fn worlds_of_other_threads_arrive_one_after_another() {
+    // W1, W3
+    let (send, receive) = mpsc::channel();
+    for loader in 0..4 {
+        let send = send.clone();
+        thread::spawn(move || {
+            let mut world = World::new("Loading");
+            let first = world.spawn(Number(loader));
+            world.spawn_batch((0..2000).map(|n| (Number(n), Text(n.to_string()))));
+            world.add(first, Text(loader.to_string())).unwrap();
+            add_one(&mut world);
+            send.send((loader, first, world)).unwrap();
+        });
+    }
+    drop(send);
+    let mut game = World::new("Game");
+    // In an order of their own, whoever comes first.
+    let mut loaded: Vec<(u32, Entity, World)> = receive.iter().collect();
+    loaded.sort_unstable_by_key(|(loader, ..)| *loader);
+    for (loader, first, mut world) in loaded {
+        add_one(&mut game);
+        let moved = game.move_entities_from(&mut world).unwrap();
+        drop(world);
+        let first = moved.get(first).unwrap();
+        assert_eq!(game.get(first), Ok(&Number(loader + 1)));
+        assert_eq!(game.get(first), Ok(&Text(loader.to_string())));
+    }
+    assert_eq!(game.entity_count(), 4 * 2001);
+    game.check_invariants().unwrap();
+}
+
+#[test]
+fn a_transaction_is_sent_and_ends_elsewhere() {
+    // W5
+    let mut transaction = World::new("Loading").begin_transaction();
+    let job = transaction.schedule(&[], |entities| {
+        entities.spawn_batch((0..1000).map(Number));
+    });
+    transaction.jobs().flush();
+    let world = thread::spawn(move || {
+        let after = transaction.schedule(&[job.unwrap()], |entities| {
+            entities.query_mut::<&mut Number>().for_each(|number| number.0 += 1);
+        });
+        _ = after.unwrap();
+        transaction.end()
+    });
+    let world = world.join().unwrap();
+    let sum = world.query::<&Number>().iter().map(|number| u64::from(number.0)).sum::<u64>();
+    assert_eq!(sum, 1000 * 1001 / 2);
+}
+
+#[test]
+fn transactions_of_several_worlds_run_side_by_side() {
+    // W5
+    let mut all: Vec<ExclusiveEntityTransaction> = Vec::new();
+    for _ in 0..4 {
+        let mut transaction = World::new("Loading").begin_transaction();
+        let mut last = None;
+        for round in 0..5 {
+            let job = transaction.schedule(last.as_slice(), move |entities| {
+                let batch = (0..500).map(|n| (Number(n * round), Text(n.to_string())));
+                let all: Vec<_> = entities.spawn_batch(batch).collect();
+                all.iter().step_by(7).for_each(|&entity| _ = entities.despawn(entity).unwrap());
+            });
+            last = Some(job.unwrap());
+        }
+        transaction.jobs().flush();
+        all.push(transaction);
+    }
+    let hashes: Vec<_> = all.into_iter().map(|one| one.end().state_hash()).collect();
+    assert!(hashes.iter().all(|hash| *hash == hashes[0]));
+}
