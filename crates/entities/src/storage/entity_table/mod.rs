@@ -366,22 +366,20 @@ impl EntityTable {
             let (now, later) = ids.split_at_mut(slots.len().min(ids.len()).min(most));
             let count = now.len() as u32;
             let slots = &mut slots[..count as usize];
-            if is_known {
+            if !is_known {
+                let first_id = Entity::from_parts(first, Slot::UNUSED.version);
+                write_alike(now, slots, first_id, chunk, row);
+                self.known = first + count;
+            // SAFETY: they were used.
+            } else if let Some(version) = unsafe { common_version(slots.assume_init_ref()) } {
+                write_alike(now, slots, Entity::from_parts(first, version), chunk, row);
+            } else {
                 for ((id, slot), step) in now.iter_mut().zip(slots).zip(0..) {
                     // SAFETY: it was used.
                     let version = unsafe { slot.assume_init_ref() }.version_if_dead();
                     id.write(Entity::from_parts(first + step, version));
                     slot.write(Slot { version, chunk, row: row + step });
                 }
-            } else {
-                write_unused(
-                    now,
-                    slots,
-                    Entity::from_parts(first, Slot::UNUSED.version),
-                    chunk,
-                    row,
-                );
-                self.known = first + count;
             }
             row += count;
             self.high_water += count;
@@ -597,9 +595,27 @@ fn relocate_stretch(slots: &mut [MaybeUninit<Slot>], version: u32, chunk: u32, r
     );
 }
 
-/// Writes ids that follow the first, and their slots, in rows of a chunk that follow the first.
+/// The version that the next entities of these slots, of which there are some, will all have, unless they differ: mostly they were
+/// made together.
 #[inline(never)]
-fn write_unused(
+fn common_version(slots: &[Slot]) -> Option<u32> {
+    let first = slots[0];
+    let is_alive = first.is_alive();
+    let differ = dispatch(
+        #[inline(always)]
+        || {
+            // Without a way out in the middle the loop is one for vectors.
+            slots.iter().fold(false, |differ, slot| {
+                differ | (slot.version != first.version) | (slot.is_alive() != is_alive)
+            })
+        },
+    );
+    (!differ).then(|| first.version_if_dead())
+}
+
+/// Writes ids that follow the first, all of its version, and their slots, in rows of a chunk that follow the first.
+#[inline(never)]
+fn write_alike(
     ids: &mut [MaybeUninit<Entity>],
     slots: &mut [MaybeUninit<Slot>],
     first: Entity,
