@@ -86,10 +86,7 @@ impl EntityMap {
     /// Constant for entities that came to be in any order, as far as their indices are spread evenly; logarithmic in the number of
     /// stretches at worst.
     pub fn get(&self, old: Entity) -> Option<Entity> {
-        let Stretch { old: first, new, count } = *self.stretch_before(old.index())?;
-        let step = old.index() - first.index();
-        (step < count && old.version() == first.version())
-            .then(|| Entity::from_parts(new.index() + step, new.version()))
+        self.stretch_before(old.index())?.get(old)
     }
 
     /// All of them, the old and the new one, by rising index of the old.
@@ -139,7 +136,16 @@ impl EntityMap {
 
     /// A function that says what takes the place of an entity, null if nothing does: for many that follow one another.
     pub(crate) fn replacement(&self) -> impl FnMut(Entity) -> Entity {
-        |old| self.get(old).unwrap_or(Entity::NULL)
+        // Mostly the next is of the same stretch.
+        let mut last = self.stretches.first();
+        move |old| {
+            if let Some(new) = last.and_then(|stretch| stretch.get(old)) {
+                return new;
+            }
+            let stretch = self.stretch_before(old.index());
+            last = stretch.or(last);
+            stretch.and_then(|stretch| stretch.get(old)).unwrap_or(Entity::NULL)
+        }
     }
 
     /// The last stretch that begins at an index or before it.
@@ -187,21 +193,40 @@ impl EntityMap {
 
     /// Puts what was added in order, so that it is found.
     pub(crate) fn put_in_order(&mut self) {
-        if !self.stretches.is_sorted_by_key(|stretch| stretch.old.index()) {
-            self.stretches.sort_unstable_by_key(|stretch| stretch.old.index());
-            self.stretches.dedup_by(|next, stretch| {
-                let continues = stretch.is_continued_by(next);
-                stretch.count += if continues { next.count } else { 0 };
-                continues
-            });
-        }
+        let is_sorted = self.stretches.is_sorted_by_key(|stretch| stretch.old.index());
         if self.stretches.len() > FEW {
-            self.buckets = Buckets::new(&self.stretches);
+            self.buckets = Buckets::sort(&mut self.stretches);
+        } else if !is_sorted {
+            self.stretches.sort_unstable_by_key(|stretch| stretch.old.index());
+        }
+        if is_sorted {
+            return;
+        }
+        // What lies side by side now may be one.
+        let before = self.stretches.len();
+        self.stretches.dedup_by(|next, stretch| {
+            let continues = stretch.is_continued_by(next);
+            stretch.count += if continues { next.count } else { 0 };
+            continues
+        });
+        if self.stretches.len() < before {
+            let is_many = self.stretches.len() > FEW;
+            self.buckets =
+                if is_many { Buckets::sort(&mut self.stretches) } else { Buckets::default() };
         }
     }
 }
 
 impl Stretch {
+    /// What took the place of an entity, if it is one of these.
+    #[inline]
+    fn get(&self, old: Entity) -> Option<Entity> {
+        let Self { old: first, new, count } = *self;
+        let step = old.index().wrapping_sub(first.index());
+        (step < count && old.version() == first.version())
+            .then(|| Entity::from_parts(new.index() + step, new.version()))
+    }
+
     fn is_continued_by(&self, next: &Self) -> bool {
         let follows = |first: Entity, next: Entity| {
             first.index() + self.count == next.index() && first.version() == next.version()
@@ -211,20 +236,38 @@ impl Stretch {
 }
 
 impl Buckets {
-    /// For stretches that are in order, about as many parts as there are of them.
-    fn new(stretches: &[Stretch]) -> Self {
+    /// Sorts stretches, of which there are some, into about as many parts as there are of them.
+    fn sort(stretches: &mut Vec<Stretch>) -> Self {
         let begins = |stretch: &Stretch| stretch.old.index();
-        let (lowest, highest) = (begins(&stretches[0]), begins(&stretches[stretches.len() - 1]));
+        let (lowest, highest) = stretches
+            .iter()
+            .map(begins)
+            .fold((u32::MAX, 0), |ends, index| (ends.0.min(index), ends.1.max(index)));
         let indices = u64::from(highest - lowest) + 1;
         let each = indices.div_ceil(stretches.len() as u64).next_power_of_two();
         let shift = each.trailing_zeros();
-        let parts = ((highest - lowest) >> shift) + 1;
-        let mut first = Vec::with_capacity(parts as usize + 1);
-        for (number, stretch) in (0..).zip(stretches) {
-            let part = (begins(stretch) - lowest) >> shift;
-            first.resize((part as usize + 1).max(first.len()), number);
+        let part = |stretch: &Stretch| ((begins(stretch) - lowest) >> shift) as usize;
+        let parts = ((highest - lowest) >> shift) as usize + 1;
+        // How many are in the parts before each.
+        let mut first = vec![0; parts + 1];
+        stretches.iter().for_each(|stretch| first[part(stretch) + 1] += 1);
+        for at in 0..parts {
+            first[at + 1] += first[at];
         }
-        first.push(stretches.len() as u32);
+        if !stretches.is_sorted_by_key(begins) {
+            let mut next = first.clone();
+            let mut sorted = stretches.clone();
+            for stretch in &*stretches {
+                let place = &mut next[part(stretch)];
+                sorted[*place as usize] = *stretch;
+                *place += 1;
+            }
+            // There are few in each.
+            for ends in first.windows(2) {
+                sorted[ends[0] as usize..ends[1] as usize].sort_unstable_by_key(begins);
+            }
+            *stretches = sorted;
+        }
         Self { first, shift }
     }
 }
