@@ -27,7 +27,7 @@ impl Storage {
     /// # Safety
     ///
     /// - the shape of the chunk, which is there, is [as good](super::ArchetypeShape::is_as_good_as) as that of the archetype
-    /// - its memory is the world's alone
+    /// - its memory is the world's alone, and of the size that chunks of this storage have
     /// - the group is one of the archetype, if that has groups
     pub(crate) unsafe fn adopt_chunk(
         &mut self,
@@ -63,7 +63,7 @@ impl Storage {
     /// # Safety
     ///
     /// - it is a chunk of the other storage, whose types can all be duplicated
-    /// - its shape is [as good](super::ArchetypeShape::is_as_good_as) as one of this storage
+    /// - its shape is [as good](super::ArchetypeShape::is_as_good_as) as one of this storage, and the chunks of both are as large
     pub(crate) unsafe fn copy_chunk(
         &self,
         other: &Self,
@@ -96,7 +96,7 @@ impl Storage {
         let mut chunk = Chunk::new(memory, archetype, shape, 0, values);
         chunk.len = of.len;
         chunk.enabled = of.enabled.clone();
-        // SAFETY: it is new, and of the shape of the archetype. The rest is as the caller promises.
+        // SAFETY: it is new, and of the shape of the archetype, with memory of this storage. The rest is as the caller promises.
         unsafe { self.adopt_chunk(chunk, archetype, group, old_ids, map) }
     }
 

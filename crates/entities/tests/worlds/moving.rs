@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ancho_entities::{
-    Buffer, Changed, ChunkArena, Entity, EntityCommandBuffer, EntityError, EntityMap,
+    Buffer, Changed, ChunkArena, Component, Entity, EntityCommandBuffer, EntityError, EntityMap,
     LinkedEntityGroup, OrderChanged, PerChunk, World, WorldSettings,
 };
 
@@ -57,6 +57,26 @@ fn worlds_may_divide_chunks_differently() {
     let there = portraits(&source);
     let moved = destination.move_entities_from(&mut source).unwrap();
     assert_eq!(sorted(portraits(&destination)), sorted(expected(&there, &moved)));
+}
+
+#[test]
+fn chunks_of_another_size_are_not_taken_even_if_they_have_room_for_as_many() {
+    // W3
+    #[derive(Component, Clone, Copy)]
+    #[component(name = "worlds::Wide")]
+    struct Wide([u64; 500]);
+    for (from, to) in [(4096, 65_536), (65_536, 4096)] {
+        let [mut source, mut destination] = [from, to].map(|bytes| {
+            let settings = WorldSettings::new().chunk_size(bytes).chunk_capacity_limit(1);
+            Checked(World::with_settings("Simulation", settings))
+        });
+        source.spawn_batch((0..10).map(A));
+        destination.move_entities_from(&mut source).unwrap();
+        // Memory that chunks have left is used again.
+        destination.query_mut::<&A>().add(Wide([7; 500])).unwrap();
+        let wide = destination.query::<(&A, &Wide)>();
+        assert_eq!(wide.iter().filter(|(_, wide)| wide.0 == [7; 500]).count(), 10);
+    }
 }
 
 #[test]
@@ -355,7 +375,7 @@ fn components_that_cannot_be_duplicated_move() {
 fn an_entity_that_is_too_large_for_the_other_world_is_refused() {
     // W3
     let (mut source, mut destination) = (chunk_bytes(65_536), chunk_bytes(4096));
-    #[derive(ancho_entities::Component, Clone, Copy)]
+    #[derive(Component, Clone, Copy)]
     #[component(name = "worlds::Large")]
     struct Large([u64; 1000]);
     source.spawn_many(3, A(1));

@@ -44,8 +44,8 @@ impl Plan<'_, '_> {
                 source.chunks[step.chunk()].note_order(source.version);
                 let chunk = source.retire_chunk(step.chunk());
                 let Target { archetype, group, .. } = *target;
-                // SAFETY: the plan has found that the shapes are as good as each other, and the group is one of the archetype. The
-                // memory is the world's alone, as the caller says.
+                // SAFETY: the plan has found that the shapes are as good as each other, the chunks as large, and that the group is one
+                // of the archetype. The memory is the world's alone, as the caller says.
                 let arrival = unsafe {
                     storage.adopt_chunk(chunk, archetype, group, &mut old_ids, &mut arrived.map)
                 };

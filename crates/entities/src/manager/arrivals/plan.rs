@@ -81,7 +81,9 @@ impl EntityManager {
         let all = found.by_archetype().map(|(from, _)| {
             let shape = &source.archetypes[from].shape;
             let archetype = self.find_archetype(&shape.types)?;
-            let is_same = shape.is_as_good_as(&self.storage.archetypes[archetype].shape);
+            // Memory of another size would be no good for other archetypes of this world, which use it again.
+            let is_same = source.settings.chunk_size == self.storage.settings.chunk_size
+                && shape.is_as_good_as(&self.storage.archetypes[archetype].shape);
             Ok(Destination { archetype, is_same })
         });
         all.collect()
