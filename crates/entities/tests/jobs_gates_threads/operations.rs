@@ -4,6 +4,13 @@ use super::*;
 
 pub(crate) type Operation = (&'static str, fn(&mut Stage));
 
+/// Another world, with an entity that has nothing to do with `A`.
+fn elsewhere() -> Checked {
+    let mut world = World::with_settings("Elsewhere", WorldSettings::new().chunk_capacity_limit(4));
+    world.spawn((B(1), Text("elsewhere".into())));
+    Checked(world)
+}
+
 /// What has to do with the values of `A`, or the archetypes that have it, and with nothing else.
 pub(crate) const NEAR: &[Operation] = &[
     ("get", |stage| assert_eq!(stage.a_of(stage.pair[0]), stage.a)),
@@ -219,6 +226,25 @@ pub(crate) const NEAR: &[Operation] = &[
             assert_eq!(entities.take::<A>(entity), Ok(A(expected)));
         });
     }),
+    ("move_to another world", |stage| {
+        let mut other = elsewhere();
+        let moved = stage.world.query_mut::<&A>().move_to(&mut *other).unwrap();
+        assert!(moved.len() > 30 && other.query::<&A>().iter().all(|a| a.0 == stage.a));
+        assert_eq!(stage.world.query::<&A>().count(), 0);
+    }),
+    ("copy_to another world", |stage| {
+        let mut other = elsewhere();
+        let copied = stage.world.query::<&A>().copy_to(&mut *other).unwrap();
+        assert!(copied.len() > 30 && other.query::<&A>().iter().all(|a| a.0 == stage.a));
+    }),
+    ("move_slice_from and back", |stage| {
+        let mut other = elsewhere();
+        let moved = other.move_slice_from(&mut stage.world, &stage.pair).unwrap();
+        let there = stage.pair.map(|old| moved.get(old).unwrap());
+        assert!(there.iter().all(|&entity| other.get(entity) == Ok(&A(stage.a))));
+        let back = stage.world.move_slice_from(&mut other, &there).unwrap();
+        assert_eq!(stage.a_of(back.get(there[0]).unwrap()), stage.a);
+    }),
 ];
 
 /// What has to do with everything.
@@ -264,6 +290,32 @@ pub(crate) const WHOLE: &[Operation] = &[
         let before = stage.world.state_hash();
         stage.world.set(stage.alone, A(stage.a)).unwrap();
         assert_eq!(stage.world.state_hash(), before);
+    }),
+    ("move_entities_from", |stage| {
+        let mut other = elsewhere();
+        assert!(other.move_entities_from(&mut stage.world).unwrap().len() > 50);
+        assert!(other.query::<&A>().iter().all(|a| a.0 == stage.a));
+    }),
+    ("copy_entities_from", |stage| {
+        let mut other = elsewhere();
+        assert!(other.copy_entities_from(&stage.world).unwrap().len() > 50);
+        assert!(other.query::<&A>().iter().all(|a| a.0 == stage.a));
+    }),
+    ("copy_and_replace_from, as the source", |stage| {
+        let mut other = elsewhere();
+        other.copy_and_replace_from(&mut stage.world).unwrap();
+        assert!(other.query::<&A>().iter().all(|a| a.0 == stage.a));
+    }),
+    ("copy_and_replace_from, as the destination", |stage| {
+        stage.world.copy_and_replace_from(&mut elsewhere()).unwrap();
+        assert_eq!(stage.world.entity_count(), 1);
+    }),
+    ("a transaction", |stage| {
+        let world = std::mem::replace(&mut *stage.world, World::new("Nothing"));
+        let transaction = world.begin_transaction();
+        let all = transaction.entities().unwrap().query::<&A>();
+        assert!(!all.is_empty() && all.iter().all(|a| a.0 == stage.a));
+        *stage.world = transaction.end();
     }),
     ("despawn_all", |stage| {
         assert!(stage.world.despawn_all().unwrap() > 50);
@@ -342,6 +394,13 @@ pub(crate) const OTHER: &[Operation] = &[
         entities.set_name(stage.alone, "alone").unwrap();
         entities.advance_version();
         entities.archetype::<(A, B, X, Text)>();
+    }),
+    ("entities that come from another world", |stage| {
+        let mut other = elsewhere();
+        let copied = stage.world.copy_entities_from(&other).unwrap();
+        let moved = stage.world.move_entities_from(&mut other).unwrap();
+        let back = moved.iter().chain(copied.iter()).map(|(_, new)| new).collect::<Vec<_>>();
+        assert_eq!(other.move_slice_from(&mut stage.world, &back).unwrap().len(), 2);
     }),
     ("entity_changes", |stage| {
         let changes = stage.world.entities_mut().entity_changes(&mut EntityTracker::new());
