@@ -7,6 +7,7 @@ mod hecs;
 mod legion;
 mod raw;
 mod work;
+mod worlds;
 
 use crate::harness::{Bound, Case, Limit, Part, Require, Role, Sampling, Subject, Under};
 
@@ -18,10 +19,67 @@ pub(crate) static PART: Part = Part {
         Subject { name: "bevy", role: Role::Peer },
         Subject { name: "hecs", role: Role::Peer },
         Subject { name: "flecs", role: Role::Peer },
+        Subject { name: "shipyard", role: Role::Peer },
         Subject { name: "legion", role: Role::Peer },
         Subject { name: "raw", role: Role::Limit },
     ],
     cases: &[
+        // ecs_bench_suite's `schedule`: three systems, two of which write the same component.
+        Case {
+            name: "schedule_3sys_40k",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", worlds::bevy::schedule),
+                ("hecs", worlds::hecs::schedule),
+                ("flecs", worlds::flecs::schedule),
+                ("shipyard", worlds::shipyard::schedule),
+                ("legion", worlds::legion::schedule),
+                ("raw", worlds::raw::schedule),
+            ],
+            limits: RAW,
+            requires: &[],
+        },
+        // Systems that do nothing.
+        Case {
+            name: "empty_systems_100",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", worlds::bevy::empty_100),
+                ("flecs", worlds::flecs::empty_100),
+                ("shipyard", worlds::shipyard::empty_100),
+                ("legion", worlds::legion::empty_100),
+                ("raw", worlds::raw::empty_100),
+            ],
+            limits: RAW,
+            requires: &[],
+        },
+        // Ten times as many.
+        Case {
+            name: "empty_systems_1000",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("bevy", worlds::bevy::empty_1000),
+                ("flecs", worlds::flecs::empty_1000),
+                ("shipyard", worlds::shipyard::empty_1000),
+                ("legion", worlds::legion::empty_1000),
+                ("raw", worlds::raw::empty_1000),
+            ],
+            limits: RAW,
+            requires: &[],
+        },
+        // All entities of a world to an empty one.
+        Case {
+            name: "world_move_50k",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("hecs", worlds::hecs::world_move),
+                ("shipyard", worlds::shipyard::world_move),
+                ("legion", worlds::legion::world_move),
+                ("raw", worlds::raw::world_move),
+            ],
+            limits: RAW,
+            requires: &[],
+        },
         // Entities one by one, into an empty world, which grows.
         Case {
             name: "cmd_spawn_100k",

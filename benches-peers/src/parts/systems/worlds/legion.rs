@@ -1,0 +1,84 @@
+//! legion: schedules, whose systems run at the same time where they can.
+
+use legion::systems::Builder;
+use legion::{IntoQuery, Resources, Schedule, SystemBuilder, World, any};
+
+use super::types::{A, B, C, D, E, Position, Value, Velocity};
+use super::work::{self, EACH, MOVED};
+use crate::harness::{Cell, Reading};
+
+/// A world and what is run on it.
+type Scheduled = (World, Resources, Schedule);
+
+fn execute((world, resources, schedule): &mut Scheduled) {
+    schedule.execute(world, resources);
+}
+
+/// By slices.
+fn add_system<X: Value, Y: Value>(schedule: &mut Builder, name: &'static str) {
+    let system = SystemBuilder::new(name).with_query(<(&mut X, &mut Y)>::query()).build(
+        |_, world, _, query| {
+            query.for_each_chunk_mut(world, |chunk| {
+                let (xs, ys) = chunk.into_components();
+                work::swap_all(xs, ys);
+            });
+        },
+    );
+    schedule.add_system(system);
+}
+
+/// On two threads: the second and the third system write the same component, of other entities.
+pub(in crate::parts::systems) fn schedule(cell: Cell) -> Reading {
+    work::two_threads();
+    let mut world = World::default();
+    world.extend((0..EACH).map(work::ab));
+    world.extend((0..EACH).map(work::abc));
+    world.extend((0..EACH).map(work::abcd));
+    world.extend((0..EACH).map(work::abce));
+    let mut schedule = Schedule::builder();
+    add_system::<A, B>(&mut schedule, "ab");
+    add_system::<C, D>(&mut schedule, "cd");
+    add_system::<C, E>(&mut schedule, "ce");
+    let schedule = schedule.build();
+    cell.run((world, Resources::default(), schedule), execute, |(world, ..)| {
+        let mut query = <(&A, &B, Option<&C>, Option<&D>, Option<&E>)>::query();
+        work::in_any_order(
+            query.iter(world).map(|(a, b, c, d, e)| work::swapped_row(a, b, c, d, e)),
+        )
+    })
+}
+
+pub(in crate::parts::systems) fn empty_100(cell: Cell) -> Reading {
+    empty(cell, 100)
+}
+
+pub(in crate::parts::systems) fn empty_1000(cell: Cell) -> Reading {
+    empty(cell, 1_000)
+}
+
+/// One after the other on this thread, which is the quicker way for them.
+fn empty(cell: Cell, count: usize) -> Reading {
+    let mut schedule = Schedule::builder();
+    for _ in 0..count {
+        let system = SystemBuilder::new("empty").build(|_, _, _, ()| {});
+        schedule.add_thread_local(system);
+    }
+    let schedule = schedule.build();
+    cell.run((World::default(), Resources::default(), schedule), execute, |_| count as u64)
+}
+
+/// Entities keep their names, which are unique among all worlds.
+pub(in crate::parts::systems) fn world_move(cell: Cell) -> Reading {
+    type Pair = (World, World);
+    let make = || {
+        let mut source = World::default();
+        source.extend((0..MOVED).map(work::body));
+        (source, World::default())
+    };
+    let operation = |(source, target): &mut Pair| target.move_from(source, &any());
+    cell.run_afresh(make, operation, |(source, target)| {
+        let mut query = <(&Position, &Velocity)>::query();
+        let arrived = work::in_any_order(query.iter(target).map(|(p, v)| work::body_row(p, v)));
+        work::moved(source.len(), arrived)
+    })
+}

@@ -1,0 +1,10 @@
+//! Worlds that run systems, and worlds whose entities move to another.
+
+pub(super) mod bevy;
+pub(super) mod flecs;
+pub(super) mod hecs;
+pub(super) mod legion;
+pub(super) mod raw;
+pub(super) mod shipyard;
+mod types;
+mod work;

@@ -1,0 +1,58 @@
+//! What systems do, what is moved, and what must have come of it: the same for every subject.
+
+use std::mem;
+
+use super::types::{A, B, C, D, E, Value};
+
+pub(super) use super::super::work::{body, in_any_order, two_threads};
+pub(super) use crate::parts::storage::work::{body_row, row};
+
+/// Entities of each of the four archetypes that the systems go through.
+pub(super) const EACH: usize = 10_000;
+/// Entities that move to another world.
+pub(super) const MOVED: usize = 50_000;
+
+/// The entities of ecs_bench_suite's `schedule`, but for their values, which are not all the same.
+pub(super) fn ab(index: usize) -> (A, B) {
+    let index = index as f32;
+    (A(index), B(-index))
+}
+
+pub(super) fn abc(index: usize) -> (A, B, C) {
+    let (a, b) = ab(index);
+    (a, b, C(1.0))
+}
+
+pub(super) fn abcd(index: usize) -> (A, B, C, D) {
+    let (a, b) = ab(index);
+    (a, b, C(2.0), D(index as f32))
+}
+
+pub(super) fn abce(index: usize) -> (A, B, C, E) {
+    let (a, b) = ab(index);
+    (a, b, C(3.0), E(index as f32))
+}
+
+/// What a system does to an entity.
+#[inline]
+pub(super) fn swap<X: Value, Y: Value>(x: &mut X, y: &mut Y) {
+    mem::swap(x.value(), y.value());
+}
+
+/// The same for entities whose components are in slices.
+#[inline]
+pub(super) fn swap_all<X: Value, Y: Value>(xs: &mut [X], ys: &mut [Y]) {
+    xs.iter_mut().zip(ys).for_each(|(x, y)| swap(x, y));
+}
+
+/// Condenses an entity, to the bit, with what it does not have.
+pub(super) fn swapped_row(a: &A, b: &B, c: Option<&C>, d: Option<&D>, e: Option<&E>) -> u64 {
+    let [c, d, e] = [c.map(|c| c.0), d.map(|d| d.0), e.map(|e| e.0)];
+    row([a.0, b.0].into_iter().chain([c, d, e].map(|value| value.unwrap_or(f32::NAN))))
+}
+
+/// Condenses what is in a world that all entities moved to, if none stayed behind.
+pub(super) fn moved(left_behind: usize, arrived: u64) -> u64 {
+    assert_eq!(left_behind, 0, "all entities move");
+    arrived
+}
