@@ -9,6 +9,8 @@ mod component;
 mod field;
 mod job;
 mod lifetime;
+mod manifest;
+mod roots;
 mod shared;
 mod write_group;
 
@@ -22,7 +24,7 @@ use syn::{DeriveInput, parse_macro_input};
 #[proc_macro_derive(Aspect, attributes(aspect))]
 pub fn derive_aspect(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    aspect::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    finish(aspect::derive(&input))
 }
 
 /// Derives `ancho_collections::BlobData`, for structs and enums that can be in a blob.
@@ -31,7 +33,7 @@ pub fn derive_aspect(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(BlobData)]
 pub fn derive_blob_data(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    blob::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    finish(blob::derive(&input))
 }
 
 /// Derives `ancho_entities::BufferElement`, and `ancho_entities::Field` with it.
@@ -40,7 +42,7 @@ pub fn derive_blob_data(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(BufferElement, attributes(buffer, field))]
 pub fn derive_buffer_element(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    buffer::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    finish(buffer::derive(&input))
 }
 
 /// Derives `ancho_entities::Component`, and `ancho_entities::Field` with it.
@@ -49,7 +51,7 @@ pub fn derive_buffer_element(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Component, attributes(component, field))]
 pub fn derive_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    component::derive(&input, Kind::Component).unwrap_or_else(syn::Error::into_compile_error).into()
+    finish(component::derive(&input, Kind::Component))
 }
 
 /// Derives `ancho_entities::Field`, for structs and enums that are in components.
@@ -58,7 +60,7 @@ pub fn derive_component(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Field, attributes(field))]
 pub fn derive_field(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    field::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    finish(field::derive(&input))
 }
 
 /// Derives `ancho_jobs::JobStruct`, for structs that are single jobs.
@@ -67,7 +69,7 @@ pub fn derive_field(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(JobStruct)]
 pub fn derive_job_struct(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    job::derive_single(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    finish(job::derive_single(&input))
 }
 
 /// Derives `ancho_entities::ManagedComponent`, and `ancho_entities::Field` with it.
@@ -76,7 +78,7 @@ pub fn derive_job_struct(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(ManagedComponent, attributes(managed, field))]
 pub fn derive_managed_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    component::derive(&input, Kind::Managed).unwrap_or_else(syn::Error::into_compile_error).into()
+    finish(component::derive(&input, Kind::Managed))
 }
 
 /// Derives `ancho_jobs::ParallelJobStruct`, for structs that are parallel jobs.
@@ -85,7 +87,7 @@ pub fn derive_managed_component(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(ParallelJobStruct)]
 pub fn derive_parallel_job_struct(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    job::derive_parallel(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    finish(job::derive_parallel(&input))
 }
 
 /// Derives `ancho_entities::SharedComponent`, and `ancho_entities::Field` with it.
@@ -94,7 +96,7 @@ pub fn derive_parallel_job_struct(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(SharedComponent, attributes(shared, field))]
 pub fn derive_shared_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    shared::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    finish(shared::derive(&input))
 }
 
 /// Compiles a function for each CPU level, or marks the closures in it as always inlined.
@@ -105,6 +107,11 @@ pub fn burst(options: TokenStream, item: TokenStream) -> TokenStream {
     burst::attribute(options.into(), item.clone().into()).map_or_else(
         // With the item as it was, so that its users do not fail as well.
         |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
-        Into::into,
+        |tokens| roots::resolve(tokens).into(),
     )
+}
+
+/// What a derive wrote, or what it says is wrong.
+fn finish(written: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
+    written.map_or_else(syn::Error::into_compile_error, roots::resolve).into()
 }
