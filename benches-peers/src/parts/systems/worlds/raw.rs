@@ -117,16 +117,20 @@ impl Store {
 
     /// Takes chunks over as they are, with new handles for all, as those may be in use.
     fn move_from(&mut self, source: &mut Store) {
+        // All leave, so that each slot of the source is free, and followed by the next.
+        for (index, slot) in source.slots.iter_mut().enumerate() {
+            *slot = Slot { place: index as u32 + 1, version: slot.version + 1 };
+        }
+        source.free = 0;
+        self.slots.reserve(source.slots.len());
         for mut chunk in source.chunks.drain(..) {
-            let first = self.chunks.len() * ROWS;
-            self.slots.reserve(ROWS);
-            for (row, entity) in chunk.entities.iter_mut().enumerate() {
-                let left = &mut source.slots[entity.index as usize];
-                *left = Slot { place: source.free, version: entity.version + 1 };
-                source.free = entity.index;
-                *entity = Handle { index: self.slots.len() as u32, version: 1 };
-                self.slots.push(Slot { place: (first + row) as u32, version: 1 });
+            let place = (self.chunks.len() * ROWS) as u32;
+            let first = self.slots.len() as u32;
+            let rows = chunk.entities.len() as u32;
+            for (entity, index) in chunk.entities.iter_mut().zip(first..) {
+                *entity = Handle { index, version: 1 };
             }
+            self.slots.extend((place..place + rows).map(|place| Slot { place, version: 1 }));
             self.chunks.push(chunk);
         }
     }
