@@ -5,7 +5,7 @@
 //! container could race, every use of it is declared with a token, `write()` or `read()`, and one that
 //! is not ordered after the others is refused.
 
-use ancho_jobs::{Job, JobScheduler, JobSlice, JobStruct, SliceWrite};
+use ancho::jobs::{Job, JobScheduler, JobSlice, JobStruct, SliceWrite};
 
 use crate::gallery::{Sample, SampleResult, Stage};
 use crate::state_hash::StateHash;
@@ -92,7 +92,7 @@ fn state_hash(jobs: &JobScheduler, frames: u32) -> SampleResult<u32> {
 
 #[cfg(test)]
 mod tests {
-    use ancho_jobs::JobPool;
+    use ancho::jobs::JobPool;
 
     use super::*;
     use crate::headless::hash_in_all_cases;

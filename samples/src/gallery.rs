@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use ancho_jobs::{JobPool, JobScheduler};
+use ancho::jobs::{JobPool, JobScheduler};
 
 use crate::{first_job, life, mandelbrot, native_counter, particles, timeline};
 

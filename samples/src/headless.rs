@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use ancho_jobs::{ExecutionMode, JobPool, JobScheduler};
+use ancho::jobs::{ExecutionMode, JobPool, JobScheduler};
 
 use crate::gallery::{FRAMES, SAMPLES, SampleResult};
 use crate::timeline;

@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use ancho_jobs::{AccessError, JobHandle, JobScheduler, JobSlice, ScheduleError};
+use ancho::jobs::{AccessError, JobHandle, JobScheduler, JobSlice, ScheduleError};
 
 use crate::gallery::{Sample, SampleResult, Stage};
 use crate::random;
@@ -138,7 +138,7 @@ fn show(stage: &Stage<'_>) -> SampleResult<()> {
 
 #[cfg(test)]
 mod tests {
-    use ancho_jobs::JobPool;
+    use ancho::jobs::JobPool;
 
     use super::*;
     use crate::headless::hash_in_all_cases;

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use ancho_jobs::{ExecutionMode, JobPool, JobScheduler, JobSlice};
+use ancho::jobs::{ExecutionMode, JobPool, JobScheduler, JobSlice};
 
 use crate::gallery::{Sample, SampleResult, Stage};
 use crate::state_hash::StateHash;

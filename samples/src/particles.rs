@@ -14,7 +14,7 @@
 
 use std::time::Instant;
 
-use ancho_jobs::{
+use ancho::jobs::{
     AccessError, JobBuilder, JobCell, JobHandle, JobScheduler, JobSlice, ScheduleError,
 };
 
@@ -201,7 +201,7 @@ fn show(stage: &Stage<'_>) -> SampleResult<()> {
 
 #[cfg(test)]
 mod tests {
-    use ancho_jobs::JobPool;
+    use ancho::jobs::JobPool;
 
     use super::*;
     use crate::headless::hash_in_all_cases;

@@ -17,7 +17,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use ancho_jobs::{
+use ancho::jobs::{
     JobCell, JobEvent, JobHandle, JobScheduler, JobSlice, ScheduleError, write_chrome_trace,
 };
 
@@ -155,7 +155,7 @@ fn drawn(frame: &[JobEvent]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ancho_jobs::JobPool;
+    use ancho::jobs::JobPool;
 
     use super::*;
     use crate::headless::hash_in_all_cases;

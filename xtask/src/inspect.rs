@@ -134,9 +134,11 @@ fn feature(tree: &Tree, package: &str) -> Result<String, String> {
         Ok("ancho_burst/inspect".to_owned())
     } else if depends("ancho_jobs") {
         Ok("ancho_jobs/inspect".to_owned())
+    } else if depends("ancho") {
+        Ok("ancho/inspect".to_owned())
     } else {
         Err(format!(
-            "`{package}` has no kernels: it depends on neither `ancho_burst` nor `ancho_jobs`"
+            "`{package}` has no kernels: it depends on none of `ancho`, `ancho_burst` and `ancho_jobs`"
         ))
     }
 }
@@ -194,16 +196,19 @@ mod tests {
         };
         let (game, other) = (manifest("game", "ancho_jobs"), manifest("other", "syn"));
         let own = manifest("own", "ancho_burst") + "[features]\ninspect = []\n";
+        let samples = manifest("samples", "ancho");
         let tree = Tree::from_files([
+            ("samples/Cargo.toml", samples.as_str()),
             ("crates/game/Cargo.toml", game.as_str()),
             ("crates/other/Cargo.toml", other.as_str()),
             ("crates/own/Cargo.toml", own.as_str()),
         ]);
         assert_eq!(feature(&tree, "game"), Ok("ancho_jobs/inspect".to_owned()));
+        assert_eq!(feature(&tree, "samples"), Ok("ancho/inspect".to_owned()));
         assert_eq!(feature(&tree, "own"), Ok("own/inspect".to_owned()));
         let error = feature(&tree, "other").unwrap_err();
         assert!(error.starts_with("`other` has no kernels"), "{error}");
         let error = feature(&tree, "gaem").unwrap_err();
-        assert_eq!(error, "no package is called `gaem`; there are game, other, own");
+        assert_eq!(error, "no package is called `gaem`; there are game, other, own, samples");
     }
 }

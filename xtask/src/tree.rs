@@ -112,7 +112,7 @@ impl Tree {
         folders
             .filter(|folder| match folder.strip_prefix("crates/") {
                 Some(name) => !name.contains('/'),
-                None => ["samples", "xtask"].contains(folder),
+                None => ["samples", "tests/umbrella", "xtask"].contains(folder),
             })
             .map(|folder| self.member(folder))
             .collect()

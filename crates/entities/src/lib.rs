@@ -104,8 +104,3 @@ pub mod __macro {
         ParamSetup, PointBuffer, QueryState, Said, SystemUses, WorldOfParams,
     };
 }
-
-/// Has the program of the repository's README compiled and run as a test.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct RepositoryReadme;

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use ancho_collections::Container;
-use ancho_jobs::{BatchInfo, ConcurrentWrite};
+use ancho::collections::Container;
+use ancho::jobs::{BatchInfo, ConcurrentWrite};
 
 use super::Increment;
 

@@ -14,8 +14,8 @@ mod tests;
 
 use std::time::Instant;
 
-use ancho_collections::{Native, NativeArray};
-use ancho_jobs::{CellConcurrent, ConcurrentWrite, JobScheduler};
+use ancho::collections::{Native, NativeArray};
+use ancho::jobs::{CellConcurrent, ConcurrentWrite, JobScheduler};
 
 use crate::gallery::{Sample, SampleResult, Stage};
 use crate::random;

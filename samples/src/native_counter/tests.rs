@@ -6,8 +6,8 @@ use super::Increment;
 macro_rules! tests_of {
     ($module:ident, $counter:ty) => {
         mod $module {
-            use ancho_collections::Native;
-            use ancho_jobs::{AccessError, JobPool, JobScheduler};
+            use ancho::collections::Native;
+            use ancho::jobs::{AccessError, JobPool, JobScheduler};
 
             use super::Increment;
 

@@ -1,5 +1,7 @@
 //! The crates that everyone builds stay free of heavy dependencies.
 
+use std::collections::BTreeSet;
+
 use super::Finding;
 use crate::invocation::Invocation;
 use crate::tree::Tree;
@@ -7,6 +9,8 @@ use crate::workspace::Workspace;
 
 const LEAN: &[&str] = &["ancho_jobs", "ancho_burst", "ancho_collections", "ancho_entities"];
 const FORBIDDEN: &[&str] = &["serde", "syn", "wgpu"];
+/// How many crates one of them has built at most, itself among them.
+const MOST: usize = 15;
 
 /// Asks cargo, since a manifest does not show what its dependencies bring along.
 pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
@@ -21,14 +25,25 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
             member.package
         );
         match Invocation::cargo(workspace, &words).capture() {
-            Ok(listing) => findings.extend(forbidden_in(&listing).into_iter().map(|name| {
-                let message = format!(
-                    "`{}` brings in `{name}` without any feature switched on. Put what needs it \
-                     behind a feature; `cargo tree -p {} -i {name}` shows the way it comes",
-                    member.package, member.package
-                );
-                Finding::failure(&manifest, 1, message)
-            })),
+            Ok(listing) => {
+                findings.extend(forbidden_in(&listing).into_iter().map(|name| {
+                    let message = format!(
+                        "`{}` brings in `{name}` without any feature switched on. Put what needs \
+                         it behind a feature; `cargo tree -p {} -i {name}` shows the way it comes",
+                        member.package, member.package
+                    );
+                    Finding::failure(&manifest, 1, message)
+                }));
+                let count = names_in(&listing).len();
+                if count > MOST {
+                    let message = format!(
+                        "`{}` has {count} crates built without any feature switched on, and may \
+                         have {MOST}. Put what needs them behind a feature",
+                        member.package
+                    );
+                    findings.push(Finding::failure(&manifest, 1, message));
+                }
+            }
             Err(error) => {
                 let message = format!("its dependencies cannot be listed. {error}");
                 findings.push(Finding::failure(&manifest, 1, message));
@@ -40,8 +55,13 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
 
 /// The forbidden packages in a listing of one package a line, name first.
 fn forbidden_in(listing: &str) -> Vec<&'static str> {
-    let listed = |name: &str| listing.lines().any(|line| line.split(' ').next() == Some(name));
-    FORBIDDEN.iter().copied().filter(|name| listed(name)).collect()
+    let listed = names_in(listing);
+    FORBIDDEN.iter().copied().filter(|name| listed.contains(name)).collect()
+}
+
+/// The packages in such a listing, each once.
+fn names_in(listing: &str) -> BTreeSet<&str> {
+    listing.lines().filter_map(|line| line.split(' ').next()).collect()
 }
 
 #[cfg(test)]
@@ -53,5 +73,6 @@ mod tests {
         let listing = "ancho_jobs v0.1.0 (/x/serde)\nserde_core v1.0.0\nsyn v3.0.0 (*)\n";
         assert_eq!(forbidden_in(listing), ["syn"]);
         assert!(forbidden_in("").is_empty());
+        assert_eq!(names_in(&format!("{listing}syn v3.0.0\n")).len(), 3, "each counts once");
     }
 }

@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+pub mod prelude;
+
+pub use ancho_burst as burst;
+pub use ancho_collections as collections;
+pub use ancho_entities as entities;
+pub use ancho_jobs as jobs;
+pub use glam as math;
+
+/// Has the program of the repository's README compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct RepositoryReadme;

@@ -1,0 +1,19 @@
+//! The names that most programs want: `use ancho::prelude::*;`.
+//!
+//! What is not in a typical system is not here, but in the modules of the crate.
+
+#[doc(no_inline)]
+#[cfg(feature = "derive")]
+pub use ancho_burst::burst;
+#[doc(no_inline)]
+pub use ancho_collections::{NativeArray, NativeHashMap, NativeList, NativeQueue};
+#[doc(no_inline)]
+pub use ancho_entities::{
+    Aspect, Buffer, BufferElement, Changed, Commands, Component, DynamicBuffer, Entity,
+    EntityCommandBuffer, EntityManager, EntityQuery, Lookup, Managed, ManagedComponent, Prefab,
+    Query, Shared, SharedComponent, Time, With, Without, World,
+};
+#[doc(no_inline)]
+pub use ancho_jobs::{JobHandle, JobPool, JobScheduler};
+#[doc(no_inline)]
+pub use glam::{Mat4, Quat, Vec2, Vec3, Vec4};
