@@ -72,13 +72,14 @@ pub(crate) static PART: Part = Part {
             name: "world_move_50k",
             sampling: Sampling::Afresh,
             cells: &[
+                ("ancho", worlds::ancho::world_move),
                 ("hecs", worlds::hecs::world_move),
                 ("shipyard", worlds::shipyard::world_move),
                 ("legion", worlds::legion::world_move),
                 ("raw", worlds::raw::world_move),
             ],
             limits: RAW,
-            requires: &[],
+            requires: &[at_most(0.25, LEGION), at_most(1.0, Under::Given(1e6, "1 ms"))],
         },
         // Entities one by one, into an empty world, which grows.
         Case {
@@ -215,6 +216,7 @@ pub(crate) static PART: Part = Part {
 };
 
 const BEVY: Under = Under::Subject("bevy");
+const LEGION: Under = Under::Subject("legion");
 
 const RAW: &[Limit] = &[Limit { subject: "raw", threads: 1.0 }];
 

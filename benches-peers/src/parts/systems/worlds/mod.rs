@@ -1,5 +1,6 @@
 //! Worlds that run systems, and worlds whose entities move to another.
 
+pub(super) mod ancho;
 pub(super) mod bevy;
 pub(super) mod flecs;
 pub(super) mod hecs;
