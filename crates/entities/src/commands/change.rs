@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames};
+use super::fold::Folding;
 use super::play::{Fault, Player, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
 use super::verb::Kind;
@@ -14,6 +15,7 @@ use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
+use crate::storage::Change;
 
 impl CommandRecorder {
     /// Destroys an entity, as [`EntityManager::despawn`](crate::EntityManager::despawn) does.
@@ -167,6 +169,11 @@ struct Despawn;
 
 impl Command for Despawn {
     const KIND: Kind = Kind::Despawn;
+    const FOLDS: bool = true;
+
+    fn fold(folding: Folding<'_, '_, Self>) -> bool {
+        folding.despawn()
+    }
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         let entity = player.target(target)?;
@@ -246,6 +253,11 @@ struct Add<S>(S);
 
 impl<S: ComponentSet> Command for Add<S> {
     const KIND: Kind = Kind::Touch;
+    const FOLDS: bool = !S::SHARED;
+
+    fn fold(folding: Folding<'_, '_, Self>) -> bool {
+        folding.give(Change::Add, |Self(set)| set)
+    }
 
     #[inline(always)]
     fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
@@ -272,6 +284,11 @@ struct Set<S>(S);
 
 impl<S: ComponentSet> Command for Set<S> {
     const KIND: Kind = Kind::Touch;
+    const FOLDS: bool = !S::SHARED;
+
+    fn fold(folding: Folding<'_, '_, Self>) -> bool {
+        folding.give(Change::Set, |Self(set)| set)
+    }
 
     #[inline(always)]
     fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
@@ -298,6 +315,11 @@ struct Remove<S>(PhantomData<fn() -> S>);
 
 impl<S: ComponentSet> Command for Remove<S> {
     const KIND: Kind = Kind::Touch;
+    const FOLDS: bool = true;
+
+    fn fold(folding: Folding<'_, '_, Self>) -> bool {
+        folding.take::<S>()
+    }
 
     #[inline(always)]
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
@@ -348,6 +370,11 @@ impl ListCommand for RemoveTypes {
     type Element = ComponentType;
 
     const KIND: Kind = Kind::Touch;
+    const FOLDS: bool = true;
+
+    fn fold(folding: Folding<'_, '_, Self>, types: Elements<'_, ComponentType>) -> bool {
+        folding.take_types(types.as_slice())
+    }
 
     fn play(
         self,
@@ -553,6 +580,12 @@ struct SetTypeEnabled {
 
 impl Command for SetTypeEnabled {
     const KIND: Kind = Kind::Touch;
+    const FOLDS: bool = true;
+
+    fn fold(folding: Folding<'_, '_, Self>) -> bool {
+        let Self { ty, enabled } = *folding.command();
+        folding.switch(ty, enabled)
+    }
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         let entity = player.target(target)?;

@@ -7,6 +7,7 @@ use std::mem::needs_drop;
 use std::ptr;
 use std::slice;
 
+use super::fold::Folding;
 use super::play::{Fault, Player, Run};
 use super::recorder::CommandRecorder;
 use super::verb::{Kind, List, Verb};
@@ -16,6 +17,15 @@ use crate::entity::Entity;
 /// A command: what was recorded of it, beside its target.
 pub(super) trait Command: Sized + Send + 'static {
     const KIND: Kind;
+
+    /// Whether it can be carried out together with others: see [`fold`](Self::fold).
+    const FOLDS: bool = false;
+
+    /// Notes what it does, instead of doing it. Returns whether that can be: if it would fail, it cannot be.
+    #[inline]
+    fn fold(_: Folding<'_, '_, Self>) -> bool {
+        false
+    }
 
     /// Carries it out.
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault>;
@@ -79,6 +89,7 @@ impl<C: Command> VerbOf<C> {
         size: size_of::<C>(),
         drop: if needs_drop::<C>() { Some(drop_command::<C>) } else { None },
         play: play_commands::<C>,
+        fold: if C::FOLDS { Some(fold_command::<C>) } else { None },
         describe: describe_command::<C>,
         kind: C::KIND,
     };
@@ -112,6 +123,21 @@ unsafe fn play_commands<C: Command>(
 /// # Safety
 ///
 /// - as there
+unsafe fn fold_command<C: Command>(
+    player: &mut Player<'_>,
+    target: Entity,
+    payload: *mut u8,
+    place: *mut Entity,
+) -> bool {
+    // SAFETY: there is a command of this type, which nobody else uses.
+    C::fold(unsafe { Folding::new(player, target, payload.cast(), place) })
+}
+
+/// See [`Verb`].
+///
+/// # Safety
+///
+/// - as there
 unsafe fn describe_command<C: Command>(
     payload: *const u8,
     target: Entity,
@@ -127,6 +153,14 @@ pub(super) trait ListCommand: Sized + Send + 'static {
     type Element: Send + 'static;
 
     const KIND: Kind;
+
+    /// Whether it can be carried out together with others: see [`fold`](Self::fold).
+    const FOLDS: bool = false;
+
+    /// Notes what it does, instead of doing it. Returns whether that can be: if it would fail, it cannot be.
+    fn fold(_: Folding<'_, '_, Self>, _: Elements<'_, Self::Element>) -> bool {
+        false
+    }
 
     /// Carries it out.
     fn play(
@@ -211,6 +245,7 @@ impl<C: ListCommand> ListVerbOf<C> {
             None
         },
         play: play_lists::<C>,
+        fold: if C::FOLDS { Some(fold_list::<C>) } else { None },
         describe: describe_list::<C>,
         kind: C::KIND,
     };
@@ -272,6 +307,25 @@ unsafe fn play_lists<C: ListCommand>(
         command.play(elements, player, target)?;
     }
     Ok(())
+}
+
+/// See [`Verb`].
+///
+/// # Safety
+///
+/// - as there
+unsafe fn fold_list<C: ListCommand>(
+    player: &mut Player<'_>,
+    target: Entity,
+    payload: *mut u8,
+    place: *mut Entity,
+) -> bool {
+    // SAFETY: there is a list, whose elements are only looked at: it keeps them.
+    let elements = unsafe { elements_of::<C>(payload, true) };
+    // SAFETY: there is a list, which nobody else uses.
+    let folding =
+        unsafe { Folding::new(player, target, &raw mut (*payload.cast::<List<C>>()).fixed, place) };
+    C::fold(folding, elements)
 }
 
 /// See [`Verb`].

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames};
+use super::fold::Folding;
 use super::play::{Fault, Player, resolve_entities};
 use super::recorder::{CommandRecorder, Created};
 use super::verb::Kind;
@@ -105,6 +106,11 @@ const AT_ONCE: usize = 8;
 
 impl<S: ComponentSet> Command for Spawn<S> {
     const KIND: Kind = Kind::Touch;
+    const FOLDS: bool = !S::SHARED;
+
+    fn fold(folding: Folding<'_, '_, Self>) -> bool {
+        folding.create(|Self(set)| set)
+    }
 
     fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         if S::HAS_ENTITIES {

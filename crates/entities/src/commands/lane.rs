@@ -89,8 +89,24 @@ impl Found {
     #[inline(always)]
     pub(super) unsafe fn mark_used(self) {
         // SAFETY: the caller's promise.
-        unsafe { *self.target = USED };
+        unsafe { mark_used(self.target) };
     }
+
+    /// Where it says what it is done to.
+    pub(super) fn place(self) -> *mut Entity {
+        self.target
+    }
+}
+
+/// Says that the payload of a command was used, so that it is not dropped.
+///
+/// # Safety
+///
+/// - it is where a command says what it is done to, and nobody else uses it
+#[inline(always)]
+pub(crate) unsafe fn mark_used(target: *mut Entity) {
+    // SAFETY: the caller's promise.
+    unsafe { *target = USED };
 }
 
 impl LaneMemory {

@@ -13,10 +13,11 @@ use super::buffer::EntityCommandBuffer;
 use super::error::{StoppedAt, already_played};
 use super::lane::{Found, VerbRun, find};
 use super::placeholder::new_stamp;
-use super::play::{Fault, LaneIds, Player, Resolved, Run};
+use super::play::{LaneIds, Player, Resolved};
 use super::promises::Returns;
 use super::recorder::{CommandRecorder, NO_KEY};
 use super::verb::Kind;
+use super::walk::Walk;
 use crate::entity::Entity;
 use crate::manager::EntityManager;
 
@@ -49,10 +50,10 @@ pub struct CommandLog {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     key: u64,
-    lane: usize,
+    pub(super) lane: usize,
     /// Which runs of the lane.
-    start: usize,
-    end: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
 }
 
 /// A command that was not used.
@@ -329,45 +330,21 @@ impl Playing<'_> {
             resolved: &self.log.resolved,
             keeps,
             list: mem::take(&mut self.log.list),
+            panic: None,
         };
-        let mut played = 0;
-        let mut stopped = None;
-        'all: for segment in &segments {
-            let lane = &self.log.lanes[segment.lane];
-            for &of_verb in &lane.memory.runs()[segment.start..segment.end] {
-                // SAFETY: there are such commands, and the log is this one's alone.
-                let mut run = unsafe { Run::new(lane.memory.data(), of_verb, keeps) };
-                // SAFETY: the run is of its verb.
-                let result = unsafe { (of_verb.verb.play)(&mut player, &mut run) };
-                played += of_verb.count - run.left();
-                if let Err(fault) = result {
-                    stopped = Some(stopped_at(&run, fault, played, lane.job));
-                    break 'all;
-                }
-                debug_assert_eq!(run.left(), 0, "a verb takes commands until there are no more");
-            }
-        }
+        let mut walk = Walk::new(&self.log.lanes, &segments);
+        let played = if walk.pays_to_fold() {
+            walk.play_together(&mut player)
+        } else {
+            walk.play_rest(&mut player)
+        };
         let list = mem::take(&mut player.list);
         (self.log.segments, self.log.list) = (segments, list);
-        stopped.map_or(Ok(()), |mut stopped| {
+        played.map_err(|mut stopped| {
             stopped.commands = self.log.len();
-            Err(stopped)
+            stopped
         })
     }
-}
-
-/// Says which command of a run has failed: the last that was taken.
-#[cold]
-fn stopped_at(run: &Run<'_>, fault: Fault, number: usize, job: Option<&'static str>) -> StoppedAt {
-    let command = match run.last {
-        Some((found, target)) => {
-            let describe = found.verb.describe;
-            // SAFETY: there is a payload of the verb, which may have been used.
-            fmt::from_fn(|f| unsafe { describe(found.payload, target, f) }).to_string()
-        }
-        None => "begin".to_owned(),
-    };
-    StoppedAt { number, commands: 0, command, job, fault, is_checked: false }
 }
 
 impl Drop for Playing<'_> {

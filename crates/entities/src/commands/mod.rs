@@ -3,12 +3,17 @@
 //! ```text
 //! recorder ──> lane: target, payload, target, payload, …      one for each thread or batch that records
 //!              runs: 2 × spawn (A, B), 1 × add C, …           what the payloads are, and what to do with them
-//! log: lanes in their order ──> play: one run after the other
+//! log: lanes in their order ──> walk: one run after the other, or stretches of many
 //! ```
 //!
 //! A [`CommandRecorder`] writes [commands](command) to the memory of its [lane](lane). Those that follow each other and do the same
 //! are a run, which has a [verb](verb) that knows the types which were recorded. The [log](log) has all lanes in the order in which
 //! they are played, and gives ids to what they create. Verbs carry out whole runs, so that what commands have in common is done once.
+//!
+//! Where runs are short, what commands have in common is not the verb but the entity, and what it becomes. So a [walk](walk) over such
+//! a log has commands [folded](fold) first: noted as if they were carried out, as long as none fails, and then carried out together.
+//! An entity moves once at most then, those that become alike are moved together, and what cancels out is never done. Which way is
+//! taken depends on the commands alone.
 
 mod buffer;
 mod change;
@@ -16,6 +21,7 @@ mod check;
 mod command;
 mod create;
 mod error;
+mod fold;
 mod lane;
 mod log;
 mod other;
@@ -25,10 +31,12 @@ mod promises;
 mod recorder;
 mod trace;
 mod verb;
+mod walk;
 mod with_world;
 
 pub use buffer::EntityCommandBuffer;
 pub use error::{CommandError, PlaybackError, PlaybackStopped};
+pub(crate) use lane::mark_used;
 pub use log::CommandLog;
 pub use other::QueryCommands;
 pub use play::CommandFault;

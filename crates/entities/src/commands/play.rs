@@ -4,6 +4,7 @@
 
 use std::marker::PhantomData;
 
+use super::fold::Panic;
 use super::lane::{Found, VerbRun, find};
 use super::placeholder::Placeholder;
 use super::verb::Verb;
@@ -109,6 +110,8 @@ pub(super) struct Player<'p> {
     pub(super) keeps: bool,
     /// Memory for lists of entities.
     pub(super) list: Vec<Entity>,
+    /// What has panicked while a command was noted.
+    pub(super) panic: Option<Panic>,
 }
 
 impl Player<'_> {
@@ -187,6 +190,11 @@ impl Run<'_> {
     /// How many were not taken.
     pub(super) fn left(&self) -> usize {
         self.left
+    }
+
+    /// Where the next is, or would be.
+    pub(super) fn position(&self) -> usize {
+        self.position
     }
 
     /// The target of the next.

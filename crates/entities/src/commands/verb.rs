@@ -26,6 +26,8 @@ pub(super) struct Verb {
     ///
     /// - the run is of this verb
     pub(super) play: unsafe fn(&mut Player<'_>, &mut Run<'_>) -> Result<(), Fault>,
+    /// Notes a command, so that it is carried out together with others, if it can be.
+    pub(super) fold: Option<FoldCommand>,
     /// Says in words what is done to an entity.
     ///
     /// # Safety
@@ -34,6 +36,14 @@ pub(super) struct Verb {
     pub(super) describe: unsafe fn(*const u8, Entity, &mut fmt::Formatter<'_>) -> fmt::Result,
     pub(super) kind: Kind,
 }
+
+/// Notes a command of a verb, so that it is carried out together with others: what it names, its payload, and where it says what it
+/// names. Returns whether that can be. It cannot be if the command would fail.
+///
+/// # Safety
+///
+/// - there is a payload of the verb, which was not used, and is nobody else's to use as long as the player plays
+pub(super) type FoldCommand = unsafe fn(&mut Player<'_>, Entity, *mut u8, *mut Entity) -> bool;
 
 /// What others have to know of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -378,7 +378,7 @@ impl EntityManager {
 
     /// The number of a set that is given as a list of types. The mark of what was despawned is not for users to give or
     /// take, and passed over.
-    pub(super) fn set_number_of(&mut self, types: &[ComponentType]) -> Result<u32, EntityError> {
+    pub(crate) fn set_number_of(&mut self, types: &[ComponentType]) -> Result<u32, EntityError> {
         let mark = ComponentType::of::<CleanupEntity>();
         let number = if types.contains(&mark) {
             let others: Vec<_> = types.iter().copied().filter(|&ty| ty != mark).collect();

@@ -28,6 +28,7 @@ mod references;
 mod sets;
 mod shared;
 mod storage_info;
+mod stretch;
 mod track;
 
 use std::any::TypeId;
@@ -45,6 +46,7 @@ pub use groups::LinkedEntityGroup;
 pub use lookup::{ComponentLookup, GetMany};
 pub use new_entities::NewEntities;
 pub use storage_info::{StorageInfo, StorageInfoLookup};
+pub(crate) use stretch::{Gift, Given, Giving, Owner, Stretch};
 pub use track::{EntityChanges, EntityTracker};
 
 use enabled::Switch;
@@ -117,6 +119,8 @@ pub struct EntityManager {
     pub(crate) promises: Promises,
     /// The rows of the entities that were created last.
     runs: Vec<Run>,
+    /// Commands that are carried out together.
+    pub(crate) stretch: Stretch,
     strict: bool,
     /// A world can be sent to another thread, and not be used by two.
     not_sync: PhantomData<Cell<()>>,
@@ -140,6 +144,7 @@ impl EntityManager {
             names: Arc::default(),
             promises: Promises::default(),
             runs: Vec::new(),
+            stretch: Stretch::default(),
             strict,
             not_sync: PhantomData,
         }
@@ -252,7 +257,7 @@ impl EntityManager {
 
     /// The number of a set.
     #[inline]
-    fn set_number<S: ComponentSet>(&mut self) -> Result<u32, EntityError> {
+    pub(crate) fn set_number<S: ComponentSet>(&mut self) -> Result<u32, EntityError> {
         self.sets
             .number_of::<S>()
             .map_err(|component| EntityError::DuplicateComponent { component })

@@ -5,6 +5,7 @@ mod adopt;
 mod archetype;
 mod archetypes;
 mod arena;
+mod cellar;
 mod chunk;
 mod chunk_copy;
 mod chunk_layout;
@@ -46,6 +47,7 @@ pub use row_place::RowPlace;
 
 pub(crate) use adopt::{Arrival, duplicate_values, move_values};
 pub(crate) use archetype::{Archetype, ArchetypeShape, Column, sort_types};
+pub(crate) use cellar::Cellar;
 pub(crate) use chunk::{Chunk, NOWHERE};
 pub(crate) use chunk_copy::ChunkCopy;
 pub(crate) use chunk_layout::DoesNotFit;
@@ -63,7 +65,9 @@ pub(crate) use staged::Staged;
 pub(crate) use staying::Staying;
 pub(crate) use tracking::TrackedColumn;
 pub(crate) use transfer::{Change, Edge, SharedSource, Transfer, Transfers, given_sources};
-pub(crate) use values::{NewRows, duplicate_value, repeat_bytes, repeat_row, write_initial};
+pub(crate) use values::{
+    NewRows, copy_value, duplicate_value, repeat_bytes, repeat_row, write_initial,
+};
 
 pub(crate) use archetypes::Archetypes;
 pub(crate) use chunk::Chunks;

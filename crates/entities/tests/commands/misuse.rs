@@ -148,9 +148,12 @@ fn what_comes_before_a_panic_is_done() {
     let commands = buffer.commands().unwrap();
     commands.add(orc, X(1));
     commands.set(holder, Bomb(false));
+    // What is carried out together is all done before something is dropped.
+    commands.set(orc, X(2));
+    commands.run("look", |_| Ok(()));
     commands.despawn(orc);
     assert!(catch_unwind(AssertUnwindSafe(|| world.play(&mut buffer))).is_err());
-    assert_eq!(world.get(orc), Ok(&X(1)));
+    assert_eq!(world.get(orc), Ok(&X(2)));
     world.entities().check_invariants().unwrap();
 }
 

@@ -10,7 +10,7 @@
 #![expect(unsafe_code, reason = "slots that were used are initialised")]
 
 use super::page::{PAGE_SHIFT, PAGE_SLOTS, Slot, next_version};
-use super::{EntityTable, INDICES, NONE, no_room};
+use super::{EntityTable, INDICES, Location, NONE, no_room};
 use crate::entity::Entity;
 
 /// What slots whose id is set aside have instead of a row. No index has this number.
@@ -117,6 +117,16 @@ impl EntityTable {
         self.first_free.set(next);
         self.aside.set(self.aside.get() - handed_out);
         refused.map_or(Ok(()), Err)
+    }
+
+    /// Lets an entity be somewhere that has an id which is set aside, as its slot says.
+    #[inline]
+    pub(crate) fn enter(&mut self, id: Entity, location: Location) {
+        let slot = self.slot_mut(id.index());
+        debug_assert!(slot.is_set_aside() && slot.version == id.version(), "{id} is not set aside");
+        (slot.chunk, slot.row) = (location.chunk, location.row);
+        self.aside.set(self.aside.get() - 1);
+        self.living += 1;
     }
 
     /// Lets an entity die that would have had an id, and was never there: the id is set aside, or free. Returns whether that was so.

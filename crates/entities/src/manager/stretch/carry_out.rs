@@ -1,0 +1,427 @@
+//! Values and ids go where they belong.
+
+#![expect(unsafe_code, reason = "moves rows between chunks, and values to them")]
+
+use super::landings::{Landing, Landings};
+use super::noting::{Given, Op, Owner, What};
+use super::prepare::Target;
+use super::{Stretch, Touched};
+use crate::commands::mark_used;
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::manager::EntityManager;
+use crate::manager::sets::Sets;
+use crate::storage::{
+    ArchetypeShape, Cellar, Chunk, Left, Location, NOWHERE, RowPlace, Run, Storage, copy_value,
+};
+
+/// What was done to the columns of a row, a bit for each.
+#[derive(Clone, Copy, Default)]
+struct Done {
+    /// It has another value.
+    written: u64,
+    /// It was taken away, and given again.
+    renewed: u64,
+    /// It was switched on or off.
+    switched: u64,
+    /// It was switched on.
+    on: u64,
+}
+
+impl EntityManager {
+    /// Does what was noted, and just prepared: nothing can go wrong any more. What is left over is dropped when the stretch is
+    /// [cleared](Stretch::clear).
+    pub(crate) fn carry_out_stretch(&mut self) {
+        let Self { stretch, storage, sets, runs, .. } = self;
+        let mut runs = runs.iter();
+        for at in 0..stretch.targets.len() {
+            let &Target { archetype, first, rows, .. } = &stretch.targets[at];
+            let (mut next, mut left) = (first, rows);
+            while left > 0 {
+                let &run = runs.next().expect("there is room for all of them");
+                left -= run.rows;
+                // Where it is noted row by row what was written, rows come one by one.
+                let is_tracked = storage.chunks[run.chunk].is_tracked();
+                let step = if is_tracked { 1 } else { run.rows };
+                for first in (run.first..run.first + run.rows).step_by(step as usize) {
+                    let run = Run { first, rows: step, ..run };
+                    // SAFETY: the rows were reserved for so many entities that end in the archetype.
+                    unsafe { stretch.fill(storage, sets, archetype, run, &mut next) };
+                }
+            }
+        }
+        stretch.change_in_place(storage, sets);
+        stretch.bury_gone(storage);
+        stretch.leave(storage);
+        for &at in &stretch.gone {
+            let touched = &stretch.touched[at as usize];
+            if touched.chunk == NOWHERE {
+                let was_free = storage.table.use_up(touched.entity);
+                debug_assert!(was_free, "an entity that never was has its id");
+            } else {
+                storage.table.free(touched.entity);
+            }
+        }
+    }
+}
+
+impl Stretch {
+    /// Has entities come to rows behind the last of a chunk: the next of those that end in the archetype.
+    ///
+    /// # Safety
+    ///
+    /// - the rows are reserved, in a chunk of the archetype that is the world's alone
+    /// - so many entities from the next on end in the archetype; the rows that they have are in chunks that are the world's alone
+    unsafe fn fill(
+        &mut self,
+        storage: &mut Storage,
+        sets: &Sets,
+        archetype: u32,
+        run: Run,
+        next: &mut u32,
+    ) {
+        let Self { shapes, landings, routes, touched, ops, cellar, .. } = self;
+        let chunk = &storage.chunks[run.chunk];
+        // SAFETY: archetypes live as long as the world.
+        let shape = unsafe { chunk.unbound_shape() };
+        let (data, version) = (chunk.data(), storage.version);
+        let is_masked = !chunk.enabled.is_empty();
+        let mut writer = RowWriter { landings, sets, cellar, archetype, shape, data };
+        let (mut changed, mut is_new, mut is_uniform) = (0, false, false);
+        let mut followed = NOWHERE;
+        for row in run.first..run.first + run.rows {
+            let one = &touched[*next as usize];
+            *next = one.next;
+            // SAFETY: there are no values in the row, and what was noted is there.
+            let done = unsafe { writer.write(ops, one.last, row, false) };
+            // SAFETY: ids are at the beginning of the chunk, which has room for the row.
+            unsafe { data.cast::<Entity>().add(row as usize).write(one.entity) };
+            let location = Location { chunk: run.chunk, row };
+            if one.chunk == NOWHERE {
+                debug_assert_eq!(done.written.count_ones() as usize, shape.types.len());
+                storage.table.enter(one.entity, location);
+                is_new = true;
+                if is_masked {
+                    storage.chunks[run.chunk].enabled.enable_rows(row, 1);
+                }
+            } else {
+                let route = routes.find(shapes[one.from].archetype, archetype, &storage.archetypes);
+                let route = routes.at(route);
+                // SAFETY: both are there, and two, since their archetypes are.
+                let [source, target] = unsafe { storage.chunks.two_mut(one.chunk, run.chunk) };
+                let old = source.data();
+                for carried in &route.moves {
+                    if done.written >> carried.column & 1 != 0 {
+                        continue;
+                    }
+                    let place = |start: u32, row: u32| {
+                        start as usize + row as usize * carried.size as usize
+                    };
+                    // SAFETY: both rows are in their chunks, in columns of one type; the chunks are two.
+                    unsafe {
+                        let from = old.add(place(carried.from, one.row));
+                        copy_value(from, data.add(place(carried.to, row)), carried.size);
+                    }
+                }
+                for &(old, new) in &route.dropped {
+                    if done.written >> new & 1 != 0 {
+                        // SAFETY: it is a value of the row, which did not move.
+                        unsafe { bury(writer.cellar, source, old, one.row) };
+                    }
+                }
+                for &left in &route.transfer.left {
+                    // SAFETY: as above.
+                    unsafe { bury(writer.cellar, source, left, one.row) };
+                }
+                if followed != one.chunk {
+                    followed = one.chunk;
+                    is_uniform |= target.follow(row, 1, source, one.row, &route.transfer, version);
+                }
+                if is_masked {
+                    let (kept, new) = (&route.transfer.masks_kept, &route.transfer.masks_new);
+                    target.enabled.follow(row, &source.enabled, one.row, kept, new);
+                }
+                storage.table.relocate(one.entity, location);
+                changed |= done.written;
+            }
+            if is_masked {
+                done.switch(&mut storage.chunks[run.chunk], row);
+                changed |= done.switched;
+            }
+        }
+        let chunk = &mut storage.chunks[run.chunk];
+        if is_new {
+            is_uniform |= chunk.note_new(run.first, run.rows, version);
+        }
+        if is_uniform {
+            storage.chunks.note_uniform(run.chunk);
+        }
+        storage.add_rows(run.chunk, run.rows);
+        let chunk = &mut storage.chunks[run.chunk];
+        for column in bits(changed) {
+            chunk.note_written(column, run.first, run.rows, version);
+        }
+    }
+
+    /// Gives entities that stay where they are what they are given.
+    fn change_in_place(&mut self, storage: &mut Storage, sets: &Sets) {
+        let Self { landings, touched, ops, cellar, stay, .. } = self;
+        let version = storage.version;
+        for &at in &*stay {
+            let one = &touched[at as usize];
+            let chunk = &mut storage.chunks[one.chunk];
+            let (archetype, data) = (chunk.archetype, chunk.data());
+            // SAFETY: archetypes live as long as the world.
+            let shape = unsafe { chunk.unbound_shape() };
+            let mut writer = RowWriter { landings, sets, cellar, archetype, shape, data };
+            // SAFETY: the row is there, in a chunk that was made the world's alone.
+            let done = unsafe { writer.write(ops, one.last, one.row, true) };
+            if !chunk.enabled.is_empty() {
+                done.switch(chunk, one.row);
+            }
+            for column in bits(done.written | done.switched) {
+                chunk.note_written(column, one.row, 1, version);
+            }
+        }
+    }
+
+    /// Takes the values of entities that are despawned out of their rows, if they have to be dropped.
+    fn bury_gone(&mut self, storage: &Storage) {
+        for &at in &self.gone {
+            let &Touched { chunk, row, .. } = &self.touched[at as usize];
+            if chunk == NOWHERE {
+                continue;
+            }
+            let chunk = &storage.chunks[chunk];
+            for &column in &chunk.shape().dropped {
+                // SAFETY: the row is there, and its entity goes.
+                unsafe { bury(&mut self.cellar, chunk, column, row) };
+            }
+        }
+    }
+
+    /// Removes the rows that entities have left. There is nothing in them any more that has to be dropped.
+    fn leave(&mut self, storage: &mut Storage) {
+        self.leaving.sort_unstable();
+        let mut rest = &self.leaving[..];
+        while let Some(&last) = rest.last() {
+            let number = (last >> 32) as u32;
+            let others = rest.iter().rposition(|&place| place >> 32 != last >> 32);
+            let (before, mut rows) = rest.split_at(others.map_or(0, |at| at + 1));
+            rest = before;
+            if rows.len() == storage.chunks[number].len as usize {
+                storage.chunks[number].note_order(storage.version);
+                drop(storage.retire_chunk(number).into_parts());
+                continue;
+            }
+            // From the last on, so that the rows that take the place of others are none of those that are to go.
+            while let Some(&last) = rows.last() {
+                let end = last as u32;
+                let side_by_side =
+                    rows.iter().rev().zip(0..).take_while(|&(&row, back)| row as u32 + back == end);
+                let count = side_by_side.count();
+                rows = &rows[..rows.len() - count];
+                let first = end + 1 - count as u32;
+                // SAFETY: the chunk has the rows, and more, and was made the world's alone. Their entities are elsewhere, or about
+                // to be gone, and so are all values that have to be dropped.
+                unsafe {
+                    if count == 1 {
+                        storage.remove_row(number, first, Left::Columns(&[]));
+                    } else {
+                        storage.close_gap(number, first, count as u32, &[]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Done {
+    /// Switches the components of a row on or off: those that came again are on.
+    fn switch(self, chunk: &mut Chunk, row: u32) {
+        if self.renewed | self.switched == 0 {
+            return;
+        }
+        // SAFETY: archetypes live as long as the world.
+        let shape = unsafe { chunk.unbound_shape() };
+        for (mask, &column) in (0..).zip(&shape.enableable) {
+            if (self.renewed | self.switched) >> column & 1 != 0 {
+                let is_on = self.switched >> column & 1 == 0 || self.on >> column & 1 != 0;
+                chunk.enabled.set(mask, row, is_on);
+            }
+        }
+    }
+}
+
+/// Who writes what was noted of entities to their rows, in a chunk.
+struct RowWriter<'w> {
+    landings: &'w mut Landings,
+    sets: &'w Sets,
+    cellar: &'w mut Cellar,
+    archetype: u32,
+    shape: &'w ArchetypeShape,
+    data: *mut u8,
+}
+
+impl RowWriter<'_> {
+    /// Writes what an entity was given to a row, from the last on, and each component once. Values that are in the row are kept for
+    /// later, if it replaces them.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk has the row, and is the world's alone; there are values in it, if it replaces them, and nothing to be dropped
+    ///   otherwise
+    /// - what was noted is there, and was not written yet
+    #[inline]
+    unsafe fn write(&mut self, ops: &[Op], last: u32, row: u32, replaces: bool) -> Done {
+        let mut done = Done::default();
+        let mut at = last;
+        while let Some(op) = ops.get(at as usize) {
+            at = op.before;
+            let (number, shape) = (self.archetype, self.shape);
+            match op.what {
+                What::Give(given) => {
+                    let types = &self.sets.get(op.set).types;
+                    let landing = self.landings.find(number, shape, op.set, types);
+                    let new = landing.columns & !done.written;
+                    if new == 0 {
+                        // Nothing of it is left. Whoever has it drops it.
+                        continue;
+                    }
+                    if !landing.is_whole || new != landing.columns {
+                        // SAFETY: as the caller promises.
+                        unsafe { self.write_partly(given, op.set, row, done.written, replaces) };
+                    } else {
+                        if replaces && landing.has_drops {
+                            for &column in &landing.each {
+                                // SAFETY: there are values in the row, which are replaced.
+                                unsafe {
+                                    bury_at(self.cellar, shape, self.data, column, row);
+                                }
+                            }
+                        }
+                        let place = RowPlace::new(self.data, &landing.offsets, row as usize);
+                        // SAFETY: the set is there, and the offsets are its own in the archetype, whose chunk has the row.
+                        unsafe { (given.giving.write)(given.values, place) };
+                        // SAFETY: it was just moved.
+                        unsafe { moved(given, self.cellar) };
+                    }
+                    done.written |= new;
+                }
+                What::Take => {
+                    let types = &self.sets.get(op.set).types;
+                    let landing = self.landings.find(number, shape, op.set, types);
+                    done.renewed |= landing.columns;
+                    debug_assert_eq!(landing.columns & !done.written, 0, "it was given again");
+                }
+                What::Switch(ty, is_on) => {
+                    let Some(found) = shape.index.find(ty) else { continue };
+                    let column = 1 << found.column;
+                    if (done.switched | done.renewed) & column == 0 {
+                        done.switched |= column;
+                        done.on |= if is_on { column } else { 0 };
+                    }
+                }
+            }
+        }
+        done
+    }
+
+    /// Writes those components of a set to a row that the archetype has, and that were not written already.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`write`](Self::write)
+    #[cold]
+    unsafe fn write_partly(
+        &mut self,
+        given: Given,
+        set: u32,
+        row: u32,
+        written: u64,
+        replaces: bool,
+    ) {
+        let types = &self.sets.get(set).types;
+        let landing = self.landings.find(self.archetype, self.shape, set, types);
+        let Landing { apart, apart_offsets, each, .. } = landing;
+        let values = self.cellar.place(*apart);
+        // SAFETY: the set is there, and there is room for it, with a place for each of its types.
+        unsafe {
+            (given.giving.write)(given.values, RowPlace::new(values, apart_offsets, 0));
+            moved(given, self.cellar);
+        }
+        for ((&ty, &column), &offset) in types.iter().zip(each).zip(apart_offsets) {
+            // SAFETY: there is a value of the type, which is nobody's.
+            unsafe {
+                let value = values.add(offset as usize);
+                if column == NOWHERE || written >> column & 1 != 0 {
+                    self.cellar.drop_later(ty, value);
+                    continue;
+                }
+                if replaces {
+                    bury_at(self.cellar, self.shape, self.data, column, row);
+                }
+                let size = self.shape.columns[column as usize].size;
+                copy_value(value, place_of(self.shape, self.data, column, row), size);
+            }
+        }
+    }
+}
+
+/// Tells who has the values that they have moved.
+///
+/// # Safety
+///
+/// - the command that has them is there
+unsafe fn moved(given: Given, cellar: &mut Cellar) {
+    match given.owner {
+        Owner::Nobody => {}
+        // SAFETY: the command is there.
+        Owner::Command(target) => unsafe { mark_used(target) },
+        Owner::Cellar(at) => cellar.take_back(at),
+    }
+}
+
+/// Where the value of a row is, in a chunk of a shape.
+fn place_of(shape: &ArchetypeShape, data: *mut u8, column: u32, row: u32) -> *mut u8 {
+    let column = shape.columns[column as usize];
+    data.wrapping_add(column.offset as usize + row as usize * column.size as usize)
+}
+
+/// Takes a value out of a row, to be dropped later.
+///
+/// # Safety
+///
+/// - the memory is a chunk of the shape, with a value there, which is not used afterwards
+unsafe fn bury_at(
+    cellar: &mut Cellar,
+    shape: &ArchetypeShape,
+    data: *mut u8,
+    column: u32,
+    row: u32,
+) {
+    let ty: ComponentType = shape.types[column as usize];
+    // SAFETY: as the caller promises.
+    unsafe { cellar.bury(ty, place_of(shape, data, column, row)) };
+}
+
+/// Takes a value out of a row of a chunk, to be dropped later.
+///
+/// # Safety
+///
+/// - there is a value, which is not used afterwards
+unsafe fn bury(cellar: &mut Cellar, chunk: &Chunk, column: u32, row: u32) {
+    // SAFETY: as the caller promises.
+    unsafe { bury_at(cellar, chunk.shape(), chunk.data(), column, row) };
+}
+
+/// The places of the bits of a word.
+fn bits(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        (word != 0).then(|| {
+            let at = word.trailing_zeros();
+            word &= word - 1;
+            at
+        })
+    })
+}

@@ -1,0 +1,111 @@
+//! Commands for single entities, carried out together.
+//!
+//! A *stretch* is a sequence of commands none of which can fail. It is found by going through the commands as if they were carried
+//! out: of each entity that one names, it is noted what it would have now, and what it was given. Where a command would fail, or is
+//! not of that kind, the stretch ends before it. Then it does not matter any more what was in between:
+//!
+//! ```text
+//! commands:  spawn x (A) · add B to y · remove A from x · despawn z · add C to x · set B of y · add B to z'…
+//!            │             │                              │
+//!            x: created in {C}                            z: destroyed
+//!                          y: moves from {A} to {A, B}, with the second value of B
+//! ```
+//!
+//! Each entity goes at once from what it had to what it has in the end, or comes there, or goes; those that end alike go together. What
+//! was given to it and taken again, or given twice, is never in a chunk.
+//!
+//! 1. [`shapes`]: which types an entity has on its way, without archetypes for them.
+//! 2. [`noting`]: what becomes of the entities is noted, command by command. Nothing changes.
+//! 3. [`prepare`]: room is made for what moves. Memory can be missing; then nothing has changed.
+//! 4. [`carry_out`]: values and ids go where they belong. Nothing is refused any more, and no code of the user runs. What is left over
+//!    is dropped at the end.
+
+mod carry_out;
+mod landings;
+mod noting;
+mod prepare;
+mod routes;
+mod shapes;
+
+use std::fmt;
+
+pub(crate) use noting::{Gift, Given, Giving, Owner};
+
+use crate::entity::Entity;
+use crate::storage::{Cellar, NOWHERE};
+use landings::Landings;
+use noting::Op;
+use prepare::Target;
+use routes::Routes;
+use shapes::Shapes;
+
+/// What becomes of the entities that the commands of a stretch name, and memory for that, which is kept.
+#[derive(Default)]
+pub(crate) struct Stretch {
+    shapes: Shapes,
+    landings: Landings,
+    routes: Routes,
+    /// For each index of entities, one more than the place of the entity among those that are touched, or zero.
+    marks: Vec<u32>,
+    /// In the order in which they were first named.
+    touched: Vec<Touched>,
+    ops: Vec<Op>,
+    /// Those of the touched that are despawned, in the order in which they are.
+    gone: Vec<u32>,
+    /// Values that are not where they are to be, and such as are dropped at the end.
+    cellar: Cellar,
+    targets: Vec<Target>,
+    /// Entities that stay where they are and are given something.
+    stay: Vec<u32>,
+    /// Rows that entities leave: the chunk in the upper half, the row in the lower.
+    leaving: Vec<u64>,
+}
+
+/// An entity that a command of the stretch names.
+struct Touched {
+    entity: Entity,
+    /// Where it is, or [`NOWHERE`] if it is created by the stretch.
+    chunk: u32,
+    row: u32,
+    /// Which shape it has before, or [`NOWHERE`].
+    from: u32,
+    /// Which shape it would have now.
+    shape: u32,
+    /// What was done to it last, or [`NOWHERE`].
+    last: u32,
+    /// The next one that ends in the same shape.
+    next: u32,
+    is_alive: bool,
+}
+
+// SAFETY: addresses in it are those of commands and of values, which may be sent, and used only while a buffer is played.
+#[expect(unsafe_code, reason = "addresses of values that may be sent")]
+unsafe impl Send for Stretch {}
+
+impl Stretch {
+    /// Memory for values that wait to be written, until all is forgotten.
+    pub(crate) fn cellar(&mut self) -> &mut Cellar {
+        &mut self.cellar
+    }
+
+    /// Forgets what was noted. Values that are nobody's are dropped, which is code of the user, and memory is kept.
+    pub(crate) fn clear(&mut self) {
+        for touched in self.touched.drain(..) {
+            self.marks[touched.entity.index() as usize] = 0;
+        }
+        for target in self.targets.drain(..) {
+            self.shapes[target.shape].target = NOWHERE;
+        }
+        self.ops.clear();
+        self.gone.clear();
+        self.stay.clear();
+        self.leaving.clear();
+        self.cellar.clear();
+    }
+}
+
+impl fmt::Debug for Stretch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stretch").field("touched", &self.touched.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,237 @@
+//! What becomes of entities is noted, command by command, as if each had been carried out.
+
+use super::shapes::Way;
+use super::{Stretch, Touched};
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::manager::EntityManager;
+use crate::storage::{Change, Edge, NOWHERE, RowPlace};
+
+/// What was done to an entity.
+pub(super) struct Op {
+    pub(super) what: What,
+    /// Which set of components, by its number.
+    pub(super) set: u32,
+    /// What was done to the entity before, or [`NOWHERE`].
+    pub(super) before: u32,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum What {
+    /// It was given components.
+    Give(Given),
+    /// Components were taken from it.
+    Take,
+    /// A component was switched on or off.
+    Switch(ComponentType, bool),
+}
+
+/// Values that an entity is given: where they are until then.
+#[derive(Clone, Copy)]
+pub(crate) struct Given {
+    /// A set of components, which nobody else uses before the stretch is done.
+    pub(crate) values: *mut u8,
+    pub(crate) giving: &'static Giving,
+    /// Who has to know that the values have moved.
+    pub(crate) owner: Owner,
+}
+
+/// Who drops values that are given to nobody.
+#[derive(Clone, Copy)]
+pub(crate) enum Owner {
+    /// Nobody has to.
+    Nobody,
+    /// The command, unless it is marked as used: here.
+    Command(*mut Entity),
+    /// The cellar, unless it is told so.
+    Cellar(u32),
+}
+
+/// What can be done with a set of components whose type was forgotten.
+pub(crate) struct Giving {
+    /// Moves the set to a row.
+    ///
+    /// # Safety
+    ///
+    /// - there is such a set at the address, which is not used afterwards
+    /// - as for [`ComponentSet::write`](crate::ComponentSet)
+    pub(crate) write: unsafe fn(*mut u8, RowPlace),
+}
+
+/// What an entity is, in the midst of a stretch.
+enum Now {
+    /// It is there: its place among the touched.
+    There(u32),
+    /// It is not there.
+    Missing,
+    /// It was there.
+    Gone,
+    /// It is one that commands are carried out for one by one.
+    Difficult,
+}
+
+/// Components that an entity can be given.
+pub(crate) struct Gift {
+    /// Its place among the touched, or [`NOWHERE`] if it is to be created.
+    at: u32,
+    entity: Entity,
+    /// The shape it has then.
+    to: u32,
+    set: u32,
+}
+
+impl EntityManager {
+    /// What an entity is now.
+    #[inline]
+    fn now(&mut self, entity: Entity) -> Now {
+        if let Some(&mark) = self.stretch.marks.get(entity.index() as usize)
+            && mark != 0
+        {
+            let touched = &self.stretch.touched[mark as usize - 1];
+            // Only one version of an index can be there.
+            return if touched.entity == entity && touched.is_alive {
+                Now::There(mark - 1)
+            } else {
+                Now::Gone
+            };
+        }
+        let Some(location) = self.storage.table.locate(entity) else { return Now::Missing };
+        let archetype = self.storage.archetype_at(location);
+        let (archetypes, settings) = (&self.storage.archetypes, &self.storage.settings);
+        let shape = self.stretch.shapes.of_archetype(archetype, archetypes, settings);
+        if !self.stretch.shapes[shape].folds {
+            return Now::Difficult;
+        }
+        Now::There(self.stretch.touch(entity, location.chunk, location.row, shape))
+    }
+
+    /// Whether an entity can be created with a set of components.
+    #[inline]
+    pub(crate) fn can_create(&mut self, entity: Entity, set: u32) -> Option<Gift> {
+        if !self.storage.table.is_marked(entity) {
+            return None;
+        }
+        let from = self.stretch.shapes.empty(&self.storage.settings);
+        let to = self.way(from, set, Change::Add)?.to;
+        Some(Gift { at: NOWHERE, entity, to, set })
+    }
+
+    /// Whether an entity can be given a set of components, by adding or setting them.
+    #[inline]
+    pub(crate) fn can_give(&mut self, entity: Entity, set: u32, change: Change) -> Option<Gift> {
+        let Now::There(at) = self.now(entity) else { return None };
+        let way = self.way(self.stretch.touched[at as usize].shape, set, change)?;
+        let is_allowed = match change {
+            Change::Set => way.has_all,
+            _ => !self.strict || !way.has_one,
+        };
+        is_allowed.then_some(Gift { at, entity, to: way.to, set })
+    }
+
+    /// Where a way leads, if entities there can be folded too.
+    #[inline]
+    fn way(&mut self, from: u32, set: u32, change: Change) -> Option<Way> {
+        let edge = Edge { from, set, change };
+        let way = self.stretch.shapes.way(edge, &self.sets, &self.storage.settings);
+        self.stretch.shapes[way.to].folds.then_some(way)
+    }
+
+    /// Notes that an entity is given what it can be given, if that is anything.
+    #[inline]
+    pub(crate) fn note_given(&mut self, gift: Gift, given: Option<Given>) {
+        let Gift { at, entity, to, set } = gift;
+        let at = if at == NOWHERE { self.stretch.touch(entity, NOWHERE, 0, NOWHERE) } else { at };
+        if let Some(given) = given {
+            self.stretch.note(at, set, What::Give(given));
+        }
+        self.stretch.touched[at as usize].shape = to;
+    }
+
+    /// Notes that components are taken from an entity, as far as it has them. Returns whether that can be noted. Who is not there
+    /// may be one that comes later.
+    #[inline]
+    pub(crate) fn note_taken(&mut self, entity: Entity, set: u32, may_come: bool) -> bool {
+        let at = match self.now(entity) {
+            Now::There(at) => at,
+            Now::Gone => return !self.strict,
+            Now::Missing => return self.passes_over(entity, may_come),
+            Now::Difficult => return false,
+        };
+        let from = self.stretch.touched[at as usize].shape;
+        let Some(way) = self.way(from, set, Change::Remove) else { return false };
+        if self.strict && !way.has_all {
+            return false;
+        }
+        if way.has_one {
+            self.stretch.note(at, set, What::Take);
+            self.stretch.touched[at as usize].shape = way.to;
+        }
+        true
+    }
+
+    /// Notes that an entity is despawned. Returns whether that can be noted. Who is not there may be one that comes later.
+    #[inline]
+    pub(crate) fn note_despawned(&mut self, entity: Entity, may_come: bool) -> bool {
+        let at = match self.now(entity) {
+            Now::There(at) => at,
+            Now::Gone => return !self.strict,
+            Now::Missing => return self.passes_over(entity, may_come),
+            Now::Difficult => return false,
+        };
+        let touched = &mut self.stretch.touched[at as usize];
+        if !self.stretch.shapes[touched.shape].goes {
+            return false;
+        }
+        touched.is_alive = false;
+        self.stretch.gone.push(at);
+        true
+    }
+
+    /// Notes that a component of an entity is switched on or off. Returns whether that can be noted.
+    pub(crate) fn note_switched(&mut self, entity: Entity, ty: ComponentType, on: bool) -> bool {
+        let Now::There(at) = self.now(entity) else { return false };
+        let shape = self.stretch.touched[at as usize].shape;
+        let is_allowed = ty.0.enableable && self.stretch.shapes[shape].types.contains(&ty);
+        if is_allowed {
+            self.stretch.note(at, NOWHERE, What::Switch(ty, on));
+        }
+        is_allowed
+    }
+
+    /// Whether nothing is to be done for an entity that is not there.
+    fn passes_over(&self, entity: Entity, may_come: bool) -> bool {
+        !(self.strict || may_come && self.storage.table.is_marked(entity))
+    }
+}
+
+impl Stretch {
+    /// Notes an entity that was not named before. Returns its place.
+    #[inline]
+    fn touch(&mut self, entity: Entity, chunk: u32, row: u32, shape: u32) -> u32 {
+        let index = entity.index() as usize;
+        if index >= self.marks.len() {
+            self.marks.resize((index + 1).next_power_of_two(), 0);
+        }
+        let at = self.touched.len() as u32;
+        self.marks[index] = at + 1;
+        self.touched.push(Touched {
+            entity,
+            chunk,
+            row,
+            from: shape,
+            shape,
+            last: NOWHERE,
+            next: NOWHERE,
+            is_alive: true,
+        });
+        at
+    }
+
+    /// Notes what is done to an entity.
+    #[inline]
+    fn note(&mut self, at: u32, set: u32, what: What) {
+        let touched = &mut self.touched[at as usize];
+        let before = std::mem::replace(&mut touched.last, self.ops.len() as u32);
+        self.ops.push(Op { what, set, before });
+    }
+}
