@@ -176,6 +176,31 @@ const PARTS: &[(&str, Record, Direct)] = &[
         },
     ),
     (
+        "all kinds in turn",
+        |commands, all| {
+            for (at, &entity) in all.iter().enumerate() {
+                let brief = commands.spawn((Position(at as f32), Target(entity)));
+                commands.add(entity, Brief);
+                commands.set(entity, (Position(2.0), Target(brief)));
+                commands.remove::<Target>(brief);
+                commands.set_component_enabled::<Awake>(entity, false);
+                commands.remove::<Brief>(entity);
+                commands.despawn(brief);
+            }
+        },
+        |world, all| {
+            for (at, &entity) in all.iter().enumerate() {
+                let brief = world.spawn((Position(at as f32), Target(entity)));
+                world.add(entity, Brief).unwrap();
+                world.set(entity, (Position(2.0), Target(brief))).unwrap();
+                world.remove::<Target>(brief).unwrap();
+                world.entities_mut().set_component_enabled::<Awake>(entity, false).unwrap();
+                world.remove::<Brief>(entity).unwrap();
+                world.despawn(brief).unwrap();
+            }
+        },
+    ),
+    (
         "instantiate, and despawn by query",
         |commands, all| {
             for &entity in &all[..50] {

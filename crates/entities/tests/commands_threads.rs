@@ -431,3 +431,24 @@ fn two_buffers_are_recorded_side_by_side_and_played_in_two_worlds() {
     });
     assert_eq!(alone, together);
 }
+
+#[test]
+fn cb5_commands_that_are_carried_out_together_come_to_the_same_everywhere() {
+    same_everywhere(3000, |world, buffer| {
+        let query = world.query::<(Entity, &A)>();
+        let job = query.job().with(buffer.writer());
+        let job = job.schedule_parallel(|(entity, a), commands| {
+            let new = commands.spawn((A(a.0), Link(entity)));
+            commands.add(entity, Link(new));
+            commands.set(new, A(a.0 + 1));
+            match a.0 % 5 {
+                0 => commands.despawn(new),
+                1 => commands.remove::<Link>(entity),
+                2 => commands.add(new, Text(a.0.to_string())),
+                3 => commands.despawn(entity),
+                _ => commands.add(entity, Lamp),
+            }
+        });
+        job.unwrap();
+    });
+}

@@ -14,7 +14,7 @@ use super::recorder::CommandRecorder;
 
 /// How many commands are carried out together at most. What is noted of them has room in the caches then, and there are enough of
 /// one kind.
-const LONGEST: usize = 16 << 10;
+const LONGEST: usize = 64 << 10;
 
 /// How many commands there are at least for each run of one verb, so that runs are carried out one after the other: what they have
 /// in common is then found without looking at each command.

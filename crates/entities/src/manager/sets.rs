@@ -41,7 +41,7 @@ pub(crate) struct Sets {
 }
 
 /// How many sets are found again without a map.
-const RECENT: usize = 8;
+const RECENT: usize = 32;
 
 /// A number that tells sets apart, mostly. It differs from run to run, and may decide what is quick, and nothing else.
 #[inline(always)]

@@ -26,3 +26,4 @@ mod panic_message;
 mod placeholders;
 mod policy;
 mod targets;
+mod together;

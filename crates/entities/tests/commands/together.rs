@@ -1,0 +1,279 @@
+//! Commands of several kinds that are carried out together: what cancels out is never done, and everything else is as one by one.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ancho_entities::{
+    Changed, ChunkArena, CommandFault, Component, ComponentType, Entity, EntityCommandBuffer,
+    EntityError, World, WorldSettings,
+};
+
+use crate::common::*;
+
+/// It is noted row by row when it was written.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[component(name = "game::Noted", track_changes)]
+struct Noted(u32);
+
+/// Fills most of a chunk.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+struct Large([u64; 1500]);
+
+#[test]
+fn cb10_what_cancels_out_does_no_work() {
+    let mut world = world();
+    let old = world.spawn((A(1), Glow(2)));
+    let archetypes = world.entities().archetype_count();
+    let chunk = world.entities().chunks().next().unwrap();
+    let versions = (chunk.order_version(), chunk.change_version::<A>());
+    world.entities_mut().advance_version();
+    let ledger = Ledger::new();
+    play(&mut world, |commands| {
+        commands.add(old, B("b".into()));
+        let brief = commands.spawn((A(2), ledger.value(1)));
+        commands.add(brief, Tag);
+        commands.remove::<B>(old);
+        commands.set(brief, A(3));
+        commands.despawn(brief);
+        commands.add(old, (Tag, ledger.value(2)));
+        commands.remove::<(Tag, Counted)>(old);
+    })
+    .unwrap();
+    assert_eq!((world.entity_count(), ledger.live()), (1, 0));
+    // No archetype was made for what was in between, so nothing was ever in a chunk of one.
+    assert_eq!(world.entities().archetype_count(), archetypes);
+    let chunk = world.entities().chunks().next().unwrap();
+    assert_eq!((chunk.order_version(), chunk.change_version::<A>()), versions);
+    assert_eq!(world.entities().chunks().count(), 1);
+}
+
+#[test]
+fn cb10_of_values_that_are_set_again_the_last_is_there_and_the_others_are_dropped() {
+    let ledger = Ledger::new();
+    {
+        let mut world = world();
+        let old = world.spawn((A(1), ledger.value(1)));
+        let buffer = play(&mut world, |commands| {
+            let new = commands.spawn((A(2), ledger.value(2), Tag));
+            commands.set(old, (ledger.value(3), A(3)));
+            commands.add(new, (Glow(1), ledger.value(4)));
+            commands.set(old, A(4));
+            commands.remove::<(Tag, A)>(new);
+            commands.set(old, ledger.value(5));
+        });
+        drop(buffer.unwrap());
+        assert_eq!(ledger.live(), 2);
+        assert_eq!((world.get(old), world.get::<Counted>(old).unwrap().number), (Ok(&A(4)), 5));
+        let query = world.query::<(&Counted, &Glow)>();
+        assert_eq!(query.iter().map(|(value, _)| value.number).collect::<Vec<_>>(), [4]);
+    }
+    assert_eq!(ledger.live(), 0);
+}
+
+#[test]
+fn cb8_the_first_that_fails_stops_and_what_comes_before_it_is_done() {
+    for strict in [false, true] {
+        let settings = WorldSettings::new().strict(strict);
+        let mut world = Checked(World::with_settings("Simulation", settings));
+        let [first, second] = [world.spawn(A(1)), world.spawn(A(2))];
+        let ledger = Ledger::new();
+        let (number, fault) = fails(&mut world, |commands| {
+            commands.add(first, ledger.value(1));
+            let new = commands.spawn(A(3));
+            commands.despawn(second);
+            commands.add(new, Tag);
+            commands.set(second, A(4));
+            commands.despawn(first);
+            commands.remove::<Tag>(new);
+        });
+        assert_eq!(number, 5);
+        let is_missing = |fault| matches!(fault, CommandFault::Entity(EntityError::NoSuchEntity { entity, .. }) if entity == second);
+        assert!(is_missing(fault), "{fault}");
+        assert!(world.has::<(A, Counted)>(first) && !world.exists(second));
+        assert_eq!((world.query::<(&A, &Tag)>().count(), ledger.live()), (1, 1));
+    }
+}
+
+#[test]
+fn cb8_without_memory_the_same_command_fails_as_one_by_one() {
+    let world = |chunks: usize| {
+        let arena = ChunkArena::with_limit(chunks * (16 << 10));
+        let mut world = World::with_settings(
+            "Simulation",
+            WorldSettings::new().arena(arena).chunk_size(16 << 10),
+        );
+        let all: Vec<_> = (0..3).map(|at| world.try_spawn(A(at)).ok()).collect();
+        (Checked(world), all)
+    };
+    for chunks in 1..6 {
+        let (mut one, all) = world(chunks);
+        let (mut other, _) = world(chunks);
+        let all: Vec<_> = all.into_iter().map(|entity| entity.unwrap_or(Entity::NULL)).collect();
+        let large = Large([7; 1500]);
+        let step = |world: &mut World, number: usize| -> Result<(), EntityError> {
+            match number {
+                0 => _ = world.add(all[0], large).map_err(|rejected| rejected.error)?,
+                1 => _ = world.remove::<A>(all[1])?,
+                2 => _ = world.add(all[1], large).map_err(|rejected| rejected.error)?,
+                3 => _ = world.add(all[2], (large, Tag)).map_err(|rejected| rejected.error)?,
+                _ => _ = world.despawn(all[0])?,
+            }
+            Ok(())
+        };
+        let expected = (0..5).find_map(|at| step(&mut one, at).err().map(|error| (at + 1, error)));
+        let mut buffer = EntityCommandBuffer::new();
+        let commands = buffer.commands().unwrap();
+        commands.add(all[0], large);
+        commands.remove::<A>(all[1]);
+        commands.add(all[1], large);
+        commands.add(all[2], (large, Tag));
+        commands.despawn(all[0]);
+        let played = other.play(&mut buffer);
+        // Together, less is needed at a time. If it is too much all the same, it is too much for the same command.
+        if played.is_err() {
+            let failed = stopped(played);
+            let (number, error) = expected.expect("one by one it is too much, too");
+            assert_eq!((failed.number(), failed.fault()), (number, CommandFault::Entity(error)));
+            for &entity in &all {
+                assert_eq!(one.has::<Large>(entity), other.has::<Large>(entity));
+            }
+        }
+    }
+}
+
+#[test]
+fn cb1_components_that_come_again_are_switched_on() {
+    let mut world = world();
+    let [kept, renewed, off, replaced] = [(); 4].map(|()| world.spawn((A(1), Glow(1))));
+    for entity in [kept, renewed, replaced] {
+        world.entities_mut().set_component_enabled::<Glow>(entity, false).unwrap();
+    }
+    play(&mut world, |commands| {
+        commands.add(kept, Tag);
+        commands.remove::<Glow>(renewed);
+        commands.set_component_enabled::<Glow>(off, false);
+        commands.add(renewed, Glow(2));
+        commands.set(off, A(2));
+        commands.add(replaced, (Glow(3), Tag));
+        commands.add(off, Tag);
+    })
+    .unwrap();
+    let is_on = |entity| world.entities().is_component_enabled::<Glow>(entity).unwrap();
+    assert_eq!([kept, renewed, off, replaced].map(is_on), [false, true, false, false]);
+    assert_eq!(world.get(renewed), Ok(&Glow(2)));
+}
+
+#[test]
+fn v1_what_was_written_counts_as_changed_and_nothing_else_does() {
+    let mut world = chunks_of(4);
+    let all: Vec<_> = world.spawn_batch((0..10).map(|at| (A(at), Noted(at)))).collect();
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    play(&mut world, |commands| {
+        commands.add(all[0], Tag);
+        commands.set(all[1], Noted(100));
+        commands.add(all[2], Tag);
+        commands.set(all[2], Noted(200));
+        commands.despawn(all[3]);
+        commands.set(all[5], A(50));
+        commands.remove::<A>(all[6]);
+        commands.remove::<Noted>(all[7]);
+        commands.add(all[7], Noted(700));
+        commands.despawn(all[9]);
+    })
+    .unwrap();
+    let query = world.query::<(Entity, &Noted)>();
+    let query = query.filter::<Changed<Noted>>().since(seen);
+    let mut changed: Vec<_> = query.iter().map(|(entity, noted)| (entity, noted.0)).collect();
+    changed.sort_unstable();
+    assert_eq!(changed, [(all[1], 100), (all[2], 200), (all[7], 700)]);
+}
+
+#[test]
+fn cb3_ids_are_handed_out_afterwards_as_one_by_one() {
+    let ids = |together: bool| {
+        let mut world = world();
+        let all: Vec<_> = world.spawn_batch((0..6).map(A)).collect();
+        let mut buffer = EntityCommandBuffer::new();
+        let despawn = |world: &mut World, buffer: &mut EntityCommandBuffer, entity| {
+            buffer.commands().unwrap().despawn(entity);
+            if !together {
+                world.play(buffer).unwrap();
+                buffer.clear().unwrap();
+            }
+        };
+        for at in [4, 1, 3] {
+            buffer.commands().unwrap().set(all[0], A(at));
+            despawn(&mut world, &mut buffer, all[at as usize]);
+        }
+        if together {
+            world.play(&mut buffer).unwrap();
+        }
+        world.spawn_many(5, ()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(true), ids(false));
+}
+
+#[test]
+fn forks_do_not_see_what_is_carried_out_together() {
+    let mut world = chunks_of(3);
+    let all: Vec<_> = world.spawn_batch((0..8).map(|at| (A(at), B(at.to_string())))).collect();
+    let mut fork = Checked(world.fork().unwrap());
+    let hash = fork.state_hash();
+    let record = |commands: &mut ancho_entities::CommandRecorder| {
+        commands.set(all[0], A(10));
+        commands.add(all[1], Tag);
+        commands.despawn(all[2]);
+        commands.set(all[3], B("other".into()));
+        commands.remove::<B>(all[4]);
+        commands.spawn((A(9), B("new".into())));
+        commands.despawn(all[7]);
+    };
+    play(&mut world, record).unwrap();
+    assert_eq!(fork.state_hash(), hash);
+    assert_eq!(world.get(all[3]), Ok(&B("other".into())));
+    play(&mut fork, record).unwrap();
+    assert_eq!(fork.state_hash(), world.state_hash());
+}
+
+#[test]
+fn values_that_panic_when_they_are_dropped_leave_all_done() {
+    let ledger = Ledger::new();
+    {
+        let mut world = world();
+        let all: Vec<_> = world.spawn_batch((0..4).map(|at| (A(at), ledger.value(at)))).collect();
+        let mut buffer = EntityCommandBuffer::new();
+        let commands = buffer.commands().unwrap();
+        commands.set(all[0], ledger.value(10));
+        commands.despawn(all[1]);
+        commands.remove::<Counted>(all[2]);
+        commands.add(all[3], Tag);
+        ledger.panic_at_drop(1);
+        let played = catch_unwind(AssertUnwindSafe(|| world.play(&mut buffer)));
+        assert!(played.is_err());
+        assert_eq!(world.get::<Counted>(all[0]).unwrap().number, 10);
+        assert!(!world.exists(all[1]) && !world.has::<Counted>(all[2]) && world.has::<Tag>(all[3]));
+        assert_eq!(ledger.live(), 2);
+        // It goes on as if nothing had been.
+        play(&mut world, |commands| {
+            commands.despawn(all[2]);
+            commands.add(all[0], Tag);
+        })
+        .unwrap();
+        assert_eq!(world.query::<(&Counted, &Tag)>().count(), 2);
+    }
+    assert_eq!(ledger.live(), 0);
+}
+
+#[test]
+fn types_are_removed_together_with_others() {
+    let mut world = world();
+    let entity = world.spawn((A(1), B("b".into()), Tag));
+    play(&mut world, |commands| {
+        commands.add(entity, Glow(1));
+        commands.remove_types(entity, &[ComponentType::of::<B>(), ComponentType::of::<Glow>()]);
+        commands.set(entity, A(2));
+    })
+    .unwrap();
+    assert!(world.has::<(A, Tag)>(entity) && !world.has::<B>(entity) && !world.has::<Glow>(entity));
+    assert_eq!(world.get(entity), Ok(&A(2)));
+}
