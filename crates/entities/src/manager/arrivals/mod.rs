@@ -46,3 +46,6 @@ impl Arrived {
         panicked
     }
 }
+
+#[cfg(test)]
+mod tests;
