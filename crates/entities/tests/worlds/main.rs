@@ -8,6 +8,7 @@
 mod common;
 
 mod copying;
+mod hostile;
 mod model;
 mod moving;
 mod moving_by_query;

@@ -158,6 +158,7 @@ impl<'d, 'f> Plan<'d, 'f> {
         for ((_, runs), destination) in found.by_archetype().zip(destinations) {
             // The targets of the groups of this archetype, or its only one.
             let mut by_group = HashMap::<u32, usize, FixedState>::default();
+            let mut by_group_here = HashMap::<u32, usize, FixedState>::default();
             let mut last = None;
             for runs in runs.chunk_by(|one, other| one.chunk == other.chunk) {
                 let chunk = &source.chunks[runs[0].chunk];
@@ -166,10 +167,14 @@ impl<'d, 'f> Plan<'d, 'f> {
                     _ => *by_group.entry(chunk.group).or_insert_with(|| {
                         let archetype = destination.archetype;
                         let group = group_here(&mut reserved, source, chunk, archetype, known);
-                        let shape = &reserved.storage.archetypes[archetype].shape;
-                        let refers = shape.has_references();
-                        targets.push(Target { archetype, group, refers, rows: 0 });
-                        targets.len() - 1
+                        // Values that differ there may be equal here, if they have changed their mind. Room for a group is made
+                        // once.
+                        *by_group_here.entry(group).or_insert_with(|| {
+                            let shape = &reserved.storage.archetypes[archetype].shape;
+                            let refers = shape.has_references();
+                            targets.push(Target { archetype, group, refers, rows: 0 });
+                            targets.len() - 1
+                        })
                     }),
                 };
                 last = Some((chunk.group, target));

@@ -1,0 +1,54 @@
+//! Code of the user that does what it can to confuse worlds between which entities go (W3, W4, W5).
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ancho_entities::{Shared, SharedComponent};
+
+use crate::common::*;
+
+/// Whether all values are equal: they change their mind.
+static ARE_ALL_EQUAL: AtomicBool = AtomicBool::new(false);
+
+/// A value that is equal to others at times.
+#[derive(SharedComponent, Clone, Debug, Eq)]
+#[shared(name = "worlds::Fickle")]
+struct Fickle(u32);
+
+impl PartialEq for Fickle {
+    fn eq(&self, other: &Self) -> bool {
+        ARE_ALL_EQUAL.load(Ordering::Relaxed) || self.0 == other.0
+    }
+}
+
+impl Hash for Fickle {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        0.hash(state);
+    }
+}
+
+#[test]
+fn w3_values_that_become_equal_do_not_share_the_room_of_others() {
+    let owner = Arc::new(());
+    for is_copied in [false, true] {
+        let (mut source, mut destination) = (chunks_of(4), chunks_of(3));
+        destination.spawn((Owned(owner.clone()), Shared::new(Fickle(9))));
+        for number in 0..10 {
+            source.spawn((Owned(owner.clone()), Shared::new(Fickle(number % 3))));
+        }
+        ARE_ALL_EQUAL.store(true, Ordering::Relaxed);
+        let map = if is_copied {
+            destination.copy_entities_from(&source)
+        } else {
+            destination.move_entities_from(&mut source)
+        };
+        ARE_ALL_EQUAL.store(false, Ordering::Relaxed);
+        assert_eq!((map.unwrap().len(), destination.entity_count()), (10, 11));
+        assert_eq!(destination.query::<&Owned>().count(), 11);
+        destination.check_invariants().unwrap();
+        assert_eq!(Arc::strong_count(&owner), 1 + 11 + source.entity_count());
+        drop((source, destination));
+        assert_eq!(Arc::strong_count(&owner), 1);
+    }
+}
