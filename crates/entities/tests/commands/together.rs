@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_entities::{
     Changed, ChunkArena, CommandFault, Component, ComponentType, Entity, EntityCommandBuffer,
-    EntityError, World, WorldSettings,
+    EntityError, RuntimeType, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -275,5 +275,23 @@ fn types_are_removed_together_with_others() {
     })
     .unwrap();
     assert!(world.has::<(A, Tag)>(entity) && !world.has::<B>(entity) && !world.has::<Glow>(entity));
+    assert_eq!(world.get(entity), Ok(&A(2)));
+}
+
+#[test]
+fn types_that_no_memory_has_room_for_are_removed_with_others() {
+    // CB10: nobody has them, so that there is nothing to be done.
+    let huge = ["game::Huge", "game::Vast"].map(|name| {
+        ComponentType::register(RuntimeType::new(name, usize::MAX / 2 + 1, 1)).unwrap()
+    });
+    let mut world = world();
+    let entity = world.spawn((A(1), B("b".into()), Tag));
+    play(&mut world, |commands| {
+        commands.add(entity, Glow(1));
+        commands.remove_types(entity, &[ComponentType::of::<B>(), huge[0], huge[1]]);
+        commands.set(entity, A(2));
+    })
+    .unwrap();
+    assert!(world.has::<(A, Tag, Glow)>(entity) && !world.has::<B>(entity));
     assert_eq!(world.get(entity), Ok(&A(2)));
 }

@@ -343,8 +343,9 @@ impl RowWriter<'_> {
     ) {
         let types = &self.sets.get(set).types;
         let landing = self.landings.find(self.archetype, self.shape, set, types);
-        let Landing { apart, apart_offsets, each, .. } = landing;
-        let values = self.cellar.place(*apart);
+        let Landing { apart, each, .. } = landing;
+        let (layout, apart_offsets) = apart.as_ref().expect("what is given is in memory already");
+        let values = self.cellar.place(*layout);
         // SAFETY: the set is there, and there is room for it, with a place for each of its types.
         unsafe {
             (given.giving.write)(given.values, RowPlace::new(values, apart_offsets, 0));

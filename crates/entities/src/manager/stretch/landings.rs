@@ -20,9 +20,9 @@ pub(super) struct Landing {
     pub(super) offsets: Box<[u32]>,
     /// Whether values of one of the columns have to be dropped.
     pub(super) has_drops: bool,
-    /// Room for the set where it is in no row, and where each of its types is there.
-    pub(super) apart: Layout,
-    pub(super) apart_offsets: Box<[u32]>,
+    /// Room for the set where it is in no row, and where each of its types is there. Nothing, if no memory has room for it: then
+    /// nobody is given it.
+    pub(super) apart: Option<(Layout, Box<[u32]>)>,
 }
 
 impl Landing {
@@ -31,18 +31,8 @@ impl Landing {
         let each: Box<[u32]> =
             found.clone().map(|found| found.map_or(NOWHERE, |found| found.column)).collect();
         let columns = each.iter().filter(|&&column| column != NOWHERE);
-        let mut apart = Layout::new::<()>();
-        let mut extend = |ty: &ComponentType| {
-            let value = Layout::from_size_align(ty.size(), ty.align());
-            let together = value.and_then(|value| apart.extend(value));
-            let (together, offset) = together.expect("smaller than a chunk");
-            apart = together;
-            offset as u32
-        };
-        let apart_offsets = set.iter().map(&mut extend).collect();
         Self {
-            apart,
-            apart_offsets,
+            apart: side_by_side(set),
             columns: columns.clone().fold(0, |bits, column| bits | 1 << column),
             is_whole: each.iter().all(|&column| column != NOWHERE),
             offsets: found.map(|found| found.map_or(0, |found| found.offset)).collect(),
@@ -50,6 +40,19 @@ impl Landing {
             each,
         }
     }
+}
+
+/// Room for a value of each type, and where each of them is.
+fn side_by_side(types: &[ComponentType]) -> Option<(Layout, Box<[u32]>)> {
+    let mut all = Layout::new::<()>();
+    let mut extend = |ty: &ComponentType| {
+        let value = Layout::from_size_align(ty.size(), ty.align()).ok()?;
+        let (together, offset) = all.extend(value).ok()?;
+        all = together;
+        u32::try_from(offset).ok()
+    };
+    let offsets = types.iter().map(&mut extend).collect::<Option<_>>()?;
+    Some((all, offsets))
 }
 
 /// The landings that were needed so far, found again without looking at types.
