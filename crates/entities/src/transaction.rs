@@ -196,8 +196,10 @@ impl ExclusiveEntityTransaction {
     /// With A0006 from inside a job, unless all are complete.
     #[track_caller]
     pub fn complete(&mut self) -> Result<(), JobFailed> {
-        let scheduled = std::mem::take(&mut self.scheduled);
-        self.jobs().try_complete_all(&scheduled)
+        let completed = self.jobs().try_complete_all(&self.scheduled);
+        // Only now: if nobody could wait for them, somebody will.
+        self.scheduled.clear();
+        completed
     }
 
     /// Waits for all jobs that have the entities, and gives the world back with them.
@@ -207,7 +209,8 @@ impl ExclusiveEntityTransaction {
     ///
     /// # Panics
     ///
-    /// With A0006 from inside a job, unless all are complete.
+    /// With A0006 from inside a job, unless all are complete: also those that were scheduled over the entities by
+    /// [`entities_mut`](Self::entities_mut).
     #[track_caller]
     pub fn end(self) -> World {
         self.jobs().complete_quietly(&self.scheduled);

@@ -18,7 +18,14 @@ impl EntityManager {
     }
 
     /// Takes entities back in that were [lent](Self::lend).
+    ///
+    /// # Panics
+    ///
+    /// With A0006 from inside of a job over these entities.
+    #[track_caller]
     pub(crate) fn take_in(&mut self, mut lent: Self) {
+        // The scheduler of the world knows nothing of jobs that were scheduled meanwhile, and would let others get in their way.
+        lent.jobs.before_everything();
         mem::swap(&mut lent.jobs, &mut self.jobs);
         *self = lent;
     }

@@ -5,3 +5,4 @@
 
 mod jobs_in_the_way;
 mod sent;
+mod transactions;
