@@ -452,3 +452,38 @@ fn cb5_commands_that_are_carried_out_together_come_to_the_same_everywhere() {
         job.unwrap();
     });
 }
+
+#[test]
+fn cb10_very_many_entities_are_created_on_all_threads_as_on_one() {
+    #[derive(Component, Clone)]
+    struct Large([u32; 64]);
+
+    #[derive(Component)]
+    struct Dropped(#[field(opaque)] Arc<()>);
+
+    const MANY: u32 = 40_000;
+    let alive = Arc::new(());
+    let mut first = None;
+    for workers in WORKERS {
+        let mut world = world(workers, ExecutionMode::Parallel, 200);
+        let mut buffer = EntityCommandBuffer::new();
+        for round in 0..2 {
+            let commands = buffer.commands().unwrap();
+            let mut last = Entity::NULL;
+            for at in 0..MANY {
+                last = commands.spawn((Large([at + round; 64]), A(at), Dropped(alive.clone())));
+            }
+            world.play(&mut buffer).unwrap();
+            let last = buffer.resolve(last).unwrap();
+            assert_eq!(world.get::<Large>(last).unwrap().0, [MANY - 1 + round; 64]);
+            assert_eq!(world.get::<A>(last).unwrap().0, MANY - 1);
+            buffer.clear().unwrap();
+        }
+        let many = 2 * MANY as usize;
+        assert_eq!((world.query::<&Large>().count(), Arc::strong_count(&alive)), (many, many + 1));
+        let told = told(&world);
+        assert!(*first.get_or_insert_with(|| told.clone()) == told, "{workers} workers");
+        drop(world);
+        assert_eq!(Arc::strong_count(&alive), 1);
+    }
+}

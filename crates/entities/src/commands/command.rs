@@ -13,6 +13,7 @@ use super::recorder::CommandRecorder;
 use super::verb::{Kind, List, Verb};
 use crate::component::ComponentType;
 use crate::entity::Entity;
+use crate::manager::Spaced;
 
 /// A command: what was recorded of it, beside its target.
 pub(super) trait Command: Sized + Send + 'static {
@@ -72,6 +73,23 @@ impl<C: Command> CommandRun<'_, '_, C> {
     /// How many there are.
     pub(super) fn left(&self) -> usize {
         self.run.left()
+    }
+
+    /// Has all of them carried out at once by a function, which is given a part of each. It returns
+    /// whether it did, and has moved them then. Not if they are kept, or not all equally far apart.
+    pub(super) fn all_at_once<S>(
+        &mut self,
+        part: impl FnOnce(&mut C) -> &mut S,
+        function: impl FnOnce(Spaced<S>) -> bool,
+    ) -> bool {
+        !self.keeps
+            && self.run.all_at_once(|payload, step, count| {
+                // SAFETY: there is a command of this type, which nobody else uses meanwhile.
+                let first = ptr::from_mut(part(unsafe { &mut *payload.cast::<C>() }));
+                let offset = first.addr() - payload.addr();
+                // SAFETY: there are so many commands, each with such a part, which are the function's to use.
+                function(unsafe { Spaced::new(payload.add(offset).cast(), step, count) })
+            })
     }
 
     /// The target of the next.

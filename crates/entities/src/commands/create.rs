@@ -8,7 +8,7 @@ use super::play::{Fault, Player, resolve_entities};
 use super::recorder::{CommandRecorder, Created};
 use super::verb::Kind;
 use crate::entity::Entity;
-use crate::manager::Archetype;
+use crate::manager::{Archetype, MANY_BYTES};
 use crate::set::{CloneSet, ComponentSet};
 
 impl CommandRecorder {
@@ -137,6 +137,10 @@ impl<S: ComponentSet> Command for Spawn<S> {
             }
             return Ok(());
         }
+        let is_large = run.left() * size_of::<S>() >= MANY_BYTES && !S::HAS_ENTITIES;
+        if is_large && spawn_parallel(player, run) {
+            return Ok(());
+        }
         // Commands that follow each other create entities that do.
         while let Some(first) = run.next_target() {
             let count = run.left().min(AT_A_TIME);
@@ -169,6 +173,15 @@ impl<S: ComponentSet> Command for Spawn<S> {
         }
         Ok(())
     }
+}
+
+/// Creates all entities of a run on all threads, if it can be done without any doubt. Returns whether it did.
+fn spawn_parallel<S: ComponentSet>(
+    player: &mut Player<'_>,
+    run: &mut CommandRun<'_, '_, Spawn<S>>,
+) -> bool {
+    let Some(first) = run.next_target() else { return false };
+    run.all_at_once(|Spawn(set)| set, |sets| player.spawn_all(first, sets))
 }
 
 struct SpawnMany<S> {

@@ -14,6 +14,9 @@
 //! a log has commands [folded](fold) first: noted as if they were carried out, as long as none fails, and then carried out together.
 //! An entity moves once at most then, those that become alike are moved together, and what cancels out is never done. Which way is
 //! taken depends on the commands alone.
+//!
+//! Very long runs of `spawn` are carried out on all threads of the world: rows and ids are given to them on its own thread, and only
+//! moving the values is shared, so that the result is the same.
 
 mod buffer;
 mod change;

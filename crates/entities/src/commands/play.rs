@@ -12,7 +12,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::field::EntityRemap;
-use crate::manager::EntityManager;
+use crate::manager::{EntityManager, Spaced};
 use crate::set::ComponentSet;
 
 /// Why a command could not be carried out.
@@ -125,6 +125,15 @@ impl Player<'_> {
         Ok(entity)
     }
 
+    /// Creates entities of all sets on all threads, with the ids of a placeholder, and of those that follow it. Returns whether it did:
+    /// if something might be refused, nothing was done.
+    pub(super) fn spawn_all<S: ComponentSet>(&mut self, first: Entity, sets: Spaced<S>) -> bool {
+        let Ok(ids) = self.resolved.ids_from(first) else { return false };
+        let Some(ids) = ids.get(..sets.count()) else { return false };
+        let table = &self.entities.storage.table;
+        ids.iter().all(|&id| table.is_marked(id)) && self.entities.spawn_spaced(sets, ids)
+    }
+
     /// Has the next so many entities get the ids of a placeholder, and of those that follow it.
     pub(super) fn hand_out(&mut self, first: Entity, count: usize) -> Result<(), Fault> {
         if count == 0 {
@@ -204,6 +213,32 @@ impl Run<'_> {
         }
         // SAFETY: there is one.
         unsafe { find(self.verb, self.data, self.position).target() }
+    }
+
+    /// Takes all that are left, if a function says that it has used them: it is given the payload of the first, and how far they are
+    /// apart, in bytes. Nothing is done if that is not the same for all.
+    pub(super) fn all_at_once(
+        &mut self,
+        function: impl FnOnce(*mut u8, usize, usize) -> bool,
+    ) -> bool {
+        if self.left == 0
+            || self.verb.size == Verb::LISTED
+            || self.verb.align > align_of::<Entity>()
+        {
+            return false;
+        }
+        // SAFETY: there is one.
+        let first = unsafe { find(self.verb, self.data, self.position) };
+        if !function(first.payload, first.next - self.position, self.left) {
+            return false;
+        }
+        if self.verb.drop.is_some() {
+            while self.next().is_some() {}
+        } else {
+            self.position += (first.next - self.position) * self.left;
+            self.left = 0;
+        }
+        true
     }
 
     /// Takes the next: its target, and its payload, which is the caller's now, unless it is kept.

@@ -10,6 +10,7 @@ mod chunk_components;
 mod chunks;
 mod copy;
 mod create;
+mod create_parallel;
 mod destroy;
 mod enabled;
 mod fences;
@@ -41,6 +42,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub use archetypes::Archetype;
 pub use buffers::BufferLookup;
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
+use create_parallel::Fill;
+pub(crate) use create_parallel::{MANY_BYTES, Spaced};
 pub(crate) use found::Found;
 pub use groups::LinkedEntityGroup;
 pub use lookup::{ComponentLookup, GetMany};
@@ -119,6 +122,8 @@ pub struct EntityManager {
     pub(crate) promises: Promises,
     /// The rows of the entities that were created last.
     runs: Vec<Run>,
+    /// Rows that threads fill.
+    fills: Vec<Fill>,
     /// Commands that are carried out together.
     pub(crate) stretch: Stretch,
     strict: bool,
@@ -144,6 +149,7 @@ impl EntityManager {
             names: Arc::default(),
             promises: Promises::default(),
             runs: Vec::new(),
+            fills: Vec::new(),
             stretch: Stretch::default(),
             strict,
             not_sync: PhantomData,
