@@ -449,7 +449,7 @@ fn cb5_commands_that_are_carried_out_together_come_to_the_same_everywhere() {
                 _ => commands.add(entity, Lamp),
             }
         });
-        job.unwrap();
+        world.entities().jobs().complete(job.unwrap());
     });
 }
 

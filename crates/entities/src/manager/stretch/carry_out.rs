@@ -28,6 +28,9 @@ struct Done {
     on: u64,
 }
 
+// SAFETY: addresses in it are those of commands and of values, which may be sent, and used only while a buffer is played.
+unsafe impl Send for Stretch {}
+
 impl EntityManager {
     /// Does what was noted, and just prepared: nothing can go wrong any more. What is left over is dropped when the stretch is
     /// [cleared](Stretch::clear).

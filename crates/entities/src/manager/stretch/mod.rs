@@ -78,10 +78,6 @@ struct Touched {
     is_alive: bool,
 }
 
-// SAFETY: addresses in it are those of commands and of values, which may be sent, and used only while a buffer is played.
-#[expect(unsafe_code, reason = "addresses of values that may be sent")]
-unsafe impl Send for Stretch {}
-
 impl Stretch {
     /// Memory for values that wait to be written, until all is forgotten.
     pub(crate) fn cellar(&mut self) -> &mut Cellar {
