@@ -127,7 +127,12 @@ impl World {
             Some(slot) if slot.flags.has(Flags::EXECUTING) => {
                 self.systems.fail(id, SystemFault::IsExecuting);
             }
-            Some(_) => self.run(id),
+            Some(_) => {
+                self.run(id);
+                if self.systems.executing.is_none() {
+                    self.begin_outside();
+                }
+            }
         }
         self.errors_since(before)
     }
@@ -228,7 +233,13 @@ impl World {
         self.run(root);
         if self.systems.id == world {
             self.systems.is_updating = false;
+            self.begin_outside();
         }
+    }
+
+    /// What is changed outside of systems comes after the last of them, for all.
+    fn begin_outside(&mut self) {
+        self.entities.storage.version = self.entities.storage.version.next();
     }
 
     /// Updates a system, if it is there, and to run.

@@ -163,7 +163,9 @@ impl<'a> ParamSetup<'a> {
 
 /// The name of a parameter: what it is called in this crate is known without its path.
 fn short_name<P>() -> String {
-    let name = type_name::<P>();
+    // Lifetimes say nothing, and nobody has written them.
+    let name = type_name::<P>().replace("<'_>", "").replace("'_, ", "");
+    let name = name.as_str();
     let Some(end) = name.find('<') else { return name.to_owned() };
     match name[..end].rsplit_once("::") {
         Some((_, last)) if name.starts_with("ancho_entities::") => {

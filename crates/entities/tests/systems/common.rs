@@ -1,0 +1,56 @@
+//! Components, and a log that systems write to.
+
+use std::sync::{Arc, Mutex};
+
+use ancho_entities::{Component, ResMut, World};
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[component(name = "A")]
+pub(crate) struct A(pub(crate) u32);
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[component(name = "B")]
+pub(crate) struct B(pub(crate) u32);
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[component(name = "Switch", enableable)]
+pub(crate) struct Switch(pub(crate) u32);
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[component(name = "Tag")]
+pub(crate) struct Tag;
+
+/// What systems have done, in their order: a resource.
+#[derive(Default)]
+pub(crate) struct Log(pub(crate) Vec<String>);
+
+/// A log that is reached from outside, also when the world is gone.
+#[derive(Clone, Default)]
+pub(crate) struct Shared(Arc<Mutex<Vec<String>>>);
+
+impl Shared {
+    pub(crate) fn push(&self, line: impl Into<String>) {
+        self.0.lock().unwrap().push(line.into());
+    }
+
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+/// A world with a log.
+pub(crate) fn world() -> World {
+    let mut world = World::new("test");
+    world.insert_resource(Log::default());
+    world
+}
+
+/// Takes what the log has.
+pub(crate) fn take(world: &mut World) -> Vec<String> {
+    std::mem::take(&mut world.resource_mut::<Log>().0)
+}
+
+/// A system that writes a line.
+pub(crate) fn say(line: &'static str) -> impl FnMut(ResMut<'_, Log>) + Send + 'static {
+    move |mut log: ResMut<'_, Log>| log.0.push(line.to_owned())
+}

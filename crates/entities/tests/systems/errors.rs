@@ -1,0 +1,126 @@
+//! What is told when something goes wrong, and that the others run.
+
+use ancho_entities::{
+    Commands, Entity, IntoSystem, Query, Res, Single, System, SystemFault, SystemResult, World,
+};
+
+use crate::common::{A, Shared, say, take, world};
+
+#[test]
+fn sy4_panics_and_errors_of_one_system_do_not_stop_the_others() {
+    let mut world = world();
+    world.add_system(say("first"));
+    world.add_system((|| panic!("boom")).named("bad"));
+    world.add_system((|| Err::<(), _>("no fuel")).named("worse"));
+    world.add_system(say("last"));
+    for _ in 0..2 {
+        let errors = world.try_update(0.1).unwrap_err();
+        assert_eq!(
+            errors.to_string(),
+            "A0105: system `bad` panicked: boom\nA0106: system `worse` failed: no fuel"
+        );
+        assert!(matches!(errors.iter().next().unwrap().fault(), SystemFault::Panicked { .. }));
+    }
+    assert_eq!(take(&mut world), ["first", "last", "first", "last"]);
+    assert_eq!(world.executing_system(), None);
+}
+
+#[test]
+fn a0103_a_resource_that_is_not_there() {
+    let mut world = world();
+    world.add_system((|_: Res<u32>| {}).named("reader"));
+    assert_eq!(
+        world.try_update(0.1).unwrap_err().to_string(),
+        "A0103: system `reader` was not run, because the world has no resource `u32`; insert it with `insert_resource`, or take \
+         an `Option` of it"
+    );
+    world.insert_resource(1_u32);
+    world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn a0104_sy14_singletons_are_one() {
+    let mut world = world();
+    world.add_system((|_: Single<&A>| {}).named("reader"));
+    let none = world.try_update(0.1).unwrap_err().to_string();
+    assert!(none.starts_with("A0104: system `reader` was not run, because `Single<&"), "{none}");
+    assert!(none.contains("finds no entity; let it wait with `require`"), "{none}");
+    world.spawn(A(1));
+    world.try_update(0.1).unwrap();
+    world.spawn_many(2, A(1));
+    let three = world.try_update(0.1).unwrap_err().to_string();
+    assert!(three.contains("finds 3 entities"), "{three}");
+}
+
+#[test]
+fn commands_of_a_system_that_fails_are_not_carried_out() {
+    let mut world = world();
+    let mut runs = 0;
+    world.add_system(move |mut commands: Commands| {
+        commands.spawn(A(1));
+        runs += 1;
+        assert!(runs != 1, "the first time");
+    });
+    assert!(world.try_update(0.1).is_err());
+    assert_eq!(world.entity_count(), 0);
+    world.try_update(0.1).unwrap();
+    assert_eq!(world.entity_count(), 1);
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn commands_that_fail_are_told_with_the_system() {
+    let mut world = world();
+    let gone = world.spawn(A(1));
+    world.despawn(gone).unwrap();
+    world.add_system((move |mut commands: Commands| commands.add(gone, A(2))).named("late"));
+    world.add_system(say("after"));
+    let message = world.try_update(0.1).unwrap_err().to_string();
+    assert!(
+        message
+            .starts_with("A0078: of system `late` not all commands were carried out: `commands` ("),
+        "{message}"
+    );
+    assert_eq!(take(&mut world), ["after"]);
+}
+
+#[test]
+fn a_handler_is_told_in_order() {
+    let (log, mut world) = (Shared::default(), world());
+    let errors = log.clone();
+    world.set_error_handler(move |error| errors.push(format!("{}: {error}", error.system())));
+    world.add_system((|| Err::<(), _>("one")).named("a"));
+    world.add_system((|| Err::<(), _>("two")).named("b"));
+    world.update(0.1);
+    world.update(-1.0);
+    let told = log.take();
+    assert_eq!(told[..2], ["a: A0106: system `a` failed: one", "b: A0106: system `b` failed: two"]);
+    assert!(told[2].starts_with("test: A0120: "), "{told:?}");
+}
+
+#[test]
+fn a_thousand_frames_of_failures_leave_nothing_behind() {
+    struct Careless;
+
+    impl System for Careless {
+        fn on_update(&mut self, world: &mut World) -> SystemResult {
+            let entity = world.spawn(A(1));
+            world.despawn(entity)?;
+            Err("again".into())
+        }
+    }
+
+    let (log, mut world) = (Shared::default(), world());
+    let errors = log.clone();
+    world.set_error_handler(move |_| errors.push(""));
+    world.add_system(Careless);
+    world.add_system(|_: Query<Entity>, mut commands: Commands| {
+        commands.spawn(A(1));
+        std::panic::resume_unwind(Box::new(7_u32));
+    });
+    for _ in 0..1_000 {
+        world.update(0.001);
+    }
+    assert_eq!((log.take().len(), world.entity_count()), (2_000, 0));
+    world.check_invariants().unwrap();
+}

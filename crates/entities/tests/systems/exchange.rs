@@ -1,0 +1,101 @@
+//! Systems that put another world, or other entities, in the place of their own.
+
+use ancho_entities::{
+    Commands, Entity, IntoSystem, Local, Query, Res, System, SystemResult, World,
+};
+
+use crate::common::{A, B, Shared, say};
+
+#[test]
+fn a0115_a_world_that_is_exchanged_while_updating_ends_the_update() {
+    let log = Shared::default();
+
+    struct Noting(Shared);
+
+    impl System for Noting {
+        fn on_update(&mut self, _: &mut World) -> SystemResult {
+            Ok(())
+        }
+
+        fn on_destroy(&mut self, _: &mut World) -> SystemResult {
+            self.0.push("destroyed");
+            Ok(())
+        }
+    }
+
+    let mut world = World::new("old");
+    world.add_system(Noting(log.clone()));
+    world.add_system((|world: &mut World| *world = World::new("new")).named("thief"));
+    world.add_system(say("never"));
+    let message = world.try_update(0.1).unwrap_err().to_string();
+    assert!(message.starts_with("A0115: system `"), "{message}");
+    assert_eq!(world.name(), "new");
+    assert_eq!(log.take(), ["destroyed"]);
+    world.try_update(0.1).unwrap();
+    world.add_system(|mut all: Query<&mut A>| all.for_each(|a| a.0 += 1));
+    world.spawn(A(1));
+    world.try_update(0.1).unwrap();
+    assert_eq!(world.singleton::<A>(), Ok(&A(2)));
+}
+
+#[test]
+fn a_world_that_is_put_back_goes_on() {
+    let mut world = World::new("old");
+    world.insert_resource(crate::common::Log::default());
+    world.add_system(|world: &mut World| {
+        let mut other = World::new("other");
+        std::mem::swap(world, &mut other);
+        world.spawn(A(1));
+        std::mem::swap(world, &mut other);
+    });
+    world.add_system(say("after"));
+    world.try_update(0.1).unwrap();
+    assert_eq!(crate::common::take(&mut world), ["after"]);
+}
+
+#[test]
+fn queries_know_that_their_world_was_given_other_entities() {
+    fn count(
+        all: Query<(Entity, &A)>,
+        mut both: Query<(&mut A, &B)>,
+        mut sums: Local<u32>,
+        seen: Res<Shared>,
+    ) {
+        both_and(&mut both);
+        *sums += all.count() as u32;
+        seen.push(all.iter().map(|(_, a)| a.0).sum::<u32>().to_string());
+    }
+
+    fn both_and(both: &mut Query<(&mut A, &B)>) {
+        both.for_each(|(a, b)| a.0 += b.0);
+    }
+    // A query of the same component twice, one of which writes, is not for one system.
+    let mut world = World::new("one");
+    assert!(world.try_add_system(count).is_err());
+
+    fn sum(mut all: Query<(&mut A, Option<&B>)>, seen: Res<Shared>, mut commands: Commands) {
+        let mut sum = 0;
+        all.for_each(|(a, b)| {
+            a.0 += b.map_or(0, |b| b.0);
+            sum += a.0;
+        });
+        commands.spawn(A(0));
+        seen.push(sum.to_string());
+    }
+
+    let log = Shared::default();
+    world.insert_resource(log.clone());
+    world.spawn_many(3, A(1));
+    world.add_system(sum);
+    world.try_update(0.1).unwrap();
+    {
+        let mut other = World::new("two");
+        other.spawn_many(5, (A(2), B(1)));
+        std::mem::swap(world.entities_mut(), other.entities_mut());
+    }
+    // The first entities are gone with the other world, and with them what was kept of queries.
+    world.try_update(0.1).unwrap();
+    world.try_update(0.1).unwrap();
+    assert_eq!(log.take(), ["3", "15", "20"]);
+    world.check_invariants().unwrap();
+}

@@ -1,0 +1,249 @@
+//! In which order systems run, and how often.
+
+use ancho_entities::{
+    FixedRateCatchUp, FixedRateSimple, FixedStep, Initialization, IntoSystem, Presentation, ResMut,
+    Root, Simulation, SystemGroup, SystemId, Time, World,
+};
+
+use crate::common::{Log, say, take, world};
+
+#[test]
+fn groups_run_in_their_order_and_systems_as_they_were_added() {
+    let mut world = world();
+    world.add_system(say("draw").in_group(Presentation));
+    world.add_system(say("one"));
+    world.add_system(say("load").in_group(Initialization));
+    world.add_system(say("two"));
+    world.add_system(say("step").in_group(FixedStep));
+    world.update(0.001);
+    assert_eq!(take(&mut world), ["load", "step", "one", "two", "draw"]);
+}
+
+#[test]
+fn sy5_constraints_by_function_name_type_and_id() {
+    struct Physics;
+
+    impl SystemGroup for Physics {}
+
+    fn third(mut log: ResMut<Log>) {
+        log.0.push("third".to_owned());
+    }
+
+    let mut world = world();
+    let fourth = world.add_system(say("fourth").after(third));
+    world.add_system(third.after("second"));
+    world.add_system(say("second").named("second").after(Physics));
+    world.add_system(Physics);
+    world.add_system(say("first").in_group(Physics));
+    world.add_system(say("fifth").after(fourth));
+    world.add_system(say("zeroth").before(Physics));
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["zeroth", "first", "second", "third", "fourth", "fifth"]);
+}
+
+#[test]
+fn sy6_first_and_last() {
+    let mut world = world();
+    world.add_system(say("late").last());
+    world.add_system(say("middle"));
+    world.add_system(say("early").first());
+    world.add_system(say("later").last());
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["early", "middle", "late", "later"]);
+}
+
+#[test]
+fn sy5_a_cycle_is_told_by_its_members_and_its_group_does_not_run() {
+    fn hen(_: ResMut<Log>) {}
+
+    fn egg(_: ResMut<Log>) {}
+
+    let mut world = world();
+    world.add_system(hen.named("hen").before("egg"));
+    let egg = world.add_system(egg.named("egg").before("hen"));
+    world.add_system(say("beside"));
+    world.add_system(say("draw").in_group(Presentation));
+    let message = world.try_update(0.1).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "A0123: the systems of `Simulation` cannot be put in an order: `hen` before `egg` (said by `hen`), `egg` before `hen` \
+         (said by `egg`); take one of these constraints away"
+    );
+    assert_eq!(take(&mut world), ["draw"]);
+    world.remove_system(egg).unwrap();
+    let unknown = world.sort_systems().unwrap_err().to_string();
+    assert!(
+        unknown.starts_with("A0124: `hen` of `Simulation` is to run before `egg`"),
+        "{unknown}"
+    );
+    world.add_system(say("egg").named("egg"));
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["beside", "egg", "draw"]);
+}
+
+#[test]
+fn sy7_targets_of_other_groups_are_errors() {
+    let mut world = world();
+    world.add_system(say("x").named("x").in_group(Presentation));
+    world.add_system(say("y").named("y").after("x"));
+    let message = world.try_update(0.1).unwrap_err().to_string();
+    assert!(
+        message.starts_with(
+            "A0126: `y` of `Simulation` is to run after `x`, which is in `Presentation`"
+        ),
+        "{message}"
+    );
+}
+
+#[test]
+fn sy9_groups_need_not_be_sorted() {
+    struct Group;
+
+    impl SystemGroup for Group {}
+
+    let mut world = world();
+    world.add_system(Group.unsorted());
+    world.add_system(say("a").in_group(Group).last());
+    world.add_system(say("b").in_group(Group).first());
+    world.update(0.1);
+    assert_eq!(take(&mut world), ["a", "b"]);
+    world.set_sorting(Group, true).unwrap();
+    world.update(0.1);
+    assert_eq!(take(&mut world), ["b", "a"]);
+}
+
+#[test]
+fn sy4_what_is_added_while_updating_runs_next_time() {
+    let mut world = world();
+    let mut done = false;
+    world.add_system(move |world: &mut World| {
+        if !std::mem::replace(&mut done, true) {
+            world.add_system(say("new"));
+            world.add_system(say("earlier").in_group(Presentation));
+        }
+    });
+    world.add_system(say("old"));
+    world.update(0.1);
+    assert_eq!(take(&mut world), ["old", "earlier"], "its group has not begun yet");
+    world.update(0.1);
+    assert_eq!(take(&mut world), ["old", "new", "earlier"]);
+}
+
+#[test]
+fn sy4_what_is_removed_while_updating_does_not_run_any_more() {
+    let mut world = world();
+    let ids = std::sync::Arc::new(std::sync::Mutex::new(Vec::<SystemId>::new()));
+    let doomed = std::sync::Arc::clone(&ids);
+    let own = world.add_system(move |world: &mut World| {
+        for id in doomed.lock().unwrap().drain(..) {
+            world.remove_system(id).unwrap();
+        }
+        world.resource_mut::<Log>().0.push("remove".to_owned());
+    });
+    let later = world.add_system(say("later"));
+    let earlier = world.add_system(say("earlier").first());
+    *ids.lock().unwrap() = vec![own, later, earlier];
+    world.add_system(say("stays"));
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["earlier", "remove", "stays"]);
+    assert!(!world.has_system(own) && !world.has_system(later) && !world.has_system(earlier));
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["stays"]);
+}
+
+#[test]
+fn sy4_a_group_can_be_removed_from_within() {
+    struct Group;
+
+    impl SystemGroup for Group {}
+
+    let mut world = world();
+    let group = world.add_system(Group);
+    let killer = move |world: &mut World| world.remove_system(group).unwrap();
+    let killer = world.add_system(killer.in_group(Group));
+    world.add_system(say("never").in_group(Group));
+    world.add_system(say("after").after(Group));
+    let errors = world.try_update(0.1);
+    assert!(errors.is_ok(), "{errors:?}");
+    assert_eq!(take(&mut world), ["after"]);
+    assert!(!world.has_system(group) && !world.has_system(killer));
+    assert!(world.try_update(0.1).unwrap_err().to_string().starts_with("A0124: "));
+}
+
+#[test]
+fn sy12_fixed_steps_have_their_own_time() {
+    let mut world = world();
+    let tick = |time: Time, mut log: ResMut<Log>| {
+        log.0.push(format!("{} {}", time.elapsed(), time.delta()))
+    };
+    world.add_system(tick.in_group(FixedStep));
+    world.add_system(
+        (|time: Time, mut log: ResMut<Log>| log.0.push(format!("frame {}", time.elapsed())))
+            .in_group(Root),
+    );
+    world.set_rate(FixedStep, FixedRateCatchUp::new(0.125)).unwrap();
+    world.set_maximum_delta(0.25).unwrap();
+    world.update(0.25);
+    assert_eq!(take(&mut world), ["0 0.125", "0.125 0.125", "0.25 0.125", "frame 0.25"]);
+    world.update(0.0);
+    assert_eq!(take(&mut world), ["frame 0.25"]);
+    world.set_timestep(FixedStep, 0.25).unwrap();
+    assert_eq!(world.timestep(FixedStep), Ok(Some(0.25)));
+    world.update(0.25);
+    assert_eq!(take(&mut world), ["0.5 0.25", "frame 0.5"]);
+    let message = world.set_timestep(FixedStep, 0.0).unwrap_err().to_string();
+    assert!(message.starts_with("A0121: "), "{message}");
+    world.set_rate(FixedStep, FixedRateSimple::new(0.5)).unwrap();
+    world.update(0.1);
+    world.update(0.1);
+    assert_eq!(take(&mut world).len(), 4);
+    world.clear_rate(FixedStep).unwrap();
+    world.update(0.1);
+    assert_eq!(take(&mut world).len(), 2);
+    assert!(world.set_timestep(Simulation, 1.0).unwrap_err().to_string().starts_with("A0121: "));
+}
+
+#[test]
+fn sy16_patches_follow_every_system() {
+    let mut world = world();
+    world.add_system(say("a"));
+    world.add_system(say("b"));
+    world.add_system(say("patch").patch());
+    world.add_system(say("second").patch());
+    let patch = world.add_system(say("off").patch().enabled(false));
+    world.update(0.001);
+    let lines = take(&mut world);
+    let a = lines.iter().position(|line| line == "a").unwrap();
+    assert_eq!(lines[a..a + 6], ["a", "patch", "second", "b", "patch", "second"]);
+    assert!(!lines.contains(&"off".to_owned()));
+    world.remove_system(patch).unwrap();
+    world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn w2_bad_times_are_refused_and_no_system_runs() {
+    let mut world = world();
+    world.add_system(say("x"));
+    for bad in [-0.1, f64::NAN, f64::INFINITY] {
+        assert!(world.try_update(bad).unwrap_err().to_string().starts_with("A0120: "));
+    }
+    assert!(take(&mut world).is_empty());
+    assert_eq!(world.time().frame(), 0);
+    world.try_update(0.1_f32).unwrap();
+    world.try_update(0).unwrap();
+    assert_eq!((take(&mut world).len(), world.time().frame()), (2, 2));
+}
+
+#[test]
+fn w2_times_that_a_system_pushes_are_popped_when_it_returns() {
+    let mut world = world();
+    world.add_system(|world: &mut World| {
+        world.push_time(Time::new(100.0, 1.0)).unwrap();
+        assert_eq!(world.time().elapsed(), 100.0);
+        panic!("before popping");
+    });
+    world.add_system(|time: Time, mut log: ResMut<Log>| log.0.push(time.elapsed().to_string()));
+    assert!(world.try_update(0.25).is_err());
+    assert_eq!(take(&mut world), ["0.25"]);
+    assert!(world.pop_time().unwrap_err().to_string().starts_with("A0122: "));
+}

@@ -1,0 +1,67 @@
+//! Jobs that systems schedule.
+
+use ancho_entities::{IntoSystem, Local, Query, ResMut, World, WorldSettings};
+use ancho_jobs::JobPool;
+
+use crate::common::{A, B, Log, take, world};
+
+#[test]
+fn a0107_a_job_that_fails_is_told_with_its_system_in_the_next_update() {
+    fn schedule(mut all: Query<&mut A>, mut frame: Local<u32>) {
+        *frame += 1;
+        if *frame == 1 {
+            let _ = all.reborrow().job().named("Divide").schedule(|_| panic!("by zero")).unwrap();
+        }
+        all.schedule(|a| a.0 += 1);
+    }
+
+    let mut world = world();
+    world.spawn(A(0));
+    world.add_system(schedule.named("scheduler"));
+    world.add_system(
+        (|mut log: ResMut<Log>, all: Query<&A>| log.0.push(all.single().unwrap().0.to_string()))
+            .named("reader"),
+    );
+    world.try_update(0.1).unwrap();
+    let message = world.try_update(0.1).unwrap_err().to_string();
+    assert!(
+        message.starts_with(
+            "A0107: a job of system `scheduler` failed: A0011: job `Divide` panicked: by zero"
+        ),
+        "{message}"
+    );
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["1", "2", "3"]);
+}
+
+#[test]
+fn d1_jobs_of_systems_are_ordered_by_what_they_use() {
+    let mut world = world();
+    world.spawn_many(1_000, (A(0), B(0)));
+    world.add_system(|mut all: Query<(&mut A, &B)>| all.schedule_parallel(|(a, b)| a.0 += b.0 + 1));
+    world.add_system(|mut all: Query<(&A, &mut B)>| all.schedule_parallel(|(a, b)| b.0 += a.0));
+    for _ in 0..3 {
+        world.try_update(0.1).unwrap();
+    }
+    // (1, 1), (3, 4), (8, 12)
+    assert!(world.query::<(&A, &B)>().iter().all(|(a, b)| (a.0, b.0) == (8, 12)));
+}
+
+#[test]
+fn jobs_have_started_when_the_next_system_runs() {
+    let pool = JobPool::builder().workers(0).build().unwrap();
+    let mut world = World::with_settings("test", WorldSettings::new().job_pool(&pool));
+    world.insert_resource(Log::default());
+    world.spawn(A(0));
+    let ran = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let (job, seen) = (ran.clone(), ran);
+    world.add_system(move |mut all: Query<&mut A>| {
+        let job = job.clone();
+        all.schedule(move |_| _ = job.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+    });
+    world.add_system(move |mut log: ResMut<Log>| {
+        log.0.push(seen.load(std::sync::atomic::Ordering::Relaxed).to_string());
+    });
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["1"], "without workers, jobs run when they are started");
+}

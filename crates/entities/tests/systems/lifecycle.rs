@@ -1,0 +1,277 @@
+//! What structs are told, and when.
+
+use ancho_entities::{
+    EntityQuery, IntoSystem, Simulation, System, SystemError, SystemGroup, SystemResult, World,
+};
+
+use crate::common::{A, B, Shared};
+
+/// Notes everything that it is told.
+struct Noting {
+    log: Shared,
+    name: &'static str,
+}
+
+impl Noting {
+    fn new(log: &Shared, name: &'static str) -> Self {
+        Self { log: log.clone(), name }
+    }
+
+    fn note(&self, what: &str) -> SystemResult {
+        self.log.push(format!("{} {what}", self.name));
+        Ok(())
+    }
+}
+
+impl System for Noting {
+    fn on_create(&mut self, _: &mut World) -> SystemResult {
+        self.note("create")
+    }
+
+    fn on_start_running(&mut self, _: &mut World) -> SystemResult {
+        self.note("start")
+    }
+
+    fn on_update(&mut self, _: &mut World) -> SystemResult {
+        self.note("update")
+    }
+
+    fn on_stop_running(&mut self, _: &mut World) -> SystemResult {
+        self.note("stop")
+    }
+
+    fn on_destroy(&mut self, _: &mut World) -> SystemResult {
+        self.note("destroy")
+    }
+}
+
+/// A second type, since there is one system of a type.
+struct Other(Noting);
+
+impl System for Other {
+    fn on_create(&mut self, world: &mut World) -> SystemResult {
+        self.0.on_create(world)
+    }
+
+    fn on_start_running(&mut self, world: &mut World) -> SystemResult {
+        self.0.on_start_running(world)
+    }
+
+    fn on_update(&mut self, world: &mut World) -> SystemResult {
+        self.0.on_update(world)
+    }
+
+    fn on_stop_running(&mut self, world: &mut World) -> SystemResult {
+        self.0.on_stop_running(world)
+    }
+
+    fn on_destroy(&mut self, world: &mut World) -> SystemResult {
+        self.0.on_destroy(world)
+    }
+}
+
+#[test]
+fn sy2_starting_and_stopping_alternate() {
+    let (log, mut world) = (Shared::default(), World::new("test"));
+    let id = world.add_system(Noting::new(&log, "x"));
+    assert_eq!(log.take(), ["x create"]);
+    world.update(0.1);
+    world.update(0.1);
+    assert_eq!(log.take(), ["x start", "x update", "x update"]);
+    world.set_enabled(id, false).unwrap();
+    assert!(log.take().is_empty(), "it is told when its update comes");
+    world.update(0.1);
+    world.update(0.1);
+    assert_eq!(log.take(), ["x stop"]);
+    world.set_enabled(id, true).unwrap();
+    world.set_enabled(id, false).unwrap();
+    world.update(0.1);
+    assert!(log.take().is_empty());
+    world.set_enabled(id, true).unwrap();
+    world.update(0.1);
+    assert_eq!(log.take(), ["x start", "x update"]);
+    world.remove_system(id).unwrap();
+    assert_eq!(log.take(), ["x stop", "x destroy"]);
+}
+
+#[test]
+fn sy2_what_never_ran_does_not_stop() {
+    let (log, mut world) = (Shared::default(), World::new("test"));
+    let id = world.add_system(Noting::new(&log, "x").enabled(false));
+    world.update(0.1);
+    world.remove_system(id).unwrap();
+    assert_eq!(log.take(), ["x create", "x destroy"]);
+}
+
+#[test]
+fn sy2_sy3_requirements_start_and_stop_a_system() {
+    let (log, mut world) = (Shared::default(), World::new("test"));
+    let both =
+        Noting::new(&log, "x").require(EntityQuery::<&A>::new()).require(EntityQuery::<&B>::new());
+    world.add_system(both);
+    log.take();
+    world.update(0.1);
+    let a = world.spawn(A(1));
+    world.update(0.1);
+    assert!(log.take().is_empty(), "one of two is not enough");
+    let b = world.spawn(B(1));
+    world.update(0.1);
+    assert_eq!(log.take(), ["x start", "x update"]);
+    world.despawn(a).unwrap();
+    world.update(0.1);
+    world.update(0.1);
+    assert_eq!(log.take(), ["x stop"]);
+    world.spawn(A(1));
+    world.update(0.1);
+    assert_eq!(log.take(), ["x start", "x update"]);
+    world.despawn(b).unwrap();
+    drop(world);
+    assert_eq!(log.take(), ["x stop", "x destroy"]);
+}
+
+#[test]
+fn sy3_one_of_several_and_own_queries() {
+    use ancho_entities::{Query, ResMut};
+
+    use crate::common::{Log, take, world};
+
+    fn own(_: Query<&A>, _: Query<&B>, mut log: ResMut<Log>) {
+        log.0.push("own".to_owned());
+    }
+
+    let mut world = world();
+    let any = (|mut log: ResMut<Log>| log.0.push("any".to_owned()))
+        .require_any(EntityQuery::<&A>::new())
+        .require_any(EntityQuery::<&B>::new());
+    world.add_system(any);
+    world.add_system(own.require_matching());
+    let explicit = own.require_matching().require(EntityQuery::<(&A, &B)>::new());
+    world.add_system(explicit);
+    world.update(0.1);
+    assert!(take(&mut world).is_empty());
+    world.spawn(B(1));
+    world.update(0.1);
+    assert_eq!(take(&mut world), ["any", "own"], "what is required explicitly wins");
+    world.spawn((A(1), B(1)));
+    world.update(0.1);
+    assert_eq!(take(&mut world), ["any", "own", "own"]);
+}
+
+#[test]
+fn sy3_switches_and_changes_do_not_matter_to_requirements() {
+    use ancho_entities::Changed;
+
+    use crate::common::Switch;
+
+    let (log, mut world) = (Shared::default(), World::new("test"));
+    let entity = world.spawn((Switch(1), A(1)));
+    world.entities_mut().set_component_enabled::<Switch>(entity, false).unwrap();
+    let system = Noting::new(&log, "x")
+        .require(EntityQuery::<&Switch>::new())
+        .require(EntityQuery::<(), Changed<A>>::new().since(world.entities().version()));
+    world.add_system(system);
+    log.take();
+    world.update(0.1);
+    assert_eq!(log.take(), ["x start", "x update"]);
+}
+
+struct Group;
+
+impl SystemGroup for Group {}
+
+struct Inner;
+
+impl SystemGroup for Inner {}
+
+#[test]
+fn sy4_a_group_that_stops_has_its_systems_stop() {
+    let (log, mut world) = (Shared::default(), World::new("test"));
+    world.add_system(Group);
+    world.add_system(Inner.in_group(Group));
+    world.add_system(Noting::new(&log, "x").in_group(Inner));
+    let other = world.add_system(Other(Noting::new(&log, "y")).in_group(Group));
+    log.take();
+    world.update(0.1);
+    assert_eq!(log.take(), ["x start", "x update", "y start", "y update"]);
+    world.set_enabled(other, false).unwrap();
+    world.set_enabled(Group, false).unwrap();
+    world.update(0.1);
+    world.update(0.1);
+    assert_eq!(log.take(), ["x stop", "y stop"]);
+    world.set_enabled(Group, true).unwrap();
+    world.update(0.1);
+    assert_eq!(log.take(), ["x start", "x update"], "one that was disabled on its own stays so");
+    assert_eq!(world.is_enabled(other), Ok(false));
+    world.remove_system(world.find_system(Group).unwrap()).unwrap();
+    assert_eq!(log.take(), ["y destroy", "x stop", "x destroy"]);
+    assert!(world.find_system(Inner).is_none() && !world.has_system(other));
+}
+
+#[test]
+fn w1_a_world_that_is_dropped_stops_all_and_destroys_the_last_first() {
+    let (log, mut world) = (Shared::default(), World::new("test"));
+    world.add_system(Noting::new(&log, "x"));
+    world.add_system(Other(Noting::new(&log, "y")));
+    world.update(0.1);
+    log.take();
+    drop(world);
+    assert_eq!(log.take(), ["x stop", "y stop", "y destroy", "x destroy"]);
+}
+
+#[test]
+fn w1_a_panic_at_the_end_does_not_keep_others_from_theirs() {
+    struct Bad;
+
+    impl System for Bad {
+        fn on_update(&mut self, _: &mut World) -> SystemResult {
+            Ok(())
+        }
+
+        fn on_stop_running(&mut self, _: &mut World) -> SystemResult {
+            panic!("while stopping")
+        }
+
+        fn on_destroy(&mut self, world: &mut World) -> SystemResult {
+            fn late() {}
+            let refused = world.try_add_system(late.named("late")).unwrap_err();
+            assert_eq!(refused, SystemError::WorldEnds { system: "late".to_owned() });
+            panic!("while being destroyed")
+        }
+    }
+
+    let (log, mut world) = (Shared::default(), World::new("test"));
+    let errors = log.clone();
+    world.set_error_handler(move |error| errors.push(error.to_string()));
+    world.add_system(Noting::new(&log, "x"));
+    world.add_system(Bad.named("bad"));
+    world.update(0.1);
+    log.take();
+    drop(world);
+    let bad = |what| format!("A0105: system `bad` panicked: while {what}");
+    let expected = ["x stop", "x destroy", &bad("stopping"), &bad("being destroyed")];
+    assert_eq!(log.take(), expected);
+}
+
+#[test]
+fn sy2_a_start_that_fails_is_followed_by_no_update() {
+    struct Bad(u32);
+
+    impl System for Bad {
+        fn on_start_running(&mut self, _: &mut World) -> SystemResult {
+            Err("cold".into())
+        }
+
+        fn on_update(&mut self, _: &mut World) -> SystemResult {
+            self.0 += 1;
+            Ok(())
+        }
+    }
+
+    let mut world = World::new("test");
+    world.add_system(Bad(0));
+    assert!(world.try_update(0.1).unwrap_err().to_string().ends_with("failed: cold"));
+    assert_eq!(world.system::<Bad>().unwrap().0, 0);
+    world.try_update(0.1).unwrap();
+    assert_eq!(world.system_mut::<Bad>().unwrap().0, 1);
+    let _ = Simulation;
+}

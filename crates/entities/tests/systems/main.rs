@@ -1,0 +1,20 @@
+//! Systems: what functions are given, how structs live, groups, points, and what is told when something goes wrong.
+//!
+//! Names begin with the row of the specification that they show.
+
+#[path = "../common/panic_message.rs"]
+mod panic_message;
+
+mod common;
+mod errors;
+mod exchange;
+mod groups;
+mod jobs;
+mod lifecycle;
+mod nested;
+mod parameters;
+mod points;
+mod program;
+mod refused;
+mod singletons;
+mod tools;

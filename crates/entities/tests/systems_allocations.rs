@@ -1,0 +1,96 @@
+//! Updates allocate nothing once everything has its memory.
+
+#[path = "common/counting_allocator.rs"]
+mod counting_allocator;
+
+use std::sync::atomic::Ordering;
+
+use ancho_entities::{
+    Changed, Commands, CommandsAt, Component, EndSimulation, Entity, EntityQuery, FixedStep,
+    IntoSystem, Local, Lookup, ParamSet, Query, Res, ResMut, Single, System, SystemResult, Time,
+    World, WorldSettings,
+};
+use ancho_jobs::JobPool;
+use counting_allocator::ALLOCATIONS;
+
+#[derive(Component, Clone, Copy)]
+struct A(f32);
+
+#[derive(Component, Clone, Copy)]
+struct B(f32);
+
+#[derive(Component, Clone, Copy)]
+struct Score(f32);
+
+#[derive(Default)]
+struct Struct {
+    all: EntityQuery<(&'static mut A, &'static B)>,
+    times: u32,
+}
+
+impl System for Struct {
+    fn on_update(&mut self, world: &mut World) -> SystemResult {
+        self.all.write(world).for_each(|(a, b)| a.0 += b.0);
+        self.times += 1;
+        Ok(())
+    }
+}
+
+fn jobs(time: Time, mut all: Query<(&mut A, &B)>) {
+    let dt = time.delta();
+    all.schedule_parallel(move |(a, b)| a.0 += b.0 * dt);
+}
+
+fn commands(mut commands: Commands, all: Query<(Entity, &Score)>, mut last: Local<Option<Entity>>) {
+    if let Some(last) = last.take() {
+        commands.despawn(last);
+    }
+    *last = Some(commands.spawn(A(1.0)));
+    assert_eq!(all.count(), 1);
+}
+
+fn at_point(
+    mut commands: CommandsAt<EndSimulation>,
+    all: Query<Entity, ancho_entities::With<Score>>,
+) {
+    for entity in &all {
+        commands.commands().set(entity, Score(1.0));
+    }
+}
+
+fn others(
+    mut set: ParamSet<(Query<&mut A, Changed<B>>, Query<&A>)>,
+    score: Single<&Score>,
+    lookup: Lookup<&B>,
+    number: Res<u32>,
+    mut sum: ResMut<f64>,
+) {
+    set.p0().for_each(|a| a.0 += score.0);
+    *sum += f64::from(set.p1().count() as u32 + *number);
+    assert!(lookup.get(Entity::NULL).is_none());
+}
+
+#[test]
+fn sy_a_frame_allocates_nothing() {
+    let pool = JobPool::builder().workers(0).build().unwrap();
+    let mut world = World::with_settings("test", WorldSettings::new().job_pool(&pool));
+    world.spawn_many(10_000, (A(0.0), B(1.0)));
+    world.spawn(Score(0.0));
+    world.insert_resource(1_u32);
+    world.insert_resource(0.0_f64);
+    world.add_system(Struct::default());
+    world.add_system(jobs);
+    world.add_system(commands);
+    world.add_system(at_point);
+    world.add_system(others);
+    world.add_system((|| {}).in_group(FixedStep));
+    world.add_system((|| {}).require(EntityQuery::<&B>::new()));
+    for _ in 0..100 {
+        world.try_update(1.0 / 60.0).unwrap();
+    }
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    for _ in 0..100 {
+        world.try_update(1.0 / 60.0).unwrap();
+    }
+    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+}
