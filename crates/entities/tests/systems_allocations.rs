@@ -51,11 +51,9 @@ fn commands(mut commands: Commands, all: Query<(Entity, &Score)>, mut last: Loca
 
 fn at_point(
     mut commands: CommandsAt<EndSimulation>,
-    all: Query<Entity, ancho_entities::With<Score>>,
+    mut all: Query<Entity, ancho_entities::With<Score>>,
 ) {
-    for entity in &all {
-        commands.commands().set(entity, Score(1.0));
-    }
+    all.for_each(|entity| commands.commands().set(entity, Score(1.0)));
 }
 
 fn others(
@@ -71,11 +69,13 @@ fn others(
 }
 
 #[test]
-fn sy_a_frame_allocates_nothing() {
+fn a_frame_allocates_nothing() {
     let pool = JobPool::builder().workers(0).build().unwrap();
     let mut world = World::with_settings("test", WorldSettings::new().job_pool(&pool));
     world.spawn_many(10_000, (A(0.0), B(1.0)));
     world.spawn(Score(0.0));
+    // The chunk that others come to and leave stays.
+    world.spawn(A(0.0));
     world.insert_resource(1_u32);
     world.insert_resource(0.0_f64);
     world.add_system(Struct::default());

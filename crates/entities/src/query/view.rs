@@ -123,8 +123,15 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
 
     /// What is given for the first entity, for as long as the world is borrowed.
     pub(crate) fn into_first(self) -> Option<D::Item<'w>> {
-        // SAFETY: the cursor is that of this query, and writes what is given. This is not used any more.
-        unsafe { QueryIter::<D>::new(self.cursor(Writes::of::<D>())) }.next()
+        let mut cursor = self.finding();
+        if !cursor.next_chunk() {
+            return None;
+        }
+        let (row, _) = cursor.next_run()?;
+        let entity = cursor.view().chunk.entities()[row as usize];
+        drop(cursor);
+        // SAFETY: this is not used any more, and what is given is written.
+        unsafe { self.get_with(entity, Writes::of::<D>()) }
     }
 
     /// The world, the state of the query, what was said of it, and whether a job of it gets in the way of other views.
