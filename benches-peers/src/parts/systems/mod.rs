@@ -1,4 +1,5 @@
-//! What it costs to put changes off: to record commands, and to play them back.
+//! What it costs to run systems, to move entities to another world, and to put changes off: to record
+//! commands, and to play them back.
 
 mod ancho;
 mod bevy;
@@ -13,7 +14,7 @@ use crate::harness::{Bound, Case, Limit, Part, Require, Role, Sampling, Subject,
 
 pub(crate) static PART: Part = Part {
     name: "systems",
-    about: "the cost of recording commands and playing them back",
+    about: "the cost of running systems, moving entities to another world, recording commands and playing them back",
     subjects: &[
         Subject { name: "ancho", role: Role::Ours },
         Subject { name: "bevy", role: Role::Peer },
@@ -29,6 +30,7 @@ pub(crate) static PART: Part = Part {
             name: "schedule_3sys_40k",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", worlds::ancho::schedule),
                 ("bevy", worlds::bevy::schedule),
                 ("hecs", worlds::hecs::schedule),
                 ("flecs", worlds::flecs::schedule),
@@ -37,13 +39,14 @@ pub(crate) static PART: Part = Part {
                 ("raw", worlds::raw::schedule),
             ],
             limits: RAW,
-            requires: &[],
+            requires: &[at_most(0.95, FLECS), at_most(0.95, LEGION)],
         },
         // Systems that do nothing.
         Case {
             name: "empty_systems_100",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", worlds::ancho::empty_100),
                 ("bevy", worlds::bevy::empty_100),
                 ("flecs", worlds::flecs::empty_100),
                 ("shipyard", worlds::shipyard::empty_100),
@@ -51,13 +54,14 @@ pub(crate) static PART: Part = Part {
                 ("raw", worlds::raw::empty_100),
             ],
             limits: RAW,
-            requires: &[],
+            requires: &[at_most(0.5, BEVY)],
         },
         // Ten times as many.
         Case {
             name: "empty_systems_1000",
             sampling: Sampling::Repeat,
             cells: &[
+                ("ancho", worlds::ancho::empty_1000),
                 ("bevy", worlds::bevy::empty_1000),
                 ("flecs", worlds::flecs::empty_1000),
                 ("shipyard", worlds::shipyard::empty_1000),
@@ -65,7 +69,7 @@ pub(crate) static PART: Part = Part {
                 ("raw", worlds::raw::empty_1000),
             ],
             limits: RAW,
-            requires: &[],
+            requires: &[at_most(10.0, Under::Case("empty_systems_100"))],
         },
         // All entities of a world to an empty one.
         Case {
@@ -216,6 +220,7 @@ pub(crate) static PART: Part = Part {
 };
 
 const BEVY: Under = Under::Subject("bevy");
+const FLECS: Under = Under::Subject("flecs");
 const LEGION: Under = Under::Subject("legion");
 
 const RAW: &[Limit] = &[Limit { subject: "raw", threads: 1.0 }];

@@ -1,10 +1,55 @@
-//! Ours: worlds.
+//! Ours: systems that are functions, and a world that updates them.
 
-use ancho_entities::World;
+use ancho_entities::{Component, Query, World};
 
-use super::types::{Position, Velocity};
-use super::work::{self, MOVED};
+use super::types::{A, B, C, D, E, Position, Value, Velocity};
+use super::work::{self, EACH, MOVED};
 use crate::harness::{Cell, Reading};
+
+/// The length of a frame.
+const FRAME: f64 = 1.0 / 60.0;
+
+fn update(world: &mut World) {
+    world.update(FRAME);
+}
+
+/// At once: for so few entities a job would take longer.
+fn system<X: Component + Value, Y: Component + Value>(mut query: Query<'_, (&mut X, &mut Y)>) {
+    query.for_each(|(x, y)| work::swap(x, y));
+}
+
+pub(in crate::parts::systems) fn schedule(cell: Cell) -> Reading {
+    let mut world = World::new("peers");
+    world.spawn_batch((0..EACH).map(work::ab));
+    world.spawn_batch((0..EACH).map(work::abc));
+    world.spawn_batch((0..EACH).map(work::abcd));
+    world.spawn_batch((0..EACH).map(work::abce));
+    world.add_system(system::<A, B>);
+    world.add_system(system::<C, D>);
+    world.add_system(system::<C, E>);
+    cell.run(world, update, |world| {
+        let query = world.query::<(&A, &B, Option<&C>, Option<&D>, Option<&E>)>();
+        work::in_any_order(query.iter().map(|(a, b, c, d, e)| work::swapped_row(a, b, c, d, e)))
+    })
+}
+
+pub(in crate::parts::systems) fn empty_100(cell: Cell) -> Reading {
+    empty(cell, 100)
+}
+
+pub(in crate::parts::systems) fn empty_1000(cell: Cell) -> Reading {
+    empty(cell, 1_000)
+}
+
+/// In the group where systems are if nothing is said, with the other groups and points around it.
+fn empty(cell: Cell, count: usize) -> Reading {
+    fn nothing() {}
+    let mut world = World::new("peers");
+    for _ in 0..count {
+        world.add_system(nothing);
+    }
+    cell.run(world, update, |_| count as u64)
+}
 
 /// By chunks, which the other world takes over; entities have new ids there, and a map tells which.
 pub(in crate::parts::systems) fn world_move(cell: Cell) -> Reading {
