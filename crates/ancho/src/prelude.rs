@@ -6,12 +6,13 @@
 #[cfg(feature = "derive")]
 pub use ancho_burst::burst;
 #[doc(no_inline)]
-pub use ancho_collections::{NativeArray, NativeHashMap, NativeList, NativeQueue};
+pub use ancho_collections::{NativeArray, NativeHashMap, NativeList};
 #[doc(no_inline)]
 pub use ancho_entities::{
     Aspect, Buffer, BufferElement, Changed, Commands, Component, DynamicBuffer, Entity,
-    EntityCommandBuffer, EntityManager, EntityQuery, Lookup, Managed, ManagedComponent, Prefab,
-    Query, Shared, SharedComponent, Time, With, Without, World,
+    EntityCommandBuffer, EntityManager, EntityQuery, IntoSystem, Local, Lookup, Managed,
+    ManagedComponent, Prefab, Query, Res, ResMut, Shared, SharedComponent, Single, System, Time,
+    With, Without, World,
 };
 #[doc(no_inline)]
 pub use ancho_jobs::{JobHandle, JobPool, JobScheduler};
