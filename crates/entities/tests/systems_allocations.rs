@@ -56,8 +56,10 @@ fn at_point(
     all.for_each(|entity| commands.commands().set(entity, Score(1.0)));
 }
 
+type Both<'w, 's, 'a, 'b> = ParamSet<'w, 's, (Query<'w, &'a mut A, Changed<B>>, Query<'w, &'b A>)>;
+
 fn others(
-    mut set: ParamSet<(Query<&mut A, Changed<B>>, Query<&A>)>,
+    mut set: Both,
     score: Single<&Score>,
     lookup: Lookup<&B>,
     number: Res<u32>,

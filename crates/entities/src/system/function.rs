@@ -139,7 +139,7 @@ macro_rules! implement {
             #[inline]
             fn call(&mut self, params: <Self::Params as SystemParam>::Item<'_, '_>) -> Out {
                 // Which of the two bounds is meant is not clear where both are in sight.
-                #[expect(clippy::too_many_arguments, reason = "as many as systems have")]
+                #[allow(clippy::too_many_arguments, reason = "as many as systems have, some of them few")]
                 #[inline]
                 fn call<Out, $($name),+>(
                     mut function: impl FnMut($($name),+) -> Out,

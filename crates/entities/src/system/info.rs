@@ -1,13 +1,13 @@
 //! What tools are told of systems, and what is set while a world runs.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::SystemError;
 use super::id::SystemId;
-use super::life::no_such;
 use super::rate::{RateError, RateManager};
-use super::table::{Flags, Systems};
+use super::table::{Flags, Systems, no_such};
 use super::target::SystemTarget;
 use crate::version::Version;
 use crate::world::World;
@@ -132,7 +132,8 @@ impl World {
         if let Some(root) = self.systems.root {
             self.add_infos(root, 0, &mut infos);
         }
-        for patch in self.systems.patches.to_vec() {
+        let patches = Arc::clone(&self.systems.patches);
+        for &patch in patches.iter() {
             infos.extend(self.info(patch, 0));
         }
         SystemOrder(infos)

@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::error::{SystemFault, UpdateError, panic_message};
 use super::id::SystemId;
-use super::life::discard;
 use super::point::{CommandPoint, Waiting};
 use super::table::Record;
+use super::tell::discard;
 use crate::commands::EntityCommandBuffer;
 use crate::world::World;
 

@@ -9,7 +9,9 @@
 //! A system is out of its slot while it runs, so that it can have the whole world. What happens to it meanwhile is noted in the
 //! slot, and done when it has returned.
 
+mod add;
 mod builder;
+mod defaults;
 mod erased;
 pub(crate) mod error;
 mod function;
@@ -17,16 +19,19 @@ mod group;
 pub(crate) mod id;
 mod info;
 mod jobs;
-mod life;
+mod membership;
 #[cfg_attr(not(test), allow(dead_code, reason = "the pass for latency is not asked for yet"))]
 pub(crate) mod order;
 pub(crate) mod param;
 pub(crate) mod point;
 pub(crate) mod rate;
+mod remove;
 mod requirement;
+mod sort;
 pub(crate) mod structs;
 mod table;
 mod target;
+mod tell;
 mod update;
 
 pub use builder::{IntoSystem, IsBuilder, IsFunction, IsGroup, IsPoint, IsStruct, SystemBuilder};

@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 
 use super::builder::IntoSystem;
 use super::erased::ErasedSystem;
-use super::error::{SystemFault, UpdateError};
+use super::error::{SystemError, SystemFault, UpdateError};
 use super::group::SystemGroup;
 use super::id::SystemId;
 use super::order::Target;
@@ -304,4 +304,8 @@ impl Systems {
     pub(super) fn group_of<G: SystemGroup>(&self) -> Option<SystemId> {
         self.meant_by(&G::target_of_type().0)
     }
+}
+
+pub(super) fn no_such(system: &str) -> SystemError {
+    SystemError::NoSuchSystem { system: system.to_owned() }
 }

@@ -174,7 +174,7 @@ fn sy4_a_group_can_be_removed_from_within() {
 fn sy12_fixed_steps_have_their_own_time() {
     let mut world = world();
     let tick = |time: Time, mut log: ResMut<Log>| {
-        log.0.push(format!("{} {}", time.elapsed(), time.delta()))
+        log.0.push(format!("{} {}", time.elapsed(), time.delta()));
     };
     world.add_system(tick.in_group(FixedStep));
     world.add_system(

@@ -19,7 +19,7 @@ fn sy14_singletons_of_a_world() {
     assert!(world.create_singleton(A(9)).is_err());
     world.spawn(A(4));
     let two = EntityError::NotSingle { found: 2 };
-    assert_eq!(world.has_singleton::<A>(), Err(two.clone()));
+    assert_eq!(world.has_singleton::<A>(), Err(two));
     assert_eq!(world.try_singleton::<A>(), Err(two));
     assert!(world.create_singleton(Tag).is_ok() && world.has_singleton::<Tag>() == Ok(true));
 }

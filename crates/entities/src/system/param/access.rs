@@ -151,7 +151,7 @@ fn refuse(left: &Declared, right: &Declared) -> Result<(), ParamConflict> {
 impl Uses {
     /// What both use that only one of them can, if there is something.
     fn meets(&self, other: &Self) -> Option<&'static str> {
-        let found = match self {
+        match self {
             Self::World => Some("the whole world"),
             Self::EntitiesMut => match other {
                 Self::Query { .. } | Self::Ids | Self::Entities | Self::EntitiesMut => {
@@ -166,8 +166,7 @@ impl Uses {
                 _ => None,
             },
             _ => None,
-        };
-        found
+        }
     }
 }
 

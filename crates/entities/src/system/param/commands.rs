@@ -96,7 +96,8 @@ unsafe impl SystemParam for Commands<'_> {
 pub struct CommandsAt<'s, P> {
     buffer: &'s mut EntityCommandBuffer,
     entities: NonNull<EntityManager>,
-    of: PhantomData<(&'s EntityManager, fn() -> P)>,
+    world: PhantomData<&'s EntityManager>,
+    of: PhantomData<fn() -> P>,
 }
 
 impl<P: CommandPoint> CommandsAt<'_, P> {
@@ -153,7 +154,8 @@ unsafe impl<P: CommandPoint> SystemParam for CommandsAt<'_, P> {
 
     unsafe fn fetch<'s>(state: &'s mut PointBuffer, world: WorldOfParams<'_>) -> CommandsAt<'s, P> {
         let buffer = state.buffer.as_mut().expect("it was prepared");
-        CommandsAt { buffer, entities: world.entities(), of: PhantomData }
+        let entities = world.entities();
+        CommandsAt { buffer, entities, world: PhantomData, of: PhantomData }
     }
 
     fn finish(state: &mut PointBuffer, world: &mut World) -> Result<(), SystemFault> {

@@ -94,7 +94,7 @@ unsafe impl<S: System> SystemParam for SystemData<'_, S> {
         world: WorldOfParams<'w>,
     ) -> SystemData<'w, S> {
         // SAFETY: the world is borrowed, and nobody changes systems while there are parameters, but for who has the whole world.
-        let systems = unsafe { &*(&raw const (*world.world().as_ptr()).systems) };
+        let systems = unsafe { &(*world.world().as_ptr()).systems };
         let system = state.and_then(|id| systems.data_of::<S>(id)).expect("it was just there");
         SystemData { system }
     }

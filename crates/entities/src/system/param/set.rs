@@ -45,7 +45,8 @@ pub struct ParamSet<'w, 's, T> {
     /// to say that what its queries give lives for ever.)
     states: NonNull<()>,
     world: WorldOfParams<'w>,
-    of: PhantomData<(&'s mut (), fn() -> T)>,
+    state: PhantomData<&'s mut ()>,
+    of: PhantomData<fn() -> T>,
 }
 
 impl<T> fmt::Debug for ParamSet<'_, '_, T> {
@@ -85,7 +86,8 @@ macro_rules! implement {
                 state: &'s mut Self::State,
                 world: WorldOfParams<'w>,
             ) -> Self::Item<'w, 's> {
-                ParamSet { states: NonNull::from(state).cast(), world, of: PhantomData }
+                let states = NonNull::from(state).cast();
+                ParamSet { states, world, state: PhantomData, of: PhantomData }
             }
 
             fn finish(state: &mut Self::State, world: &mut World) -> Result<(), SystemFault> {

@@ -19,7 +19,7 @@ unsafe impl SystemParam for Time {
     #[inline]
     unsafe fn fetch(_: &mut (), world: WorldOfParams<'_>) -> Self {
         // SAFETY: the world is borrowed. This is one field of it, which is copied at once.
-        unsafe { (*(&raw const (*world.world().as_ptr()).time)).current() }
+        unsafe { (*world.world().as_ptr()).time.current() }
     }
 }
 

@@ -1,0 +1,100 @@
+//! In which groups systems are.
+
+use std::sync::Arc;
+
+use super::error::SystemError;
+use super::id::SystemId;
+use super::order::Target;
+use super::table::{Flags, no_such};
+use super::target::SystemTarget;
+use crate::world::World;
+
+impl World {
+    /// Puts a system in another group, behind those that are there.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if it is not there, with A0110 if that is no group, or the system is a group and would be in itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Presentation, Simulation, World};
+    ///
+    /// fn nothing() {}
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let id = world.add_system(nothing);
+    /// world.set_group(id, Presentation)?;
+    /// let simulation = world.find_system(Simulation).unwrap();
+    /// assert!(world.set_group(simulation, Simulation).unwrap_err().to_string().starts_with("A0110"));
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
+    pub fn set_group<M>(
+        &mut self,
+        id: SystemId,
+        group: impl SystemTarget<M>,
+    ) -> Result<(), SystemError> {
+        let target = group.into_target().0;
+        let Some(record) = self.systems.record(id) else {
+            return Err(no_such(&format!("{id:?}")));
+        };
+        let (name, from) = (Arc::clone(&record.name), record.group);
+        let to = self.group_meant(&name, &target)?;
+        let mut outer = Some(to);
+        while let Some(group) = outer {
+            if group == id {
+                return Err(SystemError::GroupInItself { group: name.to_string() });
+            }
+            outer = self.systems.record(group).and_then(|record| record.group);
+        }
+        if from == Some(to) {
+            return Ok(());
+        }
+        self.leave_group(id);
+        if let Some(record) = self.systems.record_mut(id) {
+            record.group = Some(to);
+        }
+        self.join_group(id, to);
+        Ok(())
+    }
+
+    /// The group that a target means.
+    pub(super) fn group_meant(
+        &self,
+        system: &str,
+        target: &Target,
+    ) -> Result<SystemId, SystemError> {
+        let found = self.systems.meant_by(target);
+        let is_group =
+            |id: &SystemId| self.systems.slot(*id).is_some_and(|slot| slot.flags.has(Flags::GROUP));
+        found.filter(is_group).ok_or_else(|| SystemError::NotAGroup {
+            what: format!("system `{system}`"),
+            target: target.name().to_owned(),
+        })
+    }
+
+    pub(super) fn join_group(&mut self, id: SystemId, group: SystemId) {
+        if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::PATCH)) {
+            let patches = self.systems.patches.iter().copied();
+            self.systems.patches = patches.chain([id]).collect();
+        } else if let Some(record) = self.systems.record_mut(group) {
+            record.children.added.push(id);
+            record.children.is_stale = true;
+        }
+        self.systems.version += 1;
+    }
+
+    pub(super) fn leave_group(&mut self, id: SystemId) {
+        let is_other = |other: &SystemId| *other != id;
+        if self.systems.patches.contains(&id) {
+            self.systems.patches = self.systems.patches.iter().copied().filter(is_other).collect();
+        }
+        let group = self.systems.record(id).and_then(|record| record.group);
+        if let Some(record) = group.and_then(|group| self.systems.record_mut(group)) {
+            record.children.added.retain(is_other);
+            record.children.is_stale = true;
+        }
+        self.systems.version += 1;
+    }
+}

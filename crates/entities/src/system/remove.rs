@@ -1,0 +1,109 @@
+//! How systems stop and go.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::erased::ErasedSystem;
+use super::error::{SystemError, SystemFault, panic_message};
+use super::id::SystemId;
+use super::table::{Flags, Slot, no_such};
+use super::tell::discard;
+use crate::world::World;
+
+impl World {
+    /// Removes a system. One that runs is told that it stops; a struct is told that it is destroyed. A group goes with all that
+    /// is in it, and a point with what is to be carried out there.
+    ///
+    /// A system that is just being updated is removed when it has returned. One that would be updated later does not run any
+    /// more.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if it is not there.
+    pub fn remove_system(&mut self, id: SystemId) -> Result<(), SystemError> {
+        if !self.has_system(id) {
+            return Err(no_such(&format!("{id:?}")));
+        }
+        self.expel(id);
+        if !self.systems.is_updating && self.systems.executing.is_none() {
+            self.report_errors();
+        }
+        Ok(())
+    }
+
+    /// Has a system stop that runs, and all that is in it.
+    pub(super) fn stop(&mut self, id: SystemId) {
+        let Some(slot) = self.systems.slot_mut(id) else { return };
+        if !slot.flags.has(Flags::STARTED) {
+            return;
+        }
+        slot.flags.set(Flags::STARTED, false);
+        if slot.flags.has(Flags::GROUP) {
+            let children = slot.record.as_ref().map(|record| record.children.added.clone());
+            children.into_iter().flatten().for_each(|child| self.stop(child));
+        } else {
+            self.tell(id, |system, world| system.stop(world));
+        }
+    }
+
+    /// Removes a system, now or when it has returned.
+    pub(super) fn expel(&mut self, id: SystemId) {
+        let Some(slot) = self.systems.slot_mut(id) else { return };
+        if slot.flags.has(Flags::EXECUTING) && !slot.flags.has(Flags::GROUP) {
+            slot.flags.set(Flags::REMOVED, true);
+            return;
+        }
+        if slot.flags.has(Flags::GROUP) {
+            // The last that was added first: the others may be what it was made for.
+            let children = slot.record.as_ref().map(|record| record.children.added.clone());
+            children.into_iter().flatten().rev().for_each(|child| self.expel(child));
+        }
+        self.stop(id);
+        self.tell(id, |system, world| system.destroy(world));
+        self.leave_group(id);
+        let Some(record) = self.systems.record(id) else { return };
+        let (type_id, point) = (record.type_id, record.point);
+        if self.systems.by_type.get(&type_id) == Some(&id) {
+            self.systems.by_type.remove(&type_id);
+        }
+        if let Some(point) = point {
+            let point = self.systems.points.get_mut(point);
+            point.system = None;
+            drop(std::mem::take(&mut point.waiting));
+        }
+        let system = self.systems.slot_mut(id).and_then(|slot| slot.system.take());
+        self.systems.free(id);
+        // What a system has may do anything when it is dropped.
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(system))) {
+            let message = panic_message(&*payload);
+            discard(payload);
+            self.systems.fail(id, SystemFault::Panicked { message });
+        }
+    }
+
+    /// A system has put another world in the place of its own: it is gone with that.
+    #[cold]
+    pub(super) fn exchanged(&mut self, id: SystemId, system: Box<dyn ErasedSystem>) {
+        self.systems.fail(id, SystemFault::WorldExchanged);
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(system))) {
+            discard(payload);
+        }
+    }
+
+    /// Ends all systems: what runs stops, and all are destroyed, the last that was added first.
+    pub(crate) fn end_systems(&mut self) {
+        self.systems.is_ending = true;
+        self.complete_jobs();
+        let mut all: Vec<SystemId> = self.systems.ids().collect();
+        all.sort_by_key(|&id| self.systems.record(id).map(|record| record.created));
+        for &id in &all {
+            let is_group = |slot: &Slot| slot.flags.has(Flags::GROUP);
+            if !self.systems.slot(id).is_some_and(is_group) {
+                self.stop(id);
+            }
+        }
+        for &id in all.iter().rev() {
+            self.expel(id);
+        }
+        self.report_errors();
+    }
+}

@@ -1,0 +1,96 @@
+//! In which order the systems of groups run.
+
+use std::sync::Arc;
+
+use super::error::{SystemFault, UpdateErrors};
+use super::id::SystemId;
+use super::order::{OrderError, OrderItem, Target, sort};
+use super::table::{Flags, Systems};
+use crate::world::World;
+
+impl World {
+    /// Sorts all groups, which otherwise happens when they are updated.
+    ///
+    /// # Errors
+    ///
+    /// With A0123 to A0128 if the systems of a group cannot be put in an order. It is not updated then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, World};
+    ///
+    /// fn hen() {}
+    ///
+    /// fn egg() {}
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(hen.before(egg));
+    /// world.add_system(egg.before(hen));
+    /// assert!(world.sort_systems().unwrap_err().to_string().starts_with("A0123"));
+    /// ```
+    pub fn sort_systems(&mut self) -> Result<(), UpdateErrors> {
+        self.add_default_groups();
+        let before = self.systems.errors.len();
+        let all: Vec<_> = self.systems.ids().collect();
+        for id in all {
+            if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::GROUP)) {
+                self.sort(id);
+            }
+        }
+        self.errors_since(before)
+    }
+
+    /// Sees to it that the systems of a group are in their order. Returns them, unless there is none.
+    pub(super) fn sort(&mut self, id: SystemId) -> Option<Arc<[SystemId]>> {
+        let children = &self.systems.record(id)?.children;
+        if !children.is_stale {
+            return Some(Arc::clone(&children.sorted));
+        }
+        match self.systems.sorted(id) {
+            Ok(sorted) => {
+                let children = &mut self.systems.record_mut(id)?.children;
+                children.sorted = Arc::clone(&sorted);
+                children.is_stale = false;
+                Some(sorted)
+            }
+            Err(error) => {
+                self.systems.fail(id, SystemFault::Order(error));
+                None
+            }
+        }
+    }
+}
+
+impl Systems {
+    /// The systems of a group in the order in which they run.
+    fn sorted(&self, id: SystemId) -> Result<Arc<[SystemId]>, OrderError> {
+        let Some(group) = self.record(id) else { return Ok(Arc::from([])) };
+        let added = &group.children.added;
+        if !group.children.sorts {
+            return Ok(added.as_slice().into());
+        }
+        let item = |&id: &SystemId| {
+            let record = self.record(id)?;
+            Some(OrderItem {
+                name: &record.name,
+                type_id: record.type_id,
+                id: id.number(),
+                first: record.first,
+                last: record.last,
+                before: &record.before,
+                after: &record.after,
+            })
+        };
+        let items: Vec<_> = added.iter().filter_map(item).collect();
+        let elsewhere = |target: &Target| {
+            let group = self.record(self.meant_by(target)?)?.group;
+            Some(
+                group
+                    .map_or_else(|| "no group".to_owned(), |group| self.name_of(group).to_string()),
+            )
+        };
+        let order = sort(&group.name, &items, &elsewhere)?;
+        Ok(order.into_iter().map(|at| added[at]).collect())
+    }
+}

@@ -1,0 +1,77 @@
+//! How systems are told something, and what becomes of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::erased::{ErasedSystem, Outcome};
+use super::error::{SystemFault, panic_message};
+use super::id::SystemId;
+use super::table::Flags;
+use crate::world::World;
+
+impl World {
+    /// Does something as a system, which is marked meanwhile. If it panics, says what the panic said.
+    pub(super) fn while_executing<R>(
+        &mut self,
+        id: SystemId,
+        function: impl FnOnce(&mut Self) -> R,
+    ) -> Result<R, String> {
+        let (world, outer) = (self.systems.id, self.systems.executing.replace(id));
+        self.collect_jobs(outer);
+        self.entities.jobs.list_scheduled(true);
+        if let Some(slot) = self.systems.slot_mut(id) {
+            slot.flags.set(Flags::EXECUTING, true);
+        }
+        let result = catch_unwind(AssertUnwindSafe(|| function(self)));
+        if self.systems.id == world {
+            self.systems.executing = outer;
+            self.collect_jobs(Some(id));
+            self.entities.jobs.list_scheduled(outer.is_some());
+            if let Some(slot) = self.systems.slot_mut(id) {
+                slot.flags.set(Flags::EXECUTING, false);
+            }
+        }
+        result.map_err(|payload| {
+            let message = panic_message(&*payload);
+            discard(payload);
+            message
+        })
+    }
+
+    /// Tells a function or a struct something, which is out of its place meanwhile.
+    pub(super) fn tell(
+        &mut self,
+        id: SystemId,
+        what: impl FnOnce(&mut dyn ErasedSystem, &mut Self) -> Outcome,
+    ) -> bool {
+        let Some(mut system) = self.systems.slot_mut(id).and_then(|slot| slot.system.take()) else {
+            return true;
+        };
+        let world = self.systems.id;
+        let outcome = self.while_executing(id, |world| what(&mut *system, world));
+        if self.systems.id != world {
+            self.exchanged(id, system);
+            return false;
+        }
+        if let Some(slot) = self.systems.slot_mut(id) {
+            slot.system = Some(system);
+        }
+        match outcome {
+            Ok(Ok(())) => true,
+            Ok(Err(fault)) => {
+                self.systems.fail(id, *fault);
+                false
+            }
+            Err(message) => {
+                self.systems.fail(id, SystemFault::Panicked { message });
+                false
+            }
+        }
+    }
+}
+
+/// Drops the payload of a panic. If that panics, and so on, that is the end of it.
+pub(super) fn discard(payload: Box<dyn std::any::Any + Send>) {
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(second);
+    }
+}
