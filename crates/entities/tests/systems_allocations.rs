@@ -56,10 +56,12 @@ fn at_point(
     all.for_each(|entity| commands.commands().set(entity, Score(1.0)));
 }
 
-type Both<'w, 's, 'a, 'b> = ParamSet<'w, 's, (Query<'w, &'a mut A, Changed<B>>, Query<'w, &'b A>)>;
-
+#[expect(
+    clippy::type_complexity,
+    reason = "it is how parameters that exclude each other are written"
+)]
 fn others(
-    mut set: Both,
+    mut set: ParamSet<(Query<&mut A, Changed<B>>, Query<&A>)>,
     score: Single<&Score>,
     lookup: Lookup<&B>,
     number: Res<u32>,
