@@ -31,9 +31,9 @@ impl Hash for Fickle {
 #[test]
 fn w3_values_that_become_equal_do_not_share_the_room_of_others() {
     let owner = Arc::new(());
-    for is_copied in [false, true] {
+    for (is_copied, before) in [(false, 0), (false, 1), (true, 0), (true, 1)] {
         let (mut source, mut destination) = (chunks_of(4), chunks_of(3));
-        destination.spawn((Owned(owner.clone()), Shared::new(Fickle(9))));
+        destination.spawn_many(before, (Owned(owner.clone()), Shared::new(Fickle(9))));
         for number in 0..10 {
             source.spawn((Owned(owner.clone()), Shared::new(Fickle(number % 3))));
         }
@@ -44,10 +44,10 @@ fn w3_values_that_become_equal_do_not_share_the_room_of_others() {
             destination.move_entities_from(&mut source)
         };
         ARE_ALL_EQUAL.store(false, Ordering::Relaxed);
-        assert_eq!((map.unwrap().len(), destination.entity_count()), (10, 11));
-        assert_eq!(destination.query::<&Owned>().count(), 11);
+        assert_eq!((map.unwrap().len(), destination.entity_count()), (10, 10 + before));
+        assert_eq!(destination.query::<&Owned>().count(), 10 + before);
         destination.check_invariants().unwrap();
-        assert_eq!(Arc::strong_count(&owner), 1 + 11 + source.entity_count());
+        assert_eq!(Arc::strong_count(&owner), 11 + before + source.entity_count());
         drop((source, destination));
         assert_eq!(Arc::strong_count(&owner), 1);
     }

@@ -166,11 +166,12 @@ fn nothing_is_scheduled_from_inside() {
                 assert!(entities.jobs().schedule(&[], (), |()| ()).is_err());
                 // What is waited for at once can be done by the thread at hand.
                 entities.query_mut::<&mut A>().for_each(|a| a.0 += 1);
+                entities.query_mut::<&mut A>().for_each_parallel(|a| a.0 += 1);
             })
             .unwrap();
         transaction.complete().unwrap();
         let world = transaction.end();
-        assert!(world.query::<&A>().iter().all(|a| a.0 == 2));
+        assert!(world.query::<&A>().iter().all(|a| a.0 == 3));
     }
 }
 
@@ -248,4 +249,42 @@ fn the_result_is_the_same_on_any_thread() {
         })
         .collect();
     assert!(hashes.iter().all(|hash| *hash == hashes[0]));
+}
+
+#[test]
+fn jobs_over_entities_that_are_lent_are_in_the_way_of_other_jobs_and_waited_for_in_the_end() {
+    // W5: such a job is one of the lent entities, which others have meanwhile
+    for mut world in worlds() {
+        world.spawn_many(1000, A(1));
+        let mut transaction = world.begin_transaction();
+        let entities = transaction.entities_mut().unwrap();
+        _ = entities.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
+        _ = transaction.schedule(&[], |entities| _ = entities.despawn_all().unwrap()).unwrap();
+        let failed = transaction.complete().unwrap_err();
+        assert!(failed.to_string().contains("A0006"), "{failed}");
+        let world = Checked(transaction.end());
+        assert_eq!(world.query::<&A>().iter().filter(|a| a.0 == 2).count(), 1000);
+    }
+}
+
+#[test]
+fn a_job_may_exchange_the_entities_for_those_of_another_world() {
+    // W5
+    for mut world in worlds() {
+        world.spawn_many(10, A(1));
+        let mut other = World::new("Other");
+        other.spawn_many(3000, A(5));
+        _ = other.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
+        other.entities().jobs().flush();
+        let mut transaction = world.begin_transaction();
+        _ = transaction
+            .schedule(&[], move |entities| std::mem::swap(entities, other.entities_mut()))
+            .unwrap();
+        transaction.complete().unwrap();
+        let mut world = Checked(transaction.end());
+        assert_eq!(world.query::<&A>().iter().filter(|a| a.0 == 6).count(), 3000);
+        _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
+        world.query_mut::<&A>().despawn().unwrap();
+        assert_eq!(world.entity_count(), 0);
+    }
 }
