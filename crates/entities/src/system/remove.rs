@@ -92,7 +92,10 @@ impl World {
     /// Ends all systems: what runs stops, and all are destroyed, the last that was added first.
     pub(crate) fn end_systems(&mut self) {
         self.systems.is_ending = true;
-        self.complete_jobs();
+        // Inside of a job none can be completed. What jobs of this world use stays until they are done.
+        if ancho_jobs::current_job().is_none() {
+            self.complete_jobs();
+        }
         let mut all: Vec<SystemId> = self.systems.ids().collect();
         all.sort_by_key(|&id| self.systems.record(id).map(|record| record.created));
         for &id in &all {
