@@ -25,7 +25,8 @@ impl World {
         if self.systems.id == world {
             self.systems.executing = outer;
             self.collect_jobs(Some(id));
-            self.entities.jobs.list_scheduled(outer.is_some());
+            let listed = outer.is_some() || self.systems.is_updating;
+            self.entities.jobs.list_scheduled(listed);
             if let Some(slot) = self.systems.slot_mut(id) {
                 slot.flags.set(Flags::EXECUTING, false);
             }

@@ -127,8 +127,10 @@ impl World {
                 self.systems.fail(id, SystemFault::IsExecuting);
             }
             Some(_) => {
+                self.entities.jobs.list_scheduled(true);
                 self.run(id);
                 if self.systems.executing.is_none() {
+                    self.entities.jobs.list_scheduled(false);
                     self.begin_outside();
                 }
             }
@@ -197,9 +199,11 @@ impl World {
         let Some(root) = self.systems.root else { return };
         let world = self.systems.id;
         self.systems.is_updating = true;
+        self.entities.jobs.list_scheduled(true);
         self.run(root);
         if self.systems.id == world {
             self.systems.is_updating = false;
+            self.entities.jobs.list_scheduled(false);
             self.begin_outside();
         }
     }
@@ -212,7 +216,8 @@ impl World {
     /// Updates a system, if it is there, and to run.
     #[inline]
     pub(super) fn run(&mut self, id: SystemId) {
-        match self.systems.slot_mut(id) {
+        match self.systems.slots.get(id.index as usize) {
+            Some(slot) if slot.generation != id.generation => {}
             Some(slot) if slot.flags.is_ready() => self.run_ready(id),
             Some(_) => self.run_if_possible(id),
             None => {}
@@ -268,30 +273,29 @@ impl World {
     #[inline]
     fn run_ready(&mut self, id: SystemId) {
         let started = if self.systems.profiles { Some(Instant::now()) } else { None };
-        let outer = self.systems.executing.replace(id);
-        if outer.is_some() {
-            self.collect_jobs(outer);
-        }
-        self.entities.jobs.list_scheduled(true);
-        let Some(slot) = self.systems.slot_mut(id) else { return };
+        let Some(slot) = self.systems.slots.get_mut(id.index as usize) else { return };
         let Some(mut system) = slot.system.take() else { return };
         slot.flags.set(Flags::EXECUTING, true);
         let since = slot.last_run;
+        let outer = self.systems.executing.replace(id);
         let outer_since = std::mem::replace(&mut self.systems.since, since);
+        if outer.is_some() {
+            self.collect_jobs(outer);
+        }
         self.entities.storage.version = self.entities.storage.version.next();
-        let world = self.systems.id;
-        let depth = self.time.depth();
+        let (world, depth) = (self.systems.id, self.time.depth());
         let outcome = catch_unwind(AssertUnwindSafe(|| system.update(self, since)));
         if self.systems.id != world {
             return self.exchanged(id, system);
         }
         self.systems.executing = outer;
         self.systems.since = outer_since;
-        let version = self.entities.storage.version;
         if self.time.depth() != depth {
             self.time.unwind_to(depth);
         }
-        if let Some(slot) = self.systems.slot_mut(id) {
+        let version = self.entities.storage.version;
+        // It cannot have been freed meanwhile: what executes is only marked to be removed.
+        if let Some(slot) = self.systems.slots.get_mut(id.index as usize) {
             slot.system = Some(system);
             slot.flags.set(Flags::EXECUTING, false);
             slot.last_run = version;
@@ -323,8 +327,7 @@ impl World {
     #[inline]
     fn after_system(&mut self, id: SystemId) {
         self.start_jobs(id);
-        self.entities.jobs.list_scheduled(self.systems.executing.is_some());
-        let Some(slot) = self.systems.slot_mut(id) else { return };
+        let Some(slot) = self.systems.slots.get(id.index as usize) else { return };
         let flags = slot.flags;
         if flags.has(Flags::REMOVED) {
             self.expel(id);
