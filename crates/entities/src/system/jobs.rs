@@ -97,9 +97,12 @@ impl World {
         if !buffer.is_in_use() {
             return;
         }
-        let jobs = self.systems.jobs.iter().filter(|(_, system)| Some(*system) == recorder);
-        let jobs: Vec<_> = jobs.map(|&(job, _)| job).collect();
-        self.entities.jobs().complete_quietly(&jobs);
+        let scheduler = self.entities.jobs();
+        for &(job, system) in &self.systems.jobs {
+            if Some(system) == recorder {
+                scheduler.complete_quietly(&[job]);
+            }
+        }
         if buffer.is_in_use() {
             let scheduler = self.entities.jobs();
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| scheduler.complete_everything()))
