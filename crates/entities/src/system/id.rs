@@ -29,13 +29,6 @@ pub struct SystemId {
     pub(super) generation: u32,
 }
 
-impl SystemId {
-    /// As a number, of one world.
-    pub(super) fn number(self) -> u64 {
-        u64::from(self.generation) << 32 | u64::from(self.index)
-    }
-}
-
 impl fmt::Debug for SystemId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SystemId({}v{})", self.index, self.generation)

@@ -70,7 +70,7 @@ impl World {
             |id: &SystemId| self.systems.slot(*id).is_some_and(|slot| slot.flags.has(Flags::GROUP));
         found.filter(is_group).ok_or_else(|| SystemError::NotAGroup {
             what: format!("system `{system}`"),
-            target: target.name().to_owned(),
+            target: target.name().into_owned(),
         })
     }
 

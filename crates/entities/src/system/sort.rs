@@ -75,7 +75,7 @@ impl Systems {
             Some(OrderItem {
                 name: &record.name,
                 type_id: record.type_id,
-                id: id.number(),
+                id,
                 first: record.first,
                 last: record.last,
                 before: &record.before,

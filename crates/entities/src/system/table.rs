@@ -232,16 +232,20 @@ impl Systems {
 
     /// The systems that a target means, in the order in which they were added.
     pub(super) fn meant_by(&self, target: &Target) -> Option<SystemId> {
-        if let Target::Type(ty, _) = target
-            && let Some(&id) = self.by_type.get(ty)
-        {
-            return Some(id);
+        match target {
+            Target::System(id) => return self.record(*id).map(|_| *id),
+            Target::Type(ty, _) => {
+                if let Some(&id) = self.by_type.get(ty) {
+                    return Some(id);
+                }
+            }
+            Target::Name(_) => {}
         }
         let is_meant = |id: &SystemId| {
             let record = self.record(*id);
             record.is_some_and(|record| match target {
                 Target::Type(ty, _) => record.type_id == *ty,
-                Target::System(number, _) => id.number() == *number,
+                Target::System(other) => id == other,
                 Target::Name(name) => *record.name == **name,
             })
         };

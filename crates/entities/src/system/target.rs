@@ -31,7 +31,7 @@ pub struct SystemIs(pub(super) Target);
 impl SystemIs {
     /// In words.
     pub(super) fn name(&self) -> String {
-        self.0.name().to_owned()
+        self.0.name().into_owned()
     }
 }
 
@@ -95,7 +95,7 @@ impl SystemTarget<ByName> for &str {
 
 impl SystemTarget<ById> for SystemId {
     fn into_target(self) -> SystemIs {
-        SystemIs(Target::System(self.number(), format!("{self:?}")))
+        SystemIs(Target::System(self))
     }
 }
 

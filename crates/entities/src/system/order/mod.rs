@@ -16,10 +16,13 @@ pub(crate) mod latency;
 mod tests;
 
 use std::any::TypeId;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 pub use error::{CycleLink, OrderError};
+
+use super::id::SystemId;
 
 /// A child of a group, and where it is to be.
 #[derive(Clone, Debug)]
@@ -29,7 +32,7 @@ pub(crate) struct OrderItem<'a> {
     /// The type of the function, struct or group. Several children may have the same.
     pub(crate) type_id: TypeId,
     /// Which of all systems of the world it is.
-    pub(crate) id: u64,
+    pub(crate) id: SystemId,
     /// It is to be before all that are not.
     pub(crate) first: bool,
     /// It is to be after all that are not.
@@ -45,17 +48,19 @@ pub(crate) struct OrderItem<'a> {
 pub(crate) enum Target {
     /// Those of a type, which is called so.
     Type(TypeId, &'static str),
-    /// One that was added, which was called so.
-    System(u64, String),
+    /// One that was added.
+    System(SystemId),
     /// Those that are called so.
     Name(String),
 }
 
 impl Target {
-    pub(crate) fn name(&self) -> &str {
+    /// In words. Only a name is at hand at once: targets are made in each frame, by who switches systems on and off.
+    pub(crate) fn name(&self) -> Cow<'_, str> {
         match self {
-            Self::Type(_, name) => name,
-            Self::System(_, name) | Self::Name(name) => name,
+            Self::Type(_, name) => Cow::Borrowed(name),
+            Self::System(id) => Cow::Owned(format!("{id:?}")),
+            Self::Name(name) => Cow::Borrowed(name),
         }
     }
 }
@@ -153,7 +158,7 @@ impl Constraints {
                     }
                 }
                 if !found {
-                    return Err(OrderError::not_here(said(target.name()), elsewhere(target)));
+                    return Err(OrderError::not_here(said(&target.name()), elsewhere(target)));
                 }
             }
         }
@@ -263,7 +268,7 @@ impl Constraints {
 struct Siblings<'a> {
     by_type: HashMap<TypeId, u32>,
     by_name: HashMap<&'a str, u32>,
-    by_id: HashMap<u64, u32>,
+    by_id: HashMap<SystemId, u32>,
     /// The next one of the same type, and of the same name.
     next: Vec<[Option<u32>; 2]>,
 }
@@ -292,7 +297,7 @@ impl<'a> Siblings<'a> {
         let (first, same) = match target {
             Target::Type(id, _) => (self.by_type.get(id), Some(0)),
             Target::Name(name) => (self.by_name.get(name.as_str()), Some(1)),
-            Target::System(id, _) => (self.by_id.get(id), None),
+            Target::System(id) => (self.by_id.get(id), None),
         };
         let next = move |&place: &u32| same.and_then(|same: usize| self.next[place as usize][same]);
         std::iter::successors(first.copied(), next).map(|place| place as usize)

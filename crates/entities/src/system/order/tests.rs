@@ -14,7 +14,7 @@ struct Kind<const N: usize>;
 struct Child {
     name: String,
     kind: usize,
-    id: u64,
+    id: Option<SystemId>,
     first: bool,
     last: bool,
     before: Vec<Target>,
@@ -28,6 +28,10 @@ fn kind(number: usize) -> TypeId {
         2 => TypeId::of::<Kind<2>>(),
         _ => TypeId::of::<Kind<3>>(),
     }
+}
+
+fn id_of(index: u32) -> SystemId {
+    SystemId { world: 0, index, generation: 1 }
 }
 
 fn child(name: &str) -> Child {
@@ -57,6 +61,7 @@ impl Child {
 fn items(children: &[Child]) -> Vec<OrderItem<'_>> {
     let item = |child| {
         let &Child { ref name, kind: number, id, first, last, ref before, ref after } = child;
+        let id = id.unwrap_or(id_of(0));
         OrderItem { name, type_id: kind(number), id, first, last, before, after }
     };
     children.iter().map(item).collect()
@@ -101,7 +106,7 @@ fn sy6_parts_run_one_after_the_other() {
 
 #[test]
 fn a_target_is_all_that_it_fits() {
-    let of_kind = |name: &str, kind, id| Child { kind, id, ..child(name) };
+    let of_kind = |name: &str, kind, id| Child { kind, id: Some(id_of(id)), ..child(name) };
     let mut all = [
         of_kind("late", 0, 10),
         of_kind("one", 1, 11),
@@ -112,7 +117,7 @@ fn a_target_is_all_that_it_fits() {
     assert_eq!(order(&all), "one one late two");
     all[0].after = vec![Target::Name("one".into())];
     assert_eq!(order(&all), "one one late two");
-    all[0].after = vec![Target::System(11, "one".into())];
+    all[0].after = vec![Target::System(id_of(11))];
     assert_eq!(order(&all), "one late one two");
 }
 
@@ -343,7 +348,7 @@ proptest! {
                 let pair = (link.before.parse().unwrap(), link.after.parse().unwrap());
                 prop_assert!(pairs.contains(&pair));
                 let speaker = &children[link.said_by.parse::<usize>().unwrap()];
-                let says = |targets: &[Target], name: &str| targets.iter().any(|t| t.name() == name);
+                let says = |targets: &[Target], name: &str| targets.iter().any(|target| target.name() == name);
                 prop_assert!(
                     (link.said_by == link.before && says(&speaker.before, &link.after))
                         || (link.said_by == link.after && says(&speaker.after, &link.before))
