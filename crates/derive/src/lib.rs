@@ -12,6 +12,7 @@ mod lifetime;
 mod manifest;
 mod roots;
 mod shared;
+mod system;
 mod write_group;
 
 use component::Kind;
@@ -106,6 +107,28 @@ pub fn derive_shared_component(input: TokenStream) -> TokenStream {
 pub fn burst(options: TokenStream, item: TokenStream) -> TokenStream {
     burst::attribute(options.into(), item.clone().into()).map_or_else(
         // With the item as it was, so that its users do not fail as well.
+        |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
+        |tokens| roots::resolve(tokens).into(),
+    )
+}
+
+/// Marks a function that makes the default world.
+///
+/// See `ancho_entities::World::default_world` for an example.
+#[proc_macro_attribute]
+pub fn bootstrap(options: TokenStream, item: TokenStream) -> TokenStream {
+    system::bootstrap(&options.into(), item.clone().into()).map_or_else(
+        |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
+        |tokens| roots::resolve(tokens).into(),
+    )
+}
+
+/// Marks a function or a struct as a system that worlds find by themselves.
+///
+/// See `ancho_entities::AutoSystem` for what it takes, and examples.
+#[proc_macro_attribute]
+pub fn system(options: TokenStream, item: TokenStream) -> TokenStream {
+    system::attribute(options.into(), item.clone().into()).map_or_else(
         |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
         |tokens| roots::resolve(tokens).into(),
     )

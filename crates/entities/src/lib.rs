@@ -30,6 +30,8 @@ mod world_transfer;
 pub use ancho_derive::{
     Aspect, BufferElement, Component, Field, ManagedComponent, SharedComponent,
 };
+#[cfg(feature = "auto")]
+pub use ancho_derive::{bootstrap, system};
 pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
 };
@@ -70,6 +72,8 @@ pub use system::order::{CycleLink, OrderError};
 pub use system::rate::{
     FixedRateCatchUp, FixedRateSimple, RateError, RateManager, RateTurn, VariableRate,
 };
+#[cfg(feature = "auto")]
+pub use system::registry::{AutoSystem, Bootstrap, BootstrapError};
 pub use system::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
     CommandPoint, CommandsAt, EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
@@ -99,8 +103,12 @@ pub mod __macro {
     };
     pub use crate::shared::refuse_entities;
     pub use crate::storage::RowPlace;
+    #[cfg(feature = "auto")]
+    pub use crate::system::registry::{auto_system, bootstrap_hook};
     pub use crate::system::{
         ById, ByName, ByType, IsBuilder, IsFunction, IsGroup, IsPoint, IsStruct, OwnBuffer,
         ParamSetup, PointBuffer, QueryState, Said, SystemUses, WorldOfParams,
     };
+    #[cfg(feature = "auto")]
+    pub use inventory;
 }

@@ -25,6 +25,8 @@ pub(crate) mod order;
 pub(crate) mod param;
 pub(crate) mod point;
 pub(crate) mod rate;
+#[cfg(feature = "auto")]
+pub(crate) mod registry;
 mod remove;
 mod requirement;
 mod sort;

@@ -1,0 +1,6 @@
+use ancho_entities::system;
+
+#[system]
+async fn drift() {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use ancho_entities::{Bootstrap, World, bootstrap};
+
+#[bootstrap(first)]
+fn game(bootstrap: Bootstrap) -> World {
+    bootstrap.build()
+}
+
+fn main() {}

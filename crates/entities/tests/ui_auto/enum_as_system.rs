@@ -1,0 +1,8 @@
+use ancho_entities::system;
+
+#[system]
+enum Drift {
+    Slow,
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use ancho_entities::system;
+
+#[system]
+fn drift<T>() {}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use ancho_entities::system;
+
+#[system(group = "Simulation")]
+fn drift() {}
+
+fn main() {}
