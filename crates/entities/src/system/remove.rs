@@ -36,8 +36,13 @@ impl World {
         if !slot.flags.has(Flags::STARTED) {
             return;
         }
+        let is_group = slot.flags.has(Flags::GROUP);
+        // It is out of its slot, and cannot be told: it stops when it has returned, and goes with its group.
+        if slot.flags.has(Flags::EXECUTING) && !is_group {
+            return;
+        }
         slot.flags.set(Flags::STARTED, false);
-        if slot.flags.has(Flags::GROUP) {
+        if is_group {
             let children = slot.record.as_ref().map(|record| record.children.added.clone());
             children.into_iter().flatten().for_each(|child| self.stop(child));
         } else {
