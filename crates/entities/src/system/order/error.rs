@@ -6,6 +6,20 @@ use std::fmt;
 use super::Part;
 
 /// Why the systems of a group cannot be put in an order.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{IntoSystem, OrderError, SystemFault, World};
+///
+/// let mut world = World::new("Simulation");
+/// world.add_system((|| {}).named("hen").before("egg"));
+/// world.add_system((|| {}).named("egg").before("hen"));
+/// let errors = world.sort_systems().unwrap_err();
+/// let SystemFault::Order(OrderError::Cycle { links, .. }) = errors.iter().next().unwrap().fault() else { panic!() };
+/// let around: Vec<_> = links.iter().map(|link| link.before.as_str()).collect();
+/// assert_eq!(around, ["hen", "egg"]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OrderError {
