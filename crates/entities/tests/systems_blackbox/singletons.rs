@@ -1,0 +1,46 @@
+//! SY14: what there is one of.
+
+use ancho_entities::{Component, Single, World};
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+struct Score(u32);
+
+#[test]
+fn sy14_exactly_one_is_got_and_changed() {
+    let mut world = World::new("Simulation");
+    world.spawn(Score(1));
+    assert_eq!(world.singleton::<Score>(), Ok(&Score(1)));
+    world.singleton_mut::<Score>().unwrap().0 = 5;
+    assert_eq!(world.singleton::<Score>(), Ok(&Score(5)));
+}
+
+#[test]
+fn sy14_none_and_several_are_errors_with_counts() {
+    let mut world = World::new("Simulation");
+    let none = world.singleton::<Score>().unwrap_err().to_string();
+    assert!(none.starts_with("A0"), "{none}");
+    world.spawn(Score(1));
+    world.spawn(Score(2));
+    let two = world.singleton::<Score>().unwrap_err().to_string();
+    assert!(two.contains('2'), "{two}");
+    assert_eq!(world.query::<&Score>().iter().map(|score| score.0).sum::<u32>(), 3);
+}
+
+#[test]
+fn sy14_a_system_has_its_singleton_or_none() {
+    let mut world = World::new("Simulation");
+    world.add_system(|score: Option<Single<&mut Score>>| {
+        if let Some(mut score) = score {
+            score.0 += 1;
+        }
+    });
+    world.try_update(0.1).unwrap();
+    let one = world.spawn(Score(1));
+    world.try_update(0.1).unwrap();
+    assert_eq!(world.get(one), Ok(&Score(2)));
+    // With several, not even an option says which.
+    world.spawn(Score(9));
+    let told = world.try_update(0.1).unwrap_err().to_string();
+    assert!(told.contains("finds 2 entities"), "{told}");
+    assert_eq!(world.get(one), Ok(&Score(2)));
+}
