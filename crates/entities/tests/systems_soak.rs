@@ -1,0 +1,166 @@
+//! A thousand frames: in a steady state nothing is allocated, and failing systems leave nothing behind.
+//!
+//! In a file of its own, with one test: it counts what the whole process allocates.
+#![cfg(feature = "derive")]
+
+#[path = "common/counting_allocator.rs"]
+mod counting_allocator;
+
+use std::sync::atomic::Ordering;
+
+use ancho_entities::{
+    Changed, Commands, CommandsAt, Component, EndSimulation, Entity, EntityQuery, FixedStep,
+    Initialization, IntoSystem, Local, Lookup, ParamSet, Presentation, Query, Res, ResMut, Single,
+    System, SystemGroup, SystemId, SystemResult, Time, With, World, WorldSettings,
+};
+use ancho_jobs::JobPool;
+
+use counting_allocator::{ALLOCATIONS, LIVE_BYTES};
+
+#[derive(Component, Clone, Copy)]
+struct Position(f32);
+
+#[derive(Component, Clone, Copy)]
+struct Velocity(f32);
+
+#[derive(Component, Clone, Copy)]
+struct Brief(u32);
+
+#[derive(Component, Clone, Copy)]
+struct Score(u64);
+
+#[derive(Component, Clone, Copy)]
+struct Never;
+
+struct Gravity(f32);
+
+#[derive(Default)]
+struct Counts {
+    frames: u64,
+    changed: usize,
+}
+
+struct Physics;
+
+impl SystemGroup for Physics {}
+
+fn fall(gravity: Res<Gravity>, time: Time, mut all: Query<&mut Velocity>) {
+    let change = gravity.0 * time.delta();
+    let _ = all.schedule_parallel(move |velocity| velocity.0 -= change);
+}
+
+fn drift(time: Time, mut all: Query<(&mut Position, &Velocity)>) {
+    let delta = time.delta();
+    let _ = all.schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * delta);
+}
+
+fn count(all: Query<&Position, Changed<Position>>, mut counts: ResMut<Counts>) {
+    counts.frames += 1;
+    counts.changed = all.count();
+}
+
+/// As many come as go.
+fn come(mut commands: Commands, mut number: Local<u32>) {
+    *number += 1;
+    commands.spawn((Brief(3), Position(*number as f32)));
+}
+
+fn age(all: Query<(Entity, &mut Brief)>, mut commands: CommandsAt<EndSimulation>) {
+    let job = all.job().with(commands.writer());
+    let _ = job
+        .schedule_parallel(|(entity, brief), commands| {
+            brief.0 -= 1;
+            if brief.0 == 0 {
+                commands.despawn(entity);
+            }
+        })
+        .unwrap();
+}
+
+// Loops are closures: an iterator has a few bytes on the heap.
+fn score(
+    mut score: Single<&mut Score>,
+    positions: Lookup<&Position>,
+    mut brief: Query<Entity, With<Brief>>,
+) {
+    brief.for_each(|entity| score.0 += u64::from(positions.get(entity).is_some()));
+}
+
+fn in_turns(mut both: ParamSet<(Query<&Velocity>, Query<&mut Velocity>)>) {
+    let mut most = 0.0_f32;
+    both.p0().for_each(|velocity| most = most.max(velocity.0));
+    both.p1().for_each(|velocity| velocity.0 = velocity.0.min(most));
+}
+
+struct Switches {
+    on: bool,
+    nested: SystemId,
+}
+
+impl System for Switches {
+    fn on_update(&mut self, world: &mut World) -> SystemResult {
+        self.on = !self.on;
+        world.set_enabled(in_turns, self.on)?;
+        world.update_system(self.nested)?;
+        Ok(())
+    }
+}
+
+fn steady() -> World {
+    let pool = JobPool::builder().workers(0).build().unwrap();
+    let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
+    world.insert_resource(Gravity(9.8));
+    world.insert_resource(Counts::default());
+    world.spawn_many(1000, (Position(0.0), Velocity(1.0)));
+    world.spawn(Score(0));
+    world.add_system(Physics.in_group(FixedStep));
+    world.add_system(fall.in_group(Physics));
+    world.add_system(drift.in_group(Physics).after(fall));
+    world.add_system(come.in_group(Initialization));
+    world.add_system(age);
+    world.add_system(score);
+    world.add_system(in_turns);
+    let nested = world.add_system((|| {}).named("nested"));
+    world.add_system(Switches { on: false, nested });
+    world.add_system((|| -> () { unreachable!() }).require(EntityQuery::<&Never>::new()));
+    world.add_system((|| -> () { unreachable!() }).enabled(false));
+    world.add_system((|mut runs: Local<u64>| *runs += 1).patch());
+    world.add_system(count.in_group(Presentation));
+    world
+}
+
+#[test]
+fn a_thousand_frames_allocate_nothing_and_failures_leave_nothing_behind() {
+    let mut world = steady();
+    for _ in 0..200 {
+        world.try_update(1.0 / 60.0).unwrap();
+    }
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    for _ in 0..1000 {
+        world.try_update(1.0 / 60.0).unwrap();
+    }
+    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0, "allocations in 1,000 frames");
+    assert_eq!(world.resource::<Counts>().frames, 1200);
+
+    // Telling what went wrong takes memory, which is given back.
+    std::panic::set_hook(Box::new(|_| {}));
+    let gone = world.spawn(());
+    world.despawn(gone).unwrap();
+    world.add_system((|| -> () { panic!("again") }).named("panics"));
+    world.add_system((|| Err::<(), _>("again")).named("fails"));
+    world.add_system((|_: Res<Never>| {}).named("lacks"));
+    world.add_system((move |mut commands: Commands| commands.add(gone, Never)).named("plays"));
+    world.add_system(
+        (|mut all: Query<&mut Score>| {
+            let _ = all.schedule_parallel(|_| panic!("in a job"));
+        })
+        .named("job"),
+    );
+    let failing = |world: &mut World| assert!(world.try_update(1.0 / 60.0).is_err());
+    (0..200).for_each(|_| failing(&mut world));
+    let before = LIVE_BYTES.load(Ordering::Relaxed);
+    (0..1000).for_each(|_| failing(&mut world));
+    let after = LIVE_BYTES.load(Ordering::Relaxed);
+    assert_eq!(after, before, "bytes in use after 1,000 frames with failing systems");
+    let _ = std::panic::take_hook();
+}
