@@ -1,0 +1,106 @@
+//! A world goes the same way whatever the number of threads that work for it.
+#![cfg(feature = "derive")]
+
+use std::sync::{Arc, Mutex};
+
+use ancho_entities::{
+    CommandsAt, Component, EndSimulation, Entity, FixedStep, Initialization, IntoSystem, Lookup,
+    Presentation, Query, Time, With, World, WorldSettings,
+};
+use ancho_jobs::JobPool;
+
+#[derive(Component, Clone, Copy)]
+struct Position(f32);
+
+#[derive(Component, Clone, Copy)]
+struct Velocity(f32);
+
+#[derive(Component, Clone, Copy)]
+struct Age(u32);
+
+#[derive(Component, Clone, Copy)]
+struct Parent(Entity);
+
+fn drift(time: Time, mut all: Query<(&mut Position, &Velocity)>) {
+    let delta = time.delta();
+    let _ = all.schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * delta);
+}
+
+fn swing(mut all: Query<(&Position, &mut Velocity)>) {
+    let _ = all.schedule_parallel(|(position, velocity)| velocity.0 -= position.0 * 0.25);
+}
+
+/// Jobs create and destroy entities: each in its own batch, whoever works on it.
+fn breed(all: Query<(Entity, &Position, &mut Age)>, mut commands: CommandsAt<EndSimulation>) {
+    let job = all.job().with(commands.writer());
+    let _ = job
+        .schedule_parallel(|(entity, position, age), commands| {
+            age.0 += 1;
+            if age.0 % 7 == 0 {
+                commands.spawn((
+                    Position(position.0 * 0.5),
+                    Velocity(1.0),
+                    Age(age.0 % 5),
+                    Parent(entity),
+                ));
+            }
+            if age.0 % 11 == 0 {
+                commands.despawn(entity);
+            }
+        })
+        .unwrap();
+}
+
+/// Loops on the main thread wait for the jobs.
+fn follow(mut children: Query<(&mut Velocity, &Parent)>, parents: Lookup<&Position, With<Age>>) {
+    children.for_each(|(velocity, parent)| {
+        if let Some(position) = parents.get(parent.0) {
+            velocity.0 += position.0 * 0.01;
+        }
+    });
+}
+
+/// The hashes of the frames, and the systems in the order they ran in.
+fn run(workers: usize) -> (Vec<u64>, String) {
+    let pool = JobPool::builder().workers(workers).build().unwrap();
+    let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
+    world.spawn_batch((0..3000).map(|number| {
+        (Position(number as f32 * 0.125), Velocity(1.0 - number as f32 * 0.001), Age(number % 13))
+    }));
+    let names = Arc::new(Mutex::new(String::new()));
+    let noted = names.clone();
+    world.add_system(drift.in_group(FixedStep));
+    world.add_system(swing.in_group(FixedStep).after(drift));
+    world.add_system(breed);
+    world.add_system(follow.before(breed));
+    world.add_system((|all: Query<&Position>| assert!(all.count() > 0)).in_group(Initialization));
+    world.add_system(
+        (move |time: Time| {
+            noted.lock().unwrap().push_str(&format!("{} ", time.frame()));
+        })
+        .in_group(Presentation),
+    );
+    let mut hashes = Vec::new();
+    for frame in 0..60 {
+        // Frames that are not alike: some have no fixed step, some have several.
+        world.try_update(f64::from(frame % 4) / 90.0).unwrap();
+        hashes.push(world.state_hash());
+    }
+    world.check_invariants().unwrap();
+    let text = format!("{}\n{}", names.lock().unwrap(), world.system_order());
+    (hashes, text)
+}
+
+#[test]
+fn the_same_frames_with_0_1_2_and_4_workers() {
+    let alone = run(0);
+    let different: std::collections::HashSet<_> = alone.0.iter().collect();
+    assert!(different.len() > 50, "something happens in each frame");
+    for workers in [0, 1, 2, 4] {
+        let (hashes, text) = run(workers);
+        for (frame, (hash, expected)) in hashes.iter().zip(&alone.0).enumerate() {
+            assert_eq!(hash, expected, "frame {frame} with {workers} workers");
+        }
+        assert_eq!(text, alone.1, "{workers} workers");
+    }
+}
