@@ -319,6 +319,7 @@ unsafe fn remap_buffers<T: BufferElement>(
             let first = Header::elements::<T>(buffer, &LayoutOf::<T>::LAYOUT);
             slice::from_raw_parts_mut(first, (*buffer).len as usize)
         };
+        map.begin_value();
         for element in elements {
             element.remap(map);
         }

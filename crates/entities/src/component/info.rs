@@ -104,6 +104,8 @@ pub(crate) type HashColumn = unsafe fn(&'static Shape, *const u8, usize, &mut St
 /// # Safety
 ///
 /// - the address has values of the type, which nobody else uses meanwhile
+///
+/// It [notes](EntityRemap::begin_value) each value before code of the user runs for it, which may panic.
 pub(crate) type RemapColumn = unsafe fn(&'static Shape, *mut u8, usize, &mut EntityRemap<'_>);
 
 /// Finds the elements of a buffer: what one consists of, where the first is, and how many there are.
@@ -276,6 +278,7 @@ unsafe fn remap_column<T: Component>(
 ) {
     // SAFETY: there are so many values, and nobody else uses them.
     for value in unsafe { slice::from_raw_parts_mut(column.cast::<T>(), count) } {
+        map.begin_value();
         value.remap(map);
     }
 }

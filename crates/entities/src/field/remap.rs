@@ -20,6 +20,8 @@ use crate::Entity;
 /// ```
 pub struct EntityRemap<'a> {
     map: &'a mut (dyn FnMut(Entity) -> Entity + 'a),
+    /// How many values of a column were begun with, so that somebody can go on behind one that panics.
+    begun: usize,
 }
 
 impl<'a> EntityRemap<'a> {
@@ -35,7 +37,18 @@ impl<'a> EntityRemap<'a> {
     /// assert!(remap.apply(Entity::from_parts(4, 1)).is_null());
     /// ```
     pub fn new(map: &'a mut (dyn FnMut(Entity) -> Entity + 'a)) -> Self {
-        Self { map }
+        Self { map, begun: 0 }
+    }
+
+    /// Notes that the next value of a column is begun with.
+    #[inline]
+    pub(crate) fn begin_value(&mut self) {
+        self.begun += 1;
+    }
+
+    /// How many values were begun with, and are forgotten.
+    pub(crate) fn take_begun(&mut self) -> usize {
+        std::mem::take(&mut self.begun)
     }
 
     /// Returns what takes the place of an entity.

@@ -126,6 +126,7 @@ unsafe fn remap_boxes<T: ManagedComponent>(
 ) {
     // SAFETY: there are so many values, and nobody else uses them.
     for value in unsafe { slice::from_raw_parts_mut(column.cast::<Box<T>>(), count) } {
+        map.begin_value();
         T::remap(value, map);
     }
 }

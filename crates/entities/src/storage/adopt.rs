@@ -2,16 +2,22 @@
 
 #![expect(unsafe_code, reason = "moves and duplicates rows between chunks")]
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::Storage;
 use super::arena::OutOfMemory;
 use super::chunk::Chunk;
 use super::chunk_copy::ChunkCopy;
 use super::reserve::Run;
 use super::values::NewRows;
-use crate::component::Copying;
+use crate::component::{ComponentType, Copying, RemapColumn};
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
 use crate::field::EntityRemap;
+
+/// What code of the user has panicked with.
+type Panic = Box<dyn Any + Send>;
 
 /// Rows that came from another storage, and whether their chunk came with them.
 #[derive(Clone, Copy)]
@@ -133,8 +139,14 @@ impl Storage {
         Arrival { run: to, is_whole: false }
     }
 
-    /// Replaces the entities that values of rows refer to, which have just come. The chunk is the world's alone.
-    pub(crate) fn remap_arrival(&mut self, arrival: Arrival, map: &mut EntityRemap<'_>) {
+    /// Replaces the entities that values of rows refer to, which have just come. The chunk is the world's alone. Returns what the first
+    /// value panics with that does: all others are replaced.
+    pub(crate) fn remap_arrival(
+        &mut self,
+        arrival: Arrival,
+        map: &mut EntityRemap<'_>,
+    ) -> Option<Panic> {
+        let mut panicked = None;
         let Arrival { run: Run { chunk, first, rows }, is_whole } = arrival;
         let chunk = &self.chunks[chunk];
         let shape = chunk.shape();
@@ -142,18 +154,46 @@ impl Storage {
             let Some(remap) = ty.0.remap else { continue };
             let values = chunk.column(column.offset).wrapping_add(first as usize * ty.size());
             // SAFETY: the chunk has so many values of this type there, and is the world's alone.
-            unsafe { remap(ty.0.shape, values, rows as usize, map) };
+            let result = unsafe { remap_each(remap, *ty, values, rows as usize, map) };
+            panicked = panicked.or(result);
         }
         if !is_whole {
-            return;
+            return panicked;
         }
         for (_, ty, value) in chunk.values.iter() {
             if let Some(remap) = ty.0.remap {
                 // SAFETY: there is a value of this type, which is the world's alone.
-                unsafe { remap(ty.0.shape, value.as_ptr(), 1, map) };
+                let result = unsafe { remap_each(remap, ty, value.as_ptr(), 1, map) };
+                panicked = panicked.or(result);
             }
         }
+        panicked
     }
+}
+
+/// Replaces the entities that values of a type refer to, also behind one that panics. Returns what the first panics with.
+///
+/// # Safety
+///
+/// - there are so many values of the type, which nobody else uses, and the function is that of the type
+unsafe fn remap_each(
+    remap: RemapColumn,
+    ty: ComponentType,
+    values: *mut u8,
+    count: usize,
+    map: &mut EntityRemap<'_>,
+) -> Option<Panic> {
+    let (mut done, mut panicked) = (0, None);
+    while done < count {
+        map.take_begun();
+        let rest = values.wrapping_add(done * ty.size());
+        // SAFETY: as the caller promises.
+        let replace = || unsafe { remap(ty.0.shape, rest, count - done, map) };
+        let Err(panic) = catch_unwind(AssertUnwindSafe(replace)) else { break };
+        panicked = panicked.or(Some(panic));
+        done += map.take_begun().max(1);
+    }
+    panicked
 }
 
 /// Moves the values of rows to those of a chunk of another storage: from here on they are there.

@@ -1,11 +1,13 @@
 //! Code of the user panics while entities come from another world (W3, W4).
 
 use std::cell::Cell;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use ancho_entities::{Component, PerChunk, Shared, SharedComponent};
+use ancho_entities::{Component, Entity, Field, PerChunk, Shared, SharedComponent, With};
 
 use crate::common::*;
 
@@ -144,4 +146,51 @@ fn everything_has_moved_if_what_is_left_panics_when_it_is_dropped() {
     assert_eq!((source.entity_count(), destination.entity_count()), (0, 11));
     let link = *destination.query::<&Link>().single().unwrap();
     assert!(destination.exists(link.0), "references were replaced by then");
+}
+
+/// Panics when it is compared.
+#[derive(Field, Clone, Copy, Debug, PartialEq, Eq)]
+struct Rival(Entity);
+
+impl Ord for Rival {
+    fn cmp(&self, other: &Self) -> Ordering {
+        burn();
+        self.0.cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Rival {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[derive(Component, Clone, Debug, Default)]
+#[component(name = "worlds::Rivals")]
+struct Rivals(BTreeSet<Rival>);
+
+#[test]
+fn references_of_all_other_values_are_replaced_if_those_of_one_panic() {
+    // W3: values of other components, of other entities, and of entities behind the one
+    for fuse in 0..10 {
+        let (mut source, mut destination) = (world(), world());
+        destination.spawn_many(7, ());
+        let all: Vec<_> = source.spawn_many(5, (Link::default(), Focus::default())).collect();
+        for &entity in &all {
+            let rivals = all[..2].iter().copied().map(Rival).collect();
+            source.set(entity, (Link(all[1]), Focus(all[2]))).unwrap();
+            source.add(entity, Rivals(rivals)).unwrap();
+        }
+        let moved = with_fuse(fuse, || destination.move_entities_from(&mut source));
+        assert_eq!((source.entity_count(), destination.entity_count()), (0, 12));
+        let here = destination.query::<Entity>().filter::<With<Link>>().to_entities();
+        let mut panicked = 0;
+        for (link, focus, rivals) in destination.query::<(&Link, &Focus, &Rivals)>().iter() {
+            assert_eq!((link.0, focus.0), (here[1], here[2]));
+            panicked += usize::from(rivals.0.is_empty());
+            assert!(rivals.0.iter().all(|rival| here[..2].contains(&rival.0)));
+        }
+        // From then on, all of them.
+        assert_eq!(panicked > 0, moved.is_none());
+    }
 }

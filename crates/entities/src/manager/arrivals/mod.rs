@@ -16,7 +16,6 @@ mod plan;
 mod replace;
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::entity_map::EntityMap;
 use crate::field::EntityRemap;
@@ -32,16 +31,15 @@ struct Arrived {
 }
 
 impl Arrived {
-    /// Replaces references among what has come, and takes away all others. Returns what the first field panics with that was written
-    /// by hand, and panics: the others are replaced all the same.
+    /// Replaces references among what has come, and takes away all others. Returns what the first value panics with that does:
+    /// the others are replaced all the same.
     fn replace_references(&self, storage: &mut Storage) -> Option<Box<dyn Any + Send>> {
         let mut panicked = None;
         for &arrival in &self.referring {
             let mut replacement = self.map.replacement();
             let mut remap = EntityRemap::new(&mut replacement);
-            let replace = AssertUnwindSafe(|| storage.remap_arrival(arrival, &mut remap));
-            let result = catch_unwind(replace);
-            panicked = panicked.or(result.err());
+            let result = storage.remap_arrival(arrival, &mut remap);
+            panicked = panicked.or(result);
         }
         panicked
     }

@@ -38,8 +38,8 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// If there would be more than 2³¹ entities. Nothing has moved then. If a [`Field`](crate::Field) that was written by hand
-    /// panics: then everything has moved.
+    /// If there would be more than 2³¹ entities. Nothing has moved then. If code of the user panics that is called when references are
+    /// replaced, as where values in a set are put in order again: then everything has moved, and all other references were replaced.
     ///
     /// # Complexity
     ///
