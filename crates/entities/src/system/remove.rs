@@ -97,11 +97,14 @@ impl World {
     /// Ends all systems: what runs stops, and all are destroyed, the last that was added first.
     pub(crate) fn end_systems(&mut self) {
         self.systems.is_ending = true;
-        // Inside of a job none can be completed. What jobs of this world use stays until they are done.
+        let mut all: Vec<SystemId> = self.systems.ids().collect();
+        // The entities see to their own jobs when they go, also where no job can be completed: inside of one.
+        if all.is_empty() {
+            return;
+        }
         if ancho_jobs::current_job().is_none() {
             self.complete_jobs();
         }
-        let mut all: Vec<SystemId> = self.systems.ids().collect();
         all.sort_by_key(|&id| self.systems.record(id).map(|record| record.created));
         for &id in &all {
             let is_group = |slot: &Slot| slot.flags.has(Flags::GROUP);
