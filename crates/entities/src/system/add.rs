@@ -202,7 +202,10 @@ impl World {
                 }
             }
             match self.systems.slot_mut(id) {
-                Some(slot) => slot.system = Some(system),
+                Some(slot) => {
+                    slot.keeps_apart = !system.reaches_world();
+                    slot.system = Some(system);
+                }
                 // It has put another world in the place of its own.
                 None => return Err(no_such(&format!("`{name}`"))),
             }

@@ -31,6 +31,11 @@ pub(super) trait ErasedSystem: Send {
         Ok(())
     }
 
+    /// Whether it can do something to the world as a whole, such as to add systems.
+    fn reaches_world(&self) -> bool {
+        true
+    }
+
     /// The struct, if it is one.
     fn as_any(&self) -> Option<&dyn Any> {
         None

@@ -203,6 +203,10 @@ impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem
         Ok(F::Params::finish(state, world)?)
     }
 
+    fn reaches_world(&self) -> bool {
+        F::Params::REACHES_WORLD
+    }
+
     fn entity_count(&mut self, entities: &EntityManager) -> Option<usize> {
         let mut count = 0;
         F::Params::add_entities(self.state.as_mut()?, entities, &mut count);

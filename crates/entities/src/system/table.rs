@@ -59,6 +59,8 @@ pub(super) type ErrorHandler = Box<dyn FnMut(&UpdateError) + Send>;
 pub(super) struct Slot {
     pub(super) generation: u32,
     pub(super) flags: Flags,
+    /// Whether it is a function that cannot reach the systems of its world.
+    pub(super) keeps_apart: bool,
     pub(super) last_run: Version,
     /// The function or struct, unless it is just running, or this is a group or a point.
     pub(super) system: Option<Box<dyn ErasedSystem>>,
@@ -91,6 +93,8 @@ impl Flags {
 
     /// A function or a struct that runs, and of which nothing has to be found out first.
     pub(super) const READY: Self = Self(1 | 2);
+    /// A point that runs, and of which nothing has to be found out first.
+    pub(super) const READY_POINT: Self = Self(1 | 2 | 32);
     /// What is to be looked at for that.
     pub(super) const LOOKED_AT: Self = Self(1 | 2 | 4 | 8 | 16 | 32 | 64);
 
@@ -102,6 +106,11 @@ impl Flags {
     #[inline(always)]
     pub(super) const fn is_ready(self) -> bool {
         self.0 & Self::LOOKED_AT.0 == Self::READY.0
+    }
+
+    #[inline(always)]
+    pub(super) const fn is_ready_point(self) -> bool {
+        self.0 & Self::LOOKED_AT.0 == Self::READY_POINT.0
     }
 
     #[inline(always)]
@@ -272,7 +281,14 @@ impl Systems {
         let index = self.free.pop().unwrap_or_else(|| {
             let last_run = Version::NEVER;
             let flags = Flags::NONE;
-            self.slots.push(Slot { generation: 0, flags, last_run, system: None, record: None });
+            self.slots.push(Slot {
+                generation: 0,
+                flags,
+                keeps_apart: false,
+                last_run,
+                system: None,
+                record: None,
+            });
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[index as usize];

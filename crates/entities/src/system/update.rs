@@ -381,12 +381,73 @@ impl World {
 
     fn run_children(&mut self, sorted: &[SystemId]) {
         let world = self.systems.id;
-        for &child in sorted {
-            self.run(child);
+        let mut rest = sorted;
+        while let [child, others @ ..] = rest {
+            rest = match self.run_apart(rest) {
+                0 => {
+                    self.run(*child);
+                    others
+                }
+                count => &rest[count..],
+            };
             if self.systems.id != world {
                 return;
             }
         }
+    }
+
+    /// Updates systems, as long as nothing has to be done for them but to call them: functions that cannot reach the systems of
+    /// their world, so that what was found out of those stays true. Returns how many.
+    #[inline]
+    fn run_apart(&mut self, sorted: &[SystemId]) -> usize {
+        if self.systems.profiles || !self.systems.patches.is_empty() {
+            return 0;
+        }
+        let (outer, outer_since) = (self.systems.executing, self.systems.since);
+        if outer.is_some() {
+            self.collect_jobs(outer);
+        }
+        self.entities.jobs.list_scheduled(true);
+        let mut count = 0;
+        for &id in sorted {
+            let Some(slot) = self.systems.slots.get_mut(id.index as usize) else { break };
+            if slot.generation != id.generation {
+                break;
+            }
+            if slot.flags.is_ready_point()
+                && let Some(record) = &slot.record
+                && let Some(point) = record.point
+                && self.systems.points.get_mut(point).waiting.is_empty()
+            {
+                // Nothing is to be carried out there.
+                count += 1;
+                continue;
+            }
+            if !slot.keeps_apart || !slot.flags.is_ready() {
+                break;
+            }
+            let Some(mut system) = slot.system.take() else { break };
+            let since = slot.last_run;
+            self.systems.executing = Some(id);
+            self.systems.since = since;
+            self.entities.storage.version = self.entities.storage.version.next();
+            let outcome = catch_unwind(AssertUnwindSafe(|| system.update(self, since)));
+            let version = self.entities.storage.version;
+            let slot = &mut self.systems.slots[id.index as usize];
+            let taken = slot.system.replace(system);
+            debug_assert!(taken.is_none());
+            std::mem::forget(taken);
+            slot.last_run = version;
+            count += 1;
+            if !matches!(outcome, Ok(Ok(()))) {
+                self.note(id, outcome);
+            }
+            self.start_jobs(id);
+        }
+        self.systems.executing = outer;
+        self.systems.since = outer_since;
+        self.entities.jobs.list_scheduled(outer.is_some());
+        count
     }
 
     /// Updates the systems of a group each time that its rate says so, at the time that it says.

@@ -94,6 +94,10 @@ pub unsafe trait SystemParam: Sized {
     /// The same parameter, as it is given.
     type Item<'w, 's>;
 
+    /// Whether the whole world can be had by it, with its systems.
+    #[doc(hidden)]
+    const REACHES_WORLD: bool = false;
+
     /// Declares what is used, when the system is added.
     #[doc(hidden)]
     fn declare(setup: &mut ParamSetup<'_>) -> Result<Self::State, ParamConflict>;

@@ -30,6 +30,8 @@ macro_rules! implement {
             type State = ($($name::State,)+);
             type Item<'w, 's> = ($($name::Item<'w, 's>,)+);
 
+            const REACHES_WORLD: bool = $($name::REACHES_WORLD)||+;
+
             fn declare(setup: &mut ParamSetup<'_>) -> Result<Self::State, ParamConflict> {
                 $(let $name = $name::declare(setup)?;)+
                 Ok(($($name,)+))

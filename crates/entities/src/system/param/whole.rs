@@ -60,6 +60,8 @@ unsafe impl SystemParam for &mut World {
     type State = ();
     type Item<'w, 's> = &'w mut World;
 
+    const REACHES_WORLD: bool = true;
+
     fn declare(setup: &mut ParamSetup<'_>) -> Result<(), ParamConflict> {
         setup.declare::<Self>(Uses::World).map(|_| ())
     }
