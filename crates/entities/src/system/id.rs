@@ -21,16 +21,33 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SystemId {
+    /// Where it is, in the lower half, and the how manieth at this place, in the upper. (Three numbers would be handed over in
+    /// memory, two are in registers: ids are handed over for each system that runs.)
+    place: u64,
     /// Which world.
     pub(super) world: u32,
+}
+
+impl SystemId {
+    pub(super) const fn new(world: u32, index: u32, generation: u32) -> Self {
+        Self { place: (generation as u64) << 32 | index as u64, world }
+    }
+
     /// Where it is.
-    pub(super) index: u32,
-    /// The how manieth at this place.
-    pub(super) generation: u32,
+    #[inline(always)]
+    pub(super) const fn index(self) -> u32 {
+        self.place as u32
+    }
+
+    /// The how manieth at its place.
+    #[inline(always)]
+    pub(super) const fn generation(self) -> u32 {
+        (self.place >> 32) as u32
+    }
 }
 
 impl fmt::Debug for SystemId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SystemId({}v{})", self.index, self.generation)
+        write!(f, "SystemId({}v{})", self.index(), self.generation())
     }
 }

@@ -203,15 +203,15 @@ impl Systems {
     #[inline(always)]
     pub(super) fn slot_mut(&mut self, id: SystemId) -> Option<&mut Slot> {
         let world = self.id as u32;
-        let slot = self.slots.get_mut(id.index as usize)?;
-        (slot.generation == id.generation && id.world == world && slot.record.is_some())
+        let slot = self.slots.get_mut(id.index() as usize)?;
+        (slot.generation == id.generation() && id.world == world && slot.record.is_some())
             .then_some(slot)
     }
 
     #[inline]
     pub(super) fn slot(&self, id: SystemId) -> Option<&Slot> {
-        let slot = self.slots.get(id.index as usize)?;
-        (slot.generation == id.generation && id.world == self.id as u32 && slot.record.is_some())
+        let slot = self.slots.get(id.index() as usize)?;
+        (slot.generation == id.generation() && id.world == self.id as u32 && slot.record.is_some())
             .then_some(slot)
     }
 
@@ -232,11 +232,7 @@ impl Systems {
     pub(super) fn ids(&self) -> impl Iterator<Item = SystemId> {
         let world = self.id as u32;
         let there = self.slots.iter().enumerate().filter(|(_, slot)| slot.record.is_some());
-        there.map(move |(index, slot)| SystemId {
-            world,
-            index: index as u32,
-            generation: slot.generation,
-        })
+        there.map(move |(index, slot)| SystemId::new(world, index as u32, slot.generation))
     }
 
     /// The systems that a target means, in the order in which they were added.
@@ -294,7 +290,7 @@ impl Systems {
         let slot = &mut self.slots[index as usize];
         (slot.flags, slot.last_run) = (flags, Version::NEVER);
         slot.record = Some(Box::new(record));
-        SystemId { world: self.id as u32, index, generation: slot.generation }
+        SystemId::new(self.id as u32, index, slot.generation)
     }
 
     /// Frees the place of a system.
@@ -302,7 +298,7 @@ impl Systems {
         if let Some(slot) = self.slot_mut(id) {
             (slot.system, slot.record) = (None, None);
             slot.generation = slot.generation.wrapping_add(1);
-            self.free.push(id.index);
+            self.free.push(id.index());
         }
     }
 

@@ -216,8 +216,8 @@ impl World {
     /// Updates a system, if it is there, and to run.
     #[inline]
     pub(super) fn run(&mut self, id: SystemId) {
-        match self.systems.slots.get(id.index as usize) {
-            Some(slot) if slot.generation != id.generation => {}
+        match self.systems.slots.get(id.index() as usize) {
+            Some(slot) if slot.generation != id.generation() => {}
             Some(slot) if slot.flags.is_ready() => self.run_ready(id),
             Some(_) => self.run_if_possible(id),
             None => {}
@@ -273,7 +273,7 @@ impl World {
     #[inline]
     fn run_ready(&mut self, id: SystemId) {
         let started = if self.systems.profiles { Some(Instant::now()) } else { None };
-        let Some(slot) = self.systems.slots.get_mut(id.index as usize) else { return };
+        let Some(slot) = self.systems.slots.get_mut(id.index() as usize) else { return };
         let Some(mut system) = slot.system.take() else { return };
         slot.flags.set(Flags::EXECUTING, true);
         let since = slot.last_run;
@@ -295,7 +295,7 @@ impl World {
         }
         let version = self.entities.storage.version;
         // It cannot have been freed meanwhile: what executes is only marked to be removed.
-        if let Some(slot) = self.systems.slots.get_mut(id.index as usize) {
+        if let Some(slot) = self.systems.slots.get_mut(id.index() as usize) {
             slot.system = Some(system);
             slot.flags.set(Flags::EXECUTING, false);
             slot.last_run = version;
@@ -327,7 +327,7 @@ impl World {
     #[inline]
     fn after_system(&mut self, id: SystemId) {
         self.start_jobs(id);
-        let Some(slot) = self.systems.slots.get(id.index as usize) else { return };
+        let Some(slot) = self.systems.slots.get(id.index() as usize) else { return };
         let flags = slot.flags;
         if flags.has(Flags::REMOVED) {
             self.expel(id);

@@ -31,7 +31,7 @@ fn kind(number: usize) -> TypeId {
 }
 
 fn id_of(index: u32) -> SystemId {
-    SystemId { world: 0, index, generation: 1 }
+    SystemId::new(0, index, 1)
 }
 
 fn child(name: &str) -> Child {
