@@ -23,11 +23,11 @@ struct Parent(Entity);
 
 fn drift(time: Time, mut all: Query<(&mut Position, &Velocity)>) {
     let delta = time.delta();
-    let _ = all.schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * delta);
+    all.schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * delta);
 }
 
 fn swing(mut all: Query<(&Position, &mut Velocity)>) {
-    let _ = all.schedule_parallel(|(position, velocity)| velocity.0 -= position.0 * 0.25);
+    all.schedule_parallel(|(position, velocity)| velocity.0 -= position.0 * 0.25);
 }
 
 /// Jobs create and destroy entities: each in its own batch, whoever works on it.

@@ -46,12 +46,12 @@ impl SystemGroup for Physics {}
 
 fn fall(gravity: Res<Gravity>, time: Time, mut all: Query<&mut Velocity>) {
     let change = gravity.0 * time.delta();
-    let _ = all.schedule_parallel(move |velocity| velocity.0 -= change);
+    all.schedule_parallel(move |velocity| velocity.0 -= change);
 }
 
 fn drift(time: Time, mut all: Query<(&mut Position, &Velocity)>) {
     let delta = time.delta();
-    let _ = all.schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * delta);
+    all.schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * delta);
 }
 
 fn count(all: Query<&Position, Changed<Position>>, mut counts: ResMut<Counts>) {
@@ -152,7 +152,7 @@ fn a_thousand_frames_allocate_nothing_and_failures_leave_nothing_behind() {
     world.add_system((move |mut commands: Commands| commands.add(gone, Never)).named("plays"));
     world.add_system(
         (|mut all: Query<&mut Score>| {
-            let _ = all.schedule_parallel(|_| panic!("in a job"));
+            all.schedule_parallel(|_| panic!("in a job"));
         })
         .named("job"),
     );

@@ -16,11 +16,11 @@ struct Velocity(f64);
 struct Sum(f64);
 
 fn accelerate(mut all: Query<&mut Velocity>) {
-    let _ = all.schedule_parallel(|velocity| velocity.0 += 1.0);
+    all.schedule_parallel(|velocity| velocity.0 += 1.0);
 }
 
 fn drift(mut all: Query<(&mut Position, &Velocity)>) {
-    let _ = all.schedule_parallel(|(position, velocity)| position.0 += velocity.0);
+    all.schedule_parallel(|(position, velocity)| position.0 += velocity.0);
 }
 
 fn sum(all: Query<&Position>, mut sums: Query<&mut Sum>) {

@@ -126,7 +126,7 @@ fn a_failing_job_is_told_with_the_system_that_scheduled_it() {
     let mut world = World::new("Simulation");
     world.spawn_many(10, Health(1));
     let dies = |mut all: Query<&mut Health>| {
-        let _ = all.schedule_parallel(|_| panic!("in a job"));
+        all.schedule_parallel(|_| panic!("in a job"));
     };
     world.add_system(dies.named("dies"));
     world.add_system(noting(&trace, "other"));

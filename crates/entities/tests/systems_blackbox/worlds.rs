@@ -36,7 +36,7 @@ fn w1_dropping_a_world_completes_its_jobs_first() {
     let counted = done.clone();
     world.add_system(move |mut all: Query<&mut Number>| {
         let done = counted.clone();
-        let _ = all.schedule_parallel(move |_| {
+        all.schedule_parallel(move |_| {
             done.fetch_add(1, Ordering::Relaxed);
         });
     });
@@ -120,4 +120,22 @@ fn sy8_systems_are_destroyed_in_reverse_order_of_creation_whatever_the_order_the
     world.add_system(Probe::<2>::called("c", &trace).before("a"));
     drop(world);
     assert_eq!(trace.take(), "a.create b.create c.create c.destroy b.destroy a.destroy");
+}
+
+#[test]
+fn w1_a_world_with_systems_goes_inside_of_a_job_of_another() {
+    let trace = Trace::default();
+    let mut world = World::new("Simulation");
+    world.set_error_handler(|_| {});
+    world.spawn_many(100, Number(1));
+    world.add_system(|mut all: Query<&mut Number>| {
+        all.schedule_parallel(|number| number.0 += 1);
+    });
+    world.add_system(Probe::<0>::new(&trace));
+    world.update(0.1);
+    trace.take();
+    let other = World::new("Other");
+    let job = other.entities().jobs().schedule(&[], (), move |()| drop(world)).unwrap();
+    other.entities().jobs().complete(job);
+    assert_eq!(trace.take(), "stop destroy");
 }
