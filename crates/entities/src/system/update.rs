@@ -410,8 +410,8 @@ impl World {
         self.entities.jobs.list_scheduled(true);
         let mut count = 0;
         for &id in sorted {
-            let Some(slot) = self.systems.slots.get_mut(id.index as usize) else { break };
-            if slot.generation != id.generation {
+            let Some(slot) = self.systems.slots.get_mut(id.index() as usize) else { break };
+            if slot.generation != id.generation() {
                 break;
             }
             if slot.flags.is_ready_point()
@@ -433,7 +433,7 @@ impl World {
             self.entities.storage.version = self.entities.storage.version.next();
             let outcome = catch_unwind(AssertUnwindSafe(|| system.update(self, since)));
             let version = self.entities.storage.version;
-            let slot = &mut self.systems.slots[id.index as usize];
+            let slot = &mut self.systems.slots[id.index() as usize];
             let taken = slot.system.replace(system);
             debug_assert!(taken.is_none());
             std::mem::forget(taken);
