@@ -38,8 +38,8 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<(), String> {
     let Options { part, cases, .. } = options;
     round::check(part, cases)?;
-    let rows = round::measure(part, cases, options.rounds)?;
-    print!("{}", table::render(part, &rows, options.rounds));
+    let (rows, pairs) = round::measure(part, cases, options.rounds)?;
+    print!("{}", table::render(part, &rows, &pairs, options.rounds));
     if let Some(path) = &options.json {
         std::fs::write(path, json::render(part.name, &rows))
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;

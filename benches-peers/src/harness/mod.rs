@@ -107,7 +107,7 @@ pub(crate) enum Under {
     Subject(&'static str),
     /// The least minimum of these subjects.
     Best(&'static [&'static str]),
-    /// The minimum of the same subject in another case of the run.
+    /// The minimum of the same subject in another case, measured in turns with it.
     Case(&'static str),
     /// A figure, in the unit of the case, and what to call it.
     Given(f64, &'static str),
@@ -130,6 +130,20 @@ impl Bound {
             Bound::AtLeast(least) => ratio >= least,
         }
     }
+}
+
+/// Two cases of one subject that were measured in turns, close together.
+///
+/// A machine that others use too is not as quick in one minute as in the next: what was measured at other times is in no
+/// proportion to it.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    pub(crate) case: &'static Case,
+    /// The case that it is divided by.
+    pub(crate) under: &'static Case,
+    pub(crate) subject: &'static str,
+    /// The least of each.
+    pub(crate) mins: [f64; 2],
 }
 
 /// The figures of one cell over all rounds.

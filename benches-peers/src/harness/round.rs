@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::{Case, Effort, Figure, Part, Reading, Sampling, Summary};
+use super::{Case, Effort, Figure, Pair, Part, Reading, Sampling, Summary, Under};
 
 /// The variable glibc takes its settings from.
 const TUNABLES: &str = "GLIBC_TUNABLES";
@@ -36,7 +36,10 @@ pub(crate) fn check(part: &Part, cases: &[&'static Case]) -> Result<(), String> 
     Ok(())
 }
 
-/// Measures all cells, `rounds` times each.
+/// How often two cases are measured in turns in each round, if one is required to be in proportion to the other.
+const TURNS: usize = 3;
+
+/// Measures all cells, `rounds` times each, and what is to be in proportion to another case of the same subject in turns with that.
 ///
 /// # Errors
 ///
@@ -45,7 +48,8 @@ pub(crate) fn measure(
     part: &Part,
     cases: &[&'static Case],
     rounds: usize,
-) -> Result<Vec<Figure>, String> {
+) -> Result<(Vec<Figure>, Vec<Pair>), String> {
+    let mut pairs: Vec<Pair> = cases.iter().flat_map(|case| pairs_of(part, case)).collect();
     let cells: Vec<_> = cases
         .iter()
         .flat_map(|case| case.cells.iter().map(move |(subject, _)| (*case, *subject)))
@@ -54,9 +58,14 @@ pub(crate) fn measure(
     for round in 1..=rounds {
         eprintln!("{}: round {round} of {rounds}", part.name);
         for ((case, subject), readings) in cells.iter().zip(&mut readings) {
-            let reading = start(part, case, subject, Effort::Measure)?;
-            let figures = reading.figures;
-            readings.push(figures.ok_or_else(|| format!("{} {subject}: no figure", case.name))?);
+            readings.push(figures_of(part, case, subject)?);
+        }
+        for Pair { case, under, subject, mins } in &mut pairs {
+            for _ in 0..TURNS {
+                for (case, min) in [&*case, under].into_iter().zip(mins.iter_mut()) {
+                    *min = min.min(figures_of(part, case, subject)?.min);
+                }
+            }
         }
     }
     let figure = |((case, subject), readings): ((&'static Case, _), Vec<Summary>)| Figure {
@@ -65,7 +74,22 @@ pub(crate) fn measure(
         figures: Summary::of_processes(&readings),
         unit: case.sampling.unit(),
     };
-    Ok(cells.into_iter().zip(readings).map(figure).collect())
+    Ok((cells.into_iter().zip(readings).map(figure).collect(), pairs))
+}
+
+/// What of a case is required to be in proportion to other cases.
+fn pairs_of(part: &Part, case: &'static Case) -> impl Iterator<Item = Pair> {
+    case.requires.iter().filter_map(|require| {
+        let Under::Case(under) = require.under else { return None };
+        let mins = [f64::INFINITY; 2];
+        Some(Pair { case, under: part.case(under)?, subject: require.over, mins })
+    })
+}
+
+/// What one process measures.
+fn figures_of(part: &Part, case: &Case, subject: &str) -> Result<Summary, String> {
+    let reading = start(part, case, subject, Effort::Measure)?;
+    reading.figures.ok_or_else(|| format!("{} {subject}: no figure", case.name))
 }
 
 /// Starts this program again for one cell and waits for its line.

@@ -1,9 +1,9 @@
 //! The figures as a table, for people.
 
-use super::{Bound, Case, Figure, Part, Require, Role, Sampling, Under, Unit};
+use super::{Bound, Case, Figure, Pair, Part, Require, Role, Sampling, Under, Unit};
 
 /// Renders a part: a row a case, a column a subject, then our ratios and what is required of them.
-pub(crate) fn render(part: &Part, figures: &[Figure], rounds: usize) -> String {
+pub(crate) fn render(part: &Part, figures: &[Figure], pairs: &[Pair], rounds: usize) -> String {
     let mut header = vec!["case".to_owned()];
     header.extend(part.subjects.iter().map(|subject| subject.name.to_owned()));
     header.extend(["ours : best peer", "ours : limit", "required"].map(str::to_owned));
@@ -11,7 +11,7 @@ pub(crate) fn render(part: &Part, figures: &[Figure], rounds: usize) -> String {
     for case in part.cases {
         let of_case: Vec<&Figure> = figures.iter().filter(|row| row.case == case.name).collect();
         if !of_case.is_empty() {
-            rows.push(row(part, case, &Row { part, figures: of_case, all: figures }));
+            rows.push(row(part, case, &Row { part, figures: of_case, pairs }));
         }
     }
     format!(
@@ -26,8 +26,8 @@ pub(crate) fn render(part: &Part, figures: &[Figure], rounds: usize) -> String {
 struct Row<'a> {
     part: &'a Part,
     figures: Vec<&'a Figure>,
-    /// Those of all cases.
-    all: &'a [Figure],
+    /// What was measured in turns with other cases.
+    pairs: &'a [Pair],
 }
 
 impl Row<'_> {
@@ -44,21 +44,27 @@ impl Row<'_> {
             .min_by(|a, b| a.figures.min.total_cmp(&b.figures.min))
     }
 
-    /// The figure that a requirement divides by, and its name.
-    fn under(&self, require: &Require) -> Option<(f64, &'static str)> {
-        match require.under {
-            Under::Subject(subject) => Some((self.min(subject)?, subject)),
+    /// The ratio that a requirement asks for, and the name of what it divides by.
+    fn ratio(&self, case: &Case, require: &Require) -> Option<(f64, &'static str)> {
+        let over = self.min(require.over)?;
+        let (under, name) = match require.under {
+            Under::Subject(subject) => (self.min(subject)?, subject),
             Under::Best(subjects) => subjects
                 .iter()
                 .filter_map(|subject| Some((self.min(subject)?, *subject)))
-                .min_by(|(a, _), (b, _)| a.total_cmp(b)),
-            Under::Case(case) => {
-                let same = |row: &&Figure| row.case == case && row.subject == require.over;
-                Some((self.all.iter().find(same)?.figures.min, case))
+                .min_by(|(a, _), (b, _)| a.total_cmp(b))?,
+            Under::Case(under) => {
+                let same = |pair: &&Pair| {
+                    (pair.case.name, pair.under.name) == (case.name, under)
+                        && pair.subject == require.over
+                };
+                let [over, least] = self.pairs.iter().find(same)?.mins;
+                return Some((over / least, under));
             }
-            Under::Given(figure, name) => Some((figure, name)),
-            Under::Plus(subject, more, name) => Some((self.min(subject)? + more, name)),
-        }
+            Under::Given(figure, name) => (figure, name),
+            Under::Plus(subject, more, name) => (self.min(subject)? + more, name),
+        };
+        Some((over / under, name))
     }
 }
 
@@ -104,10 +110,7 @@ fn limit(ours: Option<f64>, case: &Case, row: &Row<'_>) -> Option<String> {
 fn required(case: &Case, row: &Row<'_>) -> String {
     let mut texts = Vec::new();
     for require in case.requires {
-        let (Some(over), Some((under, name))) = (row.min(require.over), row.under(require)) else {
-            continue;
-        };
-        let found = over / under;
+        let Some((found, name)) = row.ratio(case, require) else { continue };
         let (sign, bound) = match require.bound {
             Bound::AtMost(most) => ("<=", most),
             Bound::AtLeast(least) => (">=", least),
