@@ -337,6 +337,12 @@ impl EntityManager {
     /// and one that they create and destroy is never anywhere. Values that are overwritten or removed before they could be seen are
     /// only dropped. What shows is that archetypes and versions of what was in between do not come to be.
     ///
+    /// In long sequences of the same command this is so if the next ones name the same entities in the same order: `spawn`, `add`, `set` or
+    /// `remove` for each of them and then `despawn`, or `add` and then `remove`. There, commands with values that refer to entities are
+    /// not left out, nor is anything in a strict world, or before `despawn` in one that shares chunks with a fork. One by one are carried
+    /// out, everywhere, `add_types`, `create_of`, `instantiate`, `set_enabled`, `set_name`, `add_buffer`, `set_buffer`, `append`, and
+    /// commands with shared components or for several entities.
+    ///
     /// # Errors
     ///
     /// If a command fails (A0078), a job records in the buffer that was not completed (A0003), the buffer was played (A0080), or

@@ -7,7 +7,7 @@ use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames};
 use super::fold::Folding;
 use super::play::{Fault, Player, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
-use super::verb::Kind;
+use super::verb::{Deed, Kind, deed_with};
 use crate::buffer::{BufferElement, DynamicBuffer};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
@@ -170,6 +170,7 @@ struct Despawn;
 impl Command for Despawn {
     const KIND: Kind = Kind::Despawn;
     const FOLDS: bool = true;
+    const DEED: Deed = Deed::Destroy;
 
     fn fold(folding: Folding<'_, '_, Self>) -> bool {
         folding.despawn()
@@ -254,9 +255,14 @@ struct Add<S>(S);
 impl<S: ComponentSet> Command for Add<S> {
     const KIND: Kind = Kind::Touch;
     const FOLDS: bool = !S::SHARED;
+    const DEED: Deed = deed_with::<S>(Deed::Change(Change::Add));
 
     fn fold(folding: Folding<'_, '_, Self>) -> bool {
         folding.give(Change::Add, |Self(set)| set)
+    }
+
+    fn set_number(entities: &mut EntityManager) -> Option<u32> {
+        entities.set_number::<S>().ok()
     }
 
     #[inline(always)]
@@ -285,9 +291,14 @@ struct Set<S>(S);
 impl<S: ComponentSet> Command for Set<S> {
     const KIND: Kind = Kind::Touch;
     const FOLDS: bool = !S::SHARED;
+    const DEED: Deed = deed_with::<S>(Deed::Change(Change::Set));
 
     fn fold(folding: Folding<'_, '_, Self>) -> bool {
         folding.give(Change::Set, |Self(set)| set)
+    }
+
+    fn set_number(entities: &mut EntityManager) -> Option<u32> {
+        entities.set_number::<S>().ok()
     }
 
     #[inline(always)]
@@ -316,9 +327,14 @@ struct Remove<S>(PhantomData<fn() -> S>);
 impl<S: ComponentSet> Command for Remove<S> {
     const KIND: Kind = Kind::Touch;
     const FOLDS: bool = true;
+    const DEED: Deed = Deed::Change(Change::Remove);
 
     fn fold(folding: Folding<'_, '_, Self>) -> bool {
         folding.take::<S>()
+    }
+
+    fn set_number(entities: &mut EntityManager) -> Option<u32> {
+        entities.set_number::<S>().ok()
     }
 
     #[inline(always)]

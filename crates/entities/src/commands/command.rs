@@ -10,10 +10,10 @@ use std::slice;
 use super::fold::Folding;
 use super::play::{Fault, Player, Run};
 use super::recorder::CommandRecorder;
-use super::verb::{Kind, List, Verb};
+use super::verb::{Deed, Kind, List, Verb};
 use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::manager::Spaced;
+use crate::manager::{EntityManager, Spaced};
 
 /// A command: what was recorded of it, beside its target.
 pub(super) trait Command: Sized + Send + 'static {
@@ -26,6 +26,13 @@ pub(super) trait Command: Sized + Send + 'static {
     #[inline]
     fn fold(_: Folding<'_, '_, Self>) -> bool {
         false
+    }
+
+    const DEED: Deed = Deed::Other;
+
+    /// The number of the set of components that it gives or takes.
+    fn set_number(_: &mut EntityManager) -> Option<u32> {
+        None
     }
 
     /// Carries it out.
@@ -110,6 +117,8 @@ impl<C: Command> VerbOf<C> {
         fold: if C::FOLDS { Some(fold_command::<C>) } else { None },
         describe: describe_command::<C>,
         kind: C::KIND,
+        deed: C::DEED,
+        set: C::set_number,
     };
 }
 
@@ -266,6 +275,8 @@ impl<C: ListCommand> ListVerbOf<C> {
         fold: if C::FOLDS { Some(fold_list::<C>) } else { None },
         describe: describe_list::<C>,
         kind: C::KIND,
+        deed: Deed::Other,
+        set: |_| None,
     };
 }
 

@@ -6,9 +6,9 @@ use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames};
 use super::fold::Folding;
 use super::play::{Fault, Player, resolve_entities};
 use super::recorder::{CommandRecorder, Created};
-use super::verb::Kind;
+use super::verb::{Deed, Kind, deed_with};
 use crate::entity::Entity;
-use crate::manager::{Archetype, MANY_BYTES};
+use crate::manager::{Archetype, EntityManager, MANY_BYTES};
 use crate::set::{CloneSet, ComponentSet};
 
 impl CommandRecorder {
@@ -107,9 +107,14 @@ const AT_ONCE: usize = 8;
 impl<S: ComponentSet> Command for Spawn<S> {
     const KIND: Kind = Kind::Touch;
     const FOLDS: bool = !S::SHARED;
+    const DEED: Deed = deed_with::<S>(Deed::Create);
 
     fn fold(folding: Folding<'_, '_, Self>) -> bool {
         folding.create(|Self(set)| set)
+    }
+
+    fn set_number(entities: &mut EntityManager) -> Option<u32> {
+        entities.set_number::<S>().ok()
     }
 
     fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {

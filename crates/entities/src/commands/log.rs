@@ -332,12 +332,7 @@ impl Playing<'_> {
             list: mem::take(&mut self.log.list),
             panic: None,
         };
-        let mut walk = Walk::new(&self.log.lanes, &segments);
-        let played = if walk.pays_to_fold() {
-            walk.play_together(&mut player)
-        } else {
-            walk.play_rest(&mut player)
-        };
+        let played = Walk::new(&self.log.lanes, &segments).play(&mut player);
         let list = mem::take(&mut player.list);
         (self.log.segments, self.log.list) = (segments, list);
         played.map_err(|mut stopped| {

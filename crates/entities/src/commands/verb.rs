@@ -4,6 +4,9 @@ use std::fmt;
 
 use super::play::{Fault, Player, Run};
 use crate::entity::Entity;
+use crate::manager::EntityManager;
+use crate::set::ComponentSet;
+use crate::storage::Change;
 
 /// What is to be done, for all commands that do the same with values of the same types.
 ///
@@ -35,6 +38,9 @@ pub(super) struct Verb {
     /// - there is a payload of this verb. It may have been used: then only what can be copied is read of it
     pub(super) describe: unsafe fn(*const u8, Entity, &mut fmt::Formatter<'_>) -> fmt::Result,
     pub(super) kind: Kind,
+    pub(super) deed: Deed,
+    /// The number of the set of components that it gives or takes, if the world has one.
+    pub(super) set: fn(&mut EntityManager) -> Option<u32>,
 }
 
 /// Notes a command of a verb, so that it is carried out together with others: what it names, its payload, and where it says what it
@@ -54,6 +60,24 @@ pub(super) enum Kind {
     Touch,
     /// Does something to entities that are not named, or looks at them.
     Other,
+}
+
+/// What a command does to its target, if another that follows can undo it without a trace.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deed {
+    /// Creates it with a set.
+    Create,
+    /// Gives it a set, or takes one.
+    Change(Change),
+    /// Destroys it.
+    Destroy,
+    /// Something else, or something that depends on what was recorded.
+    Other,
+}
+
+/// What a command does with a set, if whether it is refused does not depend on values.
+pub(super) const fn deed_with<S: ComponentSet>(deed: Deed) -> Deed {
+    if S::SHARED || S::HAS_ENTITIES { Deed::Other } else { deed }
 }
 
 impl Verb {

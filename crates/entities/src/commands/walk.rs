@@ -42,7 +42,7 @@ impl<'l> Walk<'l> {
     }
 
     /// Whether commands that follow each other mostly do different things, so that they are better carried out together.
-    pub(super) fn pays_to_fold(&self) -> bool {
+    fn pays_to_fold(&self) -> bool {
         let runs: usize = self.segments.iter().map(|segment| segment.end - segment.start).sum();
         let commands: usize = self.lanes.iter().map(CommandRecorder::len).sum();
         runs > 1 && commands < runs * LONG_RUN
@@ -50,7 +50,7 @@ impl<'l> Walk<'l> {
 
     /// The lane and the rest of the run that come next.
     #[inline]
-    fn rest_of_run(&self) -> Option<(&'l CommandRecorder, VerbRun)> {
+    pub(super) fn rest_of_run(&self) -> Option<(&'l CommandRecorder, VerbRun)> {
         let segment = self.segments.first()?;
         let lane = &self.lanes[segment.lane];
         let VerbRun { verb, start, count } = lane.memory.runs()[self.run];
@@ -74,9 +74,24 @@ impl<'l> Walk<'l> {
         }
     }
 
-    /// Carries out all that is left, run by run.
-    pub(super) fn play_rest(&mut self, player: &mut Player<'_>) -> Result<(), StoppedAt> {
-        self.play_some(player, usize::MAX)
+    /// Goes on behind a run, without doing anything.
+    pub(super) fn skip_run(&mut self) {
+        if let Some((_, rest)) = self.rest_of_run() {
+            self.go_on(rest.count, rest.start, true);
+        }
+    }
+
+    /// Carries out all that is left.
+    pub(super) fn play(&mut self, player: &mut Player<'_>) -> Result<(), StoppedAt> {
+        if self.pays_to_fold() {
+            return self.play_together(player);
+        }
+        self.skip_cancelled(player);
+        while let Some((_, rest)) = self.rest_of_run() {
+            self.play_some(player, rest.count)?;
+            self.skip_cancelled(player);
+        }
+        Ok(())
     }
 
     /// Carries out so many commands, run by run, unless there are fewer, or one fails.
@@ -102,7 +117,7 @@ impl<'l> Walk<'l> {
     }
 
     /// Carries out all that is left, together as far as it goes.
-    pub(super) fn play_together(&mut self, player: &mut Player<'_>) -> Result<(), StoppedAt> {
+    fn play_together(&mut self, player: &mut Player<'_>) -> Result<(), StoppedAt> {
         player.entities.stretch.clear();
         while let Some((_, rest)) = self.rest_of_run() {
             if rest.verb.fold.is_none() {

@@ -49,7 +49,7 @@ pub use groups::LinkedEntityGroup;
 pub use lookup::{ComponentLookup, GetMany};
 pub use new_entities::NewEntities;
 pub use storage_info::{StorageInfo, StorageInfoLookup};
-pub(crate) use stretch::{Gift, Given, Giving, Owner, Stretch};
+pub(crate) use stretch::{Course, End, Gift, Given, Giving, Owner, Stretch};
 pub use track::{EntityChanges, EntityTracker};
 
 use enabled::Switch;

@@ -6,6 +6,7 @@ mod alone;
 mod basics;
 mod batching;
 mod by_query;
+mod cancel;
 #[path = "../common/model.rs"]
 mod cases;
 #[path = "../common/checked.rs"]

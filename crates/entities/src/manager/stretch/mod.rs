@@ -19,6 +19,9 @@
 //! 3. [`prepare`]: room is made for what moves. Memory can be missing; then nothing has changed.
 //! 4. [`carry_out`]: values and ids go where they belong. Nothing is refused any more, and no code of the user runs. What is left over
 //!    is dropped at the end.
+//!
+//! Of long runs of commands nothing is noted, which would take longer than carrying them out. [`vanishing`] only says whether all of
+//! them can be left out.
 
 mod carry_out;
 mod landings;
@@ -26,10 +29,12 @@ mod noting;
 mod prepare;
 mod routes;
 mod shapes;
+mod vanishing;
 
 use std::fmt;
 
 pub(crate) use noting::{Gift, Given, Giving, Owner};
+pub(crate) use vanishing::{Course, End};
 
 use crate::entity::Entity;
 use crate::storage::{Cellar, NOWHERE};

@@ -1,0 +1,266 @@
+//! Long runs of commands that cancel out: nothing is done, and everything is as one by one.
+
+use ancho_entities::{
+    Component, Entity, EntityCommandBuffer, LinkedEntityGroup, World, WorldSettings,
+};
+
+use crate::common::*;
+
+/// So many that runs of them are carried out as runs.
+const MANY: u32 = 300;
+
+/// Where nothing was done, there is no archetype for what would have been in between.
+fn archetypes(world: &World) -> usize {
+    world.entities().archetype_count()
+}
+
+#[test]
+fn cb10_long_runs_of_add_are_left_out_before_despawn() {
+    let ledger = Ledger::new();
+    let mut world = world();
+    let all: Vec<_> = world.spawn_batch((0..MANY).map(|at| (A(at), ledger.value(at)))).collect();
+    let before = archetypes(&world);
+    play(&mut world, |commands| {
+        all.iter().for_each(|&entity| commands.add(entity, (Glow(1), Tag)));
+        all.iter().for_each(|&entity| commands.set(entity, ledger.value(7)));
+        all.iter().for_each(|&entity| commands.remove::<A>(entity));
+        all.iter().for_each(|&entity| commands.despawn(entity));
+    })
+    .unwrap();
+    assert_eq!((world.entity_count(), ledger.live(), archetypes(&world)), (0, 0, before));
+}
+
+#[test]
+fn cb10_long_runs_of_spawn_are_left_out_before_despawn() {
+    let ids = |cancels: bool| {
+        let ledger = Ledger::new();
+        let mut world = world();
+        let before = archetypes(&world);
+        let mut buffer = EntityCommandBuffer::new();
+        let commands = buffer.commands().unwrap();
+        let all: Vec<_> = (0..MANY).map(|at| commands.spawn((A(at), ledger.value(at)))).collect();
+        all.iter().for_each(|&entity| commands.add(entity, Tag));
+        if !cancels {
+            world.play(&mut buffer).unwrap();
+            let all: Vec<_> = all.iter().map(|&entity| buffer.resolve(entity).unwrap()).collect();
+            assert_eq!(world.entity_count(), MANY as usize);
+            buffer.clear().unwrap();
+            all.iter().for_each(|&entity| buffer.commands().unwrap().despawn(entity));
+        } else {
+            all.iter().for_each(|&entity| buffer.commands().unwrap().despawn(entity));
+        }
+        world.play(&mut buffer).unwrap();
+        assert_eq!((world.entity_count(), ledger.live()), (0, 0));
+        assert_eq!(archetypes(&world) == before, cancels);
+        world.spawn_many(MANY as usize + 3, ()).collect::<Vec<_>>()
+    };
+    // CB3: ids are handed out afterwards as one by one.
+    assert_eq!(ids(true), ids(false));
+}
+
+#[test]
+fn cb10_entities_with_promised_ids_are_left_out_too() {
+    let mut world = world();
+    let before = archetypes(&world);
+    let mut buffer = EntityCommandBuffer::new();
+    let mut commands = world.commands(&mut buffer).unwrap();
+    let all: Vec<_> = (0..MANY).map(|at| commands.spawn((A(at), Glow(at)))).collect();
+    all.iter().for_each(|&entity| commands.despawn(entity));
+    world.play(&mut buffer).unwrap();
+    assert_eq!((world.entity_count(), archetypes(&world)), (0, before));
+    assert!(all.iter().all(|&entity| !world.exists(entity)));
+}
+
+#[test]
+fn cb10_what_long_runs_add_and_remove_is_never_there() {
+    let ledger = Ledger::new();
+    let mut world = world();
+    let all: Vec<_> = world.spawn_batch((0..MANY).map(A)).collect();
+    let before = archetypes(&world);
+    let chunk = world.entities().chunks().next().unwrap();
+    let versions = (chunk.order_version(), chunk.change_version::<A>());
+    world.entities_mut().advance_version();
+    play(&mut world, |commands| {
+        all.iter().for_each(|&entity| commands.add(entity, ledger.value(1)));
+        all.iter().for_each(|&entity| commands.remove::<(Counted, Tag)>(entity));
+    })
+    .unwrap();
+    assert_eq!((ledger.live(), archetypes(&world)), (0, before));
+    let chunk = world.entities().chunks().next().unwrap();
+    assert_eq!((chunk.order_version(), chunk.change_version::<A>()), versions);
+}
+
+#[test]
+fn cb10_what_is_removed_was_there_before_and_goes() {
+    let mut world = world();
+    let all: Vec<_> = world.spawn_batch((0..MANY).map(A)).collect();
+    world.add(all[200], Glow(5)).unwrap();
+    play(&mut world, |commands| {
+        all.iter().for_each(|&entity| commands.add(entity, (Glow(1), A(1))));
+        all.iter().for_each(|&entity| commands.remove::<Glow>(entity));
+    })
+    .unwrap();
+    assert_eq!(world.query::<&Glow>().count(), 0);
+    assert!(all.iter().all(|&entity| world.get(entity) == Ok(&A(1))));
+}
+
+/// What is left, and whether playing has failed, if so at which command: in one buffer, and in a buffer for each run.
+fn same_as_apart(
+    settings: &WorldSettings,
+    prepare: impl Fn(&mut World) -> Vec<Entity>,
+    runs: &[&dyn Fn(&mut ancho_entities::CommandRecorder, &[Entity])],
+) -> (Option<usize>, World) {
+    let [mut one, mut apart] = [(); 2].map(|()| World::with_settings("w", settings.clone()));
+    let all = prepare(&mut one);
+    assert_eq!(prepare(&mut apart), all);
+    let played = play(&mut one, |commands| runs.iter().for_each(|run| run(commands, &all)));
+    let failed = played.err().map(|error| stopped(Err(error)).number());
+    let mut before = 0;
+    let failed_apart = runs.iter().find_map(|run| {
+        let mut buffer = EntityCommandBuffer::new();
+        run(buffer.commands().unwrap(), &all);
+        let count = buffer.len();
+        let failed = apart.play(&mut buffer).err().map(|error| stopped(Err(error)).number());
+        before += count;
+        failed.map(|number| before - count + number)
+    });
+    assert_eq!(failed, failed_apart);
+    for &entity in &all {
+        assert_eq!(one.exists(entity), apart.exists(entity), "{entity}");
+        assert_eq!(one.get::<A>(entity).ok(), apart.get::<A>(entity).ok());
+        assert_eq!(one.get::<Glow>(entity).ok(), apart.get::<Glow>(entity).ok());
+        assert_eq!(one.get::<Stays>(entity).ok(), apart.get::<Stays>(entity).ok());
+    }
+    assert_eq!(one.entity_count(), apart.entity_count());
+    (failed, one)
+}
+
+#[test]
+fn cb8_runs_of_which_one_fails_are_not_left_out() {
+    for strict in [false, true] {
+        let settings = WorldSettings::new().strict(strict);
+        let with_gap = |world: &mut World| {
+            let all: Vec<_> = world.spawn_batch((0..MANY).map(A)).collect();
+            world.despawn(all[100]).unwrap();
+            all
+        };
+        let (failed, world) = same_as_apart(
+            &settings,
+            with_gap,
+            &[
+                &|commands, all| all.iter().for_each(|&entity| commands.add(entity, Glow(1))),
+                &|commands, all| all.iter().for_each(|&entity| commands.despawn(entity)),
+            ],
+        );
+        assert_eq!(failed, Some(101));
+        assert_eq!(world.query::<&Glow>().count(), 100);
+        let (failed, _) = same_as_apart(
+            &settings,
+            |world| world.spawn_batch((0..MANY).map(A)).collect(),
+            &[
+                &|commands, all| all.iter().for_each(|&entity| commands.set(entity, Glow(1))),
+                &|commands, all| all.iter().for_each(|&entity| commands.despawn(entity)),
+            ],
+        );
+        assert_eq!(failed, Some(1));
+    }
+}
+
+#[test]
+fn cb10_who_leaves_something_or_takes_others_along_is_not_left_out() {
+    let settings = WorldSettings::new();
+    let spawn = |world: &mut World| world.spawn_batch((0..MANY).map(A)).collect::<Vec<_>>();
+    let despawn = |commands: &mut ancho_entities::CommandRecorder, all: &[Entity]| {
+        all[..100].iter().for_each(|&entity| commands.despawn(entity));
+    };
+    let (failed, world) = same_as_apart(
+        &settings,
+        spawn,
+        &[
+            &|commands, all| all[..100].iter().for_each(|&entity| commands.add(entity, Stays(1))),
+            &despawn,
+        ],
+    );
+    // What is left of those is there until it is taken from them.
+    assert_eq!((failed, world.query::<&Stays>().count()), (None, 100));
+    let (failed, world) = same_as_apart(
+        &settings,
+        spawn,
+        &[
+            &|commands, all| {
+                for (&entity, &member) in all[..100].iter().zip(&all[100..]) {
+                    commands.add_buffer(entity, [entity, member].map(LinkedEntityGroup));
+                }
+            },
+            &|commands, all| all[..100].iter().for_each(|&entity| commands.add(entity, Glow(1))),
+            &despawn,
+        ],
+    );
+    assert_eq!((failed, world.entity_count()), (None, 100));
+}
+
+#[test]
+fn cb10_runs_for_others_or_in_another_order_are_as_one_by_one() {
+    let settings = WorldSettings::new();
+    let spawn = |world: &mut World| world.spawn_batch((0..MANY).map(A)).collect::<Vec<_>>();
+    let add = |commands: &mut ancho_entities::CommandRecorder, all: &[Entity]| {
+        all[..50].iter().for_each(|&entity| commands.add(entity, Glow(1)));
+    };
+    let (failed, world) = same_as_apart(
+        &settings,
+        spawn,
+        &[&add, &|commands, all| {
+            // The same first, the same last, and others in between.
+            commands.despawn(all[0]);
+            all[100..148].iter().for_each(|&entity| commands.despawn(entity));
+            commands.despawn(all[49]);
+        }],
+    );
+    assert_eq!((failed, world.query::<&Glow>().count()), (None, 48));
+    let (failed, world) = same_as_apart(
+        &settings,
+        spawn,
+        &[&add, &|commands, all| {
+            all[..50].iter().rev().for_each(|&entity| commands.despawn(entity));
+        }],
+    );
+    assert_eq!((failed, world.entity_count()), (None, MANY as usize - 50));
+}
+
+#[test]
+fn cb10_entities_that_are_named_twice_cancel_out_too() {
+    let settings = WorldSettings::new();
+    let (failed, world) = same_as_apart(
+        &settings,
+        |world| {
+            let all: Vec<_> = world.spawn_batch((0..MANY).map(A)).collect();
+            all.iter().chain(&all).copied().collect()
+        },
+        &[
+            &|commands, all| all.iter().for_each(|&entity| commands.add(entity, Glow(1))),
+            &|commands, all| all.iter().for_each(|&entity| commands.remove::<Glow>(entity)),
+            &|commands, all| all.iter().for_each(|&entity| commands.set(entity, A(9))),
+            &|commands, all| all.iter().for_each(|&entity| commands.despawn(entity)),
+        ],
+    );
+    assert_eq!((failed, world.entity_count()), (None, 0));
+}
+
+/// Commands with this are not equally far apart.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[repr(align(32))]
+struct Wide(u8);
+
+#[test]
+fn cb10_values_that_are_far_aligned_cancel_out() {
+    let mut world = world();
+    let all: Vec<_> = world.spawn_batch((0..MANY).map(A)).collect();
+    let before = archetypes(&world);
+    play(&mut world, |commands| {
+        all.iter().for_each(|&entity| commands.add(entity, Wide(1)));
+        all.iter().for_each(|&entity| commands.despawn(entity));
+        all.iter().for_each(|_| _ = commands.spawn(A(1)));
+    })
+    .unwrap();
+    assert_eq!((world.entity_count(), archetypes(&world)), (MANY as usize, before));
+}
