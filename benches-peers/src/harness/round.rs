@@ -82,7 +82,12 @@ fn pairs_of(part: &Part, case: &'static Case) -> impl Iterator<Item = Pair> {
     case.requires.iter().filter_map(|require| {
         let Under::Case(under) = require.under else { return None };
         let mins = [f64::INFINITY; 2];
-        Some(Pair { case, under: part.case(under)?, subject: require.over, mins })
+        Some(Pair {
+            case,
+            under: part.cases.iter().find(|case| case.name == under)?,
+            subject: require.over,
+            mins,
+        })
     })
 }
 
