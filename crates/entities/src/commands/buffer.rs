@@ -341,7 +341,7 @@ impl EntityManager {
     /// `remove` for each of them and then `despawn`, or `add` and then `remove`. There, commands with values that refer to entities are
     /// not left out, nor is anything in a strict world, or before `despawn` in one that shares chunks with a fork. One by one are carried
     /// out, everywhere, `add_types`, `create_of`, `instantiate`, `set_enabled`, `set_name`, `add_buffer`, `set_buffer`, `append`, and
-    /// commands with shared components or for several entities.
+    /// commands with shared components, for several entities, or for queries, and functions.
     ///
     /// # Errors
     ///

@@ -1,7 +1,8 @@
 //! Long runs of commands that cancel out: nothing is done, and everything is as one by one.
 
 use ancho_entities::{
-    Component, Entity, EntityCommandBuffer, LinkedEntityGroup, World, WorldSettings,
+    CommandRecorder, Component, Entity, EntityCommandBuffer, LinkedEntityGroup, World,
+    WorldSettings,
 };
 
 use crate::common::*;
@@ -104,11 +105,14 @@ fn cb10_what_is_removed_was_there_before_and_goes() {
     assert!(all.iter().all(|&entity| world.get(entity) == Ok(&A(1))));
 }
 
+/// Records a run of commands for entities.
+type Record<'r> = &'r dyn Fn(&mut CommandRecorder, &[Entity]);
+
 /// What is left, and whether playing has failed, if so at which command: in one buffer, and in a buffer for each run.
 fn same_as_apart(
     settings: &WorldSettings,
     prepare: impl Fn(&mut World) -> Vec<Entity>,
-    runs: &[&dyn Fn(&mut ancho_entities::CommandRecorder, &[Entity])],
+    runs: &[Record<'_>],
 ) -> (Option<usize>, World) {
     let [mut one, mut apart] = [(); 2].map(|()| World::with_settings("w", settings.clone()));
     let all = prepare(&mut one);
@@ -170,7 +174,7 @@ fn cb8_runs_of_which_one_fails_are_not_left_out() {
 fn cb10_who_leaves_something_or_takes_others_along_is_not_left_out() {
     let settings = WorldSettings::new();
     let spawn = |world: &mut World| world.spawn_batch((0..MANY).map(A)).collect::<Vec<_>>();
-    let despawn = |commands: &mut ancho_entities::CommandRecorder, all: &[Entity]| {
+    let despawn = |commands: &mut CommandRecorder, all: &[Entity]| {
         all[..100].iter().for_each(|&entity| commands.despawn(entity));
     };
     let (failed, world) = same_as_apart(
@@ -203,7 +207,7 @@ fn cb10_who_leaves_something_or_takes_others_along_is_not_left_out() {
 fn cb10_runs_for_others_or_in_another_order_are_as_one_by_one() {
     let settings = WorldSettings::new();
     let spawn = |world: &mut World| world.spawn_batch((0..MANY).map(A)).collect::<Vec<_>>();
-    let add = |commands: &mut ancho_entities::CommandRecorder, all: &[Entity]| {
+    let add = |commands: &mut CommandRecorder, all: &[Entity]| {
         all[..50].iter().for_each(|&entity| commands.add(entity, Glow(1)));
     };
     let (failed, world) = same_as_apart(
