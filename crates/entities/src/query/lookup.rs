@@ -55,7 +55,8 @@ pub struct Lookup<'w, D, F = ()> {
     /// Whether a job that takes it along gets in the way of other views.
     meets: bool,
     world: PhantomData<&'w mut EntityManager>,
-    of: PhantomData<fn() -> (D, F)>,
+    /// Neither may become a subtype, whose values may lie otherwise.
+    of: PhantomData<fn((D, F)) -> (D, F)>,
 }
 
 impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {

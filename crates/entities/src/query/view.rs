@@ -76,7 +76,8 @@ pub struct Query<'w, D, F = ()> {
     /// Whether a job of it gets in the way of other views.
     meets: bool,
     world: PhantomData<&'w mut EntityManager>,
-    of: PhantomData<fn() -> (D, F)>,
+    /// Neither may become a subtype, whose values may lie otherwise.
+    of: PhantomData<fn((D, F)) -> (D, F)>,
 }
 
 impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {

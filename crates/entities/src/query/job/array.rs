@@ -74,13 +74,15 @@ pub struct QueryArray<'w, D> {
     rows: Pooled<Rows>,
     jobs: &'w Jobs,
     label: ContainerLabel,
-    of: PhantomData<fn() -> D>,
+    /// It may not become a subtype, whose values may lie otherwise.
+    of: PhantomData<fn(D) -> D>,
 }
 
 /// What a job keeps of an array.
 pub struct ArrayHeld<D> {
     rows: Pooled<Rows>,
-    of: PhantomData<fn() -> D>,
+    /// It may not become a subtype, whose values may lie otherwise.
+    of: PhantomData<fn(D) -> D>,
 }
 
 /// What a batch of indices sees of an array.

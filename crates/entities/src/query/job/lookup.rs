@@ -29,7 +29,8 @@ use crate::manager::{EntityManager, Jobs, Resource};
 /// What a job keeps of a lookup.
 pub struct LookupHeld<D> {
     memory: Pooled<LookupMemory>,
-    of: PhantomData<fn() -> D>,
+    /// It may not become a subtype, whose values may lie otherwise.
+    of: PhantomData<fn(D) -> D>,
 }
 
 /// What a job takes along to read data of entities in any order: from [`Lookup::into_job`].
@@ -78,7 +79,8 @@ pub struct UncheckedLookup<'w, D>(Token<'w, D>);
 struct Token<'w, D> {
     memory: Pooled<LookupMemory>,
     jobs: &'w Jobs,
-    of: PhantomData<fn() -> D>,
+    /// It may not become a subtype, whose values may lie otherwise.
+    of: PhantomData<fn(D) -> D>,
 }
 
 impl<D> Token<'_, D> {

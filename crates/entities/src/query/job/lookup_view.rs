@@ -16,19 +16,22 @@ use crate::entity::Entity;
 /// Data of entities in any order, as a job reads it.
 pub struct JobLookupView<'v, D> {
     pub(super) memory: &'v LookupMemory,
-    pub(super) of: PhantomData<fn() -> D>,
+    /// It may not become a subtype, whose values may lie otherwise.
+    pub(super) of: PhantomData<fn(D) -> D>,
 }
 
 /// Data of entities in any order, as a job changes it.
 pub struct JobLookupViewMut<'v, D> {
     pub(super) memory: &'v LookupMemory,
-    pub(super) of: PhantomData<fn() -> D>,
+    /// It may not become a subtype, whose values may lie otherwise.
+    pub(super) of: PhantomData<fn(D) -> D>,
 }
 
 /// Data of entities in any order, as several threads change it, which use different entities.
 pub struct UncheckedLookupView<'v, D> {
     pub(super) memory: &'v LookupMemory,
-    pub(super) of: PhantomData<fn() -> D>,
+    /// It may not become a subtype, whose values may lie otherwise.
+    pub(super) of: PhantomData<fn(D) -> D>,
 }
 
 impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {

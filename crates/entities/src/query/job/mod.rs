@@ -95,7 +95,8 @@ pub struct QueryJob<'w, D> {
     dependencies: &'w [JobHandle],
     after: &'w [JobHandle],
     world: PhantomData<&'w mut EntityManager>,
-    of: PhantomData<fn() -> D>,
+    /// It may not become a subtype, whose values may lie otherwise.
+    of: PhantomData<fn(D) -> D>,
 }
 
 /// A job over what a query finds that takes something along, and is about to be scheduled: from [`QueryJob::with`].

@@ -46,7 +46,8 @@ pub struct ParamSet<'w, 's, T> {
     states: NonNull<()>,
     world: WorldOfParams<'w>,
     state: PhantomData<&'s mut ()>,
-    of: PhantomData<fn() -> T>,
+    /// It may not become a subtype, of which another state is kept.
+    of: PhantomData<fn(T) -> T>,
 }
 
 impl<T> fmt::Debug for ParamSet<'_, '_, T> {
