@@ -83,7 +83,11 @@ impl<E: fmt::Display> SystemOutput for Result<(), E> {
 /// world.update(0.25);
 /// assert_eq!(world.resource::<Clock>().0, 1.25);
 /// ```
-pub trait SystemFunction<Marker>: Send + 'static {
+///
+/// # Safety
+///
+/// Not to be implemented outside of this crate: all parameters are declared, and what is kept for them is what that gives.
+pub unsafe trait SystemFunction<Marker>: Send + 'static {
     /// The parameters.
     #[doc(hidden)]
     type Params: SystemParam;
@@ -103,7 +107,8 @@ pub trait SystemFunction<Marker>: Send + 'static {
     ) -> Result<<Self::Params as SystemParam>::State, super::param::ParamConflict>;
 }
 
-impl<Out: SystemOutput, Function> SystemFunction<fn() -> Out> for Function
+// SAFETY: there are none.
+unsafe impl<Out: SystemOutput, Function> SystemFunction<fn() -> Out> for Function
 where
     Function: FnMut() -> Out + Send + 'static,
 {
@@ -126,7 +131,9 @@ where
 /// parameters they are.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
-        impl<Out, Function, $($name: SystemParam),+> SystemFunction<fn($($name),+) -> Out> for Function
+        // SAFETY: each parameter is declared.
+        unsafe impl<Out, Function, $($name: SystemParam),+> SystemFunction<fn($($name),+) -> Out>
+            for Function
         where
             Out: SystemOutput,
             Function: Send + 'static,
