@@ -1,6 +1,7 @@
 //! Jobs that systems schedule, and commands that wait for them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use super::error::{SystemFault, UpdateError, panic_message};
 use super::id::SystemId;
@@ -10,6 +11,13 @@ use super::tell::discard;
 use crate::commands::EntityCommandBuffer;
 use crate::world::World;
 
+/// What a panic has said, in the words of an error.
+fn panicked(payload: Box<dyn std::any::Any + Send>) -> String {
+    let message = format!("panicked: {}", panic_message(&*payload));
+    discard(payload);
+    message
+}
+
 impl World {
     /// Completes all jobs that systems have scheduled, and all others that use the world. An [update](Self::update) begins with it.
     ///
@@ -17,8 +25,10 @@ impl World {
     pub fn complete_jobs(&mut self) {
         self.collect_jobs(self.systems.executing);
         let jobs = std::mem::take(&mut self.systems.jobs);
-        for &(job, system) in &jobs {
-            if let Err(failed) = self.entities.jobs().try_complete(job) {
+        let scheduler = self.entities.jobs();
+        // If the world was given other entities, jobs of the first are left to them, and to whoever has them.
+        for &(job, system) in jobs.iter().filter(|&&(job, _)| scheduler.knows(job)) {
+            if let Err(failed) = scheduler.try_complete(job) {
                 self.systems.fail(system, SystemFault::Job(failed));
             }
         }
@@ -71,13 +81,20 @@ impl World {
             let entities = &mut self.entities;
             match catch_unwind(AssertUnwindSafe(|| entities.play(&mut buffer))) {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => failed.push((name, error.to_string())),
+                Ok(Err(error)) => failed.push((Arc::clone(&name), error.to_string())),
+                Err(payload) => failed.push((Arc::clone(&name), panicked(payload))),
+            }
+            // What was not carried out is dropped, which is code of the user.
+            match catch_unwind(AssertUnwindSafe(|| buffer.clear())) {
+                Ok(Ok(())) => self.systems.points.give_back(place, buffer),
+                Ok(Err(_)) => {}
                 Err(payload) => {
-                    failed.push((name, format!("panicked: {}", panic_message(&*payload))));
-                    discard(payload);
+                    failed.push((name, panicked(payload)));
+                    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(buffer))) {
+                        discard(payload);
+                    }
                 }
             }
-            self.systems.points.give_back(place, buffer);
         }
         let point = self.systems.points.get_mut(place);
         if point.waiting.is_empty() {
@@ -99,12 +116,11 @@ impl World {
         }
         let scheduler = self.entities.jobs();
         for &(job, system) in &self.systems.jobs {
-            if Some(system) == recorder {
+            if Some(system) == recorder && scheduler.knows(job) {
                 scheduler.complete_quietly(&[job]);
             }
         }
         if buffer.is_in_use() {
-            let scheduler = self.entities.jobs();
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| scheduler.complete_everything()))
             {
                 discard(payload);

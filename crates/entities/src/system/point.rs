@@ -156,10 +156,8 @@ impl Points {
         }
     }
 
-    /// Takes back a buffer that was played.
-    pub(super) fn give_back(&mut self, place: u32, mut buffer: EntityCommandBuffer) {
-        if buffer.clear().is_ok() {
-            self.list[place as usize].spare.push(buffer);
-        }
+    /// Takes back a buffer that was played, and is empty.
+    pub(super) fn give_back(&mut self, place: u32, buffer: EntityCommandBuffer) {
+        self.list[place as usize].spare.push(buffer);
     }
 }

@@ -73,12 +73,17 @@ impl World {
         if let Some(point) = point {
             let point = self.systems.points.get_mut(point);
             point.system = None;
-            drop(std::mem::take(&mut point.waiting));
+            let waiting = std::mem::take(&mut point.waiting);
+            self.drop_of(id, waiting);
         }
         let system = self.systems.slot_mut(id).and_then(|slot| slot.system.take());
         self.systems.free(id);
-        // What a system has may do anything when it is dropped.
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(system))) {
+        self.drop_of(id, system);
+    }
+
+    /// Drops what was a system's, which may do anything.
+    fn drop_of<T>(&mut self, id: SystemId, what: T) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(what))) {
             let message = panic_message(&*payload);
             discard(payload);
             self.systems.fail(id, SystemFault::Panicked { message });

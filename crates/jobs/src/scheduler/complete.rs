@@ -270,10 +270,28 @@ impl JobScheduler {
         true
     }
 
+    /// Whether a handle is of a job of this scheduler, or of none at all: others are refused.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let pool = JobPool::new();
+    /// let (jobs, others) = (JobScheduler::new(&pool), JobScheduler::new(&pool));
+    /// let job = jobs.schedule(&[], (), |()| {}).unwrap();
+    /// assert!(jobs.knows(job) && !others.knows(job));
+    /// jobs.complete(job);
+    /// assert!(jobs.knows(job), "it was one");
+    /// ```
+    pub fn knows(&self, handle: JobHandle) -> bool {
+        handle.scheduler == self.id || handle.scheduler == 0
+    }
+
     #[track_caller]
     pub(super) fn refuse_foreign(&self, handle: JobHandle) {
         assert!(
-            handle.scheduler == self.id || handle.scheduler == 0,
+            self.knows(handle),
             "A0004: the handle is of a job of another scheduler; pass it to the scheduler that gave it"
         );
     }
