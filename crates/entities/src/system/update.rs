@@ -13,6 +13,9 @@ use super::tell::discard;
 use crate::time::Time;
 use crate::world::World;
 
+/// How many jobs are noted before they are completed, if systems are only ever updated one by one.
+const MANY_JOBS: usize = 1024;
+
 impl World {
     /// Updates all systems, once. So many seconds are to pass in the world, since the last time.
     ///
@@ -77,7 +80,9 @@ impl World {
     /// assert!(world.try_update(0.1).is_ok());
     /// ```
     pub fn try_update(&mut self, seconds: impl Into<f64>) -> Result<(), UpdateErrors> {
-        let before = self.systems.errors.len();
+        // What went wrong since the last update is told too, but not to a system what went wrong with others.
+        let is_inside = self.systems.is_updating || self.systems.executing.is_some();
+        let before = if is_inside { self.systems.errors.len() } else { 0 };
         self.update_all(seconds.into());
         self.errors_since(before)
     }
@@ -117,6 +122,9 @@ impl World {
     /// ```
     pub fn update_system(&mut self, id: SystemId) -> Result<(), UpdateErrors> {
         let before = self.systems.errors.len();
+        if self.systems.jobs.len() >= MANY_JOBS && self.systems.executing.is_none() {
+            self.complete_jobs();
+        }
         match self.systems.slot(id) {
             None => {
                 let system = format!("{id:?}").into();
