@@ -9,6 +9,7 @@ mod common;
 mod errors;
 mod exchange;
 mod groups;
+mod hostile;
 mod jobs;
 mod lifecycle;
 mod nested;
