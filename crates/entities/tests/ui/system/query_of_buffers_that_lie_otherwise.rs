@@ -1,0 +1,28 @@
+//! How many elements lie inline may differ between a type and its subtypes.
+
+use ancho_entities::{Buffer, BufferElement, Field, Lookup, Query};
+
+#[derive(Field)]
+struct Call<F: 'static>(#[field(opaque)] F);
+
+type Any = Call<for<'a> fn(&'a u8)>;
+type Long = Call<fn(&'static u8)>;
+
+impl BufferElement for Any {
+    const INLINE: usize = 1;
+}
+
+#[allow(coherence_leak_check)]
+impl BufferElement for Long {
+    const INLINE: usize = 16;
+}
+
+fn query<'w, 'd>(any: Query<'w, &'d Buffer<Any>>) -> Query<'w, &'d Buffer<Long>> {
+    any
+}
+
+fn lookup<'w, 'd>(any: Lookup<'w, &'d Buffer<Any>>) -> Lookup<'w, &'d Buffer<Long>> {
+    any
+}
+
+fn main() {}
