@@ -250,9 +250,11 @@ impl CommandLog {
     pub(super) fn play(&mut self, entities: &mut EntityManager) -> Result<(), StoppedAt> {
         let mut playing = Playing { log: self, entities, is_finished: false };
         playing.give_ids();
-        playing.play()?;
-        playing.is_finished = true;
-        Ok(())
+        let played = playing.play();
+        playing.is_finished = played.is_ok();
+        // If a value panics that goes now, the error goes too. What is being returned already would be leaked.
+        drop(playing);
+        played
     }
 }
 
