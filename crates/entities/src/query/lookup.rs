@@ -56,7 +56,7 @@ pub struct Lookup<'w, D, F = ()> {
     meets: bool,
     world: PhantomData<&'w mut EntityManager>,
     /// Neither may become a subtype, whose values may lie otherwise.
-    of: PhantomData<fn((D, F)) -> (D, F)>,
+    of: PhantomData<*mut (D, F)>,
 }
 
 impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {

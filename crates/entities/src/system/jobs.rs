@@ -120,11 +120,10 @@ impl World {
                 scheduler.complete_quietly(&[job]);
             }
         }
-        if buffer.is_in_use() {
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| scheduler.complete_everything()))
-            {
-                discard(payload);
-            }
+        if buffer.is_in_use()
+            && let Err(payload) = catch_unwind(AssertUnwindSafe(|| scheduler.complete_everything()))
+        {
+            discard(payload);
         }
     }
 
