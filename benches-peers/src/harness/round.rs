@@ -79,7 +79,7 @@ pub(crate) fn measure(
 
 /// What of a case is required to be in proportion to other cases.
 fn pairs_of(part: &Part, case: &'static Case) -> impl Iterator<Item = Pair> {
-    case.requires.iter().filter_map(|require| {
+    case.requires.iter().filter_map(move |require| {
         let Under::Case(under) = require.under else { return None };
         let mins = [f64::INFINITY; 2];
         Some(Pair {
