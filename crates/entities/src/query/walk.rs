@@ -189,11 +189,15 @@ impl<'w> Walk<'w> {
             if looks_ahead {
                 (0..2).for_each(|_| _ = self.next_chosen(&mut ahead, found, &mut changed));
             }
+            let mut next = None;
             loop {
                 let soon = match looks_ahead {
                     true => self.next_chosen(&mut ahead, found, &mut changed),
                     false => None,
                 };
+                let soon = soon.map(|soon| self.soon(soon));
+                // SAFETY: both are there, and nobody changes what is noted of them but this.
+                unsafe { expect_marks::<D>(std::mem::replace(&mut next, soon), soon) };
                 let number = self.next_chosen(&mut list, found, &mut changed);
                 let Some(number) = number else { break };
                 self.prepare::<D>(number)?;
@@ -208,7 +212,7 @@ impl<'w> Walk<'w> {
                         found,
                         (place, fetch, rows),
                         &changed,
-                        soon.map(|soon| self.soon(soon)),
+                        soon,
                         #[inline(always)]
                         |row| function(fetch, row),
                     );
@@ -616,6 +620,25 @@ unsafe fn only_mask(bits: &[Bit], chunk: *const Chunk) -> *const u64 {
         // SAFETY: the caller's promise.
         [Bit::On(mask)] => unsafe { (*chunk).enabled.address(*mask) },
         _ => std::ptr::null(),
+    }
+}
+
+/// Has what is marked when a chunk is opened on its way to the cache, for the next one and one that comes soon: where it is noted of
+/// rows, one is found by way of the other.
+///
+/// # Safety
+///
+/// - the chunks are there, and nobody else changes what is noted of them
+#[inline(always)]
+unsafe fn expect_marks<D: QueryData>(next: Option<Soon>, soon: Option<Soon>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if D::TRACKS && let Some(next) = next {
+            (*next.chunk).state.fetch_tracking();
+        }
+        if D::MARKS && let Some(soon) = soon {
+            (*soon.chunk).state.fetch();
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 
 use super::archetype::ArchetypeShape;
+use super::fetch::fetch;
 use super::tracking::Tracking;
 use crate::version::Version;
 
@@ -201,6 +202,20 @@ impl ChunkState {
             if place.read() != version {
                 place.write(version);
             }
+        }
+    }
+
+    /// Has the versions on their way to the cache, and where it is noted what is tracked.
+    #[inline(always)]
+    pub(crate) fn fetch(&self) {
+        fetch(self.versions.as_ptr().cast());
+    }
+
+    /// Has what is tracked row by row on its way to the cache.
+    #[inline(always)]
+    pub(crate) fn fetch_tracking(&self) {
+        if let Some(tracking) = self.tracking() {
+            tracking.fetch();
         }
     }
 

@@ -5,6 +5,7 @@
 use std::ptr::NonNull;
 
 use super::enabled::{EnabledMasks, fill};
+use super::fetch::fetch;
 use crate::version::Version;
 
 /// When each row of a chunk was last written, for each of its types that [track](crate::Component::TRACK_CHANGES) that.
@@ -72,6 +73,12 @@ impl Tracking {
     fn columns_mut(&mut self) -> &mut [TrackedColumn] {
         // SAFETY: they are there, and borrowed as this is.
         unsafe { self.columns.as_mut() }
+    }
+
+    /// Has the first columns on their way to the cache.
+    #[inline(always)]
+    pub(crate) fn fetch(&self) {
+        fetch(self.columns.cast::<u8>().as_ptr());
     }
 
     /// Where a column is, which stays there.
