@@ -633,10 +633,14 @@ unsafe fn only_mask(bits: &[Bit], chunk: *const Chunk) -> *const u64 {
 unsafe fn expect_marks<D: QueryData>(next: Option<Soon>, soon: Option<Soon>) {
     // SAFETY: the caller's promise.
     unsafe {
-        if D::TRACKS && let Some(next) = next {
+        if D::TRACKS
+            && let Some(next) = next
+        {
             (*next.chunk).state.fetch_tracking();
         }
-        if D::MARKS && let Some(soon) = soon {
+        if D::MARKS
+            && let Some(soon) = soon
+        {
             (*soon.chunk).state.fetch();
         }
     }

@@ -70,9 +70,13 @@ impl World {
     }
 }
 
-/// Drops the payload of a panic. If that panics, and so on, that is the end of it.
-pub(super) fn discard(payload: Box<dyn std::any::Any + Send>) {
-    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(second);
+/// Drops the payload of a panic. If that panics, the payload of that one, and so on, but not for ever.
+pub(super) fn discard(mut payload: Box<dyn std::any::Any + Send>) {
+    for _ in 0..8 {
+        match catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            Ok(()) => return,
+            Err(next) => payload = next,
+        }
     }
+    std::mem::forget(payload);
 }
