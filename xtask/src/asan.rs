@@ -15,7 +15,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     if let Err(remedy) = tools {
         return Outcome::ToolMissing(remedy);
     }
-    let tally = sanitizer::run(workspace, &tree, "asan", Tests::All, |cargo| {
+    let tests = sanitizer::run(workspace, &tree, "asan", Tests::All, |cargo| {
         cargo
             .env("RUSTFLAGS", "-Zsanitizer=address")
             // Reports name functions and lines with the symbolizer that comes with the linker. A request
@@ -25,5 +25,5 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
                 "detect_leaks=1:allow_addr2line=1:allocator_may_return_null=1",
             )
     });
-    Outcome::Tested(tally)
+    Outcome::Tested(tests)
 }

@@ -5,7 +5,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::tally::Tally;
+use crate::failures::Failures;
+use crate::tally::{Tally, TestRun};
 use crate::workspace::Workspace;
 
 /// A command that is shown before it runs and whose output is streamed.
@@ -58,26 +59,30 @@ impl Invocation {
         }
     }
 
-    /// Runs to the end and counts the tests that its output speaks of.
+    /// Runs to the end, counts the tests that its output speaks of, and keeps what failing ones say.
     ///
     /// Only standard output is read: test binaries print their results there, and cargo keeps
     /// its progress bar on standard error while that stays a terminal.
-    pub(crate) fn test(mut self) -> Tally {
+    pub(crate) fn test(mut self) -> TestRun {
         self.announce();
         let mut child = match self.0.stdout(Stdio::piped()).spawn() {
             Ok(child) => child,
             Err(error) => {
                 self.report_start_error(&error);
-                return Tally::default().with_exit(false);
+                let failures = Failures::default().finish(false, &self.command_line());
+                return TestRun { tally: Tally::default().with_exit(false), failures };
             }
         };
         let output = child.stdout.take().expect("standard output was piped above");
         let mut tally = Tally::default();
+        let mut failures = Failures::default();
         stream(BufReader::new(output), std::io::stdout().lock(), |line| {
             tally += Tally::from_line(line).unwrap_or_default();
+            failures.observe(line);
         });
         let success = child.wait().is_ok_and(|status| status.success());
-        tally.with_exit(success)
+        let failures = failures.finish(success, &self.command_line());
+        TestRun { tally: tally.with_exit(success), failures }
     }
 
     /// Runs quietly and gives what it printed, or why it failed.

@@ -2,7 +2,7 @@
 
 use crate::invocation::Invocation;
 use crate::step::Outcome;
-use crate::tally::Tally;
+use crate::tally::TestRun;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
 
@@ -14,16 +14,16 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     if packages.is_empty() {
         return Outcome::NothingToDo("no crate has a `tests/loom.rs`".to_owned());
     }
-    let mut tally = Tally::default();
+    let mut tests = TestRun::default();
     for package in packages {
         let words = format!("test --release -p {package} --test loom");
-        tally += Invocation::cargo(workspace, &words)
+        tests += Invocation::cargo(workspace, &words)
             .target_dir(&workspace.target_dir("loom"))
             .env("RUSTFLAGS", "--cfg loom")
             .env_default("LOOM_MAX_PREEMPTIONS", MAX_PREEMPTIONS)
             .test();
     }
-    Outcome::Tested(tally)
+    Outcome::Tested(tests)
 }
 
 fn packages_with_models(tree: &Tree) -> Vec<String> {

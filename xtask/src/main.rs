@@ -12,6 +12,7 @@ mod asan;
 mod cli;
 mod clippy;
 mod docs;
+mod failures;
 mod fmt;
 mod help;
 mod inspect;

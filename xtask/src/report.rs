@@ -21,7 +21,7 @@ impl Row {
         match &self.outcome {
             Outcome::Checked { passed: true } => one(1, 0, 0),
             Outcome::Checked { passed: false } => one(0, 1, 0),
-            Outcome::Tested(tally) => *tally,
+            Outcome::Tested(tests) => tests.tally,
             Outcome::ToolMissing(_) if ci => one(0, 1, 0),
             Outcome::NothingToDo(_) | Outcome::ToolMissing(_) => one(0, 0, 1),
         }
@@ -43,6 +43,18 @@ impl Row {
     }
 }
 
+/// What the failing tests said, for the reader who has only the end of a long run; empty if none failed.
+pub(crate) fn failures(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let Outcome::Tested(tests) = &row.outcome else { continue };
+        for failure in &tests.failures {
+            let _ = writeln!(text, "\n== failed in {} ==\n{failure}", row.step);
+        }
+    }
+    text
+}
+
 /// Draws the summary. Its last line is the counts and nothing else, for scripts to read.
 pub(crate) fn summary(rows: &[Row], left_out: &[&str], ci: bool) -> String {
     let mut text = format!("{:<12} {:<8} {:>6} {:>8}\n", "step", "result", "tests", "seconds");
@@ -50,7 +62,7 @@ pub(crate) fn summary(rows: &[Row], left_out: &[&str], ci: bool) -> String {
     for row in rows {
         sum += row.tally(ci);
         let tests = match &row.outcome {
-            Outcome::Tested(tally) => tally.total().to_string(),
+            Outcome::Tested(tests) => tests.tally.total().to_string(),
             _ => "-".to_owned(),
         };
         let line = format!(
@@ -74,12 +86,19 @@ pub(crate) fn summary(rows: &[Row], left_out: &[&str], ci: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tally::TestRun;
 
     fn rows() -> Vec<Row> {
         let row = |step, outcome| Row { step, outcome, time: Duration::from_millis(1250) };
         vec![
             row("fmt", Outcome::Checked { passed: true }),
-            row("unit", Outcome::Tested(Tally { passed: 20, failed: 1, skipped: 2 })),
+            row(
+                "unit",
+                Outcome::Tested(TestRun {
+                    tally: Tally { passed: 20, failed: 1, skipped: 2 },
+                    failures: vec!["---- a stdout ----\nleft is not right".to_owned()],
+                }),
+            ),
             row("samples", Outcome::NothingToDo("no crate `samples`".to_owned())),
             row("asan", Outcome::ToolMissing("install it".to_owned())),
         ]
@@ -97,6 +116,12 @@ left out by --quick: loom
 
 21 passed, 1 failed, 4 skipped";
         assert_eq!(summary(&rows(), &["loom"], false), expected);
+    }
+
+    #[test]
+    fn what_failed_is_told_with_its_step() {
+        let expected = "\n== failed in unit ==\n---- a stdout ----\nleft is not right\n";
+        assert_eq!(failures(&rows()), expected);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the sanitizer steps have in common: which tests run, and how cargo is asked to.
 
 use crate::invocation::Invocation;
-use crate::tally::Tally;
+use crate::tally::TestRun;
 use crate::toolchain::SANITIZER_TARGET;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
@@ -51,8 +51,8 @@ pub(crate) fn run(
     target_dir: &str,
     tests: Tests,
     prepare: impl Fn(Invocation) -> Invocation,
-) -> Tally {
-    let mut tally = Tally::default();
+) -> TestRun {
+    let mut run = TestRun::default();
     for subject in subjects(tree) {
         let words = format!(
             "+nightly test -p {} --all-features --no-fail-fast --target {SANITIZER_TARGET} --lib",
@@ -61,9 +61,9 @@ pub(crate) fn run(
         let cargo = Invocation::cargo(workspace, &words)
             .args(tests.of(&subject).into_iter().flat_map(|test| ["--test", test]))
             .target_dir(&workspace.target_dir(target_dir));
-        tally += prepare(cargo).test();
+        run += prepare(cargo).test();
     }
-    tally
+    run
 }
 
 /// Crates with `unsafe` code of their own.

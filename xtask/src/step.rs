@@ -1,6 +1,6 @@
 //! The steps of the test command, in the order in which they run.
 
-use crate::tally::Tally;
+use crate::tally::TestRun;
 use crate::workspace::Workspace;
 use crate::{asan, clippy, docs, fmt, loom, peers_check, samples, testrelease, tidy, tsan, unit};
 
@@ -21,7 +21,7 @@ pub(crate) enum Outcome {
     /// A yes-or-no check ran.
     Checked { passed: bool },
     /// Tests ran and were counted.
-    Tested(Tally),
+    Tested(TestRun),
     /// The tree holds nothing for this step; says what it looked for.
     NothingToDo(String),
     /// The machine lacks a tool; says which, and how to get it. Fails under `CI=true`, where a

@@ -47,6 +47,21 @@ impl Tally {
     }
 }
 
+/// What a command that runs tests came to.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct TestRun {
+    pub(crate) tally: Tally,
+    /// What the failing tests said, a text for each test binary with some.
+    pub(crate) failures: Vec<String>,
+}
+
+impl AddAssign for TestRun {
+    fn add_assign(&mut self, other: Self) {
+        self.tally += other.tally;
+        self.failures.extend(other.failures);
+    }
+}
+
 impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.passed += other.passed;

@@ -41,6 +41,7 @@ pub(crate) fn run_steps(
             break;
         }
     }
+    print!("{}", report::failures(&rows));
     println!("\n{}", report::summary(&rows, left_out, ci));
     !failed(&rows, ci)
 }

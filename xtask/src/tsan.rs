@@ -30,7 +30,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
         Ok(compiler) => compiler,
         Err(remedy) => return Outcome::ToolMissing(remedy),
     };
-    let tally = sanitizer::run(workspace, &tree, "tsan", Tests::Threaded, |cargo| {
+    let tests = sanitizer::run(workspace, &tree, "tsan", Tests::Threaded, |cargo| {
         compiler
             .choose(cargo)
             .args(["-Zbuild-std"])
@@ -39,7 +39,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
             .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tsan")
             .env_default("TSAN_OPTIONS", "allow_addr2line=1:allocator_may_return_null=1")
     });
-    Outcome::Tested(tally)
+    Outcome::Tested(tests)
 }
 
 /// A compiler whose standard library's source is at hand.

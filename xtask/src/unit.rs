@@ -7,14 +7,14 @@ use crate::workspace::Workspace;
 
 pub(crate) fn run(workspace: &Workspace) -> Outcome {
     let words = "test --workspace --all-features --no-fail-fast";
-    let mut tally = Invocation::cargo(workspace, words).test();
+    let mut tests = Invocation::cargo(workspace, words).test();
     // One crate at a time: in one command the features that the others ask of it would be
     // switched on again. Not the examples: those show a crate as most use it, derives included.
     for package in packages_with_default_features(&workspace.tree()) {
         let words = format!("test -p {package} --tests --no-default-features --no-fail-fast");
-        tally += Invocation::cargo(workspace, &words).test();
+        tests += Invocation::cargo(workspace, &words).test();
     }
-    Outcome::Tested(tally)
+    Outcome::Tested(tests)
 }
 
 /// The crates for which leaving out the default features can make a difference.
