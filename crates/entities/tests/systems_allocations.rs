@@ -1,4 +1,5 @@
 //! Updates allocate nothing once everything has its memory.
+#![cfg(feature = "derive")]
 
 #[path = "common/counting_allocator.rs"]
 mod counting_allocator;

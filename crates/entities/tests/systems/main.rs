@@ -1,6 +1,7 @@
 //! Systems: what functions are given, how structs live, groups, points, and what is told when something goes wrong.
 //!
 //! Names begin with the row of the specification that they show.
+#![cfg(feature = "derive")]
 
 #[path = "../common/panic_message.rs"]
 mod panic_message;
