@@ -4,10 +4,13 @@ use std::fmt;
 
 use super::matched::{Bit, Masks, matching_rows};
 use super::plan::{Need, Part, Plan, Term, refuse_not_enableable};
-use super::settings::Options;
+use super::settings::{Options, Settings};
+use super::walk::Walk;
 use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::manager::{ArchetypeChunk, EntityManager};
+use crate::entity_map::EntityMap;
+use crate::error::EntityError;
+use crate::manager::{ArchetypeChunk, EntityManager, Found};
 
 /// A query whose components are known only at run time: for tools, scripts and files.
 ///
@@ -290,6 +293,92 @@ impl DynamicQuery {
     /// How many entities are found.
     pub fn count(&self, world: &impl AsRef<EntityManager>) -> usize {
         self.chunks(world).map(|found| found.count()).sum()
+    }
+
+    /// Moves all entities of a world that are found to another one. Returns which entity became which.
+    ///
+    /// See [`QueryMut::move_to`](crate::QueryMut::move_to).
+    ///
+    /// # Errors
+    ///
+    /// As [`EntityManager::move_entities_from`]. Then nothing has moved.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Asleep;
+    ///
+    /// let (mut game, mut aside) = (World::new("Game"), World::new("Aside"));
+    /// game.spawn_many(10, ());
+    /// game.spawn_many(5, Asleep);
+    /// let asleep = DynamicQuery::new().all([ComponentType::of::<Asleep>()]);
+    /// let moved = asleep.move_to(&mut game, &mut aside)?;
+    /// assert_eq!((moved.len(), game.entity_count(), aside.entity_count()), (5, 10, 5));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    #[track_caller]
+    pub fn move_to(
+        &self,
+        from: &mut impl AsMut<EntityManager>,
+        to: &mut impl AsMut<EntityManager>,
+    ) -> Result<EntityMap, EntityError> {
+        let from = from.as_mut();
+        let found = self.found(from);
+        to.as_mut().move_found_from(from, &found)
+    }
+
+    /// Copies all entities of a world that are found to another one. Returns which entity was copied to which.
+    ///
+    /// See [`QueryRef::copy_to`](crate::QueryRef::copy_to).
+    ///
+    /// # Errors
+    ///
+    /// As [`EntityManager::copy_entities_from`]. Then nothing was copied.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let (mut game, mut preview) = (World::new("Game"), World::new("Preview"));
+    /// game.spawn_many(10, ());
+    /// game.spawn_many(5, Health(20));
+    /// let healthy = DynamicQuery::new().all([ComponentType::of::<Health>()]);
+    /// let copied = healthy.copy_to(&game, &mut preview)?;
+    /// assert_eq!((copied.len(), game.entity_count(), preview.entity_count()), (5, 15, 5));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    #[track_caller]
+    pub fn copy_to(
+        &self,
+        from: &impl AsRef<EntityManager>,
+        to: &mut impl AsMut<EntityManager>,
+    ) -> Result<EntityMap, EntityError> {
+        let from = from.as_ref();
+        let found = self.found(from);
+        to.as_mut().copy_found_from(from, &found)
+    }
+
+    /// All rows that are found, to be moved or copied.
+    #[track_caller]
+    fn found(&self, entities: &EntityManager) -> Found {
+        let matched = entities.queries.of_plan(&self.plan(), &entities.storage.archetypes);
+        entities.before_moving(matched.matches.iter().map(|found| found.archetype));
+        Walk::reading(entities, matched, &Settings::default()).found()
     }
 }
 

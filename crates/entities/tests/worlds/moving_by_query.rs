@@ -1,6 +1,8 @@
 //! What a query finds moves to another world, or what a slice names (W3).
 
-use ancho_entities::{Changed, Entity, EntityError, EntityMap, With, World};
+use ancho_entities::{
+    Changed, ComponentType, DynamicQuery, Entity, EntityError, EntityMap, With, World,
+};
 
 use crate::common::*;
 
@@ -40,6 +42,23 @@ fn just_what_is_found_moves() {
         let moved = source.query_mut::<&Lamp>().move_to(&mut *destination).unwrap();
         check(&before, &chosen, &source, &destination, &moved);
     }
+}
+
+#[test]
+fn what_a_query_of_types_finds_moves_or_is_copied() {
+    // W3
+    let (mut source, mut destination) = (chunks_of(4), chunks_of(7));
+    populate(&mut source, 20);
+    let before = portraits(&source);
+    let lamps = DynamicQuery::new().all([ComponentType::of::<Lamp>()]);
+    let chosen = lamps.to_entities(&*source);
+    assert!(!chosen.is_empty() && chosen.len() < before.len());
+    let copied = lamps.copy_to(&*source, &mut *destination).unwrap();
+    assert_eq!((copied.len(), destination.entity_count()), (chosen.len(), chosen.len()));
+    assert_eq!(portraits(&source), before);
+    let moved = lamps.move_to(&mut *source, &mut *destination).unwrap();
+    check(&before, &chosen, &source, &destination, &moved);
+    assert_eq!(lamps.count(&*source), 0);
 }
 
 #[test]
