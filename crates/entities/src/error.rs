@@ -126,6 +126,13 @@ pub enum EntityError {
         /// The type.
         component: ComponentType,
     },
+    /// A0135: a query that a world shares with others does not give the values of the component.
+    NotGiven {
+        /// The type.
+        component: ComponentType,
+        /// Whether they were to be changed.
+        to_change: bool,
+    },
     /// A0088: a query was to find one entity, and found none or several.
     NotSingle {
         /// How many it found.
@@ -242,6 +249,15 @@ impl fmt::Display for EntityError {
                 "A0087: the query does not ask for `{component}`, so that entities without it may be among those it finds; \
                  filter by `With<{component}>`"
             ),
+            Self::NotGiven { component, to_change } => {
+                let (given, reference) =
+                    if to_change { (" to be changed", "&mut ") } else { ("", "&") };
+                write!(
+                    f,
+                    "A0135: the query does not give `{component}`{given}, and another query of the system may have it; ask for \
+                     `{reference}{component}` in the data of the query"
+                )
+            }
             Self::NotSingle { found: 0 } => f.write_str(
                 "A0088: the query finds no entity, and one was expected; ask with `is_empty`, or use `iter().next()`",
             ),

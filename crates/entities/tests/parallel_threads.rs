@@ -10,7 +10,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
-    Aspect, Buffer, Changed, Component, EnabledMut, Entity, Shared, Without, World, WorldSettings,
+    Aspect, Buffer, Changed, Component, EnabledMut, Entity, Query, Shared, Without, World,
+    WorldSettings,
 };
 use ancho_jobs::{JobPool, JobScheduler};
 
@@ -230,4 +231,73 @@ fn inside_a_job_one_thread_does_it() {
         assert!(world.query::<&A>().iter().all(|a| a.0 == 1));
     })
     .unwrap();
+}
+
+#[test]
+fn views_do_what_the_world_does() {
+    let mut hashes = Vec::new();
+    for workers in [0, 1, 2, 4] {
+        let mut world = world_with(workers, 100);
+        fill(&mut world, 3000);
+        let (mut values, mut teams) = world
+            .split::<(Query<(&mut A, &X), Without<Shared<Team>>>, Query<(&mut A, &Shared<Team>)>)>(
+            );
+        values.for_each_parallel(|(a, x)| a.0 += x.0);
+        teams.for_each_parallel(|(a, team)| a.0 += team.0);
+        hashes.push(world.state_hash());
+    }
+    let mut world = chunks_of(100);
+    fill(&mut world, 3000);
+    world.query_mut::<(&mut A, &X)>().for_each(|(a, x)| a.0 += x.0);
+    world.query_mut::<(&mut A, &Shared<Team>)>().for_each(|(a, team)| a.0 += team.0);
+    assert_eq!(hashes, [world.state_hash(); 4]);
+}
+
+#[test]
+fn a_view_works_on_all_threads_inside_a_loop_of_another() {
+    let mut world = world_with(3, 100);
+    world.spawn_many(2000, (A(0), X(0)));
+    world.spawn_batch((1..=5_u64).map(B));
+    let (mut switches, mut factors) =
+        world.split::<(Query<(&mut A, EnabledMut<X>)>, Query<&mut B>)>();
+    factors.for_each(|factor| {
+        let by = factor.0 as u32;
+        let count = AtomicU32::new(0);
+        switches.for_each_parallel(|(a, mut x)| {
+            a.0 += by;
+            x.set(by % 2 == 0);
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        factor.0 = count.into_inner().into();
+    });
+    assert_eq!(world.query::<&A>().count(), 2000);
+    assert!(world.query::<&A>().iter().all(|a| a.0 == 15));
+    assert!(world.query::<&B>().iter().all(|b| b.0 == 2000));
+    assert!(world.query::<&X>().is_empty(), "the last has switched them off");
+}
+
+#[test]
+fn a_view_waits_for_jobs_that_are_in_its_way_and_for_no_others() {
+    let mut world = world_with(2, 100);
+    world.spawn_many(2000, (A(1), B(1)));
+    let (mut a, mut b) = world.split::<(Query<&mut A>, Query<&mut B>)>();
+    for round in 0..50 {
+        a.schedule_parallel(|a| a.0 += 1);
+        b.for_each_parallel(|b| b.0 += 1);
+        a.for_each_parallel(move |a| assert_eq!(a.0, round + 2));
+    }
+    assert!(world.query::<&B>().iter().all(|b| b.0 == 51));
+}
+
+#[test]
+fn a_view_is_good_after_a_panic_on_its_threads() {
+    let mut world = world_with(2, 100);
+    world.spawn_batch((0..2000).map(A));
+    let (mut a,) = world.split::<(Query<&mut A>,)>();
+    let message = panic_message(|| {
+        a.for_each_parallel(|a| assert_ne!(a.0, 1234, "unlucky"));
+    });
+    assert!(message.contains("unlucky"), "{message}");
+    a.for_each_parallel(|a| a.0 = 7);
+    assert!(world.query::<&A>().iter().all(|a| a.0 == 7));
 }

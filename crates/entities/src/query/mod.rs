@@ -41,6 +41,7 @@ mod tracked;
 mod tuples;
 mod uses;
 mod view;
+mod view_values;
 mod walk;
 mod write;
 mod write_groups;

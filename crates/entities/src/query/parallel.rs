@@ -11,6 +11,7 @@ use super::filter::QueryFilter;
 use super::loops::refuse;
 use super::read::QueryRef;
 use super::rows::Divide;
+use super::view::Query;
 use super::walk::Walk;
 use super::write::QueryMut;
 use crate::error::EntityError;
@@ -214,5 +215,57 @@ impl<'w, D: ReadOnlyData + ParallelData, F: QueryFilter> QueryRef<'w, D, F> {
         // SAFETY: the walk is that of this query. Nothing can be changed.
         let done = unsafe { each_row_parallel::<D, _>(&self.entities.jobs, &walk, function) };
         done.expect("nothing is copied to be read");
+    }
+}
+
+impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
+    /// Calls a function with what is given for each entity, on all threads, and waits until all is done. The function may borrow
+    /// what it likes, but for other views, which stay on their thread. See [`QueryMut::for_each_parallel`].
+    ///
+    /// What need not be done at once is better scheduled: [`schedule_parallel`](Self::schedule_parallel).
+    ///
+    /// # Panics
+    ///
+    /// With A0011 if the function panics on one of several threads: other entities may have been given or not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// use ancho_entities::{Component, Query, ResMut, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// struct Dead(u32);
+    ///
+    /// fn hurt(mut all: Query<&mut Health>, mut dead: ResMut<Dead>) {
+    ///     let count = AtomicU32::new(0);
+    ///     all.for_each_parallel(|health| {
+    ///         health.0 = health.0.saturating_sub(100);
+    ///         if health.0 == 0 {
+    ///             count.fetch_add(1, Ordering::Relaxed);
+    ///         }
+    ///     });
+    ///     dead.0 = count.into_inner();
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Dead(0));
+    /// world.spawn_batch((0..10_000).map(Health));
+    /// world.add_system(hurt);
+    /// world.update(0.1);
+    /// assert_eq!(world.resource::<Dead>().0, 101);
+    /// ```
+    #[track_caller]
+    pub fn for_each_parallel<'v>(&'v mut self, function: impl Fn(D::Item<'v>) + Sync) {
+        let walk: Walk<'v> = self.walk();
+        // SAFETY: the walk is that of this query, and writes. It is used once. This is borrowed as long. Those who have other views
+        // of the world wait on this thread meanwhile, since views are not `Sync`: what they have fetched is of other parts of
+        // the world, and what is written was made the world's alone before there were views.
+        if let Err(error) = unsafe { each_row_parallel::<D, _>(self.jobs(), &walk, function) } {
+            refuse(error.into());
+        }
     }
 }

@@ -19,7 +19,7 @@ use super::uses::{Asked, before_query};
 use super::walk::Walk;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::manager::EntityManager;
+use crate::manager::{EntityManager, Jobs};
 use crate::storage::Storage;
 
 /// All entities with these components, in a world that is [split](EntityManager::split).
@@ -71,8 +71,8 @@ use crate::storage::Storage;
 pub struct Query<'w, D, F = ()> {
     /// Of a world that is borrowed mutably by the views of one split, each of which uses other parts of it.
     entities: NonNull<EntityManager>,
-    matched: &'w Matched,
-    settings: Settings,
+    pub(super) matched: &'w Matched,
+    pub(super) settings: Settings,
     /// Whether a job of it gets in the way of other views.
     meets: bool,
     world: PhantomData<&'w mut EntityManager>,
@@ -141,7 +141,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     }
 
     #[inline]
-    fn walk(&self) -> Walk<'w> {
+    pub(super) fn walk(&self) -> Walk<'w> {
         self.walk_for(Asked::Data)
     }
 
@@ -158,20 +158,26 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     }
 
     /// A cursor that only says what is found.
-    fn finding(&self) -> Cursor<'w> {
+    pub(super) fn finding(&self) -> Cursor<'w> {
         Cursor::new(self.walk_for(Asked::Found), Writes::Nothing)
     }
 
     #[inline]
-    fn cursor(&self, writes: Writes) -> Cursor<'w> {
+    pub(super) fn cursor(&self, writes: Writes) -> Cursor<'w> {
         Cursor::new(self.walk(), writes)
     }
 
     /// What the world stores, for as long as nothing else is done with it.
-    fn storage(&self) -> &Storage {
+    pub(super) fn storage(&self) -> &Storage {
         // SAFETY: the manager is borrowed, and what views change of it they change when this is not borrowed any more: code of
         // the user does not get it.
         unsafe { &(*self.entities.as_ptr()).storage }
+    }
+
+    /// The jobs of the world.
+    pub(super) fn jobs(&self) -> &Jobs {
+        // SAFETY: the manager is borrowed, and views have no mutable references to its jobs.
+        unsafe { &(*self.entities.as_ptr()).jobs }
     }
 
     /// How many entities there are.
@@ -421,6 +427,15 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         let walk: Walk<'v> = self.walk();
         // SAFETY: the walk is that of this query, and is used once. The row is there, as the table says.
         unsafe { get::<D>(walk, writes, archetype, at) }
+    }
+}
+
+/// What only reads can be asked by several at once: a clone has what takes a view, or borrows it mutably.
+impl<D: ReadOnlyData, F: QueryFilter> Clone for Query<'_, D, F> {
+    fn clone(&self) -> Self {
+        let Self { entities, matched, ref settings, meets, .. } = *self;
+        // SAFETY: as for this one. Neither changes anything, so that each may read what the other does.
+        unsafe { Query::new(entities, matched, settings.clone(), meets) }
     }
 }
 

@@ -33,4 +33,5 @@ mod structural;
 mod tracked_changes;
 mod tracked_model;
 mod truth_tables;
+mod views;
 mod write_groups;

@@ -1,0 +1,219 @@
+//! The values of one component of all that a view finds.
+
+#![expect(unsafe_code, reason = "values of chunks of a world that several views borrow")]
+
+use std::slice;
+
+use super::cursor::{Cursor, Writes};
+use super::data::{QueryData, track_rows};
+use super::filter::QueryFilter;
+use super::settings::Since;
+use super::view::Query;
+use crate::component::{Component, ComponentType};
+use crate::error::EntityError;
+use crate::shared::SharedComponent;
+use crate::version::Version;
+
+impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
+    /// How many entities have such components, whatever is switched off, has changed or is shared.
+    ///
+    /// Unity's `CalculateEntityCountWithoutFiltering`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Query, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let car = world.spawn(Engine);
+    /// world.spawn_many(4, Engine);
+    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// let (engines,) = world.split::<(Query<&Engine>,)>();
+    /// assert_eq!((engines.count(), engines.count_unfiltered()), (4, 5));
+    /// ```
+    pub fn count_unfiltered(&self) -> usize {
+        let storage = self.storage();
+        let matches = self.matched.matches.iter();
+        let chunks = matches.flat_map(|found| &storage.archetypes[found.archetype].chunks);
+        chunks.map(|&chunk| storage.chunks[chunk].len as usize).sum()
+    }
+
+    /// Whether no entity has such components, whatever is switched off, has changed or is shared.
+    ///
+    /// Unity's `IsEmptyIgnoreFilter`.
+    pub fn is_empty_unfiltered(&self) -> bool {
+        let archetypes = &self.storage().archetypes;
+        self.matched.matches.iter().all(|found| archetypes[found.archetype].chunks.is_empty())
+    }
+
+    /// Lets [`Changed`](crate::Changed) and [`OrderChanged`](crate::OrderChanged) mean what is newer than this version.
+    ///
+    /// Systems are given queries to which is new what came after their last run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Changed, Component, Query, Version, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// fn look(mut changed: Query<&Health, Changed<Health>>) {
+    ///     assert_eq!(changed.reborrow().since(Version::NEVER).count(), 1);
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(Health(20));
+    /// world.add_system(look);
+    /// world.update(0.1);
+    /// world.update(0.1);
+    /// ```
+    pub fn since(mut self, version: Version) -> Self {
+        self.settings.since = Since(version);
+        self
+    }
+
+    /// Asks for entities with this value of a [shared component](SharedComponent). It can be said of any number of them.
+    ///
+    /// Whole chunks are passed over. The value is kept in memory of its own while the view is there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Query, Shared, SharedComponent, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// fn heal(mut all: Query<&mut Health>) {
+    ///     all.reborrow().with_shared(Team(2)).for_each(|health| health.0 += 5);
+    ///     all.for_each(|health| health.0 += 1);
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let ours = world.spawn((Health(20), Shared::new(Team(1))));
+    /// let theirs = world.spawn((Health(20), Shared::new(Team(2))));
+    /// world.add_system(heal);
+    /// world.update(0.1);
+    /// assert_eq!(world.get::<Health>(ours).unwrap().0, 21);
+    /// assert_eq!(world.get::<Health>(theirs).unwrap().0, 26);
+    /// ```
+    pub fn with_shared<T: SharedComponent>(mut self, value: T) -> Self {
+        self.settings.add_shared(value);
+        self
+    }
+
+    /// The values of a component, in the order of [`to_entities`](Self::to_entities).
+    ///
+    /// # Errors
+    ///
+    /// With A0135 unless the query gives the component: others may be changing what it only asks for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Query, With, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([Health(1), Health(2)]);
+    /// let (health,) = world.split::<(Query<&Health>,)>();
+    /// assert_eq!(health.to_components(), Ok(vec![Health(1), Health(2)]));
+    /// let (none,) = world.split::<(Query<(), With<Health>>,)>();
+    /// assert!(none.to_components::<Health>().is_err());
+    /// ```
+    pub fn to_components<T: Component + Clone>(&self) -> Result<Vec<T>, EntityError> {
+        let component = ComponentType::of::<T>();
+        self.gives(component, false)?;
+        let mut all = Vec::new();
+        self.jobs().before_reading(component);
+        let mut cursor = self.finding();
+        while cursor.next_chunk() {
+            let chunk = cursor.view().chunk;
+            let found = chunk.find(component).expect("the query asks for it");
+            let first = chunk.column(found.offset).cast_const().cast::<T>();
+            // SAFETY: there is a value for each row. The query gives them, so that no other view can change them, and this one is
+            // borrowed.
+            let values = unsafe { slice::from_raw_parts(first, chunk.len as usize) };
+            while let Some((first, end)) = cursor.next_run() {
+                all.extend_from_slice(&values[first as usize..end as usize]);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Writes values of a component to the entities, in the order of [`to_entities`](Self::to_entities). It counts as changed from
+    /// now on.
+    ///
+    /// # Errors
+    ///
+    /// With A0135 unless the query gives the component to be changed, with A0060 unless there are as many values as entities. Then
+    /// nothing was written.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Query, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(3, Health(20));
+    /// let (mut health,) = world.split::<(Query<&mut Health>,)>();
+    /// health.copy_from(&[Health(1), Health(2), Health(3)])?;
+    /// assert_eq!(health.to_components::<Health>()?, [Health(1), Health(2), Health(3)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn copy_from<T: Component + Copy>(&mut self, values: &[T]) -> Result<(), EntityError> {
+        let component = ComponentType::of::<T>();
+        self.gives(component, true)?;
+        let (expected, found) = (self.count(), values.len());
+        if expected != found {
+            return Err(EntityError::WrongLength { component, expected, found });
+        }
+        let mut cursor: Cursor<'_> = self.cursor(Writes::Only(component));
+        let mut rest = values;
+        while cursor.next_chunk() {
+            let chunk = cursor.view().chunk;
+            let place = chunk.find(component).expect("the query asks for it");
+            let column = chunk.column(place.offset).cast::<T>();
+            let written = chunk.tracked_column(place.column);
+            while let Some((first, end)) = cursor.next_run() {
+                let (now, later) = rest.split_at((end - first) as usize);
+                // SAFETY: the rows are there, in memory that was made the world's alone before there were views. The query gives
+                // them to be changed, so that no other view has them, and this one is borrowed mutably. Nothing has to be dropped
+                // of what can be copied.
+                unsafe {
+                    track_rows(written, first as usize, now.len());
+                    column.add(first as usize).copy_from_nonoverlapping(now.as_ptr(), now.len());
+                }
+                rest = later;
+            }
+        }
+        Ok(cursor.end()?)
+    }
+
+    /// Refuses unless all entities that are found have a component, and the query gives its values: to be changed, or at all.
+    fn gives(&self, component: ComponentType, to_change: bool) -> Result<(), EntityError> {
+        let plan = &self.matched.plan;
+        let has = plan
+            .parts
+            .iter()
+            .any(|part| part.ty == component && !part.bits && (part.write || !to_change));
+        if has && plan.requires(component) {
+            Ok(())
+        } else {
+            Err(EntityError::NotGiven { component, to_change })
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What can be asked of a world as a whole can be asked of a view of it (Q11, Q12, Q13).
+
+use ancho_entities::{
+    Changed, Entity, EntityError, EntityQuery, Query, Shared, Version, With, Without, World,
+};
+
+use crate::common::*;
+
+/// Entities in two archetypes, with every fourth switched off.
+fn fill(world: &mut World) -> Vec<Entity> {
+    let all: Vec<Entity> = (0..50_u32)
+        .map(|at| {
+            if at % 3 == 0 { world.spawn((A(at), X(at))) } else { world.spawn((A(at), X(at), Tag)) }
+        })
+        .collect();
+    for &entity in all.iter().step_by(4) {
+        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+    }
+    all
+}
+
+#[test]
+fn q11_counts_with_and_without_filters() {
+    let mut world = chunks_of(7);
+    fill(&mut world);
+    let (some, none) = world.split::<(Query<&X>, Query<&B>)>();
+    assert_eq!((some.count(), some.count_unfiltered()), (37, 50));
+    assert!(!some.is_empty_unfiltered() && none.is_empty_unfiltered());
+    let (off,) = world.split::<(Query<&X, With<B>>,)>();
+    assert_eq!(off.count_unfiltered(), 0);
+}
+
+#[test]
+fn q12_lists_are_those_of_the_world() {
+    let mut world = chunks_of(7);
+    fill(&mut world);
+    let expected = world.query::<(&A, &X)>().to_components::<A>().unwrap();
+    let entities = world.query::<(&A, &X)>().to_entities();
+    let (read,) = world.split::<(Query<(&A, &X)>,)>();
+    assert_eq!((read.to_components(), read.to_entities()), (Ok(expected.clone()), entities));
+    let (write,) = world.split::<(Query<(&mut A, &X)>,)>();
+    assert_eq!(write.to_components(), Ok(expected));
+}
+
+#[test]
+fn q12_what_another_view_may_change_is_not_listed() {
+    let mut world = chunks_of(7);
+    fill(&mut world);
+    let (mut values, found, optional) =
+        world.split::<(Query<&mut A>, Query<Entity, With<A>>, Query<Option<&X>>)>();
+    let first = values.iter_mut().next().unwrap();
+    let refused = found.to_components::<A>().unwrap_err();
+    first.0 += 1;
+    assert_eq!(
+        refused.to_string(),
+        "A0135: the query does not give `queries::A`, and another query of the system may have it; ask for `&queries::A` in the \
+         data of the query"
+    );
+    assert!(matches!(optional.to_components::<X>(), Err(EntityError::NotGiven { .. })));
+    let (mut read,) = world.split::<(Query<&A>,)>();
+    assert_eq!(
+        read.copy_from(&[A(1); 50]).unwrap_err().to_string(),
+        "A0135: the query does not give `queries::A` to be changed, and another query of the system may have it; ask for \
+         `&mut queries::A` in the data of the query"
+    );
+}
+
+#[test]
+fn q12_values_are_written_back() {
+    let mut world = chunks_of(7);
+    let all = fill(&mut world);
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    let state = world.state_hash();
+    let (mut some,) = world.split::<(Query<(&mut A, &X)>,)>();
+    let few = some.copy_from(&[A(0); 36]);
+    assert!(matches!(few, Err(EntityError::WrongLength { expected: 37, found: 36, .. })));
+    assert_eq!(world.state_hash(), state);
+    let changed = |world: &World| world.query::<()>().filter::<Changed<A>>().since(seen).count();
+    assert_eq!(changed(&world), 0);
+    let values: Vec<A> = (100..137).map(A).collect();
+    let (mut some,) = world.split::<(Query<(&mut A, &X)>,)>();
+    some.copy_from(&values).unwrap();
+    assert_eq!(some.to_components(), Ok(values));
+    assert_eq!(world.get(all[0]), Ok(&A(0)), "switched off");
+    assert!(changed(&world) > 0);
+}
+
+#[test]
+fn q12_values_are_written_to_memory_of_the_world_alone() {
+    let mut world = chunks_of(7);
+    fill(&mut world);
+    let fork = world.fork().unwrap();
+    let state = fork.state_hash();
+    let (mut all,) = world.split::<(Query<&mut A>,)>();
+    all.copy_from(&[A(9); 50]).unwrap();
+    assert_eq!(fork.state_hash(), state);
+    assert_eq!(world.query::<&A>().to_components(), Ok(vec![A(9); 50]));
+}
+
+#[test]
+fn a_view_is_narrowed_to_shared_values() {
+    let mut world = chunks_of(7);
+    for at in 0..30 {
+        world.spawn((A(at), Shared::new(Team(at % 3))));
+    }
+    let (mut all,) = world.split::<(Query<&mut A>,)>();
+    assert_eq!(all.reborrow().with_shared(Team(1)).count(), 10);
+    assert_eq!(all.reborrow().with_shared(Team(9)).count(), 0);
+    all.reborrow().with_shared(Team(1)).for_each(|a| a.0 = 100);
+    all.reborrow().with_shared(Team(2)).for_each_parallel(|a| a.0 = 200);
+    let listed = all.to_components::<A>().unwrap();
+    let count = |value| listed.iter().filter(|a| a.0 == value).count();
+    assert_eq!((count(100), count(200), listed.len()), (10, 10, 30));
+    all.reborrow().with_shared(Team(0)).schedule_parallel(|a| a.0 = 300);
+    assert_eq!(all.iter_mut().filter(|a| a.0 == 300).count(), 10);
+}
+
+#[test]
+fn a_view_is_asked_for_changes_since_another_time() {
+    let mut world = chunks_of(7);
+    world.spawn_many(5, A(1));
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    world.spawn_many(3, (A(1), Tag));
+    let description = EntityQuery::<&A, Changed<A>>::new().since(seen);
+    let mut changed = world.split_with(description);
+    assert_eq!((changed.count(), changed.reborrow().since(Version::NEVER).count()), (3, 8));
+}
+
+#[test]
+fn views_that_read_are_cloned_and_asked_at_once() {
+    let mut world = chunks_of(7);
+    world.spawn_batch((1..=4).map(A));
+    world.spawn(B(0));
+    let (numbers, mut sum) = world.split::<(Query<&A>, Query<&mut B, Without<A>>)>();
+    for one in &numbers {
+        let mut others = numbers.clone();
+        others.for_each(|other| sum.single_mut().unwrap().0 += u64::from(one.0 * other.0));
+        others.for_each_pair(|left, right| assert!(left.0 < right.0));
+    }
+    assert_eq!(sum.single_mut().unwrap().0, 100);
+}
