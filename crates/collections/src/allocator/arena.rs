@@ -162,13 +162,20 @@ impl Arena {
 impl Blocks {
     /// Does the same with each open block, and puts it where it belongs then.
     fn sort_out(&mut self, treat: impl Fn(&Block) -> Outcome) {
-        for block in std::mem::take(&mut self.open) {
-            match treat(&block) {
-                Outcome::Kept => self.open.push(block),
-                Outcome::Retired => self.retired.push(block),
-                Outcome::Unused => self.free(block),
+        // In place: who rewinds in each frame is not to allocate a list in each.
+        let mut open = std::mem::take(&mut self.open);
+        open.retain(|block| match treat(block) {
+            Outcome::Kept => true,
+            Outcome::Retired => {
+                self.retired.push(Arc::clone(block));
+                false
             }
-        }
+            Outcome::Unused => {
+                self.free(Arc::clone(block));
+                false
+            }
+        });
+        self.open = open;
     }
 
     /// Frees the memory of a block that is closed and empty, and keeps its record.

@@ -71,11 +71,31 @@ impl RewindableAllocator {
     /// assert_eq!(level.bytes_reserved(), 1 << 20);
     /// ```
     pub fn with_initial_size(bytes: usize) -> Self {
-        const NAME: &str = "Rewindable";
-        let (arena, epoch) =
-            (Arc::new(Arena::new(bytes)), Arc::new(Epoch::new("the rewindable allocator")));
+        Self::with_names("Rewindable", "the rewindable allocator", bytes)
+    }
+
+    /// Makes an allocator that messages call by this name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{NativeList, RewindableAllocator};
+    ///
+    /// let level = RewindableAllocator::named("the memory of the level");
+    /// let enemies = NativeList::<u32>::new_in(&level.allocator());
+    /// level.rewind();
+    /// let refused = enemies.get().unwrap_err().to_string();
+    /// assert!(refused.contains("because the memory of the level has taken back what was made in it"));
+    /// ```
+    pub fn named(name: &'static str) -> Self {
+        Self::with_names(name, name, FIRST_BLOCK)
+    }
+
+    /// An allocator that lists call by one name, and sentences by the other.
+    fn with_names(name: &'static str, in_sentences: &'static str, bytes: usize) -> Self {
+        let (arena, epoch) = (Arc::new(Arena::new(bytes)), Arc::new(Epoch::new(in_sentences)));
         let memory = Memory::Arena(Arc::clone(&arena));
-        let source = Source { name: NAME, memory, registry: None, epoch: Some(Arc::clone(&epoch)) };
+        let source = Source { name, memory, registry: None, epoch: Some(Arc::clone(&epoch)) };
         Self { allocator: Allocator::new(source), arena, epoch, version: AtomicU64::new(0) }
     }
 
