@@ -80,8 +80,8 @@ pub use system::{
     FixedStep, Initialization, IntoSystem, Local, ParamConflict, ParamSet, Presentation, Res,
     ResMut, Root, Simulation, Single, System, SystemBuilder, SystemData, SystemError, SystemFault,
     SystemFunction, SystemGroup, SystemId, SystemInfo, SystemIs, SystemKind, SystemOrder,
-    SystemOutput, SystemParam, SystemResult, SystemTarget, UpdateError, UpdateErrors, VariableStep,
-    system_type,
+    SystemOutput, SystemParam, SystemResult, SystemTarget, UpdateAllocator, UpdateError,
+    UpdateErrors, VariableStep, system_type,
 };
 pub use time::{Time, TimeError};
 pub use transaction::ExclusiveEntityTransaction;

@@ -3,6 +3,7 @@
 mod clock;
 mod resources;
 mod singletons;
+mod update_memory;
 
 use std::fmt;
 use std::num::NonZero;
@@ -24,6 +25,8 @@ use crate::storage::{ChunkArena, InvariantViolation, StorageSettings};
 use crate::system::Systems;
 use crate::time::TimeStack;
 use resources::Resources;
+pub(crate) use update_memory::TwoUpdates;
+use update_memory::UpdateMemory;
 
 /// Entities and their components, systems and resources, apart from those of all other worlds.
 ///
@@ -59,6 +62,7 @@ pub struct World {
     pub(crate) systems: Systems,
     pub(crate) resources: Resources,
     pub(crate) time: TimeStack,
+    pub(crate) memory: UpdateMemory,
 }
 
 impl World {
@@ -76,7 +80,8 @@ impl World {
     /// A world of these entities, without systems and resources.
     fn with_entities(name: String, settings: WorldSettings, entities: EntityManager) -> Self {
         let (systems, resources) = (Systems::default(), Resources::default());
-        Self { name, settings, entities, systems, resources, time: TimeStack::new() }
+        let (time, memory) = (TimeStack::new(), UpdateMemory::default());
+        Self { name, settings, entities, systems, resources, time, memory }
     }
 
     /// What it is called, in messages and tools.

@@ -6,10 +6,11 @@ mod counting_allocator;
 
 use std::sync::atomic::Ordering;
 
+use ancho_collections::{Allocator, FixedState};
 use ancho_entities::{
     Changed, Commands, CommandsAt, Component, EndSimulation, Entity, EntityQuery, FixedStep,
     IntoSystem, Local, Lookup, ParamSet, Query, Res, ResMut, Single, System, SystemResult, Time,
-    World, WorldSettings,
+    UpdateAllocator, World, WorldSettings,
 };
 use ancho_jobs::JobPool;
 use counting_allocator::ALLOCATIONS;
@@ -73,6 +74,17 @@ fn others(
     assert!(lookup.get(Entity::NULL).is_none());
 }
 
+/// More memory than a block has at first, so that there are several. (A container has a part of its own in other memory.)
+fn memory(memory: UpdateAllocator, mut last: Local<Option<Numbers>>) {
+    let mut numbers =
+        Numbers::with_capacity_and_hasher_in(50_000, FixedState::default(), memory.clone());
+    numbers.insert(1);
+    assert_eq!(numbers.len(), 1);
+    *last = Some(numbers);
+}
+
+type Numbers = hashbrown::HashSet<u32, FixedState, Allocator>;
+
 #[test]
 fn a_frame_allocates_nothing() {
     let pool = JobPool::builder().workers(0).build().unwrap();
@@ -88,6 +100,8 @@ fn a_frame_allocates_nothing() {
     world.add_system(commands);
     world.add_system(at_point);
     world.add_system(others);
+    world.add_system(memory);
+    world.add_system(memory.in_group(FixedStep));
     world.add_system((|| {}).in_group(FixedStep));
     world.add_system((|| {}).require(EntityQuery::<&B>::new()));
     for _ in 0..100 {

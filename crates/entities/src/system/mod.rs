@@ -30,6 +30,7 @@ pub(crate) mod registry;
 mod remove;
 mod requirement;
 mod sort;
+mod step;
 pub(crate) mod structs;
 mod table;
 mod target;
@@ -46,7 +47,7 @@ pub use id::SystemId;
 pub use info::{SystemInfo, SystemKind, SystemOrder};
 pub use param::{
     CommandsAt, Local, OwnBuffer, ParamConflict, ParamSet, ParamSetup, PointBuffer, QueryState,
-    Res, ResMut, Single, SystemData, SystemParam, SystemUses, WorldOfParams,
+    Res, ResMut, Single, SystemData, SystemParam, SystemUses, UpdateAllocator, WorldOfParams,
 };
 pub use point::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,

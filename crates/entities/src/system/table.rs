@@ -20,6 +20,7 @@ use super::rate::RateManager;
 use super::requirement::Requirements;
 use crate::commands::EntityCommandBuffer;
 use crate::version::Version;
+use crate::world::TwoUpdates;
 
 /// All systems of a world.
 pub(crate) struct Systems {
@@ -154,12 +155,14 @@ pub(super) struct Children {
     /// Whether they are sorted at all.
     pub(super) sorts: bool,
     pub(super) rate: Option<Box<dyn RateManager>>,
+    /// Of what lives for two updates of the group, if it has a rate.
+    pub(super) memory: Option<TwoUpdates>,
 }
 
 impl Default for Children {
     fn default() -> Self {
         let (added, sorted) = (Vec::new(), Arc::from([]));
-        Self { added, sorted, is_stale: false, sorts: true, rate: None }
+        Self { added, sorted, is_stale: false, sorts: true, rate: None, memory: None }
     }
 }
 

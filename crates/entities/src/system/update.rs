@@ -204,6 +204,7 @@ impl World {
             return;
         }
         self.entities.take_back_promises();
+        self.memory.advance();
         let Some(root) = self.systems.root else { return };
         let world = self.systems.id;
         self.systems.is_updating = true;
@@ -468,10 +469,12 @@ impl World {
             if let Err(error) = self.time.push(next) {
                 return self.systems.fail(id, SystemFault::Time(error));
             }
+            let outer = self.enter_step(id);
             self.run_children(sorted);
             if self.systems.id != world {
                 return;
             }
+            self.memory.leave_group(outer);
             self.time.unwind_to(depth);
             updates += 1;
         }

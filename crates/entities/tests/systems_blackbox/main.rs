@@ -7,6 +7,7 @@ mod failures;
 mod groups;
 mod hostile;
 mod lifecycle;
+mod memory;
 mod nesting;
 mod order;
 mod singletons;

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "one world that several parameters borrow")]
 
 mod access;
+mod allocator;
 mod commands;
 mod data;
 mod error;
@@ -19,6 +20,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 pub(crate) use access::{Accesses, Uses};
+pub use allocator::UpdateAllocator;
 pub use commands::{CommandsAt, OwnBuffer, PointBuffer};
 pub use data::SystemData;
 pub use error::ParamConflict;
@@ -44,6 +46,7 @@ use crate::world::World;
 /// | [`Time`](crate::Time) | what time it is |
 /// | [`Commands`](crate::Commands) | records changes that are made right after the system |
 /// | [`CommandsAt<P>`](crate::CommandsAt) | records changes that are made at a later point, also in jobs |
+/// | [`UpdateAllocator`](crate::UpdateAllocator) | memory for what lives for two updates |
 /// | [`Local<T>`](crate::Local) | a value that the system keeps |
 /// | [`SystemData<S>`](crate::SystemData) | a system that is a struct, to be read |
 /// | `&EntityManager` | all entities, to be read |
@@ -83,8 +86,8 @@ use crate::world::World;
 #[diagnostic::on_unimplemented(
     message = "a system cannot be given `{Self}`",
     label = "no parameter of a system",
-    note = "parameters are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `Time`, `Commands`, `CommandsAt`, `Local`, `SystemData`, \
-            `ParamSet`, `&EntityManager`, `&mut EntityManager` and `&mut World`"
+    note = "parameters are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `Time`, `Commands`, `CommandsAt`, `Local`, \
+            `UpdateAllocator`, `SystemData`, `ParamSet`, `&EntityManager`, `&mut EntityManager` and `&mut World`"
 )]
 pub unsafe trait SystemParam: Sized {
     /// What the system keeps for it.
