@@ -29,6 +29,10 @@ impl Untold {
         if self.0.is_empty() { Ok(()) } else { self.take(job).map_or(Ok(()), Err) }
     }
 
+    fn has(&self, job: JobId) -> bool {
+        self.0.iter().any(|(other, _)| *other == job)
+    }
+
     #[cold]
     fn take(&mut self, job: JobId) -> Option<JobFailed> {
         let at = self.0.iter().position(|(other, _)| *other == job)?;
@@ -158,6 +162,58 @@ impl JobScheduler {
         let mut all: Vec<_> = untold.into();
         all.sort_by_key(|(job, _)| job.sequence);
         all.into_iter().map(|(_, failed)| failed).collect()
+    }
+
+    /// Takes the failure of a job that was completed on behalf of somebody else, if it failed and nobody was told of it.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0004 for a handle of another scheduler.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let bad = jobs.schedule(&[], (), |()| panic!("by zero")).unwrap();
+    /// assert!(jobs.take_failure(bad).is_none(), "it has not run");
+    /// jobs.complete_quietly(&[bad]);
+    /// assert_eq!(jobs.take_failure(bad).unwrap().message(), "by zero");
+    /// assert!(jobs.take_failure(bad).is_none(), "that was told");
+    /// ```
+    #[track_caller]
+    pub fn take_failure(&self, handle: JobHandle) -> Option<JobFailed> {
+        self.refuse_foreign(handle);
+        self.state.borrow_mut().untold.take(handle.job())
+    }
+
+    /// Says whether nothing is known of a job any more: it was completed, and somebody was told if it failed. Then its handle need not be
+    /// kept.
+    ///
+    /// Unlike [`is_completed`](Self::is_completed), this does not depend on timing: a job that has finished is known until it is
+    /// completed.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0004 for a handle of another scheduler.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let [good, bad] = [false, true].map(|fails| jobs.schedule(&[], (), move |()| assert!(!fails)).unwrap());
+    /// assert!(!jobs.is_forgotten(good));
+    /// jobs.complete_quietly(&[good, bad]);
+    /// assert!(jobs.is_forgotten(good) && !jobs.is_forgotten(bad));
+    /// assert!(jobs.try_complete(bad).is_err() && jobs.is_forgotten(bad));
+    /// ```
+    #[track_caller]
+    pub fn is_forgotten(&self, handle: JobHandle) -> bool {
+        self.refuse_foreign(handle);
+        self.find(handle.job()).is_none() && !self.state.borrow().untold.has(handle.job())
     }
 
     /// Ends the stay of jobs that have finished, and keeps how they failed.
