@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use ancho_collections::Rejected;
 use ancho_jobs::{
     AccessError, JobCell, JobData, JobFailed, JobHandle, JobScheduler, ScheduleError,
 };
@@ -40,9 +41,9 @@ use crate::world::World;
 /// })?;
 /// loading.jobs().flush();
 /// // Frames go by, until `loading.jobs().is_completed(clearing)`, or somebody wants to wait.
-/// game.move_entities_from(&mut loading.end()).unwrap();
+/// game.move_entities_from(&mut loading.end()?)?;
 /// assert_eq!(game.entity_count(), 900);
-/// # Ok::<(), ancho_jobs::ScheduleError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// Once it has ended, it cannot be used any more:
@@ -58,16 +59,21 @@ pub struct ExclusiveEntityTransaction {
     /// Without its entities, which jobs may have. It goes first, and waits for them.
     world: World,
     entities: JobCell<EntityManager>,
-    /// Those that were not completed yet, or nobody was told.
+    /// Those that were not completed yet, or nobody was told, and some others.
     scheduled: Vec<JobHandle>,
+    /// How many there are when it is next asked which of them need not be kept.
+    many: usize,
 }
+
+/// How many jobs are kept at least before it is asked which of them need not be.
+const MANY: usize = 64;
 
 impl ExclusiveEntityTransaction {
     #[track_caller]
     pub(crate) fn new(mut world: World) -> Self {
         let entities = world.entities_mut().lend();
         let entities = JobCell::new(entities).named("entities of a transaction");
-        Self { world, entities, scheduled: Vec::new() }
+        Self { world, entities, scheduled: Vec::new(), many: MANY }
     }
 
     /// The name of the world.
@@ -98,7 +104,7 @@ impl ExclusiveEntityTransaction {
     /// let first = transaction.schedule(&[], |entities| _ = entities.spawn(())).unwrap();
     /// assert!(transaction.schedule(&[], |entities| _ = entities.spawn(())).is_err());
     /// transaction.schedule(&[first], |entities| _ = entities.spawn(())).unwrap();
-    /// assert_eq!(transaction.end().entity_count(), 2);
+    /// assert_eq!(transaction.end().unwrap().entity_count(), 2);
     /// ```
     pub fn schedule<F>(
         &mut self,
@@ -110,7 +116,7 @@ impl ExclusiveEntityTransaction {
     {
         let jobs = self.world.entities().jobs();
         let job = jobs.schedule(dependencies, self.entities.write(), job)?;
-        self.scheduled.push(job);
+        self.note(job);
         Ok(job)
     }
 
@@ -136,7 +142,7 @@ impl ExclusiveEntityTransaction {
     ///         entities.spawn_batch(heights.iter().map(|&height| Height(height)));
     ///     })
     ///     .unwrap();
-    /// assert_eq!(transaction.end().entity_count(), 100);
+    /// assert_eq!(transaction.end().unwrap().entity_count(), 100);
     /// ```
     pub fn schedule_with<D, F>(
         &mut self,
@@ -150,8 +156,17 @@ impl ExclusiveEntityTransaction {
     {
         let jobs = self.world.entities().jobs();
         let job = jobs.schedule(dependencies, (self.entities.write(), data), job)?;
-        self.scheduled.push(job);
+        self.note(job);
         Ok(job)
+    }
+
+    fn note(&mut self, job: JobHandle) {
+        if self.scheduled.len() >= self.many {
+            let jobs = self.world.entities().jobs();
+            self.scheduled.retain(|&job| !jobs.is_forgotten(job));
+            self.many = MANY.max(self.scheduled.len() * 2);
+        }
+        self.scheduled.push(job);
     }
 
     /// The entities.
@@ -185,7 +200,7 @@ impl ExclusiveEntityTransaction {
         self.entities.get_mut()
     }
 
-    /// Waits for all jobs that have the entities.
+    /// Waits for all jobs that have the entities, also those that were scheduled over them by [`entities_mut`](Self::entities_mut).
     ///
     /// # Errors
     ///
@@ -199,27 +214,51 @@ impl ExclusiveEntityTransaction {
         let completed = self.jobs().try_complete_all(&self.scheduled);
         // Only now: if nobody could wait for them, somebody will.
         self.scheduled.clear();
-        completed
+        let lent = self.entities.get_mut().ok().and_then(EntityManager::complete_lent);
+        completed.and(lent.map_or(Ok(()), Err))
     }
 
     /// Waits for all jobs that have the entities, and gives the world back with them.
     ///
-    /// Who wants to know whether one of the jobs panicked calls [`complete`](Self::complete) first, or asks the scheduler of the
-    /// world [afterwards](JobScheduler::take_failures).
+    /// # Errors
+    ///
+    /// If one of the jobs panicked, also of those that were scheduled over the entities by [`entities_mut`](Self::entities_mut): the
+    /// first that did, and nobody was told of. What it had changed by then stays changed, and the world is given back with the error.
     ///
     /// # Panics
     ///
-    /// With A0006 from inside a job, unless all are complete: also those that were scheduled over the entities by
-    /// [`entities_mut`](Self::entities_mut).
+    /// With A0006 from inside a job, unless all are complete.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut transaction = World::new("Loading").begin_transaction();
+    /// transaction.schedule(&[], |entities| {
+    ///     entities.spawn_many(10, ());
+    ///     panic!("no such file");
+    /// })?;
+    /// let ended = transaction.end().unwrap_err();
+    /// assert_eq!(ended.error.message(), "no such file");
+    /// assert_eq!(ended.value.entity_count(), 10);
+    /// # Ok::<(), ancho_jobs::ScheduleError>(())
+    /// ```
     #[track_caller]
-    pub fn end(self) -> World {
-        self.jobs().complete_quietly(&self.scheduled);
+    pub fn end(self) -> Result<World, Rejected<Box<World>, JobFailed>> {
+        let jobs = self.jobs();
+        jobs.complete_quietly(&self.scheduled);
+        let mut failures: Vec<_> =
+            self.scheduled.iter().filter_map(|&job| jobs.take_failure(job)).collect();
         let Self { mut world, entities, .. } = self;
         let Ok(entities) = entities.into_inner() else {
             unreachable!("all jobs that had the entities are completed");
         };
-        world.entities_mut().take_in(entities);
-        world
+        failures.extend(world.entities_mut().take_in(entities));
+        match failures.into_iter().next() {
+            None => Ok(world),
+            Some(error) => Err(Rejected { value: Box::new(world), error }),
+        }
     }
 }
 
@@ -228,6 +267,7 @@ impl fmt::Debug for ExclusiveEntityTransaction {
         f.debug_struct("ExclusiveEntityTransaction")
             .field("world", &self.world.name())
             .field("entities", &self.entities)
-            .finish_non_exhaustive()
+            .field("jobs", &self.scheduled.len())
+            .finish()
     }
 }

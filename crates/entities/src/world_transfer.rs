@@ -73,7 +73,7 @@ impl World {
     /// let mut transaction = World::new("Loading").begin_transaction();
     /// let filled = transaction.schedule(&[], |entities| _ = entities.spawn_many(1000, ()));
     /// transaction.jobs().complete(filled?);
-    /// assert_eq!(transaction.end().entity_count(), 1000);
+    /// assert_eq!(transaction.end().unwrap().entity_count(), 1000);
     /// # Ok::<(), ancho_jobs::ScheduleError>(())
     /// ```
     ///

@@ -2,6 +2,8 @@
 
 use std::mem;
 
+use ancho_jobs::JobFailed;
+
 use super::EntityManager;
 use crate::storage::Storage;
 
@@ -17,16 +19,28 @@ impl EntityManager {
         lent
     }
 
-    /// Takes entities back in that were [lent](Self::lend).
+    /// Completes all jobs over entities that were [lent](Self::lend). Returns the first failure that nobody was told of.
     ///
     /// # Panics
     ///
     /// With A0006 from inside of a job over these entities.
     #[track_caller]
-    pub(crate) fn take_in(&mut self, mut lent: Self) {
+    pub(crate) fn complete_lent(&mut self) -> Option<JobFailed> {
+        self.jobs.before_everything();
+        self.jobs.scheduler().take_failures().into_iter().next()
+    }
+
+    /// Takes entities back in that were [lent](Self::lend). Returns the first failure of a job over them that nobody was told of.
+    ///
+    /// # Panics
+    ///
+    /// With A0006 from inside of a job over these entities.
+    #[track_caller]
+    pub(crate) fn take_in(&mut self, mut lent: Self) -> Option<JobFailed> {
         // The scheduler of the world knows nothing of jobs that were scheduled meanwhile, and would let others get in their way.
-        lent.jobs.before_everything();
+        let failed = lent.complete_lent();
         mem::swap(&mut lent.jobs, &mut self.jobs);
         *self = lent;
+        failed
     }
 }

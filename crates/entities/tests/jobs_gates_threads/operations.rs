@@ -315,7 +315,7 @@ pub(crate) const WHOLE: &[Operation] = &[
         let transaction = world.begin_transaction();
         let all = transaction.entities().unwrap().query::<&A>();
         assert!(!all.is_empty() && all.iter().all(|a| a.0 == stage.a));
-        *stage.world = transaction.end();
+        *stage.world = transaction.end().unwrap();
     }),
     ("despawn_all", |stage| {
         assert!(stage.world.despawn_all().unwrap() > 50);

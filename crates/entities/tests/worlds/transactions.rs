@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ancho_collections::Rejected;
 use ancho_entities::{Entity, ExclusiveEntityTransaction, Prefab, World, WorldSettings};
 use ancho_jobs::{AccessError, JobCell, JobPool, JobSlice, ScheduleError};
 
@@ -35,7 +36,7 @@ fn a_job_can_do_everything() {
             entities.query_mut::<&Lamp>().add(Tag).unwrap();
         });
         transaction.jobs().complete(job.unwrap());
-        let mut world = Checked(transaction.end());
+        let mut world = Checked(transaction.end().unwrap());
         assert!(!world.exists(doomed));
         assert_eq!(world.get(there), Ok(&A(10)));
         assert_eq!(world.get(there), Ok(&Link(prefab)));
@@ -59,7 +60,7 @@ fn the_world_may_grow() {
                 entities.spawn_batch((0..100_000).map(|n| (A(n), Text(String::new()))));
             })
             .unwrap();
-        let world = Checked(transaction.end());
+        let world = Checked(transaction.end().unwrap());
         assert_eq!(world.entity_count(), 100_000);
         let sum = world.query::<&A>().iter().map(|a| u64::from(a.0)).sum::<u64>();
         assert_eq!(sum, 100_000 * 99_999 / 2);
@@ -79,7 +80,7 @@ fn two_jobs_without_an_order_are_refused() {
         assert!(message.contains("entities of a transaction"), "{message}");
         let second = transaction.schedule(&[first], |entities| _ = entities.spawn(A(3))).unwrap();
         _ = transaction.schedule(&[second], |entities| _ = entities.spawn(A(4))).unwrap();
-        let world = transaction.end();
+        let world = transaction.end().unwrap();
         let all: Vec<_> = world.query::<&A>().iter().copied().collect();
         assert_eq!(all, [A(1), A(3), A(4)]);
     }
@@ -113,7 +114,7 @@ fn jobs_take_containers_along() {
             spawned.extend(entities.spawn_batch(numbers.iter().map(|&n| A(n))));
         })
         .unwrap();
-    let world = transaction.end();
+    let world = transaction.end().unwrap();
     let spawned = spawned.into_inner().unwrap();
     assert!((0..).zip(spawned).all(|(n, entity)| world.get(entity) == Ok(&A(n))));
 }
@@ -127,7 +128,7 @@ fn jobs_over_entities_are_completed_first() {
         let mut transaction = world.begin_transaction();
         let entities = transaction.entities_mut().unwrap();
         assert!(entities.query::<&A>().iter().all(|a| a.0 == 2));
-        let mut world = transaction.end();
+        let mut world = transaction.end().unwrap();
         // The scheduler is the same, and goes on.
         _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
         assert!(world.query::<&A>().iter().all(|a| a.0 == 3));
@@ -147,7 +148,7 @@ fn a_job_that_panics_leaves_what_it_did() {
         _ = after.unwrap();
         assert!(transaction.complete().is_err());
         assert_eq!(transaction.entities().unwrap().entity_count(), 3);
-        let mut world = Checked(transaction.end());
+        let mut world = Checked(transaction.end().unwrap());
         world.spawn(A(1));
         assert_eq!(world.entity_count(), 4);
     }
@@ -170,7 +171,7 @@ fn nothing_is_scheduled_from_inside() {
             })
             .unwrap();
         transaction.complete().unwrap();
-        let world = transaction.end();
+        let world = transaction.end().unwrap();
         assert!(world.query::<&A>().iter().all(|a| a.0 == 3));
     }
 }
@@ -223,7 +224,7 @@ fn a_filled_world_moves_to_another() {
             transaction.complete().unwrap();
         }
         let before = game.entity_count();
-        let moved = game.move_entities_from(&mut transaction.end()).unwrap();
+        let moved = game.move_entities_from(&mut transaction.end().unwrap()).unwrap();
         assert_eq!((moved.len(), game.entity_count()), (100, before + 100));
     }
     assert!(game.query::<&Link>().iter().all(|link| game.exists(link.0)));
@@ -245,7 +246,7 @@ fn the_result_is_the_same_on_any_thread() {
                 last = Some(job.unwrap());
                 transaction.jobs().flush();
             }
-            transaction.end().state_hash()
+            transaction.end().unwrap().state_hash()
         })
         .collect();
     assert!(hashes.iter().all(|hash| *hash == hashes[0]));
@@ -262,7 +263,7 @@ fn jobs_over_entities_that_are_lent_are_in_the_way_of_other_jobs_and_waited_for_
         _ = transaction.schedule(&[], |entities| _ = entities.despawn_all().unwrap()).unwrap();
         let failed = transaction.complete().unwrap_err();
         assert!(failed.to_string().contains("A0006"), "{failed}");
-        let world = Checked(transaction.end());
+        let world = Checked(transaction.end().unwrap());
         assert_eq!(world.query::<&A>().iter().filter(|a| a.0 == 2).count(), 1000);
     }
 }
@@ -281,10 +282,84 @@ fn a_job_may_exchange_the_entities_for_those_of_another_world() {
             .schedule(&[], move |entities| std::mem::swap(entities, other.entities_mut()))
             .unwrap();
         transaction.complete().unwrap();
-        let mut world = Checked(transaction.end());
+        let mut world = Checked(transaction.end().unwrap());
         assert_eq!(world.query::<&A>().iter().filter(|a| a.0 == 6).count(), 3000);
         _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
         world.query_mut::<&A>().despawn().unwrap();
         assert_eq!(world.entity_count(), 0);
+    }
+}
+
+#[test]
+fn failures_come_back_with_the_world() {
+    // W5
+    for world in worlds() {
+        let mut transaction = world.begin_transaction();
+        let bad = transaction.schedule(&[], |entities| {
+            entities.spawn_many(3, A(1));
+            panic!("told to");
+        });
+        _ = transaction.schedule(&[bad.unwrap()], |entities| _ = entities.spawn(A(2))).unwrap();
+        let Rejected { value: world, error } = transaction.end().unwrap_err();
+        assert_eq!(error.message(), "told to");
+        assert_eq!(world.entity_count(), 3);
+        assert!(world.entities().jobs().take_failures().is_empty(), "it was told");
+    }
+}
+
+#[test]
+fn failures_of_jobs_over_entities_that_are_lent_come_back_too() {
+    // W5
+    let fail = |transaction: &mut ExclusiveEntityTransaction| {
+        let entities = transaction.entities_mut().unwrap();
+        let bad = entities.query_mut::<&mut A>().schedule(|a| assert_ne!(a.0, 7, "told to"));
+        _ = bad.unwrap();
+    };
+    for ends in [true, false] {
+        for mut world in worlds() {
+            world.spawn_many(10, A(7));
+            let mut transaction = world.begin_transaction();
+            fail(&mut transaction);
+            let message = if ends {
+                let Rejected { value: world, error } = transaction.end().unwrap_err();
+                assert_eq!(world.entity_count(), 10);
+                error.message().to_owned()
+            } else {
+                let failed = transaction.complete().unwrap_err();
+                assert!(transaction.complete().is_ok() && transaction.end().is_ok(), "it was told");
+                failed.message().to_owned()
+            };
+            assert!(message.contains("told to"), "{message}");
+        }
+    }
+}
+
+#[test]
+fn failures_that_somebody_was_told_of_do_not_come_back() {
+    // W5
+    for world in worlds() {
+        let mut transaction = world.begin_transaction();
+        let bad = transaction.schedule(&[], |_| panic!("told to")).unwrap();
+        assert!(transaction.jobs().try_complete(bad).is_err());
+        assert!(transaction.end().is_ok());
+    }
+}
+
+#[test]
+fn jobs_that_were_completed_are_not_kept() {
+    // W5
+    for world in worlds() {
+        let mut transaction = world.begin_transaction();
+        let bad = transaction.schedule(&[], |_| panic!("told to")).unwrap();
+        transaction.jobs().complete_quietly(&[bad]);
+        for _ in 0..1000 {
+            let job = transaction.schedule(&[], |entities| _ = entities.spawn(A(1))).unwrap();
+            transaction.jobs().complete(job);
+        }
+        let said = format!("{transaction:?}");
+        let (_, kept) = said.rsplit_once("jobs: ").unwrap();
+        assert!(kept.trim_end_matches(" }").parse::<usize>().unwrap() < 100, "{said}");
+        let Rejected { value: world, error } = transaction.end().unwrap_err();
+        assert_eq!((error.message(), world.entity_count()), ("told to", 1000));
     }
 }

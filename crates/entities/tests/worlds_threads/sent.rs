@@ -91,7 +91,7 @@ fn a_transaction_is_sent_and_ends_elsewhere() {
             entities.query_mut::<&mut Number>().for_each(|number| number.0 += 1);
         });
         _ = after.unwrap();
-        transaction.end()
+        transaction.end().unwrap()
     });
     let world = world.join().unwrap();
     let sum = world.query::<&Number>().iter().map(|number| u64::from(number.0)).sum::<u64>();
@@ -116,6 +116,6 @@ fn transactions_of_several_worlds_run_side_by_side() {
         transaction.jobs().flush();
         all.push(transaction);
     }
-    let hashes: Vec<_> = all.into_iter().map(|one| one.end().state_hash()).collect();
+    let hashes: Vec<_> = all.into_iter().map(|one| one.end().unwrap().state_hash()).collect();
     assert!(hashes.iter().all(|hash| *hash == hashes[0]));
 }

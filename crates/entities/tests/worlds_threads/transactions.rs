@@ -26,7 +26,7 @@ fn w5_a_job_over_the_entities_does_not_end_the_transaction_that_lends_them() {
     let scheduled = entities.query_mut::<&mut Text>().schedule(move |text| {
         if std::mem::take(&mut is_first) {
             let transaction = receiver.recv().unwrap();
-            let ended = catch_unwind(AssertUnwindSafe(|| transaction.end()));
+            let ended = catch_unwind(AssertUnwindSafe(|| transaction.end().unwrap()));
             // If that were possible, what the job has could go.
             tell.send(ended.map(|mut world| world.despawn_all()).is_err()).unwrap();
         }
@@ -57,5 +57,5 @@ fn w5_a_transaction_that_could_not_wait_inside_of_a_job_waits_afterwards() {
     let (transaction, is_refused) = receiver.recv().unwrap();
     assert!(is_refused, "A0006");
     hold.send(()).unwrap();
-    assert_eq!(transaction.end().entity_count(), 10);
+    assert_eq!(transaction.end().unwrap().entity_count(), 10);
 }
