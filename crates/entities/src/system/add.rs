@@ -203,7 +203,7 @@ impl World {
             }
             match self.systems.slot_mut(id) {
                 Some(slot) => {
-                    slot.keeps_apart = !system.reaches_world();
+                    slot.flags.set(Flags::APART, !system.reaches_systems());
                     slot.system = Some(system);
                 }
                 // It has put another world in the place of its own.

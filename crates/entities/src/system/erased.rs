@@ -31,8 +31,8 @@ pub(super) trait ErasedSystem: Send {
         Ok(())
     }
 
-    /// Whether it can do something to the world as a whole, such as to add systems.
-    fn reaches_world(&self) -> bool {
+    /// Whether it can reach the systems of its world.
+    fn reaches_systems(&self) -> bool {
         true
     }
 

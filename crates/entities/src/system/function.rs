@@ -187,7 +187,7 @@ impl<Marker, F: SystemFunction<Marker>> FunctionSystem<Marker, F> {
 
 impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem<Marker, F> {
     fn create(&mut self, world: &mut World, name: &str) -> Result<(), SystemError> {
-        let mut setup = ParamSetup::new(world);
+        let mut setup = ParamSetup::new(world, name);
         let declared = F::declare(&mut setup);
         let mut state = declared
             .map_err(|conflict| SystemError::Parameters { system: name.to_owned(), conflict })?;
@@ -210,8 +210,8 @@ impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem
         Ok(F::Params::finish(state, world)?)
     }
 
-    fn reaches_world(&self) -> bool {
-        F::Params::REACHES_WORLD
+    fn reaches_systems(&self) -> bool {
+        F::Params::REACHES_SYSTEMS
     }
 
     fn entity_count(&mut self, entities: &EntityManager) -> Option<usize> {

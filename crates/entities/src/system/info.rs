@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::error::SystemError;
 use super::id::SystemId;
 use super::rate::{RateError, RateManager};
-use super::table::{Flags, Systems, no_such};
+use super::table::{Children, Flags, Systems, no_such};
 use super::target::SystemTarget;
 use crate::version::Version;
 use crate::world::World;
@@ -157,9 +157,13 @@ impl World {
     fn add_infos(&mut self, id: SystemId, depth: usize, infos: &mut Vec<SystemInfo>) {
         infos.extend(self.info(id, depth));
         let Some(record) = self.systems.record(id) else { return };
-        let children = &record.children;
-        let list =
-            if children.is_stale { children.added.clone() } else { children.sorted.to_vec() };
+        let list = match &record.children {
+            Children { is_stale: false, sorted: Some(sorted), .. } => sorted.clone(),
+            // They are just being updated by it, or there is none.
+            Children { added, .. } => {
+                self.systems.sorted(id).unwrap_or_else(|_| added.as_slice().into())
+            }
+        };
         for child in list {
             self.add_infos(child, depth + 1, infos);
         }

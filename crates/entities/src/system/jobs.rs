@@ -49,6 +49,12 @@ impl World {
         }
     }
 
+    /// Who runs is handed over in registers, which takes no time if there are none.
+    #[cold]
+    fn note_jobs_of(&mut self, system: SystemId) {
+        self.note_jobs(Some(system));
+    }
+
     #[cold]
     fn note_jobs(&mut self, system: Option<SystemId>) {
         let scheduled = self.entities.jobs.scheduled();
@@ -61,7 +67,9 @@ impl World {
     /// Starts the jobs that a system has scheduled.
     #[inline]
     pub(super) fn start_jobs(&mut self, system: SystemId) {
-        self.collect_jobs(Some(system));
+        if self.entities.jobs.has_scheduled() {
+            self.note_jobs_of(system);
+        }
         self.entities.jobs.start();
     }
 

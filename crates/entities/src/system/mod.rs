@@ -10,6 +10,7 @@
 //! slot, and done when it has returned.
 
 mod add;
+mod apart;
 mod builder;
 mod defaults;
 mod erased;

@@ -137,6 +137,12 @@ impl Points {
         &mut self.list[place as usize]
     }
 
+    /// Whether there is nothing to be carried out at a point.
+    #[inline]
+    pub(super) fn is_idle(&self, place: u32) -> bool {
+        self.list.get(place as usize).is_some_and(|point| point.waiting.is_empty())
+    }
+
     /// An empty buffer for a point.
     pub(crate) fn begin(&mut self, place: u32) -> Result<EntityCommandBuffer, SystemFault> {
         let point = &mut self.list[place as usize];
@@ -147,12 +153,17 @@ impl Points {
     }
 
     /// Has a buffer wait for its point, unless nothing is in it.
-    pub(super) fn wait(&mut self, place: u32, waiting: Waiting) {
+    pub(super) fn wait(
+        &mut self,
+        place: u32,
+        buffer: EntityCommandBuffer,
+        (recorder, name): &(Option<SystemId>, Arc<str>),
+    ) {
         let point = &mut self.list[place as usize];
-        if waiting.buffer.is_empty() && !waiting.buffer.is_in_use() {
-            point.spare.push(waiting.buffer);
+        if buffer.is_empty() && !buffer.is_in_use() {
+            point.spare.push(buffer);
         } else {
-            point.waiting.push(waiting);
+            point.waiting.push(Waiting { buffer, recorder: *recorder, name: Arc::clone(name) });
         }
     }
 

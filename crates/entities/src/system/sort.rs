@@ -1,11 +1,9 @@
 //! In which order the systems of groups run.
 
-use std::sync::Arc;
-
 use super::error::{SystemFault, UpdateErrors};
 use super::id::SystemId;
 use super::order::{OrderError, OrderItem, Target, sort};
-use super::table::{Flags, Systems};
+use super::table::{Flags, Record, Systems};
 use crate::world::World;
 
 impl World {
@@ -41,22 +39,33 @@ impl World {
         self.errors_since(before)
     }
 
-    /// Sees to it that the systems of a group are in their order. Returns them, unless there is none.
-    pub(super) fn sort(&mut self, id: SystemId) -> Option<Arc<[SystemId]>> {
-        let children = &self.systems.record(id)?.children;
-        if !children.is_stale {
-            return Some(Arc::clone(&children.sorted));
+    /// Sees to it that the systems of a group are in their order, if there is one, and tells whether it is.
+    pub(super) fn sort(&mut self, id: SystemId) -> bool {
+        let Some(record) = self.systems.record(id) else { return false };
+        if record.children.is_stale || record.children.sorted.is_none() {
+            return self.sort_anew(id);
         }
+        true
+    }
+
+    #[cold]
+    fn sort_anew(&mut self, id: SystemId) -> bool {
         match self.systems.sorted(id) {
             Ok(sorted) => {
-                let children = &mut self.systems.record_mut(id)?.children;
-                children.sorted = Arc::clone(&sorted);
-                children.is_stale = false;
-                Some(sorted)
+                let is_point = |&child: &SystemId| {
+                    self.systems.slot(child).is_some_and(|slot| slot.flags.has(Flags::POINT))
+                };
+                let only_points = sorted.iter().all(is_point);
+                if let Some(Record { children, .. }) = self.systems.record_mut(id) {
+                    children.sorted = Some(sorted);
+                    children.is_stale = false;
+                    children.only_points = only_points;
+                }
+                true
             }
             Err(error) => {
                 self.systems.fail(id, SystemFault::Order(error));
-                None
+                false
             }
         }
     }
@@ -64,8 +73,8 @@ impl World {
 
 impl Systems {
     /// The systems of a group in the order in which they run.
-    fn sorted(&self, id: SystemId) -> Result<Arc<[SystemId]>, OrderError> {
-        let Some(group) = self.record(id) else { return Ok(Arc::from([])) };
+    pub(super) fn sorted(&self, id: SystemId) -> Result<Box<[SystemId]>, OrderError> {
+        let Some(group) = self.record(id) else { return Ok(Box::default()) };
         let added = &group.children.added;
         if !group.children.sorts {
             return Ok(added.as_slice().into());

@@ -15,10 +15,9 @@ use super::error::{SystemError, SystemFault, UpdateError};
 use super::group::SystemGroup;
 use super::id::SystemId;
 use super::order::Target;
-use super::point::{Points, Waiting};
+use super::point::Points;
 use super::rate::RateManager;
 use super::requirement::Requirements;
-use crate::commands::EntityCommandBuffer;
 use crate::version::Version;
 use crate::world::TwoUpdates;
 
@@ -60,8 +59,6 @@ pub(super) type ErrorHandler = Box<dyn FnMut(&UpdateError) + Send>;
 pub(super) struct Slot {
     pub(super) generation: u32,
     pub(super) flags: Flags,
-    /// Whether it is a function that cannot reach the systems of its world.
-    pub(super) keeps_apart: bool,
     pub(super) last_run: Version,
     /// The function or struct, unless it is just running, or this is a group or a point.
     pub(super) system: Option<Box<dyn ErasedSystem>>,
@@ -71,7 +68,7 @@ pub(super) struct Slot {
 
 /// What is known of a system. Bits of a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Flags(u8);
+pub(super) struct Flags(u16);
 
 impl Flags {
     pub(super) const NONE: Self = Self(0);
@@ -91,11 +88,11 @@ impl Flags {
     pub(super) const REMOVED: Self = Self(64);
     /// It is updated after others.
     pub(super) const PATCH: Self = Self(128);
+    /// It is a function that cannot reach the systems of its world.
+    pub(super) const APART: Self = Self(256);
 
     /// A function or a struct that runs, and of which nothing has to be found out first.
     pub(super) const READY: Self = Self(1 | 2);
-    /// A point that runs, and of which nothing has to be found out first.
-    pub(super) const READY_POINT: Self = Self(1 | 2 | 32);
     /// What is to be looked at for that.
     pub(super) const LOOKED_AT: Self = Self(1 | 2 | 4 | 8 | 16 | 32 | 64);
 
@@ -109,9 +106,22 @@ impl Flags {
         self.0 & Self::LOOKED_AT.0 == Self::READY.0
     }
 
+    /// Whether it is ready, and a function that cannot reach the systems of its world.
+    #[inline(always)]
+    pub(super) const fn is_ready_apart(self) -> bool {
+        self.0 & (Self::LOOKED_AT.0 | Self::APART.0) == Self::READY.0 | Self::APART.0
+    }
+
+    /// Whether it is a point that runs, and of which nothing has to be found out first.
     #[inline(always)]
     pub(super) const fn is_ready_point(self) -> bool {
-        self.0 & Self::LOOKED_AT.0 == Self::READY_POINT.0
+        self.0 & Self::LOOKED_AT.0 == Self::READY.0 | Self::POINT.0
+    }
+
+    /// Whether it is a group that runs, and of which nothing has to be found out first.
+    #[inline(always)]
+    pub(super) const fn is_ready_group(self) -> bool {
+        self.0 & Self::LOOKED_AT.0 == Self::READY.0 | Self::GROUP.0
     }
 
     #[inline(always)]
@@ -148,12 +158,14 @@ pub(super) struct Record {
 pub(super) struct Children {
     /// In the order in which they were added.
     pub(super) added: Vec<SystemId>,
-    /// In the order in which they run.
-    pub(super) sorted: Arc<[SystemId]>,
+    /// In the order in which they run, unless they are just being updated by it.
+    pub(super) sorted: Option<Box<[SystemId]>>,
     /// Whether that has to be found out anew.
     pub(super) is_stale: bool,
     /// Whether they are sorted at all.
     pub(super) sorts: bool,
+    /// Whether there are only points among them, when they were sorted.
+    pub(super) only_points: bool,
     pub(super) rate: Option<Box<dyn RateManager>>,
     /// Of what lives for two updates of the group, if it has a rate.
     pub(super) memory: Option<TwoUpdates>,
@@ -161,8 +173,15 @@ pub(super) struct Children {
 
 impl Default for Children {
     fn default() -> Self {
-        let (added, sorted) = (Vec::new(), Arc::from([]));
-        Self { added, sorted, is_stale: false, sorts: true, rate: None, memory: None }
+        Self {
+            added: Vec::new(),
+            sorted: None,
+            is_stale: true,
+            sorts: true,
+            only_points: true,
+            rate: None,
+            memory: None,
+        }
     }
 }
 
@@ -280,14 +299,7 @@ impl Systems {
         let index = self.free.pop().unwrap_or_else(|| {
             let last_run = Version::NEVER;
             let flags = Flags::NONE;
-            self.slots.push(Slot {
-                generation: 0,
-                flags,
-                keeps_apart: false,
-                last_run,
-                system: None,
-                record: None,
-            });
+            self.slots.push(Slot { generation: 0, flags, last_run, system: None, record: None });
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[index as usize];
@@ -310,13 +322,6 @@ impl Systems {
     pub(super) fn fail(&mut self, id: SystemId, fault: SystemFault) {
         let system = self.name_of(id);
         self.errors.push(UpdateError { system, fault });
-    }
-
-    /// Has a buffer wait for its point. The system that runs has recorded it.
-    pub(crate) fn end_recording(&mut self, point: u32, buffer: EntityCommandBuffer) {
-        let recorder = self.executing;
-        let name = recorder.map_or_else(|| Arc::from("the program"), |id| self.name_of(id));
-        self.points.wait(point, Waiting { buffer, recorder, name });
     }
 
     /// The group of a type.

@@ -8,7 +8,7 @@ use super::erased::Outcome;
 use super::error::{SystemFault, UpdateError, UpdateErrors, panic_message};
 use super::id::SystemId;
 use super::rate::RateTurn;
-use super::table::{Flags, Record, Systems};
+use super::table::{Flags, Systems};
 use super::tell::discard;
 use crate::time::Time;
 use crate::world::World;
@@ -320,7 +320,7 @@ impl World {
 
     /// Notes what went wrong with a system.
     #[cold]
-    fn note(&mut self, id: SystemId, outcome: std::thread::Result<Outcome>) {
+    pub(super) fn note(&mut self, id: SystemId, outcome: std::thread::Result<Outcome>) {
         match outcome {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => self.systems.fail(id, *fault),
@@ -363,14 +363,20 @@ impl World {
 
     /// Updates all systems of a group, as often as its rate says.
     fn run_group(&mut self, id: SystemId) {
-        let Some(sorted) = self.sort(id) else { return };
+        if !self.sort(id) {
+            return;
+        }
         let started = self.systems.profiles.then(Instant::now);
         let world = self.systems.id;
-        if let Some(slot) = self.systems.slot_mut(id) {
-            slot.flags.set(Flags::EXECUTING, true);
-        }
-        let has_rate = |record: &Record| record.children.rate.is_some();
-        if self.systems.record(id).is_some_and(has_rate) {
+        let Some(slot) = self.systems.slot_mut(id) else { return };
+        let Some(children) = slot.record.as_mut().map(|record| &mut record.children) else {
+            return;
+        };
+        let (Some(sorted), has_rate) = (children.sorted.take(), children.rate.is_some()) else {
+            return;
+        };
+        slot.flags.set(Flags::EXECUTING, true);
+        if has_rate {
             self.run_at_rate(id, &sorted);
         } else {
             self.run_children(&sorted);
@@ -379,9 +385,13 @@ impl World {
             return;
         }
         let version = self.entities.storage.version;
+        // It may have been removed meanwhile, or sorted anew.
         if let Some(slot) = self.systems.slot_mut(id) {
             slot.flags.set(Flags::EXECUTING, false);
             slot.last_run = version;
+            if let Some(record) = &mut slot.record {
+                record.children.sorted.get_or_insert(sorted);
+            }
         }
         if let Some(started) = started {
             self.systems.note_time(id, started);
@@ -391,72 +401,15 @@ impl World {
     fn run_children(&mut self, sorted: &[SystemId]) {
         let world = self.systems.id;
         let mut rest = sorted;
-        while let [child, others @ ..] = rest {
-            rest = match self.run_apart(rest) {
-                0 => {
-                    self.run(*child);
-                    others
-                }
-                count => &rest[count..],
-            };
+        loop {
+            rest = &rest[self.run_apart(rest)..];
+            let [child, others @ ..] = rest else { return };
+            self.run(*child);
             if self.systems.id != world {
                 return;
             }
+            rest = others;
         }
-    }
-
-    /// Updates systems, as long as nothing has to be done for them but to call them: functions that cannot reach the systems of
-    /// their world, so that what was found out of those stays true. Returns how many.
-    #[inline]
-    fn run_apart(&mut self, sorted: &[SystemId]) -> usize {
-        if self.systems.profiles || !self.systems.patches.is_empty() {
-            return 0;
-        }
-        let (outer, outer_since) = (self.systems.executing, self.systems.since);
-        if outer.is_some() {
-            self.collect_jobs(outer);
-        }
-        self.entities.jobs.list_scheduled(true);
-        let mut count = 0;
-        for &id in sorted {
-            let Some(slot) = self.systems.slots.get_mut(id.index() as usize) else { break };
-            if slot.generation != id.generation() {
-                break;
-            }
-            if slot.flags.is_ready_point()
-                && let Some(record) = &slot.record
-                && let Some(point) = record.point
-                && self.systems.points.get_mut(point).waiting.is_empty()
-            {
-                // Nothing is to be carried out there.
-                count += 1;
-                continue;
-            }
-            if !slot.keeps_apart || !slot.flags.is_ready() {
-                break;
-            }
-            let Some(mut system) = slot.system.take() else { break };
-            let since = slot.last_run;
-            self.systems.executing = Some(id);
-            self.systems.since = since;
-            self.entities.storage.version = self.entities.storage.version.next();
-            let outcome = catch_unwind(AssertUnwindSafe(|| system.update(self, since)));
-            let version = self.entities.storage.version;
-            let slot = &mut self.systems.slots[id.index() as usize];
-            let taken = slot.system.replace(system);
-            debug_assert!(taken.is_none());
-            std::mem::forget(taken);
-            slot.last_run = version;
-            count += 1;
-            if !matches!(outcome, Ok(Ok(()))) {
-                self.note(id, outcome);
-            }
-            self.start_jobs(id);
-        }
-        self.systems.executing = outer;
-        self.systems.since = outer_since;
-        self.entities.jobs.list_scheduled(outer.is_some());
-        count
     }
 
     /// Updates the systems of a group each time that its rate says so, at the time that it says.

@@ -19,4 +19,5 @@ mod points;
 mod program;
 mod refused;
 mod singletons;
+mod stretches;
 mod tools;

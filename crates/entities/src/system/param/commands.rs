@@ -6,6 +6,7 @@ use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use ancho_jobs::CellConcurrent;
 
@@ -13,6 +14,7 @@ use super::{ParamConflict, ParamSetup, SystemParam, Uses, WorldOfParams};
 use crate::commands::{CommandLog, Commands, EntityCommandBuffer};
 use crate::manager::EntityManager;
 use crate::system::error::SystemFault;
+use crate::system::id::SystemId;
 use crate::system::point::CommandPoint;
 use crate::world::World;
 
@@ -133,6 +135,8 @@ impl<P> fmt::Debug for CommandsAt<'_, P> {
 pub struct PointBuffer {
     /// Which of the world's points.
     point: u32,
+    /// Who records, and what that is called.
+    recorder: (Option<SystemId>, Arc<str>),
     buffer: Option<EntityCommandBuffer>,
 }
 
@@ -143,7 +147,9 @@ unsafe impl<P: CommandPoint> SystemParam for CommandsAt<'_, P> {
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<PointBuffer, ParamConflict> {
         setup.declare::<Self>(Uses::Ids)?;
-        Ok(PointBuffer { point: setup.world.systems.points.place_of::<P>(), buffer: None })
+        let systems = &mut setup.world.systems;
+        let recorder = (systems.executing, setup.name.into());
+        Ok(PointBuffer { point: systems.points.place_of::<P>(), recorder, buffer: None })
     }
 
     fn prepare(state: &mut PointBuffer, world: &mut World) -> Result<(), SystemFault> {
@@ -160,7 +166,7 @@ unsafe impl<P: CommandPoint> SystemParam for CommandsAt<'_, P> {
 
     fn finish(state: &mut PointBuffer, world: &mut World) -> Result<(), SystemFault> {
         if let Some(buffer) = state.buffer.take() {
-            world.systems.end_recording(state.point, buffer);
+            world.systems.points.wait(state.point, buffer, &state.recorder);
         }
         Ok(())
     }

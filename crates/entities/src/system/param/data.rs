@@ -73,6 +73,8 @@ unsafe impl<S: System> SystemParam for SystemData<'_, S> {
     type State = Option<SystemId>;
     type Item<'w, 's> = SystemData<'w, S>;
 
+    const REACHES_SYSTEMS: bool = true;
+
     fn declare(setup: &mut ParamSetup<'_>) -> Result<Option<SystemId>, ParamConflict> {
         setup.declare::<Self>(Uses::Systems)?;
         Ok(None)

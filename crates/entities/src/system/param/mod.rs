@@ -97,9 +97,9 @@ pub unsafe trait SystemParam: Sized {
     /// The same parameter, as it is given.
     type Item<'w, 's>;
 
-    /// Whether the whole world can be had by it, with its systems.
+    /// Whether it leads to the systems of the world. While a system runs of which no parameter does, they are elsewhere.
     #[doc(hidden)]
-    const REACHES_WORLD: bool = false;
+    const REACHES_SYSTEMS: bool = false;
 
     /// Declares what is used, when the system is added.
     #[doc(hidden)]
@@ -150,6 +150,8 @@ pub unsafe trait SystemParam: Sized {
 #[derive(Debug)]
 pub struct ParamSetup<'a> {
     pub(crate) world: &'a mut World,
+    /// What the system is called.
+    pub(crate) name: &'a str,
     pub(crate) uses: SystemUses,
 }
 
@@ -158,8 +160,8 @@ pub struct ParamSetup<'a> {
 pub struct SystemUses(pub(crate) Accesses);
 
 impl<'a> ParamSetup<'a> {
-    pub(crate) fn new(world: &'a mut World) -> Self {
-        Self { world, uses: SystemUses::default() }
+    pub(crate) fn new(world: &'a mut World, name: &'a str) -> Self {
+        Self { world, name, uses: SystemUses::default() }
     }
 
     /// Declares what a parameter uses. Returns its place.

@@ -64,7 +64,7 @@ macro_rules! implement {
             type State = ($($name::State,)+);
             type Item<'w, 's> = ParamSet<'w, 's, ($($name,)+)>;
 
-            const REACHES_WORLD: bool = $($name::REACHES_WORLD)||+;
+            const REACHES_SYSTEMS: bool = $($name::REACHES_SYSTEMS)||+;
 
             fn declare(setup: &mut ParamSetup<'_>) -> Result<Self::State, ParamConflict> {
                 setup.uses.0.begin_set();

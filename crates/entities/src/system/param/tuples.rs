@@ -30,7 +30,7 @@ macro_rules! implement {
             type State = ($($name::State,)+);
             type Item<'w, 's> = ($($name::Item<'w, 's>,)+);
 
-            const REACHES_WORLD: bool = $($name::REACHES_WORLD)||+;
+            const REACHES_SYSTEMS: bool = $($name::REACHES_SYSTEMS)||+;
 
             fn declare(setup: &mut ParamSetup<'_>) -> Result<Self::State, ParamConflict> {
                 $(let $name = $name::declare(setup)?;)+

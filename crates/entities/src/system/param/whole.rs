@@ -60,7 +60,7 @@ unsafe impl SystemParam for &mut World {
     type State = ();
     type Item<'w, 's> = &'w mut World;
 
-    const REACHES_WORLD: bool = true;
+    const REACHES_SYSTEMS: bool = true;
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<(), ParamConflict> {
         setup.declare::<Self>(Uses::World).map(|_| ())

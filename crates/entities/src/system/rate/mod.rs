@@ -42,6 +42,12 @@ pub trait RateManager: Send {
     /// Asked again after each update of the group, until it gives `None`.
     fn next_update(&mut self, turn: RateTurn) -> Option<Time>;
 
+    /// Whether it is asked in each turn, also while the group has nothing to update: no systems, and points at which nothing is to
+    /// be carried out. If not, the group is passed over then, as if it had no turn.
+    fn counts_idle_turns(&self) -> bool {
+        true
+    }
+
     /// How many seconds lie between two updates, if they are evenly spaced.
     fn timestep(&self) -> Option<f64> {
         None

@@ -10,7 +10,7 @@ use crate::time::Time;
 ///
 /// The group's `delta` is the time since its last update, its `elapsed` that of the world. For what must not run too
 /// often, as drawing a map does, and **not** for what has to be the same in each run: it depends on how fast the machine is.
-/// Unity's `VariableRateManager`.
+/// While the group has nothing to update, the clock is not looked at. Unity's `VariableRateManager`.
 ///
 /// # Examples
 ///
@@ -70,6 +70,10 @@ impl RateManager for VariableRate {
         self.last = Some(now);
         let time = Time::new(turn.time.elapsed(), since.as_secs_f64());
         Some(time.at_frame(turn.time.frame()))
+    }
+
+    fn counts_idle_turns(&self) -> bool {
+        false
     }
 
     fn timestep(&self) -> Option<f64> {
