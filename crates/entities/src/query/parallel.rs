@@ -3,17 +3,19 @@
 #![expect(unsafe_code, reason = "values of chunks of a world that is borrowed, on several threads")]
 
 use std::any::type_name;
+use std::ops::Range;
 
 use ancho_burst::{CpuLevel, dispatch_as};
 
-use super::data::{QueryData, ReadOnlyData};
+use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::loops::refuse;
 use super::read::QueryRef;
-use super::rows::Divide;
+use super::rows::{Divide, Rows};
 use super::view::Query;
 use super::walk::Walk;
 use super::write::QueryMut;
+use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::Jobs;
 use crate::storage::OutOfMemory;
@@ -107,6 +109,79 @@ unsafe fn each_row_parallel<'w, D: ParallelData, C: Fn(D::Item<'w>) + Sync>(
     Ok(())
 }
 
+/// Calls a function for the slices of what is found in some pieces.
+///
+/// # Safety
+///
+/// - the rows are prepared for this data, in whole chunks, and used by nobody else for the lifetime
+/// - it is called once for each piece
+#[inline(always)]
+unsafe fn slices_of_pieces<'w, D, C>(rows: &Rows, pieces: Range<usize>, function: &C)
+where
+    D: ParallelData + ChunkData,
+    C: Fn(D::Slices<'w>) + Sync,
+{
+    for at in pieces {
+        // SAFETY: the caller's promises.
+        let piece = unsafe { rows.open::<D>(at) };
+        piece.each_run(
+            #[inline(always)]
+            |run| {
+                // SAFETY: these are rows of the chunk. None comes twice, so that nobody else uses what can be changed of them, and it
+                // was made the world's alone.
+                function(unsafe { D::slices(piece.fetch, run.start as usize, run.len()) });
+            },
+        );
+    }
+}
+
+/// Calls a function for the slices of what a walk finds in the chunks that are picked, on all threads, compiled for the CPU at hand.
+///
+/// # Safety
+///
+/// - as for [`each_row_parallel`]
+#[track_caller]
+unsafe fn each_slices_parallel<'w, D, C>(
+    jobs: &Jobs,
+    walk: &Walk<'w>,
+    pick: &mut dyn FnMut(&[Entity]) -> bool,
+    function: C,
+) -> Result<(), OutOfMemory>
+where
+    D: ParallelData + ChunkData,
+    C: Fn(D::Slices<'w>) + Sync,
+{
+    let scheduler = jobs.scheduler();
+    let mut pooled = jobs.rows().take();
+    let rows = pooled.get_mut();
+    // SAFETY: the caller's promise. The world is borrowed for the lifetime.
+    let count = unsafe {
+        rows.collect_picked::<D>(walk, Some(pick))?;
+        rows.prepare::<D>(Divide::Chunks)
+    };
+    let (rows, function) = (&*rows, &function);
+    let done = (count > 1 && scheduler.thread_count() > 1).then(|| {
+        scheduler.named(type_name::<C>()).run_parallel(
+            (),
+            count,
+            1,
+            #[inline(always)]
+            // SAFETY: it is prepared, and each piece is taken once.
+            |(), pieces| unsafe { slices_of_pieces::<D, C>(rows, pieces, function) },
+        )
+    });
+    // Where no job can be scheduled, as inside of one, this thread does it.
+    if !matches!(done, Some(Ok(()))) {
+        dispatch_as::<C, _, _>(
+            CpuLevel::V4,
+            #[inline(always)]
+            // SAFETY: as above. No job has run.
+            || unsafe { slices_of_pieces::<D, C>(rows, 0..count, function) },
+        );
+    }
+    Ok(())
+}
+
 impl<'w, D: ParallelData, F: QueryFilter> QueryMut<'w, D, F> {
     /// Calls a function with what is given for each entity, on all threads of the world's [jobs](crate::EntityManager::jobs), and
     /// waits until all is done. The function may borrow what it likes.
@@ -173,6 +248,58 @@ impl<'w, D: ParallelData, F: QueryFilter> QueryMut<'w, D, F> {
         function: impl Fn(D::Item<'w>) + Sync,
     ) -> Result<(), EntityError> {
         Ok(self.give_parallel(function)?)
+    }
+
+    /// Calls a function with slices, of entities that lie side by side, on all threads, for those chunks that another function picks;
+    /// and waits until all is done. Both may borrow what they like.
+    ///
+    /// The chunks of the query are shown to the first function one after the other, by all their entities, whether or not
+    /// something of them has changed or is switched on. What is not picked does not count as changed, and what of it is shared with
+    /// a fork stays so.
+    ///
+    /// # Errors
+    ///
+    /// If chunks are shared with a fork, and there is no memory for copies. Then the second function was not called.
+    ///
+    /// # Panics
+    ///
+    /// As [`for_each_parallel`](Self::for_each_parallel).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Heat(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let all: Vec<_> = world.spawn_many(10_000, Heat(20.0)).collect();
+    /// let fire = all[0];
+    /// world.query_mut::<&mut Heat>().for_each_picked_chunk_parallel(
+    ///     |entities| entities.contains(&fire),
+    ///     |heat| heat.iter_mut().for_each(|heat| heat.0 += 1.0),
+    /// )?;
+    /// assert_eq!(world.get::<Heat>(all[1])?.0, 21.0);
+    /// assert_eq!(world.get::<Heat>(all[9_999])?.0, 20.0);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    #[track_caller]
+    pub fn for_each_picked_chunk_parallel(
+        mut self,
+        mut pick: impl FnMut(&[Entity]) -> bool,
+        function: impl Fn(D::Slices<'w>) + Sync,
+    ) -> Result<(), EntityError>
+    where
+        D: ChunkData,
+    {
+        // SAFETY: this is used once.
+        let walk = unsafe { self.open() };
+        // SAFETY: the walk is that of this query, and writes. It is used once.
+        unsafe {
+            each_slices_parallel::<D, _>(&self.entities.jobs, &walk, &mut pick, function)?;
+        }
+        Ok(())
     }
 
     #[track_caller]

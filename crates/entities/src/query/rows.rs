@@ -170,6 +170,20 @@ impl Rows {
         &mut self,
         walk: &Walk<'_>,
     ) -> Result<(), OutOfMemory> {
+        // SAFETY: the caller's promises.
+        unsafe { self.collect_picked::<D>(walk, None) }
+    }
+
+    /// As [`collect`](Self::collect), but only those chunks whose entities the function picks. Others are left as they are.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`collect`](Self::collect)
+    pub(super) unsafe fn collect_picked<D: QueryData>(
+        &mut self,
+        walk: &Walk<'_>,
+        mut pick: Option<&mut dyn FnMut(&[Entity]) -> bool>,
+    ) -> Result<(), OutOfMemory> {
         self.matches.clear();
         self.chunks.clear();
         self.shared.clear();
@@ -187,12 +201,19 @@ impl Rows {
             // What is known of the chunks is not looked at, unless there is something to be found out: with many chunks it is far
             // from this core, and the job needs it close to its own.
             let listed = archetype.chunks.iter().map(|&number| FoundChunk { number, of });
+            // SAFETY: archetypes list chunks that are there. Nobody changes what the world knows of them now.
+            let chunk = |number| unsafe { (*walk.chunks).at(number) };
             if walk.asks_for_values() {
-                // SAFETY: archetypes list chunks that are there. Nobody changes what the world knows of them now.
-                let chunk = |number| unsafe { (*walk.chunks).at(number) };
                 self.chunks.extend(listed.filter(|found| walk.has_values(chunk(found.number))));
             } else {
                 self.chunks.extend(listed);
+            }
+            if let Some(pick) = &mut pick {
+                let mut at = 0;
+                self.chunks.retain(|found| {
+                    at += 1;
+                    at <= first || pick(chunk(found.number).entities())
+                });
             }
             let chunks = &self.chunks[first..];
             if may_be_shared {
