@@ -1,0 +1,157 @@
+//! What goes wrong with transforms, and in which words that is told.
+
+use std::error::Error;
+use std::fmt;
+
+use ancho_entities::{Entity, EntityError};
+use glam::Mat4;
+
+/// Why something could not be done with a transform, or with a hierarchy.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum TransformError {
+    /// A0140: entities would be their own ancestors. They keep the parents that they had.
+    Cycle {
+        /// The entities, each followed by its parent, and the last by the first.
+        entities: Vec<Entity>,
+    },
+    /// A0141: what an entity is placed by is not a number, or is infinite. It stays where it was.
+    NotFinite {
+        /// The entity; of several, the one with the lowest index.
+        entity: Entity,
+        /// How many there are.
+        count: usize,
+    },
+    /// A0142: an entity, or an ancestor of it, has nothing that it is placed by.
+    NotPlaced {
+        /// Whose place was asked for.
+        entity: Entity,
+        /// Who has nothing: the entity itself or an ancestor of it.
+        ancestor: Entity,
+    },
+    /// A0143: a matrix is sheared, mirrored, or not scaled the same along all axes.
+    NotUniform {
+        /// The matrix.
+        matrix: Mat4,
+    },
+    /// A0144: a transform cannot be undone.
+    NoInverse {
+        /// Its scale.
+        scale: f32,
+    },
+    /// A0145: an [`Attach`](crate::Attach) names an entity that does not exist. It was despawned, and nothing was attached.
+    NothingToAttach {
+        /// What should have been the parent.
+        parent: Entity,
+        /// What should have been the child.
+        child: Entity,
+        /// Which of them is not there.
+        missing: Entity,
+    },
+    /// An entity does not exist, or there is no memory.
+    Entities(EntityError),
+}
+
+impl From<EntityError> for TransformError {
+    fn from(error: EntityError) -> Self {
+        Self::Entities(error)
+    }
+}
+
+impl fmt::Display for TransformError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cycle { entities } => {
+                write!(f, "A0140: ")?;
+                for entity in entities {
+                    write!(f, "{entity} has the parent ")?;
+                }
+                match entities.first() {
+                    Some(first) => write!(f, "{first}")?,
+                    None => write!(f, "an entity has itself as an ancestor")?,
+                }
+                write!(
+                    f,
+                    "; they keep the parents that they had: give one of them a `Parent` that is none of them"
+                )
+            }
+            Self::NotFinite { entity, count } => {
+                write!(f, "A0141: the transform of {entity}")?;
+                if *count > 1 {
+                    write!(f, " and of {} more", count - 1)?;
+                }
+                write!(
+                    f,
+                    " is infinite or not a number; `LocalToWorld` stays as it was: look for a division by zero in what writes the \
+                     position, rotation or scale of the entity or its ancestors"
+                )
+            }
+            Self::NotPlaced { entity, ancestor } if entity == ancestor => write!(
+                f,
+                "A0142: {entity} has no place in the world; give it a `LocalTransform`, or one of `Position`, `Rotation`, `Scale`"
+            ),
+            Self::NotPlaced { entity, ancestor } => write!(
+                f,
+                "A0142: {entity} has no place in the world, since its ancestor {ancestor} has none; give that a `LocalTransform`, or \
+                 one of `Position`, `Rotation`, `Scale`"
+            ),
+            Self::NotUniform { matrix } => write!(
+                f,
+                "A0143: {matrix} is no position, rotation and scale, since it is sheared, mirrored, or scaled differently along its \
+                 axes; use `LocalTransform::from_matrix`, which comes close, or a `PostTransformMatrix`"
+            ),
+            Self::NoInverse { scale } => write!(
+                f,
+                "A0144: a transform with the scale {scale} cannot be undone; give it another scale"
+            ),
+            Self::NothingToAttach { parent, child, missing } => write!(
+                f,
+                "A0145: {child} cannot be attached to {parent}, since {missing} does not exist; the order was despawned: see who \
+                 despawned the entity before the transforms were updated"
+            ),
+            Self::Entities(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for TransformError {}
+
+/// All that went wrong in an update. The rest was done all the same.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TransformErrors(Vec<TransformError>);
+
+impl TransformErrors {
+    /// What went wrong, in the order in which it did.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &TransformError> {
+        self.0.iter()
+    }
+
+    pub(crate) fn extend(&mut self, errors: impl IntoIterator<Item = TransformError>) {
+        self.0.extend(errors);
+    }
+
+    /// Nothing, if nothing went wrong.
+    pub(crate) fn into_result(self) -> Result<(), Self> {
+        if self.0.is_empty() { Ok(()) } else { Err(self) }
+    }
+
+    /// What went wrong in all of these.
+    pub(crate) fn of<const N: usize>(results: [Result<(), Self>; N]) -> Result<(), Self> {
+        let all = results.into_iter().filter_map(Result::err).flat_map(|errors| errors.0);
+        Self(all.collect()).into_result()
+    }
+}
+
+impl fmt::Display for TransformErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, error) in self.0.iter().enumerate() {
+            if number > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for TransformErrors {}

@@ -1,0 +1,55 @@
+//! Makes matrices of what has changed.
+
+use ancho_entities::{Any, EntityError, With, Without, World};
+
+use crate::compose::Placing;
+use crate::error::{TransformError, TransformErrors};
+use crate::flat;
+use crate::freeze::{Frozen, FrozenPending, Static};
+use crate::not_finite::NotFinite;
+use crate::outputs::{CustomLocalToWorld, LocalToWorld};
+use crate::parent::Parent;
+use crate::state::{State, end_moment};
+
+/// Makes matrices of what has changed since the last time.
+pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
+    let bad = NotFinite::new();
+    let done = update_all(world, state, &bad);
+    state.placed = end_moment(world);
+    let mut errors = TransformErrors::default();
+    errors.extend(bad.into_error());
+    errors.extend(done.err().map(TransformError::Entities));
+    errors.into_result()
+}
+
+fn update_all(world: &mut World, state: &mut State, bad: &NotFinite) -> Result<(), EntityError> {
+    add_matrices(world)?;
+    freeze(world)?;
+    flat::update(world, state.placed, bad)
+}
+
+/// Gives a matrix to all that should have one.
+pub(crate) fn add_matrices(world: &mut World) -> Result<(), EntityError> {
+    type Lacking = (Any<Placing>, Without<(LocalToWorld, CustomLocalToWorld)>);
+    type Child = (With<Parent>, Without<(LocalToWorld, CustomLocalToWorld)>);
+    let lacking = world.query_mut::<()>().filter::<Lacking>();
+    lacking.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
+    let child = world.query_mut::<()>().filter::<Child>();
+    child.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
+    Ok(())
+}
+
+/// Freezes what was found to be static the last time, and looks for what is.
+fn freeze(world: &mut World) -> Result<(), EntityError> {
+    type Pending = (With<(FrozenPending, LocalToWorld)>, Without<CustomLocalToWorld>);
+    type Found =
+        (With<(Static, LocalToWorld)>, Without<(FrozenPending, Frozen, CustomLocalToWorld)>);
+    let pending = world.query_mut::<()>().filter::<Pending>();
+    if !pending.as_ref().is_empty() {
+        pending.add(Frozen).map_err(|rejected| rejected.error)?;
+        world.query_mut::<()>().filter::<Pending>().remove::<FrozenPending>()?;
+    }
+    let found = world.query_mut::<()>().filter::<Found>();
+    found.add(FrozenPending).map_err(|rejected| rejected.error)?;
+    Ok(())
+}
