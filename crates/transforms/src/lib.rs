@@ -4,13 +4,17 @@ mod compose;
 mod error;
 mod flat;
 mod freeze;
+mod hierarchy;
 mod inputs;
+mod links;
 mod local_transform;
 mod look;
 mod matrices;
 mod not_finite;
+mod order;
 mod outputs;
 mod parent;
+mod propagate;
 mod state;
 mod systems;
 

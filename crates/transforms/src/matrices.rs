@@ -4,12 +4,12 @@ use ancho_entities::{Any, EntityError, With, Without, World};
 
 use crate::compose::Placing;
 use crate::error::{TransformError, TransformErrors};
-use crate::flat;
 use crate::freeze::{Frozen, FrozenPending, Static};
 use crate::not_finite::NotFinite;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 use crate::parent::Parent;
 use crate::state::{State, end_moment};
+use crate::{flat, propagate};
 
 /// Makes matrices of what has changed since the last time.
 pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
@@ -25,7 +25,13 @@ pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), Transfo
 fn update_all(world: &mut World, state: &mut State, bad: &NotFinite) -> Result<(), EntityError> {
     add_matrices(world)?;
     freeze(world)?;
-    flat::update(world, state.placed, bad)
+    let State { placed, links, hierarchy, places, buffers, .. } = state;
+    if links.changed || hierarchy.is_outdated(world, *placed) {
+        hierarchy.rebuild(world, places);
+        links.changed = false;
+    }
+    propagate::update(world, hierarchy, places, buffers, *placed, bad)?;
+    flat::update(world, *placed, bad)
 }
 
 /// Gives a matrix to all that should have one.

@@ -2,6 +2,10 @@
 
 use ancho_entities::{Version, World};
 
+use crate::hierarchy::{Hierarchy, Places};
+use crate::links::Links;
+use crate::propagate::Buffers;
+
 /// What is remembered of a world: a resource, so that all systems that update its transforms know what the others have done.
 ///
 /// A world without it, as a copy of another is, is one that nothing is known of: everything is made again.
@@ -11,11 +15,22 @@ pub(crate) struct State {
     pub(crate) linked: Version,
     /// When matrices were last made.
     pub(crate) placed: Version,
+    pub(crate) links: Links,
+    pub(crate) hierarchy: Hierarchy,
+    pub(crate) places: Places,
+    pub(crate) buffers: Buffers,
 }
 
 impl Default for State {
     fn default() -> Self {
-        Self { linked: Version::NEVER, placed: Version::NEVER }
+        Self {
+            linked: Version::NEVER,
+            placed: Version::NEVER,
+            links: Links::default(),
+            hierarchy: Hierarchy::default(),
+            places: Places::default(),
+            buffers: Buffers::default(),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use ancho_entities::{
 };
 
 use crate::error::TransformErrors;
-use crate::{matrices, state};
+use crate::{links, matrices, state};
 
 /// The group of the systems that make matrices: at the end of [`Simulation`], before its last commands are carried out.
 ///
@@ -137,8 +137,7 @@ pub fn update_transforms(world: &mut World) -> Result<(), TransformErrors> {
 }
 
 fn update_parents(world: &mut World) -> Result<(), TransformErrors> {
-    let _ = world;
-    Ok(())
+    state::with_state(world, links::update)
 }
 
 fn update_matrices(world: &mut World) -> Result<(), TransformErrors> {

@@ -1,0 +1,399 @@
+//! What is known of the hierarchies of a world: where their nodes are, and in which order they are placed.
+//!
+//! Nodes are entities that have a parent, or children. Each has a *slot*, by where it lies: the rows of a chunk have slots one after
+//! the other, and those of each chunk begin at a multiple of 64, so that what is marked of rows are bits of words.
+//!
+//! Nodes that others are below of, and roots, have a *place* in the [`Order`], by which their matrices are kept, too. All others are
+//! *leaves*, which are most of them: a leaf only has to know the place of its parent.
+//!
+//! All of this is made again when nodes have come, gone or moved, or have other parents. What has been placed before and has kept its
+//! parent need not be placed again for that.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ancho_entities::{Any, Buffer, Entity, OrderChanged, QueryRef, Version, Without, World};
+use ancho_jobs::JobSlice;
+use glam::Affine3A;
+
+use crate::compose::InputData;
+use crate::freeze::Frozen;
+use crate::inputs::{Position, Rotation, Scale};
+use crate::local_transform::LocalTransform;
+use crate::order::{NONE, Order, Stems};
+use crate::outputs::{CustomLocalToWorld, LocalToParent, LocalToWorld};
+use crate::parent::{Child, Parent, PreviousParent};
+
+/// Entities that have a parent, or children.
+pub(crate) type Nodes = Any<(PreviousParent, Buffer<Child>)>;
+
+/// Nodes whose matrices are written here. Those of the others are given, by whoever writes them.
+pub(crate) type Written = (
+    Nodes,
+    Any<(Position, Rotation, Scale, LocalTransform, Parent)>,
+    Without<(Frozen, CustomLocalToWorld)>,
+);
+
+/// What is written of nodes, and what by.
+pub(crate) type WrittenData =
+    (Entity, &'static mut LocalToWorld, Option<&'static mut LocalToParent>, InputData);
+
+/// What a row is made of.
+///
+/// | | |
+/// |---|---|
+/// | [`Source::REST`] | nothing: it is left as it is |
+/// | the highest bit, and a place | the matrix at the place, which is its own |
+/// | a place | the matrix at the place, which is its parent's, and what it is placed by |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Source(u32);
+
+impl Source {
+    pub(crate) const REST: Self = Self(u32::MAX);
+    const OWN: u32 = 1 << 31;
+
+    /// The place, and whether it is its own. Of who rests it is no place that there is.
+    #[inline(always)]
+    pub(crate) fn place(self) -> (usize, bool) {
+        ((self.0 & !Self::OWN) as usize, self.0 & Self::OWN != 0)
+    }
+}
+
+/// A chunk with nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NodeChunk {
+    /// The slot of its first row.
+    pub(crate) first: u32,
+    pub(crate) len: u32,
+    /// Whether its matrices are written here.
+    pub(crate) is_written: bool,
+}
+
+/// What was known of an entity when the hierarchies were last looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Known {
+    version: u32,
+    /// When that was.
+    round: u32,
+    parent: Entity,
+    is_written: bool,
+}
+
+/// What is known of the hierarchies of a world.
+#[derive(Debug, Default)]
+pub(crate) struct Hierarchy {
+    pub(crate) chunks: Vec<NodeChunk>,
+    /// Which chunk the slots of each 64 are of.
+    chunk_of: Vec<u32>,
+    /// Which entity has a slot, or null.
+    entities: Vec<Entity>,
+    /// The slot of each entity, by its index, or [`NONE`].
+    slots: Vec<u32>,
+    /// What each slot is made of.
+    pub(crate) sources: Vec<Source>,
+    pub(crate) order: Order,
+    pub(crate) stems: Stems,
+    /// The chunk and row of each place.
+    pub(crate) rows: Vec<(u32, u32)>,
+    /// The chunks that the leaves below each place are in: from where on in the list.
+    leaf_chunks: Vec<u32>,
+    leaf_chunk_list: Vec<u32>,
+    /// Which rows have other values than before: a bit for each slot.
+    pub(crate) dirty: Vec<u64>,
+    /// Which chunks have rows that are to be written.
+    touched: Vec<AtomicBool>,
+    /// What was known of entities, by their index.
+    known: Vec<Known>,
+    round: u32,
+    /// How many nodes there are, whether or not they rest.
+    count: usize,
+    pub(crate) has_given: bool,
+    /// Kept for its memory.
+    parents: Vec<u32>,
+    parent_entities: Vec<Entity>,
+}
+
+/// The matrices of all places. Threads write them while they read the rest of what is known.
+#[derive(Debug)]
+pub(crate) struct Places {
+    /// The matrix of each place.
+    pub(crate) matrices: JobSlice<Affine3A>,
+    /// Whether the matrix of each place has just changed.
+    pub(crate) moved: JobSlice<bool>,
+}
+
+impl Places {
+    /// So many places, or more.
+    fn with_room(places: usize) -> Self {
+        Self {
+            matrices: JobSlice::new(places, Affine3A::IDENTITY).named("matrices of hierarchies"),
+            moved: JobSlice::new(places, false).named("what has moved of hierarchies"),
+        }
+    }
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self::with_room(0)
+    }
+}
+
+impl Hierarchy {
+    /// Whether nodes have come, gone or moved since: what is known of them has to be made again.
+    pub(crate) fn is_outdated(&self, world: &World, since: Version) -> bool {
+        let nodes = || world.query::<()>().filter::<Nodes>();
+        nodes().count_unfiltered() != self.count
+            || !nodes().filter::<OrderChanged>().since(since).is_empty()
+    }
+
+    /// Looks at all nodes, and marks those that have to be placed since they have come or have another parent.
+    pub(crate) fn rebuild(&mut self, world: &World, places: &mut Places) {
+        self.list_rows(world);
+        self.find_parents();
+        let Self { order, parents, sources, .. } = self;
+        order.build(parents, |slot| sources[slot] != Source::REST);
+        self.stems.divide(&self.order);
+        self.find_sources();
+        self.list_leaf_chunks();
+        self.keep_matrices(world, places);
+        self.mark_news();
+    }
+
+    /// Gives slots to all rows.
+    fn list_rows(&mut self, world: &World) {
+        let Self { chunks, chunk_of, entities, slots, parent_entities, sources, .. } = self;
+        chunks.clear();
+        chunk_of.clear();
+        entities.clear();
+        slots.fill(NONE);
+        parent_entities.clear();
+        // Those of which it is not said otherwise below.
+        sources.clear();
+        let mut count = 0;
+        let written = written(world);
+        let nodes = world.query::<(Entity, Option<&PreviousParent>)>().filter::<Nodes>();
+        nodes.for_each_chunk(|(found, previous)| {
+            let first = entities.len() as u32;
+            let is_written = written.matches(found[0]);
+            chunk_of.extend((0..found.len().div_ceil(64)).map(|_| chunks.len() as u32));
+            chunks.push(NodeChunk { first, len: found.len() as u32, is_written });
+            count += found.len();
+            for (slot, entity) in (first..).zip(found) {
+                let index = entity.index() as usize;
+                if index >= slots.len() {
+                    slots.resize((index + 1).next_power_of_two(), NONE);
+                }
+                slots[index] = slot;
+            }
+            entities.extend_from_slice(found);
+            match previous {
+                Some(previous) => {
+                    parent_entities.extend(previous.iter().map(|previous| previous.0));
+                    sources.resize(entities.len(), Source::REST);
+                }
+                None => {
+                    parent_entities.resize(entities.len(), Entity::NULL);
+                    // Roots, whatever their places.
+                    sources.resize(entities.len(), Source(0));
+                }
+            }
+            let end = chunk_of.len() * 64;
+            entities.resize(end, Entity::NULL);
+            parent_entities.resize(end, Entity::NULL);
+            sources.resize(end, Source::REST);
+        });
+        self.count = count;
+        self.has_given = self.chunks.iter().any(|chunk| !chunk.is_written);
+        self.dirty.clear();
+        self.dirty.resize(self.chunk_of.len(), 0);
+        self.touched.clear();
+        self.touched.resize_with(self.chunks.len(), AtomicBool::default);
+    }
+
+    /// Finds the slots of parents. Parents that take no part have none.
+    fn find_parents(&mut self) {
+        let mut parents = std::mem::take(&mut self.parents);
+        parents.clear();
+        let slot = |&entity: &Entity| self.slot_of(entity).map_or(NONE, |slot| slot as u32);
+        parents.extend(self.parent_entities.iter().map(slot));
+        self.parents = parents;
+    }
+
+    /// Finds out what rows are made of, now that places are known.
+    fn find_sources(&mut self) {
+        let Self { order, sources, parents, rows, chunks, chunk_of, .. } = self;
+        for (slot, source) in sources.iter_mut().enumerate() {
+            let (own, parent) = (order.place[slot], parents[slot]);
+            *source = match (own, parent) {
+                (NONE, NONE) => Source::REST,
+                // If the parent has no place, it rests, and so does what is below it.
+                (NONE, parent) => Source(order.place[parent as usize]),
+                (own, _) => Source(own | Source::OWN),
+            };
+        }
+        rows.clear();
+        rows.extend(order.nodes.iter().map(|&slot| {
+            let chunk = chunk_of[slot as usize / 64];
+            (chunk, slot - chunks[chunk as usize].first)
+        }));
+    }
+
+    /// Lists the chunks that the leaves below each place are in.
+    fn list_leaf_chunks(&mut self) {
+        let Self { order, leaf_chunks, leaf_chunk_list, chunk_of, .. } = self;
+        leaf_chunks.clear();
+        leaf_chunk_list.clear();
+        for &node in &order.nodes {
+            let first = leaf_chunk_list.len();
+            leaf_chunks.push(first as u32);
+            for &child in order.children(node) {
+                let chunk = chunk_of[child as usize / 64];
+                let is_leaf = order.place[child as usize] == NONE;
+                // Those of one parent are mostly in one chunk, or follow each other.
+                if is_leaf && leaf_chunk_list[first..].last() != Some(&chunk) {
+                    leaf_chunk_list.push(chunk);
+                }
+            }
+        }
+        leaf_chunks.push(leaf_chunk_list.len() as u32);
+    }
+
+    /// Has the matrices of all places be those that the entities have: who does not move keeps his.
+    fn keep_matrices(&self, world: &World, places: &mut Places) {
+        let count = self.order.nodes.len();
+        if places.matrices.len() < count {
+            *places = Places::with_room(count.next_power_of_two());
+        }
+        let Self { slots, sources, .. } = self;
+        let matrices = places.matrices.as_mut_slice().expect("no job has them between updates");
+        type Matrices<'a> = (Entity, Option<&'a LocalToWorld>, Option<&'a CustomLocalToWorld>);
+        let nodes = world.query::<Matrices<'_>>().filter::<Nodes>();
+        nodes.for_each_chunk(|(entities, written, custom)| {
+            let first = slots[entities[0].index() as usize] as usize;
+            for (row, source) in sources[first..][..entities.len()].iter().enumerate() {
+                let (place, true) = source.place() else { continue };
+                let Some(matrix) = matrices.get_mut(place) else { continue };
+                *matrix = match (custom, written) {
+                    (Some(custom), _) => Affine3A::from_mat4(custom[row].0),
+                    (None, Some(written)) => written[row].affine(),
+                    (None, None) => Affine3A::IDENTITY,
+                };
+            }
+        });
+    }
+
+    /// Marks nodes that were not there the last time, or had another parent.
+    fn mark_news(&mut self) {
+        let Self { chunks, entities, sources, parent_entities, known, dirty, touched, .. } = self;
+        let last = self.round;
+        self.round = self.round.wrapping_add(1);
+        for (number, chunk) in chunks.iter().enumerate() {
+            for slot in chunk.first as usize..(chunk.first + chunk.len) as usize {
+                if sources[slot] == Source::REST {
+                    continue;
+                }
+                let (entity, parent) = (entities[slot], parent_entities[slot]);
+                let index = entity.index() as usize;
+                if index >= known.len() {
+                    known.resize((index + 1).next_power_of_two(), Known::default());
+                }
+                let (version, is_written) = (entity.version(), chunk.is_written);
+                if known[index] != (Known { version, round: last, parent, is_written }) {
+                    dirty[slot / 64] |= 1 << (slot % 64);
+                    *touched[number].get_mut() |= is_written;
+                }
+                known[index] = Known { version, round: self.round, parent, is_written };
+            }
+        }
+    }
+
+    /// The slot of an entity that is a node.
+    pub(crate) fn slot_of(&self, entity: Entity) -> Option<usize> {
+        let slot = *self.slots.get(entity.index() as usize)? as usize;
+        (self.entities.get(slot) == Some(&entity)).then_some(slot)
+    }
+
+    /// The entity that has a slot.
+    pub(crate) fn entity_at(&self, slot: usize) -> Entity {
+        self.entities[slot]
+    }
+
+    /// The chunk that a slot is of, and its number.
+    pub(crate) fn chunk_at(&self, slot: usize) -> (usize, NodeChunk) {
+        let number = self.chunk_of[slot / 64] as usize;
+        (number, self.chunks[number])
+    }
+
+    /// Marks rows that lie side by side as having other values, if those count: what they are placed by where it is written, and
+    /// their matrices where those are given. Returns whether they do.
+    pub(crate) fn mark(&mut self, entities: &[Entity], is_written: bool) -> bool {
+        let Some(first) = entities.first().and_then(|&entity| self.slot_of(entity)) else {
+            return false;
+        };
+        let (number, chunk) = self.chunk_at(first);
+        if chunk.is_written != is_written {
+            return false;
+        }
+        set_bits(&mut self.dirty, first, first + entities.len());
+        *self.touched[number].get_mut() |= is_written;
+        true
+    }
+
+    /// Notes that the matrix at a place has changed: rows in these chunks are to be written.
+    #[inline(always)]
+    pub(crate) fn touch(&self, place: usize) {
+        let of = self.leaf_chunks[place] as usize..self.leaf_chunks[place + 1] as usize;
+        self.touch_chunk(self.rows[place].0);
+        self.leaf_chunk_list[of].iter().for_each(|&chunk| self.touch_chunk(chunk));
+    }
+
+    #[inline(always)]
+    fn touch_chunk(&self, chunk: u32) {
+        let touched = &self.touched[chunk as usize];
+        // Others read it, and mostly it is so already: a line that nobody writes is in all caches.
+        if !touched.load(Ordering::Relaxed) {
+            touched.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether rows of the chunk of these entities are to be written.
+    pub(crate) fn is_touched(&self, entities: &[Entity]) -> bool {
+        let slot = entities.first().and_then(|&entity| self.slot_of(entity));
+        slot.is_some_and(|slot| self.touched[self.chunk_at(slot).0].load(Ordering::Relaxed))
+    }
+
+    /// Forgets what has changed: it is done.
+    pub(crate) fn clear_marks(&mut self) {
+        self.dirty.fill(0);
+        self.touched.iter_mut().for_each(|touched| *touched.get_mut() = false);
+    }
+}
+
+/// The nodes whose matrices are written.
+fn written(world: &World) -> QueryRef<'_, WrittenData, ((), Written)> {
+    world.query::<WrittenData>().filter::<Written>().filter_write_groups()
+}
+
+/// Sets the bits of a range.
+fn set_bits(words: &mut [u64], from: usize, to: usize) {
+    for (number, word) in words.iter_mut().enumerate().take(to.div_ceil(64)).skip(from / 64) {
+        let low = from.saturating_sub(number * 64);
+        let high = (to - number * 64).min(64);
+        *word |= (u64::MAX << low) & (u64::MAX >> (64 - high));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::set_bits;
+
+    #[test]
+    fn bits_of_a_range_are_set() {
+        let mut words = [0; 3];
+        set_bits(&mut words, 3, 5);
+        assert_eq!(words, [0b11000, 0, 0]);
+        set_bits(&mut words, 63, 129);
+        assert_eq!(words, [1 << 63 | 0b11000, u64::MAX, 1]);
+        set_bits(&mut words, 128, 192);
+        assert_eq!(words[2], u64::MAX);
+    }
+}

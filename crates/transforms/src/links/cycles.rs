@@ -1,0 +1,107 @@
+//! Entities that would be their own ancestors.
+
+use ancho_entities::{ComponentLookup, Entity, EntityError, World};
+
+use super::Edit;
+use crate::error::{TransformError, TransformErrors};
+use crate::parent::{Parent, PreviousParent};
+
+/// Finds entities that would be their own ancestors, and remembers who was seen, by the index of entities.
+#[derive(Debug, Default)]
+pub(super) struct Cycles {
+    /// In which walk each was last seen.
+    seen: Vec<u64>,
+    /// How many walks there were.
+    walks: u64,
+}
+
+impl Cycles {
+    /// Leaves the first edit of each child.
+    pub(super) fn once_each(&mut self, edits: &mut Vec<Edit>) {
+        let walk = self.next_walk();
+        edits.retain(|edit| self.see(edit.child, walk) != walk);
+    }
+
+    /// Undoes edits that make an entity its own ancestor. All of them have been noted as previous parents.
+    ///
+    /// All edits count at once: it does not matter which comes first. Each entity is looked at once.
+    pub(super) fn undo(
+        &mut self,
+        world: &mut World,
+        edits: &mut Vec<Edit>,
+        errors: &mut TransformErrors,
+    ) -> Result<(), EntityError> {
+        loop {
+            let first_walk = self.walks + 1;
+            let mut cycle = Vec::new();
+            for edit in &*edits {
+                self.walk(&world.entities().lookup(), edit.child, first_walk, &mut cycle);
+                if !cycle.is_empty() {
+                    break;
+                }
+            }
+            if cycle.is_empty() {
+                return Ok(());
+            }
+            for edit in edits.iter().filter(|edit| cycle.contains(&edit.child)) {
+                undo(world, *edit)?;
+            }
+            edits.retain(|edit| !cycle.contains(&edit.child));
+            errors.extend([TransformError::Cycle { entities: cycle }]);
+        }
+    }
+
+    /// Walks from a child to its ancestors, until one that another walk of this round has seen. If this one has seen it, there is a
+    /// cycle.
+    fn walk(
+        &mut self,
+        parents: &ComponentLookup<'_, PreviousParent>,
+        child: Entity,
+        first_walk: u64,
+        cycle: &mut Vec<Entity>,
+    ) {
+        let walk = self.next_walk();
+        let parent_of = |entity| parents.get(entity).map_or(Entity::NULL, |parent| parent.0);
+        let mut at = child;
+        while at != Entity::NULL {
+            let seen = self.see(at, walk);
+            if seen == walk {
+                let mut member = at;
+                while cycle.first() != Some(&member) {
+                    cycle.push(member);
+                    member = parent_of(member);
+                }
+                return;
+            }
+            if seen >= first_walk {
+                return;
+            }
+            at = parent_of(at);
+        }
+    }
+
+    fn next_walk(&mut self) -> u64 {
+        self.walks += 1;
+        self.walks
+    }
+
+    /// Notes that an entity is seen, and returns when it was before.
+    fn see(&mut self, entity: Entity, walk: u64) -> u64 {
+        let index = entity.index() as usize;
+        if index >= self.seen.len() {
+            self.seen.resize((index + 1).next_power_of_two(), 0);
+        }
+        std::mem::replace(&mut self.seen[index], walk)
+    }
+}
+
+/// Has a child keep the parent that it had.
+fn undo(world: &mut World, edit: Edit) -> Result<(), EntityError> {
+    if edit.old == Entity::NULL {
+        world.remove::<(Parent, PreviousParent)>(edit.child)?;
+    } else {
+        world.get_mut::<PreviousParent>(edit.child)?.0 = edit.old;
+        world.get_mut::<Parent>(edit.child)?.0 = edit.old;
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! Keeps `Child` buffers, by what has become of each `Parent`.
+//!
+//! What a program has done since the last update is found by comparing each [`Parent`] with the [`PreviousParent`] beside it, and
+//! by what stays of entities that were despawned. In this order:
+//!
+//! 1. orders to attach are carried out
+//! 2. parents that are gone: their children lose their `Parent`
+//! 3. children that were detached, or are gone, leave the buffers they are in
+//! 4. others get a `PreviousParent` to begin with, and every `Parent` that is another than that becomes an [`Edit`]
+//! 5. edits that would make an entity its own ancestor are undone, the others are carried out
+
+mod attach;
+mod buffers;
+mod cycles;
+
+use ancho_entities::{
+    Any, Buffer, Changed, Disabled, Entity, EntityError, OrderChanged, Prefab, QueryFilter,
+    Version, With, Without, World,
+};
+
+use crate::error::{TransformError, TransformErrors};
+use crate::matrices::add_matrices;
+use crate::outputs::{CustomLocalToWorld, LocalToWorld};
+use crate::parent::{Child, Parent, PreviousParent};
+use crate::state::{State, end_moment};
+use cycles::Cycles;
+
+/// A child that goes from one parent to another. Both may be null.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Edit {
+    child: Entity,
+    old: Entity,
+    new: Entity,
+}
+
+/// What is remembered of parents and children from one update to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    /// Children whose parents are disabled, so that they wait for them.
+    waiting: Vec<Entity>,
+    /// Kept for its memory.
+    edits: Vec<Edit>,
+    cycles: Cycles,
+    /// Whether an entity has another parent than when somebody last asked.
+    pub(crate) changed: bool,
+}
+
+/// Has the buffers of children follow their parents.
+pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
+    let mut errors = TransformErrors::default();
+    let done = update_all(world, &mut state.links, state.linked, &mut errors);
+    state.linked = end_moment(world);
+    errors.extend(done.err().map(TransformError::Entities));
+    errors.into_result()
+}
+
+fn update_all(
+    world: &mut World,
+    links: &mut Links,
+    since: Version,
+    errors: &mut TransformErrors,
+) -> Result<(), EntityError> {
+    attach::carry_out(world, errors)?;
+    // From here on all that are placed by something have a matrix, and those that have none are gone.
+    add_matrices(world)?;
+    let mut edits = std::mem::take(&mut links.edits);
+    edits.clear();
+    forget_gone_parents(world, &mut edits)?;
+    attach::detach(world)?;
+    leave_parents(world, &mut edits)?;
+    links.changed |= !edits.is_empty();
+    buffers::leave(world, &edits)?;
+    edits.clear();
+
+    type NewChild = (With<Parent>, Without<PreviousParent>);
+    let new = world.query_mut::<()>().filter::<NewChild>();
+    new.add(PreviousParent(Entity::NULL)).map_err(|rejected| rejected.error)?;
+    find_edits::<Changed<Parent>>(world, since, &mut edits);
+    // Who was disabled and is not any more has not changed.
+    find_edits::<OrderChanged>(world, since, &mut edits);
+    links.waiting.retain(|&child| match edit_of(world, child) {
+        Some(edit) if edit.old == Entity::NULL && rests(world, edit.new) => true,
+        edit => {
+            edits.extend(edit);
+            false
+        }
+    });
+    // An entity may have been found more than once. What is found first decides on the order.
+    links.cycles.once_each(&mut edits);
+    if !edits.is_empty() {
+        links.changed = true;
+        refuse_missing(world, &mut edits, &mut links.waiting)?;
+        links.cycles.undo(world, &mut edits, errors)?;
+        buffers::leave(world, &edits)?;
+        buffers::enter(world, &mut edits)?;
+    }
+    edits.clear();
+    links.edits = edits;
+    Ok(())
+}
+
+/// Children of those that are gone lose their parents, and the buffers of those go.
+fn forget_gone_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<(), EntityError> {
+    type Gone = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
+    let gone = world.query::<(Entity, &Buffer<Child>)>().filter::<Gone>();
+    gone.for_each(|(old, children)| {
+        edits.extend(children.iter().map(|&Child(child)| Edit { child, old, new: Entity::NULL }));
+    });
+    if edits.is_empty() {
+        return Ok(());
+    }
+    for &Edit { child, old, .. } in &*edits {
+        if world.get::<PreviousParent>(child).is_ok_and(|previous| previous.0 == old) {
+            // It has been given another parent already, unless it is the same.
+            match world.get::<Parent>(child) {
+                Ok(&Parent(parent)) if parent == old => {
+                    world.remove::<(Parent, PreviousParent)>(child)?;
+                }
+                _ => world.get_mut::<PreviousParent>(child)?.0 = Entity::NULL,
+            }
+        }
+    }
+    world.query_mut::<()>().filter::<Gone>().remove::<Buffer<Child>>()?;
+    Ok(())
+}
+
+/// Children that have no parent any more, or are gone, are to leave the buffers of those that they had.
+fn leave_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<(), EntityError> {
+    type Left = (With<PreviousParent>, Without<Parent>);
+    let before = edits.len();
+    let left = world.query::<(Entity, &PreviousParent)>().filter::<Without<Parent>>();
+    left.for_each(|(child, previous)| {
+        edits.push(Edit { child, old: previous.0, new: Entity::NULL });
+    });
+    if edits.len() > before {
+        world.query_mut::<()>().filter::<Left>().remove::<PreviousParent>()?;
+    }
+    Ok(())
+}
+
+/// Finds children that have another parent than before, among those that pass a filter.
+fn find_edits<F: QueryFilter>(world: &World, since: Version, edits: &mut Vec<Edit>) {
+    let children = world.query::<(Entity, &Parent, &PreviousParent)>().filter::<F>().since(since);
+    children.for_each(|(child, parent, previous)| {
+        if parent.0 != previous.0 || parent.0.is_null() {
+            edits.push(Edit { child, old: previous.0, new: parent.0 });
+        }
+    });
+}
+
+/// What has become of the parent of a child.
+fn edit_of(world: &World, child: Entity) -> Option<Edit> {
+    let (parent, previous) =
+        world.query::<(&Parent, &PreviousParent)>().get(child).map(|(p, q)| (p.0, q.0))?;
+    (parent != previous).then_some(Edit { child, old: previous, new: parent })
+}
+
+/// Children of nobody lose their parents; children of who is disabled wait. Both leave where they are.
+///
+/// The others have their new parents as the previous ones from here on.
+fn refuse_missing(
+    world: &mut World,
+    edits: &mut [Edit],
+    waiting: &mut Vec<Entity>,
+) -> Result<(), EntityError> {
+    for edit in edits {
+        if is_gone(world, edit.new) {
+            edit.new = Entity::NULL;
+            world.remove::<(Parent, PreviousParent)>(edit.child)?;
+            continue;
+        }
+        if rests(world, edit.new) {
+            edit.new = Entity::NULL;
+            waiting.push(edit.child);
+        }
+        world.get_mut::<PreviousParent>(edit.child)?.0 = edit.new;
+    }
+    Ok(())
+}
+
+/// Whether an entity takes no part, so that it gets no children.
+fn rests(world: &World, entity: Entity) -> bool {
+    world.has::<Disabled>(entity) || world.has::<Prefab>(entity)
+}
+
+/// Whether an entity is not there, or was despawned and only what stays of it is there.
+fn is_gone(world: &World, entity: Entity) -> bool {
+    type Linked = Any<(PreviousParent, Buffer<Child>)>;
+    type Unplaced = Without<(LocalToWorld, CustomLocalToWorld)>;
+    !world.exists(entity) || world.query::<()>().filter::<(Linked, Unplaced)>().matches(entity)
+}
