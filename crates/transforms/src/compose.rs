@@ -1,6 +1,5 @@
 //! What entities are placed by, as matrices.
 
-use ancho_entities::{QueryData, World};
 use glam::{Affine3A, Mat3A, Vec3A};
 
 use crate::inputs::{Position, PostTransformMatrix, Rotation, Scale};
@@ -132,21 +131,4 @@ pub(crate) fn is_finite(affine: &Affine3A) -> bool {
     // Nothing else times zero is zero.
     let zero = (x_axis * 0.0 + y_axis * 0.0) + (z_axis * 0.0 + affine.translation * 0.0);
     zero.cmpeq(Vec3A::ZERO).all()
-}
-
-/// What one entity is placed by.
-pub(crate) fn local_of(world: &World, entity: ancho_entities::Entity) -> Option<Affine3A> {
-    let (position, rotation, scale, local, post) = world
-        .query::<InputData>()
-        .get(entity)
-        .map(|found: <InputData as QueryData>::Item<'_>| found)?;
-    let inputs = Inputs {
-        position: position.map(std::slice::from_ref),
-        rotation: rotation.map(std::slice::from_ref),
-        scale: scale.map(std::slice::from_ref),
-        local: local.map(std::slice::from_ref),
-        post: post.map(std::slice::from_ref),
-    };
-    let is_placed = position.is_some() || rotation.is_some() || scale.is_some() || local.is_some();
-    is_placed.then(|| inputs.get(0))
 }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod aspect;
 mod compose;
 mod error;
 mod flat;
@@ -11,6 +12,7 @@ mod local_transform;
 mod look;
 mod matrices;
 mod not_finite;
+mod on_demand;
 mod order;
 mod outputs;
 mod parent;
@@ -18,11 +20,13 @@ mod propagate;
 mod state;
 mod systems;
 
+pub use aspect::{TransformAspect, TransformView};
 pub use error::{TransformError, TransformErrors};
 pub use freeze::{Frozen, FrozenPending, Static};
 pub use inputs::{Position, PostTransformMatrix, Rotation, Scale};
 pub use local_transform::LocalTransform;
 pub use look::look_rotation;
+pub use on_demand::{relative_to, world_transform};
 pub use outputs::{CustomLocalToWorld, LocalToParent, LocalToWorld};
 pub use parent::{Attach, Attached, Child, Parent, PreviousParent};
 pub use systems::{

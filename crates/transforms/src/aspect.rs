@@ -1,0 +1,104 @@
+//! An entity that is placed by a `LocalTransform`, with methods.
+
+use ancho_entities::{Aspect, Entity};
+use glam::{Quat, Vec3};
+
+use crate::local_transform::LocalTransform;
+use crate::outputs::LocalToWorld;
+use crate::parent::Parent;
+
+/// An entity that is placed by a [`LocalTransform`]: data of queries, with what is done mostly.
+///
+/// What is written is relative to the parent, or to the world if there is none. What is read of the world is of the last update.
+/// Unity's `TransformAspect`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::World;
+/// use ancho_transforms::{AddTransforms, LocalToWorld, LocalTransform, TransformAspect};
+/// use glam::Vec3;
+///
+/// let mut world = World::new("Simulation");
+/// world.add_transforms();
+/// let ship = world.spawn(LocalTransform::IDENTITY);
+/// world.update(0.1);
+/// for mut ship in world.query_mut::<TransformAspect>() {
+///     ship.translate(Vec3::Y);
+///     ship.look_at(Vec3::new(5.0, 1.0, 0.0), Vec3::Y);
+/// }
+/// world.update(0.1);
+/// let place = world.get::<LocalToWorld>(ship)?;
+/// assert_eq!(place.position(), Vec3::Y);
+/// assert!(place.forward().abs_diff_eq(Vec3::X, 1e-6));
+/// # Ok::<(), ancho_entities::EntityError>(())
+/// ```
+#[derive(Aspect, Debug)]
+#[aspect(read_only = TransformView)]
+pub struct TransformAspect<'w> {
+    /// The entity.
+    pub entity: Entity,
+    /// Where it is, relative to its parent.
+    pub local: &'w mut LocalTransform,
+    /// Where it was in the world when that was last updated.
+    pub in_world: &'w LocalToWorld,
+    /// Its parent, if it has one.
+    pub parent: Option<&'w Parent>,
+}
+
+impl TransformAspect<'_> {
+    /// Where it was in the world when that was last updated.
+    pub fn world_position(&self) -> Vec3 {
+        self.in_world.position()
+    }
+
+    /// Where a point of its space was in the world when that was last updated.
+    pub fn to_world(&self, point: Vec3) -> Vec3 {
+        self.in_world.to_world(point)
+    }
+
+    /// Where a point of the world was in its space when that was last updated. `None` if it is scaled to nothing along an axis.
+    pub fn to_local(&self, point: Vec3) -> Option<Vec3> {
+        self.in_world.to_local(point)
+    }
+
+    /// Moves it, in the space of its parent.
+    pub fn translate(&mut self, way: Vec3) {
+        *self.local = self.local.translated(way);
+    }
+
+    /// Moves it, in its own space: along the axes that it has.
+    pub fn translate_local(&mut self, way: Vec3) {
+        *self.local = self.local.translated(self.local.rotation * way);
+    }
+
+    /// Turns it where it is, about axes of its own.
+    pub fn rotate(&mut self, rotation: Quat) {
+        *self.local = self.local.rotated(rotation);
+    }
+
+    /// Turns it so that it looks at a point in the space of its parent.
+    pub fn look_at(&mut self, target: Vec3, up: Vec3) {
+        *self.local = self.local.looking_at(target, up);
+    }
+
+    /// Places it where something else is in the world, by the matrix of its parent, which is [`None`] if it has none. Of different
+    /// scales it takes the largest, and shear is left out. Returns whether it could: a parent that is scaled to nothing has no place for
+    /// it.
+    pub fn place_in_world(&mut self, parent: Option<&LocalToWorld>, place: LocalTransform) -> bool {
+        let local = match parent {
+            Some(parent) => crate::relative_to(parent, place.to_matrix()),
+            None => {
+                *self.local = place;
+                return true;
+            }
+        };
+        match local {
+            Some(local) => {
+                *self.local = LocalTransform::from_matrix(local);
+                true
+            }
+            None => false,
+        }
+    }
+}

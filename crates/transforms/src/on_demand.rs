@@ -1,0 +1,147 @@
+//! Where an entity is now.
+
+use ancho_entities::{Any, Entity, With, Without, World};
+use glam::{Affine3A, Mat4};
+
+use crate::compose::{InputData, Inputs, Placing};
+use crate::error::TransformError;
+use crate::freeze::Frozen;
+use crate::outputs::{CustomLocalToWorld, LocalToWorld};
+use crate::parent::Parent;
+
+/// Where an entity is now: the matrix that the next update would make, by the values and parents that it and its ancestors have at
+/// this moment.
+///
+/// It is for one entity, now and then. [`LocalToWorld`] is there already, and as good if nothing has moved since the last update.
+/// Unity's `ComputeWorldTransformMatrix`.
+///
+/// # Errors
+///
+/// If there is no such entity; with A0142 if it or an ancestor has nothing that it is placed by, with A0140 if it is its own ancestor,
+/// with A0141 if the result is not finite.
+///
+/// # Complexity
+///
+/// As many steps as it has ancestors.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::World;
+/// use ancho_transforms::{Parent, Position, world_transform};
+/// use glam::Vec3;
+///
+/// let mut world = World::new("Simulation");
+/// let ship = world.spawn(Position(Vec3::X));
+/// let gun = world.spawn((Position(Vec3::Y), Parent(ship)));
+/// // No update has been made yet.
+/// assert_eq!(world_transform(&world, gun)?.position(), Vec3::new(1.0, 1.0, 0.0));
+/// # Ok::<(), ancho_transforms::TransformError>(())
+/// ```
+pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, TransformError> {
+    // Says why, if it does not exist.
+    world.entities().entity_archetype(entity)?;
+    let mut branch = Vec::new();
+    let mut at = entity;
+    let most = world.entity_count();
+    let mut matrix = loop {
+        match step(world, at) {
+            Step::There(matrix) => break matrix,
+            Step::Relative(matrix, parent) => {
+                branch.push((at, matrix));
+                at = parent;
+            }
+            Step::Nowhere => {
+                return Err(TransformError::NotPlaced { entity, ancestor: at });
+            }
+        }
+        if branch.len() > most {
+            return Err(cycle(&branch));
+        }
+    };
+    // From the root on, as the systems do, so that it is the same to the last bit.
+    for (_, local) in branch.iter().rev() {
+        matrix = matrix * *local;
+    }
+    if matrix.is_finite() {
+        Ok(LocalToWorld::from(matrix))
+    } else {
+        Err(TransformError::NotFinite { entity, count: 1 })
+    }
+}
+
+/// Where an entity is.
+enum Step {
+    /// In the world.
+    There(Affine3A),
+    /// Relative to another.
+    Relative(Affine3A, Entity),
+    Nowhere,
+}
+
+fn step(world: &World, entity: Entity) -> Step {
+    if let Ok(custom) = world.get::<CustomLocalToWorld>(entity) {
+        return Step::There(Affine3A::from_mat4(custom.0));
+    }
+    let matrix = world.get::<LocalToWorld>(entity);
+    if let Ok(matrix) = matrix
+        && !is_written(world, entity)
+    {
+        return Step::There(matrix.affine());
+    }
+    let inputs = world.query::<InputData>().include_disabled().include_prefabs();
+    let Some((position, rotation, scale, local, post)) = inputs.get(entity) else {
+        return Step::Nowhere;
+    };
+    let inputs = Inputs {
+        position: position.map(std::slice::from_ref),
+        rotation: rotation.map(std::slice::from_ref),
+        scale: scale.map(std::slice::from_ref),
+        local: local.map(std::slice::from_ref),
+        post: post.map(std::slice::from_ref),
+    };
+    let is_placed = position.is_some() || rotation.is_some() || scale.is_some() || local.is_some();
+    match world.get::<Parent>(entity) {
+        Ok(parent) if world.exists(parent.0) => Step::Relative(inputs.get(0), parent.0),
+        _ if is_placed => Step::There(inputs.get(0)),
+        _ => Step::Nowhere,
+    }
+}
+
+/// Whether the matrix of an entity that has one is written by the systems.
+fn is_written(world: &World, entity: Entity) -> bool {
+    type Data = (&'static mut LocalToWorld, InputData, Option<&'static Parent>);
+    type Placed = (Any<Placing>, Without<Frozen>);
+    type Child = (With<Parent>, Without<Frozen>);
+    let all = || world.query::<Data>().include_disabled().include_prefabs().filter_write_groups();
+    all().filter::<Placed>().matches(entity) || all().filter::<Child>().matches(entity)
+}
+
+/// The entities of a cycle that a walk has run into.
+fn cycle(branch: &[(Entity, Affine3A)]) -> TransformError {
+    let last = branch.last().map(|&(entity, _)| entity);
+    let before = &branch[..branch.len().saturating_sub(1)];
+    let start = before.iter().rposition(|&(entity, _)| Some(entity) == last).map_or(0, |at| at + 1);
+    let entities = branch[start..].iter().map(|&(entity, _)| entity).collect();
+    TransformError::Cycle { entities }
+}
+
+/// What places an entity, as a child of another, where a matrix of the world is: for those who know where something should be, and
+/// have to write it relative to its parent.
+///
+/// `None` if the parent is scaled to nothing along an axis.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_transforms::{LocalToWorld, relative_to};
+/// use glam::{Mat4, Vec3};
+///
+/// let parent = LocalToWorld(Mat4::from_translation(Vec3::X));
+/// let local = relative_to(&parent, Mat4::from_translation(Vec3::Y)).unwrap();
+/// assert_eq!(local.w_axis.truncate(), Vec3::new(-1.0, 1.0, 0.0));
+/// ```
+pub fn relative_to(parent: &LocalToWorld, in_world: Mat4) -> Option<Mat4> {
+    let local = parent.affine().inverse() * Affine3A::from_mat4(in_world);
+    local.is_finite().then(|| Mat4::from(local))
+}

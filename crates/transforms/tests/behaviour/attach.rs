@@ -1,0 +1,93 @@
+//! Orders to attach: T18-3, T18-4, T18-5.
+
+use ancho_entities::Buffer;
+use ancho_transforms::{
+    Attach, Attached, Child, LocalToParent, Parent, Rotation, TransformError, look_rotation,
+    update_transforms,
+};
+use glam::{Mat4, Vec3};
+
+use crate::common::{at, children, place, update, world};
+
+#[test]
+fn t18_3_a_child_is_attached_and_detached() {
+    let mut world = world();
+    let parent = world.spawn((at(0.0, 2.0, 0.0), Rotation(look_rotation(Vec3::X, Vec3::Y))));
+    let child = world.spawn(at(0.0, 0.0, 1.0));
+    let order = world.spawn(Attach { parent, child });
+    update(&mut world);
+    assert!(!world.exists(order));
+    assert!(world.has::<(Parent, Attached, LocalToParent)>(child));
+    assert!(place(&world, child).abs_diff_eq(Vec3::new(1.0, 2.0, 0.0), 1e-6));
+    assert_eq!(world.get::<LocalToParent>(child).unwrap().0, Mat4::from_translation(Vec3::Z));
+
+    // T18-5
+    world.remove::<Attached>(child).unwrap();
+    update(&mut world);
+    assert!(!world.has::<Parent>(child) && !world.has::<LocalToParent>(child));
+    assert!(!world.has::<Buffer<Child>>(parent));
+    assert_eq!(place(&world, child), Vec3::Z);
+}
+
+#[test]
+fn t18_4_a_chain_of_attached_ones() {
+    let mut world = world();
+    let east = Rotation(look_rotation(Vec3::X, Vec3::Y));
+    let root = world.spawn((at(0.0, 2.0, 0.0), east));
+    let inner = world.spawn(at(0.0, 0.0, 1.0));
+    let child = world.spawn(at(0.0, 0.0, 1.0));
+    world.spawn(Attach { parent: inner, child });
+    world.spawn(Attach { parent: root, child: inner });
+    update(&mut world);
+    assert!(place(&world, child).abs_diff_eq(Vec3::new(2.0, 2.0, 0.0), 1e-6));
+}
+
+#[test]
+fn t18_3_attached_to_another_it_leaves_the_first() {
+    let mut world = world();
+    let (first, second) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
+    let child = world.spawn(at(0.0, 1.0, 0.0));
+    world.spawn(Attach { parent: first, child });
+    update(&mut world);
+    world.spawn(Attach { parent: second, child });
+    update(&mut world);
+    assert!(!world.has::<Buffer<Child>>(first));
+    assert_eq!(children(&world, second), [child]);
+    assert_eq!(place(&world, child), Vec3::new(2.0, 1.0, 0.0));
+    world.get_mut::<ancho_transforms::Position>(child).unwrap().0 = Vec3::Z;
+    update(&mut world);
+    assert_eq!(world.get::<LocalToParent>(child).unwrap().0, Mat4::from_translation(Vec3::Z));
+}
+
+#[test]
+fn attached_ones_that_lose_their_parents_are_detached() {
+    let mut world = world();
+    let parent = world.spawn(at(1.0, 0.0, 0.0));
+    let child = world.spawn(at(0.0, 1.0, 0.0));
+    let other = world.spawn(at(0.0, 1.0, 0.0));
+    world.spawn(Attach { parent, child });
+    world.spawn(Attach { parent, child: other });
+    update(&mut world);
+    world.remove::<Parent>(other).unwrap();
+    update(&mut world);
+    assert!(!world.has::<Attached>(other) && !world.has::<LocalToParent>(other));
+    world.despawn(parent).unwrap();
+    update(&mut world);
+    assert!(!world.has::<Attached>(child) && !world.has::<LocalToParent>(child));
+    assert_eq!(place(&world, child), Vec3::Y);
+}
+
+#[test]
+fn orders_that_name_nobody_are_errors() {
+    let mut world = world();
+    let child = world.spawn(at(0.0, 1.0, 0.0));
+    let parent = world.spawn(());
+    world.despawn(parent).unwrap();
+    let order = world.spawn(Attach { parent, child });
+    let errors = update_transforms(&mut world).unwrap_err();
+    let expected = TransformError::NothingToAttach { parent, child, missing: parent };
+    assert_eq!(errors.iter().collect::<Vec<_>>(), [&expected]);
+    assert!(errors.to_string().starts_with("A0145: "), "{errors}");
+    assert!(!world.exists(order) && !world.has::<Parent>(child));
+    assert_eq!(place(&world, child), Vec3::Y);
+}

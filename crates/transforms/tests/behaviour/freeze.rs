@@ -1,0 +1,84 @@
+//! What does not move any more: T18-6, T18-8.
+
+use ancho_transforms::{
+    CustomLocalToWorld, Frozen, FrozenPending, LocalToWorld, Parent, Position, Static,
+};
+use glam::{Mat4, Vec3};
+
+use crate::common::{at, place, update, world};
+
+#[test]
+fn t18_6_static_is_frozen_after_one_more_update() {
+    let mut world = world();
+    let entity = world.spawn((at(1.0, 0.0, 0.0), Static));
+    update(&mut world);
+    assert!(world.has::<FrozenPending>(entity) && !world.has::<Frozen>(entity));
+    assert_eq!(place(&world, entity), Vec3::X);
+    update(&mut world);
+    assert!(!world.has::<FrozenPending>(entity) && world.has::<Frozen>(entity));
+    world.get_mut::<Position>(entity).unwrap().0 = Vec3::Y;
+    update(&mut world);
+    assert_eq!(place(&world, entity), Vec3::X);
+
+    world.remove::<(Static, Frozen)>(entity).unwrap();
+    update(&mut world);
+    assert_eq!(place(&world, entity), Vec3::Y, "it moves again");
+}
+
+#[test]
+fn t18_6_what_is_frozen_stays_where_its_parent_was_and_holds_its_children() {
+    let mut world = world();
+    let root = world.spawn(at(1.0, 0.0, 0.0));
+    let inner = world.spawn((at(0.0, 1.0, 0.0), Parent(root), Static));
+    let leaf = world.spawn((at(0.0, 0.0, 1.0), Parent(inner)));
+    update(&mut world);
+    update(&mut world);
+    world.get_mut::<Position>(root).unwrap().0 = Vec3::new(7.0, 0.0, 0.0);
+    update(&mut world);
+    assert_eq!(place(&world, inner), Vec3::new(1.0, 1.0, 0.0));
+    assert_eq!(place(&world, leaf), Vec3::new(1.0, 1.0, 1.0));
+    world.get_mut::<Position>(leaf).unwrap().0 = Vec3::ZERO;
+    update(&mut world);
+    assert_eq!(place(&world, leaf), Vec3::new(1.0, 1.0, 0.0));
+    world.remove::<(Static, Frozen)>(inner).unwrap();
+    update(&mut world);
+    assert_eq!(place(&world, leaf), Vec3::new(7.0, 1.0, 0.0));
+}
+
+#[test]
+fn t18_6_whole_chunks_of_children_are_frozen() {
+    let mut world = world();
+    let root = world.spawn(at(1.0, 0.0, 0.0));
+    let all: Vec<_> = world.spawn_many(500, (at(0.0, 1.0, 0.0), Parent(root), Static)).collect();
+    update(&mut world);
+    update(&mut world);
+    world.get_mut::<Position>(root).unwrap().0 = Vec3::ZERO;
+    update(&mut world);
+    assert!(all.iter().all(|&leaf| place(&world, leaf) == Vec3::new(1.0, 1.0, 0.0)));
+    world
+        .query_mut::<()>()
+        .filter::<ancho_entities::With<Frozen>>()
+        .remove::<(Static, Frozen)>()
+        .unwrap();
+    update(&mut world);
+    assert!(all.iter().all(|&leaf| place(&world, leaf) == Vec3::Y));
+}
+
+#[test]
+fn t18_8_who_writes_his_own_matrix_is_left_alone() {
+    let mut world = world();
+    let own = CustomLocalToWorld(Mat4::from_translation(Vec3::Z));
+    let entity = world.spawn((own, at(1.0, 0.0, 0.0), Static));
+    let child = world.spawn((at(0.0, 1.0, 0.0), Parent(entity)));
+    let below = world.spawn((at(0.0, 1.0, 0.0), Parent(child)));
+    update(&mut world);
+    update(&mut world);
+    assert!(!world.has::<LocalToWorld>(entity) && !world.has::<Frozen>(entity));
+    assert_eq!(place(&world, below), Vec3::new(0.0, 2.0, 1.0));
+    world.get_mut::<CustomLocalToWorld>(entity).unwrap().0 = Mat4::IDENTITY;
+    update(&mut world);
+    assert_eq!(place(&world, below), Vec3::new(0.0, 2.0, 0.0));
+    world.remove::<CustomLocalToWorld>(entity).unwrap();
+    update(&mut world);
+    assert_eq!(place(&world, below), Vec3::new(1.0, 2.0, 0.0));
+}

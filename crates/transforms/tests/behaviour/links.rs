@@ -1,0 +1,183 @@
+//! Who is whose child: T3, T18-7.
+
+use ancho_entities::{Buffer, Entity, LinkedEntityGroup};
+use ancho_transforms::{
+    Child, LocalToWorld, Parent, PreviousParent, TransformError, update_transforms,
+};
+use glam::Vec3;
+
+use crate::common::{at, chain, children, place, update, world};
+
+#[test]
+fn t3_children_are_in_the_buffer_of_their_parent_in_order() {
+    let mut world = world();
+    let parent = world.spawn(at(1.0, 0.0, 0.0));
+    let all: Vec<_> = (0..5).map(|_| world.spawn((at(0.0, 1.0, 0.0), Parent(parent)))).collect();
+    update(&mut world);
+    assert_eq!(children(&world, parent), all);
+    assert_eq!(world.get::<PreviousParent>(all[3]).unwrap().get(), parent);
+    world.remove::<Parent>(all[1]).unwrap();
+    world.despawn(all[3]).unwrap();
+    let late = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
+    update(&mut world);
+    assert_eq!(children(&world, parent), [all[0], all[2], all[4], late]);
+    assert!(!world.has::<PreviousParent>(all[1]) && !world.exists(all[3]));
+    assert_eq!(place(&world, all[1]), Vec3::Y, "by the same numbers in the world");
+}
+
+#[test]
+fn t3_a_child_goes_to_another_parent() {
+    let mut world = world();
+    let (left, right) = (world.spawn(at(-1.0, 0.0, 0.0)), world.spawn(at(1.0, 0.0, 0.0)));
+    let child = world.spawn((at(0.0, 1.0, 0.0), Parent(left)));
+    update(&mut world);
+    world.get_mut::<Parent>(child).unwrap().0 = right;
+    update(&mut world);
+    assert_eq!(children(&world, right), [child]);
+    assert!(!world.has::<Buffer<Child>>(left), "a buffer that is empty goes");
+    assert_eq!(place(&world, child), Vec3::new(1.0, 1.0, 0.0));
+}
+
+#[test]
+fn t3_children_of_who_is_despawned_are_placed_in_the_world() {
+    let mut world = world();
+    let parent = world.spawn(at(1.0, 0.0, 0.0));
+    let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
+    update(&mut world);
+    world.despawn(parent).unwrap();
+    assert!(world.exists(parent), "until somebody has seen it");
+    update(&mut world);
+    assert!(!world.exists(parent));
+    assert!(!world.has::<Parent>(child) && !world.has::<PreviousParent>(child));
+    assert_eq!(place(&world, child), Vec3::Y);
+}
+
+#[test]
+fn t18_7_parent_and_child_that_are_despawned_are_gone_after_the_update() {
+    let mut world = world();
+    let parent = world.spawn(at(1.0, 0.0, 0.0));
+    let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
+    let grandchild = world.spawn((at(0.0, 1.0, 0.0), Parent(child)));
+    world.add_buffer::<LinkedEntityGroup>(parent).unwrap();
+    let group = [parent, child, grandchild].map(LinkedEntityGroup);
+    world.buffer_mut::<LinkedEntityGroup>(parent).unwrap().copy_from(&group);
+    update(&mut world);
+    world.despawn(parent).unwrap();
+    assert_eq!(world.entity_count(), 3);
+    update(&mut world);
+    assert_eq!(world.entity_count(), 0);
+}
+
+#[test]
+fn t3_parents_that_do_not_exist_are_removed() {
+    let mut world = world();
+    let gone = world.spawn(());
+    world.despawn(gone).unwrap();
+    let child = world.spawn((at(0.0, 1.0, 0.0), Parent(gone)));
+    let of_nobody = world.spawn((at(0.0, 1.0, 0.0), Parent(Entity::NULL)));
+    let first = world.spawn(at(1.0, 0.0, 0.0));
+    let brief = world.spawn((at(0.0, 1.0, 0.0), Parent(first)));
+    world.despawn(first).unwrap();
+    update(&mut world);
+    for entity in [child, of_nobody, brief] {
+        assert!(!world.has::<Parent>(entity) && !world.has::<PreviousParent>(entity));
+        assert_eq!(place(&world, entity), Vec3::Y);
+    }
+}
+
+#[test]
+fn t3_a_parent_is_despawned_and_its_child_goes_to_another_at_once() {
+    let mut world = world();
+    let (old, new) = (world.spawn(at(-1.0, 0.0, 0.0)), world.spawn(at(1.0, 0.0, 0.0)));
+    let child = world.spawn((at(0.0, 1.0, 0.0), Parent(old)));
+    update(&mut world);
+    world.despawn(old).unwrap();
+    world.get_mut::<Parent>(child).unwrap().0 = new;
+    update(&mut world);
+    assert!(!world.exists(old));
+    assert_eq!(children(&world, new), [child]);
+    assert_eq!(place(&world, child), Vec3::new(1.0, 1.0, 0.0));
+}
+
+#[test]
+fn parents_without_a_place_are_in_the_middle_of_the_world_or_where_their_parents_are() {
+    let mut world = world();
+    let group = world.spawn(());
+    let child = world.spawn((at(0.0, 1.0, 0.0), Parent(group)));
+    let root = world.spawn(at(5.0, 0.0, 0.0));
+    let inner = world.spawn(Parent(root));
+    let below = world.spawn((at(0.0, 1.0, 0.0), Parent(inner)));
+    update(&mut world);
+    assert_eq!(world.get(group), Ok(&LocalToWorld::IDENTITY));
+    assert_eq!(place(&world, child), Vec3::Y);
+    assert_eq!(place(&world, below), Vec3::new(5.0, 1.0, 0.0));
+}
+
+#[test]
+fn cycles_are_errors_that_name_the_entities_and_change_nothing() {
+    let mut world = world();
+    let chain = chain(&mut world, 4);
+    let before = update_transforms(&mut world);
+    assert_eq!(before, Ok(()));
+    world.add(chain[0], Parent(chain[2])).unwrap();
+    let errors = update_transforms(&mut world).unwrap_err();
+    let expected = TransformError::Cycle { entities: vec![chain[0], chain[2], chain[1]] };
+    assert_eq!(errors.iter().collect::<Vec<_>>(), [&expected]);
+    let message = errors.to_string();
+    assert!(message.starts_with("A0140: "), "{message}");
+    for entity in &chain[..3] {
+        assert!(message.contains(&entity.to_string()), "{message}");
+    }
+    assert!(!world.has::<Parent>(chain[0]), "it had none");
+    assert_eq!(children(&world, chain[1]), [chain[2]]);
+    assert_eq!(place(&world, chain[3]), Vec3::new(4.0, 0.0, 0.0));
+
+    let itself = world.spawn(at(0.0, 0.0, 0.0));
+    world.add(itself, Parent(itself)).unwrap();
+    world.get_mut::<Parent>(chain[1]).unwrap().0 = chain[3];
+    let errors = update_transforms(&mut world).unwrap_err();
+    assert_eq!(errors.iter().len(), 2);
+    assert_eq!(world.get(chain[1]), Ok(&Parent(chain[0])), "it keeps the one that it had");
+    update(&mut world);
+}
+
+#[test]
+fn all_new_parents_count_at_once() {
+    let mut world = world();
+    let chain = chain(&mut world, 3);
+    update(&mut world);
+    // The last and the one before change places: neither order of the two steps would do.
+    world.get_mut::<Parent>(chain[1]).unwrap().0 = chain[2];
+    world.get_mut::<Parent>(chain[2]).unwrap().0 = chain[0];
+    update(&mut world);
+    assert_eq!(children(&world, chain[0]), [chain[2]]);
+    assert_eq!(children(&world, chain[2]), [chain[1]]);
+    assert_eq!(place(&world, chain[1]), Vec3::new(3.0, 0.0, 0.0));
+}
+
+#[test]
+fn instances_of_children_are_children_too() {
+    let mut world = world();
+    let parent = world.spawn(at(1.0, 0.0, 0.0));
+    let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
+    update(&mut world);
+    let copy = world.entities_mut().instantiate(child).unwrap();
+    update(&mut world);
+    assert_eq!(children(&world, parent), [child, copy]);
+    assert_eq!(place(&world, copy), Vec3::new(1.0, 1.0, 0.0));
+}
+
+#[test]
+fn a_strict_world_is_no_other() {
+    let settings = ancho_entities::WorldSettings::new().strict(true);
+    let mut world = ancho_entities::World::with_settings("Strict", settings);
+    let parent = world.spawn(at(1.0, 0.0, 0.0));
+    let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent), ancho_transforms::Static));
+    for _ in 0..4 {
+        update(&mut world);
+    }
+    world.despawn(parent).unwrap();
+    update(&mut world);
+    assert!(!world.has::<Parent>(child));
+    update(&mut world);
+}

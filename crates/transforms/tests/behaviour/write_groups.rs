@@ -1,0 +1,35 @@
+//! Who writes matrices in another way: T4.
+
+use ancho_entities::Component;
+use ancho_transforms::{LocalToWorld, Parent, Position};
+use glam::{Mat4, Vec3};
+
+use crate::common::{at, place, update, world};
+
+/// Says that somebody else writes the matrix.
+#[derive(Component, Clone, Copy)]
+#[component(write_group(LocalToWorld))]
+struct Wobble;
+
+#[test]
+fn t4_matrices_that_others_write_are_left_to_them() {
+    let mut world = world();
+    let flat = world.spawn((at(1.0, 0.0, 0.0), Wobble));
+    let root = world.spawn(at(1.0, 0.0, 0.0));
+    let inner = world.spawn((at(0.0, 1.0, 0.0), Parent(root), Wobble));
+    let leaf = world.spawn((at(0.0, 0.0, 1.0), Parent(inner)));
+    update(&mut world);
+    assert_eq!(place(&world, flat), Vec3::ZERO, "nobody has written it");
+    assert_eq!(place(&world, inner), Vec3::ZERO);
+    assert_eq!(place(&world, leaf), Vec3::Z);
+
+    world.get_mut::<LocalToWorld>(inner).unwrap().0 = Mat4::from_translation(Vec3::splat(3.0));
+    world.get_mut::<Position>(root).unwrap().0 = Vec3::ZERO;
+    update(&mut world);
+    assert_eq!(place(&world, inner), Vec3::splat(3.0));
+    assert_eq!(place(&world, leaf), Vec3::new(3.0, 3.0, 4.0), "the descent goes on below it");
+
+    world.remove::<Wobble>(inner).unwrap();
+    update(&mut world);
+    assert_eq!(place(&world, leaf), Vec3::new(0.0, 1.0, 1.0));
+}
