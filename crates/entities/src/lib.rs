@@ -12,6 +12,7 @@ mod error;
 mod field;
 mod managed;
 mod manager;
+mod panics;
 mod per_chunk;
 mod query;
 mod set;

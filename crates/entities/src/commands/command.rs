@@ -8,6 +8,7 @@ use std::ptr;
 use std::slice;
 
 use super::fold::Folding;
+use super::lane::drop_each;
 use super::play::{Fault, Player, Run};
 use super::recorder::CommandRecorder;
 use super::verb::{Deed, Kind, List, Verb};
@@ -253,7 +254,7 @@ impl<T> Drop for Elements<'_, T> {
             // SAFETY: these were not taken, and will not be.
             unsafe {
                 let rest = self.first.add(self.next);
-                ptr::drop_in_place(ptr::slice_from_raw_parts_mut(rest, self.count - self.next));
+                drop_each(rest, self.count - self.next);
             }
         }
     }

@@ -9,6 +9,7 @@ use std::ptr::{self, NonNull};
 
 use super::verb::{Kind, List, Verb};
 use crate::entity::Entity;
+use crate::panics::FirstPanic;
 
 /// The target of a command whose payload was used. No entity and no placeholder is this.
 const USED: Entity = Entity::from_bits(u64::MAX);
@@ -203,7 +204,7 @@ impl LaneMemory {
                 // SAFETY: so many elements were written, and nobody knows of them.
                 unsafe {
                     let first = self.memory.data.as_ptr().add(self.first).cast::<T>();
-                    ptr::drop_in_place(ptr::slice_from_raw_parts_mut(first, self.count));
+                    drop_each(first, self.count);
                 }
             }
         }
@@ -261,7 +262,7 @@ impl LaneMemory {
 
     /// Drops everything that was not used. Keeps the memory.
     pub(super) fn clear(&mut self) {
-        /// Goes on with the rest if something panics, and then no further.
+        /// What is left to be dropped.
         struct Rest<'l> {
             memory: &'l mut LaneMemory,
             run: usize,
@@ -291,22 +292,20 @@ impl LaneMemory {
                     }
                     (self.run, self.done) = (self.run + 1, 0);
                 }
-                self.memory.runs.clear();
-            }
-        }
-
-        impl Drop for Rest<'_> {
-            fn drop(&mut self) {
-                self.drop_all();
             }
         }
 
         (self.len, self.begins_run) = (0, true);
+        let mut panics = FirstPanic::default();
         if mem::take(&mut self.has_drops) {
-            Rest { memory: self, run: 0, done: 0, position: 0 }.drop_all();
-        } else {
-            self.runs.clear();
+            let mut rest = Rest { memory: self, run: 0, done: 0, position: 0 };
+            // What panics was dropped, and the rest goes all the same.
+            while rest.run < rest.memory.runs.len() {
+                panics.during(|| rest.drop_all());
+            }
         }
+        self.runs.clear();
+        panics.go_on();
     }
 
     /// Moves to memory of at least so many bytes, so aligned. What is in use is moved along.
@@ -352,6 +351,29 @@ pub(super) unsafe fn find(verb: &'static Verb, data: *mut u8, position: usize) -
         let next = align_up(place + size, STEP);
         Found { verb, target: data.add(position).cast(), payload, next }
     }
+}
+
+/// Drops so many values that lie side by side, all of them, also if several panic.
+///
+/// # Safety
+///
+/// - they are there, and not used again
+pub(super) unsafe fn drop_each<T>(first: *mut T, count: usize) {
+    if !mem::needs_drop::<T>() {
+        return;
+    }
+    let mut panics = FirstPanic::default();
+    let mut done = 0;
+    while done < count {
+        panics.during(|| {
+            while done < count {
+                done += 1;
+                // SAFETY: the caller's promise. Each is dropped once.
+                unsafe { ptr::drop_in_place(first.add(done - 1)) };
+            }
+        });
+    }
+    panics.go_on();
 }
 
 /// Where the payload of a command is.

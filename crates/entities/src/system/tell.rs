@@ -6,6 +6,7 @@ use super::erased::{ErasedSystem, Outcome};
 use super::error::{SystemFault, panic_message};
 use super::id::SystemId;
 use super::table::Flags;
+pub(super) use crate::panics::discard;
 use crate::world::World;
 
 impl World {
@@ -68,15 +69,4 @@ impl World {
             }
         }
     }
-}
-
-/// Drops the payload of a panic. If that panics, the payload of that one, and so on, but not for ever.
-pub(super) fn discard(mut payload: Box<dyn std::any::Any + Send>) {
-    for _ in 0..8 {
-        match catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            Ok(()) => return,
-            Err(next) => payload = next,
-        }
-    }
-    std::mem::forget(payload);
 }

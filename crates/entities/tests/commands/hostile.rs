@@ -1,11 +1,13 @@
 //! Code of the user that panics in the midst of recording and of playback.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
     Buffer, BufferElement, CommandRecorder, Component, Entity, EntityCommandBuffer,
     LinkedEntityGroup, Shared, World,
 };
+use ancho_jobs::{JobPool, JobScheduler};
 
 use crate::common::*;
 
@@ -218,6 +220,72 @@ fn a_drop_that_panics_when_a_buffer_is_cleared_or_dropped() {
             }
         }
     }
+}
+
+/// Panics whenever one is dropped.
+#[derive(Component)]
+struct Bomb(#[field(opaque)] &'static AtomicU32);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        let before = self.0.fetch_add(1, Ordering::Relaxed);
+        panic!("bomb {before}");
+    }
+}
+
+/// Panics as the value in it does.
+#[derive(BufferElement)]
+struct BombElement(#[field(opaque)] Bomb);
+
+#[test]
+fn several_drops_that_panic_are_told_of_once() {
+    let message = |action: &mut dyn FnMut()| {
+        let payload = catch_unwind(AssertUnwindSafe(action)).unwrap_err();
+        payload.downcast_ref::<String>().unwrap().clone()
+    };
+    for is_dropped in [false, true] {
+        let dropped: &'static AtomicU32 = Box::leak(Box::default());
+        let mut buffer = EntityCommandBuffer::new();
+        let commands = buffer.commands().unwrap();
+        let entity = commands.spawn((Bomb(dropped), A(1)));
+        commands.add(entity, Bomb(dropped));
+        commands.set(entity, Bomb(dropped));
+        commands.spawn_batch((0..3).map(|_| Bomb(dropped)));
+        commands.add_buffer(entity, (0..4).map(|_| BombElement(Bomb(dropped))));
+        // A second place to record in, which goes when the first has panicked.
+        let jobs = JobScheduler::new(&JobPool::builder().workers(0).build().unwrap());
+        let recorded = jobs.schedule(&[], buffer.writer(), move |mut commands| {
+            commands.add(entity, Bomb(dropped));
+            commands.add(entity, Bomb(dropped));
+        });
+        jobs.complete(recorded.unwrap());
+        assert_eq!(dropped.load(Ordering::Relaxed), 0);
+        if is_dropped {
+            let mut buffer = Some(buffer);
+            assert_eq!(message(&mut || drop(buffer.take())), "bomb 0");
+        } else {
+            assert_eq!(message(&mut || buffer.clear().unwrap()), "bomb 0");
+            buffer.commands().unwrap().spawn(A(1));
+            let mut world = world();
+            world.play(&mut buffer).unwrap();
+            assert_eq!(world.entity_count(), 1);
+        }
+        assert_eq!(dropped.load(Ordering::Relaxed), 12, "all of them");
+    }
+}
+
+#[test]
+fn drops_that_panic_after_an_iterator_has_panicked_are_not_the_end() {
+    let dropped: &'static AtomicU32 = Box::leak(Box::default());
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    assert!(does_panic(|| {
+        commands.spawn_batch((0..10).map(|number| {
+            assert_ne!(number, 5, "an iterator that panics");
+            Bomb(dropped)
+        }));
+    }));
+    assert_eq!((commands.len(), dropped.load(Ordering::Relaxed)), (0, 5));
 }
 
 #[test]
