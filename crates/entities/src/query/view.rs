@@ -122,17 +122,20 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         unsafe { Query::new(entities, matched, settings.clone(), meets) }
     }
 
-    /// What is given for the first entity, for as long as the world is borrowed.
-    pub(crate) fn into_first(self) -> Option<D::Item<'w>> {
+    /// What is given for the only entity, for as long as the world is borrowed; or how many there are.
+    pub(crate) fn into_only(self) -> Result<D::Item<'w>, usize> {
         let mut cursor = self.finding();
         if !cursor.next_chunk() {
-            return None;
+            return Err(0);
         }
-        let (row, _) = cursor.next_run()?;
+        let Some((row, end)) = cursor.next_run() else { return Err(0) };
         let entity = cursor.view().chunk.entities()[row as usize];
+        if end - row > 1 || cursor.next_run().is_some() || cursor.next_chunk() {
+            return Err(self.count());
+        }
         drop(cursor);
         // SAFETY: this is not used any more, and what is given is written.
-        unsafe { self.get_with(entity, Writes::of::<D>()) }
+        unsafe { self.get_with(entity, Writes::of::<D>()) }.ok_or(0)
     }
 
     /// The world, the state of the query, what was said of it, and whether a job of it gets in the way of other views.

@@ -1,6 +1,6 @@
 //! SY14: what there is one of.
 
-use ancho_entities::{Component, Single, World};
+use ancho_entities::{Component, EnabledMut, ParamSet, Query, Single, World};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Score(u32);
@@ -43,4 +43,49 @@ fn sy14_a_system_has_its_singleton_or_none() {
     let told = world.try_update(0.1).unwrap_err().to_string();
     assert!(told.contains("finds 2 entities"), "{told}");
     assert_eq!(world.get(one), Ok(&Score(2)));
+}
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[component(enableable, name = "Shield")]
+struct Shield(u32);
+
+#[test]
+fn sy14_a_single_that_others_of_its_set_switch_is_refused_in_a_sentence() {
+    fn switch(mut set: ParamSet<(Query<EnabledMut<Shield>>, Single<&Shield>)>) {
+        assert_eq!(set.p1().0, 7);
+        set.p0().for_each(|mut shield| shield.set(!shield.get()));
+        set.p1();
+    }
+
+    let mut world = World::new("Simulation");
+    world.spawn(Shield(7));
+    world.add_system(switch);
+    let told = world.try_update(0.1).unwrap_err().to_string();
+    assert!(told.contains("A0136: `Single<&"), "{told}");
+    assert!(told.contains("finds 0 entities by now, and one was expected"), "{told}");
+
+    // Now the other one is found, or both.
+    let mut world = World::new("Simulation");
+    let off: Vec<_> = world.spawn_many(2, Shield(8)).collect();
+    for entity in off {
+        world.entities_mut().set_component_enabled::<Shield>(entity, false).unwrap();
+    }
+    world.spawn(Shield(7));
+    world.add_system(switch);
+    let told = world.try_update(0.1).unwrap_err().to_string();
+    assert!(told.contains("finds 2 entities by now"), "{told}");
+}
+
+#[test]
+fn sy14_an_optional_single_that_others_of_its_set_switch_is_none() {
+    fn switch(mut set: ParamSet<(Query<EnabledMut<Shield>>, Option<Single<&Shield>>)>) {
+        assert!(set.p1().is_some());
+        set.p0().for_each(|mut shield| shield.set(false));
+        assert!(set.p1().is_none());
+    }
+
+    let mut world = World::new("Simulation");
+    world.spawn(Shield(7));
+    world.add_system(switch);
+    world.try_update(0.1).unwrap();
 }

@@ -20,6 +20,9 @@ use crate::world::World;
 /// `Option<Single<D, F>>`: it is `None` if there is none. One that is to wait says so with
 /// [`require`](crate::IntoSystem::require). Unity's `SystemAPI.GetSingleton`.
 ///
+/// In a [`ParamSet`](crate::ParamSet), the others may switch components off and on before it is asked for. If there is none then, or
+/// more than one, that panics (A0136); an `Option<Single<D, F>>` is `None` if there is none.
+///
 /// # Examples
 ///
 /// ```
@@ -92,19 +95,29 @@ fn prepare<D: QueryData, F: QueryFilter>(
     Ok(found)
 }
 
-/// What is given for the only entity.
+/// What is given for the only entity, or how many there are.
 ///
 /// # Safety
 ///
-/// - as for `SystemParam::fetch`, and there is one
+/// - as for `SystemParam::fetch`
 unsafe fn fetch<'w, D: QueryData, F: QueryFilter>(
     state: &mut QueryState,
     world: WorldOfParams<'w>,
-) -> Option<Single<'w, D, F>> {
+) -> Result<Single<'w, D, F>, usize> {
     // SAFETY: the caller promises it.
     let query = unsafe { state.kept.query::<D, F>(world.entities(), Version::NEVER) };
-    let item = query.into_first()?;
-    Some(Single { item, of: std::marker::PhantomData })
+    let item = query.into_only()?;
+    Ok(Single { item, of: std::marker::PhantomData })
+}
+
+/// Refuses a parameter of a set of which there was one when the system began.
+#[cold]
+fn refuse<D, F>(found: usize) -> ! {
+    let (data, filter) = (type_name::<D>(), type_name::<F>());
+    panic!(
+        "A0136: `Single<{data}, {filter}>` finds {found} entities by now, and one was expected: another parameter of its set has switched \
+         components; have the single before that, or ask for a `Query<{data}, {filter}>` in its place"
+    );
 }
 
 // SAFETY: what the query gives is declared, and it uses nothing else.
@@ -126,8 +139,8 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Single<'_, D, F> {
     }
 
     unsafe fn fetch<'w>(state: &mut QueryState, world: WorldOfParams<'w>) -> Single<'w, D, F> {
-        // SAFETY: the caller promises it, and it was prepared.
-        unsafe { fetch(state, world) }.expect("it was just there")
+        // SAFETY: the caller promises it.
+        unsafe { fetch(state, world) }.unwrap_or_else(|found| refuse::<D, F>(found))
     }
 
     fn add_entities(state: &mut QueryState, entities: &EntityManager, count: &mut usize) {
@@ -161,6 +174,10 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Option<Single<'_, D, F
         world: WorldOfParams<'w>,
     ) -> Option<Single<'w, D, F>> {
         // SAFETY: the caller promises it.
-        unsafe { fetch(state, world) }
+        match unsafe { fetch(state, world) } {
+            Ok(single) => Some(single),
+            Err(0) => None,
+            Err(found) => refuse::<D, F>(found),
+        }
     }
 }
