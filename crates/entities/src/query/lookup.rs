@@ -54,7 +54,8 @@ pub struct Lookup<'w, D, F = ()> {
     recent: Cell<Option<&'w Match>>,
     /// Whether a job that takes it along gets in the way of other views.
     meets: bool,
-    world: PhantomData<&'w mut EntityManager>,
+    /// Not of the manager: what keeps a view on its thread is said in one sentence then, and not in one for each part of a world.
+    world: PhantomData<&'w mut ()>,
     /// Neither may become a subtype, whose values may lie otherwise.
     of: PhantomData<*mut (D, F)>,
 }

@@ -75,7 +75,8 @@ pub struct Query<'w, D, F = ()> {
     pub(super) settings: Settings,
     /// Whether a job of it gets in the way of other views.
     meets: bool,
-    world: PhantomData<&'w mut EntityManager>,
+    /// Not of the manager: what keeps a view on its thread is said in one sentence then, and not in one for each part of a world.
+    world: PhantomData<&'w mut ()>,
     /// Neither may become a subtype, whose values may lie otherwise.
     of: PhantomData<*mut (D, F)>,
 }

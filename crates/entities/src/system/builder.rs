@@ -48,8 +48,11 @@ use crate::query::{EntityQuery, KeptQuery, QueryData, QueryFilter};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no system",
     label = "neither a function of parameters of systems, nor a system, a group or a point",
-    note = "parameters of a function are `SystemParam`s, up to 16 of them, and it returns nothing or a `Result`; a struct implements \
-            `System`, a group `SystemGroup`, a point `CommandPoint`"
+    note = "parameters of a function are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `Time`, `Commands`, `CommandsAt`, `Local`, \
+            `UpdateAllocator`, `SystemData`, `ParamSet`, `&EntityManager`, `&mut EntityManager`, `&mut World` and tuples of them, up to \
+            16; what is in a `Local` has a default, and can be sent to other threads",
+    note = "a function returns nothing, or a `Result<(), E>` whose error can be displayed",
+    note = "a struct implements `System`, a group `SystemGroup`, a point `CommandPoint`"
 )]
 pub trait IntoSystem<Marker>: Sized {
     /// The system, of which more can be said.

@@ -15,6 +15,12 @@ use crate::version::Version;
 use crate::world::World;
 
 /// What a function that is a system returns: nothing, or a `Result` whose error is told with the name of the system.
+#[diagnostic::on_unimplemented(
+    message = "a system cannot return `{Self}`",
+    label = "neither nothing nor a `Result<(), E>`",
+    note = "what a system finds out goes to a resource, an entity or a container; what goes wrong is the error of a `Result<(), E>` that \
+            can be displayed"
+)]
 pub trait SystemOutput {
     /// What went wrong, in words.
     ///

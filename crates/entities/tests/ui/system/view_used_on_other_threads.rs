@@ -1,0 +1,15 @@
+//! Inside a loop on all threads there are no other views: nobody could tell which thread uses them.
+
+use ancho_entities::{Component, Query};
+
+#[derive(Component)]
+struct Health(u32);
+
+#[derive(Component)]
+struct Armour(u32);
+
+fn hurt(mut health: Query<&mut Health>, armour: Query<&Armour>) {
+    health.for_each_parallel(|health| health.0 += armour.count() as u32);
+}
+
+fn main() {}
