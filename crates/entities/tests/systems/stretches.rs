@@ -120,8 +120,11 @@ fn sy12_the_clock_is_not_looked_at_while_a_variable_group_is_empty() {
     assert_eq!(looks.take(), ["look"]);
 }
 
+/// What a rate does.
+type Next = fn() -> Option<Time>;
+
 /// A rate that does this in its second turn.
-struct Second(fn() -> Option<Time>, u32);
+struct Second(Next, u32);
 
 impl RateManager for Second {
     fn next_update(&mut self, _: RateTurn) -> Option<Time> {
@@ -132,7 +135,7 @@ impl RateManager for Second {
 
 #[test]
 fn sy12_rates_that_fail_are_told_also_if_their_group_is_empty() {
-    let faults: [(fn() -> Option<Time>, &str); 2] = [
+    let faults: [(Next, &str); 2] = [
         (|| panic!("no clock"), "A0105: system `FixedStep` panicked: no clock"),
         (|| Some(Time::new(0.0, -1.0)), "A0120: an update cannot take -1 seconds"),
     ];
