@@ -8,6 +8,7 @@ use super::error::SystemError;
 use super::group::Simulation;
 use super::id::SystemId;
 use super::order::Target;
+use super::order::latency::SystemUses;
 use super::structs::System;
 use super::table::{Children, Flags, Profile, Record, no_such};
 use super::target::SystemTarget;
@@ -57,8 +58,8 @@ impl World {
     /// # Errors
     ///
     /// If two of its parameters exclude each other (A0100, A0101, A0102), its group is not there (A0110), something is said of it
-    /// that is for groups (A0111), `on_create` fails (A0112), or the world has such a struct, group or point (A0116). Then
-    /// nothing was added.
+    /// that is for groups (A0111), `on_create` fails (A0112), the world has such a struct, group or point (A0116), or it cannot be
+    /// created when it is asked for (A0132 to A0134). Then nothing was added.
     ///
     /// # Examples
     ///
@@ -128,7 +129,7 @@ impl World {
     pub(super) fn admit(&mut self, builder: SystemBuilder) -> Result<SystemId, SystemError> {
         let SystemBuilder { kind, type_id, name, group, before, after, .. } = builder;
         let SystemBuilder { first, last, enabled, is_patch, unsorted, .. } = builder;
-        let SystemBuilder { mut requirements, rate, .. } = builder;
+        let SystemBuilder { mut requirements, rate, in_jobs, .. } = builder;
         if self.systems.is_ending {
             return Err(SystemError::WorldEnds { system: name });
         }
@@ -180,6 +181,7 @@ impl World {
                 point,
                 children,
                 profile,
+                uses: SystemUses::unknown(),
             },
         );
         if !is_function {
@@ -190,8 +192,8 @@ impl World {
         }
         if let Kind::Function(mut system) | Kind::Struct(mut system) = kind {
             let created = self.while_executing(id, |world| system.create(world, &name));
-            match created {
-                Ok(Ok(())) => {}
+            let accesses = match created {
+                Ok(Ok(accesses)) => accesses,
                 Ok(Err(error)) => {
                     self.forget(id, type_id);
                     return Err(error);
@@ -200,11 +202,14 @@ impl World {
                     self.forget(id, type_id);
                     return Err(SystemError::NotCreated { system: name.to_string(), reason });
                 }
-            }
+            };
             match self.systems.slot_mut(id) {
                 Some(slot) => {
                     slot.flags.set(Flags::APART, !system.reaches_systems());
                     slot.system = Some(system);
+                    if let (Some(record), Some(accesses)) = (&mut slot.record, accesses) {
+                        record.uses = SystemUses::of(&accesses, in_jobs);
+                    }
                 }
                 // It has put another world in the place of its own.
                 None => return Err(no_such(&format!("`{name}`"))),

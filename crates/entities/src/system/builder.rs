@@ -194,6 +194,14 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.unsorted = true)
     }
 
+    /// Says that a function uses its queries in jobs that it schedules, and does not wait for them itself.
+    ///
+    /// Only an [order for latency](crate::World::order_systems_for_latency) goes by it. If it is not true, the order is not the
+    /// best, and nothing else is wrong.
+    fn in_jobs(self) -> SystemBuilder {
+        self.built(|builder| builder.in_jobs = true)
+    }
+
     /// The system, of which something more is said.
     #[doc(hidden)]
     fn built(self, say: impl FnOnce(&mut SystemBuilder)) -> SystemBuilder {
@@ -217,6 +225,7 @@ pub struct SystemBuilder {
     pub(super) enabled: bool,
     pub(super) is_patch: bool,
     pub(super) unsorted: bool,
+    pub(super) in_jobs: bool,
     pub(super) requirements: Requirements,
     pub(super) rate: Option<Box<dyn RateManager>>,
 }
@@ -244,6 +253,7 @@ impl SystemBuilder {
             enabled: true,
             is_patch: false,
             unsorted: false,
+            in_jobs: false,
             requirements: Requirements::default(),
             rate: None,
         }

@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use super::error::{SystemError, SystemFault, SystemResult};
+use super::param::Accesses;
 use super::structs::System;
 use crate::manager::EntityManager;
 use crate::version::Version;
@@ -13,8 +14,8 @@ pub(super) type Outcome = Result<(), Box<SystemFault>>;
 
 /// A function or a struct that is updated.
 pub(super) trait ErasedSystem: Send {
-    /// When it is added, under this name.
-    fn create(&mut self, world: &mut World, name: &str) -> Result<(), SystemError>;
+    /// When it is added, under this name. Returns what its parameters use, if that is known.
+    fn create(&mut self, world: &mut World, name: &str) -> Result<Option<Accesses>, SystemError>;
 
     fn start(&mut self, _world: &mut World) -> Outcome {
         Ok(())
@@ -60,11 +61,13 @@ pub(super) trait ErasedSystem: Send {
 pub(super) struct StructSystem<S>(pub(super) S);
 
 impl<S: System> ErasedSystem for StructSystem<S> {
-    fn create(&mut self, world: &mut World, name: &str) -> Result<(), SystemError> {
-        self.0.on_create(world).map_err(|error| SystemError::NotCreated {
-            system: name.to_owned(),
-            reason: error.to_string(),
-        })
+    fn create(&mut self, world: &mut World, name: &str) -> Result<Option<Accesses>, SystemError> {
+        match self.0.on_create(world) {
+            Ok(()) => Ok(None),
+            Err(error) => {
+                Err(SystemError::NotCreated { system: name.to_owned(), reason: error.to_string() })
+            }
+        }
     }
 
     fn start(&mut self, world: &mut World) -> Outcome {

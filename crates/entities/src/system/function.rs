@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 
 use super::erased::{ErasedSystem, Outcome};
 use super::error::{SystemError, SystemFault};
-use super::param::{ParamSetup, SystemParam, WorldOfParams};
+use super::param::{Accesses, ParamSetup, SystemParam, WorldOfParams};
 use crate::all_tuples::all_tuples;
 use crate::manager::EntityManager;
 use crate::version::Version;
@@ -192,14 +192,14 @@ impl<Marker, F: SystemFunction<Marker>> FunctionSystem<Marker, F> {
 }
 
 impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem<Marker, F> {
-    fn create(&mut self, world: &mut World, name: &str) -> Result<(), SystemError> {
+    fn create(&mut self, world: &mut World, name: &str) -> Result<Option<Accesses>, SystemError> {
         let mut setup = ParamSetup::new(world, name);
         let declared = F::declare(&mut setup);
         let mut state = declared
             .map_err(|conflict| SystemError::Parameters { system: name.to_owned(), conflict })?;
         F::Params::settle(&mut state, &setup.uses);
         self.state = Some(state);
-        Ok(())
+        Ok(Some(setup.uses.0))
     }
 
     #[inline]

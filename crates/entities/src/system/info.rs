@@ -32,6 +32,8 @@ pub struct SystemInfo {
     pub running: bool,
     /// When it ran last: what it has changed has this version. [`Version::NEVER`] if it did not.
     pub last_run: Version,
+    /// Whether it is a group whose systems are [ordered for latency](World::order_systems_for_latency).
+    pub for_latency: bool,
     /// How many entities its queries may find, if it is a function.
     pub entities: Option<usize>,
     /// How often it ran since times are [measured](World::profile_systems).
@@ -107,11 +109,14 @@ impl SystemOrder {
 
 impl fmt::Display for SystemOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for SystemInfo { name, depth, enabled, runs, last_time, .. } in &self.0 {
+        for SystemInfo { name, depth, enabled, runs, last_time, for_latency, .. } in &self.0 {
             let indent = 2 * depth;
             write!(f, "{:indent$}{name}", "")?;
             if !enabled {
                 f.write_str(" (disabled)")?;
+            }
+            if *for_latency {
+                f.write_str(" (for latency)")?;
             }
             if *runs > 0 {
                 write!(f, " {last_time:?}")?;
@@ -171,6 +176,8 @@ impl World {
 
     fn info(&mut self, id: SystemId, depth: usize) -> Option<SystemInfo> {
         let entities = &self.entities;
+        let for_latency =
+            self.systems.record(id).is_some_and(|record| self.systems.is_for_latency(record));
         let slot = self.systems.slot_mut(id)?;
         let kind = match &slot.system {
             _ if slot.flags.has(Flags::GROUP) => SystemKind::Group,
@@ -189,6 +196,7 @@ impl World {
             enabled: slot.flags.has(Flags::ENABLED),
             running: slot.flags.has(Flags::STARTED),
             last_run: slot.last_run,
+            for_latency: for_latency && kind == SystemKind::Group,
             entities: count,
             runs: record.profile.runs,
             last_time: record.profile.last,
@@ -382,7 +390,7 @@ impl World {
         found.ok_or_else(|| no_such(&format!("`{}`", target.name())))
     }
 
-    fn group_id<M>(
+    pub(super) fn group_id<M>(
         &self,
         group: impl SystemTarget<M>,
         what: &'static str,

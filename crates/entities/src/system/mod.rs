@@ -20,8 +20,8 @@ mod group;
 pub(crate) mod id;
 mod info;
 mod jobs;
+mod latency;
 mod membership;
-#[cfg_attr(not(test), allow(dead_code, reason = "the pass for latency is not asked for yet"))]
 pub(crate) mod order;
 pub(crate) mod param;
 pub(crate) mod point;
@@ -37,6 +37,7 @@ mod table;
 mod target;
 mod tell;
 mod update;
+mod uses;
 
 pub use builder::{IntoSystem, IsBuilder, IsFunction, IsGroup, IsPoint, IsStruct, SystemBuilder};
 pub use error::{SystemError, SystemFault, SystemResult, UpdateError, UpdateErrors};

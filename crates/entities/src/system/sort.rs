@@ -2,7 +2,8 @@
 
 use super::error::{SystemFault, UpdateErrors};
 use super::id::SystemId;
-use super::order::{OrderError, OrderItem, Target, sort};
+use super::order::latency::lengthen_waits;
+use super::order::{Constraints, OrderError, OrderItem, Target};
 use super::table::{Flags, Record, Systems};
 use crate::world::World;
 
@@ -99,7 +100,13 @@ impl Systems {
                     .map_or_else(|| "no group".to_owned(), |group| self.name_of(group).to_string()),
             )
         };
-        let order = sort(&group.name, &items, &elsewhere)?;
-        Ok(order.into_iter().map(|at| added[at]).collect())
+        let constraints = Constraints::resolve(&group.name, &items, &elsewhere)?;
+        let mut order = constraints.sort(&group.name, &items)?;
+        if self.is_for_latency(group) {
+            let uses = |item: &OrderItem<'_>| self.record(item.id).map(|record| &record.uses);
+            let uses: Vec<_> = items.iter().filter_map(uses).collect();
+            order = lengthen_waits(&constraints, order, &uses);
+        }
+        Ok(order.into_iter().map(|at| items[at].id).collect())
     }
 }

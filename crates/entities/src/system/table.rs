@@ -15,9 +15,11 @@ use super::error::{SystemError, SystemFault, UpdateError};
 use super::group::SystemGroup;
 use super::id::SystemId;
 use super::order::Target;
+use super::order::latency::SystemUses;
 use super::point::Points;
 use super::rate::RateManager;
 use super::requirement::Requirements;
+use super::uses::Thing;
 use crate::version::Version;
 use crate::world::TwoUpdates;
 
@@ -43,6 +45,8 @@ pub(crate) struct Systems {
     pub(super) is_updating: bool,
     pub(super) is_ending: bool,
     pub(super) profiles: bool,
+    /// Whether groups are ordered for latency of which nothing is said.
+    pub(super) for_latency: bool,
     /// When the one that runs ran before.
     pub(super) since: Version,
     /// What went wrong since the update began.
@@ -152,6 +156,8 @@ pub(super) struct Record {
     /// What it is as a group.
     pub(super) children: Children,
     pub(super) profile: Profile,
+    /// What it uses, for the pass that orders systems by it.
+    pub(super) uses: SystemUses<Thing>,
 }
 
 /// The systems of a group.
@@ -164,6 +170,8 @@ pub(super) struct Children {
     pub(super) is_stale: bool,
     /// Whether they are sorted at all.
     pub(super) sorts: bool,
+    /// Whether they are ordered for latency, if that is said.
+    pub(super) for_latency: Option<bool>,
     /// Whether there are only points among them, when they were sorted.
     pub(super) only_points: bool,
     pub(super) rate: Option<Box<dyn RateManager>>,
@@ -178,6 +186,7 @@ impl Default for Children {
             sorted: None,
             is_stale: true,
             sorts: true,
+            for_latency: None,
             only_points: true,
             rate: None,
             memory: None,
@@ -213,6 +222,7 @@ impl Default for Systems {
             is_updating: false,
             is_ending: false,
             profiles: false,
+            for_latency: false,
             since: Version::NEVER,
             errors: Vec::new(),
             handler: None,

@@ -12,6 +12,7 @@ mod exchange;
 mod groups;
 mod hostile;
 mod jobs;
+mod latency;
 mod lifecycle;
 mod nested;
 mod parameters;

@@ -2,26 +2,33 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::hash::Hash;
 
 use super::{Constraints, Edge, Part};
 
-/// What a system uses, itself and by the jobs that it schedules. The numbers are those of whatever is used: types of
-/// components, resources.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SystemUses {
+/// What a system uses, itself and by the jobs that it schedules: components, resources, or whatever is told apart.
+#[derive(Clone, Debug)]
+pub(crate) struct SystemUses<T> {
     /// What it reads itself, while it runs. It waits for jobs that write it.
-    pub(crate) reads: Vec<u32>,
+    pub(crate) reads: Vec<T>,
     /// What it writes itself, while it runs. It waits for jobs that use it.
-    pub(crate) writes: Vec<u32>,
+    pub(crate) writes: Vec<T>,
     /// What its jobs read, in the background.
-    pub(crate) jobs_read: Vec<u32>,
+    pub(crate) jobs_read: Vec<T>,
     /// What its jobs write, in the background.
-    pub(crate) jobs_write: Vec<u32>,
+    pub(crate) jobs_write: Vec<T>,
     /// It may use anything, and waits for every job: it creates entities, plays commands, or is not known.
     pub(crate) everything: bool,
 }
 
-impl SystemUses {
+impl<T> Default for SystemUses<T> {
+    fn default() -> Self {
+        let [reads, writes, jobs_read, jobs_write] = [const { Vec::new() }; 4];
+        Self { reads, writes, jobs_read, jobs_write, everything: false }
+    }
+}
+
+impl<T> SystemUses<T> {
     fn schedules(&self) -> bool {
         !(self.jobs_read.is_empty() && self.jobs_write.is_empty())
     }
@@ -33,10 +40,10 @@ impl SystemUses {
 /// with those whose jobs were scheduled longest ago. Systems of which one changes what the other uses stay in the order they
 /// have, so what they compute stays the same, bit by bit; only the time at which it is computed changes. It depends on the
 /// systems and what they use alone, never on how long they took.
-pub(crate) fn lengthen_waits(
+pub(crate) fn lengthen_waits<T: Copy + Eq + Hash>(
     constraints: &Constraints,
     order: Vec<usize>,
-    uses: &[SystemUses],
+    uses: &[&SystemUses<T>],
 ) -> Vec<usize> {
     let flows = Flows::of(&order, uses);
     let mut edges = constraints.edges.clone();
@@ -64,13 +71,13 @@ struct Uses {
 impl Flows {
     /// Goes through the systems as they run, and remembers for each thing who used it last. So each use is looked at once as
     /// a reader and once more by the next writer.
-    fn of(order: &[usize], uses: &[SystemUses]) -> Self {
+    fn of<T: Copy + Eq + Hash>(order: &[usize], uses: &[&SystemUses<T>]) -> Self {
         let mut flows = Self { edges: Vec::new(), waits: vec![Vec::new(); uses.len()] };
-        let mut things: HashMap<u32, Uses> = HashMap::new();
+        let mut things: HashMap<T, Uses> = HashMap::new();
         let mut last_barrier = None;
         let mut since_barrier = Vec::new();
         for &place in order {
-            let own = &uses[place];
+            let own = uses[place];
             let place = place as u32;
             if own.everything {
                 for &earlier in &since_barrier {
@@ -135,7 +142,12 @@ impl Flows {
 
 /// Takes the best of those that could be next, again and again. Whom a system waits for is known when it could be next, since
 /// all of them have run; so how good it is never changes.
-fn greedy(all: &Constraints, flows: &Flows, order: &[usize], uses: &[SystemUses]) -> Vec<usize> {
+fn greedy<T>(
+    all: &Constraints,
+    flows: &Flows,
+    order: &[usize],
+    uses: &[&SystemUses<T>],
+) -> Vec<usize> {
     let mut rank = vec![0_usize; order.len()];
     let mut waits_for = vec![0_u32; order.len()];
     for (position, &place) in order.iter().enumerate() {

@@ -218,17 +218,18 @@ fn thousands_in_a_chain_and_with_one_in_their_midst() {
     assert_eq!(sort("Simulation", &items(&all), &elsewhere).unwrap()[0], 7);
 }
 
-fn uses(reads: &[u32], writes: &[u32], jobs_read: &[u32], jobs_write: &[u32]) -> SystemUses {
+fn uses(reads: &[u32], writes: &[u32], jobs_read: &[u32], jobs_write: &[u32]) -> SystemUses<u32> {
     let [reads, writes, jobs_read, jobs_write] =
         [reads, writes, jobs_read, jobs_write].map(<[u32]>::to_vec);
     SystemUses { reads, writes, jobs_read, jobs_write, everything: false }
 }
 
-fn lengthened(children: &[Child], uses: &[SystemUses]) -> String {
+fn lengthened(children: &[Child], uses: &[SystemUses<u32>]) -> String {
     let items = items(children);
     let constraints = Constraints::resolve("Simulation", &items, &elsewhere).unwrap();
     let order = constraints.sort("Simulation", &items).unwrap();
-    let order = lengthen_waits(&constraints, order, uses);
+    let uses: Vec<_> = uses.iter().collect();
+    let order = lengthen_waits(&constraints, order, &uses);
     order.iter().map(|&place| children[place].name.as_str()).collect::<Vec<_>>().join(" ")
 }
 
@@ -311,7 +312,7 @@ fn model(children: &[Child]) -> Option<Vec<usize>> {
     Some(order)
 }
 
-fn some_uses() -> impl Strategy<Value = SystemUses> {
+fn some_uses() -> impl Strategy<Value = SystemUses<u32>> {
     let things = || prop::collection::vec(0..6_u32, 0..3);
     (things(), things(), things(), things(), 0..10_u8).prop_map(
         |(reads, writes, jobs_read, jobs_write, everything)| SystemUses {
@@ -325,8 +326,8 @@ fn some_uses() -> impl Strategy<Value = SystemUses> {
 }
 
 /// Whether one changes what the other uses.
-fn conflict(left: &SystemUses, right: &SystemUses) -> bool {
-    let one_way = |left: &SystemUses, right: &SystemUses| {
+fn conflict(left: &SystemUses<u32>, right: &SystemUses<u32>) -> bool {
+    let one_way = |left: &SystemUses<u32>, right: &SystemUses<u32>| {
         let written: HashSet<_> = left.writes.iter().chain(&left.jobs_write).collect();
         let read = right.reads.iter().chain(&right.jobs_read);
         read.chain(&right.writes).chain(&right.jobs_write).any(|thing| written.contains(thing))
@@ -367,9 +368,9 @@ proptest! {
             return Ok(());
         };
         let Ok(order) = constraints.sort("Simulation", &items) else { return Ok(()) };
-        let uses = &uses[..children.len()];
-        let found = lengthen_waits(&constraints, order.clone(), uses);
-        prop_assert_eq!(&found, &lengthen_waits(&constraints, order.clone(), uses));
+        let uses: Vec<_> = uses[..children.len()].iter().collect();
+        let found = lengthen_waits(&constraints, order.clone(), &uses);
+        prop_assert_eq!(&found, &lengthen_waits(&constraints, order.clone(), &uses));
         let position = |order: &[usize]| {
             let mut position = vec![usize::MAX; order.len()];
             order.iter().enumerate().for_each(|(at, &place)| position[place] = at);
@@ -385,7 +386,7 @@ proptest! {
                 if items[left].part() < items[right].part() {
                     prop_assert!(new[left] < new[right]);
                 }
-                if old[left] < old[right] && conflict(&uses[left], &uses[right]) {
+                if old[left] < old[right] && conflict(uses[left], uses[right]) {
                     prop_assert!(new[left] < new[right]);
                 }
             }

@@ -26,7 +26,10 @@ pub(crate) enum Uses {
         write: bool,
     },
     /// Ids of entities that are to come.
-    Ids,
+    Ids {
+        /// Whether they come right after the system.
+        at_once: bool,
+    },
     /// The data of a system, or which systems there are.
     Systems,
     /// All entities, to be read.
@@ -102,6 +105,11 @@ impl Accesses {
         Ok(self.declared.len() - 1)
     }
 
+    /// What is used, parameter by parameter.
+    pub(crate) fn uses(&self) -> impl Iterator<Item = &Uses> {
+        self.declared.iter().map(|declared| &declared.uses)
+    }
+
     /// The queries and lookups that may be in use while the one at this place is.
     pub(crate) fn queries_beside(&self, place: usize) -> impl Iterator<Item = (&Plan, bool)> {
         let own = &self.declared[place];
@@ -154,7 +162,7 @@ impl Uses {
         match self {
             Self::World => Some("the whole world"),
             Self::EntitiesMut => match other {
-                Self::Query { .. } | Self::Ids | Self::Entities | Self::EntitiesMut => {
+                Self::Query { .. } | Self::Ids { .. } | Self::Entities | Self::EntitiesMut => {
                     Some("all entities")
                 }
                 _ => None,

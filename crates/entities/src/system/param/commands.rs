@@ -32,7 +32,7 @@ unsafe impl SystemParam for Commands<'_> {
     type Item<'w, 's> = Commands<'s>;
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<OwnBuffer, ParamConflict> {
-        setup.declare::<Self>(Uses::Ids)?;
+        setup.declare::<Self>(Uses::Ids { at_once: true })?;
         Ok(OwnBuffer { buffer: EntityCommandBuffer::new().named("commands"), is_open: false })
     }
 
@@ -146,7 +146,7 @@ unsafe impl<P: CommandPoint> SystemParam for CommandsAt<'_, P> {
     type Item<'w, 's> = CommandsAt<'s, P>;
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<PointBuffer, ParamConflict> {
-        setup.declare::<Self>(Uses::Ids)?;
+        setup.declare::<Self>(Uses::Ids { at_once: false })?;
         let systems = &mut setup.world.systems;
         let recorder = (systems.executing, setup.name.into());
         Ok(PointBuffer { point: systems.points.place_of::<P>(), recorder, buffer: None })
