@@ -71,6 +71,21 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(10.0, Under::Case("empty_systems_100"))],
         },
+        // Systems that wait for jobs which were just scheduled, and the same in an order for latency.
+        Case {
+            name: "waits_8sys",
+            sampling: Sampling::Repeat,
+            cells: &[("ancho", worlds::waits::plain)],
+            limits: &[],
+            requires: &[],
+        },
+        Case {
+            name: "waits_8sys_lengthened",
+            sampling: Sampling::Repeat,
+            cells: &[("ancho", worlds::waits::lengthened)],
+            limits: &[],
+            requires: &[at_most(0.8, Under::Case("waits_8sys"))],
+        },
         // All entities of a world to an empty one.
         Case {
             name: "world_move_50k",

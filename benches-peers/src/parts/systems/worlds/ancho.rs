@@ -9,7 +9,7 @@ use crate::harness::{Cell, Reading};
 /// The length of a frame.
 const FRAME: f64 = 1.0 / 60.0;
 
-fn update(world: &mut World) {
+pub(super) fn update(world: &mut World) {
     world.update(FRAME);
 }
 

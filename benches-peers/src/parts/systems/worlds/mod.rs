@@ -8,4 +8,5 @@ pub(super) mod legion;
 pub(super) mod raw;
 pub(super) mod shipyard;
 mod types;
+pub(super) mod waits;
 mod work;

@@ -1,0 +1,54 @@
+//! Ours, with and without an order that leaves jobs more time: systems that schedule a job each, and systems that wait for it.
+
+use std::hint::black_box;
+
+use ancho_entities::{Component, IntoSystem, Query, World};
+
+use super::ancho::update;
+use super::types::{A, B, C, D, E, Value};
+use super::work;
+use crate::harness::{Cell, Reading};
+
+/// Entities, each with all components.
+const ENTITIES: usize = 10_000;
+
+/// One job, which is not divided.
+fn compute<X: Component + Value>(mut query: Query<'_, (&mut X, &E)>) {
+    query.schedule(|(x, e)| *x.value() = (0..8).fold(e.0, |value, _| (value * 0.5 + 1.0).sqrt()));
+}
+
+/// Waits for the job, and goes through what it has computed.
+fn read<X: Component + Value + Copy>(mut query: Query<'_, &X>) {
+    let mut sum = 0.0;
+    query.for_each(|x| sum += *{ *x }.value());
+    black_box(sum);
+}
+
+fn waits(cell: Cell, for_latency: bool) -> Reading {
+    let mut world = World::new("peers");
+    let row = |index: usize| (A(0.0), B(0.0), C(0.0), D(0.0), E(index as f32));
+    world.spawn_batch((0..ENTITIES).map(row));
+    world.add_system(compute::<A>.in_jobs());
+    world.add_system(read::<A>);
+    world.add_system(compute::<B>.in_jobs());
+    world.add_system(read::<B>);
+    world.add_system(compute::<C>.in_jobs());
+    world.add_system(read::<C>);
+    world.add_system(compute::<D>.in_jobs());
+    world.add_system(read::<D>);
+    world.order_systems_for_latency(for_latency);
+    cell.run(world, update, |world| {
+        let query = world.query::<(&A, &B, Option<&C>, Option<&D>, Option<&E>)>();
+        work::in_any_order(query.iter().map(|(a, b, c, d, e)| work::swapped_row(a, b, c, d, e)))
+    })
+}
+
+/// As they were added: each waits for the job that was just scheduled.
+pub(in crate::parts::systems) fn plain(cell: Cell) -> Reading {
+    waits(cell, false)
+}
+
+/// All jobs are scheduled before somebody waits for one.
+pub(in crate::parts::systems) fn lengthened(cell: Cell) -> Reading {
+    waits(cell, true)
+}
