@@ -6,6 +6,7 @@ mod iterate;
 mod jobs;
 mod storage;
 mod systems;
+mod transforms;
 
 use crate::harness::Part;
 
@@ -17,6 +18,7 @@ pub(crate) static ALL: &[&Part] = &[
     &storage::PART,
     &iterate::PART,
     &systems::PART,
+    &transforms::PART,
 ];
 
 /// Finds a part by name.

@@ -1,0 +1,109 @@
+//! bevy_transform: a `Transform` with a position, a rotation and a scale along each axis, and the systems that its
+//! plugin adds.
+
+use std::marker::PhantomData;
+
+use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::SingleThreadedExecutor;
+use bevy_tasks::{ComputeTaskPool, TaskPoolBuilder};
+use bevy_transform::prelude::{GlobalTransform, Transform};
+use bevy_transform::systems::{
+    StaticTransformOptimizations, mark_dirty_trees, propagate_parent_transforms,
+    sync_simple_transforms,
+};
+use glam::Mat4;
+
+use super::work::{Pose, Scene, Subject};
+
+/// The number of a node.
+#[derive(Component)]
+struct Node(u32);
+
+/// How the systems find out what to compute.
+pub(super) trait Settings {
+    const OPTIMIZATIONS: StaticTransformOptimizations;
+}
+
+/// As the plugin does it: what moves is marked, with all above it, and the rest is skipped.
+pub(super) struct Default;
+
+impl Settings for Default {
+    const OPTIMIZATIONS: StaticTransformOptimizations = StaticTransformOptimizations::Enabled;
+}
+
+/// Without that, which the documentation has for scenes in which much moves: all trees are computed in each frame.
+pub(super) struct Dynamic;
+
+impl Settings for Dynamic {
+    const OPTIMIZATIONS: StaticTransformOptimizations = StaticTransformOptimizations::Disabled;
+}
+
+pub(super) struct Nodes<S = Default> {
+    world: World,
+    schedule: Schedule,
+    entities: Vec<Entity>,
+    all: QueryState<(&'static Node, &'static mut Transform)>,
+    settings: PhantomData<S>,
+}
+
+/// bevy has another version of glam.
+#[inline]
+fn transform(pose: Pose) -> Transform {
+    Transform {
+        translation: pose.position.to_array().into(),
+        rotation: bevy_math::Quat::from_array(pose.rotation.to_array()),
+        scale: [pose.scale; 3].into(),
+    }
+}
+
+impl<S: Settings> Subject for Nodes<S> {
+    fn new(scene: &Scene) -> Nodes<S> {
+        // The main thread helps while it waits.
+        ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(2).build());
+        let mut world = World::new();
+        world.insert_resource(S::OPTIMIZATIONS);
+        let mut entities: Vec<Entity> = Vec::with_capacity(scene.parents.len());
+        for (number, parent) in scene.parents.iter().enumerate() {
+            let node = (Node(number as u32), transform(scene.pose(number)));
+            let entity = match parent {
+                Some(parent) => world.spawn((node, ChildOf(entities[*parent]))).id(),
+                None => world.spawn(node).id(),
+            };
+            entities.push(entity);
+        }
+        let mut schedule = Schedule::default();
+        // The systems run one after the other, and each uses all threads.
+        schedule.set_executor(SingleThreadedExecutor::new()).add_systems(
+            (mark_dirty_trees, propagate_parent_transforms, sync_simple_transforms).chain(),
+        );
+        let all = world.query();
+        Nodes { world, schedule, entities, all, settings: PhantomData }
+    }
+
+    fn write(&mut self, scene: &Scene) {
+        let Nodes { world, entities, all, .. } = self;
+        // As `App::update` ends.
+        world.clear_trackers();
+        if scene.all_move() {
+            for (node, mut place) in all.iter_mut(world) {
+                *place = transform(scene.pose(node.0 as usize));
+            }
+            return;
+        }
+        for &node in &scene.moving {
+            let mut place = world.get_mut::<Transform>(entities[node]).expect("all have it");
+            *place = transform(scene.pose(node));
+        }
+    }
+
+    fn propagate(&mut self) {
+        self.schedule.run(&mut self.world);
+    }
+
+    fn matrices(&mut self) -> Vec<(usize, Mat4)> {
+        let mut query = self.world.query::<(&Node, &GlobalTransform)>();
+        let matrix =
+            |global: &GlobalTransform| Mat4::from_cols_array(&global.to_matrix().to_cols_array());
+        query.iter(&self.world).map(|(node, global)| (node.0 as usize, matrix(global))).collect()
+    }
+}

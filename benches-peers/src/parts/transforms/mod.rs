@@ -1,0 +1,129 @@
+//! What it costs to compute where everything is in the world, from where it is in its parent.
+
+mod ancho;
+mod bevy;
+mod raw;
+mod work;
+
+use crate::harness::{Bound, Case, Limit, Part, Require, Role, Sampling, Subject, Under};
+
+pub(crate) static PART: Part = Part {
+    name: "transforms",
+    about: "the cost of computing where everything is in the world, from where it is in its parent",
+    subjects: &[
+        Subject { name: "ancho", role: Role::Ours },
+        Subject { name: "bevy", role: Role::Peer },
+        Subject { name: "bevy_dynamic", role: Role::Peer },
+        Subject { name: "raw", role: Role::Limit },
+    ],
+    cases: &[
+        // A hundred trees of 1,000 nodes, with four children.
+        Case {
+            name: "transform_100k_all",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("ancho", work::all::<ancho::Nodes>),
+                ("bevy", work::all::<bevy::Nodes>),
+                ("bevy_dynamic", work::all::<bevy::Nodes<bevy::Dynamic>>),
+                ("raw", work::all::<raw::Nodes>),
+            ],
+            limits: RAW,
+            requires: &[at_most(0.3, BEVY), at_most(2.0, Under::Subject("raw"))],
+        },
+        // One node of a hundred moves, in no order.
+        Case {
+            name: "transform_100k_1pct",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("ancho", work::one_percent::<ancho::Nodes>),
+                ("bevy", work::one_percent::<bevy::Nodes>),
+                ("raw", work::one_percent::<raw::Nodes>),
+            ],
+            limits: RAW,
+            requires: &[at_most(0.4, BEVY)],
+        },
+        // One tree of a hundred moves.
+        Case {
+            name: "transform_100k_1tree",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("ancho", work::one_tree::<ancho::Nodes>),
+                ("bevy", work::one_tree::<bevy::Nodes>),
+                ("raw", work::one_tree::<raw::Nodes>),
+            ],
+            limits: RAW,
+            requires: &[],
+        },
+        // Nothing moves.
+        Case {
+            name: "transform_100k_none",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("ancho", work::none::<ancho::Nodes>),
+                ("bevy", work::none::<bevy::Nodes>),
+                ("raw", work::none::<raw::Nodes>),
+            ],
+            limits: RAW,
+            requires: &[at_most(0.3, BEVY)],
+        },
+        // As the first, in eight levels.
+        Case {
+            name: "transform_depth8_100k_all",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("ancho", work::depth_8::<ancho::Nodes>),
+                ("bevy", work::depth_8::<bevy::Nodes>),
+                ("bevy_dynamic", work::depth_8::<bevy::Nodes<bevy::Dynamic>>),
+                ("raw", work::depth_8::<raw::Nodes>),
+            ],
+            limits: RAW,
+            requires: &[at_most(0.3, BEVY), at_most(2.0, Under::Subject("raw"))],
+        },
+        // A thousand trees of a hundred nodes.
+        Case {
+            name: "transform_1000_roots_100k",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("ancho", work::roots_1000::<ancho::Nodes>),
+                ("bevy", work::roots_1000::<bevy::Nodes>),
+                ("bevy_dynamic", work::roots_1000::<bevy::Nodes<bevy::Dynamic>>),
+                ("raw", work::roots_1000::<raw::Nodes>),
+            ],
+            limits: RAW,
+            requires: &[],
+        },
+        // One tree.
+        Case {
+            name: "transform_one_root_100k",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("ancho", work::one_root::<ancho::Nodes>),
+                ("bevy", work::one_root::<bevy::Nodes>),
+                ("bevy_dynamic", work::one_root::<bevy::Nodes<bevy::Dynamic>>),
+                ("raw", work::one_root::<raw::Nodes>),
+            ],
+            limits: RAW,
+            requires: &[at_most(1.3, Under::Case("transform_1000_roots_100k"))],
+        },
+        // Positions and rotations without a hierarchy.
+        Case {
+            name: "transform_flat_50k",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("ancho", work::flat::<ancho::Flat>),
+                ("bevy", work::flat::<bevy::Nodes>),
+                ("bevy_dynamic", work::flat::<bevy::Nodes<bevy::Dynamic>>),
+                ("raw", work::flat::<raw::Flat>),
+            ],
+            limits: RAW,
+            requires: &[at_most(1.2, Under::Subject("raw"))],
+        },
+    ],
+};
+
+const BEVY: Under = Under::Subject("bevy");
+const RAW: &[Limit] = &[Limit { subject: "raw", threads: 1.0 }];
+
+const fn at_most(most: f64, under: Under) -> Require {
+    Require { over: "ancho", under, bound: Bound::AtMost(most) }
+}

@@ -1,0 +1,278 @@
+//! What moves, how a subject is measured, and what must have come of it: the same for every subject.
+
+use std::cell::RefCell;
+
+use glam::{DAffine3, Mat4, Quat, Vec3};
+use rayon::ThreadPoolBuilder;
+
+use crate::harness::{Cell, Reading};
+use crate::parts::storage::work::{mixed, shuffled};
+
+/// Nodes of the cases of hierarchies.
+const NODES: usize = 100_000;
+/// Entities of the case without hierarchies.
+const FLAT: usize = 50_000;
+/// How far a number of a matrix may be from the true one, which is at most 30 or so.
+const TOLERANCE: f64 = 5e-5;
+
+/// Where a node is in its parent, or in the world.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pose {
+    pub(super) position: Vec3,
+    pub(super) rotation: Quat,
+    pub(super) scale: f32,
+}
+
+impl Pose {
+    /// Another one for each number, with nothing in it that is zero or one.
+    fn random(number: usize) -> Pose {
+        let mut state = mixed(number as u64 + 1);
+        let mut next = || {
+            state = mixed(state.wrapping_add(0x9e37_79b9_7f4a_7c15));
+            (state >> 40) as f32 / 8_388_608.0 - 1.0
+        };
+        Pose {
+            position: Vec3::from_array(std::array::from_fn(|_| next())),
+            rotation: Quat::from_array(std::array::from_fn(|_| next())).normalize(),
+            scale: 1.0 + 0.1 * next(),
+        }
+    }
+
+    fn exact(&self) -> DAffine3 {
+        let Pose { position, rotation, scale } = self;
+        let scale = Vec3::splat(*scale).as_dvec3();
+        DAffine3::from_scale_rotation_translation(scale, rotation.as_dquat(), position.as_dvec3())
+    }
+}
+
+/// Nodes, the tree that each is in, and those that move in every frame.
+#[derive(Debug)]
+pub(super) struct Scene {
+    /// The parent of each node. Trees come one after the other, each breadth first.
+    pub(super) parents: Vec<Option<usize>>,
+    /// Nodes of a tree.
+    pub(super) tree: usize,
+    /// The nodes that move, in the order in which they are given their poses.
+    pub(super) moving: Vec<usize>,
+    /// The pose of each node in even frames and in odd ones.
+    poses: [Vec<Pose>; 2],
+    moves: Vec<bool>,
+    frame: usize,
+}
+
+impl Scene {
+    /// `trees` trees, of `nodes` nodes in all, where a node so many levels below its root has as many
+    /// children as `children` says, while there are nodes left.
+    fn new(trees: usize, nodes: usize, children: fn(usize) -> usize) -> Scene {
+        let tree = nodes / trees;
+        let within = tree_of(tree, children);
+        let parent =
+            |root: usize| within.iter().map(move |parent| parent.map(|(parent, _)| root + parent));
+        let poses = [0, nodes];
+        Scene {
+            parents: (0..trees).flat_map(|number| parent(number * tree)).collect(),
+            tree,
+            moving: Vec::new(),
+            poses: poses.map(|first| (first..first + nodes).map(Pose::random).collect()),
+            moves: vec![false; nodes],
+            frame: 0,
+        }
+    }
+
+    fn moving(mut self, nodes: impl IntoIterator<Item = usize>) -> Scene {
+        self.moving = nodes.into_iter().collect();
+        self.moving.iter().for_each(|node| self.moves[*node] = true);
+        self
+    }
+
+    fn all_moving(self) -> Scene {
+        let all = 0..self.parents.len();
+        self.moving(all)
+    }
+
+    /// Tells whether no node stays where it is.
+    pub(super) fn all_move(&self) -> bool {
+        self.moving.len() == self.parents.len()
+    }
+
+    /// Where a node is in this frame.
+    #[inline]
+    pub(super) fn pose(&self, node: usize) -> Pose {
+        self.poses[usize::from(self.moves[node]) * (self.frame % 2)][node]
+    }
+
+    /// Counts the numbers that are right in the matrices of all nodes.
+    fn right(&self, found: impl IntoIterator<Item = (usize, Mat4)>) -> u64 {
+        let mut wanted: Vec<DAffine3> = Vec::with_capacity(self.parents.len());
+        for (node, parent) in self.parents.iter().enumerate() {
+            let local = self.pose(node).exact();
+            wanted.push(parent.map_or(local, |parent| wanted[parent] * local));
+        }
+        let mut right = 0;
+        for (node, matrix) in found {
+            let wanted = glam::DMat4::from(wanted[node]).to_cols_array();
+            let pairs = wanted.iter().zip(matrix.to_cols_array());
+            let is_right =
+                |(wanted, found): &(&f64, f32)| (f64::from(*found) - **wanted).abs() <= TOLERANCE;
+            right += pairs.filter(is_right).count() as u64;
+        }
+        right
+    }
+}
+
+/// The parent of each node of a tree, breadth first, and how many levels above the node the root is.
+fn tree_of(nodes: usize, children: fn(usize) -> usize) -> Vec<Option<(usize, usize)>> {
+    let mut tree = vec![None];
+    let mut parent = 0;
+    while tree.len() < nodes {
+        let level = tree[parent].map_or(0, |(_, level)| level);
+        tree.extend((0..children(level)).map(|_| Some((parent, level + 1))));
+        parent += 1;
+    }
+    tree.truncate(nodes);
+    tree
+}
+
+/// A hundred trees with 1,000 nodes each, in six levels: four children.
+fn bushy() -> Scene {
+    Scene::new(100, NODES, |_| 4)
+}
+
+/// A hundred trees with 1,000 nodes each, in eight levels: three children and two, in turn.
+fn deep() -> Scene {
+    Scene::new(100, NODES, |level| 3 - level % 2)
+}
+
+/// A library, or what takes its place.
+pub(super) trait Subject {
+    /// Makes the nodes. Their matrices need not be there yet.
+    fn new(scene: &Scene) -> Self;
+    /// Gives each node that moves its pose in this frame.
+    fn write(&mut self, scene: &Scene);
+    /// Computes the matrices of the nodes that were written, and of all below them.
+    fn propagate(&mut self);
+    /// The matrices, with the node that each is of.
+    fn matrices(&mut self) -> Vec<(usize, Mat4)>;
+}
+
+/// Measures frames in which something moves, for which the poses are written before.
+fn moving<S: Subject>(cell: Cell, scene: Scene) -> Reading {
+    let mut subject = S::new(&scene);
+    subject.propagate();
+    let shared = RefCell::new((scene, subject));
+    let make = || {
+        let (scene, subject) = &mut *shared.borrow_mut();
+        scene.frame += 1;
+        subject.write(scene);
+    };
+    let operation = |(): &mut ()| shared.borrow_mut().1.propagate();
+    cell.run_afresh(make, operation, |()| {
+        let (scene, subject) = &mut *shared.borrow_mut();
+        scene.right(subject.matrices())
+    })
+}
+
+pub(super) fn all<S: Subject>(cell: Cell) -> Reading {
+    moving::<S>(cell, bushy().all_moving())
+}
+
+/// One node of a hundred, in no order; five times as many have to be computed.
+pub(super) fn one_percent<S: Subject>(cell: Cell) -> Reading {
+    let nodes = shuffled((0..NODES).collect());
+    moving::<S>(cell, bushy().moving(nodes.into_iter().take(NODES / 100)))
+}
+
+/// The nodes of one tree of a hundred.
+pub(super) fn one_tree<S: Subject>(cell: Cell) -> Reading {
+    let scene = bushy();
+    let first = scene.tree * 50;
+    let nodes = first..first + scene.tree;
+    moving::<S>(cell, scene.moving(nodes))
+}
+
+pub(super) fn none<S: Subject>(cell: Cell) -> Reading {
+    let scene = bushy();
+    let subject = S::new(&scene);
+    cell.run(subject, S::propagate, |subject| scene.right(subject.matrices()))
+}
+
+pub(super) fn depth_8<S: Subject>(cell: Cell) -> Reading {
+    moving::<S>(cell, deep().all_moving())
+}
+
+/// A thousand trees with a hundred nodes each, four children.
+pub(super) fn roots_1000<S: Subject>(cell: Cell) -> Reading {
+    moving::<S>(cell, Scene::new(1_000, NODES, |_| 4).all_moving())
+}
+
+/// A root with a hundred thousand nodes below it, four children.
+pub(super) fn one_root<S: Subject>(cell: Cell) -> Reading {
+    moving::<S>(cell, Scene::new(1, 1 + NODES, |_| 4).all_moving())
+}
+
+/// Roots without children, of scale one.
+pub(super) fn flat<S: Subject>(cell: Cell) -> Reading {
+    let mut scene = Scene::new(FLAT, FLAT, |_| 0).all_moving();
+    scene.poses.iter_mut().flatten().for_each(|pose| pose.scale = 1.0);
+    moving::<S>(cell, scene)
+}
+
+/// Has rayon run on two threads of which this one is one.
+pub(super) fn two_threads() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+    pool.build_global().expect("it is the only pool of the process");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The nodes in each level of the first tree.
+    fn levels(children: fn(usize) -> usize) -> Vec<usize> {
+        let mut levels = Vec::new();
+        for node in tree_of(1_000, children) {
+            let level = node.map_or(0, |(_, level)| level);
+            levels.resize(levels.len().max(level + 1), 0);
+            levels[level] += 1;
+        }
+        levels
+    }
+
+    #[test]
+    fn trees_have_the_levels_they_are_said_to_have() {
+        assert_eq!(levels(|_| 4), [1, 4, 16, 64, 256, 659]);
+        assert_eq!(levels(|level| 3 - level % 2), [1, 3, 6, 18, 36, 108, 216, 612]);
+    }
+
+    #[test]
+    fn every_tree_has_a_root_and_parents_come_first() {
+        let scene = bushy();
+        let roots: Vec<usize> = (0..NODES).filter(|node| scene.parents[*node].is_none()).collect();
+        assert_eq!(roots, (0..100).map(|tree| tree * 1_000).collect::<Vec<_>>());
+        for (node, parent) in scene.parents.iter().enumerate() {
+            assert!(parent.is_none_or(|parent| parent < node && parent / 1_000 == node / 1_000));
+        }
+    }
+
+    #[test]
+    fn what_stays_is_where_it_was_and_what_moves_is_not() {
+        let mut scene = bushy().moving([7]);
+        let before = [scene.pose(7).position, scene.pose(8).position];
+        scene.frame += 1;
+        assert_ne!(scene.pose(7).position, before[0]);
+        assert_eq!(scene.pose(8).position, before[1]);
+    }
+
+    #[test]
+    fn a_matrix_that_is_wrong_does_not_count() {
+        let scene = Scene::new(1, 2, |_| 1);
+        let worlds = |node: usize| {
+            let exact = [0, node].map(|node| scene.pose(node).exact());
+            Mat4::from(glam::Affine3A::from_mat4(
+                glam::DMat4::from(if node == 0 { exact[0] } else { exact[0] * exact[1] }).as_mat4(),
+            ))
+        };
+        assert_eq!(scene.right([(0, worlds(0)), (1, worlds(1))]), 32);
+        assert!(scene.right([(0, worlds(0)), (1, worlds(0))]) < 32);
+    }
+}
