@@ -15,7 +15,7 @@ use ancho_entities::{Any, Buffer, Entity, OrderChanged, QueryRef, Version, Witho
 use ancho_jobs::JobSlice;
 use glam::Affine3A;
 
-use crate::compose::InputData;
+use crate::compose::{InputData, Inputs};
 use crate::freeze::Frozen;
 use crate::inputs::{Position, Rotation, Scale};
 use crate::local_transform::LocalTransform;
@@ -66,6 +66,8 @@ pub(crate) struct NodeChunk {
     pub(crate) len: u32,
     /// Whether its matrices are written here.
     pub(crate) is_written: bool,
+    /// What they are placed by: a bit for each type.
+    inputs: u8,
 }
 
 /// What was known of an entity when the hierarchies were last looked at.
@@ -76,6 +78,7 @@ struct Known {
     round: u32,
     parent: Entity,
     is_written: bool,
+    inputs: u8,
 }
 
 /// What is known of the hierarchies of a world.
@@ -170,12 +173,14 @@ impl Hierarchy {
         sources.clear();
         let mut count = 0;
         let written = written(world);
-        let nodes = world.query::<(Entity, Option<&PreviousParent>)>().filter::<Nodes>();
-        nodes.for_each_chunk(|(found, previous)| {
+        type Data<'a> = (Entity, Option<&'a PreviousParent>, InputData);
+        let nodes = world.query::<Data<'_>>().filter::<Nodes>();
+        nodes.for_each_chunk(|(found, previous, inputs)| {
             let first = entities.len() as u32;
             let is_written = written.matches(found[0]);
             chunk_of.extend((0..found.len().div_ceil(64)).map(|_| chunks.len() as u32));
-            chunks.push(NodeChunk { first, len: found.len() as u32, is_written });
+            let inputs = kinds_of(&inputs.into());
+            chunks.push(NodeChunk { first, len: found.len() as u32, is_written, inputs });
             count += found.len();
             for (slot, entity) in (first..).zip(found) {
                 let index = entity.index() as usize;
@@ -281,7 +286,8 @@ impl Hierarchy {
         });
     }
 
-    /// Marks nodes that were not there the last time, or had another parent.
+    /// Marks nodes that were not there the last time, or had another parent, or were placed by other types: what was taken from
+    /// them has not changed.
     fn mark_news(&mut self) {
         let Self { chunks, entities, sources, parent_entities, known, dirty, touched, .. } = self;
         let last = self.round;
@@ -296,12 +302,12 @@ impl Hierarchy {
                 if index >= known.len() {
                     known.resize((index + 1).next_power_of_two(), Known::default());
                 }
-                let (version, is_written) = (entity.version(), chunk.is_written);
-                if known[index] != (Known { version, round: last, parent, is_written }) {
+                let (version, NodeChunk { is_written, inputs, .. }) = (entity.version(), *chunk);
+                if known[index] != (Known { version, round: last, parent, is_written, inputs }) {
                     dirty[slot / 64] |= 1 << (slot % 64);
                     *touched[number].get_mut() |= is_written;
                 }
-                known[index] = Known { version, round: self.round, parent, is_written };
+                known[index] = Known { version, round: self.round, parent, is_written, inputs };
             }
         }
     }
@@ -371,6 +377,14 @@ impl Hierarchy {
 /// The nodes whose matrices are written.
 fn written(world: &World) -> QueryRef<'_, WrittenData, ((), Written)> {
     world.query::<WrittenData>().filter::<Written>().filter_write_groups()
+}
+
+/// A bit for each type that entities are placed by.
+fn kinds_of(inputs: &Inputs<'_>) -> u8 {
+    let Inputs { position, rotation, scale, local, post } = inputs;
+    let kinds =
+        [position.is_some(), rotation.is_some(), scale.is_some(), local.is_some(), post.is_some()];
+    kinds.into_iter().fold(0, |kinds, is_there| kinds << 1 | u8::from(is_there))
 }
 
 /// Sets the bits of a range.
