@@ -6,6 +6,7 @@ use glam::{Affine3A, Mat4};
 use crate::compose::{InputData, Inputs, Placing};
 use crate::error::TransformError;
 use crate::freeze::Frozen;
+use crate::links::is_gone;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 use crate::parent::Parent;
 
@@ -102,7 +103,7 @@ fn step(world: &World, entity: Entity) -> Step {
     };
     let is_placed = position.is_some() || rotation.is_some() || scale.is_some() || local.is_some();
     match world.get::<Parent>(entity) {
-        Ok(parent) if world.exists(parent.0) => Step::Relative(inputs.get(0), parent.0),
+        Ok(parent) if !is_gone(world, parent.0) => Step::Relative(inputs.get(0), parent.0),
         _ if is_placed => Step::There(inputs.get(0)),
         _ => Step::Nowhere,
     }

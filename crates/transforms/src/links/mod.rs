@@ -184,7 +184,7 @@ fn rests(world: &World, entity: Entity) -> bool {
 }
 
 /// Whether an entity is not there, or was despawned and only what stays of it is there.
-fn is_gone(world: &World, entity: Entity) -> bool {
+pub(crate) fn is_gone(world: &World, entity: Entity) -> bool {
     type Linked = Any<(PreviousParent, Buffer<Child>)>;
     type Unplaced = Without<(LocalToWorld, CustomLocalToWorld)>;
     !world.exists(entity) || world.query::<()>().filter::<(Linked, Unplaced)>().matches(entity)
