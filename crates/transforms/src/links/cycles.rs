@@ -2,7 +2,7 @@
 
 use ancho_entities::{ComponentLookup, Entity, EntityError, World};
 
-use super::Edit;
+use super::{Edit, rests};
 use crate::error::{TransformError, TransformErrors};
 use crate::parent::{Parent, PreviousParent};
 
@@ -42,6 +42,11 @@ impl Cycles {
             }
             if cycle.is_empty() {
                 return Ok(());
+            }
+            if let Some(edit) = cycle.iter().find_map(|&child| left_at_rest(world, child)) {
+                world.get_mut::<PreviousParent>(edit.child)?.0 = Entity::NULL;
+                edits.push(edit);
+                continue;
             }
             for edit in edits.iter().filter(|edit| cycle.contains(&edit.child)) {
                 undo(world, *edit)?;
@@ -93,6 +98,14 @@ impl Cycles {
         }
         std::mem::replace(&mut self.seen[index], walk)
     }
+}
+
+/// A child that rests, and has another parent than when it did not, of which nobody has taken notice yet: it leaves the one that it
+/// had, so that nobody takes that for its ancestor. The other one is looked at when the child takes part again.
+fn left_at_rest(world: &World, child: Entity) -> Option<Edit> {
+    let old = world.get::<PreviousParent>(child).ok()?.0;
+    let is_another = world.get::<Parent>(child).map_or(true, |parent| parent.0 != old);
+    (is_another && rests(world, child)).then_some(Edit { child, old, new: Entity::NULL })
 }
 
 /// Has a child keep the parent that it had.
