@@ -1,0 +1,106 @@
+//! Hierarchies by orders: rows T18-3 and T18-5.
+
+use ancho_entities::{Entity, World};
+use ancho_transforms::{
+    Attach, Attached, Child, LocalToParent, Parent, Position, TransformError, update_transforms,
+};
+use glam::{Mat4, Vec3};
+
+use crate::{assert_at, update, world};
+
+/// Two that could be parents, and a child of the first.
+fn attached() -> (World, Entity, Entity, Entity) {
+    let mut world = world();
+    let at = |x| Position(Vec3::new(x, 0.0, 0.0));
+    let (first, second, child) =
+        (world.spawn(at(10.0)), world.spawn(at(20.0)), world.spawn(at(1.0)));
+    world.spawn(Attach { parent: first, child });
+    update(&mut world);
+    (world, first, second, child)
+}
+
+#[test]
+fn t18_3_the_child_has_what_it_needs_and_the_order_is_gone() {
+    let (world, first, _, child) = attached();
+    assert!(world.has::<Attached>(child));
+    assert_eq!(world.get::<Parent>(child), Ok(&Parent(first)));
+    let local = Mat4::from_translation(Vec3::X);
+    assert_eq!(world.get::<LocalToParent>(child).unwrap().0, local);
+    assert_eq!(world.entities().entity_count(), 3);
+    assert_at(&world, child, [11.0, 0.0, 0.0]);
+}
+
+#[test]
+fn t18_3_local_to_parent_follows() {
+    let (mut world, _, _, child) = attached();
+    world.get_mut::<Position>(child).unwrap().0 = Vec3::Y;
+    update(&mut world);
+    assert_eq!(world.get::<LocalToParent>(child).unwrap().0, Mat4::from_translation(Vec3::Y));
+    assert_at(&world, child, [10.0, 1.0, 0.0]);
+}
+
+#[test]
+fn t18_3_a_child_is_attached_to_another() {
+    let (mut world, first, second, child) = attached();
+    world.spawn(Attach { parent: second, child });
+    update(&mut world);
+    assert_eq!(world.get::<Parent>(child), Ok(&Parent(second)));
+    assert!(world.buffer::<Child>(first).is_err());
+    assert_at(&world, child, [21.0, 0.0, 0.0]);
+    assert_eq!(world.entities().entity_count(), 3);
+}
+
+#[test]
+fn t18_3_of_two_orders_the_later_one_counts() {
+    let (mut world, first, second, child) = attached();
+    world.spawn(Attach { parent: second, child });
+    world.spawn(Attach { parent: first, child });
+    update(&mut world);
+    assert_eq!(world.get::<Parent>(child), Ok(&Parent(first)));
+    assert_eq!(world.entities().entity_count(), 3);
+}
+
+#[test]
+fn t18_3_nothing_is_attached_to_what_is_not_there() {
+    let (mut world, first, second, child) = attached();
+    world.despawn(second).unwrap();
+    world.spawn(Attach { parent: second, child });
+    let errors = update_transforms(&mut world).unwrap_err();
+    let told: Vec<_> = errors.iter().cloned().collect();
+    let missing = second;
+    assert_eq!(told, [TransformError::NothingToAttach { parent: second, child, missing }]);
+    assert_eq!(world.get::<Parent>(child), Ok(&Parent(first)));
+    assert_eq!(world.entities().entity_count(), 2);
+    update(&mut world);
+}
+
+#[test]
+fn t18_5_a_child_is_detached_and_its_values_are_of_the_world() {
+    let (mut world, first, _, child) = attached();
+    world.remove::<Attached>(child).unwrap();
+    update(&mut world);
+    assert!(!world.has::<Parent>(child) && !world.has::<LocalToParent>(child));
+    assert!(world.buffer::<Child>(first).is_err());
+    assert_at(&world, child, [1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn t18_5_a_child_is_detached_and_attached_again() {
+    let (mut world, first, _, child) = attached();
+    world.remove::<Attached>(child).unwrap();
+    update(&mut world);
+    world.spawn(Attach { parent: first, child });
+    update(&mut world);
+    assert!(world.has::<(Parent, Attached, LocalToParent)>(child));
+    assert_at(&world, child, [11.0, 0.0, 0.0]);
+}
+
+#[test]
+fn t18_7_an_attached_pair_is_despawned() {
+    let (mut world, first, second, child) = attached();
+    for entity in [first, second, child] {
+        world.despawn(entity).unwrap();
+    }
+    update(&mut world);
+    assert_eq!(world.entities().entity_count(), 0);
+}

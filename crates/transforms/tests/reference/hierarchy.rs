@@ -1,0 +1,242 @@
+//! What becomes of parents and children: the table of row T3, disabled branches, and what is despawned.
+
+use ancho_entities::{Disabled, Entity, EntityCommandBuffer, World};
+use ancho_transforms::{Child, Parent, Position, PreviousParent};
+use glam::Vec3;
+
+use crate::{assert_at, update, world};
+
+fn at(x: f32) -> Position {
+    Position(Vec3::new(x, 0.0, 0.0))
+}
+
+fn children(world: &World, parent: Entity) -> Vec<Entity> {
+    let buffer = world.buffer::<Child>(parent);
+    buffer.map_or(Vec::new(), |children| children.iter().map(|child| child.0).collect())
+}
+
+/// Two that could be parents, at 10 and 20, and a child of the first at 1.
+fn family() -> (World, Entity, Entity, Entity) {
+    let mut world = world();
+    let (first, second) = (world.spawn(at(10.0)), world.spawn(at(20.0)));
+    let child = world.spawn((at(1.0), Parent(first)));
+    update(&mut world);
+    (world, first, second, child)
+}
+
+#[test]
+fn t3_a_parent_is_set() {
+    let (world, first, second, child) = family();
+    assert_eq!(children(&world, first), [child]);
+    assert!(!world.has::<PreviousParent>(first));
+    assert!(world.buffer::<Child>(second).is_err());
+    assert_eq!(world.get::<PreviousParent>(child).unwrap().get(), first);
+    assert_at(&world, child, [11.0, 0.0, 0.0]);
+}
+
+#[test]
+fn t3_a_parent_is_set_to_one_that_was_there_before() {
+    let mut world = world();
+    let parent = world.spawn(at(10.0));
+    let child = world.spawn(at(1.0));
+    update(&mut world);
+    assert_at(&world, child, [1.0, 0.0, 0.0]);
+    world.add(child, Parent(parent)).unwrap();
+    update(&mut world);
+    assert_at(&world, child, [11.0, 0.0, 0.0]);
+    assert_eq!(children(&world, parent), [child]);
+}
+
+#[test]
+fn t3_a_parent_is_changed() {
+    let (mut world, first, second, child) = family();
+    world.get_mut::<Parent>(child).unwrap().0 = second;
+    update(&mut world);
+    assert!(world.buffer::<Child>(first).is_err(), "who has no children has no buffer");
+    assert_eq!(children(&world, second), [child]);
+    assert_eq!(world.get::<PreviousParent>(child).unwrap().get(), second);
+    assert_at(&world, child, [21.0, 0.0, 0.0]);
+}
+
+#[test]
+fn t3_a_parent_is_removed() {
+    let (mut world, first, _, child) = family();
+    world.remove::<Parent>(child).unwrap();
+    update(&mut world);
+    assert!(world.buffer::<Child>(first).is_err());
+    assert!(!world.has::<PreviousParent>(child));
+    assert_at(&world, child, [1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn t3_a_parent_is_despawned() {
+    let (mut world, first, _, child) = family();
+    world.despawn(first).unwrap();
+    update(&mut world);
+    assert!(!world.has::<Parent>(child) && !world.has::<PreviousParent>(child));
+    assert_eq!(world.entities().entity_count(), 2, "nothing is left of the parent");
+    assert_at(&world, child, [1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn t3_a_parent_is_despawned_and_its_child_has_another_one() {
+    let (mut world, first, second, child) = family();
+    world.despawn(first).unwrap();
+    world.get_mut::<Parent>(child).unwrap().0 = second;
+    update(&mut world);
+    assert_eq!(world.get::<Parent>(child), Ok(&Parent(second)));
+    assert_eq!(children(&world, second), [child]);
+    assert_eq!(world.entities().entity_count(), 2);
+    assert_at(&world, child, [21.0, 0.0, 0.0]);
+}
+
+#[test]
+fn t3_a_parent_is_despawned_before_the_first_update() {
+    let mut world = world();
+    let parent = world.spawn(at(10.0));
+    let child = world.spawn((at(1.0), Parent(parent)));
+    world.despawn(parent).unwrap();
+    update(&mut world);
+    assert!(!world.has::<Parent>(child) && !world.has::<PreviousParent>(child));
+    assert_at(&world, child, [1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn t3_a_parent_that_is_null() {
+    let mut world = world();
+    let child = world.spawn((at(1.0), Parent(Entity::NULL)));
+    update(&mut world);
+    assert!(!world.has::<Parent>(child));
+    assert_at(&world, child, [1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn t3_a_parent_is_changed_to_one_that_is_not_there() {
+    let (mut world, first, second, child) = family();
+    world.despawn(second).unwrap();
+    world.get_mut::<Parent>(child).unwrap().0 = second;
+    update(&mut world);
+    assert!(!world.has::<Parent>(child));
+    assert_eq!(children(&world, first), []);
+    assert_at(&world, child, [1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn t3_a_child_is_despawned() {
+    let (mut world, first, _, child) = family();
+    let other = world.spawn((at(2.0), Parent(first)));
+    update(&mut world);
+    assert_eq!(children(&world, first), [child, other]);
+    world.despawn(child).unwrap();
+    update(&mut world);
+    assert_eq!(children(&world, first), [other]);
+    assert_eq!(world.entities().entity_count(), 3);
+}
+
+#[test]
+fn t3_children_are_in_the_order_in_which_they_came() {
+    let (mut world, first, second, child) = family();
+    let others: Vec<Entity> = (0..5).map(|x| world.spawn((at(x as f32), Parent(second)))).collect();
+    update(&mut world);
+    assert_eq!(children(&world, second), others);
+    world.get_mut::<Parent>(child).unwrap().0 = second;
+    world.get_mut::<Parent>(others[1]).unwrap().0 = first;
+    update(&mut world);
+    assert_eq!(children(&world, second), [others[0], others[2], others[3], others[4], child]);
+    assert_eq!(children(&world, first), [others[1]]);
+}
+
+#[test]
+fn t3_a_grandparent_is_despawned() {
+    let (mut world, first, _, child) = family();
+    let grandchild = world.spawn((at(0.5), Parent(child)));
+    update(&mut world);
+    assert_at(&world, grandchild, [11.5, 0.0, 0.0]);
+    world.despawn(first).unwrap();
+    update(&mut world);
+    assert_at(&world, child, [1.0, 0.0, 0.0]);
+    assert_at(&world, grandchild, [1.5, 0.0, 0.0]);
+}
+
+#[test]
+fn t18_7_parent_and_child_are_despawned_and_linger_until_the_next_update() {
+    let (mut world, first, second, child) = family();
+    for entity in [first, second, child] {
+        world.despawn(entity).unwrap();
+    }
+    assert_eq!(world.entities().entity_count(), 2, "those with something to clean up");
+    update(&mut world);
+    assert_eq!(world.entities().entity_count(), 0);
+}
+
+#[test]
+fn t18_7_a_parent_lives_on_after_it_was_despawned_and_its_index_was_used_again() {
+    let (mut world, first, _, child) = family();
+    world.despawn(first).unwrap();
+    let others: Vec<Entity> = (0..10).map(|_| world.spawn(at(100.0))).collect();
+    update(&mut world);
+    update(&mut world);
+    assert_at(&world, child, [1.0, 0.0, 0.0]);
+    assert!(others.iter().all(|other| children(&world, *other).is_empty()));
+}
+
+#[test]
+fn t5_a_disabled_parent_has_no_children_until_it_is_enabled() {
+    let mut world = world();
+    let parent = world.spawn((at(10.0), Disabled));
+    let child = world.spawn((at(1.0), Parent(parent)));
+    update(&mut world);
+    update(&mut world);
+    assert!(world.buffer::<Child>(parent).is_err());
+    world.remove::<Disabled>(parent).unwrap();
+    update(&mut world);
+    assert_eq!(children(&world, parent), [child]);
+    assert_at(&world, child, [11.0, 0.0, 0.0]);
+}
+
+#[test]
+fn t5_the_same_with_commands() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let mut commands = world.commands(&mut buffer).unwrap();
+    let parent = commands.spawn((at(10.0), Disabled));
+    let child = commands.spawn((at(1.0), Parent(parent)));
+    world.play(&mut buffer).unwrap();
+    update(&mut world);
+    assert!(world.buffer::<Child>(parent).is_err());
+    buffer.clear().unwrap();
+    world.commands(&mut buffer).unwrap().remove::<Disabled>(parent);
+    world.play(&mut buffer).unwrap();
+    update(&mut world);
+    assert_eq!(children(&world, parent), [child]);
+    assert_at(&world, child, [11.0, 0.0, 0.0]);
+}
+
+#[test]
+fn t5_a_disabled_branch_rests_and_goes_on_when_it_is_enabled() {
+    let (mut world, first, _, child) = family();
+    let grandchild = world.spawn((at(0.5), Parent(child)));
+    update(&mut world);
+    world.add(child, Disabled).unwrap();
+    world.get_mut::<Position>(first).unwrap().0.x = 30.0;
+    update(&mut world);
+    assert_at(&world, first, [30.0, 0.0, 0.0]);
+    assert_at(&world, child, [11.0, 0.0, 0.0]);
+    assert_at(&world, grandchild, [11.5, 0.0, 0.0]);
+    world.remove::<Disabled>(child).unwrap();
+    update(&mut world);
+    assert_at(&world, child, [31.0, 0.0, 0.0]);
+    assert_at(&world, grandchild, [31.5, 0.0, 0.0]);
+}
+
+#[test]
+fn t5_a_disabled_parent_is_despawned() {
+    let (mut world, first, _, child) = family();
+    world.add(first, Disabled).unwrap();
+    update(&mut world);
+    world.despawn(first).unwrap();
+    update(&mut world);
+    assert!(!world.has::<Parent>(child));
+    assert_eq!(world.entities().entity_count(), 2);
+    assert_at(&world, child, [1.0, 0.0, 0.0]);
+}

@@ -1,0 +1,231 @@
+//! A forest, and random changes of it.
+
+use std::collections::BTreeSet;
+
+use ancho_entities::{Disabled, Entity, World};
+use ancho_transforms::{
+    Frozen, LocalTransform, Parent, Position, PostTransformMatrix, Rotation, Scale, Static,
+};
+use glam::{Mat4, Quat, Vec3};
+
+use crate::naive;
+
+/// Numbers that are the same in each run.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Less than `end`.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    /// From -1 to 1.
+    pub(crate) fn number(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / 8_388_608.0 - 1.0
+    }
+
+    pub(crate) fn vector(&mut self) -> Vec3 {
+        Vec3::new(self.number(), self.number(), self.number())
+    }
+
+    pub(crate) fn rotation(&mut self) -> Quat {
+        let [x, y, z, w] = std::array::from_fn(|_| self.number());
+        Quat::from_xyzw(x, y, z, w + 1.5).normalize()
+    }
+
+    /// Of no axis zero, and not the same along all.
+    pub(crate) fn scale(&mut self) -> Vec3 {
+        Vec3::ONE + self.vector() * 0.25
+    }
+
+    pub(crate) fn transform(&mut self) -> LocalTransform {
+        LocalTransform {
+            position: self.vector(),
+            rotation: self.rotation(),
+            scale: 1.0 + self.number() * 0.25,
+        }
+    }
+
+    pub(crate) fn post(&mut self) -> PostTransformMatrix {
+        PostTransformMatrix(Mat4::from_scale_rotation_translation(
+            self.scale(),
+            self.rotation(),
+            self.vector(),
+        ))
+    }
+}
+
+/// A forest that changes.
+pub(crate) struct Forest {
+    pub(crate) world: World,
+    /// Those that were spawned, and not despawned.
+    pub(crate) living: BTreeSet<Entity>,
+    random: Random,
+    /// Updates until something may change again.
+    quiet: usize,
+    /// What the last change was, for messages.
+    pub(crate) last: String,
+}
+
+impl Forest {
+    pub(crate) fn new(world: World, seed: u64, nodes: usize) -> Forest {
+        let living = BTreeSet::new();
+        let mut forest =
+            Forest { world, living, random: Random::new(seed), quiet: 0, last: String::new() };
+        for _ in 0..nodes {
+            forest.spawn();
+        }
+        forest
+    }
+
+    /// Makes some changes, but none while the world has to come to rest.
+    pub(crate) fn change(&mut self, most: usize) {
+        self.last.clear();
+        if self.quiet > 0 {
+            self.quiet -= 1;
+            return;
+        }
+        for _ in 0..self.random.below(most + 1) {
+            self.change_one();
+            if self.quiet > 0 {
+                return;
+            }
+        }
+    }
+
+    fn change_one(&mut self) {
+        let Some(entity) = self.any() else { return self.spawn() };
+        let what = match self.random.below(17) {
+            0..=4 => self.move_it(entity),
+            5..=7 => self.move_to_another_parent(entity),
+            8 => {
+                self.world.remove::<Parent>(entity).unwrap();
+                "detached"
+            }
+            9 => {
+                self.living.remove(&entity);
+                self.world.despawn(entity).unwrap();
+                "despawned"
+            }
+            10..=11 => {
+                self.spawn();
+                "spawned another beside"
+            }
+            12..=13 => self.have_other_components(entity),
+            14..=15 => self.toggle(entity),
+            _ => self.make_static(entity),
+        };
+        self.last += &format!("{what} {entity}; ");
+    }
+
+    fn any(&mut self) -> Option<Entity> {
+        let number = self.random.below(self.living.len().max(1));
+        self.living.iter().nth(number).copied()
+    }
+
+    /// Somewhere in the world, or in what is there already; with any of the components.
+    fn spawn(&mut self) {
+        let random = &mut self.random;
+        let entity = match random.below(9) {
+            0 => self.world.spawn(Position(random.vector())),
+            1 => self.world.spawn(Rotation(random.rotation())),
+            2 => self.world.spawn(Scale(random.scale())),
+            3 => self.world.spawn((Position(random.vector()), Rotation(random.rotation()))),
+            4 => self.world.spawn((Position(random.vector()), Scale(random.scale()))),
+            5 => self.world.spawn((Rotation(random.rotation()), Scale(random.scale()))),
+            6 => self.world.spawn((
+                Position(random.vector()),
+                Rotation(random.rotation()),
+                Scale(random.scale()),
+            )),
+            7 => self.world.spawn(random.transform()),
+            _ => self.world.spawn((random.transform(), random.post())),
+        };
+        if random.below(5) > 0
+            && let Some(parent) = self.any()
+        {
+            self.world.add(entity, Parent(parent)).unwrap();
+        }
+        self.living.insert(entity);
+    }
+
+    /// Writes what it has.
+    fn move_it(&mut self, entity: Entity) -> &'static str {
+        let Forest { world, random, .. } = self;
+        if let Ok(place) = world.get_mut::<LocalTransform>(entity) {
+            *place = random.transform();
+        }
+        if let Ok(position) = world.get_mut::<Position>(entity) {
+            position.0 = random.vector();
+        } else if let Ok(rotation) = world.get_mut::<Rotation>(entity) {
+            rotation.0 = random.rotation();
+        } else if let Ok(scale) = world.get_mut::<Scale>(entity) {
+            scale.0 = random.scale();
+        }
+        "moved"
+    }
+
+    /// To one that is not below it.
+    fn move_to_another_parent(&mut self, entity: Entity) -> &'static str {
+        let Some(parent) = self.any() else { return "left" };
+        if naive::line(&self.world, &self.living, parent).any(|ancestor| ancestor == entity) {
+            return "left";
+        }
+        self.world.add(entity, Parent(parent)).unwrap();
+        "had another parent for"
+    }
+
+    /// Adds something, or takes something away that it is not placed by alone.
+    fn have_other_components(&mut self, entity: Entity) -> &'static str {
+        let Forest { world, random, .. } = self;
+        if world.has::<LocalTransform>(entity) {
+            if world.has::<PostTransformMatrix>(entity) {
+                world.remove::<PostTransformMatrix>(entity).unwrap();
+            } else {
+                world.add(entity, random.post()).unwrap();
+            }
+        } else if world.has::<(Position, Scale)>(entity) {
+            world.remove::<Scale>(entity).unwrap();
+        } else if world.has::<(Position, Rotation)>(entity) {
+            world.remove::<Position>(entity).unwrap();
+        } else if world.has::<Position>(entity) {
+            world.add(entity, Rotation(random.rotation())).unwrap();
+        } else {
+            world.add(entity, (Position(random.vector()), Scale(random.scale()))).unwrap();
+        }
+        "gave other components to"
+    }
+
+    fn toggle(&mut self, entity: Entity) -> &'static str {
+        if self.world.has::<Disabled>(entity) {
+            self.world.remove::<Disabled>(entity).unwrap();
+            "enabled"
+        } else {
+            self.world.add(entity, Disabled).unwrap();
+            "disabled"
+        }
+    }
+
+    /// What takes part, and only some of it. It is frozen two updates later, until which nothing else happens.
+    fn make_static(&mut self, entity: Entity) -> &'static str {
+        let Forest { world, living, .. } = self;
+        let frozen = living.iter().filter(|entity| world.has::<Frozen>(**entity)).count();
+        if frozen * 5 > living.len() || naive::rests(world, living, entity) {
+            return "left";
+        }
+        self.world.add(entity, Static).unwrap();
+        self.quiet = 2;
+        "froze"
+    }
+}

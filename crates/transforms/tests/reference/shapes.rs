@@ -1,0 +1,213 @@
+//! Hierarchies that are deep, wide, or none.
+
+use ancho_entities::{Disabled, Entity, World};
+use ancho_transforms::{
+    Child, LocalToWorld, LocalTransform, Parent, Position, TransformError, update_transforms,
+};
+use glam::Vec3;
+
+use crate::{assert_at, position, update, world};
+
+fn at(x: f32) -> Position {
+    Position(Vec3::new(x, 0.0, 0.0))
+}
+
+/// A chain of so many, each a step further than the one above it.
+fn chain(world: &mut World, length: usize) -> Vec<Entity> {
+    let mut chain: Vec<Entity> = Vec::new();
+    for _ in 0..length {
+        let link = world.spawn(LocalTransform::from_position(Vec3::Y));
+        if let Some(above) = chain.last() {
+            world.add(link, Parent(*above)).unwrap();
+        }
+        chain.push(link);
+    }
+    chain
+}
+
+#[test]
+fn a_chain_of_ten_thousand() {
+    let mut world = world();
+    let chain = chain(&mut world, 10_000);
+    update(&mut world);
+    for (number, link) in chain.iter().enumerate() {
+        assert_eq!(position(&world, *link), Vec3::new(0.0, 1.0 + number as f32, 0.0));
+    }
+    world.get_mut::<LocalTransform>(chain[0]).unwrap().position.x = 1.0;
+    update(&mut world);
+    assert_eq!(position(&world, chain[9_999]), Vec3::new(1.0, 10_000.0, 0.0));
+    // In the middle, and turned round.
+    world.get_mut::<Parent>(chain[5_000]).unwrap().0 = chain[0];
+    update(&mut world);
+    assert_eq!(position(&world, chain[9_999]), Vec3::new(1.0, 5_001.0, 0.0));
+    for link in chain {
+        world.despawn(link).unwrap();
+    }
+    update(&mut world);
+    assert_eq!(world.entities().entity_count(), 0);
+}
+
+#[test]
+fn a_chain_of_ten_thousand_whose_root_is_despawned() {
+    let mut world = world();
+    let chain = chain(&mut world, 10_000);
+    update(&mut world);
+    world.despawn(chain[0]).unwrap();
+    update(&mut world);
+    assert_eq!(position(&world, chain[9_999]), Vec3::new(0.0, 9_999.0, 0.0));
+}
+
+#[test]
+fn a_parent_with_a_hundred_thousand_children() {
+    let mut world = world();
+    let parent = world.spawn(at(0.0));
+    let numbers = (0..100_000).map(|number| (at(number as f32), Parent(parent)));
+    let children: Vec<Entity> = world.spawn_batch(numbers).collect();
+    update(&mut world);
+    assert_eq!(world.buffer::<Child>(parent).unwrap().len(), 100_000);
+    world.get_mut::<Position>(parent).unwrap().0.y = 1.0;
+    update(&mut world);
+    for (number, child) in children.iter().enumerate() {
+        assert_eq!(position(&world, *child), Vec3::new(number as f32, 1.0, 0.0));
+    }
+    // Every other one leaves.
+    for child in children.iter().step_by(2) {
+        world.remove::<Parent>(*child).unwrap();
+    }
+    update(&mut world);
+    assert_eq!(world.buffer::<Child>(parent).unwrap().len(), 50_000);
+    assert_at(&world, children[10], [10.0, 0.0, 0.0]);
+    assert_at(&world, children[11], [11.0, 1.0, 0.0]);
+    world.despawn(parent).unwrap();
+    update(&mut world);
+    assert_at(&world, children[11], [11.0, 0.0, 0.0]);
+    assert_eq!(world.query::<&Parent>().iter().count(), 0);
+}
+
+/// The entities of the only error of an update, in some order.
+#[track_caller]
+fn cycle(world: &mut World) -> Vec<Entity> {
+    let errors = update_transforms(world).unwrap_err();
+    let told: Vec<_> = errors.iter().cloned().collect();
+    let [TransformError::Cycle { entities }] = &told[..] else { panic!("{told:?}") };
+    let mut entities = entities.clone();
+    entities.sort_unstable();
+    entities
+}
+
+#[test]
+fn a_cycle_is_told_and_the_hierarchy_is_as_it_was() {
+    let mut world = world();
+    let root = world.spawn(at(100.0));
+    let first = world.spawn((at(10.0), Parent(root)));
+    let second = world.spawn((at(1.0), Parent(first)));
+    let third = world.spawn((at(0.5), Parent(second)));
+    update(&mut world);
+    world.get_mut::<Parent>(first).unwrap().0 = third;
+    world.get_mut::<Position>(root).unwrap().0.x = 200.0;
+    assert_eq!(cycle(&mut world), [first, second, third]);
+    assert_eq!(world.buffer::<Child>(root).unwrap(), [Child(first)]);
+    assert!(world.buffer::<Child>(third).is_err());
+    assert_at(&world, root, [200.0, 0.0, 0.0]);
+    assert_at(&world, third, [211.5, 0.0, 0.0]);
+    // It goes on from there.
+    world.add(first, Parent(root)).unwrap();
+    world.get_mut::<Position>(root).unwrap().0.x = 300.0;
+    update(&mut world);
+    assert_at(&world, third, [311.5, 0.0, 0.0]);
+}
+
+#[test]
+fn a_cycle_among_those_that_are_new() {
+    let mut world = world();
+    let first = world.spawn(at(1.0));
+    let second = world.spawn((at(2.0), Parent(first)));
+    world.add(first, Parent(second)).unwrap();
+    let other = world.spawn((at(3.0), Parent(second)));
+    assert_eq!(cycle(&mut world), [first, second]);
+    world.remove::<Parent>(first).unwrap();
+    world.add(second, Parent(first)).unwrap();
+    update(&mut world);
+    assert_at(&world, second, [3.0, 0.0, 0.0]);
+    assert_at(&world, other, [6.0, 0.0, 0.0]);
+}
+
+#[test]
+fn an_entity_that_is_its_own_parent() {
+    let mut world = world();
+    let alone = world.spawn(at(1.0));
+    update(&mut world);
+    world.add(alone, Parent(alone)).unwrap();
+    assert_eq!(cycle(&mut world), [alone]);
+    assert_at(&world, alone, [1.0, 0.0, 0.0]);
+    assert!(world.buffer::<Child>(alone).is_err());
+}
+
+#[test]
+fn two_cycles_are_both_told() {
+    let mut world = world();
+    let nodes: [Entity; 4] = std::array::from_fn(|number| world.spawn(at(number as f32)));
+    for (child, parent) in [(0, 1), (1, 0), (2, 3), (3, 2)] {
+        world.add(nodes[child], Parent(nodes[parent])).unwrap();
+    }
+    let errors = update_transforms(&mut world).unwrap_err();
+    let cycles = errors.iter().filter(|error| matches!(error, TransformError::Cycle { .. }));
+    assert_eq!(cycles.count(), 2);
+}
+
+#[test]
+fn who_trades_places_with_its_parent_is_in_no_cycle() {
+    let mut world = world();
+    let parent = world.spawn(at(10.0));
+    let child = world.spawn((at(1.0), Parent(parent)));
+    update(&mut world);
+    world.remove::<Parent>(child).unwrap();
+    world.add(parent, Parent(child)).unwrap();
+    update(&mut world);
+    assert_at(&world, child, [1.0, 0.0, 0.0]);
+    assert_at(&world, parent, [11.0, 0.0, 0.0]);
+}
+
+#[test]
+fn an_empty_world() {
+    let mut world = world();
+    update(&mut world);
+    assert_eq!(world.query::<&LocalToWorld>().iter().count(), 0);
+}
+
+#[test]
+fn who_has_another_parent_while_it_rests_is_in_no_cycle_with_the_one_it_had() {
+    let mut world = world();
+    let parent = world.spawn(at(10.0));
+    let child = world.spawn((at(1.0), Parent(parent)));
+    let below = world.spawn((at(0.5), Parent(child)));
+    update(&mut world);
+    world.add(child, Disabled).unwrap();
+    update(&mut world);
+    world.remove::<Parent>(child).unwrap();
+    world.add(parent, Parent(below)).unwrap();
+    update(&mut world);
+    world.remove::<Disabled>(child).unwrap();
+    update(&mut world);
+    assert_at(&world, child, [1.0, 0.0, 0.0]);
+    assert_at(&world, below, [1.5, 0.0, 0.0]);
+    assert_at(&world, parent, [11.5, 0.0, 0.0]);
+}
+
+#[test]
+fn a_cycle_that_is_made_while_one_rests_is_told_when_it_takes_part_again() {
+    let mut world = world();
+    let (parent, other) = (world.spawn(at(10.0)), world.spawn(at(20.0)));
+    let child = world.spawn((at(1.0), Parent(parent)));
+    let below = world.spawn((at(0.5), Parent(child)));
+    update(&mut world);
+    world.add(child, Disabled).unwrap();
+    world.add(child, Parent(other)).unwrap();
+    world.add(parent, Parent(below)).unwrap();
+    update(&mut world);
+    // Back to where it was, which is below itself by now.
+    world.add(child, Parent(parent)).unwrap();
+    update(&mut world);
+    world.remove::<Disabled>(child).unwrap();
+    assert_eq!(cycle(&mut world), [parent, child, below]);
+}

@@ -1,0 +1,71 @@
+//! What did not move is not written: rows T18-2 and T4.
+
+use ancho_entities::{Changed, Component, Entity, World};
+use ancho_transforms::{LocalToWorld, LocalTransform, Parent, Position};
+use glam::Vec3;
+
+use crate::{update, world};
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "reference::Apart")]
+struct Apart;
+
+/// Updates, and counts the entities that are in chunks whose matrices were written.
+fn written(world: &mut World) -> usize {
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    update(world);
+    world.query::<()>().filter::<Changed<LocalToWorld>>().since(seen).count()
+}
+
+#[test]
+fn t18_2_matrices_are_written_only_where_something_was_changed() {
+    let mut world = world();
+    let moving: Vec<Entity> = world.spawn_many(100, Position(Vec3::X)).collect();
+    world.spawn_many(1_000, (Position(Vec3::Y), Apart)).for_each(drop);
+    assert_eq!(written(&mut world), 1_100);
+    assert_eq!(written(&mut world), 0);
+    world.get_mut::<Position>(moving[0]).unwrap().0 = Vec3::Z;
+    assert!((1..=100).contains(&written(&mut world)));
+    assert_eq!(written(&mut world), 0);
+    world.spawn(Position(Vec3::Z));
+    assert!((1..=101).contains(&written(&mut world)));
+}
+
+#[test]
+fn t4_nothing_is_written_if_nothing_in_a_hierarchy_was_changed() {
+    let mut world = world();
+    let local = LocalTransform::from_position(Vec3::X);
+    let root = world.spawn(local);
+    let child = world.spawn((local, Parent(root)));
+    world.spawn((local, Parent(child)));
+    assert_eq!(written(&mut world), 3);
+    assert_eq!(written(&mut world), 0);
+    world.get_mut::<LocalTransform>(child).unwrap().position.y = 1.0;
+    assert!(written(&mut world) >= 2);
+    assert_eq!(written(&mut world), 0);
+}
+
+#[test]
+fn t4_another_tree_is_left_alone() {
+    let mut world = world();
+    let local = LocalTransform::from_position(Vec3::X);
+    let root = world.spawn(local);
+    world.spawn_many(50, (local, Parent(root))).for_each(drop);
+    let other = world.spawn((local, Apart));
+    world.spawn_many(700, (local, Parent(other), Apart)).for_each(drop);
+    update(&mut world);
+    world.get_mut::<LocalTransform>(root).unwrap().position.y = 1.0;
+    assert_eq!(written(&mut world), 51);
+}
+
+#[test]
+fn t4_what_was_written_shows_in_the_next_update_and_not_before() {
+    let mut world = world();
+    let stone = world.spawn(Position(Vec3::X));
+    update(&mut world);
+    world.get_mut::<Position>(stone).unwrap().0 = Vec3::Y;
+    assert_eq!(crate::position(&world, stone), Vec3::X);
+    update(&mut world);
+    assert_eq!(crate::position(&world, stone), Vec3::Y);
+}
