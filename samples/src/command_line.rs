@@ -1,71 +1,163 @@
 //! What the gallery is asked to do.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use crate::gallery::{SAMPLES, Sample};
+use crate::gallery::{Kind, Sample, Show, View};
+use crate::samples::{DEFAULT, SAMPLES, find};
 
 pub(crate) const USAGE: &str = "\
-usage: cargo run --release [-- [NAME | --list | --headless] [--trace FILE]]
+usage: cargo run --release [-- COMMAND] [OPTIONS]
 
-  (nothing)      list the samples, and show each for a moment
-  NAME           show one sample, for longer
-  --list         list the samples
-  --headless     run each sample for 60 frames, on several worker counts and in several orders,
-                 and print the hash of its state
-  --trace FILE   where the sample `timeline` writes its trace";
+  (nothing)        show the default sample
+  NAME             show a sample
+  list             list the samples
+  check [NAME]     run all samples, or one, on several numbers of workers and CPU levels, and compare the results
+  help             this text
 
-#[derive(Clone, Copy, Debug)]
+  --frames N       stop after so many frames
+  --workers N      so many threads beside the main one; 0 does everything on that
+  --seed S         where random numbers begin
+  --entities N     how many there are of what a sample has many of
+  --trace FILE     write what each thread did, for https://ui.perfetto.dev
+  --view VIEW      `terminal` or `none`; what fits if it is not said";
+
+#[derive(Clone, Debug)]
 pub(crate) enum Command {
-    ShowAll,
-    ShowOne(&'static Sample),
-    Headless,
+    Show(Show),
+    Check { samples: Vec<&'static Sample>, frames: u32 },
     List,
     Help,
 }
 
-/// Returns the command and the file that a trace goes to, or a sentence that says what is wrong.
-pub(crate) fn parse(
-    arguments: impl IntoIterator<Item = String>,
-) -> Result<(Command, Option<PathBuf>), String> {
+/// How many frames are checked, if nothing is said.
+const CHECKED_FRAMES: u32 = 60;
+
+/// Most numbers of workers that are allowed: more than any machine has use for.
+const MOST_WORKERS: usize = 512;
+
+/// Most entities that are allowed: more would not fit in the memory of most machines.
+const MOST_ENTITIES: usize = 50_000_000;
+
+/// Returns what is to be done, or a sentence that says what is wrong.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
     let mut arguments = arguments.into_iter();
-    let mut command = None;
-    let mut trace = None;
+    let mut words = Vec::new();
+    let mut options: Vec<&'static str> = Vec::new();
+    let mut show = Show {
+        sample: DEFAULT,
+        frames: None,
+        workers: None,
+        seed: 1,
+        entities: None,
+        trace: None,
+        view: None,
+    };
     while let Some(argument) = arguments.next() {
-        let asked = match argument.as_str() {
-            "--headless" => Command::Headless,
-            "--help" | "-h" => Command::Help,
-            "--list" => Command::List,
+        let (name, value) = match argument.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+            _ => (argument.as_str(), None),
+        };
+        let mut value = |what: &str| {
+            value.clone().or_else(|| arguments.next()).ok_or(format!("`{name}` needs {what}."))
+        };
+        options.push(match name {
+            "--frames" => {
+                show.frames = Some(number(name, &value("a number")?, 1, u32::MAX)?);
+                "--frames"
+            }
+            "--workers" => {
+                show.workers = Some(number(name, &value("a number")?, 0, MOST_WORKERS)?);
+                "--workers"
+            }
+            "--seed" => {
+                show.seed = number(name, &value("a number")?, 0, u64::MAX)?;
+                "--seed"
+            }
+            "--entities" => {
+                show.entities = Some(number(name, &value("a number")?, 1, MOST_ENTITIES)?);
+                "--entities"
+            }
             "--trace" => {
-                let file = arguments.next().ok_or("`--trace` needs the name of a file.")?;
-                trace = Some(PathBuf::from(file));
+                show.trace = Some(PathBuf::from(value("the name of a file")?));
+                "--trace"
+            }
+            "--view" => {
+                show.view = Some(view(&value("`terminal` or `none`")?)?);
+                "--view"
+            }
+            "--help" | "-h" => return Ok(Command::Help),
+            option if option.starts_with('-') => {
+                return Err(format!(
+                    "There is no option `{option}`; there are --frames, --workers, --seed, --entities, \
+                     --trace and --view."
+                ));
+            }
+            _ => {
+                words.push(argument);
                 continue;
             }
-            option if option.starts_with('-') => {
-                return Err(format!("There is no option `{option}`."));
-            }
-            name => Command::ShowOne(find(name)?),
-        };
-        if command.replace(asked).is_some() {
-            return Err(format!("`{argument}` is one thing too many; ask for one at a time."));
-        }
+        });
     }
-    let command = command.unwrap_or(Command::ShowAll);
-    let writes_trace = match command {
-        Command::ShowAll | Command::Headless => true,
-        Command::ShowOne(sample) => sample.name == "timeline",
-        Command::List | Command::Help => false,
-    };
-    if trace.is_some() && !writes_trace {
-        return Err("`--trace` is for the sample `timeline`; no other writes a trace.".to_owned());
-    }
-    Ok((command, trace))
+    command(&words, &options, show)
 }
 
-fn find(name: &str) -> Result<&'static Sample, String> {
-    SAMPLES.iter().find(|sample| sample.name == name).ok_or_else(|| {
-        let names: Vec<_> = SAMPLES.iter().map(|sample| sample.name).collect();
-        format!("There is no sample `{name}`; there are {}.", names.join(", "))
-    })
+fn command(words: &[String], options: &[&str], mut show: Show) -> Result<Command, String> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    // Which options mean something, beside what is asked for.
+    let (command, allowed): (_, &[&str]) = match words[..] {
+        [] => (Command::Show(show), &["--*"]),
+        ["list"] => (Command::List, &[]),
+        ["help"] => (Command::Help, &[]),
+        ["check"] => {
+            let frames = show.frames.unwrap_or(CHECKED_FRAMES);
+            (Command::Check { samples: SAMPLES.to_vec(), frames }, &["--frames"])
+        }
+        ["check", name] => {
+            let frames = show.frames.unwrap_or(CHECKED_FRAMES);
+            (Command::Check { samples: vec![find(name)?], frames }, &["--frames"])
+        }
+        [name] => {
+            show.sample = find(name)?;
+            match show.sample.kind {
+                Kind::World(_) => (Command::Show(show), &["--*"]),
+                Kind::Jobs(_) => (Command::Show(show), &["--frames", "--workers", "--trace"]),
+            }
+        }
+        [.., extra] => {
+            return Err(format!("`{extra}` is one thing too many; ask for one at a time."));
+        }
+    };
+    let is_allowed = |option| allowed == ["--*"] || allowed.contains(option);
+    match options.iter().find(|option| !is_allowed(option)) {
+        None => Ok(command),
+        Some(option) if allowed.is_empty() => {
+            Err(format!("`{}` takes no options, so `{option}` means nothing.", words[0]))
+        }
+        Some(option) => Err(format!(
+            "`{option}` means nothing for `{}`; it takes {}.",
+            words.join(" "),
+            allowed.join(", ")
+        )),
+    }
+}
+
+fn view(value: &str) -> Result<View, String> {
+    match value {
+        "terminal" => Ok(View::Terminal),
+        "none" => Ok(View::None),
+        other => Err(format!("There is no view `{other}`; there are terminal and none.")),
+    }
+}
+
+fn number<T>(option: &str, value: &str, least: T, most: T) -> Result<T, String>
+where
+    T: FromStr + PartialOrd + std::fmt::Display,
+{
+    match value.parse() {
+        Ok(number) if (&least..=&most).contains(&&number) => Ok(number),
+        _ => Err(format!("`{option}` takes a number from {least} to {most}, not `{value}`.")),
+    }
 }
 
 #[cfg(test)]
@@ -74,44 +166,77 @@ mod tests {
 
     use super::*;
 
-    fn parse_words(words: &str) -> Result<(Command, Option<PathBuf>), String> {
+    fn parse_words(words: &str) -> Result<Command, String> {
         parse(words.split_whitespace().map(str::to_owned))
+    }
+
+    fn shown(words: &str) -> Show {
+        match parse_words(words).unwrap() {
+            Command::Show(show) => show,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
     fn each_command_is_understood() {
-        let command = |words| parse_words(words).unwrap().0;
-        assert!(matches!(command(""), Command::ShowAll));
-        assert!(matches!(command("--headless"), Command::Headless));
-        assert!(matches!(command("--list"), Command::List));
-        assert!(matches!(command("--help"), Command::Help));
-        assert!(matches!(command("life"), Command::ShowOne(sample) if sample.name == "life"));
+        assert_eq!(shown("").sample.name, DEFAULT.name);
+        assert_eq!(shown("rotation").sample.name, "rotation");
+        assert!(matches!(parse_words("list"), Ok(Command::List)));
+        assert!(matches!(parse_words("help"), Ok(Command::Help)));
+        assert!(matches!(parse_words("rotation --help"), Ok(Command::Help)));
+        let all = parse_words("check").unwrap();
+        assert!(
+            matches!(all, Command::Check { samples, frames: 60 } if samples.len() == SAMPLES.len())
+        );
+        let one = parse_words("check life --frames 5").unwrap();
+        assert!(matches!(one, Command::Check { samples, frames: 5 } if samples[0].name == "life"));
     }
 
     #[test]
-    fn a_trace_goes_where_it_is_told() {
-        for words in ["--trace a.json", "timeline --trace a.json", "--trace a.json --headless"] {
-            let (_, trace) = parse_words(words).unwrap();
-            assert_eq!(trace.as_deref(), Some(Path::new("a.json")), "{words}");
-        }
+    fn options_are_understood() {
+        let show = shown(
+            "rotation --frames 300 --workers 0 --seed=7 --entities 10 --trace a.json --view none",
+        );
+        assert_eq!((show.frames, show.workers, show.seed), (Some(300), Some(0), 7));
+        assert_eq!((show.entities, show.view), (Some(10), Some(View::None)));
+        assert_eq!(show.trace.as_deref(), Some(Path::new("a.json")));
+        assert_eq!(shown("--view terminal").view, Some(View::Terminal));
     }
 
     #[test]
     fn mistakes_are_told_in_a_sentence() {
         let mistake = |words| parse_words(words).unwrap_err();
+        let names: Vec<_> = SAMPLES.iter().map(|sample| sample.name).collect();
         assert_eq!(
             mistake("lief"),
-            "There is no sample `lief`; there are first_job, native_counter, particles, life, mandelbrot, timeline."
+            format!("There is no sample `lief`; there are {}.", names.join(", "))
         );
-        assert_eq!(mistake("--fast"), "There is no option `--fast`.");
+        assert_eq!(
+            mistake("--fast"),
+            "There is no option `--fast`; there are --frames, --workers, --seed, --entities, --trace and --view."
+        );
         assert_eq!(mistake("--trace"), "`--trace` needs the name of a file.");
         assert_eq!(
-            mistake("life --headless"),
-            "`--headless` is one thing too many; ask for one at a time."
+            mistake("--frames many"),
+            "`--frames` takes a number from 1 to 4294967295, not `many`."
         );
         assert_eq!(
-            mistake("life --trace a.json"),
-            "`--trace` is for the sample `timeline`; no other writes a trace."
+            mistake("--frames 0"),
+            "`--frames` takes a number from 1 to 4294967295, not `0`."
+        );
+        assert_eq!(
+            mistake("--workers 9999"),
+            "`--workers` takes a number from 0 to 512, not `9999`."
+        );
+        assert_eq!(mistake("--view moon"), "There is no view `moon`; there are terminal and none.");
+        assert_eq!(
+            mistake("life rotation"),
+            "`rotation` is one thing too many; ask for one at a time."
+        );
+        assert_eq!(mistake("list --seed 3"), "`list` takes no options, so `--seed` means nothing.");
+        assert_eq!(
+            mistake("life --entities 3"),
+            "`--entities` means nothing for `life`; it takes --frames, --workers, --trace."
         );
     }
 }

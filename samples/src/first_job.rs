@@ -7,14 +7,13 @@
 
 use ancho::jobs::{Job, JobScheduler, JobSlice, JobStruct, SliceWrite};
 
-use crate::gallery::{Sample, SampleResult, Stage};
+use crate::gallery::{JobSample, Kind, Sample, SampleResult, Stage};
 use crate::state_hash::StateHash;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "first_job",
     summary: "a job changes its copy of a number, and an array that it shares",
-    show,
-    state_hash,
+    kind: Kind::Jobs(JobSample { frames: 2, show, state_hash }),
 };
 
 /// The job as a closure: it captures `a`, and takes the array along. Returns the owner's `a`.
@@ -76,7 +75,7 @@ fn show(stage: &Stage<'_>) -> SampleResult<()> {
     Ok(())
 }
 
-fn state_hash(jobs: &JobScheduler, frames: u32) -> SampleResult<u32> {
+fn state_hash(jobs: &JobScheduler, frames: u32) -> SampleResult<u64> {
     let mut b = JobSlice::new(1, 3.0);
     for frame in 0..frames {
         if frame % 2 == 0 {
@@ -95,7 +94,7 @@ mod tests {
     use ancho::jobs::JobPool;
 
     use super::*;
-    use crate::headless::hash_in_all_cases;
+    use crate::gallery::hash_in_all_cases;
 
     #[test]
     fn the_state_is_the_same_in_all_cases() {

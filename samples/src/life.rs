@@ -9,15 +9,18 @@ use std::time::Instant;
 
 use ancho::jobs::{AccessError, JobHandle, JobScheduler, JobSlice, ScheduleError};
 
-use crate::gallery::{Sample, SampleResult, Stage};
+use crate::gallery::{JobSample, Kind, Sample, SampleResult, Stage};
 use crate::random;
 use crate::state_hash::StateHash;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "life",
     summary: "the Game of Life in two arrays, generations scheduled ahead",
-    show,
-    state_hash: |jobs, frames| Board::random(SIZE, SIZE).run(jobs, frames),
+    kind: Kind::Jobs(JobSample {
+        frames: 60,
+        show,
+        state_hash: |jobs, frames| Board::random(SIZE, SIZE).run(jobs, frames),
+    }),
 };
 
 const SIZE: usize = 512;
@@ -40,7 +43,7 @@ impl Board {
     }
 
     fn random(width: usize, height: usize) -> Self {
-        let cell = |i| u8::from(random::unit(i) < 0.3);
+        let cell = |i| u8::from(random::unit(0, i) < 0.3);
         Self::new(width, (0..(width * height) as u64).map(cell).collect())
     }
 
@@ -71,7 +74,7 @@ impl Board {
     }
 
     /// Schedules so many generations, completes them, and returns the hash of the last.
-    fn run(&mut self, jobs: &JobScheduler, generations: u32) -> SampleResult<u32> {
+    fn run(&mut self, jobs: &JobScheduler, generations: u32) -> SampleResult<u64> {
         let mut last = JobHandle::COMPLETED;
         for _ in 0..generations {
             last = self.schedule_generation(jobs, last)?;
@@ -122,7 +125,7 @@ fn show(stage: &Stage<'_>) -> SampleResult<()> {
     let mut board = Board::random(SIZE, SIZE);
     println!("living cells at the start: {}", board.population()?);
     let start = Instant::now();
-    let hash = board.run(stage.jobs, stage.frames)?;
+    board.run(stage.jobs, stage.frames)?;
     let seconds = start.elapsed().as_secs_f64();
     println!("living cells {} generations later: {}", stage.frames, board.population()?);
     println!(
@@ -131,7 +134,6 @@ fn show(stage: &Stage<'_>) -> SampleResult<()> {
         seconds * 1000.0 / f64::from(stage.frames),
         (SIZE * SIZE) as f64 * f64::from(stage.frames) / seconds / 1e9,
     );
-    println!("state hash {hash:08x}");
     println!("the upper left corner:\n{}", board.corner(64, 16)?);
     Ok(())
 }
@@ -141,7 +143,7 @@ mod tests {
     use ancho::jobs::JobPool;
 
     use super::*;
-    use crate::headless::hash_in_all_cases;
+    use crate::gallery::hash_in_all_cases;
 
     fn board(rows: &[&str]) -> Board {
         let cells = rows.concat().bytes().map(|cell| u8::from(cell == b'#')).collect();

@@ -1,42 +1,37 @@
-//! The sample gallery: `cargo run --release` lists the samples and shows each for a moment.
+//! The sample gallery: `cargo run --release` shows the default sample, `cargo run --release -- list` names them all.
 //!
-//! A sample is a module that teaches one thing. Start with `first_job`. What they share is in
-//! `gallery`; `headless` runs them all without showing anything, and compares their results.
+//! A sample is a module that a newcomer reads in a few minutes. Start with `rotation`; those about jobs alone start with
+//! `first_job`. What they share is in `gallery`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "showing things is what samples do")]
 
 mod command_line;
 mod first_job;
 mod gallery;
-mod headless;
 mod life;
 mod mandelbrot;
 mod native_counter;
-mod particles;
 mod random;
+mod rotation;
+mod samples;
 mod state_hash;
-mod timeline;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use command_line::{Command, USAGE};
 
 fn main() -> ExitCode {
-    let (command, trace) = match command_line::parse(std::env::args().skip(1)) {
-        Ok(parsed) => parsed,
+    let command = match command_line::parse(std::env::args().skip(1)) {
+        Ok(command) => command,
         Err(mistake) => {
-            eprintln!("{mistake}\n\n{USAGE}");
+            eprintln!("{mistake}\n\n{USAGE}\n\nsamples:\n{}", samples::list());
             return ExitCode::from(2);
         }
     };
-    let trace = trace.as_deref();
-    let shown_trace = trace.unwrap_or(Path::new(timeline::TRACE));
     let done = match command {
-        Command::ShowAll => gallery::show_all(shown_trace),
-        Command::ShowOne(sample) => gallery::show_one(sample, shown_trace),
-        Command::Headless => headless::run(trace),
+        Command::Show(show) => gallery::show(&show),
+        Command::Check { samples, frames } => gallery::check(&samples, frames),
         Command::List => {
-            gallery::list();
+            print!("{}", samples::list());
             Ok(())
         }
         Command::Help => {

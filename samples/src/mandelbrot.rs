@@ -10,14 +10,17 @@ use std::time::{Duration, Instant};
 
 use ancho::jobs::{ExecutionMode, JobPool, JobScheduler, JobSlice};
 
-use crate::gallery::{Sample, SampleResult, Stage};
+use crate::gallery::{JobSample, Kind, Sample, SampleResult, Stage};
 use crate::state_hash::StateHash;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "mandelbrot",
     summary: "rows of very different cost, shared out evenly among the threads",
-    show,
-    state_hash: |jobs, frames| Picture::new(WIDTH, HEIGHT).run(jobs, frames),
+    kind: Kind::Jobs(JobSample {
+        frames: 60,
+        show,
+        state_hash: |jobs, frames| Picture::new(WIDTH, HEIGHT).run(jobs, frames),
+    }),
 };
 
 const WIDTH: usize = 160;
@@ -85,7 +88,7 @@ impl Picture {
     }
 
     /// Draws so many frames, each closer to the target, and returns the hash of all.
-    fn run(&mut self, jobs: &JobScheduler, frames: u32) -> SampleResult<u32> {
+    fn run(&mut self, jobs: &JobScheduler, frames: u32) -> SampleResult<u64> {
         let mut hash = StateHash::new();
         let mut view = View::FIRST;
         for _ in 0..frames {
@@ -148,7 +151,7 @@ fn show(stage: &Stage<'_>) -> SampleResult<()> {
 
     jobs.pool().set_profiling(true);
     let start = Instant::now();
-    let hash = picture.run(jobs, frames)?;
+    let together_hash = picture.run(jobs, frames)?;
     let together = start.elapsed();
     jobs.pool().set_profiling(false);
     println!("{frames} frames on {} threads: {:.2} s", jobs.thread_count(), together.as_secs_f64());
@@ -160,19 +163,21 @@ fn show(stage: &Stage<'_>) -> SampleResult<()> {
     let mode = jobs.mode();
     jobs.set_mode(ExecutionMode::Serial);
     let start = Instant::now();
-    let hash_alone = picture.run(jobs, frames)?;
+    let alone_hash = picture.run(jobs, frames)?;
     let alone = start.elapsed();
     jobs.set_mode(mode);
     println!("{frames} frames on one thread: {:.2} s", alone.as_secs_f64());
     println!("speed-up: {:.2}", alone.as_secs_f64() / together.as_secs_f64());
-    println!("state hash {hash:08x}, and {hash_alone:08x} on one thread");
+    if together_hash != alone_hash {
+        return Err("the pictures are not the same".into());
+    }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::headless::hash_in_all_cases;
+    use crate::gallery::hash_in_all_cases;
 
     #[test]
     fn known_points_stay_or_leave() {

@@ -24,13 +24,9 @@ impl StateHash {
         }
     }
 
-    pub(crate) fn add_f64(&mut self, value: f64) {
-        self.add_bytes(&value.to_bits().to_le_bytes());
-    }
-
-    /// Returns the hash, folded to the eight digits that are printed.
-    pub(crate) fn finish(self) -> u32 {
-        (self.0 ^ self.0 >> 32) as u32
+    /// Returns the hash.
+    pub(crate) fn finish(self) -> u64 {
+        self.0
     }
 }
 

@@ -17,7 +17,7 @@ use std::time::Instant;
 use ancho::collections::{Native, NativeArray};
 use ancho::jobs::{CellConcurrent, ConcurrentWrite, JobScheduler};
 
-use crate::gallery::{Sample, SampleResult, Stage};
+use crate::gallery::{JobSample, Kind, Sample, SampleResult, Stage};
 use crate::random;
 use crate::state_hash::StateHash;
 use counter::Counter;
@@ -26,8 +26,7 @@ use per_thread::PerThreadCounter;
 pub(crate) const SAMPLE: Sample = Sample {
     name: "native_counter",
     summary: "a container of one's own, which all threads count with",
-    show,
-    state_hash,
+    kind: Kind::Jobs(JobSample { frames: 1, show, state_hash }),
 };
 
 /// A counter that jobs share.
@@ -65,7 +64,7 @@ where
 
 /// A million numbers below ten.
 fn numbers() -> NativeArray<u32> {
-    NativeArray::from_fn(1_000_000, |index| (random::unit(index as u64) * 10.0) as u32)
+    NativeArray::from_fn(1_000_000, |index| (random::unit(0, index as u64) * 10.0) as u32)
 }
 
 fn show(stage: &Stage<'_>) -> SampleResult<()> {
@@ -98,7 +97,7 @@ fn show(stage: &Stage<'_>) -> SampleResult<()> {
     Ok(())
 }
 
-fn state_hash(jobs: &JobScheduler, _: u32) -> SampleResult<u32> {
+fn state_hash(jobs: &JobScheduler, _: u32) -> SampleResult<u64> {
     let numbers = numbers();
     let mut counter = NativeCounter::of(Counter::default());
     let mut per_thread = NativePerThreadCounter::of(PerThreadCounter::default());

@@ -1,0 +1,20 @@
+//! What all samples share: what a sample is, how it is run, and how it is shown.
+
+mod canvas;
+mod check;
+mod quiet;
+mod run;
+mod sample;
+mod show;
+mod summary;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub(crate) use canvas::{Canvas, Color};
+#[cfg(test)]
+pub(crate) use check::hash_in_all_cases;
+pub(crate) use check::{check, same_hash_in_all_cases};
+pub(crate) use run::{Run, STEP};
+pub(crate) use sample::{JobSample, Key, Kind, Options, Sample, SampleResult, Stage, WorldSample};
+pub(crate) use show::{Show, View, show};
+pub(crate) use summary::Summary;

@@ -1,0 +1,121 @@
+//! What is said when a sample has run.
+
+use std::fmt;
+use std::time::Duration;
+
+use ancho::entities::SystemKind;
+use ancho::prelude::*;
+
+/// How fast a sample was, what took the time, and what it ended with.
+#[derive(Clone, Debug)]
+pub(crate) struct Summary {
+    frames: usize,
+    median: Duration,
+    p99: Duration,
+    entities: usize,
+    /// What systems took on the thread that has the world, a frame, the longest first.
+    systems: Vec<(String, Duration)>,
+    /// What each thread worked on jobs, a frame. The first is the one that has the world.
+    threads: Vec<Duration>,
+    state_hash: u64,
+}
+
+impl Summary {
+    pub(crate) fn new(world: &mut World, frames: &[Duration], busy: &[Duration]) -> Self {
+        let count = frames.len();
+        let for_frame = |total: Duration| total / count.max(1) as u32;
+        let mut sorted = frames.to_vec();
+        sorted.sort_unstable();
+        let at = |share: f64| {
+            let index = (share * count as f64) as usize;
+            sorted.get(index.min(count.saturating_sub(1))).copied().unwrap_or_default()
+        };
+        let order = world.system_order();
+        let ran = order.iter().filter(|system| system.kind != SystemKind::Group && system.runs > 0);
+        let mut systems: Vec<_> = ran
+            .filter(|system| !is_idle_point(system.kind, for_frame(system.total_time)))
+            .map(|system| (short_name(&system.name), for_frame(system.total_time)))
+            .collect();
+        systems.sort_by_key(|&(_, time)| std::cmp::Reverse(time));
+        Self {
+            frames: count,
+            median: at(0.5),
+            p99: at(0.99),
+            entities: world.entity_count(),
+            systems,
+            threads: busy.iter().map(|&time| for_frame(time)).collect(),
+            state_hash: world.state_hash(),
+        }
+    }
+}
+
+/// Whether it is one of the points of every world, which had nothing to do.
+fn is_idle_point(kind: SystemKind, time: Duration) -> bool {
+    kind == SystemKind::Point && time < Duration::from_micros(1)
+}
+
+/// The name of a system without the modules it is in.
+fn short_name(name: &str) -> String {
+    name.rsplit("::").next().unwrap_or(name).to_owned()
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        writeln!(f, "{} frames, {} entities", self.frames, self.entities)?;
+        writeln!(f, "frame       median {:.3} ms, p99 {:.3} ms", ms(self.median), ms(self.p99))?;
+        writeln!(f, "systems     a frame, on the main thread")?;
+        for (name, time) in &self.systems {
+            writeln!(f, "  {:>9.3} ms  {name}", ms(*time))?;
+        }
+        writeln!(f, "threads     a frame, in jobs")?;
+        for (thread, time) in self.threads.iter().enumerate() {
+            match thread {
+                0 => writeln!(f, "  {:>9.3} ms  main thread", ms(*time))?,
+                _ => writeln!(f, "  {:>9.3} ms  worker {thread}", ms(*time))?,
+            }
+        }
+        write!(f, "state hash  {:016x}", self.state_hash)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_read_at_a_glance() {
+        let us = Duration::from_micros;
+        let summary = Summary {
+            frames: 300,
+            median: us(1500),
+            p99: us(2250),
+            entities: 100_000,
+            systems: vec![("seek".to_owned(), us(1000)), ("strike".to_owned(), us(250))],
+            threads: vec![us(700), us(650)],
+            state_hash: 0xC0FFEE,
+        };
+        let expected = "\
+300 frames, 100000 entities
+frame       median 1.500 ms, p99 2.250 ms
+systems     a frame, on the main thread
+      1.000 ms  seek
+      0.250 ms  strike
+threads     a frame, in jobs
+      0.700 ms  main thread
+      0.650 ms  worker 1
+state hash  0000000000c0ffee";
+        assert_eq!(summary.to_string(), expected);
+    }
+
+    #[test]
+    fn the_median_and_the_slowest_hundredth_are_of_the_frames() {
+        let frames: Vec<_> = (1..=200).rev().map(Duration::from_millis).collect();
+        let summary = Summary::new(&mut World::new("Empty"), &frames, &[Duration::from_secs(2)]);
+        assert_eq!(summary.median, Duration::from_millis(101));
+        assert_eq!(summary.p99, Duration::from_millis(199));
+        assert_eq!(summary.threads, [Duration::from_millis(10)]);
+        let none = Summary::new(&mut World::new("Empty"), &[], &[]);
+        assert_eq!((none.median, none.p99), (Duration::ZERO, Duration::ZERO));
+    }
+}

@@ -1,0 +1,185 @@
+//! Cubes on a circle, and a sphere that sets spinning those it passes.
+//!
+//! The first sample to read. Components are plain structs; systems are functions that are given what they ask for. A system
+//! that goes over many entities has it done by jobs in the background. Nobody says which job waits for which: that follows
+//! from what they read and write.
+
+use std::f32::consts::TAU;
+
+use ancho::burst::math::sincos;
+use ancho::prelude::*;
+
+use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
+use crate::random::Random;
+
+pub(crate) const SAMPLE: Sample = Sample {
+    name: "rotation",
+    summary: "cubes on a circle, and a sphere that sets spinning those it passes",
+    kind: Kind::World(WorldSample { entities: 100, frames: 600, build, paint, steering: None }),
+};
+
+/// How far cubes and sphere are from the center.
+const RADIUS: f32 = 25.0;
+
+#[derive(Component, Clone, Copy)]
+struct Position(Vec3);
+
+#[derive(Component, Clone, Copy)]
+struct Rotation(Quat);
+
+/// How fast something spins, in radians a second.
+#[derive(Component, Clone, Copy)]
+struct RotationSpeed(f32);
+
+/// How the speed changes, in radians a second, every second. It stops at zero.
+#[derive(Component, Clone, Copy)]
+struct RotationAcceleration(f32);
+
+/// Goes round in a circle, so many radians a second.
+#[derive(Component, Clone, Copy)]
+struct MoveAlongCircle {
+    center: Vec3,
+    radius: f32,
+    speed: f32,
+    angle: f32,
+}
+
+/// Gives this speed to all that spins, and is as near as that.
+#[derive(Component, Clone, Copy)]
+struct ResetRotation {
+    speed: f32,
+    radius: f32,
+}
+
+/// Asks for cubes on a circle around it.
+#[derive(Component, Clone, Copy)]
+struct CircleSpawner {
+    count: usize,
+    radius: f32,
+    random: Random,
+}
+
+fn build(options: &Options) -> SampleResult<World> {
+    let mut world = options.world("Rotation");
+    let random = Random::new(options.seed);
+    let spawner = CircleSpawner { count: options.entities, radius: RADIUS, random };
+    world.spawn((Position(Vec3::ZERO), spawner));
+    world.spawn((
+        Position(Vec3::X * RADIUS),
+        MoveAlongCircle { center: Vec3::ZERO, radius: RADIUS, speed: 1.0, angle: 0.0 },
+        ResetRotation { speed: 10.0, radius: 2.0 },
+    ));
+
+    world.add_system(spawn_circles);
+    world.add_system(move_along_circles);
+    world.add_system(reset_rotations);
+    world.add_system(accelerate);
+    world.add_system(rotate);
+    Ok(world)
+}
+
+/// Makes the cubes that are asked for. Whoever has asked is done then, and loses its `CircleSpawner`.
+fn spawn_circles(mut commands: Commands, spawners: Query<(Entity, &Position, &CircleSpawner)>) {
+    for (entity, center, spawner) in &spawners {
+        let mut random = spawner.random;
+        commands.spawn_batch((0..spawner.count).map(|_| {
+            let direction = Quat::from_rotation_y(random.between(0.0, TAU)) * Vec3::X;
+            (
+                Position(center.0 + direction * spawner.radius),
+                Rotation(Quat::IDENTITY),
+                RotationSpeed(0.0),
+                RotationAcceleration(-1.0),
+            )
+        }));
+        commands.remove::<CircleSpawner>(entity);
+    }
+}
+
+fn move_along_circles(time: Time, mut movers: Query<(&mut Position, &mut MoveAlongCircle)>) {
+    let dt = time.delta();
+    movers.schedule_parallel(move |(position, circle)| {
+        circle.angle = (circle.angle + circle.speed * dt) % TAU;
+        let (sin, cos) = sincos(circle.angle);
+        position.0 = circle.center + circle.radius * Vec3::new(cos, 0.0, sin);
+    });
+}
+
+/// The few spheres are copied into the job that goes over the many cubes.
+fn reset_rotations(
+    spheres: Query<(&Position, &ResetRotation)>,
+    mut cubes: Query<(&Position, &mut RotationSpeed)>,
+) {
+    let spheres: Vec<_> = spheres.iter().map(|(position, reset)| (*position, *reset)).collect();
+    cubes.schedule_parallel(move |(position, speed)| {
+        for (sphere, reset) in &spheres {
+            if sphere.0.distance_squared(position.0) <= reset.radius * reset.radius {
+                speed.0 = reset.speed;
+            }
+        }
+    });
+}
+
+fn accelerate(time: Time, mut spinning: Query<(&mut RotationSpeed, &RotationAcceleration)>) {
+    let dt = time.delta();
+    spinning.schedule_parallel(move |(speed, acceleration)| {
+        speed.0 = (speed.0 + acceleration.0 * dt).max(0.0);
+    });
+}
+
+fn rotate(time: Time, mut spinning: Query<(&mut Rotation, &RotationSpeed)>) {
+    let dt = time.delta();
+    spinning.schedule_parallel(move |(rotation, speed)| {
+        rotation.0 = rotation.0.normalize() * Quat::from_rotation_y(speed.0 * dt);
+    });
+}
+
+fn paint(world: &World, canvas: &mut Canvas) {
+    canvas.look_at(Vec3::ZERO, Vec2::splat(2.4 * RADIUS));
+    for (position, rotation, speed) in &world.query::<(&Position, &Rotation, &RotationSpeed)>() {
+        let color = Color::GREY.mixed(Color::ORANGE, speed.0 / 10.0);
+        canvas.square(position.0, 1.4, color);
+        let direction = rotation.0 * Vec3::X;
+        canvas.point(position.0 + direction * 1.5, color);
+    }
+    for (position, _) in &world.query::<(&Position, &ResetRotation)>() {
+        canvas.disc(position.0, 1.5, Color::BLUE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery::tests::{hash, options, run};
+
+    #[test]
+    fn the_state_is_the_same_in_all_cases() {
+        hash(&SAMPLE, 1000, 20);
+    }
+
+    #[test]
+    fn cubes_are_on_the_circle_and_the_spawner_is_done() {
+        let world = run(&SAMPLE, &options(100), 1);
+        let cubes = world.query::<(&Position, &Rotation)>();
+        assert_eq!(cubes.count(), 100);
+        for (position, _) in &cubes {
+            assert!((position.0.length() - RADIUS).abs() < 1e-3);
+        }
+        assert_eq!(world.query::<&CircleSpawner>().count(), 0);
+    }
+
+    #[test]
+    fn the_sphere_goes_round_once_in_as_many_seconds_as_a_circle_has_radians() {
+        let world = run(&SAMPLE, &options(1), 188);
+        let (position, _) = world.query::<(&Position, &MoveAlongCircle)>().single().unwrap();
+        let (sin, cos) = f32::sin_cos(188.0 / 60.0);
+        assert!(position.0.distance(RADIUS * Vec3::new(cos, 0.0, sin)) < 1e-2, "{}", position.0);
+    }
+
+    #[test]
+    fn cubes_spin_once_the_sphere_has_passed_and_come_to_rest() {
+        // After a round all have been passed; the speed falls by one radian a second from ten.
+        let world = run(&SAMPLE, &options(100), 377);
+        let speeds: Vec<f32> = world.query::<&RotationSpeed>().iter().map(|s| s.0).collect();
+        assert!(speeds.iter().all(|speed| (3.0..=10.0).contains(speed)), "{speeds:?}");
+    }
+}

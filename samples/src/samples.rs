@@ -1,0 +1,53 @@
+//! The list of samples.
+
+use crate::gallery::Sample;
+use crate::{first_job, life, mandelbrot, native_counter, rotation};
+
+/// All samples: worlds first, then those about jobs alone, each in the order to read them.
+pub(crate) const SAMPLES: &[&Sample] = &[
+    &rotation::SAMPLE,
+    &first_job::SAMPLE,
+    &native_counter::SAMPLE,
+    &life::SAMPLE,
+    &mandelbrot::SAMPLE,
+];
+
+/// What is shown if no name is given.
+pub(crate) const DEFAULT: &Sample = &rotation::SAMPLE;
+
+/// Finds a sample, or says in a sentence which there are.
+pub(crate) fn find(name: &str) -> Result<&'static Sample, String> {
+    SAMPLES.iter().find(|sample| sample.name == name).copied().ok_or_else(|| {
+        let names: Vec<_> = SAMPLES.iter().map(|sample| sample.name).collect();
+        format!("There is no sample `{name}`; there are {}.", names.join(", "))
+    })
+}
+
+/// The names of all samples, and what they show.
+pub(crate) fn list() -> String {
+    let line = |sample: &&Sample| format!("  {:<20}{}\n", sample.name, sample.summary);
+    SAMPLES.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::SAMPLES;
+
+    #[test]
+    fn names_are_unique_and_can_be_typed() {
+        let names: BTreeSet<_> = SAMPLES.iter().map(|sample| sample.name).collect();
+        assert_eq!(names.len(), SAMPLES.len());
+        for name in names {
+            assert!(name.bytes().all(|byte| byte == b'_' || byte.is_ascii_lowercase()), "{name}");
+        }
+    }
+
+    #[test]
+    fn summaries_fit_in_a_line() {
+        for sample in SAMPLES {
+            assert!(sample.summary.len() <= 80, "{}", sample.name);
+        }
+    }
+}
