@@ -1,7 +1,7 @@
 //! Jobs that systems schedule.
 
 use ancho_entities::{IntoSystem, Local, Query, ResMut, World, WorldSettings};
-use ancho_jobs::JobPool;
+use ancho_jobs::{JobCell, JobPool, JobScheduler};
 
 use crate::common::{A, B, Log, take, world};
 
@@ -45,6 +45,29 @@ fn d1_jobs_of_systems_are_ordered_by_what_they_use() {
     }
     // (1, 1), (3, 4), (8, 12)
     assert!(world.query::<(&A, &B)>().iter().all(|(a, b)| (a.0, b.0) == (8, 12)));
+}
+
+#[test]
+fn systems_schedule_jobs_over_containers_beside_those_over_entities() {
+    fn add_up(jobs: &JobScheduler, all: Query<&mut A>, mut sum: ResMut<JobCell<u32>>) {
+        *sum.get_mut().unwrap() = 0;
+        let add = all.job().with(sum.write()).schedule(|a, sum| {
+            a.0 += 1;
+            **sum += a.0;
+        });
+        let double = jobs.schedule(&[add.unwrap()], sum.write(), |sum| *sum *= 2).unwrap();
+        // It is the system's own to wait for: it does not use the world.
+        jobs.complete(double);
+    }
+
+    let mut world = world();
+    world.spawn_batch((0..10).map(A));
+    world.insert_resource(JobCell::new(0_u32));
+    world.add_system(add_up);
+    for doubled in [110, 130] {
+        world.try_update(0.1).unwrap();
+        assert_eq!(world.resource::<JobCell<u32>>().get(), Ok(&doubled));
+    }
 }
 
 #[test]

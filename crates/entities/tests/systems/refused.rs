@@ -5,6 +5,7 @@ use ancho_entities::{
     ParamSet, Query, Res, ResMut, Simulation, Single, System, SystemGroup, SystemResult, Time,
     With, Without, World,
 };
+use ancho_jobs::JobScheduler;
 
 use crate::common::{A, B, Log, Switch, Tag};
 use crate::panic_message::panic_message;
@@ -80,6 +81,8 @@ fn a0102_other_parameters_exclude_each_other() {
         refusal(|_: &EntityManager, _: Query<&mut A>| {}),
         refusal(|_: &EntityManager, _: &mut EntityManager| {}),
         refusal(|_: &mut EntityManager, _: Commands| {}),
+        refusal(|_: &mut EntityManager, _: &JobScheduler| {}),
+        refusal(|_: &JobScheduler, _: &mut World| {}),
         refusal(|_: &mut World, _: Query<&A>| {}),
         refusal(|_: Res<Log>, _: &mut World| {}),
         refusal(|_: &mut World, _: &mut World| {}),
@@ -91,6 +94,7 @@ fn a0102_other_parameters_exclude_each_other() {
     }
     accepted(|_: &mut EntityManager, _: Time| {});
     accepted(|_: &EntityManager, _: Query<&A>, _: Commands| {});
+    accepted(|_: &EntityManager, _: &JobScheduler, _: &JobScheduler, _: Query<&A>| {});
     accepted(|_: &mut World, _: Time| {});
     accepted(|_: Query<&A>, _: Commands, _: Commands| {});
 }

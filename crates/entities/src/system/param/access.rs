@@ -30,6 +30,8 @@ pub(crate) enum Uses {
         /// Whether they come right after the system.
         at_once: bool,
     },
+    /// The jobs of the world.
+    Jobs,
     /// The data of a system, or which systems there are.
     Systems,
     /// All entities, to be read.
@@ -162,9 +164,11 @@ impl Uses {
         match self {
             Self::World => Some("the whole world"),
             Self::EntitiesMut => match other {
-                Self::Query { .. } | Self::Ids { .. } | Self::Entities | Self::EntitiesMut => {
-                    Some("all entities")
-                }
+                Self::Query { .. }
+                | Self::Ids { .. }
+                | Self::Jobs
+                | Self::Entities
+                | Self::EntitiesMut => Some("all entities"),
                 _ => None,
             },
             Self::Entities => match other {

@@ -49,6 +49,7 @@ use crate::world::World;
 /// | [`UpdateAllocator`](crate::UpdateAllocator) | memory for what lives for two updates |
 /// | [`Local<T>`](crate::Local) | a value that the system keeps |
 /// | [`SystemData<S>`](crate::SystemData) | a system that is a struct, to be read |
+/// | [`&JobScheduler`](ancho_jobs::JobScheduler) | the jobs of the world, for those that are not over entities |
 /// | `&EntityManager` | all entities, to be read |
 /// | `&mut EntityManager` | all entities, to be changed |
 /// | `&mut World` | everything |
@@ -87,7 +88,7 @@ use crate::world::World;
     message = "a system cannot be given `{Self}`",
     label = "no parameter of a system",
     note = "parameters are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `Time`, `Commands`, `CommandsAt`, `Local`, \
-            `UpdateAllocator`, `SystemData`, `ParamSet`, `&EntityManager`, `&mut EntityManager` and `&mut World`"
+            `UpdateAllocator`, `SystemData`, `ParamSet`, `&JobScheduler`, `&EntityManager`, `&mut EntityManager` and `&mut World`"
 )]
 pub unsafe trait SystemParam: Sized {
     /// What the system keeps for it.

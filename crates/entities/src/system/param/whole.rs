@@ -1,6 +1,8 @@
-//! The time, and worlds as a whole, as parameters.
+//! The time, the jobs of a world, and worlds as a whole, as parameters.
 
 #![expect(unsafe_code, reason = "one world that several parameters borrow")]
+
+use ancho_jobs::JobScheduler;
 
 use super::{ParamConflict, ParamSetup, SystemParam, Uses, WorldOfParams};
 use crate::manager::EntityManager;
@@ -20,6 +22,23 @@ unsafe impl SystemParam for Time {
     unsafe fn fetch(_: &mut (), world: WorldOfParams<'_>) -> Self {
         // SAFETY: the world is borrowed. This is one field of it, which is copied at once.
         unsafe { (*world.world().as_ptr()).time.current() }
+    }
+}
+
+// SAFETY: it is declared.
+unsafe impl SystemParam for &JobScheduler {
+    type State = ();
+    type Item<'w, 's> = &'w JobScheduler;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<(), ParamConflict> {
+        setup.declare::<Self>(Uses::Jobs).map(|_| ())
+    }
+
+    #[inline]
+    unsafe fn fetch<'w>(_: &mut (), world: WorldOfParams<'w>) -> &'w JobScheduler {
+        // SAFETY: the world is borrowed, and no other parameter changes all entities. This is one field of them, which
+        // queries have no mutable reference to either.
+        unsafe { (*world.entities().as_ptr()).jobs.scheduler() }
     }
 }
 
