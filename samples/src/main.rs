@@ -4,6 +4,7 @@
 //! `first_job`. What they share is in `gallery`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "showing things is what samples do")]
 
+mod battle;
 mod command_line;
 mod first_job;
 mod gallery;

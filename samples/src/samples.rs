@@ -1,11 +1,12 @@
 //! The list of samples.
 
 use crate::gallery::Sample;
-use crate::{first_job, life, mandelbrot, native_counter, rotation};
+use crate::{battle, first_job, life, mandelbrot, native_counter, rotation};
 
 /// All samples: worlds first, then those about jobs alone, each in the order to read them.
 pub(crate) const SAMPLES: &[&Sample] = &[
     &rotation::SAMPLE,
+    &battle::SAMPLE,
     &first_job::SAMPLE,
     &native_counter::SAMPLE,
     &life::SAMPLE,
@@ -13,7 +14,7 @@ pub(crate) const SAMPLES: &[&Sample] = &[
 ];
 
 /// What is shown if no name is given.
-pub(crate) const DEFAULT: &Sample = &rotation::SAMPLE;
+pub(crate) const DEFAULT: &Sample = &battle::SAMPLE;
 
 /// Finds a sample, or says in a sentence which there are.
 pub(crate) fn find(name: &str) -> Result<&'static Sample, String> {

@@ -1,0 +1,237 @@
+//! Where the units of an army are, so that others find those nearby without asking all of them.
+
+use ancho::prelude::*;
+
+/// How wide and high a cell is.
+const CELL: f32 = 4.0;
+
+/// The units of an army, sorted by the cell of the field that they stand in.
+///
+/// Units are [added](Self::add), and then [sorted](Self::sort) by counting: how many are in each cell says where the cell begins,
+/// and each unit goes to the next place of its cell. Units of one cell stay in the order in which they were added, so that
+/// everything is the same on any number of threads.
+#[derive(Debug)]
+pub(super) struct Grid {
+    /// How many cells there are in a row, and how many rows. Those along the edges stay empty, so that every other cell has
+    /// eight neighbours.
+    columns: usize,
+    rows: usize,
+    added: Vec<Unit>,
+    /// How many units are in each cell.
+    counts: Vec<u32>,
+    /// Where each cell begins among what is sorted, and at last where the last one ends.
+    starts: Vec<u32>,
+    positions: Vec<Vec2>,
+    entities: Vec<Entity>,
+    /// For each cell, the nearest one with units in it.
+    nearest: Vec<u32>,
+}
+
+/// A unit that was added.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    cell: u32,
+    position: Vec2,
+    entity: Entity,
+}
+
+impl Grid {
+    /// A grid for a field from zero to this corner.
+    pub(super) fn new(field: Vec2) -> Self {
+        let (columns, rows) = ((field.x / CELL) as usize + 3, (field.y / CELL) as usize + 3);
+        Self {
+            columns,
+            rows,
+            added: Vec::new(),
+            counts: vec![0; columns * rows],
+            starts: vec![0; columns * rows + 1],
+            positions: Vec::new(),
+            entities: Vec::new(),
+            nearest: vec![0; columns * rows],
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.added.clear();
+        self.counts.fill(0);
+    }
+
+    pub(super) fn add(&mut self, entity: Entity, position: Vec2) {
+        let cell = self.cell_of(position);
+        self.counts[cell] += 1;
+        self.added.push(Unit { cell: cell as u32, position, entity });
+    }
+
+    /// Sorts what was added. What is found from now on are these units.
+    pub(super) fn sort(&mut self) {
+        let mut sum = 0;
+        for (start, count) in self.starts.iter_mut().zip(&self.counts) {
+            *start = sum;
+            sum += count;
+        }
+        self.positions.resize(self.added.len(), Vec2::ZERO);
+        self.entities.resize(self.added.len(), Entity::NULL);
+        // Each start moves on to the end of its cell, which is where the next one starts.
+        for &Unit { cell, position, entity } in &self.added {
+            let place = &mut self.starts[cell as usize];
+            self.positions[*place as usize] = position;
+            self.entities[*place as usize] = entity;
+            *place += 1;
+        }
+        self.starts.rotate_right(1);
+        self.starts[0] = 0;
+        self.find_nearest_cells();
+    }
+
+    /// The cell of a position in the field.
+    pub(super) fn cell_of(&self, position: Vec2) -> usize {
+        let (column, row) = ((position.x / CELL) as usize + 1, (position.y / CELL) as usize + 1);
+        row.min(self.rows - 2) * self.columns + column.min(self.columns - 2)
+    }
+
+    /// The unit that is nearest to a position, of those in its cell and in the cells around it.
+    pub(super) fn nearest_unit(&self, position: Vec2) -> Option<(Entity, Vec2)> {
+        let cell = self.cell_of(position);
+        let mut best = (u32::MAX, 0..0);
+        for row in [cell - self.columns, cell, cell + self.columns] {
+            // Three cells side by side are sorted side by side.
+            let units = self.starts[row - 1] as usize..self.starts[row + 2] as usize;
+            let distance = nearest_distance(position, &self.positions[units.clone()]);
+            if distance < best.0 {
+                best = (distance, units);
+            }
+        }
+        let (distance, units) = best;
+        let is_nearest = |&at: &usize| distance_bits(position, self.positions[at]) == distance;
+        let at = units.into_iter().find(is_nearest)?;
+        Some((self.entities[at], self.positions[at]))
+    }
+
+    /// The middle of the nearest cell with units in it.
+    pub(super) fn nearest_cell(&self, position: Vec2) -> Vec2 {
+        let cell = self.nearest[self.cell_of(position)] as usize;
+        let corner = Vec2::new((cell % self.columns) as f32, (cell / self.columns) as f32);
+        (corner - 0.5) * CELL
+    }
+
+    /// Which way there are fewer units, and how many fewer.
+    pub(super) fn way_out(&self, position: Vec2) -> Vec2 {
+        let cell = self.cell_of(position);
+        let count = |cell: usize| self.counts[cell] as f32;
+        // Beyond the edge there is nowhere to go: it counts as what is before it.
+        let (column, row) = (cell % self.columns, cell / self.columns);
+        let beside = |is_edge: bool, other: usize| count(if is_edge { cell } else { other });
+        Vec2::new(
+            beside(column == 1, cell - 1) - beside(column == self.columns - 2, cell + 1),
+            beside(row == 1, cell - self.columns)
+                - beside(row == self.rows - 2, cell + self.columns),
+        )
+    }
+
+    /// Finds the nearest cell with units for each cell: it is that of a neighbour, so that it spreads from cell to cell, once
+    /// down the rows and once up.
+    fn find_nearest_cells(&mut self) {
+        let columns = self.columns;
+        let cells = self.nearest.len();
+        let far = u32::MAX;
+        for (cell, nearest) in self.nearest.iter_mut().enumerate() {
+            *nearest = if self.counts[cell] > 0 { cell as u32 } else { far };
+        }
+        let offset = |cell: usize, other: u32| {
+            let other = other as usize;
+            let across = (cell % columns).abs_diff(other % columns);
+            let down = (cell / columns).abs_diff(other / columns);
+            across * across + down * down
+        };
+        let mut spread = |cell: usize, neighbours: [usize; 4]| {
+            let mut best = self.nearest[cell];
+            let mut least = if best == far { usize::MAX } else { offset(cell, best) };
+            for neighbour in neighbours {
+                let other = self.nearest[neighbour];
+                if least > 0 && other != far && offset(cell, other) < least {
+                    (best, least) = (other, offset(cell, other));
+                }
+            }
+            self.nearest[cell] = best;
+        };
+        for cell in columns + 1..cells - columns - 1 {
+            spread(cell, [cell - 1, cell - columns - 1, cell - columns, cell - columns + 1]);
+        }
+        for cell in (columns + 1..cells - columns - 1).rev() {
+            spread(cell, [cell + 1, cell + columns - 1, cell + columns, cell + columns + 1]);
+        }
+    }
+}
+
+/// The square of a distance, as bits, which are in the same order: whole numbers are compared several at once, and floats that
+/// may be no numbers are not.
+#[inline(always)]
+fn distance_bits(position: Vec2, other: Vec2) -> u32 {
+    position.distance_squared(other).to_bits()
+}
+
+#[inline(always)]
+fn nearest_distance(position: Vec2, others: &[Vec2]) -> u32 {
+    others.iter().map(|&other| distance_bits(position, other)).fold(u32::MAX, u32::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    const FIELD: Vec2 = Vec2::new(64.0, 32.0);
+
+    /// Units here and there, by number.
+    fn positions(count: usize) -> Vec<Vec2> {
+        let mut random = Random::new(7);
+        let mut position =
+            |_| Vec2::new(random.between(0.0, FIELD.x), random.between(0.0, FIELD.y));
+        (0..count).map(&mut position).collect()
+    }
+
+    fn grid_of(world: &mut World, positions: &[Vec2]) -> (Grid, Vec<Entity>) {
+        let mut grid = Grid::new(FIELD);
+        let entities: Vec<_> = positions.iter().map(|_| world.spawn(())).collect();
+        for (&entity, &position) in entities.iter().zip(positions) {
+            grid.add(entity, position);
+        }
+        grid.sort();
+        (grid, entities)
+    }
+
+    #[test]
+    fn the_nearest_unit_is_the_one_that_asking_all_of_them_finds() {
+        let mut world = World::new("Test");
+        let units = positions(500);
+        let (grid, entities) = grid_of(&mut world, &units);
+        for &from in &positions(100) {
+            let by_distance = |&a: &usize, &b: &usize| {
+                units[a].distance_squared(from).total_cmp(&units[b].distance_squared(from))
+            };
+            let nearest = (0..units.len()).min_by(by_distance).unwrap();
+            assert!(
+                units[nearest].distance(from) < CELL,
+                "else it may be too far away to be found"
+            );
+            assert_eq!(grid.nearest_unit(from), Some((entities[nearest], units[nearest])));
+        }
+    }
+
+    #[test]
+    fn who_sees_nobody_is_told_where_somebody_is() {
+        let mut world = World::new("Test");
+        let (grid, _) = grid_of(&mut world, &[Vec2::new(2.0, 30.0), Vec2::new(62.0, 2.0)]);
+        assert_eq!(grid.nearest_unit(Vec2::new(30.0, 16.0)), None);
+        assert_eq!(grid.nearest_cell(Vec2::new(20.0, 20.0)), Vec2::new(2.0, 30.0));
+        assert_eq!(grid.nearest_cell(Vec2::new(50.0, 10.0)), Vec2::new(62.0, 2.0));
+    }
+
+    #[test]
+    fn the_way_out_leads_away_from_the_crowd() {
+        let mut world = World::new("Test");
+        let (grid, _) = grid_of(&mut world, &[Vec2::new(2.0, 2.0); 3]);
+        assert_eq!(grid.way_out(Vec2::new(6.0, 2.0)), Vec2::new(3.0, 0.0));
+        assert_eq!(grid.way_out(Vec2::new(2.0, 2.0)), Vec2::new(3.0, 3.0), "not over the edge");
+    }
+}
