@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "showing things is what samples do")]
 
 mod battle;
+mod boids;
 mod command_line;
 mod first_job;
 mod gallery;

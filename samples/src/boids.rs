@@ -1,0 +1,364 @@
+//! 50,000 boids in flocks that follow targets and shy away from obstacles.
+//!
+//! What belongs to a flock is a shared component: boids with the same settings lie in the same chunks, and a query can ask for
+//! them. For each flock:
+//!
+//! ```text
+//! hash    by cell of space: where boids are and where they head   (all threads, into a multi-hash-map)
+//! merge   for each cell: how many, the sums, the nearest target and obstacle              (one thread)
+//! steer   each boid, by what is known of its cell                                        (all threads)
+//! ```
+//!
+//! A boid never looks at another one: its cell tells it all there is. So the time it takes does not depend on how close they are.
+
+use std::hash::{Hash, Hasher};
+
+use ancho::collections::{NativeHashMap, NativeMultiHashMap};
+use ancho::entities::SystemResult;
+use ancho::jobs::JobScheduler;
+use ancho::math::IVec3;
+use ancho::prelude::*;
+
+use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
+use crate::random::Random;
+
+pub(crate) const SAMPLE: Sample = Sample {
+    name: "boids",
+    summary: "50,000 boids in flocks that follow targets and shy away from obstacles",
+    kind: Kind::World(WorldSample { entities: 50_000, frames: 600, build, paint, steering: None }),
+};
+
+/// How far from the center boids begin.
+const RADIUS: f32 = 75.0;
+
+/// What the boids of a flock have in common.
+#[derive(SharedComponent, Clone, Copy, Debug)]
+struct Flock {
+    /// How wide the cells are in which boids take notice of each other.
+    cell: f32,
+    /// How much boids care to keep apart, to fly as the others do, and to get to the target.
+    separation: f32,
+    alignment: f32,
+    target: f32,
+    /// How near to an obstacle they think of nothing else.
+    aversion: f32,
+    speed: f32,
+}
+
+#[derive(Component, Clone, Copy)]
+struct Position(Vec3);
+
+/// Where a boid flies, of length 1.
+#[derive(Component, Clone, Copy)]
+struct Heading(Vec3);
+
+/// Boids follow it.
+#[derive(Component, Clone, Copy)]
+struct Target;
+
+/// Boids shy away from it.
+#[derive(Component, Clone, Copy)]
+struct Obstacle;
+
+/// Targets and obstacles go round in circles.
+#[derive(Component, Clone, Copy)]
+struct Orbit {
+    radius: f32,
+    height: f32,
+    /// In radians, and radians a second.
+    angle: f32,
+    speed: f32,
+}
+
+/// What the boids of a flock find out in each frame.
+#[derive(Debug)]
+struct Flight {
+    flock: Flock,
+    /// Where the boids of each cell are, and where they head.
+    boids: NativeMultiHashMap<IVec3, (Vec3, Vec3)>,
+    cells: NativeHashMap<IVec3, Cell>,
+    merged: JobHandle,
+}
+
+#[derive(Debug, Default)]
+struct Flights(Vec<Flight>);
+
+/// What the boids in a cell know.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    count: f32,
+    positions: Vec3,
+    headings: Vec3,
+    target: Vec3,
+    obstacle: Vec3,
+}
+
+impl Flock {
+    const CALM: Self = Self {
+        cell: 8.0,
+        separation: 1.0,
+        alignment: 1.0,
+        target: 2.0,
+        aversion: 30.0,
+        speed: 25.0,
+    };
+    const WILD: Self = Self { separation: 2.0, alignment: 2.5, speed: 32.0, ..Self::CALM };
+
+    /// Values are the same flock if they are the same bits.
+    fn bits(&self) -> [u32; 6] {
+        let Self { cell, separation, alignment, target, aversion, speed } = *self;
+        [cell, separation, alignment, target, aversion, speed].map(f32::to_bits)
+    }
+
+    fn cell_of(&self, position: Vec3) -> IVec3 {
+        (position / self.cell).floor().as_ivec3()
+    }
+
+    /// Where a boid heads next, by what is known of its cell.
+    #[inline(always)]
+    fn steered(&self, position: Vec3, heading: Vec3, cell: &Cell, dt: f32) -> Vec3 {
+        let from_obstacle = position - cell.obstacle;
+        let wanted = if from_obstacle.length_squared() < self.aversion * self.aversion {
+            cell.obstacle + from_obstacle.normalize_or_zero() * self.aversion - position
+        } else {
+            let alignment = (cell.headings / cell.count - heading).normalize_or_zero();
+            let separation = (position * cell.count - cell.positions).normalize_or_zero();
+            let target = (cell.target - position).normalize_or_zero();
+            (alignment * self.alignment + separation * self.separation + target * self.target)
+                .normalize_or_zero()
+        };
+        (heading + (wanted - heading) * dt).try_normalize().unwrap_or(heading)
+    }
+}
+
+impl PartialEq for Flock {
+    fn eq(&self, other: &Self) -> bool {
+        self.bits() == other.bits()
+    }
+}
+
+impl Eq for Flock {}
+
+impl Hash for Flock {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bits().hash(state);
+    }
+}
+
+fn build(options: &Options) -> SampleResult<World> {
+    let mut world = options.world("Boids");
+    let mut random = Random::new(options.seed);
+    let mut flocks = [Flock::CALM, Flock::WILD].map(Shared::new).into_iter().cycle();
+    let half = options.entities / 2;
+    for count in [options.entities - half, half] {
+        let Some(flock) = flocks.next() else { break };
+        world.spawn_batch((0..count).map(|_| {
+            let (position, heading) = (in_ball(&mut random), in_ball(&mut random));
+            let heading = heading.try_normalize().unwrap_or(Vec3::X);
+            (Position(position * RADIUS), Heading(heading), flock.clone())
+        }));
+    }
+    for (angle, height) in [(0.0, 30.0), (3.0, -30.0)] {
+        let orbit = Orbit { radius: 70.0, height, angle, speed: 0.25 };
+        world.spawn((Target, Position(Vec3::ZERO), orbit));
+    }
+    let orbit = Orbit { radius: 60.0, height: 0.0, angle: 1.0, speed: -0.15 };
+    world.spawn((Obstacle, Position(Vec3::ZERO), orbit));
+
+    world.insert_resource(Flights::default());
+    world.add_system(circle);
+    world.add_system(find_out);
+    world.add_system(steer);
+    Ok(world)
+}
+
+/// A place in a ball of radius 1.
+fn in_ball(random: &mut Random) -> Vec3 {
+    loop {
+        let mut coordinate = || random.between(-1.0, 1.0);
+        let place = Vec3::new(coordinate(), coordinate(), coordinate());
+        if place.length_squared() <= 1.0 {
+            return place;
+        }
+    }
+}
+
+/// Moves targets and obstacles. They are few: that takes no job.
+fn circle(time: Time, mut all: Query<(&mut Position, &mut Orbit)>) {
+    all.for_each(|(position, orbit)| {
+        orbit.angle += orbit.speed * time.delta();
+        let (sine, cosine) = ancho::burst::math::sincos(orbit.angle);
+        position.0 = Vec3::new(cosine * orbit.radius, orbit.height, sine * orbit.radius);
+    });
+}
+
+/// Finds out who is in which cell, and what there is to know of each.
+fn find_out(
+    jobs: &JobScheduler,
+    mut boids: Query<(&Position, &Heading, &Shared<Flock>)>,
+    targets: Query<&Position, With<Target>>,
+    obstacles: Query<&Position, With<Obstacle>>,
+    mut flights: ResMut<Flights>,
+) -> SystemResult {
+    // Whose settings there are is asked of chunks, not of boids.
+    boids.for_each_chunk(|(_, _, flock)| {
+        if flights.0.iter().all(|flight| flight.flock != *flock) {
+            flights.0.push(Flight::new(*flock));
+        }
+    });
+    for Flight { flock, boids: by_cell, cells, merged } in &mut flights.0 {
+        let flock = *flock;
+        let boids = boids.reborrow().with_shared(flock);
+        let map = by_cell.get_mut()?;
+        map.clear();
+        map.reserve(boids.count());
+        let hash = boids.job().named("Hash").with(by_cell.writer());
+        let hashed = hash.schedule_parallel(move |(position, heading, _), map| {
+            map.add(flock.cell_of(position.0), (position.0, heading.0));
+        })?;
+
+        let targets: Vec<Vec3> = targets.iter().map(|position| position.0).collect();
+        let obstacles: Vec<Vec3> = obstacles.iter().map(|position| position.0).collect();
+        let data = (by_cell.read(), cells.write());
+        *merged = jobs.named("Merge").schedule(&[hashed], data, move |(boids, cells)| {
+            cells.clear();
+            for &key in boids.keys() {
+                let (mut count, mut positions, mut headings) = (0.0, Vec3::ZERO, Vec3::ZERO);
+                for &(position, heading) in boids.values_for(&key) {
+                    (count, positions, headings) =
+                        (count + 1.0, positions + position, headings + heading);
+                }
+                let target = nearest(positions / count, &targets);
+                let obstacle = nearest(positions / count, &obstacles);
+                cells.insert(key, Cell { count, positions, headings, target, obstacle });
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// The nearest of some places, or one that is nowhere near.
+fn nearest(from: Vec3, places: &[Vec3]) -> Vec3 {
+    let distance = |place: &Vec3| place.distance_squared(from);
+    let nearest = places.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    nearest.copied().unwrap_or(Vec3::splat(1e9))
+}
+
+/// Has each boid look at its cell, turn, and fly on.
+#[burst]
+fn steer(
+    time: Time,
+    mut boids: Query<(&mut Position, &mut Heading), With<Shared<Flock>>>,
+    flights: Res<Flights>,
+) -> SystemResult {
+    let dt = time.delta();
+    for Flight { flock, cells, merged, .. } in &flights.0 {
+        let flock = *flock;
+        let job = boids.reborrow().with_shared(flock).job().named("Steer");
+        let job = job.depends_on(std::slice::from_ref(merged)).with(cells.read());
+        let _ = job.schedule_parallel(move |(position, heading), cells| {
+            if let Some(cell) = cells.get(&flock.cell_of(position.0)) {
+                heading.0 = flock.steered(position.0, heading.0, cell, dt);
+            }
+            position.0 += heading.0 * (flock.speed * dt);
+        })?;
+    }
+    Ok(())
+}
+
+impl Flight {
+    fn new(flock: Flock) -> Self {
+        let boids = NativeMultiHashMap::new().named("boids");
+        let cells = NativeHashMap::new().named("cells");
+        Self { flock, boids, cells, merged: JobHandle::COMPLETED }
+    }
+}
+
+fn paint(world: &World, canvas: &mut Canvas) {
+    canvas.look_at(Vec3::ZERO, Vec2::new(260.0, 200.0));
+    for (position, flock) in world.query::<(&Position, &Shared<Flock>)>() {
+        let color = if *flock == Flock::CALM { Color::BLUE } else { Color::GREEN };
+        canvas.point(position.0, color);
+    }
+    for position in world.query::<&Position>().filter::<With<Target>>() {
+        canvas.disc(position.0, 2.5, Color::YELLOW);
+    }
+    for position in world.query::<&Position>().filter::<With<Obstacle>>() {
+        canvas.disc(position.0, 4.0, Color::RED);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery::tests::{hash, options, run};
+
+    /// How much the boids of a cell fly as one, from 0 to 1: the mean of all cells with company.
+    fn alignment(world: &World) -> f32 {
+        let mut cells = std::collections::BTreeMap::<_, (Vec3, f32)>::new();
+        for (position, heading, flock) in world.query::<(&Position, &Heading, &Shared<Flock>)>() {
+            let cell = flock.cell_of(position.0).to_array();
+            let (sum, count) = cells.entry((flock.bits(), cell)).or_default();
+            (*sum, *count) = (*sum + heading.0, *count + 1.0);
+        }
+        let of_cells: Vec<f32> = cells
+            .values()
+            .filter(|(_, count)| *count >= 5.0)
+            .map(|(sum, count)| sum.length() / count)
+            .collect();
+        of_cells.iter().sum::<f32>() / of_cells.len() as f32
+    }
+
+    #[test]
+    fn boids_of_a_cell_come_to_fly_as_one() {
+        let (first, last) = (run(&SAMPLE, &options(5_000), 0), run(&SAMPLE, &options(5_000), 300));
+        assert!(alignment(&first) < 0.5, "{}", alignment(&first));
+        assert!(alignment(&last) > 0.8, "{}", alignment(&last));
+    }
+
+    #[test]
+    fn boids_begin_in_a_ball_and_follow_the_targets() {
+        let distance = |world: &World| {
+            let targets = world.query::<&Position>().filter::<With<Target>>();
+            let targets: Vec<_> = targets.iter().map(|position| position.0).collect();
+            let boids = world.query::<&Position>().filter::<With<Shared<Flock>>>();
+            let distances = boids.iter().map(|boid| nearest(boid.0, &targets).distance(boid.0));
+            distances.sum::<f32>() / boids.count() as f32
+        };
+        let first = run(&SAMPLE, &options(2_000), 0);
+        let boids = first.query::<&Position>().filter::<With<Shared<Flock>>>();
+        assert!(boids.iter().all(|boid| boid.0.length() <= RADIUS));
+        let (soon, late) = (run(&SAMPLE, &options(2_000), 1), run(&SAMPLE, &options(2_000), 600));
+        assert!(distance(&late) < distance(&soon), "{} {}", distance(&late), distance(&soon));
+    }
+
+    #[test]
+    fn boids_keep_their_speed_and_stay_finite() {
+        let world = run(&SAMPLE, &options(2_000), 200);
+        for (position, heading) in world.query::<(&Position, &Heading)>() {
+            assert!(position.0.is_finite() && (heading.0.length() - 1.0).abs() < 1e-4);
+        }
+        assert_eq!(world.query::<&Shared<Flock>>().count(), 2_000);
+    }
+
+    #[test]
+    fn boids_shy_away_from_an_obstacle_and_turn_slowly() {
+        let cell = Cell {
+            count: 1.0,
+            positions: Vec3::ZERO,
+            headings: Vec3::X,
+            target: Vec3::X * 100.0,
+            obstacle: Vec3::X * 5.0,
+        };
+        let heading = Flock::CALM.steered(Vec3::ZERO, Vec3::Y, &cell, 0.1);
+        assert!(heading.x < 0.0, "away from it, although the target is behind it");
+        let far = Cell { obstacle: Vec3::X * 1000.0, ..cell };
+        let heading = Flock::CALM.steered(Vec3::ZERO, Vec3::Y, &far, 0.1);
+        assert!(heading.x > 0.0 && heading.y > 0.9);
+    }
+
+    #[test]
+    fn the_state_is_the_same_in_all_cases() {
+        hash(&SAMPLE, 3_000, 20);
+    }
+}
