@@ -9,6 +9,7 @@ mod boids;
 mod command_line;
 mod first_job;
 mod gallery;
+mod gravity;
 mod life;
 mod mandelbrot;
 mod native_counter;

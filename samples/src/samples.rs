@@ -1,13 +1,14 @@
 //! The list of samples.
 
 use crate::gallery::Sample;
-use crate::{battle, boids, first_job, life, mandelbrot, native_counter, rotation};
+use crate::{battle, boids, first_job, gravity, life, mandelbrot, native_counter, rotation};
 
 /// All samples: worlds first, then those about jobs alone, each in the order to read them.
 pub(crate) const SAMPLES: &[&Sample] = &[
     &rotation::SAMPLE,
     &battle::SAMPLE,
     &boids::SAMPLE,
+    &gravity::SAMPLE,
     &first_job::SAMPLE,
     &native_counter::SAMPLE,
     &life::SAMPLE,

@@ -15,6 +15,8 @@ pub(crate) use canvas::{Canvas, Color};
 pub(crate) use check::hash_in_all_cases;
 pub(crate) use check::{check, same_hash_in_all_cases};
 pub(crate) use run::{Run, STEP};
-pub(crate) use sample::{JobSample, Key, Kind, Options, Sample, SampleResult, Stage, WorldSample};
+pub(crate) use sample::{
+    JobSample, Key, Kind, Options, Sample, SampleResult, Stage, Steering, WorldSample,
+};
 pub(crate) use show::{Show, View, show};
 pub(crate) use summary::Summary;

@@ -1,0 +1,266 @@
+//! 1,000 asteroids that stars attract. The keys 1 to 7 begin anew, with another pattern; arrows move a star.
+//!
+//! All forces of a frame first, then all moves: two systems, two jobs. The second waits for the first since it reads what that
+//! writes.
+
+use std::f32::consts::TAU;
+
+use ancho::burst::math::sincos;
+use ancho::prelude::*;
+
+use crate::gallery::{
+    Canvas, Color, Key, Kind, Options, Sample, SampleResult, Steering, WorldSample,
+};
+use crate::random::Random;
+
+pub(crate) const SAMPLE: Sample = Sample {
+    name: "gravity",
+    summary: "1,000 asteroids that stars attract, in seven patterns",
+    kind: Kind::World(WorldSample {
+        entities: 1_000,
+        frames: 600,
+        build,
+        paint,
+        steering: Some(Steering { help: "1-7 patterns, arrows move a star", press }),
+    }),
+};
+
+/// How strong gravity is.
+const GRAVITY: f32 = 9.0;
+/// How much faster time goes there.
+const SIMULATION_SPEED: f32 = 7.0;
+/// Nobody gets nearer to the middle of a star.
+const STAR_RADIUS: f32 = 2.0;
+
+#[derive(Component, Clone, Copy)]
+struct Position(Vec3);
+
+#[derive(Component, Clone, Copy)]
+struct Velocity(Vec3);
+
+#[derive(Component, Clone, Copy)]
+struct Mass(f32);
+
+#[derive(Component, Clone, Copy)]
+struct Star;
+
+/// What is in the sky, from which everything else is made. There is one.
+#[derive(Component, Clone, Copy, Debug)]
+struct Sky {
+    pattern: usize,
+    asteroids: usize,
+    random: Random,
+}
+
+/// How asteroids begin: where, around which stars, and how fast.
+struct Pattern {
+    name: &'static str,
+    /// Where the stars are, and what they weigh.
+    stars: &'static [(Vec3, f32)],
+    place: fn(&mut Random) -> Vec3,
+    /// How fast asteroids go round, as a part of the speed at which they would stay on a circle.
+    spin: f32,
+}
+
+const PATTERNS: [Pattern; 7] = [
+    Pattern { name: "Ball 1", stars: ONE, place: |random| in_ball(random, 40.0), spin: 1.0 },
+    Pattern { name: "Ball 2", stars: ONE, place: |random| in_ball(random, 70.0), spin: 0.5 },
+    Pattern { name: "Ball 3", stars: TWO, place: |random| in_ball(random, 60.0), spin: 0.8 },
+    Pattern { name: "Ball 4", stars: THREE, place: |random| in_ball(random, 80.0), spin: 0.0 },
+    Pattern { name: "Disk", stars: ONE, place: |random| in_disk(random, 70.0), spin: 1.0 },
+    Pattern { name: "Disk 2", stars: TWO, place: |random| in_disk(random, 80.0), spin: 0.9 },
+    Pattern { name: "Spiral", stars: ONE, place: in_spiral, spin: 1.0 },
+];
+
+const ONE: &[(Vec3, f32)] = &[(Vec3::ZERO, 500.0)];
+const TWO: &[(Vec3, f32)] =
+    &[(Vec3::new(-20.0, 0.0, 0.0), 300.0), (Vec3::new(20.0, 0.0, 0.0), 300.0)];
+const THREE: &[(Vec3, f32)] = &[
+    (Vec3::new(-30.0, 0.0, -20.0), 250.0),
+    (Vec3::new(30.0, 0.0, -20.0), 250.0),
+    (Vec3::new(0.0, 0.0, 30.0), 250.0),
+];
+
+fn in_ball(random: &mut Random, radius: f32) -> Vec3 {
+    loop {
+        let mut coordinate = || random.between(-radius, radius);
+        let place = Vec3::new(coordinate(), coordinate(), coordinate());
+        if (0.04..=1.0).contains(&(place.length_squared() / (radius * radius))) {
+            return place;
+        }
+    }
+}
+
+fn in_disk(random: &mut Random, radius: f32) -> Vec3 {
+    let (sine, cosine) = sincos(random.between(0.0, TAU));
+    // As many near the rim as the room there is.
+    let from_middle = radius * random.between(0.04, 1.0).sqrt();
+    Vec3::new(cosine * from_middle, random.between(-1.0, 1.0), sine * from_middle)
+}
+
+fn in_spiral(random: &mut Random) -> Vec3 {
+    let (arm, along) = (random.below(3) as f32, random.between(0.1, 1.0));
+    let (sine, cosine) = sincos(TAU * (arm / 3.0 + along) + random.between(-0.15, 0.15));
+    Vec3::new(cosine * along * 80.0, random.between(-1.0, 1.0), sine * along * 80.0)
+}
+
+fn build(options: &Options) -> SampleResult<World> {
+    let mut world = options.world("Gravity");
+    let random = Random::new(options.seed);
+    world.spawn(Sky { pattern: 4, asteroids: options.entities, random });
+    begin(&mut world);
+    world.add_system(attract);
+    world.add_system(drift);
+    Ok(world)
+}
+
+/// Removes all stars and asteroids, and makes those of the pattern.
+fn begin(world: &mut World) {
+    let Ok(&mut Sky { pattern, asteroids, ref mut random }) = world.singleton_mut::<Sky>() else {
+        return;
+    };
+    // What is drawn for this pattern is not drawn for the next.
+    let mut drawn = *random;
+    *random = Random::new(u64::from(drawn.unit().to_bits()));
+    // Nothing can be in the way: only the sky has no mass.
+    let _ = world.query_mut::<()>().filter::<With<Mass>>().despawn();
+
+    let Pattern { stars, place, spin, .. } = &PATTERNS[pattern];
+    world.spawn_batch(stars.iter().map(|&(place, mass)| (Star, Position(place), Mass(mass))));
+    let weight: f32 = stars.iter().map(|(_, mass)| mass).sum();
+    world.spawn_batch((0..asteroids).map(|_| {
+        let place = place(&mut drawn);
+        let around = Vec3::Y.cross(place).normalize_or_zero();
+        let velocity = around * (GRAVITY * weight / place.length()).sqrt() * *spin;
+        (Position(place), Velocity(velocity), Mass(drawn.between(0.5, 2.0)))
+    }));
+}
+
+/// Has all stars pull at each asteroid: with G·M·m/d², which changes its speed by that over m.
+#[burst]
+fn attract(
+    time: Time,
+    stars: Query<(&Position, &Mass), With<Star>>,
+    mut asteroids: Query<(&Position, &mut Velocity, &Mass), Without<Star>>,
+) {
+    let dt = time.delta() * SIMULATION_SPEED;
+    // They are few, and every thread wants them all.
+    let stars: Vec<(Vec3, f32)> = stars.iter().map(|(place, mass)| (place.0, mass.0)).collect();
+    asteroids.schedule_parallel(move |(position, velocity, mass)| {
+        for &(star, star_mass) in &stars {
+            velocity.0 += pull(position.0, mass.0, star, star_mass) / mass.0 * dt;
+        }
+    });
+}
+
+/// The force between an asteroid and a star.
+#[inline(always)]
+fn pull(place: Vec3, mass: f32, star: Vec3, star_mass: f32) -> Vec3 {
+    let way = star - place;
+    let distance = way.length().max(STAR_RADIUS);
+    way / distance * (GRAVITY * star_mass * mass / (distance * distance))
+}
+
+#[burst]
+fn drift(time: Time, mut asteroids: Query<(&mut Position, &Velocity)>) {
+    let dt = time.delta() * SIMULATION_SPEED;
+    asteroids.schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * dt);
+}
+
+fn press(world: &mut World, key: Key) {
+    let by = match key {
+        Key::Char(digit @ '1'..='7') => {
+            if let Ok(sky) = world.singleton_mut::<Sky>() {
+                sky.pattern = digit as usize - '1' as usize;
+            }
+            begin(world);
+            return;
+        }
+        Key::Left => Vec3::NEG_X,
+        Key::Right => Vec3::X,
+        Key::Up => Vec3::Z,
+        Key::Down => Vec3::NEG_Z,
+        Key::Char(_) => return,
+    };
+    if let Some(star) = world.query_mut::<&mut Position>().filter::<With<Star>>().into_iter().next()
+    {
+        star.0 += by * 5.0;
+    }
+}
+
+fn paint(world: &World, canvas: &mut Canvas) {
+    canvas.look_at(Vec3::ZERO, Vec2::new(240.0, 180.0));
+    for (position, velocity) in world.query::<(&Position, &Velocity)>() {
+        let color = Color::GREY.mixed(Color::ORANGE, velocity.0.length() / 20.0);
+        canvas.point(position.0, color);
+    }
+    for position in world.query::<&Position>().filter::<With<Star>>() {
+        canvas.disc(position.0, STAR_RADIUS, Color::YELLOW);
+    }
+    if let Ok(sky) = world.singleton::<Sky>() {
+        canvas.caption(PATTERNS[sky.pattern].name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery::tests::{hash, options, run};
+
+    fn close(a: Vec3, b: Vec3) -> bool {
+        (a - b).length() < 1e-4
+    }
+
+    #[test]
+    fn a_star_pulls_by_the_square_of_the_distance() {
+        let world = &mut World::new("Test");
+        let star = world.spawn((Star, Position(Vec3::X * 10.0), Mass(100.0)));
+        let stone = world.spawn((Position(Vec3::ZERO), Velocity(Vec3::ZERO), Mass(3.0)));
+        world.add_system(attract);
+        world.add_system(drift);
+        world.update(0.01);
+        // 9 · 100 · 3 / 10² / 3 for 0.07 s, and then 0.07 s at this speed.
+        assert!(close(world.get::<Velocity>(stone).unwrap().0, Vec3::X * 0.63));
+        assert!(close(world.get::<Position>(stone).unwrap().0, Vec3::X * 0.0441));
+        assert_eq!(world.get::<Position>(star).unwrap().0, Vec3::X * 10.0, "stars stay");
+    }
+
+    #[test]
+    fn keys_1_to_7_begin_anew_with_another_pattern() {
+        let mut world = run(&SAMPLE, &options(200), 3);
+        let mut patterns = std::collections::BTreeSet::new();
+        for (key, stars) in ('1'..='7').zip([1, 1, 2, 3, 1, 2, 1]) {
+            press(&mut world, Key::Char(key));
+            assert_eq!(world.query::<&Star>().count(), stars);
+            assert_eq!(world.query::<&Velocity>().count(), 200);
+            patterns.insert(world.state_hash());
+            world.update(0.01);
+        }
+        assert_eq!(patterns.len(), 7);
+    }
+
+    #[test]
+    fn other_keys_begin_nothing_and_arrows_move_a_star() {
+        let mut world = run(&SAMPLE, &options(10), 0);
+        let before = world.state_hash();
+        for key in ['0', '8', 'x'] {
+            press(&mut world, Key::Char(key));
+        }
+        assert_eq!(world.state_hash(), before);
+        press(&mut world, Key::Left);
+        let star = world.query::<&Position>().filter::<With<Star>>().single().unwrap().0;
+        assert_eq!(star, Vec3::NEG_X * 5.0);
+    }
+
+    #[test]
+    fn asteroids_of_the_disk_stay_around_their_star() {
+        let world = run(&SAMPLE, &options(500), 300);
+        let near = |position: &&Position| position.0.is_finite() && position.0.length() < 100.0;
+        assert!(world.query::<&Position>().iter().filter(near).count() > 480);
+    }
+
+    #[test]
+    fn the_state_is_the_same_in_all_cases() {
+        hash(&SAMPLE, 1_000, 30);
+    }
+}
