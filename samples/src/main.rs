@@ -8,6 +8,7 @@ mod battle;
 mod boids;
 mod command_line;
 mod first_job;
+mod galactic_conquest;
 mod gallery;
 mod gravity;
 mod life;

@@ -1,7 +1,10 @@
 //! The list of samples.
 
 use crate::gallery::Sample;
-use crate::{battle, boids, first_job, gravity, life, mandelbrot, native_counter, rotation};
+use crate::{
+    battle, boids, first_job, galactic_conquest, gravity, life, mandelbrot, native_counter,
+    rotation,
+};
 
 /// All samples: worlds first, then those about jobs alone, each in the order to read them.
 pub(crate) const SAMPLES: &[&Sample] = &[
@@ -9,6 +12,7 @@ pub(crate) const SAMPLES: &[&Sample] = &[
     &battle::SAMPLE,
     &boids::SAMPLE,
     &gravity::SAMPLE,
+    &galactic_conquest::SAMPLE,
     &first_job::SAMPLE,
     &native_counter::SAMPLE,
     &life::SAMPLE,

@@ -1,0 +1,414 @@
+//! Two teams send ships from planet to planet, and play by themselves.
+//!
+//! Ships come and go by the thousands in every frame: they are instances of a prefab that is made for the moment, and arrive by
+//! way of a tag that is added at the end of the frame. Whoever lands is counted in the next.
+//!
+//! ```text
+//! grow      planets with an owner get occupants
+//! play      sends all occupants of a planet to another one
+//! launch    makes ships of those who wait, a few in each frame
+//! fly       moves ships, around planets, and marks those that have arrived
+//! arrive    has those who arrived fight or settle, and removes their ships
+//! ```
+
+use std::f32::consts::TAU;
+
+use ancho::burst::math::sincos;
+use ancho::entities::{CommandsAt, EndSimulation, SystemResult};
+use ancho::prelude::*;
+
+use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
+use crate::random::Random;
+
+pub(crate) const SAMPLE: Sample = Sample {
+    name: "galactic_conquest",
+    summary: "two teams send ships from planet to planet, and play by themselves",
+    kind: Kind::World(WorldSample { entities: 50_000, frames: 900, build, paint, steering: None }),
+};
+
+const PLANETS: usize = 20;
+/// How often a place for a planet is looked for.
+const TRIES: usize = 500;
+/// How far from the middle planets are.
+const GALAXY: f32 = 100.0;
+/// How long it takes until planets grow again, and the teams make another move, in seconds.
+const TURN: f32 = 0.1;
+const GROWTH: i32 = 100;
+/// How many ships leave a planet in a second.
+const LAUNCHES: f32 = 1000.0;
+const SHIP_SPEED: f32 = 4.0;
+
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+enum Team {
+    Neutral,
+    One,
+    Two,
+}
+
+#[derive(Component, Clone, Copy)]
+struct Position(Vec2);
+
+#[derive(Component, Clone, Copy, Debug)]
+struct Planet {
+    radius: f32,
+    occupants: i32,
+}
+
+/// Who waits on a planet to be sent to another.
+#[derive(Component, Clone, Copy, Debug)]
+struct Launch {
+    target: Entity,
+    ships: i32,
+}
+
+#[derive(Component, Clone, Copy)]
+struct Ship {
+    target: Entity,
+}
+
+/// A ship that has reached its target.
+#[derive(Component, Clone, Copy)]
+struct Arrived;
+
+/// What the whole game needs to go on. There is one.
+#[derive(Component, Clone, Copy, Debug)]
+struct Game {
+    random: Random,
+    /// How many seconds until the next turn, and whether it is now.
+    next_turn: f32,
+    is_turn: bool,
+    /// How many ships may fly at a time. Others wait.
+    most_ships: usize,
+}
+
+fn build(options: &Options) -> SampleResult<World> {
+    let mut world = options.world("Galactic conquest");
+    let mut random = Random::new(options.seed);
+    let places = planets(&mut random);
+    // Two planets for each team, and the others for whoever comes first.
+    let owners = [Team::One, Team::One, Team::Two, Team::Two];
+    let owners = owners.into_iter().chain(std::iter::repeat(Team::Neutral));
+    for ((place, radius), team) in places.into_iter().zip(owners) {
+        let occupants = if team == Team::Neutral { 1 + random.below(99) as i32 } else { GROWTH };
+        world.spawn((Planet { radius, occupants }, Position(place), team));
+    }
+    let most_ships = options.entities;
+    world.create_singleton(Game { random, next_turn: TURN, is_turn: false, most_ships })?;
+
+    world.add_system(take_turns);
+    world.add_system(grow);
+    world.add_system(play);
+    world.add_system(launch);
+    world.add_system(fly);
+    world.add_system(arrive);
+    Ok(world)
+}
+
+/// Places for planets that do not touch each other, and their radii.
+fn planets(random: &mut Random) -> Vec<(Vec2, f32)> {
+    let mut planets: Vec<(Vec2, f32)> = Vec::new();
+    for _ in 0..TRIES {
+        let (place, radius) = (in_disk(random, GALAXY), random.between(5.0, 20.0));
+        let is_free = |other: &(Vec2, f32)| other.0.distance(place) > other.1 + radius;
+        if planets.len() < PLANETS && planets.iter().all(is_free) {
+            planets.push((place, radius));
+        }
+    }
+    planets
+}
+
+fn in_disk(random: &mut Random, radius: f32) -> Vec2 {
+    let from_middle = radius * random.unit().sqrt();
+    on_circle(random, from_middle)
+}
+
+fn on_circle(random: &mut Random, radius: f32) -> Vec2 {
+    let (sine, cosine) = sincos(random.between(0.0, TAU));
+    Vec2::new(cosine, sine) * radius
+}
+
+fn take_turns(time: Time, mut game: Single<&mut Game>) {
+    game.next_turn -= time.delta();
+    game.is_turn = game.next_turn <= 0.0;
+    if game.is_turn {
+        game.next_turn += TURN;
+    }
+}
+
+fn grow(game: Single<&Game>, mut planets: Query<(&mut Planet, &Team)>) {
+    if game.is_turn {
+        planets.for_each(|(planet, team)| {
+            planet.occupants += if *team == Team::Neutral { 0 } else { GROWTH };
+        });
+    }
+}
+
+/// Chooses a planet with an owner and another one, and sends everybody from here to there.
+fn play(
+    mut game: Single<&mut Game>,
+    mut planets: Query<(Entity, &mut Planet, &Team), Without<Launch>>,
+    targets: Query<Entity, With<Launch>>,
+    mut commands: Commands,
+) {
+    if !game.is_turn {
+        return;
+    }
+    let mut all: Vec<Entity> = planets.iter_mut().map(|(entity, ..)| entity).collect();
+    let ready = all.len();
+    all.extend(targets.iter());
+    if ready == 0 || all.len() < 2 {
+        return;
+    }
+    let source = game.random.below(ready);
+    let target = (source + 1 + game.random.below(all.len() - 1)) % all.len();
+    let Some((entity, planet, team)) = planets.get_mut(all[source]) else { return };
+    if *team != Team::Neutral && planet.occupants > 0 {
+        commands.add(entity, Launch { target: all[target], ships: planet.occupants });
+        planet.occupants = 0;
+    }
+}
+
+/// Has ships leave from the rims of planets. All that leave a planet together are instances of one ship, which is not there
+/// for longer.
+fn launch(
+    time: Time,
+    mut game: Single<&mut Game>,
+    mut planets: Query<(Entity, &Planet, &Position, &Team, &mut Launch)>,
+    places: Lookup<&Position, With<Planet>>,
+    ships: Query<&Ship>,
+    mut commands: Commands,
+) {
+    let most = ((LAUNCHES * time.delta()) as i32).max(1);
+    let mut room = game.most_ships.saturating_sub(ships.count());
+    for (planet_entity, planet, place, &team, launch) in &mut planets {
+        let count = launch.ships.min(most).min(room as i32);
+        let Some(target) = places.get(launch.target) else { continue };
+        let prefab = commands.spawn((Ship { target: launch.target }, *place, team, Prefab));
+        let new = commands.instantiate_many(prefab, count as usize).to_vec();
+        for ship in new {
+            let rim = rim_towards(&mut game.random, place.0, planet.radius, target.0);
+            commands.set(ship, Position(rim));
+        }
+        commands.despawn(prefab);
+        room -= count as usize;
+        launch.ships -= count;
+        if launch.ships == 0 {
+            commands.remove::<Launch>(planet_entity);
+        }
+    }
+}
+
+/// A place on the rim of a planet, on the side of the target rather than behind.
+fn rim_towards(random: &mut Random, place: Vec2, radius: f32, target: Vec2) -> Vec2 {
+    loop {
+        let rim = place + on_circle(random, radius);
+        if rim.distance(target) <= place.distance(target) {
+            return rim;
+        }
+    }
+}
+
+/// Moves all ships towards their targets, and out of planets that are in the way.
+#[burst]
+fn fly(
+    time: Time,
+    planets: Query<(Entity, &Planet, &Position), Without<Ship>>,
+    ships: Query<(Entity, &Ship, &mut Position), Without<Arrived>>,
+    mut commands: CommandsAt<EndSimulation>,
+) -> SystemResult {
+    let step = SHIP_SPEED * time.delta();
+    let planets = planets.iter().map(|(entity, planet, place)| (entity, place.0, planet.radius));
+    let planets: Vec<(Entity, Vec2, f32)> = planets.collect();
+    let job = ships.job().named("Fly").with(commands.writer());
+    let _ = job.schedule_parallel(move |(entity, ship, position), commands| {
+        let target = planets.iter().find(|planet| planet.0 == ship.target);
+        let Some(&(_, target, radius)) = target else { return };
+        position.0 += (target - position.0).normalize_or_zero() * step;
+        if position.0.distance_squared(target) <= radius * radius {
+            commands.add(entity, Arrived);
+        }
+        for &(planet, place, radius) in &planets {
+            let out = position.0 - place;
+            if planet != ship.target && out.length_squared() < radius * radius {
+                position.0 = place + out.try_normalize().unwrap_or(Vec2::X) * radius;
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Lets those who arrived settle on their own planets and fight for others, one by one in their order.
+fn arrive(
+    ships: Query<(Entity, &Ship, &Team), With<Arrived>>,
+    mut planets: Lookup<(&mut Planet, &mut Team), Without<Ship>>,
+    mut commands: Commands,
+) {
+    for (entity, ship, &team) in &ships {
+        commands.despawn(entity);
+        let Some((planet, owner)) = planets.get_mut(ship.target) else { continue };
+        if *owner == team {
+            planet.occupants += 1;
+            continue;
+        }
+        planet.occupants -= 1;
+        if planet.occupants <= 0 {
+            *owner = team;
+            planet.occupants = 0;
+        }
+    }
+}
+
+fn paint(world: &World, canvas: &mut Canvas) {
+    canvas.look_at(Vec3::ZERO, Vec2::splat(2.0 * (GALAXY + 20.0)));
+    let on_map = |place: &Position| Vec3::new(place.0.x, 0.0, place.0.y);
+    let color = |team: Team| match team {
+        Team::Neutral => Color::GREY,
+        Team::One => Color::RED,
+        Team::Two => Color::BLUE,
+    };
+    for (planet, place, &team) in world.query::<(&Planet, &Position, &Team)>() {
+        canvas.disc(on_map(place), planet.radius, color(team));
+    }
+    for (place, &team) in world.query::<(&Position, &Team)>().filter::<With<Ship>>() {
+        canvas.point(on_map(place), color(team).mixed(Color::WHITE, 0.4));
+    }
+    let planets = world.query::<(&Planet, &Team)>();
+    for team in [Team::One, Team::Two] {
+        let of_team = planets.iter().filter(|(_, owner)| **owner == team);
+        canvas.caption(format!("Team {team:?} has {} planets", of_team.count()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery::tests::{go_on, hash, options, run};
+
+    /// Two planets of team one and one of team two, 40 apart, where nobody plays.
+    fn quiet_world() -> (World, [Entity; 3]) {
+        let mut world = World::new("Test");
+        let mut planet = |x, team| {
+            world.spawn((Planet { radius: 5.0, occupants: 10 }, Position(Vec2::X * x), team))
+        };
+        let planets = [planet(0.0, Team::One), planet(40.0, Team::One), planet(80.0, Team::Two)];
+        let random = Random::new(1);
+        let game = Game { random, next_turn: TURN, is_turn: false, most_ships: 1000 };
+        world.create_singleton(game).unwrap();
+        world.add_system(take_turns);
+        world.add_system(launch);
+        world.add_system(fly);
+        world.add_system(arrive);
+        (world, planets)
+    }
+
+    fn occupants(world: &World, planet: Entity) -> i32 {
+        world.get::<Planet>(planet).unwrap().occupants
+    }
+
+    #[test]
+    fn at_most_20_planets_do_not_touch_and_each_team_has_two() {
+        for seed in 0..20 {
+            let world = run(&SAMPLE, &crate::gallery::Options { seed, ..options(1_000) }, 0);
+            let planets = world.query::<(&Planet, &Position, &Team)>();
+            let all: Vec<_> = planets.iter().collect();
+            assert!((5..=PLANETS).contains(&all.len()));
+            for (at, (planet, place, team)) in all.iter().enumerate() {
+                assert!((5.0..=20.0).contains(&planet.radius) && place.0.length() <= GALAXY);
+                let occupants = if **team == Team::Neutral { 1..=99 } else { GROWTH..=GROWTH };
+                assert!(occupants.contains(&planet.occupants));
+                for (other, there, _) in &all[at + 1..] {
+                    assert!(there.0.distance(place.0) > other.radius + planet.radius);
+                }
+            }
+            for team in [Team::One, Team::Two] {
+                assert_eq!(all.iter().filter(|planet| *planet.2 == team).count(), 2);
+            }
+        }
+    }
+
+    #[test]
+    fn owned_planets_grow_by_100_in_a_tenth_of_a_second() {
+        let (mut world, [planet, ..]) = quiet_world();
+        let rock = world.spawn((Planet { radius: 5.0, occupants: 7 }, Team::Neutral));
+        world.add_system(grow.after(take_turns));
+        for turns in 1..5 {
+            // The first update of a world that was given no time is as long as the others.
+            (0..10).for_each(|_| world.update(0.01));
+            let grown = occupants(&world, planet) - 10;
+            assert!((grown - 100 * turns).abs() <= 100, "{grown} after {turns} turns");
+            assert_eq!(grown % 100, 0);
+        }
+        assert_eq!(occupants(&world, rock), 7);
+    }
+
+    #[test]
+    fn ships_leave_from_the_side_of_the_target_as_fast_as_they_can() {
+        let (mut world, [source, target, _]) = quiet_world();
+        world.add(source, Launch { target, ships: 40 }).unwrap();
+        world.update(0.016);
+        assert_eq!(world.query::<&Ship>().count(), 16);
+        assert_eq!(world.get::<Launch>(source).unwrap().ships, 24);
+        for place in world.query::<&Position>().filter::<With<Ship>>() {
+            assert!(
+                (place.0.length() - 5.0).abs() < 0.1 && place.0.distance(Vec2::X * 40.0) < 40.1
+            );
+        }
+        world.update(0.016);
+        world.update(0.016);
+        assert_eq!(world.query::<&Ship>().count(), 40);
+        assert!(!world.has::<Launch>(source));
+        assert_eq!(world.query::<()>().filter::<With<Prefab>>().include_prefabs().count(), 0);
+    }
+
+    #[test]
+    fn ships_fly_4_units_a_second_around_planets() {
+        let (mut world, [_, planet, target]) = quiet_world();
+        let ship = world.spawn((Ship { target }, Position(Vec2::X * 10.0), Team::One));
+        for _ in 0..100 {
+            world.update(0.01);
+        }
+        let place = |world: &World| world.get::<Position>(ship).unwrap().0;
+        world.complete_jobs();
+        assert!((place(&world).x - 14.0).abs() < 0.01);
+        world.set(ship, Position(Vec2::new(35.2, 1.0))).unwrap();
+        for _ in 0..600 {
+            world.update(0.01);
+            let distance = place(&world).distance(world.get::<Position>(planet).unwrap().0);
+            assert!(distance > 4.99, "{distance}");
+        }
+        assert!(place(&world).x > 45.0, "it has come around");
+    }
+
+    #[test]
+    fn enemies_take_occupants_and_at_none_the_planet() {
+        let (mut world, [own, _, target]) = quiet_world();
+        let mut land = |ships: usize, target: Entity| {
+            let place = *world.get::<Position>(target).unwrap();
+            world.spawn_many(ships, (Ship { target }, place, Team::One));
+            world.update(0.01);
+            world.update(0.01);
+            assert_eq!(world.query::<&Ship>().count(), 0, "who has landed is gone");
+            (occupants(&world, target), *world.get::<Team>(target).unwrap())
+        };
+        assert_eq!(land(9, target), (1, Team::Two));
+        assert_eq!(land(1, target), (0, Team::One));
+        assert_eq!(land(5, target), (5, Team::One));
+        assert_eq!(land(3, own), (13, Team::One));
+    }
+
+    #[test]
+    fn the_teams_play_by_themselves() {
+        let mut world = run(&SAMPLE, &options(2_000), 100);
+        assert!(world.query::<&Ship>().count() > 0);
+        go_on(&mut world, 1_500);
+        assert!(world.query::<&Ship>().count() <= 2_000);
+        let teams = world.query::<&Team>().filter::<With<Planet>>();
+        let owned = teams.iter().filter(|team| **team != Team::Neutral).count();
+        assert!(owned > 4, "{owned} planets have an owner");
+    }
+
+    #[test]
+    fn the_state_is_the_same_in_all_cases() {
+        hash(&SAMPLE, 3_000, 60);
+    }
+}
