@@ -3,6 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use ancho_jobs::JobHandle;
+
 use super::error::{SystemFault, UpdateError, panic_message};
 use super::id::SystemId;
 use super::point::{CommandPoint, Waiting};
@@ -25,6 +27,7 @@ impl World {
     pub fn complete_jobs(&mut self) {
         self.collect_jobs(self.systems.executing);
         let jobs = std::mem::take(&mut self.systems.jobs);
+        self.finish_jobs(&jobs);
         let scheduler = self.entities.jobs();
         // If the world was given other entities, jobs of the first are left to them, and to whoever has them.
         for &(job, system) in jobs.iter().filter(|&&(job, _)| scheduler.knows(job)) {
@@ -39,6 +42,20 @@ impl World {
             let (system, fault) = (self.name().into(), SystemFault::Job(failed));
             self.systems.errors.push(UpdateError { system, fault });
         }
+    }
+
+    /// Has several jobs finished, in whichever order they can be: to complete one by one would be to wait for each while others
+    /// could be worked on.
+    fn finish_jobs(&self, jobs: &[(JobHandle, SystemId)]) {
+        if jobs.len() < 2 {
+            return;
+        }
+        let scheduler = self.entities.jobs();
+        // None are scheduled meanwhile, so that the memory of their list is there to be used.
+        let mut handles = self.entities.jobs.scheduled();
+        handles.extend(jobs.iter().map(|&(job, _)| job).filter(|&job| scheduler.knows(job)));
+        scheduler.finish_all(&handles);
+        self.entities.jobs.give_back_scheduled(handles);
     }
 
     /// Notes the jobs that were scheduled since, by a system if one was running.

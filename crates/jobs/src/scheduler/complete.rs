@@ -144,6 +144,37 @@ impl JobScheduler {
         untold.and(done)
     }
 
+    /// Works on jobs until all of them have finished, and completes none: who completes one of them afterwards need not wait, and
+    /// is told if that one has failed.
+    ///
+    /// To complete jobs one after the other is to wait for the first while others could be worked on. Who wants to know of each
+    /// how it went, and to wait no longer than for [all](Self::complete_all), calls this first.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0006 when called from inside a job, and with code A0004 for a handle of another
+    /// scheduler.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let good = jobs.schedule(&[], (), |()| {}).unwrap();
+    /// let bad = jobs.schedule(&[], (), |()| panic!("by zero")).unwrap();
+    /// jobs.finish_all(&[good, bad]);
+    /// assert!(jobs.try_complete(good).is_ok());
+    /// assert_eq!(jobs.try_complete(bad).unwrap_err().message(), "by zero");
+    /// ```
+    #[track_caller]
+    pub fn finish_all(&self, handles: &[JobHandle]) {
+        self.refuse_inside_job("complete a job");
+        handles.iter().for_each(|&handle| self.refuse_foreign(handle));
+        let uncompleted = |handle: &&JobHandle| self.find(handle.job()).is_some();
+        self.finish(handles.iter().filter(uncompleted).map(|handle| handle.job().node));
+    }
+
     /// Completes all jobs of this scheduler.
     ///
     /// # Panics
