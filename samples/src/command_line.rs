@@ -20,6 +20,7 @@ usage: cargo run --release [-- COMMAND] [OPTIONS]
   --seed S         where random numbers begin
   --entities N     how many there are of what a sample has many of
   --trace FILE     write what each thread did, for https://ui.perfetto.dev
+  --picture FILE   write what is seen at the end, as an SVG picture
   --view VIEW      `terminal` or `none`; what fits if it is not said";
 
 #[derive(Clone, Debug)]
@@ -51,6 +52,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Comma
         seed: 1,
         entities: None,
         trace: None,
+        picture: None,
         view: None,
     };
     while let Some(argument) = arguments.next() {
@@ -82,6 +84,10 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Comma
                 show.trace = Some(PathBuf::from(value("the name of a file")?));
                 "--trace"
             }
+            "--picture" => {
+                show.picture = Some(PathBuf::from(value("the name of a file")?));
+                "--picture"
+            }
             "--view" => {
                 show.view = Some(view(&value("`terminal` or `none`")?)?);
                 "--view"
@@ -90,7 +96,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Comma
             option if option.starts_with('-') => {
                 return Err(format!(
                     "There is no option `{option}`; there are --frames, --workers, --seed, --entities, \
-                     --trace and --view."
+                     --trace, --picture and --view."
                 ));
             }
             _ => {
@@ -195,11 +201,12 @@ mod tests {
     #[test]
     fn options_are_understood() {
         let show = shown(
-            "rotation --frames 300 --workers 0 --seed=7 --entities 10 --trace a.json --view none",
+            "rotation --frames 300 --workers 0 --seed=7 --entities 10 --trace a.json --picture b.svg --view none",
         );
         assert_eq!((show.frames, show.workers, show.seed), (Some(300), Some(0), 7));
         assert_eq!((show.entities, show.view), (Some(10), Some(View::None)));
         assert_eq!(show.trace.as_deref(), Some(Path::new("a.json")));
+        assert_eq!(show.picture.as_deref(), Some(Path::new("b.svg")));
         assert_eq!(shown("--view terminal").view, Some(View::Terminal));
     }
 
@@ -213,7 +220,7 @@ mod tests {
         );
         assert_eq!(
             mistake("--fast"),
-            "There is no option `--fast`; there are --frames, --workers, --seed, --entities, --trace and --view."
+            "There is no option `--fast`; there are --frames, --workers, --seed, --entities, --trace, --picture and --view."
         );
         assert_eq!(mistake("--trace"), "`--trace` needs the name of a file.");
         assert_eq!(

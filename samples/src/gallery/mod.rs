@@ -2,11 +2,13 @@
 
 mod canvas;
 mod check;
+mod picture;
 mod quiet;
 mod run;
 mod sample;
 mod show;
 mod summary;
+mod terminal;
 #[cfg(test)]
 pub(crate) mod tests;
 

@@ -67,6 +67,11 @@ impl<'s> Run<'s> {
         }
     }
 
+    /// Which keys it takes, if it does.
+    pub(crate) fn steering_help(&self) -> Option<&'static str> {
+        Some(self.sample.steering.as_ref()?.help)
+    }
+
     pub(crate) fn paint(&self, canvas: &mut Canvas) {
         (self.sample.paint)(&self.world, canvas);
     }

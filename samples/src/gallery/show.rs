@@ -1,12 +1,16 @@
 //! How a sample is shown.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use ancho::jobs::{JobEvent, JobPool, JobScheduler, write_chrome_trace};
 
-use super::{JobSample, Kind, Options, Run, Sample, SampleResult, Stage, WorldSample, quiet};
+use super::{Canvas, JobSample, Kind, Options, Run, Sample, SampleResult, Stage, WorldSample};
+use super::{picture, quiet, terminal};
+
+/// How many dots a picture in a file has, across and down.
+const PICTURE: (usize, usize) = (192, 96);
 
 /// What is asked of a sample.
 #[derive(Clone, Debug)]
@@ -17,6 +21,7 @@ pub(crate) struct Show {
     pub(crate) seed: u64,
     pub(crate) entities: Option<usize>,
     pub(crate) trace: Option<PathBuf>,
+    pub(crate) picture: Option<PathBuf>,
     pub(crate) view: Option<View>,
 }
 
@@ -48,12 +53,30 @@ fn show_world(show: &Show, sample: &WorldSample, pool: JobPool) -> SampleResult<
     let options = Options { entities, seed: show.seed, pool };
     let mut run = Run::new(sample, &options, show.trace.is_some())?;
     match show.view.unwrap_or_else(View::fitting) {
-        View::Terminal | View::None => quiet::run(&mut run, show.frames.unwrap_or(sample.frames))?,
+        View::Terminal => terminal::run(&mut run, show.sample.name, show.frames)?,
+        View::None => quiet::run(&mut run, show.frames.unwrap_or(sample.frames))?,
     }
     println!("{}", run.summary());
     if let (Some(file), Some(events)) = (&show.trace, run.trace()) {
         write_trace(events, file)?;
     }
+    if let Some(file) = &show.picture {
+        write_picture(&run, show.sample.name, file)?;
+    }
+    Ok(())
+}
+
+/// Writes what would be seen now, without anything that is not the same on every machine.
+fn write_picture(run: &Run<'_>, name: &str, file: &Path) -> SampleResult<()> {
+    let mut canvas = Canvas::new(PICTURE.0, PICTURE.1);
+    run.paint(&mut canvas);
+    let (frame, entities) = (run.frame_count(), run.entity_count());
+    let mut lines = vec![canvas.captions().join("   ")];
+    lines.retain(|line| !line.is_empty());
+    lines.push(format!("{name}   frame {frame}   {entities} entities"));
+    fs::write(file, picture::svg(&canvas, &lines))
+        .map_err(|error| format!("The picture {} cannot be written: {error}.", file.display()))?;
+    println!("picture     {}", file.display());
     Ok(())
 }
 
