@@ -6,6 +6,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use ancho_jobs::JobHandle;
+
 use super::erased::{ErasedSystem, Outcome};
 use super::error::{SystemError, SystemFault};
 use super::param::{Accesses, ParamSetup, SystemParam, WorldOfParams};
@@ -15,6 +17,35 @@ use crate::version::Version;
 use crate::world::World;
 
 /// What a function that is a system returns: nothing, or a `Result` whose error is told with the name of the system.
+///
+/// A system that ends with scheduling a job returns what scheduling does. The world knows of the job anyway.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{CommandsAt, Component, EndSimulation, Entity, JobError, Query, World};
+/// use ancho_jobs::JobHandle;
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// fn bury(
+///     all: Query<(Entity, &Health)>,
+///     mut commands: CommandsAt<EndSimulation>,
+/// ) -> Result<JobHandle, JobError> {
+///     all.job().with(commands.writer()).schedule_parallel(|(entity, health), commands| {
+///         if health.0 == 0 {
+///             commands.despawn(entity);
+///         }
+///     })
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_batch((0..100).map(|number| Health(number % 10)));
+/// world.add_system(bury);
+/// world.update(0.1);
+/// assert_eq!(world.entity_count(), 90);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a system cannot return `{Self}`",
     label = "neither nothing nor a `Result<(), E>`",
@@ -59,6 +90,13 @@ impl<E: fmt::Display> SystemOutput for Result<(), E> {
     #[inline]
     fn into_result(self) -> Result<(), String> {
         self.map_err(|error| error.to_string())
+    }
+}
+
+impl<E: fmt::Display> SystemOutput for Result<JobHandle, E> {
+    #[inline]
+    fn into_result(self) -> Result<(), String> {
+        self.map(|_| ()).map_err(|error| error.to_string())
     }
 }
 

@@ -29,9 +29,11 @@ impl SystemUses<Thing> {
                 Uses::Ids { at_once: false } => all.writes.push(Thing::Ids),
                 // Structs are not reordered at all.
                 Uses::Systems => {}
-                Uses::Ids { at_once: true } | Uses::Entities | Uses::EntitiesMut | Uses::World => {
-                    all.everything = true;
-                }
+                Uses::Ids { at_once: true }
+                | Uses::Jobs
+                | Uses::Entities
+                | Uses::EntitiesMut
+                | Uses::World => all.everything = true,
             }
         }
         all
