@@ -54,9 +54,13 @@ fn is_idle_point(kind: SystemKind, time: Duration) -> bool {
     kind == SystemKind::Point && time < Duration::from_micros(1)
 }
 
-/// The name of a system without the modules it is in.
+/// The name of a system, and of the types it is for, without the modules they are in.
 fn short_name(name: &str) -> String {
-    name.rsplit("::").next().unwrap_or(name).to_owned()
+    let mut short = String::new();
+    for part in name.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_' && c != ':') {
+        short += part.rsplit("::").next().unwrap_or(part);
+    }
+    short
 }
 
 impl fmt::Display for Summary {
@@ -106,6 +110,13 @@ threads     a frame, in jobs
       0.650 ms  worker 1
 state hash  0000000000c0ffee";
         assert_eq!(summary.to_string(), expected);
+    }
+
+    #[test]
+    fn names_go_without_their_modules() {
+        assert_eq!(short_name("samples::rotation::rotate"), "rotate");
+        assert_eq!(short_name("a::shots::damage<a::b::Enemy, a::Shot>"), "damage<Enemy, Shot>");
+        assert_eq!(short_name("rotate"), "rotate");
     }
 
     #[test]
