@@ -7,6 +7,7 @@
 mod battle;
 mod boids;
 mod command_line;
+mod dungeon;
 mod first_job;
 mod galactic_conquest;
 mod gallery;
@@ -14,10 +15,12 @@ mod gravity;
 mod life;
 mod mandelbrot;
 mod native_counter;
+mod phyllotaxis;
 mod random;
 mod rotation;
 mod samples;
 mod state_hash;
+mod two_stick_shooter;
 
 use std::process::ExitCode;
 

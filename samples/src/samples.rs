@@ -2,17 +2,20 @@
 
 use crate::gallery::Sample;
 use crate::{
-    battle, boids, first_job, galactic_conquest, gravity, life, mandelbrot, native_counter,
-    rotation,
+    battle, boids, dungeon, first_job, galactic_conquest, gravity, life, mandelbrot, native_counter,
+    phyllotaxis, rotation, two_stick_shooter,
 };
 
 /// All samples: worlds first, then those about jobs alone, each in the order to read them.
 pub(crate) const SAMPLES: &[&Sample] = &[
-    &rotation::SAMPLE,
     &battle::SAMPLE,
+    &rotation::SAMPLE,
+    &two_stick_shooter::SAMPLE,
     &boids::SAMPLE,
     &gravity::SAMPLE,
     &galactic_conquest::SAMPLE,
+    &phyllotaxis::SAMPLE,
+    &dungeon::SAMPLE,
     &first_job::SAMPLE,
     &native_counter::SAMPLE,
     &life::SAMPLE,

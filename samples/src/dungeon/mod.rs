@@ -1,0 +1,239 @@
+//! A dungeon that is built from prefabs, and explored by torchlight.
+//!
+//! A prefab is an entity that queries do not find, and of which others are made: `instantiate` copies all of its components.
+//! Walkers know where they may go from a buffer of the dungeon's entity, which they look up while a job moves them.
+
+mod board;
+
+use ancho::burst::burst;
+use ancho::burst::math::sqrt;
+use ancho::entities::JobError;
+use ancho::prelude::*;
+
+use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
+use crate::random::Random;
+use board::{Board, Tile};
+
+pub(crate) const SAMPLE: Sample = Sample {
+    name: "dungeon",
+    summary: "rooms and corridors made of prefabs, explored by torchlight",
+    kind: Kind::World(WorldSample {
+        // So many rooms.
+        entities: 60,
+        frames: 900,
+        build,
+        paint,
+        steering: None,
+    }),
+};
+
+const WIDTH: usize = 120;
+const HEIGHT: usize = 80;
+const WALKERS: usize = 6;
+/// How far the light of a torch reaches.
+const TORCH: f32 = 7.0;
+
+#[derive(Component, Clone, Copy)]
+struct Position(Vec3);
+
+/// How well a tile is lit and known: from 0, not seen yet, to 1.
+#[derive(Component, Clone, Copy, Default)]
+struct Light {
+    now: f32,
+    most: f32,
+}
+
+#[derive(Component, Clone, Copy)]
+struct Floor;
+
+#[derive(Component, Clone, Copy)]
+struct Wall;
+
+/// Asks for a dungeon, which is made of these prefabs.
+#[derive(Component, Clone, Copy)]
+struct DungeonRequest {
+    rooms: usize,
+    floor: Entity,
+    wall: Entity,
+    walker: Entity,
+    random: Random,
+}
+
+/// What is where on the board, in the buffer of the dungeon's entity.
+#[derive(BufferElement, Clone, Copy)]
+struct BoardTile(Tile);
+
+/// Walks from field to field, and has a torch.
+#[derive(Component, Clone, Copy)]
+struct Walker {
+    dungeon: Entity,
+    from: (u32, u32),
+    to: (u32, u32),
+    /// How far it is on the way, from 0 to 1.
+    progress: f32,
+    random: Random,
+}
+
+fn build(options: &Options) -> SampleResult<World> {
+    let mut world = options.world("Dungeon");
+    let floor = world.spawn((Prefab, Floor, Position(Vec3::ZERO), Light::default()));
+    let wall = world.spawn((Prefab, Wall, Position(Vec3::ZERO), Light::default()));
+    let walker = Walker {
+        dungeon: Entity::NULL,
+        from: (0, 0),
+        to: (0, 0),
+        progress: 0.0,
+        random: Random::new(0),
+    };
+    let walker = world.spawn((Prefab, walker, Position(Vec3::ZERO)));
+    let random = Random::new(options.seed);
+    world.spawn(DungeonRequest { rooms: options.entities, floor, wall, walker, random });
+
+    world.add_system(build_dungeons);
+    world.add_system(walk);
+    world.add_system(shine);
+    Ok(world)
+}
+
+/// Builds what is asked for. The entity that has asked becomes the dungeon.
+fn build_dungeons(mut commands: Commands, requests: Query<(Entity, &DungeonRequest)>) {
+    for (dungeon, request) in &requests {
+        let mut random = request.random;
+        let board = Board::generate(WIDTH, HEIGHT, request.rooms, &mut random);
+        for (index, tile) in board.tiles.iter().enumerate() {
+            let prefab = match tile {
+                Tile::Rock => continue,
+                Tile::Wall => request.wall,
+                Tile::Floor => request.floor,
+            };
+            let tile = commands.instantiate(prefab);
+            commands.set(tile, Position(middle(index % WIDTH, index / WIDTH)));
+        }
+        let center = ((WIDTH / 2) as u32, (HEIGHT / 2) as u32);
+        for number in 0..WALKERS {
+            let random = Random::new(number as u64 ^ (random.unit() * 1e6) as u64);
+            let walker = commands.instantiate(request.walker);
+            let at_center = Walker { dungeon, from: center, to: center, progress: 1.0, random };
+            commands.set(walker, at_center);
+        }
+        commands.add_buffer(dungeon, board.tiles.iter().map(|&tile| BoardTile(tile)));
+        commands.remove::<DungeonRequest>(dungeon);
+    }
+}
+
+/// Where a field is in the world. The middle of the board is the middle of the world.
+fn middle(x: usize, y: usize) -> Vec3 {
+    Vec3::new(x as f32 - (WIDTH / 2) as f32, 0.0, y as f32 - (HEIGHT / 2) as f32)
+}
+
+/// Walkers go straight on while they can, and turn where they want to otherwise.
+fn walk(
+    time: Time,
+    walkers: Query<(&mut Walker, &mut Position)>,
+    dungeons: Lookup<&Buffer<BoardTile>>,
+) -> Result<JobHandle, JobError> {
+    let step = time.delta() * 8.0;
+    let job = walkers.job().with(dungeons.into_job());
+    job.schedule_parallel(move |(walker, position), dungeons| {
+        let Some(board) = dungeons.get(walker.dungeon) else { return };
+        walker.progress += step;
+        if walker.progress >= 1.0 {
+            walker.progress -= 1.0;
+            walker.choose_way(board);
+        }
+        let (from, to) = (walker.from, walker.to);
+        let place = |(x, y): (u32, u32)| middle(x as usize, y as usize);
+        position.0 = place(from).lerp(place(to), walker.progress);
+    })
+}
+
+impl Walker {
+    fn choose_way(&mut self, board: &[BoardTile]) {
+        let is_free = |(x, y): (u32, u32)| board[y as usize * WIDTH + x as usize].0 == Tile::Floor;
+        let (x, y) = self.to;
+        let ahead = (2 * x - self.from.0.min(2 * x), 2 * y - self.from.1.min(2 * y));
+        let ways = [(x + 1, y), (x, y + 1), (x - 1, y), (x, y - 1)];
+        let way = self.random.below(ways.len());
+        self.from = self.to;
+        if ahead != self.to && is_free(ahead) && self.random.unit() < 0.85 {
+            self.to = ahead;
+        } else if let Some(turn) =
+            (0..4).map(|next| ways[(way + next) % 4]).find(|way| is_free(*way))
+        {
+            self.to = turn;
+        }
+    }
+}
+
+/// Tiles are lit by the torches near them, and remembered.
+#[burst]
+fn shine(walkers: Query<&Position, With<Walker>>, mut tiles: Query<(&Position, &mut Light)>) {
+    let torches: Vec<Vec3> = walkers.iter().map(|position| position.0).collect();
+    tiles.schedule_parallel(move |(position, light)| {
+        light.now = 0.0;
+        for torch in &torches {
+            let distance = sqrt(torch.distance_squared(position.0));
+            light.now = light.now.max(1.0 - distance / TORCH);
+        }
+        light.most = light.most.max(light.now);
+    });
+}
+
+fn paint(world: &World, canvas: &mut Canvas) {
+    canvas.look_at(Vec3::ZERO, Vec2::new(WIDTH as f32, HEIGHT as f32));
+    let dark = Color(16, 16, 20);
+    let shade = |light: &Light, color| dark.mixed(color, light.now + 0.25 * light.most.sqrt());
+    for (position, light, floor) in &world.query::<(&Position, &Light, Option<&Floor>)>() {
+        let color = if floor.is_some() { Color::ORANGE } else { Color::GREY };
+        canvas.square(position.0, 1.0, shade(light, color));
+    }
+    for (position, _) in &world.query::<(&Position, &Walker)>() {
+        canvas.square(position.0, 1.0, Color::WHITE);
+    }
+    let (mut seen, mut all) = (0, 0);
+    for light in &world.query::<&Light>() {
+        all += 1;
+        seen += u32::from(light.most > 0.0);
+    }
+    canvas.caption(format!("{seen} of {all} tiles seen"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery::tests::{hash, options, run};
+
+    #[test]
+    fn the_state_is_the_same_in_all_cases() {
+        hash(&SAMPLE, 60, 60);
+    }
+
+    #[test]
+    fn there_is_an_entity_for_each_tile_and_prefabs_are_not_among_them() {
+        let world = run(&SAMPLE, &options(40), 1);
+        let expected = Board::generate(WIDTH, HEIGHT, 40, &mut Random::new(1));
+        let count = |kind| expected.tiles.iter().filter(|tile| **tile == kind).count();
+        assert_eq!(world.query::<&Floor>().count(), count(Tile::Floor));
+        assert_eq!(world.query::<&Wall>().count(), count(Tile::Wall));
+        assert_eq!(world.query::<&Walker>().count(), WALKERS);
+        assert_eq!(world.query::<&Prefab>().include_prefabs().count(), 3);
+        assert_eq!(world.query::<&DungeonRequest>().count(), 0);
+    }
+
+    #[test]
+    fn walkers_stay_on_floors_and_see_ever_more() {
+        let mut seen = 0;
+        for frames in [10, 200, 600] {
+            let world = run(&SAMPLE, &options(40), frames);
+            let board = world.query::<&Buffer<BoardTile>>().single().unwrap();
+            for walker in &world.query::<&Walker>() {
+                for (x, y) in [walker.from, walker.to] {
+                    assert_eq!(board[y as usize * WIDTH + x as usize].0, Tile::Floor);
+                }
+            }
+            let now = world.query::<&Light>().iter().filter(|light| light.most > 0.0).count();
+            assert!(now > seen, "{now} after {frames} frames, {seen} before");
+            seen = now;
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A sunflower of 50,000 cubes that all hang on one that turns.
+//!
+//! Each cube is placed relative to its `Parent`, and turns on its own. The systems of `add_transforms` make a matrix of all
+//! that, a `LocalToWorld` for each entity, of those that have moved.
+
+use ancho::burst::burst;
+use ancho::burst::math::{cos, sin};
+use ancho::prelude::*;
+use ancho_transforms::{AddTransforms, LocalToWorld, Parent, Position, Rotation};
+
+use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
+
+pub(crate) const SAMPLE: Sample = Sample {
+    name: "phyllotaxis",
+    summary: "50,000 cubes in the order of a sunflower's seeds, all on one that turns",
+    kind: Kind::World(WorldSample { entities: 50_000, frames: 300, build, paint, steering: None }),
+};
+
+/// From one cube to the next, in degrees: nearly the golden angle.
+const ANGLE: f32 = 137.51;
+/// How far from the middle the first cube would be; others are as much farther as the root of their number.
+const SPACING: f32 = 1.3;
+/// How high the wave is that runs through the cubes, and how long it is.
+const WAVE_HEIGHT: f32 = 8.0;
+const WAVE_LENGTH: f32 = 60.0;
+
+/// How fast something turns about the vertical, in radians a second.
+#[derive(Component, Clone, Copy)]
+struct RotationSpeed(f32);
+
+/// Goes up and down with the wave. Waves run outwards.
+#[derive(Component, Clone, Copy)]
+struct Wave {
+    /// Where in the wave it is, in radians.
+    phase: f32,
+}
+
+fn build(options: &Options) -> SampleResult<World> {
+    let mut world = options.world("Phyllotaxis");
+    let root = world.spawn((Position(Vec3::ZERO), Rotation(Quat::IDENTITY), RotationSpeed(5.0)));
+    world.spawn_batch((0..options.entities).map(|index| {
+        let radius = radius(index);
+        let wave = Wave { phase: -radius / WAVE_LENGTH * std::f32::consts::TAU };
+        let rotation = Rotation(Quat::IDENTITY);
+        (Parent(root), Position(place(index)), rotation, RotationSpeed(2.0), wave)
+    }));
+    world.add_system(rotate);
+    world.add_system(rise_and_fall);
+    world.add_transforms();
+    Ok(world)
+}
+
+fn radius(index: usize) -> f32 {
+    SPACING * (index as f32).sqrt()
+}
+
+/// Where a cube is, seen from the middle.
+fn place(index: usize) -> Vec3 {
+    // In degrees first, and with 64 bits: the angle of the last cube is seven million degrees.
+    let degrees = (index as f64 * f64::from(ANGLE)) % 360.0;
+    let angle = (degrees as f32).to_radians();
+    radius(index) * Vec3::new(cos(angle), 0.0, sin(angle))
+}
+
+#[burst]
+fn rotate(time: Time, mut turning: Query<(&mut Rotation, &RotationSpeed)>) {
+    let dt = time.delta();
+    turning.schedule_parallel(move |(rotation, speed)| {
+        let half = speed.0 * dt * 0.5;
+        rotation.0 = (rotation.0 * Quat::from_xyzw(0.0, sin(half), 0.0, cos(half))).normalize();
+    });
+}
+
+#[burst]
+fn rise_and_fall(time: Time, mut cubes: Query<(&mut Position, &mut Wave)>) {
+    let step = time.delta() * 2.0;
+    cubes.schedule_parallel(move |(position, wave)| {
+        wave.phase += step;
+        position.0.y = WAVE_HEIGHT * sin(wave.phase);
+    });
+}
+
+fn paint(world: &World, canvas: &mut Canvas) {
+    let cubes = world.query::<(&LocalToWorld, &Wave)>();
+    canvas.look_at(Vec3::ZERO, Vec2::splat(2.1 * radius(cubes.count())));
+    for (matrix, _) in &cubes {
+        let place = matrix.position();
+        let height = place.y / WAVE_HEIGHT;
+        canvas.point(place, Color::BLUE.mixed(Color::YELLOW, height * 0.5 + 0.5));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery::tests::{hash, options, run};
+
+    #[test]
+    fn the_state_is_the_same_in_all_cases() {
+        hash(&SAMPLE, 3000, 10);
+    }
+
+    #[test]
+    fn cubes_are_where_the_seeds_of_a_sunflower_are() {
+        let world = run(&SAMPLE, &options(1000), 60);
+        let (root, _) = world
+            .query::<(&Rotation, &RotationSpeed)>()
+            .filter::<Without<Parent>>()
+            .single()
+            .unwrap();
+        // A second at five radians a second.
+        let turned = Quat::from_rotation_y(5.0);
+        assert!(root.0.dot(turned).abs() > 1.0 - 1e-5, "{}", root.0);
+        let cubes = world.query::<(&LocalToWorld, &Wave)>();
+        assert_eq!(cubes.count(), 1000);
+        for (index, (matrix, _)) in cubes.iter().enumerate() {
+            let expected = turned * place(index);
+            let seen = matrix.position();
+            assert!((seen - expected).with_y(0.0).length() < 1e-2, "{index}: {seen} {expected}");
+            assert!(seen.y.abs() <= WAVE_HEIGHT);
+        }
+    }
+
+    #[test]
+    fn each_cube_turns_on_its_own() {
+        let world = run(&SAMPLE, &options(10), 30);
+        for (rotation, _) in &world.query::<(&Rotation, &Parent)>() {
+            assert!(rotation.0.dot(Quat::from_rotation_y(1.0)).abs() > 1.0 - 1e-5);
+        }
+    }
+}

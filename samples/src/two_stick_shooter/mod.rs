@@ -1,0 +1,162 @@
+//! A shooter for two sticks: one moves, the other shoots. Enemies come from above.
+//!
+//! The whole game is entities. Even the wish to have a shot is one, which a later system turns into the shot. Systems that
+//! change which entities there are record commands: those of `Commands` are carried out when the system is done, those of
+//! `CommandsAt` when their point of the frame has come, after the jobs that record them.
+//!
+//! Nobody has to steer. If no key is pressed for a while, a script plays.
+
+mod enemies;
+mod player;
+mod shots;
+#[cfg(test)]
+mod tests;
+
+use ancho::entities::{CommandsAt, EndSimulation, JobError};
+use ancho::prelude::*;
+
+use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, Steering, WorldSample};
+use crate::random::Random;
+use enemies::{Enemy, EnemySpawner};
+use player::Player;
+use shots::{EnemyShot, PlayerShot, Shot, ShotSpawn};
+
+pub(crate) const SAMPLE: Sample = Sample {
+    name: "two_stick_shooter",
+    summary: "a shooter, played by a script until you press a key",
+    kind: Kind::World(WorldSample {
+        // So many enemies come at a time.
+        entities: 1,
+        frames: 1200,
+        build,
+        paint,
+        steering: Some(Steering { help: "w a s d move   arrows shoot", press: player::press }),
+    }),
+};
+
+/// How far the field reaches from its middle, in both directions.
+const FIELD: f32 = 30.0;
+
+/// From so far away, shots hit.
+const RADIUS: f32 = 1.0;
+
+#[derive(Component, Clone, Copy, Debug)]
+struct Position(Vec3);
+
+/// Where something looks, and goes if it moves forward. Its length is one.
+#[derive(Component, Clone, Copy, Debug)]
+struct Heading(Vec3);
+
+/// Goes forward, so many units a second.
+#[derive(Component, Clone, Copy, Debug)]
+struct MoveSpeed(f32);
+
+#[derive(Component, Clone, Copy, Debug)]
+struct Health(i32);
+
+/// What something looks like. It is shared: all entities in a chunk look the same.
+#[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Look {
+    Player,
+    Enemy,
+    PlayerShot,
+    EnemyShot,
+}
+
+/// How it stands.
+#[derive(Component, Clone, Copy, Debug, Default)]
+struct Score {
+    /// How many enemies were shot.
+    kills: u32,
+    /// How many games were lost.
+    defeats: u32,
+    /// How many seconds there has been no player.
+    pause: f32,
+}
+
+fn build(options: &Options) -> SampleResult<World> {
+    let mut world = options.world("TwoStickShooter");
+    world.spawn(Score::default());
+    let random = Random::new(0xAF77 + options.seed);
+    world.spawn(EnemySpawner { cooldown: 0.0, count: options.entities, random });
+    player::spawn(world.entities_mut());
+
+    world.add_system(player::play_by_script);
+    world.add_system(player::take_input);
+    world.add_system(player::move_player);
+    world.add_system(enemies::spawn_enemies);
+    world.add_system(enemies::shoot);
+    world.add_system(ShotSpawn);
+    world.add_system(shots::spawn_shots);
+    world.add_system(move_forward);
+    world.add_system(shots::damage::<Enemy, PlayerShot>);
+    world.add_system(shots::damage::<Player, EnemyShot>);
+    world.add_system(shots::destroy_shots);
+    world.add_system(enemies::remove_outside);
+    world.add_system(remove_dead);
+    world.add_system(begin_anew);
+    Ok(world)
+}
+
+fn move_forward(time: Time, mut movers: Query<(&mut Position, &Heading, &MoveSpeed)>) {
+    let dt = time.delta();
+    movers.schedule_parallel(move |(position, heading, speed)| {
+        position.0 += dt * speed.0 * heading.0;
+    });
+}
+
+/// Without a player everything goes.
+fn remove_dead(
+    mortals: Query<(Entity, &Health)>,
+    players: Query<&Health, With<Player>>,
+    mut commands: CommandsAt<EndSimulation>,
+) -> Result<JobHandle, JobError> {
+    let is_lost = players.iter().all(|health| health.0 <= 0);
+    let job = mortals.job().with(commands.writer());
+    job.schedule_parallel(move |(entity, health), commands| {
+        if health.0 <= 0 || is_lost {
+            commands.despawn(entity);
+        }
+    })
+}
+
+/// Counts who is dead, and begins again two seconds after a defeat.
+fn begin_anew(
+    time: Time,
+    enemies: Query<&Health, With<Enemy>>,
+    players: Query<&Health, With<Player>>,
+    mut score: Single<&mut Score>,
+    mut commands: Commands,
+) {
+    // Enemies that have left the field have less than none.
+    score.kills += enemies.iter().filter(|health| health.0 == 0).count() as u32;
+    match players.iter().next() {
+        Some(health) => score.defeats += u32::from(health.0 <= 0),
+        None => score.pause += time.delta(),
+    }
+    if score.pause >= 2.0 {
+        score.pause = 0.0;
+        let player = commands.spawn(player::new());
+        commands.add_shared(player, Look::Player);
+    }
+}
+
+fn paint(world: &World, canvas: &mut Canvas) {
+    canvas.look_at(Vec3::ZERO, Vec2::splat(2.0 * FIELD + 4.0));
+    for (position, look) in &world.query::<(&Position, &Shared<Look>)>() {
+        match *look {
+            Look::Player => canvas.disc(position.0, 1.2, Color::GREEN),
+            Look::Enemy => canvas.disc(position.0, 1.0, Color::RED),
+            Look::PlayerShot => canvas.square(position.0, 0.6, Color::YELLOW),
+            Look::EnemyShot => canvas.square(position.0, 0.6, Color::VIOLET),
+        }
+    }
+    if let Ok(score) = world.singleton::<Score>() {
+        canvas.caption(format!("{} enemies shot, {} defeats", score.kills, score.defeats));
+    }
+    if let Ok((health, pilot)) = world.query::<(&Health, &player::Pilot)>().single() {
+        let who = if pilot.is_steered() { "you steer" } else { "a script plays" };
+        canvas.caption(format!("health {}   {who}", health.0));
+    }
+    debug_assert!(world.query::<&Shot>().iter().all(|shot| shot.time_to_live <= 2.0));
+}
