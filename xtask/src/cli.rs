@@ -15,6 +15,7 @@ pub(crate) enum Request {
     Peers(peers::Options),
     /// The words that choose functions.
     Math(Vec<String>),
+    Picture,
 }
 
 /// Reads the words after `cargo xtask`.
@@ -27,21 +28,24 @@ pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Request, 
         return Err("no command given".to_owned());
     };
     match command.as_str() {
-        "help" | "--help" | "-h" => match words.next() {
-            Some(extra) => Err(format!("`help` takes no arguments, found `{extra}`")),
-            None => Ok(Request::Help),
-        },
+        "help" | "--help" | "-h" => alone("help", words).map(|()| Request::Help),
+        "picture" => alone("picture", words).map(|()| Request::Picture),
         "test" => parse_test(words).map(Request::Test),
         "inspect" => inspect::Options::parse(words).map(Request::Inspect),
         "peers" => peers::Options::parse(words).map(Request::Peers),
         "math" => Ok(Request::Math(words.collect())),
         name => {
             let step = step::find(name).ok_or_else(|| format!("unknown command `{name}`"))?;
-            match words.next() {
-                Some(extra) => Err(format!("`{name}` takes no arguments, found `{extra}`")),
-                None => Ok(Request::Step(step)),
-            }
+            alone(name, words).map(|()| Request::Step(step))
         }
+    }
+}
+
+/// Refuses words after a command that takes none.
+fn alone(command: &str, mut words: impl Iterator<Item = String>) -> Result<(), String> {
+    match words.next() {
+        Some(extra) => Err(format!("`{command}` takes no arguments, found `{extra}`")),
+        None => Ok(()),
     }
 }
 
@@ -98,6 +102,7 @@ mod tests {
         assert_eq!(error(&[]), "no command given");
         assert_eq!(error(&["tset"]), "unknown command `tset`");
         assert_eq!(error(&["test", "--slow"]), "`test` does not know `--slow`");
+        assert_eq!(error(&["picture", "a"]), "`picture` takes no arguments, found `a`");
         assert_eq!(error(&["fmt", "--fix"]), "`fmt` takes no arguments, found `--fix`");
     }
 }

@@ -26,6 +26,7 @@ pub(crate) fn text() -> String {
     line("", "  --native     builds everything with `-C target-cpu=native`");
     line("", "  --json FILE  also writes the figures to a file");
     line("math", "measures the error of `ancho_burst::math` for all arguments: math [names]");
+    line("picture", "draws the picture of the README anew");
     line("help", "prints this text");
     text.push_str("\nWith CI=true a step whose tool is missing fails instead of being skipped.");
     text

@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         Request::Inspect(options) => inspect::run(&workspace, &options),
         Request::Peers(options) => peers::run(&workspace, &options),
         Request::Math(names) => math::run(&workspace, &names),
+        Request::Picture => samples::draw_picture(&workspace),
     };
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask samples`: the gallery, without a window.
+//! `cargo xtask samples`: the gallery, without a window; `cargo xtask picture`: the picture in the README.
 
 use crate::invocation::Invocation;
 use crate::step::Outcome;
@@ -10,4 +10,11 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     }
     let words = "run --release -p samples -- check";
     Outcome::Checked { passed: Invocation::cargo(workspace, words).check() }
+}
+
+/// Draws the picture anew. It is the same on every machine.
+pub(crate) fn draw_picture(workspace: &Workspace) -> bool {
+    let words = "run --release -p samples -- battle --view none --frames 600 \
+                 --picture samples/battle.svg";
+    Invocation::cargo(workspace, words).check()
 }

@@ -86,7 +86,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "samples",
-        about: "runs the sample gallery without a window",
+        about: "runs the samples without a view, on several numbers of workers and CPU levels",
         heavy: false,
         run: samples::run,
     },
