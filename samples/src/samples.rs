@@ -2,8 +2,8 @@
 
 use crate::gallery::Sample;
 use crate::{
-    battle, boids, dungeon, first_job, galactic_conquest, gravity, life, mandelbrot, native_counter,
-    phyllotaxis, rotation, two_stick_shooter,
+    battle, boids, dungeon, first_job, galactic_conquest, gravity, life, mandelbrot,
+    native_counter, phyllotaxis, rotation, two_stick_shooter,
 };
 
 /// All samples: worlds first, then those about jobs alone, each in the order to read them.

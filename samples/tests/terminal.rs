@@ -1,9 +1,9 @@
-//! The gallery in a terminal: a pseudo terminal, whose other end is read and typed at.
+//! The gallery in a terminal, which is a pseudo terminal whose other end is read and typed at; and outside of one.
 #![cfg(target_os = "linux")]
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -153,4 +153,47 @@ fn without_a_view_a_line_says_how_far_it_is() {
     let (is_well, text) = session.end();
     assert!(is_well && text.contains("5 frames, 102 entities"), "{text}");
     assert!(!text.contains("frame 5 of 5"), "the line is gone at the end:\n{text}");
+}
+
+#[test]
+fn keys_steer_a_sample_that_takes_them() {
+    let mut session = Session::start(&["two_stick_shooter"]);
+    session.wait_for("w a s d move   arrows shoot");
+    session.wait_for("a script plays");
+    session.press("d");
+    session.wait_for("you steer");
+    session.press("q");
+    assert!(session.end().0);
+}
+
+/// Runs the gallery where there is no terminal.
+fn gallery(arguments: &str) -> Output {
+    let mut gallery = Command::new(env!("CARGO_BIN_EXE_samples"));
+    gallery.args(arguments.split_whitespace()).stdin(Stdio::null()).output().unwrap()
+}
+
+fn last_line(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn outside_of_a_terminal_there_is_a_summary_with_the_same_hash_for_all_workers() {
+    let hash = |workers: usize| {
+        let sample = "two_stick_shooter --frames 120 --seed 1 --workers";
+        let output = gallery(&format!("{sample} {workers}"));
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        last_line(&output.stdout)
+    };
+    assert!(hash(0).starts_with("state hash  "), "{}", hash(0));
+    assert_eq!(hash(0), hash(1));
+    assert_eq!(hash(0), hash(2));
+}
+
+#[test]
+fn mistakes_get_a_sentence_a_list_and_status_2() {
+    let output = gallery("batle");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told.starts_with("There is no sample `batle`; there are battle, "), "{told}");
+    assert!(told.contains("--workers N") && told.contains("two_stick_shooter   "), "{told}");
 }

@@ -184,6 +184,9 @@ fn paint(world: &World, canvas: &mut Canvas) {
     let dark = Color(16, 16, 20);
     let shade = |light: &Light, color| dark.mixed(color, light.now + 0.25 * light.most.sqrt());
     for (position, light, floor) in &world.query::<(&Position, &Light, Option<&Floor>)>() {
+        if light.most == 0.0 {
+            continue;
+        }
         let color = if floor.is_some() { Color::ORANGE } else { Color::GREY };
         canvas.square(position.0, 1.0, shade(light, color));
     }

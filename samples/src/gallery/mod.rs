@@ -13,9 +13,9 @@ mod terminal;
 pub(crate) mod tests;
 
 pub(crate) use canvas::{Canvas, Color};
+pub(crate) use check::check;
 #[cfg(test)]
-pub(crate) use check::hash_in_all_cases;
-pub(crate) use check::{check, same_hash_in_all_cases};
+pub(crate) use check::{hash_in_all_cases, same_hash_in_all_cases};
 pub(crate) use run::{Run, STEP};
 pub(crate) use sample::{
     JobSample, Key, Kind, Options, Sample, SampleResult, Stage, Steering, WorldSample,

@@ -19,7 +19,7 @@ use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, Steerin
 use crate::random::Random;
 use enemies::{Enemy, EnemySpawner};
 use player::Player;
-use shots::{EnemyShot, PlayerShot, Shot, ShotSpawn};
+use shots::{EnemyShot, PlayerShot, ShotSpawn};
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "two_stick_shooter",
@@ -79,7 +79,8 @@ fn build(options: &Options) -> SampleResult<World> {
     world.spawn(Score::default());
     let random = Random::new(0xAF77 + options.seed);
     world.spawn(EnemySpawner { cooldown: 0.0, count: options.entities, random });
-    player::spawn(world.entities_mut());
+    let player = world.spawn(player::new());
+    world.add_shared(player, Look::Player)?;
 
     world.add_system(player::play_by_script);
     world.add_system(player::take_input);
@@ -158,5 +159,4 @@ fn paint(world: &World, canvas: &mut Canvas) {
         let who = if pilot.is_steered() { "you steer" } else { "a script plays" };
         canvas.caption(format!("health {}   {who}", health.0));
     }
-    debug_assert!(world.query::<&Shot>().iter().all(|shot| shot.time_to_live <= 2.0));
 }

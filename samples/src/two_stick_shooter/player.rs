@@ -2,8 +2,8 @@
 
 use ancho::prelude::*;
 
-use super::shots::{EnemyShot, ShotRequest};
-use super::{Enemy, FIELD, Heading, Health, Look, Position};
+use super::shots::{EnemyShot, SHOT_SPEED, ShotRequest};
+use super::{Enemy, FIELD, Heading, Health, MoveSpeed, Position};
 use crate::gallery::Key;
 
 /// Units a second.
@@ -41,6 +41,7 @@ impl Pilot {
     }
 }
 
+/// What a player consists of, beside its look.
 pub(super) fn new() -> (Player, Pilot, Position, Heading, Health) {
     let player = Player { movement: Vec3::ZERO, shoot: Vec3::ZERO, cooldown: 0.0 };
     (player, Pilot::default(), Position(Vec3::ZERO), Heading(Vec3::Z), Health(5))
@@ -65,25 +66,23 @@ pub(super) fn press(world: &mut World, key: Key) {
     }
 }
 
-/// Shoots at the nearest enemy, and keeps away from shots and from the edge.
+/// Shoots at where the nearest enemy will be, and keeps away from shots and from the edge.
 pub(super) fn play_by_script(
     mut players: Query<(&mut Player, &Position, &Pilot)>,
-    enemies: Query<&Position, With<Enemy>>,
+    enemies: Query<(&Position, &Heading, &MoveSpeed), With<Enemy>>,
     shots: Query<&Position, With<EnemyShot>>,
 ) {
-    for (player, position, _) in players.iter_mut().filter(|(.., pilot)| !pilot.is_steered()) {
-        let away_from = |place: &Position| position.0 - place.0;
-        let nearest = enemies
-            .iter()
-            .map(away_from)
-            .min_by(|a, b| a.length_squared().total_cmp(&b.length_squared()));
-        player.shoot = nearest.map_or(Vec3::ZERO, |away| -away.normalize_or_zero());
-        let mut movement = position.0 * -0.01;
-        for away in shots.iter().map(away_from) {
-            let distance = away.length_squared().max(0.1);
-            if distance < 64.0 {
-                movement += 2.0 * away / distance;
-            }
+    for (player, here, _) in players.iter_mut().filter(|(.., pilot)| !pilot.is_steered()) {
+        let distance = |place: &Position| place.0.distance(here.0);
+        let near = enemies.iter().min_by(|(a, ..), (b, ..)| distance(a).total_cmp(&distance(b)));
+        player.shoot = near.map_or(Vec3::ZERO, |(place, heading, speed)| {
+            let flight = distance(place) / SHOT_SPEED;
+            (place.0 + heading.0 * speed.0 * flight - here.0).normalize_or_zero()
+        });
+        let mut movement = here.0 * -0.01;
+        for shot in shots.iter().filter(|shot| distance(shot) < 8.0) {
+            let away = here.0 - shot.0;
+            movement += 2.0 * away / away.length_squared().max(0.1);
         }
         player.movement = movement.clamp_length_max(1.0);
     }
@@ -121,11 +120,4 @@ pub(super) fn move_player(
             commands.spawn(ShotRequest::of_player(*position, *heading));
         }
     }
-}
-
-/// Makes the first player.
-pub(super) fn spawn(entities: &mut EntityManager) {
-    let player = entities.spawn(new());
-    let added = entities.add_shared(player, Look::Player);
-    debug_assert!(added.is_ok());
 }

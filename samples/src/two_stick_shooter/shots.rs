@@ -6,6 +6,9 @@ use ancho::prelude::*;
 use super::player::Player;
 use super::{Heading, Health, Look, MoveSpeed, Position, RADIUS};
 
+/// How fast the player's shots are, in units a second.
+pub(super) const SHOT_SPEED: f32 = 30.0;
+
 /// The point of a frame at which shots that enemies have asked for are there.
 pub(super) struct ShotSpawn;
 
@@ -38,7 +41,7 @@ pub(super) struct ShotRequest {
 
 impl ShotRequest {
     pub(super) fn of_player(position: Position, heading: Heading) -> Self {
-        Self { position, heading, speed: 30.0, is_of_player: true }
+        Self { position, heading, speed: SHOT_SPEED, is_of_player: true }
     }
 
     pub(super) fn of_enemy(position: Position, heading: Heading) -> Self {

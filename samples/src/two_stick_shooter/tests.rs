@@ -1,6 +1,7 @@
 use ancho::prelude::*;
 
 use super::player::{Pilot, press};
+use super::shots::Shot;
 use super::*;
 use crate::gallery::Key;
 use crate::gallery::tests::{go_on, hash, options, run};
