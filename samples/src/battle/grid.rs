@@ -107,11 +107,12 @@ impl Grid {
         Some((self.entities[at], self.positions[at]))
     }
 
-    /// The middle of the nearest cell with units in it.
-    pub(super) fn nearest_cell(&self, position: Vec2) -> Vec2 {
-        let cell = self.nearest[self.cell_of(position)] as usize;
-        let corner = Vec2::new((cell % self.columns) as f32, (cell / self.columns) as f32);
-        (corner - 0.5) * CELL
+    /// The way from the cell of a position to the nearest cell with units in it.
+    pub(super) fn way_to_nearest_cell(&self, position: Vec2) -> Vec2 {
+        let cell = self.cell_of(position);
+        let place =
+            |cell: usize| Vec2::new((cell % self.columns) as f32, (cell / self.columns) as f32);
+        (place(self.nearest[cell] as usize) - place(cell)) * CELL
     }
 
     /// Which way there are fewer units, and how many fewer.
@@ -223,8 +224,8 @@ mod tests {
         let mut world = World::new("Test");
         let (grid, _) = grid_of(&mut world, &[Vec2::new(2.0, 30.0), Vec2::new(62.0, 2.0)]);
         assert_eq!(grid.nearest_unit(Vec2::new(30.0, 16.0)), None);
-        assert_eq!(grid.nearest_cell(Vec2::new(20.0, 20.0)), Vec2::new(2.0, 30.0));
-        assert_eq!(grid.nearest_cell(Vec2::new(50.0, 10.0)), Vec2::new(62.0, 2.0));
+        assert_eq!(grid.way_to_nearest_cell(Vec2::new(21.0, 21.0)), Vec2::new(-20.0, 8.0));
+        assert_eq!(grid.way_to_nearest_cell(Vec2::new(50.0, 10.0)), Vec2::new(12.0, -8.0));
     }
 
     #[test]

@@ -37,10 +37,10 @@ pub(crate) const SAMPLE: Sample = Sample {
 /// How far a unit goes in a second, more or less: each has a pace of its own.
 const SPEED: f32 = 12.0;
 /// How far a weapon reaches.
-const REACH: f32 = 1.5;
+const REACH: f32 = 3.0;
 /// How long it takes to raise a weapon again, in seconds.
-const PAUSE: f32 = 0.4;
-const DAMAGE: i32 = 12;
+const PAUSE: f32 = 0.5;
+const DAMAGE: i32 = 10;
 const HEALTH: i32 = 100;
 /// How fast units leave a crowd, for each unit that is beside them on one side and not on the other.
 const ELBOW_ROOM: f32 = 0.35;
@@ -207,8 +207,8 @@ fn fight(
                         hits.push(enemy);
                     }
                 } else {
-                    let place = theirs.nearest_cell(position.0);
-                    way += (place - position.0).normalize_or_zero() * speed.0;
+                    // Side by side with those who go the same way, rather than to the same place.
+                    way += theirs.way_to_nearest_cell(position.0).normalize_or_zero() * speed.0;
                 }
                 position.0 =
                     (position.0 + way.clamp_length_max(SPEED) * dt).clamp(Vec2::ZERO, corner);
@@ -273,7 +273,9 @@ fn paint(world: &World, canvas: &mut Canvas) {
             Army::Red => Color::RED,
             Army::Blue => Color::BLUE,
         };
-        let _ = (health, weapon);
+        // Who has just struck lights up, and who is hurt turns grey.
+        let color = color.mixed(Color::GREY, 1.0 - health.0 as f32 / HEALTH as f32);
+        let color = color.mixed(Color::YELLOW, weapon.ready_in / PAUSE * 2.0 - 1.0);
         canvas.point(on_ground(position.0), color);
     }
     for camp in world.query::<&Camp>() {
