@@ -265,7 +265,7 @@ fn a_view_works_on_all_threads_inside_a_loop_of_another() {
         let count = AtomicU32::new(0);
         switches.for_each_parallel(|(a, mut x)| {
             a.0 += by;
-            x.set(by % 2 == 0);
+            x.set(by.is_multiple_of(2));
             count.fetch_add(1, Ordering::Relaxed);
         });
         factor.0 = count.into_inner().into();

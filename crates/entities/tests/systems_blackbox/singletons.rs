@@ -78,6 +78,10 @@ fn sy14_a_single_that_others_of_its_set_switch_is_refused_in_a_sentence() {
 
 #[test]
 fn sy14_an_optional_single_that_others_of_its_set_switch_is_none() {
+    #[expect(
+        clippy::type_complexity,
+        reason = "it is how parameters that exclude each other are written"
+    )]
     fn switch(mut set: ParamSet<(Query<EnabledMut<Shield>>, Option<Single<&Shield>>)>) {
         assert!(set.p1().is_some());
         set.p0().for_each(|mut shield| shield.set(false));

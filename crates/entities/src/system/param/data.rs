@@ -16,6 +16,21 @@ use crate::world::World;
 ///
 /// A system is not run if there is no such system, or if it is just being updated, which is an error (A0118).
 ///
+/// # Where the data of systems is
+///
+/// There is no entity of a system. Unity gives one to each, hidden from queries, to hold components that others look up by the handle of
+/// the system. Here data is where its users ask for it by type:
+///
+/// | whose data it is | where it is | who else has it |
+/// |---|---|---|
+/// | that of a function alone | [`Local<T>`](crate::Local) | nobody |
+/// | that of a struct | its fields | who asks for `SystemData`, to read it; [`World::system`](crate::World::system) and [`World::system_mut`](crate::World::system_mut) |
+/// | that of several systems | a resource: [`Res<T>`](crate::Res), [`ResMut<T>`](crate::ResMut) | who asks for it |
+/// | what is saved, forked and inspected with the entities | a component of one entity: [`Single<D>`](crate::Single) | every query |
+/// | what a group of systems needs for a frame or two | containers in the [`UpdateAllocator`](crate::UpdateAllocator) | whom they are given to |
+///
+/// A fork of a world has the entities, and so the singletons; it has neither systems nor resources.
+///
 /// # Examples
 ///
 /// ```
@@ -49,6 +64,39 @@ use crate::world::World;
 /// world.add_system(report);
 /// world.update(0.1);
 /// assert_eq!(world.resource::<Report>().0, "1 orcs");
+/// ```
+///
+/// The same as a resource, for more than one system to write, and as a singleton, for forks to have:
+///
+/// ```
+/// use ancho_entities::{Component, Local, ResMut, Single, World};
+///
+/// #[derive(Default)]
+/// struct Weather {
+///     rain: f32,
+/// }
+///
+/// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+/// struct Score(u32);
+///
+/// fn rain(mut weather: ResMut<Weather>, mut clouds: Local<f32>) {
+///     *clouds += 0.5;
+///     weather.rain += *clouds;
+/// }
+///
+/// fn count(mut score: Single<&mut Score>) {
+///     score.0 += 1;
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.insert_resource(Weather::default());
+/// world.create_singleton(Score(0)).unwrap();
+/// world.add_system(rain);
+/// world.add_system(count);
+/// world.update(0.1);
+/// world.update(0.1);
+/// assert_eq!(world.resource::<Weather>().rain, 1.5);
+/// assert_eq!(world.fork().unwrap().singleton(), Ok(&Score(2)));
 /// ```
 pub struct SystemData<'w, S> {
     system: &'w S,
