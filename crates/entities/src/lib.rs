@@ -77,12 +77,12 @@ pub use system::rate::{
 pub use system::registry::{AutoSystem, Bootstrap, BootstrapError};
 pub use system::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
-    CommandPoint, CommandsAt, EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
-    FixedStep, Initialization, IntoSystem, Local, ParamConflict, ParamSet, Presentation, Res,
-    ResMut, Root, Simulation, Single, System, SystemBuilder, SystemData, SystemError, SystemFault,
-    SystemFunction, SystemGroup, SystemId, SystemInfo, SystemIs, SystemKind, SystemOrder,
-    SystemOutput, SystemParam, SystemResult, SystemTarget, UpdateAllocator, UpdateError,
-    UpdateErrors, VariableStep, system_type,
+    CommandPoint, CommandsAt, CreationError, EndFixedStep, EndInitialization, EndSimulation,
+    EndVariableStep, FixedStep, Initialization, IntoSystem, IntoSystems, Local, ParamConflict,
+    ParamSet, Presentation, Res, ResMut, Root, Simulation, Single, System, SystemBuilder,
+    SystemData, SystemError, SystemFault, SystemFunction, SystemGroup, SystemId, SystemInfo,
+    SystemIs, SystemKind, SystemOrder, SystemOutput, SystemParam, SystemResult, SystemTarget,
+    UpdateAllocator, UpdateError, UpdateErrors, VariableStep, system_type,
 };
 pub use time::{Time, TimeError};
 pub use transaction::ExclusiveEntityTransaction;

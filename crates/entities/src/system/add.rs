@@ -79,7 +79,11 @@ impl World {
         system: impl IntoSystem<M>,
     ) -> Result<SystemId, SystemError> {
         self.add_default_groups();
-        self.admit(system.into_builder())
+        let builder = system.into_builder();
+        if !builder.create_before.is_empty() || !builder.create_after.is_empty() {
+            self.systems.creation_order(std::slice::from_ref(&builder))?;
+        }
+        self.admit(builder)
     }
 
     /// Whether a system is there.

@@ -86,6 +86,22 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.after.push(other.into_target().0))
     }
 
+    /// Has it created before others that are [added with it](crate::World::add_systems), or later. In which order they run is
+    /// another matter: see [`before`](Self::before).
+    ///
+    /// Whom it means cannot be there already (A0133). Unity's `CreateBefore`.
+    fn create_before<M>(self, other: impl SystemTarget<M>) -> SystemBuilder {
+        self.built(|builder| builder.create_before.push(other.into_target().0))
+    }
+
+    /// Has it created after others that are [added with it](crate::World::add_systems), or there already. In which order they run
+    /// is another matter: see [`after`](Self::after).
+    ///
+    /// Whom it means has to be there or added with it (A0132). Unity's `CreateAfter`.
+    fn create_after<M>(self, other: impl SystemTarget<M>) -> SystemBuilder {
+        self.built(|builder| builder.create_after.push(other.into_target().0))
+    }
+
     /// Has it run before all of its group that are not first too.
     fn first(self) -> SystemBuilder {
         self.built(|builder| builder.first = true)
@@ -220,6 +236,8 @@ pub struct SystemBuilder {
     pub(super) group: Option<Target>,
     pub(super) before: Vec<Target>,
     pub(super) after: Vec<Target>,
+    pub(super) create_before: Vec<Target>,
+    pub(super) create_after: Vec<Target>,
     pub(super) first: bool,
     pub(super) last: bool,
     pub(super) enabled: bool,
@@ -240,6 +258,15 @@ pub(super) enum Kind {
 }
 
 impl SystemBuilder {
+    /// Whether a target is this system, which no world has yet.
+    pub(super) fn is_meant_by(&self, target: &Target) -> bool {
+        match target {
+            Target::Type(id, _) => *id == self.type_id,
+            Target::Name(name) => *name == self.name,
+            Target::System(_) => false,
+        }
+    }
+
     pub(super) fn new(kind: Kind, type_id: TypeId, name: &str) -> Self {
         Self {
             kind,
@@ -248,6 +275,8 @@ impl SystemBuilder {
             group: None,
             before: Vec::new(),
             after: Vec::new(),
+            create_before: Vec::new(),
+            create_after: Vec::new(),
             first: false,
             last: false,
             enabled: true,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ancho_jobs::JobFailed;
 
+use super::creation::CreationError;
 use super::order::OrderError;
 use super::param::ParamConflict;
 use super::rate::RateError;
@@ -85,6 +86,8 @@ pub enum SystemError {
     Order(OrderError),
     /// A0121: the rate of a group.
     Rate(RateError),
+    /// A0131 to A0134: systems cannot be created in the order that is asked for.
+    Creation(CreationError),
 }
 
 impl fmt::Display for SystemError {
@@ -132,6 +135,7 @@ impl fmt::Display for SystemError {
             ),
             Self::Order(error) => error.fmt(f),
             Self::Rate(error) => error.fmt(f),
+            Self::Creation(error) => error.fmt(f),
         }
     }
 }
@@ -141,6 +145,12 @@ impl Error for SystemError {}
 impl From<OrderError> for SystemError {
     fn from(error: OrderError) -> Self {
         Self::Order(error)
+    }
+}
+
+impl From<CreationError> for SystemError {
+    fn from(error: CreationError) -> Self {
+        Self::Creation(error)
     }
 }
 

@@ -12,6 +12,7 @@
 mod add;
 mod apart;
 mod builder;
+mod creation;
 mod defaults;
 mod erased;
 pub(crate) mod error;
@@ -40,6 +41,7 @@ mod update;
 mod uses;
 
 pub use builder::{IntoSystem, IsBuilder, IsFunction, IsGroup, IsPoint, IsStruct, SystemBuilder};
+pub use creation::{CreationError, IntoSystems};
 pub use error::{SystemError, SystemFault, SystemResult, UpdateError, UpdateErrors};
 pub use function::{SystemFunction, SystemOutput};
 pub use group::{

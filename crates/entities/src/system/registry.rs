@@ -9,8 +9,6 @@ use std::fmt;
 
 use super::builder::{Kind, SystemBuilder};
 use super::error::SystemError;
-use super::order::Target;
-use super::target::SystemIs;
 use crate::world::{World, WorldSettings};
 
 /// A system that was marked with `#[system]`, for worlds to find.
@@ -87,7 +85,8 @@ pub const fn auto_system(
 
 /// A world in the making, with all systems that were marked with `#[system]`.
 ///
-/// Groups are added first, then points, then all others, each in the order of their paths.
+/// Groups are created first, then points, then all others, each in the order of their paths, but for what is said with
+/// [`create_before`](crate::IntoSystem::create_before) and [`create_after`](crate::IntoSystem::create_after).
 ///
 /// # Examples
 ///
@@ -177,47 +176,21 @@ impl Bootstrap {
             return Err(BootstrapError::UnknownSystem { path });
         }
         let mut world = World::with_settings(self.name, self.settings);
-        for system in in_order_of_need(self.systems.iter().map(|system| system.make()), &world) {
-            world.try_add_system(system).map_err(BootstrapError::System)?;
-        }
+        let systems = in_order_of_need(self.systems.iter().map(|system| system.make()));
+        world.try_add_systems(systems).map_err(BootstrapError::System)?;
         Ok(world)
     }
 }
 
-/// Groups before what is in them, and points before who records for them; otherwise as they come.
-fn in_order_of_need(
-    systems: impl Iterator<Item = SystemBuilder>,
-    world: &World,
-) -> Vec<SystemBuilder> {
-    let (mut groups, others): (Vec<_>, Vec<_>) =
-        systems.partition(|system| matches!(system.kind, Kind::Group));
-    let (points, others): (Vec<_>, Vec<_>) =
-        others.into_iter().partition(|system| matches!(system.kind, Kind::Point(_)));
-    let mut ordered = Vec::new();
-    while !groups.is_empty() {
-        let is_there = |group: &SystemBuilder| match &group.group {
-            None => true,
-            Some(outer) => {
-                ordered.iter().any(|known| is_meant(known, outer))
-                    || world.find_system(SystemIs(outer.clone())).is_some()
-            }
-        };
-        let place = groups.iter().position(is_there);
-        // Who is in a group that nobody knows is refused when it is added.
-        ordered.push(groups.remove(place.unwrap_or(0)));
-    }
-    ordered.extend(points);
-    ordered.extend(others);
-    ordered
-}
-
-/// Whether a target is this system, which no world has yet.
-fn is_meant(system: &SystemBuilder, target: &Target) -> bool {
-    match target {
-        Target::Type(id, _) => *id == system.type_id,
-        Target::Name(name) => *name == system.name,
-        Target::System(..) => false,
-    }
+/// Groups before all others, and points before who records for them; otherwise as they come.
+fn in_order_of_need(systems: impl Iterator<Item = SystemBuilder>) -> Vec<SystemBuilder> {
+    let mut systems: Vec<_> = systems.collect();
+    systems.sort_by_key(|system| match system.kind {
+        Kind::Group => 0,
+        Kind::Point(_) => 1,
+        _ => 2,
+    });
+    systems
 }
 
 /// Why a world could not be made by itself.

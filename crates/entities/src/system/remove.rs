@@ -58,9 +58,11 @@ impl World {
             return;
         }
         if slot.flags.has(Flags::GROUP) {
-            // The last that was added first: the others may be what it was made for.
+            // The last that was created first: the others may be what it was made for.
             let children = slot.record.as_ref().map(|record| record.children.added.clone());
-            children.into_iter().flatten().rev().for_each(|child| self.expel(child));
+            let mut children = children.unwrap_or_default();
+            children.sort_by_key(|&child| self.systems.record(child).map(|record| record.created));
+            children.into_iter().rev().for_each(|child| self.expel(child));
         }
         self.stop(id);
         self.tell(id, |system, world| system.destroy(world));

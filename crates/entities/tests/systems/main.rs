@@ -7,6 +7,7 @@
 mod panic_message;
 
 mod common;
+mod creation;
 mod errors;
 mod exchange;
 mod groups;

@@ -1,0 +1,283 @@
+//! In which order systems are created that are added together.
+
+use std::error::Error;
+use std::fmt;
+
+use super::builder::{IntoSystem, SystemBuilder};
+use super::error::SystemError;
+use super::id::SystemId;
+use super::order::{CycleLink, OrderError, OrderItem, Target, sort};
+use super::table::Systems;
+use crate::world::World;
+
+/// Systems that are added together: a tuple of up to 16, or a list of builders.
+///
+/// The marker tells these apart, and is never written.
+pub trait IntoSystems<Marker> {
+    /// The systems, in the order in which they were written.
+    #[doc(hidden)]
+    fn into_builders(self) -> Vec<SystemBuilder>;
+}
+
+impl IntoSystems<()> for Vec<SystemBuilder> {
+    fn into_builders(self) -> Self {
+        self
+    }
+}
+
+/// Implements the trait for tuples of these systems with these markers, and for shorter ones.
+macro_rules! implement {
+    () => {};
+    ($system:ident $marker:ident, $($systems:ident $markers:ident,)*) => {
+        #[expect(non_snake_case, reason = "values are named as their types are")]
+        impl<$system, $marker, $($systems, $markers),*> IntoSystems<($marker, $($markers,)*)>
+            for ($system, $($systems,)*)
+        where
+            $system: IntoSystem<$marker>,
+            $($systems: IntoSystem<$markers>,)*
+        {
+            fn into_builders(self) -> Vec<SystemBuilder> {
+                let ($system, $($systems,)*) = self;
+                vec![$system.into_builder(), $($systems.into_builder(),)*]
+            }
+        }
+
+        implement!($($systems $markers,)*);
+    };
+}
+
+implement!(
+    A MA, B MB, C MC, D MD, E ME, F MF, G MG, H MH, I MI, J MJ, K MK, L ML, M MM, N MN, O MO, P MP,
+);
+
+impl World {
+    /// Adds several systems. Returns their ids, in the order in which they are written.
+    ///
+    /// They are created in this order, but for groups, which come before what is in them, and what is said with
+    /// [`create_before`](IntoSystem::create_before) and [`create_after`](IntoSystem::create_after). They run as if they had been
+    /// added one by one: the order of creation is not the order of updates. Systems are destroyed in the reverse order of their
+    /// creation.
+    ///
+    /// # Panics
+    ///
+    /// With what [`try_add_systems`](Self::try_add_systems) returns as an error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, System, SystemResult, World};
+    ///
+    /// struct Map(u32);
+    ///
+    /// struct Paths;
+    ///
+    /// struct Terrain;
+    ///
+    /// impl System for Paths {
+    ///     fn on_create(&mut self, world: &mut World) -> SystemResult {
+    ///         world.resource_mut::<Map>().0 += 1;
+    ///         Ok(())
+    ///     }
+    ///
+    ///     fn on_update(&mut self, _: &mut World) -> SystemResult {
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// impl System for Terrain {
+    ///     fn on_create(&mut self, world: &mut World) -> SystemResult {
+    ///         world.insert_resource(Map(0));
+    ///         Ok(())
+    ///     }
+    ///
+    ///     fn on_update(&mut self, _: &mut World) -> SystemResult {
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_systems((Paths.create_after(Terrain), Terrain));
+    /// assert_eq!(world.resource::<Map>().0, 1);
+    /// ```
+    #[track_caller]
+    pub fn add_systems<M>(&mut self, systems: impl IntoSystems<M>) -> Vec<SystemId> {
+        match self.try_add_systems(systems) {
+            Ok(ids) => ids,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Adds several systems, as [`add_systems`](Self::add_systems), unless that cannot be.
+    ///
+    /// # Errors
+    ///
+    /// If there is no order in which they can be created (A0131 to A0134), or one of them cannot be
+    /// [added](Self::try_add_system). Then none was added; those that had been are removed again, the last one first.
+    pub fn try_add_systems<M>(
+        &mut self,
+        systems: impl IntoSystems<M>,
+    ) -> Result<Vec<SystemId>, SystemError> {
+        self.add_default_groups();
+        let builders = systems.into_builders();
+        let order = self.systems.creation_order(&builders)?;
+        let mut builders: Vec<_> = builders.into_iter().map(Some).collect();
+        let mut ids = vec![None; builders.len()];
+        for (created, &at) in order.iter().enumerate() {
+            let Some(builder) = builders[at].take() else { continue };
+            match self.admit(builder) {
+                Ok(id) => ids[at] = Some(id),
+                Err(error) => {
+                    let added = order[..created].iter().rev().filter_map(|&at| ids[at]);
+                    added.for_each(|id| self.expel(id));
+                    return Err(error);
+                }
+            }
+        }
+        let ids: Vec<_> = ids.into_iter().flatten().collect();
+        self.systems.put_as_written(&ids);
+        Ok(ids)
+    }
+}
+
+impl Systems {
+    /// The order in which systems are created that are added together.
+    pub(super) fn creation_order(
+        &self,
+        builders: &[SystemBuilder],
+    ) -> Result<Vec<usize>, CreationError> {
+        let is_added = |target: &Target| builders.iter().any(|builder| builder.is_meant_by(target));
+        let mut constraints = Vec::with_capacity(builders.len());
+        for builder in builders {
+            let mut before = builder.create_before.clone();
+            if let Some(target) = before.iter().find(|target| !is_added(target))
+                && let Some(there) = self.meant_by(target)
+            {
+                let (system, target) = (builder.name.clone(), self.name_of(there).to_string());
+                return Err(CreationError::AlreadyThere { system, target });
+            }
+            // Who is nowhere can only come later.
+            before.retain(is_added);
+            let mut after = builder.create_after.clone();
+            after.retain(|target| is_added(target) || self.meant_by(target).is_none());
+            let is_itself = |group: &&Target| builder.is_meant_by(group);
+            after.extend(
+                builder.group.iter().filter(|group| is_added(group) && !is_itself(group)).cloned(),
+            );
+            constraints.push((before, after));
+        }
+        let mut items = Vec::with_capacity(builders.len());
+        for (at, (builder, (before, after))) in builders.iter().zip(&constraints).enumerate() {
+            // None of them has an id yet, so nobody can have named one by it.
+            let id = SystemId::new(0, at as u32, u32::MAX);
+            let (name, type_id, first, last) = (&*builder.name, builder.type_id, false, false);
+            items.push(OrderItem { name, type_id, id, first, last, before, after });
+        }
+        sort("", &items, &|_| None).map_err(CreationError::from)
+    }
+
+    /// Puts systems of each group in the order in which they are given: they run as if they had been added so.
+    fn put_as_written(&mut self, ids: &[SystemId]) {
+        for &group in ids {
+            let Some(group) = self.record(group).and_then(|record| record.group) else { continue };
+            let Some(record) = self.record_mut(group) else { continue };
+            let written = |id: &SystemId| ids.iter().position(|other| other == id);
+            let added = &mut record.children.added;
+            let mut own: Vec<_> =
+                added.iter().copied().filter(|id| written(id).is_some()).collect();
+            own.sort_by_key(written);
+            let mut own = own.into_iter();
+            for place in added.iter_mut().filter(|id| written(id).is_some()) {
+                *place = own.next().unwrap_or(*place);
+            }
+        }
+    }
+}
+
+/// Why systems cannot be created in the order that is asked for.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{CreationError, IntoSystem, SystemError, World};
+///
+/// let mut world = World::new("Simulation");
+/// let hen = (|| {}).named("hen").create_after("egg");
+/// let egg = (|| {}).named("egg").create_after("hen");
+/// let refused = world.try_add_systems((hen, egg)).unwrap_err();
+/// assert!(matches!(refused, SystemError::Creation(CreationError::Cycle { .. })));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CreationError {
+    /// A0131: each of these is to be created before the next, and the last before the first.
+    Cycle {
+        /// Who is before whom, all around; nobody is in it who is not part of the cycle.
+        links: Vec<CycleLink>,
+    },
+    /// A0132: a system is to be created after one that is neither there nor added with it.
+    UnknownTarget {
+        /// The system that says so.
+        system: String,
+        /// The other.
+        target: String,
+    },
+    /// A0133: a system is to be created before one that is there already.
+    AlreadyThere {
+        /// The system that says so.
+        system: String,
+        /// The other.
+        target: String,
+    },
+    /// A0134: a system is to be created before or after itself.
+    OfItself {
+        /// The system that says so.
+        system: String,
+    },
+}
+
+impl From<OrderError> for CreationError {
+    fn from(error: OrderError) -> Self {
+        match error {
+            OrderError::Cycle { links, .. } => Self::Cycle { links },
+            OrderError::UnknownTarget { system, target, .. }
+            | OrderError::NotASibling { system, target, .. }
+            | OrderError::Contradiction { system, target, .. } => {
+                Self::UnknownTarget { system, target }
+            }
+            OrderError::OfItself { system, .. } | OrderError::FirstAndLast { system, .. } => {
+                Self::OfItself { system }
+            }
+        }
+    }
+}
+
+impl fmt::Display for CreationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cycle { links } => {
+                f.write_str("A0131: systems cannot be created in an order: ")?;
+                for (at, CycleLink { before, after, said_by }) in links.iter().enumerate() {
+                    let gap = if at == 0 { "" } else { ", " };
+                    write!(f, "{gap}`{before}` before `{after}` (said by `{said_by}`)")?;
+                }
+                f.write_str("; take one of these constraints away")
+            }
+            Self::UnknownTarget { system, target } => write!(
+                f,
+                "A0132: `{system}` is to be created after `{target}`, which is neither in this world nor added with it; add both \
+                 with `add_systems`, or take `create_after` away"
+            ),
+            Self::AlreadyThere { system, target } => write!(
+                f,
+                "A0133: `{system}` is to be created before `{target}`, which is in this world already; add both with \
+                 `add_systems`, or take `create_before` away"
+            ),
+            Self::OfItself { system } => write!(
+                f,
+                "A0134: `{system}` is to be created before or after itself; name another system, or take the constraint away"
+            ),
+        }
+    }
+}
+
+impl Error for CreationError {}

@@ -1,0 +1,167 @@
+//! SY8: in which order systems are created that are added together, and destroyed.
+
+use ancho_entities::{
+    CommandPoint, IntoSystem, System, SystemGroup, SystemResult, World, system_type,
+};
+
+use crate::common::{Shared, say, take, world};
+
+/// A system that tells when it is created, updated and destroyed.
+struct Told<const N: u32>(Shared);
+
+impl<const N: u32> System for Told<N> {
+    fn on_create(&mut self, _: &mut World) -> SystemResult {
+        self.0.push(format!("+{N}"));
+        Ok(())
+    }
+
+    fn on_update(&mut self, _: &mut World) -> SystemResult {
+        self.0.push(format!("{N}"));
+        Ok(())
+    }
+
+    fn on_destroy(&mut self, _: &mut World) -> SystemResult {
+        self.0.push(format!("-{N}"));
+        Ok(())
+    }
+}
+
+fn told<const N: u32>(log: &Shared) -> Told<N> {
+    Told(log.clone())
+}
+
+fn is<const N: u32>() -> ancho_entities::SystemIs {
+    system_type::<Told<N>>()
+}
+
+#[test]
+fn sy8_systems_are_created_as_constraints_say_and_destroyed_the_other_way_round() {
+    let log = Shared::default();
+    let mut world = World::new("test");
+    let ids = world.add_systems((
+        told::<1>(&log).create_after(is::<3>()),
+        told::<2>(&log),
+        told::<3>(&log),
+        told::<4>(&log).create_before(is::<2>()),
+    ));
+    assert_eq!(log.take(), ["+3", "+1", "+4", "+2"]);
+    assert_eq!(ids[0], world.find_system(is::<1>()).unwrap());
+    assert_eq!(ids[3], world.find_system(is::<4>()).unwrap());
+    world.update(0.1);
+    assert_eq!(log.take(), ["1", "2", "3", "4"], "they run as they are written");
+    drop(world);
+    assert_eq!(log.take(), ["-2", "-4", "-1", "-3"]);
+}
+
+#[test]
+fn sy8_groups_come_before_what_is_in_them_and_go_with_it() {
+    struct Outer;
+
+    impl SystemGroup for Outer {}
+
+    struct Inner;
+
+    impl SystemGroup for Inner {}
+
+    let log = Shared::default();
+    let mut world = World::new("test");
+    let ids = world.add_systems((
+        told::<1>(&log).in_group(Inner).create_after(is::<2>()),
+        told::<2>(&log).in_group(Inner),
+        Inner.in_group(Outer),
+        Outer,
+    ));
+    assert_eq!(log.take(), ["+2", "+1"]);
+    world.try_update(0.1).unwrap();
+    assert_eq!(log.take(), ["1", "2"]);
+    world.remove_system(ids[3]).unwrap();
+    assert_eq!(log.take(), ["-1", "-2"]);
+}
+
+#[test]
+fn sy8_lists_of_systems_of_any_kind_are_added() {
+    struct Point;
+
+    impl CommandPoint for Point {}
+
+    let mut world = world();
+    let list = vec![say("one").named("one"), Point.into_builder(), say("two").before("one")];
+    assert_eq!(world.add_systems(list).len(), 3);
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["two", "one"]);
+}
+
+#[test]
+fn sy8_those_that_are_there_and_those_that_come_later_fit() {
+    let log = Shared::default();
+    let mut world = World::new("test");
+    world.add_system(told::<1>(&log).create_before(is::<2>()));
+    world.add_system(told::<2>(&log).create_after(is::<1>()));
+    assert_eq!(log.take(), ["+1", "+2"]);
+}
+
+#[test]
+fn a0131_a_cycle_is_told_by_its_members_and_nothing_is_added() {
+    let log = Shared::default();
+    let mut world = World::new("test");
+    let refused = world.try_add_systems((
+        told::<1>(&log).named("hen").create_after("egg"),
+        told::<2>(&log).named("beside").create_after("hen"),
+        told::<3>(&log).named("egg").create_after("hen"),
+    ));
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "A0131: systems cannot be created in an order: `hen` before `egg` (said by `egg`), `egg` before `hen` (said by `hen`); \
+         take one of these constraints away"
+    );
+    assert_eq!(log.take(), [""; 0]);
+    assert_eq!(world.find_system("beside"), None);
+}
+
+#[test]
+fn a0132_a0133_a0134_targets_that_cannot_be() {
+    let log = Shared::default();
+    let mut world = World::new("test");
+    world.add_system(told::<1>(&log).named("there"));
+    let mut refused = |system: ancho_entities::SystemBuilder| {
+        let alone = world.try_add_systems((system,)).unwrap_err().to_string();
+        assert_eq!(log.take().iter().filter(|line| *line != "+1").count(), 0);
+        alone
+    };
+    assert!(refused(told::<2>(&log).named("two").create_after("nobody")).starts_with(
+        "A0132: `two` is to be created after `nobody`, which is neither in this world nor added with it"
+    ));
+    assert!(refused(told::<2>(&log).named("two").create_before("there")).starts_with(
+        "A0133: `two` is to be created before `there`, which is in this world already"
+    ));
+    assert!(
+        refused(told::<2>(&log).named("two").create_before("two"))
+            .starts_with("A0134: `two` is to be created before or after itself")
+    );
+    let alone = world.try_add_system(told::<2>(&log).create_after("nobody")).unwrap_err();
+    assert!(alone.to_string().starts_with("A0132: "), "{alone}");
+}
+
+#[test]
+fn sy8_if_one_cannot_be_created_those_before_it_go_again() {
+    struct Broken;
+
+    impl System for Broken {
+        fn on_create(&mut self, _: &mut World) -> SystemResult {
+            Err("no map".into())
+        }
+
+        fn on_update(&mut self, _: &mut World) -> SystemResult {
+            Ok(())
+        }
+    }
+
+    let log = Shared::default();
+    let mut world = World::new("test");
+    let refused =
+        world.try_add_systems((told::<1>(&log), told::<2>(&log), Broken, told::<3>(&log)));
+    assert!(refused.unwrap_err().to_string().starts_with("A0112: "));
+    assert_eq!(log.take(), ["+1", "+2", "-2", "-1"]);
+    world.try_update(0.1).unwrap();
+    assert_eq!(log.take(), [""; 0]);
+}
