@@ -572,6 +572,7 @@ impl<D: QueryData> OpenPiece<'_, D> {
 
     /// Calls a function for the rows that are found, those together that lie side by side: the first, and the one after the
     /// last. The piece is a whole chunk.
+    #[inline(always)]
     pub(super) fn each_run(&self, mut function: impl FnMut(Range<u32>)) {
         let masks = Masks { enabled: &self.chunk.enabled, changed: self.changed };
         let (mut run, mut runs) = Runs::new(&self.found.bits, self.chunk).next(&masks);
