@@ -1,6 +1,6 @@
 //! What entities are placed by, as matrices.
 
-use glam::{Affine3A, Mat3A, Vec3A};
+use glam::{Affine3A, BVec4A, Mat3A, Quat, Vec3, Vec3A, Vec4, Vec4Swizzles};
 
 use crate::inputs::{Position, PostTransformMatrix, Rotation, Scale};
 use crate::local_transform::LocalTransform;
@@ -78,15 +78,34 @@ impl Inputs<'_> {
                 |row| at(&p[row]),
             ),
             // The rest is rare, and shares one function.
-            _ => work.run(|row| self.get(row)),
+            _ => work.run(|row| self.get_any(row)),
         }
     }
 
+    /// Which types there are: a bit for each.
+    pub(crate) fn types(&self) -> u8 {
+        let Self { position, rotation, scale, local, post } = self;
+        u8::from(position.is_some())
+            | u8::from(rotation.is_some()) << 1
+            | u8::from(scale.is_some()) << 2
+            | u8::from(local.is_some()) << 3
+            | u8::from(post.is_some()) << 4
+    }
+
     /// The matrix of one row.
+    #[inline]
     pub(crate) fn get(&self, row: usize) -> Affine3A {
+        match self {
+            // As most are.
+            Self { local: Some(local), post: None, .. } => local[row].affine(),
+            _ => self.get_any(row),
+        }
+    }
+
+    fn get_any(&self, row: usize) -> Affine3A {
         let mut affine = match (self.local, self.rotation) {
             (Some(local), _) => local[row].affine(),
-            (None, Some(rotation)) => Affine3A::from_quat(rotation[row].0),
+            (None, Some(rotation)) => turned_at(&rotation[row], &Position(Vec3::ZERO)),
             (None, None) => Affine3A::IDENTITY,
         };
         if self.local.is_none() {
@@ -111,9 +130,7 @@ fn at(position: &Position) -> Affine3A {
 
 #[inline(always)]
 fn turned_at(rotation: &Rotation, position: &Position) -> Affine3A {
-    let mut affine = Affine3A::from_quat(rotation.0);
-    affine.translation = Vec3A::from(position.0);
-    affine
+    Affine3A { matrix3: rotation_matrix(rotation.0), translation: Vec3A::from(position.0) }
 }
 
 #[inline(always)]
@@ -124,11 +141,56 @@ fn scaled(mut affine: Affine3A, scale: &Scale) -> Affine3A {
     affine
 }
 
-/// Whether all numbers of a matrix are finite.
+/// The matrix of a rotation.
+///
+/// The same to the last bit as that of `glam`, which makes it number by number; half as many instructions.
+#[inline(always)]
+pub(crate) fn rotation_matrix(rotation: Quat) -> Mat3A {
+    let q = Vec4::from(rotation);
+    let q2 = q + q;
+    let squares = q * q2;
+    // 1 - (yy + zz), 1 - (xx + zz), 1 - (xx + yy)
+    let diagonal = Vec4::ONE - (squares.yxxw() + squares.zzyw());
+    // xz, xy, yz and wy, wz, wx
+    let (mixed, with_w) = (q.xxyw() * q2.zyzw(), q.wwww() * q2.yzxw());
+    let sum = mixed + with_w;
+    let difference = (mixed - with_w).yzxw();
+    let x = BVec4A::new(true, false, false, false);
+    let y = BVec4A::new(false, true, false, false);
+    let column = |first, second, third| {
+        Vec3A::from_vec4(Vec4::select(x, first, Vec4::select(y, second, third)))
+    };
+    Mat3A::from_cols(
+        column(diagonal, sum, difference),
+        column(difference, diagonal, sum),
+        column(sum, difference, diagonal),
+    )
+}
+
+/// Whether all numbers of a matrix are finite, and so small that their sums are, too.
 #[inline(always)]
 pub(crate) fn is_finite(affine: &Affine3A) -> bool {
     let Mat3A { x_axis, y_axis, z_axis } = affine.matrix3;
-    // Nothing else times zero is zero.
-    let zero = (x_axis * 0.0 + y_axis * 0.0) + (z_axis * 0.0 + affine.translation * 0.0);
-    zero.cmpeq(Vec3A::ZERO).all()
+    // Nothing that is not finite is zero when it is multiplied by zero.
+    let sum = (x_axis + y_axis) + (z_axis + affine.translation);
+    (sum * 0.0).cmpeq(Vec3A::ZERO).all()
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::{EulerRot, Mat3A, Quat, Vec4};
+
+    use super::rotation_matrix;
+
+    #[test]
+    fn rotations_are_those_of_glam() {
+        let mut all = vec![Quat::IDENTITY, Quat::from_vec4(Vec4::ZERO)];
+        all.extend((0..1000).map(|number| {
+            let angle = number as f32 * 0.37;
+            Quat::from_euler(EulerRot::YXZ, angle, angle * 1.7, angle * 0.3)
+        }));
+        for rotation in all {
+            assert_eq!(rotation_matrix(rotation), Mat3A::from_quat(rotation), "{rotation}");
+        }
+    }
 }

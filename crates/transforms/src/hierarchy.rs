@@ -12,14 +12,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ancho_entities::{Any, Buffer, Entity, OrderChanged, QueryRef, Version, Without, World};
-use ancho_jobs::JobSlice;
 use glam::Affine3A;
 
 use crate::compose::{InputData, Inputs};
 use crate::freeze::Frozen;
 use crate::inputs::{Position, Rotation, Scale};
 use crate::local_transform::LocalTransform;
-use crate::order::{NONE, Order, Stems};
+use crate::order::{NONE, Order};
 use crate::outputs::{CustomLocalToWorld, LocalToParent, LocalToWorld};
 use crate::parent::{Child, Parent, PreviousParent};
 
@@ -66,7 +65,7 @@ pub(crate) struct NodeChunk {
     pub(crate) len: u32,
     /// Whether its matrices are written here.
     pub(crate) is_written: bool,
-    /// What they are placed by: a bit for each type.
+    /// What its rows are placed by: a bit for each type.
     inputs: u8,
 }
 
@@ -94,7 +93,6 @@ pub(crate) struct Hierarchy {
     /// What each slot is made of.
     pub(crate) sources: Vec<Source>,
     pub(crate) order: Order,
-    pub(crate) stems: Stems,
     /// The chunk and row of each place.
     pub(crate) rows: Vec<(u32, u32)>,
     /// The chunks that the leaves below each place are in: from where on in the list.
@@ -115,29 +113,17 @@ pub(crate) struct Hierarchy {
     parent_entities: Vec<Entity>,
 }
 
-/// The matrices of all places. Threads write them while they read the rest of what is known.
-#[derive(Debug)]
+/// The matrices of all places, which are written while the rest of what is known is read.
+#[derive(Debug, Default)]
 pub(crate) struct Places {
     /// The matrix of each place.
-    pub(crate) matrices: JobSlice<Affine3A>,
+    pub(crate) matrices: Vec<Affine3A>,
     /// Whether the matrix of each place has just changed.
-    pub(crate) moved: JobSlice<bool>,
-}
-
-impl Places {
-    /// So many places, or more.
-    fn with_room(places: usize) -> Self {
-        Self {
-            matrices: JobSlice::new(places, Affine3A::IDENTITY).named("matrices of hierarchies"),
-            moved: JobSlice::new(places, false).named("what has moved of hierarchies"),
-        }
-    }
-}
-
-impl Default for Places {
-    fn default() -> Self {
-        Self::with_room(0)
-    }
+    pub(crate) moved: Vec<bool>,
+    /// If few have moved: the rows that are to be written, a bit for each slot.
+    pub(crate) rows: Vec<u64>,
+    /// If few have moved: the places that are to be looked at, a bit for each.
+    pub(crate) due: Vec<u64>,
 }
 
 impl Hierarchy {
@@ -154,7 +140,6 @@ impl Hierarchy {
         self.find_parents();
         let Self { order, parents, sources, .. } = self;
         order.build(parents, |slot| sources[slot] != Source::REST);
-        self.stems.divide(&self.order);
         self.find_sources();
         self.list_leaf_chunks();
         self.keep_matrices(world, places);
@@ -179,7 +164,7 @@ impl Hierarchy {
             let first = entities.len() as u32;
             let is_written = written.matches(found[0]);
             chunk_of.extend((0..found.len().div_ceil(64)).map(|_| chunks.len() as u32));
-            let inputs = kinds_of(&inputs.into());
+            let inputs = Inputs::from(inputs).types();
             chunks.push(NodeChunk { first, len: found.len() as u32, is_written, inputs });
             count += found.len();
             for (slot, entity) in (first..).zip(found) {
@@ -264,12 +249,15 @@ impl Hierarchy {
 
     /// Has the matrices of all places be those that the entities have: who does not move keeps his.
     fn keep_matrices(&self, world: &World, places: &mut Places) {
-        let count = self.order.nodes.len();
-        if places.matrices.len() < count {
-            *places = Places::with_room(count.next_power_of_two());
-        }
+        let Places { matrices, moved, rows, due } = places;
+        rows.clear();
+        rows.resize(self.dirty.len(), 0);
+        due.clear();
+        due.resize(self.order.nodes.len().div_ceil(64), 0);
+        matrices.resize(self.order.nodes.len(), Affine3A::IDENTITY);
+        moved.clear();
+        moved.resize(matrices.len(), false);
         let Self { slots, sources, .. } = self;
-        let matrices = places.matrices.as_mut_slice().expect("no job has them between updates");
         type Matrices<'a> = (Entity, Option<&'a LocalToWorld>, Option<&'a CustomLocalToWorld>);
         let nodes = world.query::<Matrices<'_>>().filter::<Nodes>();
         nodes.for_each_chunk(|(entities, written, custom)| {
@@ -286,8 +274,7 @@ impl Hierarchy {
         });
     }
 
-    /// Marks nodes that were not there the last time, or had another parent, or were placed by other types: what was taken from
-    /// them has not changed.
+    /// Marks nodes that were not there the last time, or had another parent, or were placed by values of other types.
     fn mark_news(&mut self) {
         let Self { chunks, entities, sources, parent_entities, known, dirty, touched, .. } = self;
         let last = self.round;
@@ -302,7 +289,8 @@ impl Hierarchy {
                 if index >= known.len() {
                     known.resize((index + 1).next_power_of_two(), Known::default());
                 }
-                let (version, NodeChunk { is_written, inputs, .. }) = (entity.version(), *chunk);
+                let NodeChunk { is_written, inputs, .. } = *chunk;
+                let version = entity.version();
                 if known[index] != (Known { version, round: last, parent, is_written, inputs }) {
                     dirty[slot / 64] |= 1 << (slot % 64);
                     *touched[number].get_mut() |= is_written;
@@ -330,41 +318,51 @@ impl Hierarchy {
     }
 
     /// Marks rows that lie side by side as having other values, if those count: what they are placed by where it is written, and
-    /// their matrices where those are given. Returns whether they do.
-    pub(crate) fn mark(&mut self, entities: &[Entity], is_written: bool) -> bool {
-        let Some(first) = entities.first().and_then(|&entity| self.slot_of(entity)) else {
-            return false;
+    /// their matrices where those are given.
+    pub(crate) fn mark(&mut self, entities: &[Entity], is_written: bool) {
+        // That it is this entity and no earlier one was settled when nothing was found to have come or gone.
+        let slot = entities.first().and_then(|first| self.slots.get(first.index() as usize));
+        let Some(first) = slot.filter(|slot| **slot != NONE).map(|&slot| slot as usize) else {
+            return;
         };
         let (number, chunk) = self.chunk_at(first);
-        if chunk.is_written != is_written {
-            return false;
+        debug_assert_eq!(self.entities[first], entities[0]);
+        if chunk.is_written == is_written {
+            set_bits(&mut self.dirty, first, first + entities.len());
+            *self.touched[number].get_mut() |= is_written;
         }
-        set_bits(&mut self.dirty, first, first + entities.len());
-        *self.touched[number].get_mut() |= is_written;
-        true
+    }
+
+    /// How many rows are marked, of how many.
+    pub(crate) fn count_marked(&self) -> (usize, usize) {
+        (self.dirty.iter().map(|word| word.count_ones() as usize).sum(), self.count)
+    }
+
+    /// Notes that all matrices have changed.
+    pub(crate) fn touch_all(&self) {
+        self.touched.iter().for_each(|touched| touched.store(true, Ordering::Relaxed));
     }
 
     /// Notes that the matrix at a place has changed: rows in these chunks are to be written.
-    #[inline(always)]
     pub(crate) fn touch(&self, place: usize) {
         let of = self.leaf_chunks[place] as usize..self.leaf_chunks[place + 1] as usize;
         self.touch_chunk(self.rows[place].0);
         self.leaf_chunk_list[of].iter().for_each(|&chunk| self.touch_chunk(chunk));
     }
 
-    #[inline(always)]
     fn touch_chunk(&self, chunk: u32) {
-        let touched = &self.touched[chunk as usize];
-        // Others read it, and mostly it is so already: a line that nobody writes is in all caches.
-        if !touched.load(Ordering::Relaxed) {
-            touched.store(true, Ordering::Relaxed);
-        }
+        self.touched[chunk as usize].store(true, Ordering::Relaxed);
     }
 
     /// Whether rows of the chunk of these entities are to be written.
     pub(crate) fn is_touched(&self, entities: &[Entity]) -> bool {
         let slot = entities.first().and_then(|&entity| self.slot_of(entity));
         slot.is_some_and(|slot| self.touched[self.chunk_at(slot).0].load(Ordering::Relaxed))
+    }
+
+    /// Notes that a row is to be written.
+    pub(crate) fn touch_row(&self, slot: u32) {
+        self.touch_chunk(self.chunk_of[slot as usize / 64]);
     }
 
     /// Forgets what has changed: it is done.
@@ -379,17 +377,9 @@ fn written(world: &World) -> QueryRef<'_, WrittenData, ((), Written)> {
     world.query::<WrittenData>().filter::<Written>().filter_write_groups()
 }
 
-/// A bit for each type that entities are placed by.
-fn kinds_of(inputs: &Inputs<'_>) -> u8 {
-    let Inputs { position, rotation, scale, local, post } = inputs;
-    let kinds =
-        [position.is_some(), rotation.is_some(), scale.is_some(), local.is_some(), post.is_some()];
-    kinds.into_iter().fold(0, |kinds, is_there| kinds << 1 | u8::from(is_there))
-}
-
 /// Sets the bits of a range.
 fn set_bits(words: &mut [u64], from: usize, to: usize) {
-    for (number, word) in words.iter_mut().enumerate().take(to.div_ceil(64)).skip(from / 64) {
+    for (number, word) in (from / 64..to.div_ceil(64)).zip(&mut words[from / 64..]) {
         let low = from.saturating_sub(number * 64);
         let high = (to - number * 64).min(64);
         *word |= (u64::MAX << low) & (u64::MAX >> (64 - high));

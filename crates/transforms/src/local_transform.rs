@@ -3,6 +3,7 @@
 use ancho_entities::Component;
 use glam::{Affine3A, Mat4, Quat, Vec3, Vec3A};
 
+use crate::compose::rotation_matrix;
 use crate::error::TransformError;
 use crate::look::look_rotation;
 
@@ -125,10 +126,8 @@ impl LocalTransform {
     /// The matrix that does the same, without the last row.
     #[inline]
     pub fn affine(&self) -> Affine3A {
-        let mut affine = Affine3A::from_quat(self.rotation);
-        affine.matrix3 *= self.scale;
-        affine.translation = Vec3A::from(self.position);
-        affine
+        let matrix3 = rotation_matrix(self.rotation) * self.scale;
+        Affine3A { matrix3, translation: Vec3A::from(self.position) }
     }
 
     /// The direction of its z axis, which is where it looks.

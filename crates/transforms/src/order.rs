@@ -1,73 +1,84 @@
 //! In which order the nodes of hierarchies are gone through: numbers alone, which know nothing of entities.
 //!
-//! Only nodes that others are below of have a place in the order, and roots. What is below a node comes right after it:
+//! Only nodes that others are below of have a place in the order, and roots: level by level, and on each level by their numbers.
 //!
 //! ```text
-//! tree         a           order    a b d c
-//!            /   \         parent   - 0 1 0
-//!           b     c
+//! tree         a           order    a  b c  d
+//!            /   \         parent   -  0 0  1
+//!           b     c        levels   0  1    3  4
 //!          / \     \
 //!         d   .     .      (. have nobody below them, and no place)
 //!         |
 //!         .
 //! ```
+//!
+//! Numbers are where nodes are in memory, so that a level is gone through as memory is. The other way is to have what is below a node
+//! right after it: threads then need not wait for each other at each level, but jump about in memory, which took more time.
 
 use std::ops::Range;
 
 /// Nobody.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The nodes that others are below of, and roots, each before those below it.
+/// The nodes that others are below of, and roots, level by level.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
     /// Which node is at a place.
     pub(crate) nodes: Vec<u32>,
-    /// The place of the parent, which is before, or [`NONE`].
+    /// The place of the parent, which is of an earlier level, or [`NONE`].
     pub(crate) parent: Vec<u32>,
     /// The place of each node, or [`NONE`].
     pub(crate) place: Vec<u32>,
-    /// Kept for their memory.
+    /// Where levels begin, and where the last one ends.
+    levels: Vec<u32>,
+    /// Where the children of each node begin in the list of all.
     first_child: Vec<u32>,
     children: Vec<u32>,
-    stack: Vec<u32>,
 }
 
 impl Order {
-    /// Puts nodes in order, by the parent of each: another node, or [`NONE`]. Those that do not take part are not roots, and nobody
-    /// is below them. Nodes that lead to no root have no place.
-    ///
-    /// Nodes with the same parent stay in their order.
+    /// Puts nodes in order, by the parent of each: another node, or [`NONE`]. Nodes that lead to no root have no place.
     pub(crate) fn build(&mut self, parents: &[u32], is_root: impl Fn(usize) -> bool) {
         self.list_children(parents);
-        self.nodes.clear();
-        self.parent.clear();
-        self.place.clear();
-        self.place.resize(parents.len(), NONE);
-        for root in 0..parents.len() {
-            if parents[root] != NONE || !is_root(root) {
-                continue;
+        let Self { nodes, parent, place, levels, first_child, children } = self;
+        place.clear();
+        place.resize(parents.len(), NONE);
+        levels.clear();
+        levels.push(0);
+        nodes.clear();
+        let roots = (0..parents.len()).filter(|&node| parents[node] == NONE && is_root(node));
+        nodes.extend(roots.map(|node| node as u32));
+        let has_children =
+            |child: &u32| first_child[*child as usize] < first_child[*child as usize + 1];
+        let mut level = 0..nodes.len();
+        while !level.is_empty() {
+            levels.push(level.end as u32);
+            for at in level.clone() {
+                let node = nodes[at] as usize;
+                place[node] = at as u32;
+                let below = first_child[node] as usize..first_child[node + 1] as usize;
+                nodes.extend(children[below].iter().copied().filter(has_children));
             }
-            self.stack.push(root as u32);
-            while let Some(node) = self.stack.pop() {
-                let parent = match parents[node as usize] {
-                    NONE => NONE,
-                    parent => self.place[parent as usize],
-                };
-                self.place[node as usize] = self.nodes.len() as u32;
-                self.nodes.push(node);
-                self.parent.push(parent);
-                let Self { first_child, children, stack, .. } = self;
-                let has_children =
-                    |child: &u32| first_child[*child as usize] < first_child[*child as usize + 1];
-                let range = children_of(first_child, node);
-                stack.extend(children[range].iter().rev().copied().filter(has_children));
-            }
+            level = level.end..nodes.len();
+            // Mostly they are in order already.
+            nodes[level.clone()].sort();
         }
+        parent.clear();
+        parent.extend(nodes.iter().map(|&node| match parents[node as usize] {
+            NONE => NONE,
+            parent => place[parent as usize],
+        }));
     }
 
-    /// The nodes whose parent is this one, in their order.
+    /// The places of each level, from that of the roots on.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = Range<usize>> {
+        self.levels.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
+    }
+
+    /// The nodes whose parent is this one, by their numbers.
     pub(crate) fn children(&self, node: u32) -> &[u32] {
-        &self.children[children_of(&self.first_child, node)]
+        let node = node as usize;
+        &self.children[self.first_child[node] as usize..self.first_child[node + 1] as usize]
     }
 
     /// Lists the nodes that have the same parent one after the other, by counting.
@@ -75,8 +86,7 @@ impl Order {
         let Self { first_child, children, .. } = self;
         first_child.clear();
         first_child.resize(parents.len() + 2, 0);
-        let has_parent = |parent: &&u32| **parent != NONE;
-        for &parent in parents.iter().filter(has_parent) {
+        for &parent in parents.iter().filter(|parent| **parent != NONE) {
             first_child[parent as usize + 2] += 1;
         }
         for at in 2..first_child.len() {
@@ -85,7 +95,7 @@ impl Order {
         children.clear();
         children.resize(first_child[parents.len() + 1] as usize, 0);
         for (node, &parent) in parents.iter().enumerate().filter(|(_, parent)| **parent != NONE) {
-            // One place ahead, where the next free place of each parent is while they are listed: then it is where its last one
+            // One ahead, where the next free place of each parent is while they are listed: in the end it is where its last one
             // ends.
             let next = &mut first_child[parent as usize + 1];
             children[*next as usize] = node as u32;
@@ -94,75 +104,20 @@ impl Order {
     }
 }
 
-fn children_of(first_child: &[u32], node: u32) -> Range<usize> {
-    first_child[node as usize] as usize..first_child[node as usize + 1] as usize
-}
-
-/// The places that batches of an order begin at depend on: all ancestors of those places.
-///
-/// Once those are done, batches can be done by any thread, without waiting for each other: a parent is in the same batch, or it is
-/// one of these.
-#[derive(Debug, Default)]
-pub(crate) struct Stems {
-    /// How many places a batch has.
-    pub(crate) batch: usize,
-    /// The places of the ancestors, rising.
-    pub(crate) places: Vec<u32>,
-    /// Which of them is the parent of each, or [`NONE`].
-    pub(crate) parents: Vec<u32>,
-}
-
-impl Stems {
-    /// Divides an order into batches.
-    pub(crate) fn divide(&mut self, order: &Order) {
-        let count = order.nodes.len();
-        // So few that the ancestors of their beginnings are not many, also if branches are long, and enough for all threads.
-        self.batch = count.div_ceil(64).next_power_of_two().max(256);
-        self.places.clear();
-        for start in (0..count).step_by(self.batch) {
-            // The ancestors of a place are before it, the closest last. Those of an earlier beginning that are ancestors of this one,
-            // too, are there already, and so are all above them.
-            let sorted = self.places.len();
-            let mut at = order.parent[start];
-            while at != NONE && self.places[..sorted].binary_search(&at).is_err() {
-                self.places.push(at);
-                at = order.parent[at as usize];
-            }
-            // Others below them may be there, so that they are not all behind.
-            self.places.sort_unstable();
-        }
-        self.parents.clear();
-        for &place in &self.places {
-            let parent = order.parent[place as usize];
-            let parent = if parent == NONE { NONE } else { self.find(parent) };
-            self.parents.push(parent);
-        }
-    }
-
-    /// Which of them is at a place. It is one of them.
-    pub(crate) fn find(&self, place: u32) -> u32 {
-        self.places.partition_point(|&other| other < place) as u32
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{NONE, Order, Stems};
-
-    fn order_of(parents: &[u32]) -> Order {
-        let mut order = Order::default();
-        order.build(parents, |node| parents[node] == NONE);
-        order
-    }
+    use super::{NONE, Order};
 
     #[test]
-    fn what_is_below_a_node_comes_right_after_it() {
-        // The tree of the module documentation: a b c d, and three that nobody is below of.
-        let order = order_of(&[NONE, 0, 0, 1, 1, 2, 3]);
-        assert_eq!(order.nodes, [0, 1, 3, 2]);
-        assert_eq!(order.parent, [NONE, 0, 1, 0]);
-        assert_eq!(order.place, [0, 1, 3, 2, NONE, NONE, NONE]);
-        assert_eq!(order.children(1), [3, 4]);
+    fn level_by_level_and_by_their_numbers() {
+        // The tree of the module documentation, with other numbers: a is 2, b 6, c 1, d 0, and the others nobody is below of.
+        let mut order = Order::default();
+        order.build(&[6, 2, NONE, 6, 1, 0, 2], |node| node == 2);
+        assert_eq!(order.nodes, [2, 1, 6, 0]);
+        assert_eq!(order.parent, [NONE, 0, 0, 2]);
+        assert_eq!(order.place, [3, 1, 0, NONE, NONE, NONE, 2]);
+        assert_eq!(order.levels().collect::<Vec<_>>(), [0..1, 1..3, 3..4]);
+        assert_eq!(order.children(6), [0, 3]);
     }
 
     #[test]
@@ -174,31 +129,9 @@ mod tests {
     }
 
     #[test]
-    fn parents_are_in_the_batch_or_stems() {
-        // Chains of 700 nodes, each with a twig at every tenth.
-        let mut parents = Vec::new();
-        for _ in 0..20 {
-            parents.push(NONE);
-            for depth in 1..700_u32 {
-                let last = parents.len() as u32 - if depth % 10 == 2 { 2 } else { 1 };
-                parents.push(last);
-            }
-        }
-        let order = order_of(&parents);
-        let mut stems = Stems::default();
-        stems.divide(&order);
-        assert!(order.nodes.len() > 4 * stems.batch);
-        assert!(stems.places.is_sorted());
-        for (at, &parent) in order.parent.iter().enumerate().filter(|(_, parent)| **parent != NONE)
-        {
-            let start = at / stems.batch * stems.batch;
-            assert!(
-                parent as usize >= start || stems.places[stems.find(parent) as usize] == parent
-            );
-        }
-        for (at, &parent) in stems.parents.iter().enumerate() {
-            let expected = order.parent[stems.places[at] as usize];
-            assert_eq!(if parent == NONE { NONE } else { stems.places[parent as usize] }, expected);
-        }
+    fn nobody_is_in_an_order_of_nobody() {
+        let mut order = Order::default();
+        order.build(&[], |_| true);
+        assert_eq!(order.levels().count(), 0);
     }
 }

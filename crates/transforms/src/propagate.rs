@@ -1,12 +1,14 @@
 //! Places the nodes of hierarchies that have moved.
 //!
-//! First the matrices of all that others are below of, in their order, in batches that threads do on their own; then, chunk by
-//! chunk, those of all rows, which are made of them. Leaves, which are most, are only touched by the second, in the order of memory.
+//! First the matrices of all that others are below of, level by level; then, chunk by chunk, those of all rows, which are made of
+//! them. Leaves, which are most, are only touched by the second, in the order of memory. All threads do both, if there is enough to
+//! do.
 
-use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use ancho_entities::{Changed, Entity, EntityError, Version, World};
-use glam::Affine3A;
+use ancho_jobs::JobScheduler;
+use glam::{Affine3A, Mat4};
 
 use crate::compose::{AllInputs, InputData, Inputs, WithLocal, is_finite};
 use crate::hierarchy::{Hierarchy, Nodes, Places, Source, Written, WrittenData};
@@ -27,8 +29,6 @@ enum Placed<'w> {
 #[derive(Default)]
 pub(crate) struct Buffers {
     chunks: Vec<Placed<'static>>,
-    /// The matrices of stems, and whether they have moved.
-    stems: Vec<(Affine3A, bool)>,
 }
 
 impl std::fmt::Debug for Buffers {
@@ -46,30 +46,35 @@ pub(crate) fn update(
     since: Version,
     bad: &NotFinite,
 ) -> Result<(), EntityError> {
-    let is_marked = mark_changed(world, hierarchy, since);
-    if !is_marked && hierarchy.dirty.iter().all(|&word| word == 0) {
+    mark_changed(world, hierarchy, since);
+    let (marked, all) = hierarchy.count_marked();
+    if marked == 0 {
         return Ok(());
     }
-    place_inner(world, hierarchy, places, buffers, bad);
-    let done = place_rows(world, hierarchy, places, bad);
+    let are_few = marked * SPARSE < all;
+    place_inner(world, hierarchy, places, buffers, are_few, bad);
+    let done = place_rows(world, hierarchy, places, are_few, bad);
     hierarchy.clear_marks();
+    if are_few {
+        places.rows.fill(0);
+    }
     done
 }
 
-/// Marks rows of which something has changed. Returns whether there are some.
-fn mark_changed(world: &World, hierarchy: &mut Hierarchy, since: Version) -> bool {
-    let mut is_marked = false;
+/// One of how many rows must have changed at least so that all are looked at: then threads do it. If there are fewer, only those
+/// are looked at that are below them.
+const SPARSE: usize = 32;
+
+/// Marks rows of which something has changed.
+fn mark_changed(world: &World, hierarchy: &mut Hierarchy, since: Version) {
     let nodes = || world.query::<Entity>().filter::<Nodes>().since(since);
-    nodes().filter::<Changed<AllInputs>>().for_each_chunk(|entities| {
-        is_marked |= hierarchy.mark(entities, true);
-    });
+    nodes()
+        .filter::<Changed<AllInputs>>()
+        .for_each_chunk(|entities| hierarchy.mark(entities, true));
     if hierarchy.has_given {
         type Given = Changed<(LocalToWorld, CustomLocalToWorld)>;
-        nodes().filter::<Given>().for_each_chunk(|entities| {
-            is_marked |= hierarchy.mark(entities, false);
-        });
+        nodes().filter::<Given>().for_each_chunk(|entities| hierarchy.mark(entities, false));
     }
-    is_marked
 }
 
 /// Makes the matrices of nodes that others are below of.
@@ -78,30 +83,15 @@ fn place_inner(
     hierarchy: &Hierarchy,
     places: &mut Places,
     buffers: &mut Buffers,
+    are_few: bool,
     bad: &NotFinite,
 ) {
     let mut chunks = list_chunks(world, hierarchy, std::mem::take(&mut buffers.chunks));
-    let batch = hierarchy.stems.batch;
-    let count = hierarchy.order.nodes.len();
-    let Places { matrices, moved } = places;
     let placing = Placing { hierarchy, chunks: &chunks, bad };
-    placing.place_stems(&mut buffers.stems, matrices.as_slice().expect("no job has them"));
-    let stems = &buffers.stems;
-    let done = world.entities().jobs().named("place parents").run_parallel(
-        (matrices.write(), moved.write()),
-        count,
-        batch,
-        |(matrices, moved), places| placing.place_batch(stems, matrices, moved, places),
-    );
-    if done.is_err() {
-        // Where no job can be scheduled, as inside of one, this thread does it.
-        let matrices = matrices.as_mut_slice().expect("no job has them");
-        let moved = moved.as_mut_slice().expect("no job has them");
-        for start in (0..count).step_by(batch) {
-            let places = start..count.min(start + batch);
-            let (matrices, moved) = (&mut matrices[places.clone()], &mut moved[places.clone()]);
-            placing.place_batch(stems, matrices, moved, places);
-        }
+    if are_few {
+        placing.place_due(places);
+    } else {
+        placing.place_levels(world.entities().jobs(), places);
     }
     chunks.clear();
     // In place: the list keeps its memory, and nothing that was in it.
@@ -130,6 +120,25 @@ fn list_chunks<'w>(
     chunks
 }
 
+/// How many places a level has that one thread does: to wake others would take longer.
+const FEW: usize = 512;
+
+/// In how many parts a level is divided for all threads.
+const PARTS: usize = 32;
+
+/// All places of the levels above.
+struct Above<'a> {
+    matrices: &'a [Affine3A],
+    moved: &'a [bool],
+}
+
+/// Some places of a level, from the first on.
+struct Part<'a> {
+    first: usize,
+    matrices: &'a mut [Affine3A],
+    moved: &'a mut [bool],
+}
+
 /// What is needed to make matrices of places.
 struct Placing<'a, 'w> {
     hierarchy: &'a Hierarchy,
@@ -142,69 +151,147 @@ impl Placing<'_, '_> {
     #[inline(always)]
     fn place(&self, place: usize, parent: Option<(&Affine3A, bool)>) -> Option<Affine3A> {
         let (chunk, row) = self.hierarchy.rows[place];
-        let slot = self.hierarchy.order.nodes[place];
-        let is_dirty = self.hierarchy.dirty[slot as usize / 64] >> (slot % 64) & 1 != 0;
+        let is_dirty = || {
+            let slot = self.hierarchy.order.nodes[place];
+            self.hierarchy.dirty[slot as usize / 64] >> (slot % 64) & 1 != 0
+        };
         let row = row as usize;
         match &self.chunks[chunk as usize] {
             Placed::Written(inputs) => match parent {
-                Some((parent, moved)) if moved | is_dirty => Some(*parent * inputs.get(row)),
-                None if is_dirty => Some(inputs.get(row)),
+                Some((parent, moved)) if moved || is_dirty() => Some(*parent * inputs.get(row)),
+                None if is_dirty() => Some(inputs.get(row)),
                 _ => None,
             },
             // They are where they are, wherever their parents go.
-            Placed::Given(matrices) if is_dirty => Some(matrices[row].affine()),
-            Placed::Custom(matrices) if is_dirty => Some(Affine3A::from_mat4(matrices[row].0)),
+            Placed::Given(matrices) if is_dirty() => Some(matrices[row].affine()),
+            Placed::Custom(matrices) if is_dirty() => Some(Affine3A::from_mat4(matrices[row].0)),
             _ => None,
         }
     }
 
-    /// Makes the matrices of stems. They are made again in their batches; what goes wrong is told there.
-    fn place_stems(&self, stems: &mut Vec<(Affine3A, bool)>, matrices: &[Affine3A]) {
-        let places = self.hierarchy.stems.places.iter().zip(&self.hierarchy.stems.parents);
-        stems.clear();
-        for (&place, &parent) in places {
-            let parent = stems.get(parent as usize).map(|(matrix, moved)| (matrix, *moved));
-            let matrix = self.place(place as usize, parent).filter(is_finite);
-            stems.push((matrix.unwrap_or(matrices[place as usize]), matrix.is_some()));
+    /// Makes the matrices of those places that have moved, and of those below them.
+    fn place_due(&self, places: &mut Places) {
+        let Places { matrices, moved, rows, due } = places;
+        let order = &self.hierarchy.order;
+        moved.fill(false);
+        for_each_bit(&self.hierarchy.dirty, |slot| {
+            let place = order.place[slot];
+            if place != NONE {
+                due[place as usize / 64] |= 1 << (place % 64);
+            }
+        });
+        // Those below come later.
+        for word in 0..due.len() {
+            while due[word] != 0 {
+                let place = word * 64 + due[word].trailing_zeros() as usize;
+                due[word] &= due[word] - 1;
+                let parent = order.parent[place] as usize;
+                let parent = matrices.get(parent).zip(moved.get(parent));
+                let Some(made) = self.made(place, parent.map(|(matrix, moved)| (matrix, *moved)))
+                else {
+                    continue;
+                };
+                (matrices[place], moved[place]) = (made, true);
+                let node = order.nodes[place];
+                for &slot in order.children(node).iter().chain([&node]) {
+                    rows[slot as usize / 64] |= 1 << (slot % 64);
+                    self.hierarchy.touch_row(slot);
+                    let place = order.place[slot as usize];
+                    if place != NONE && slot != node {
+                        due[place as usize / 64] |= 1 << (place % 64);
+                    }
+                }
+            }
         }
     }
 
-    /// Makes the matrices of a batch.
-    #[inline(always)]
-    fn place_batch(
-        &self,
-        stems: &[(Affine3A, bool)],
-        matrices: &mut [Affine3A],
-        moved: &mut [bool],
-        places: Range<usize>,
-    ) {
-        for (at, place) in places.clone().enumerate() {
-            let parent = match self.hierarchy.order.parent[place] {
-                NONE => None,
-                parent if parent as usize >= places.start => {
-                    let at = parent as usize - places.start;
-                    Some((&matrices[at], moved[at]))
-                }
-                parent => {
-                    let (matrix, moved) = &stems[self.hierarchy.stems.find(parent) as usize];
-                    Some((matrix, *moved))
-                }
-            };
-            let matrix = self.place(place, parent);
-            moved[at] = match matrix {
-                Some(matrix) if is_finite(&matrix) => {
-                    matrices[at] = matrix;
-                    self.hierarchy.touch(place);
-                    true
-                }
-                Some(_) => {
-                    let slot = self.hierarchy.order.nodes[place];
-                    self.bad.note(self.hierarchy.entity_at(slot as usize));
-                    false
-                }
-                None => false,
-            };
+    /// Makes the matrices of all places, level by level.
+    fn place_levels(&self, jobs: &JobScheduler, places: &mut Places) {
+        let Places { matrices, moved, .. } = places;
+        for level in self.hierarchy.order.levels() {
+            let (above, matrices) = matrices.split_at_mut(level.start);
+            let (moved_above, moved) = moved.split_at_mut(level.start);
+            let above = Above { matrices: above, moved: moved_above };
+            let (first, count) = (level.start, level.len());
+            let (matrices, moved) = (&mut matrices[..count], &mut moved[..count]);
+            let level = Part { first, matrices, moved };
+            if count < FEW {
+                self.place_part(&above, level);
+            } else {
+                self.place_level(jobs, &above, level);
+            }
         }
+        if moved.iter().all(|&moved| moved) {
+            self.hierarchy.touch_all();
+        } else {
+            let moved = moved.iter().enumerate().filter(|(_, moved)| **moved);
+            moved.for_each(|(place, _)| self.hierarchy.touch(place));
+        }
+    }
+
+    /// Makes the matrices of a level, on all threads.
+    fn place_level(&self, jobs: &JobScheduler, above: &Above<'_>, level: Part<'_>) {
+        let Part { first, matrices, moved } = level;
+        let size = matrices.len().div_ceil(PARTS);
+        let mut parts = matrices.chunks_mut(size).zip(moved.chunks_mut(size)).enumerate();
+        // Each is taken once, by the thread that does it.
+        let parts: [_; PARTS] = std::array::from_fn(|_| {
+            Mutex::new(parts.next().map(|(number, (matrices, moved))| Part {
+                first: first + number * size,
+                matrices,
+                moved,
+            }))
+        });
+        let done = jobs.named("place parents").run_parallel(
+            (),
+            PARTS,
+            1,
+            #[inline(always)]
+            |(), numbers| self.place_parts(above, &parts[numbers]),
+        );
+        if done.is_err() {
+            // Where no job can be scheduled, as inside of one, this thread does it.
+            self.place_parts(above, &parts);
+        }
+    }
+
+    /// Makes the matrices of those parts that nobody has taken.
+    #[inline(always)]
+    fn place_parts(&self, above: &Above<'_>, parts: &[Mutex<Option<Part<'_>>>]) {
+        for part in parts {
+            let part = part.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(part) = part {
+                self.place_part(above, part);
+            }
+        }
+    }
+
+    /// Makes the matrices of some places of a level.
+    #[inline(always)]
+    fn place_part(&self, above: &Above<'_>, part: Part<'_>) {
+        let Part { first, matrices, moved } = part;
+        for (place, (matrix, moved)) in (first..).zip(matrices.iter_mut().zip(moved)) {
+            let parent = self.hierarchy.order.parent[place];
+            let parent = (parent != NONE)
+                .then(|| (&above.matrices[parent as usize], above.moved[parent as usize]));
+            let made = self.made(place, parent);
+            *moved = made.is_some();
+            if let Some(made) = made {
+                *matrix = made;
+            }
+        }
+    }
+
+    /// The matrix of a place, if it has moved, and is finite.
+    #[inline(always)]
+    fn made(&self, place: usize, parent: Option<(&Affine3A, bool)>) -> Option<Affine3A> {
+        let made = self.place(place, parent)?;
+        if !is_finite(&made) {
+            let slot = self.hierarchy.order.nodes[place];
+            self.bad.note(self.hierarchy.entity_at(slot as usize));
+            return None;
+        }
+        Some(made)
     }
 }
 
@@ -213,10 +300,10 @@ fn place_rows(
     world: &mut World,
     hierarchy: &Hierarchy,
     places: &Places,
+    are_few: bool,
     bad: &NotFinite,
 ) -> Result<(), EntityError> {
-    let matrices = places.matrices.as_slice().expect("no job has them");
-    let moved = places.moved.as_slice().expect("no job has them");
+    let Places { matrices, moved, rows, .. } = places;
     let nodes = world.query_mut::<WrittenData>().filter::<Written>().filter_write_groups();
     nodes.for_each_picked_chunk_parallel(
         |entities| hierarchy.is_touched(entities),
@@ -224,8 +311,11 @@ fn place_rows(
         |(entities, written, to_parent, inputs)| {
             let Some(first) = hierarchy.slot_of(entities[0]) else { return };
             let sources = &hierarchy.sources[first..][..entities.len()];
-            let dirty = &hierarchy.dirty[first / 64..];
-            let rows = Rows { entities, written, to_parent, sources, dirty, matrices, moved, bad };
+            let words = first / 64..(first + entities.len()).div_ceil(64);
+            let dirty = &hierarchy.dirty[words.clone()];
+            let few = are_few.then(|| &rows[words]);
+            let rows =
+                Rows { entities, written, to_parent, sources, dirty, few, matrices, moved, bad };
             Inputs::from(inputs).with(rows);
         },
     )
@@ -238,6 +328,8 @@ struct Rows<'a> {
     to_parent: Option<&'a mut [LocalToParent]>,
     sources: &'a [Source],
     dirty: &'a [u64],
+    /// Which rows there are to be written beside those that are dirty, if they are few.
+    few: Option<&'a [u64]>,
     matrices: &'a [Affine3A],
     moved: &'a [bool],
     bad: &'a NotFinite,
@@ -248,24 +340,58 @@ impl WithLocal for Rows<'_> {
 
     #[inline(always)]
     fn run(mut self, local: impl Fn(usize) -> Affine3A) {
-        for (row, (written, source)) in self.written.iter_mut().zip(self.sources).enumerate() {
-            let (place, is_own) = source.place();
-            // Who rests has no place.
-            let Some(&moved) = self.moved.get(place) else { continue };
-            let is_dirty = !is_own && self.dirty[row / 64] >> (row % 64) & 1 != 0;
-            if !(moved | is_dirty) {
-                continue;
+        if let Some(few) = self.few {
+            for word in 0..few.len() {
+                let mut rows = few[word] | self.dirty[word];
+                while rows != 0 {
+                    self.write_few(word * 64 + rows.trailing_zeros() as usize, &local);
+                    rows &= rows - 1;
+                }
             }
-            let of_place = &self.matrices[place];
-            let matrix = if is_own { *of_place } else { *of_place * local(row) };
+        } else {
+            (0..self.written.len()).for_each(|row| self.write(row, &local));
+        }
+    }
+}
+
+impl Rows<'_> {
+    /// Apart, so that the other loop is a short one.
+    #[inline(never)]
+    fn write_few(&mut self, row: usize, local: &impl Fn(usize) -> Affine3A) {
+        self.write(row, local);
+    }
+
+    /// Writes the matrix of a row, if it has moved.
+    #[inline(always)]
+    fn write(&mut self, row: usize, local: &impl Fn(usize) -> Affine3A) {
+        let (place, is_own) = self.sources[row].place();
+        // Who rests has no place.
+        let Some(&moved) = self.moved.get(place) else { return };
+        let is_dirty = !is_own && self.dirty[row / 64] >> (row % 64) & 1 != 0;
+        if !(moved | is_dirty) {
+            return;
+        }
+        let mut matrix = self.matrices[place];
+        if !is_own {
+            matrix = matrix * local(row);
             if !is_finite(&matrix) {
-                self.bad.note(self.entities[row]);
-                continue;
+                return self.bad.note(self.entities[row]);
             }
-            *written = matrix.into();
-            if let Some(to_parent) = &mut self.to_parent {
-                to_parent[row] = LocalToParent(glam::Mat4::from(local(row)));
-            }
+        }
+        self.written[row] = matrix.into();
+        if let Some(to_parent) = &mut self.to_parent {
+            to_parent[row] = LocalToParent(Mat4::from(local(row)));
+        }
+    }
+}
+
+/// Calls a function for each bit that is set.
+fn for_each_bit(words: &[u64], mut function: impl FnMut(usize)) {
+    for (number, &word) in words.iter().enumerate() {
+        let mut word = word;
+        while word != 0 {
+            function(number * 64 + word.trailing_zeros() as usize);
+            word &= word - 1;
         }
     }
 }
