@@ -6,6 +6,8 @@ pub use ancho_burst as burst;
 pub use ancho_collections as collections;
 pub use ancho_entities as entities;
 pub use ancho_jobs as jobs;
+#[cfg(feature = "transforms")]
+pub use ancho_transforms as transforms;
 pub use glam as math;
 
 /// Has the program of the repository's README compiled and run as a test.

@@ -17,4 +17,7 @@ pub use ancho_entities::{
 #[doc(no_inline)]
 pub use ancho_jobs::{JobHandle, JobPool, JobScheduler};
 #[doc(no_inline)]
+#[cfg(feature = "transforms")]
+pub use ancho_transforms::{AddTransforms, LocalToWorld, LocalTransform, Parent};
+#[doc(no_inline)]
 pub use glam::{Mat4, Quat, Vec2, Vec3, Vec4};
