@@ -34,8 +34,9 @@ impl Cycles {
         loop {
             let first_walk = self.walks + 1;
             let mut cycle = Vec::new();
+            let parents = world.entities().lookup();
             for edit in &*edits {
-                self.walk(&world.entities().lookup(), edit.child, first_walk, &mut cycle);
+                self.walk(&parents, edit.child, first_walk, &mut cycle);
                 if !cycle.is_empty() {
                     break;
                 }
