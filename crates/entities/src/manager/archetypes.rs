@@ -6,7 +6,7 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::stock::CleanupEntity;
-use crate::storage::sort_types;
+use crate::storage::{ArchetypeShape, sort_types};
 
 /// An archetype of a world: which components an entity has, in no order.
 ///
@@ -112,8 +112,42 @@ impl EntityManager {
     /// archetypes which both have the component.
     pub fn component_order_version<T: Component>(&self) -> u32 {
         let ty = ComponentType::of::<T>();
-        let with = self.storage.archetypes.iter().filter(|(_, archetype)| archetype.shape.has(ty));
-        with.fold(0, |sum: u32, (_, archetype)| {
+        self.order_events(|shape| shape.has(ty))
+    }
+
+    /// How often entities came, went or moved: how many structural changes there were.
+    ///
+    /// It rises by one for each entity or batch that is created or destroyed, and by two for one that moves between
+    /// archetypes. Batches are cut at chunks.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the number of chunks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let before = world.entities().order_version();
+    /// let orc = world.spawn(Health(20));
+    /// world.get_mut::<Health>(orc)?.0 = 15;
+    /// assert_eq!(world.entities().order_version() - before, 1);
+    /// world.remove::<Health>(orc)?;
+    /// assert_eq!(world.entities().order_version() - before, 3);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn order_version(&self) -> u32 {
+        self.order_events(|_| true)
+    }
+
+    fn order_events(&self, counts: impl Fn(&ArchetypeShape) -> bool) -> u32 {
+        let all = self.storage.archetypes.iter();
+        all.filter(|(_, archetype)| counts(&archetype.shape)).fold(0, |sum: u32, (_, archetype)| {
             let events =
                 archetype.chunks.iter().map(|&chunk| self.storage.chunks[chunk].order_events);
             events.fold(sum.wrapping_add(archetype.order_events), u32::wrapping_add)
