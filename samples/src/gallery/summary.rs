@@ -13,6 +13,8 @@ pub(crate) struct Summary {
     median: Duration,
     p99: Duration,
     entities: usize,
+    /// How often entities came, went or moved.
+    changes: u64,
     /// What systems took on the thread that has the world, a frame, the longest first.
     systems: Vec<(String, Duration)>,
     /// What each thread worked on jobs, a frame. The first is the one that has the world.
@@ -21,7 +23,12 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    pub(crate) fn new(world: &mut World, frames: &[Duration], busy: &[Duration]) -> Self {
+    pub(crate) fn new(
+        world: &mut World,
+        frames: &[Duration],
+        changes: u64,
+        busy: &[Duration],
+    ) -> Self {
         let count = frames.len();
         let for_frame = |total: Duration| total / count.max(1) as u32;
         let mut sorted = frames.to_vec();
@@ -42,6 +49,7 @@ impl Summary {
             median: at(0.5),
             p99: at(0.99),
             entities: world.entity_count(),
+            changes,
             systems,
             threads: busy.iter().map(|&time| for_frame(time)).collect(),
             state_hash: world.state_hash(),
@@ -68,6 +76,8 @@ impl fmt::Display for Summary {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         writeln!(f, "{} frames, {} entities", self.frames, self.entities)?;
         writeln!(f, "frame       median {:.3} ms, p99 {:.3} ms", ms(self.median), ms(self.p99))?;
+        let each = self.changes as f64 / self.frames.max(1) as f64;
+        writeln!(f, "structure   {} changes, {each:.1} a frame", self.changes)?;
         writeln!(f, "systems     a frame, on the main thread")?;
         for (name, time) in &self.systems {
             writeln!(f, "  {:>9.3} ms  {name}", ms(*time))?;
@@ -95,6 +105,7 @@ mod tests {
             median: us(1500),
             p99: us(2250),
             entities: 100_000,
+            changes: 750,
             systems: vec![("seek".to_owned(), us(1000)), ("strike".to_owned(), us(250))],
             threads: vec![us(700), us(650)],
             state_hash: 0xC0FFEE,
@@ -102,6 +113,7 @@ mod tests {
         let expected = "\
 300 frames, 100000 entities
 frame       median 1.500 ms, p99 2.250 ms
+structure   750 changes, 2.5 a frame
 systems     a frame, on the main thread
       1.000 ms  seek
       0.250 ms  strike
@@ -122,11 +134,11 @@ state hash  0000000000c0ffee";
     #[test]
     fn the_median_and_the_slowest_hundredth_are_of_the_frames() {
         let frames: Vec<_> = (1..=200).rev().map(Duration::from_millis).collect();
-        let summary = Summary::new(&mut World::new("Empty"), &frames, &[Duration::from_secs(2)]);
+        let summary = Summary::new(&mut World::new("Empty"), &frames, 0, &[Duration::from_secs(2)]);
         assert_eq!(summary.median, Duration::from_millis(101));
         assert_eq!(summary.p99, Duration::from_millis(199));
         assert_eq!(summary.threads, [Duration::from_millis(10)]);
-        let none = Summary::new(&mut World::new("Empty"), &[], &[]);
+        let none = Summary::new(&mut World::new("Empty"), &[], 0, &[]);
         assert_eq!((none.median, none.p99), (Duration::ZERO, Duration::ZERO));
     }
 }
