@@ -46,6 +46,15 @@ impl Board {
         if x < self.width { self.tiles.get(y * self.width + x).copied() } else { None }
     }
 
+    /// Where some floor is. Before there is a room, the middle of the board.
+    pub(super) fn any_floor(&self, random: &mut Random) -> (u32, u32) {
+        let is_floor = |&place: &usize| self.tiles[place] == Tile::Floor;
+        let from = random.below(self.tiles.len());
+        let place = (from..self.tiles.len()).chain(0..from).find(is_floor);
+        let place = place.unwrap_or(self.height / 2 * self.width + self.width / 2);
+        ((place % self.width) as u32, (place / self.width) as u32)
+    }
+
     /// The place itself, or the one next to it that is not at the edge, where walls have to be.
     fn inside(&self, x: i64, y: i64) -> (i64, i64) {
         (x.clamp(1, self.width as i64 - 2), y.clamp(1, self.height as i64 - 2))

@@ -29,7 +29,7 @@ pub(crate) const SAMPLE: Sample = Sample {
 
 const WIDTH: usize = 120;
 const HEIGHT: usize = 80;
-const WALKERS: usize = 6;
+const WALKERS: usize = 10;
 /// How far the light of a torch reaches.
 const TORCH: f32 = 7.0;
 
@@ -109,12 +109,11 @@ fn build_dungeons(mut commands: Commands, requests: Query<(Entity, &DungeonReque
             let tile = commands.instantiate(prefab);
             commands.set(tile, Position(middle(index % WIDTH, index / WIDTH)));
         }
-        let center = ((WIDTH / 2) as u32, (HEIGHT / 2) as u32);
         for number in 0..WALKERS {
-            let random = Random::new(number as u64 ^ (random.unit() * 1e6) as u64);
+            let mut random = Random::new(number as u64 ^ (random.unit() * 1e6) as u64);
+            let start = board.any_floor(&mut random);
             let walker = commands.instantiate(request.walker);
-            let at_center = Walker { dungeon, from: center, to: center, progress: 1.0, random };
-            commands.set(walker, at_center);
+            commands.set(walker, Walker { dungeon, from: start, to: start, progress: 1.0, random });
         }
         commands.add_buffer(dungeon, board.tiles.iter().map(|&tile| BoardTile(tile)));
         commands.remove::<DungeonRequest>(dungeon);
@@ -182,7 +181,7 @@ fn shine(walkers: Query<&Position, With<Walker>>, mut tiles: Query<(&Position, &
 fn paint(world: &World, canvas: &mut Canvas) {
     canvas.look_at(Vec3::ZERO, Vec2::new(WIDTH as f32, HEIGHT as f32));
     let dark = Color(16, 16, 20);
-    let shade = |light: &Light, color| dark.mixed(color, light.now + 0.25 * light.most.sqrt());
+    let shade = |light: &Light, color| dark.mixed(color, light.now + 0.35 * light.most.sqrt());
     for (position, light, floor) in &world.query::<(&Position, &Light, Option<&Floor>)>() {
         if light.most == 0.0 {
             continue;

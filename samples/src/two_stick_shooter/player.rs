@@ -66,25 +66,32 @@ pub(super) fn press(world: &mut World, key: Key) {
     }
 }
 
-/// Shoots at where the nearest enemy will be, and keeps away from shots and from the edge.
+/// Shoots at where the weakest enemy will be, and steps aside for shots.
 pub(super) fn play_by_script(
     mut players: Query<(&mut Player, &Position, &Pilot)>,
-    enemies: Query<(&Position, &Heading, &MoveSpeed), With<Enemy>>,
-    shots: Query<&Position, With<EnemyShot>>,
+    enemies: Query<(&Position, &Heading, &MoveSpeed, &Health), With<Enemy>>,
+    shots: Query<(&Position, &Heading), With<EnemyShot>>,
 ) {
     for (player, here, _) in players.iter_mut().filter(|(.., pilot)| !pilot.is_steered()) {
         let distance = |place: &Position| place.0.distance(here.0);
-        let near = enemies.iter().min_by(|(a, ..), (b, ..)| distance(a).total_cmp(&distance(b)));
-        player.shoot = near.map_or(Vec3::ZERO, |(place, heading, speed)| {
+        let weakest = enemies.iter().min_by(|(a, .., a_health), (b, .., b_health)| {
+            a_health.0.cmp(&b_health.0).then(distance(a).total_cmp(&distance(b)))
+        });
+        player.shoot = weakest.map_or(Vec3::ZERO, |(place, heading, speed, _)| {
             let flight = distance(place) / SHOT_SPEED;
             (place.0 + heading.0 * speed.0 * flight - here.0).normalize_or_zero()
         });
-        let mut movement = here.0 * -0.01;
-        for shot in shots.iter().filter(|shot| distance(shot) < 8.0) {
-            let away = here.0 - shot.0;
-            movement += 2.0 * away / away.length_squared().max(0.1);
+        player.movement = here.0 * -0.02;
+        for (shot, heading) in &shots {
+            let way = here.0 - shot.0;
+            let ahead = way.dot(heading.0);
+            let aside = way - heading.0 * ahead;
+            if (0.0..15.0).contains(&ahead) && aside.length() < 2.5 {
+                let left = Vec3::new(heading.0.z, 0.0, -heading.0.x);
+                player.movement += aside.normalize_or(left) * (3.0 / (1.0 + ahead));
+            }
         }
-        player.movement = movement.clamp_length_max(1.0);
+        player.movement = player.movement.clamp_length_max(1.0);
     }
 }
 
