@@ -3,11 +3,14 @@
 //! The first sample to read. Components are plain structs; systems are functions that are given what they ask for. A system
 //! that goes over many entities has it done by jobs in the background. Nobody says which job waits for which: that follows
 //! from what they read and write.
+//!
+//! Positions and rotations are those of `ancho_transforms`, whose systems make matrices of them.
 
 use std::f32::consts::TAU;
 
 use ancho::burst::math::sincos;
 use ancho::prelude::*;
+use ancho_transforms::{AddTransforms, LocalToWorld, Position, Rotation};
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
 use crate::random::Random;
@@ -20,12 +23,6 @@ pub(crate) const SAMPLE: Sample = Sample {
 
 /// How far cubes and sphere are from the center.
 const RADIUS: f32 = 25.0;
-
-#[derive(Component, Clone, Copy)]
-struct Position(Vec3);
-
-#[derive(Component, Clone, Copy)]
-struct Rotation(Quat);
 
 /// How fast something spins, in radians a second.
 #[derive(Component, Clone, Copy)]
@@ -75,6 +72,8 @@ fn build(options: &Options) -> SampleResult<World> {
     world.add_system(reset_rotations);
     world.add_system(accelerate);
     world.add_system(rotate);
+    // Makes a matrix of each position and rotation that has changed.
+    world.add_transforms();
     Ok(world)
 }
 
@@ -135,11 +134,10 @@ fn rotate(time: Time, mut spinning: Query<(&mut Rotation, &RotationSpeed)>) {
 
 fn paint(world: &World, canvas: &mut Canvas) {
     canvas.look_at(Vec3::ZERO, Vec2::splat(2.4 * RADIUS));
-    for (position, rotation, speed) in &world.query::<(&Position, &Rotation, &RotationSpeed)>() {
+    for (matrix, speed) in &world.query::<(&LocalToWorld, &RotationSpeed)>() {
         let color = Color::GREY.mixed(Color::ORANGE, speed.0 / 10.0);
-        canvas.square(position.0, 1.4, color);
-        let direction = rotation.0 * Vec3::X;
-        canvas.point(position.0 + direction * 1.5, color);
+        canvas.square(matrix.position(), 1.4, color);
+        canvas.point(matrix.to_world(1.5 * Vec3::X), color);
     }
     for (position, _) in &world.query::<(&Position, &ResetRotation)>() {
         canvas.disc(position.0, 1.5, Color::BLUE);
