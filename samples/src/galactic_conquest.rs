@@ -14,7 +14,7 @@
 use std::f32::consts::TAU;
 
 use ancho::burst::math::sincos;
-use ancho::entities::{CommandsAt, EndSimulation, SystemResult};
+use ancho::entities::{CommandsAt, EndSimulation, JobError};
 use ancho::prelude::*;
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
@@ -215,12 +215,12 @@ fn fly(
     planets: Query<(Entity, &Planet, &Position), Without<Ship>>,
     ships: Query<(Entity, &Ship, &mut Position), Without<Arrived>>,
     mut commands: CommandsAt<EndSimulation>,
-) -> SystemResult {
+) -> Result<JobHandle, JobError> {
     let step = SHIP_SPEED * time.delta();
     let planets = planets.iter().map(|(entity, planet, place)| (entity, place.0, planet.radius));
     let planets: Vec<(Entity, Vec2, f32)> = planets.collect();
     let job = ships.job().named("Fly").with(commands.writer());
-    let _ = job.schedule_parallel(move |(entity, ship, position), commands| {
+    job.schedule_parallel(move |(entity, ship, position), commands| {
         let target = planets.iter().find(|planet| planet.0 == ship.target);
         let Some(&(_, target, radius)) = target else { return };
         position.0 += (target - position.0).normalize_or_zero() * step;
@@ -233,8 +233,7 @@ fn fly(
                 position.0 = place + out.try_normalize().unwrap_or(Vec2::X) * radius;
             }
         }
-    })?;
-    Ok(())
+    })
 }
 
 /// Lets those who arrived settle on their own planets and fight for others, one by one in their order.
@@ -308,7 +307,7 @@ mod tests {
     #[test]
     fn at_most_20_planets_do_not_touch_and_each_team_has_two() {
         for seed in 0..20 {
-            let world = run(&SAMPLE, &crate::gallery::Options { seed, ..options(1_000) }, 0);
+            let world = run(&SAMPLE, &Options { seed, ..options(1_000) }, 0);
             let planets = world.query::<(&Planet, &Position, &Team)>();
             let all: Vec<_> = planets.iter().collect();
             assert!((5..=PLANETS).contains(&all.len()));

@@ -20,7 +20,7 @@ mod grid;
 #[cfg(test)]
 mod tests;
 
-use ancho::entities::{CommandsAt, ComponentSet, EndSimulation, SystemResult};
+use ancho::entities::{CommandsAt, ComponentSet, EndSimulation, JobError, SystemResult};
 use ancho::jobs::{JobCell, JobScheduler};
 use ancho::prelude::*;
 
@@ -223,11 +223,11 @@ fn suffer(
     camps: Query<&mut Camp>,
     health: Lookup<&mut Health>,
     field: Res<Battlefield>,
-) -> SystemResult {
+) -> Result<JobHandle, JobError> {
     let [red, blue] = &field.hits;
     let with = (red.read(), blue.read(), health.into_job_mut());
     let job = camps.job().named("Suffer").depends_on(&field.fought);
-    let _ = job.with(with).schedule(|camp, (by_red, by_blue, health)| {
+    job.with(with).schedule(|camp, (by_red, by_blue, health)| {
         let hits = match camp.army {
             Army::Red => by_blue,
             Army::Blue => by_red,
@@ -240,8 +240,7 @@ fn suffer(
                 camp.losses += 1;
             }
         }
-    })?;
-    Ok(())
+    })
 }
 
 /// Removes those without health, and calls another unit for each of them.
@@ -250,16 +249,15 @@ fn fall(
     units: Query<(Entity, &Health, &Shared<Army>)>,
     field: Res<Battlefield>,
     mut commands: CommandsAt<EndSimulation>,
-) -> SystemResult {
+) -> Result<JobHandle, JobError> {
     let (seconds, corner) = (time.elapsed_f32(), field.corner);
     let job = units.job().named("Fall").with(commands.writer());
-    let _ = job.schedule_parallel(move |(entity, health, army), commands| {
+    job.schedule_parallel(move |(entity, health, army), commands| {
         if health.0 <= 0 {
             commands.despawn(entity);
             commands.spawn(army.recruit(corner, seconds, Random::new(entity.to_bits())));
         }
-    })?;
-    Ok(())
+    })
 }
 
 fn paint(world: &World, canvas: &mut Canvas) {
