@@ -5,7 +5,7 @@
 
 use std::thread;
 
-use ancho_entities::{ChunkArena, Component, ComponentType, Entity, EntityManager, World};
+use ancho_entities::{ChunkArena, Component, ComponentType, Entity, EntityManager, ResMut, World};
 
 #[derive(Component, Clone, Debug, PartialEq)]
 struct Name(String);
@@ -95,4 +95,34 @@ fn worlds_of_all_threads_register_the_same_types() {
     for thread in threads {
         assert_eq!(thread.join().unwrap(), ComponentType::of::<Health>());
     }
+}
+
+#[test]
+fn a0115_a_world_that_was_updated_elsewhere_and_put_back_has_lost_the_system() {
+    struct Log(Vec<&'static str>);
+
+    fn say(line: &'static str) -> impl FnMut(ResMut<'_, Log>) + Send + 'static {
+        move |mut log: ResMut<'_, Log>| log.0.push(line)
+    }
+
+    fn wander(world: &mut World) {
+        let mut own = std::mem::replace(world, World::new("new"));
+        let elsewhere = thread::spawn(move || {
+            own.try_update(0.1).unwrap();
+            // It has the place of the system that is gone.
+            own.add_system(say("new"));
+            own
+        });
+        *world = elsewhere.join().unwrap();
+    }
+
+    let mut world = World::new("old");
+    world.insert_resource(Log(Vec::new()));
+    let wander = world.add_system(wander);
+    world.add_system(say("after"));
+    world.try_update(0.1).unwrap();
+    assert!(!world.has_system(wander));
+    assert_eq!(world.resource::<Log>().0, ["after"; 2]);
+    world.try_update(0.1).unwrap();
+    assert_eq!(world.resource::<Log>().0[2..], ["after", "new"]);
 }

@@ -37,6 +37,7 @@ pub(crate) mod structs;
 mod table;
 mod target;
 mod tell;
+mod turn;
 mod update;
 mod uses;
 

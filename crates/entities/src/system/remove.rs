@@ -84,7 +84,7 @@ impl World {
     }
 
     /// Drops what was a system's, which may do anything.
-    fn drop_of<T>(&mut self, id: SystemId, what: T) {
+    pub(super) fn drop_of<T>(&mut self, id: SystemId, what: T) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(what))) {
             let message = panic_message(&*payload);
             discard(payload);

@@ -43,6 +43,8 @@ pub(crate) struct Systems {
     /// The one that runs, the innermost.
     pub(super) executing: Option<SystemId>,
     pub(super) is_updating: bool,
+    /// How many times were pushed when the update began.
+    pub(super) time_depth: usize,
     pub(super) is_ending: bool,
     pub(super) profiles: bool,
     /// Whether groups are ordered for latency of which nothing is said.
@@ -220,6 +222,7 @@ impl Default for Systems {
             version: 0,
             executing: None,
             is_updating: false,
+            time_depth: 0,
             is_ending: false,
             profiles: false,
             for_latency: false,

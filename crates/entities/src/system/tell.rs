@@ -6,6 +6,7 @@ use super::erased::{ErasedSystem, Outcome};
 use super::error::{SystemFault, panic_message};
 use super::id::SystemId;
 use super::table::Flags;
+use super::turn::Turn;
 pub(super) use crate::panics::discard;
 use crate::world::World;
 
@@ -17,6 +18,7 @@ impl World {
         function: impl FnOnce(&mut Self) -> R,
     ) -> Result<R, String> {
         let (world, outer) = (self.systems.id, self.systems.executing.replace(id));
+        let _turn = Turn::begin(world);
         self.collect_jobs(outer);
         self.entities.jobs.list_scheduled(true);
         if let Some(slot) = self.systems.slot_mut(id) {

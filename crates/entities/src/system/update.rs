@@ -10,6 +10,7 @@ use super::id::SystemId;
 use super::rate::RateTurn;
 use super::table::{Flags, Systems};
 use super::tell::discard;
+use super::turn::Turn;
 use crate::time::Time;
 use crate::world::World;
 
@@ -80,6 +81,7 @@ impl World {
     /// assert!(world.try_update(0.1).is_ok());
     /// ```
     pub fn try_update(&mut self, seconds: impl Into<f64>) -> Result<(), UpdateErrors> {
+        self.forget_lost_turn();
         // What went wrong since the last update is told too, but not to a system what went wrong with others.
         let is_inside = self.systems.is_updating || self.systems.executing.is_some();
         let before = if is_inside { self.systems.errors.len() } else { 0 };
@@ -121,6 +123,7 @@ impl World {
     /// assert_eq!(world.resource::<Turns>().0, 11);
     /// ```
     pub fn update_system(&mut self, id: SystemId) -> Result<(), UpdateErrors> {
+        self.forget_lost_turn();
         let before = self.systems.errors.len();
         if self.systems.jobs.len() >= MANY_JOBS && self.systems.executing.is_none() {
             self.complete_jobs();
@@ -135,6 +138,7 @@ impl World {
                 self.systems.fail(id, SystemFault::IsExecuting);
             }
             Some(_) => {
+                let _turn = Turn::begin(self.systems.id);
                 self.entities.jobs.list_scheduled(true);
                 self.run(id);
                 if self.systems.executing.is_none() {
@@ -192,6 +196,7 @@ impl World {
     }
 
     fn update_all(&mut self, seconds: f64) {
+        self.forget_lost_turn();
         if self.systems.is_updating {
             let (system, fault) = (self.name().into(), SystemFault::IsExecuting);
             self.systems.errors.push(UpdateError { system, fault });
@@ -207,7 +212,9 @@ impl World {
         self.memory.advance();
         let Some(root) = self.systems.root else { return };
         let world = self.systems.id;
+        let _turn = Turn::begin(world);
         self.systems.is_updating = true;
+        self.systems.time_depth = self.time.depth();
         self.entities.jobs.list_scheduled(true);
         self.run(root);
         if self.systems.id == world {
@@ -303,11 +310,14 @@ impl World {
             self.time.unwind_to(depth);
         }
         let version = self.entities.storage.version;
-        // It cannot have been freed meanwhile: what executes is only marked to be removed.
-        if let Some(slot) = self.systems.slots.get_mut(id.index() as usize) {
-            slot.system = Some(system);
-            slot.flags.set(Flags::EXECUTING, false);
-            slot.last_run = version;
+        match self.systems.slot_mut(id) {
+            Some(slot) => {
+                slot.system = Some(system);
+                slot.flags.set(Flags::EXECUTING, false);
+                slot.last_run = version;
+            }
+            // What executes is only marked to be removed. But the world was elsewhere meanwhile, and was updated there.
+            None => return self.drop_of(id, system),
         }
         if !matches!(outcome, Ok(Ok(()))) {
             self.note(id, outcome);

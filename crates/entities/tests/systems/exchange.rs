@@ -1,7 +1,9 @@
 //! Systems that put another world, or other entities, in the place of their own.
 
+use std::sync::{Arc, Mutex};
+
 use ancho_entities::{
-    Commands, Entity, IntoSystem, Local, Query, Res, System, SystemResult, World,
+    Commands, Entity, FixedStep, IntoSystem, Local, Query, Res, System, SystemResult, World,
 };
 
 use crate::common::{A, B, Shared, say};
@@ -51,6 +53,66 @@ fn a_world_that_is_put_back_goes_on() {
     world.add_system(say("after"));
     world.try_update(0.1).unwrap();
     assert_eq!(crate::common::take(&mut world), ["after"]);
+}
+
+/// A system that keeps its world, and puts another in its place.
+fn steal(kept: &Arc<Mutex<Option<World>>>) -> impl FnMut(&mut World) + Send + use<> {
+    let kept = Arc::clone(kept);
+    move |world| {
+        *kept.lock().unwrap() = Some(std::mem::replace(world, World::new("new")));
+    }
+}
+
+#[test]
+fn a0115_a_world_that_was_kept_goes_on_without_the_system_that_kept_it() {
+    let kept = Arc::default();
+    let mut world = World::new("old");
+    world.insert_resource(crate::common::Log::default());
+    world.add_system(say("before").in_group(FixedStep));
+    let thief = world.add_system(steal(&kept).in_group(FixedStep));
+    world.add_system(say("after").in_group(FixedStep));
+    world.add_system(say("late"));
+    world.try_update(0.001).unwrap_err();
+    assert_eq!(world.name(), "new");
+    let mut old = kept.lock().unwrap().take().unwrap();
+    assert_eq!(old.executing_system(), Some(thief), "nobody could tell it");
+    old.try_update(0.25).unwrap();
+    assert_eq!((old.executing_system(), old.has_system(thief)), (None, false));
+    assert_eq!(old.time().elapsed(), 0.251);
+    let lines = crate::common::take(&mut old);
+    assert_eq!(lines.iter().filter(|line| *line == "late").count(), 1);
+    assert_eq!(lines.iter().filter(|line| *line == "after").count(), 15);
+}
+
+#[test]
+fn a0115_one_that_was_kept_when_a_system_was_updated_or_created_goes_on_too() {
+    struct Thief(Arc<Mutex<Option<World>>>);
+
+    impl System for Thief {
+        fn on_create(&mut self, world: &mut World) -> SystemResult {
+            steal(&self.0)(world);
+            Ok(())
+        }
+
+        fn on_update(&mut self, _: &mut World) -> SystemResult {
+            Ok(())
+        }
+    }
+
+    let kept = Arc::default();
+    let mut world = World::new("old");
+    world.insert_resource(crate::common::Log::default());
+    let said = world.add_system(say("said"));
+    let thief = world.add_system(steal(&kept));
+    world.update_system(thief).unwrap_err();
+    let mut world = kept.lock().unwrap().take().unwrap();
+    world.update_system(said).unwrap();
+    assert_eq!(world.executing_system(), None);
+    world.try_add_system(Thief(Arc::clone(&kept))).unwrap_err();
+    let mut world = kept.lock().unwrap().take().unwrap();
+    world.try_update(0.1).unwrap();
+    assert_eq!(crate::common::take(&mut world), ["said"; 2]);
+    assert!(world.find_system(ancho_entities::system_type::<Thief>()).is_none());
 }
 
 #[test]

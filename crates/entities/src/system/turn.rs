@@ -1,0 +1,69 @@
+//! Which worlds are being updated by this thread.
+//!
+//! A world notes that it is being updated, and who runs. But a system that has the whole world can put another in its place and
+//! keep its own, which then takes part in no update any more and has nobody to tell it so. Who finds a note asks here whether it is
+//! still true.
+
+use std::cell::RefCell;
+
+use super::id::SystemId;
+use super::table::{Flags, Slot};
+use crate::version::Version;
+use crate::world::World;
+
+thread_local! {
+    /// Worlds that have a turn, the innermost last.
+    static TURNS: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The turn of a world, which is updated or tells a system something. Ends when it is dropped.
+pub(super) struct Turn;
+
+impl Turn {
+    pub(super) fn begin(world: u64) -> Self {
+        TURNS.with_borrow_mut(|turns| turns.push(world));
+        Self
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // If the thread ends, nobody asks any more.
+        let _ = TURNS.try_with(|turns| turns.borrow_mut().pop());
+    }
+}
+
+impl World {
+    /// Forgets an update that nobody goes on with, if there is one: another world was put in the place of this one.
+    #[inline]
+    pub(super) fn forget_lost_turn(&mut self) {
+        if self.systems.is_updating || self.systems.executing.is_some() {
+            self.forget_turn_if_lost();
+        }
+    }
+
+    #[cold]
+    fn forget_turn_if_lost(&mut self) {
+        let world = self.systems.id;
+        if TURNS.with_borrow(|turns| turns.contains(&world)) {
+            return;
+        }
+        self.systems.is_updating = false;
+        self.systems.executing = None;
+        self.systems.since = Version::NEVER;
+        self.time.unwind_to(self.systems.time_depth);
+        self.entities.jobs.list_scheduled(false);
+        // Who ran when it happened is gone.
+        let is_gone = |slot: &Slot| {
+            let is_system = !slot.flags.has(Flags::GROUP) && !slot.flags.has(Flags::POINT);
+            slot.flags.has(Flags::REMOVED) || (is_system && slot.system.is_none())
+        };
+        for slot in &mut self.systems.slots {
+            slot.flags.set(Flags::EXECUTING, false);
+        }
+        let all = self.systems.ids();
+        let gone: Vec<SystemId> =
+            all.filter(|&id| self.systems.slot(id).is_some_and(is_gone)).collect();
+        gone.into_iter().for_each(|id| self.expel(id));
+    }
+}
