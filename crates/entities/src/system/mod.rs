@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A system is out of its slot while it runs, so that it can have the whole world. What happens to it meanwhile is noted in the
-//! slot, and done when it has returned.
+//! slot, and done when it has returned. Functions that cannot reach systems stay in their slots, and run in stretches.
 
 mod add;
 mod apart;
