@@ -62,7 +62,7 @@ pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, Tr
     };
     // From the root on, as the systems do, so that it is the same to the last bit.
     for (_, local) in branch.iter().rev() {
-        matrix = matrix * *local;
+        matrix *= *local;
     }
     if matrix.is_finite() {
         Ok(LocalToWorld::from(matrix))

@@ -29,6 +29,7 @@ enum Placed<'w> {
 #[derive(Default)]
 pub(crate) struct Buffers {
     chunks: Vec<Placed<'static>>,
+    found: Vec<&'static [Entity]>,
 }
 
 impl std::fmt::Debug for Buffers {
@@ -46,7 +47,7 @@ pub(crate) fn update(
     since: Version,
     bad: &NotFinite,
 ) -> Result<(), EntityError> {
-    mark_changed(world, hierarchy, since);
+    mark_changed(world, hierarchy, buffers, since);
     let (marked, all) = hierarchy.count_marked();
     if marked == 0 {
         return Ok(());
@@ -66,15 +67,19 @@ pub(crate) fn update(
 const SPARSE: usize = 32;
 
 /// Marks rows of which something has changed.
-fn mark_changed(world: &World, hierarchy: &mut Hierarchy, since: Version) {
+fn mark_changed(world: &World, hierarchy: &mut Hierarchy, buffers: &mut Buffers, since: Version) {
     let nodes = || world.query::<Entity>().filter::<Nodes>().since(since);
-    nodes()
-        .filter::<Changed<AllInputs>>()
-        .for_each_chunk(|entities| hierarchy.mark(entities, true));
+    // They are listed before any is looked at: then several can be on their way from memory at the same time.
+    let mut found: Vec<&[Entity]> = std::mem::take(&mut buffers.found);
+    nodes().filter::<Changed<AllInputs>>().for_each_chunk(|entities| found.push(entities));
+    found.drain(..).for_each(|entities| hierarchy.mark(entities, true));
     if hierarchy.has_given {
         type Given = Changed<(LocalToWorld, CustomLocalToWorld)>;
-        nodes().filter::<Given>().for_each_chunk(|entities| hierarchy.mark(entities, false));
+        nodes().filter::<Given>().for_each_chunk(|entities| found.push(entities));
+        found.drain(..).for_each(|entities| hierarchy.mark(entities, false));
     }
+    // In place: the list keeps its memory, and nothing that was in it.
+    buffers.found = found.into_iter().map(|_| [].as_slice()).collect();
 }
 
 /// Makes the matrices of nodes that others are below of.
@@ -341,8 +346,8 @@ impl WithLocal for Rows<'_> {
     #[inline(always)]
     fn run(mut self, local: impl Fn(usize) -> Affine3A) {
         if let Some(few) = self.few {
-            for word in 0..few.len() {
-                let mut rows = few[word] | self.dirty[word];
+            for (word, (few, dirty)) in few.iter().zip(self.dirty).enumerate() {
+                let mut rows = few | dirty;
                 while rows != 0 {
                     self.write_few(word * 64 + rows.trailing_zeros() as usize, &local);
                     rows &= rows - 1;
@@ -373,7 +378,7 @@ impl Rows<'_> {
         }
         let mut matrix = self.matrices[place];
         if !is_own {
-            matrix = matrix * local(row);
+            matrix *= local(row);
             if !is_finite(&matrix) {
                 return self.bad.note(self.entities[row]);
             }

@@ -11,7 +11,7 @@ use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::loops::refuse;
 use super::read::QueryRef;
-use super::rows::{Divide, Rows};
+use super::rows::{Divide, Pick, Rows};
 use super::view::Query;
 use super::walk::Walk;
 use super::write::QueryMut;
@@ -144,7 +144,7 @@ where
 unsafe fn each_slices_parallel<'w, D, C>(
     jobs: &Jobs,
     walk: &Walk<'w>,
-    pick: &mut dyn FnMut(&[Entity]) -> bool,
+    pick: Pick<'_>,
     function: C,
 ) -> Result<(), OutOfMemory>
 where

@@ -59,6 +59,9 @@ pub(crate) struct Rows {
     all: usize,
 }
 
+/// A function that picks chunks by their entities.
+pub(super) type Pick<'a> = &'a mut dyn FnMut(&[Entity]) -> bool;
+
 type SharedPointer = *const (dyn Any + Send + Sync);
 
 /// An archetype that matches.
@@ -182,7 +185,7 @@ impl Rows {
     pub(super) unsafe fn collect_picked<D: QueryData>(
         &mut self,
         walk: &Walk<'_>,
-        mut pick: Option<&mut dyn FnMut(&[Entity]) -> bool>,
+        mut pick: Option<Pick<'_>>,
     ) -> Result<(), OutOfMemory> {
         self.matches.clear();
         self.chunks.clear();
