@@ -354,7 +354,10 @@ impl WithLocal for Rows<'_> {
                 }
             }
         } else {
-            (0..self.written.len()).for_each(|row| self.write(row, &local));
+            // A loop, and no iterator's method, which might become a function of its own that is not compiled for the CPU at hand.
+            for row in 0..self.written.len() {
+                self.write(row, &local);
+            }
         }
     }
 }
