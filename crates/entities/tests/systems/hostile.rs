@@ -103,6 +103,35 @@ fn values_that_panic_when_they_go_do_not_stop_updates() {
 }
 
 #[test]
+fn commands_that_panic_when_they_are_carried_out_do_not_stop_later_runs_of_their_system() {
+    #[derive(Component)]
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("boom");
+        }
+    }
+
+    let mut world = World::new("test");
+    let bomb = world.spawn(Bomb);
+    let mut frame = 0;
+    world.add_system(move |mut commands: Commands| {
+        frame += 1;
+        if frame == 1 {
+            commands.despawn(bomb);
+        }
+        commands.spawn(A(frame));
+    });
+    let errors = world.try_update(0.1).unwrap_err().to_string();
+    assert!(errors.contains("boom"), "{errors}");
+    world.try_update(0.1).unwrap();
+    world.try_update(0.1).unwrap();
+    let frames: Vec<_> = world.query::<&A>().iter().map(|a| a.0).filter(|&a| a > 1).collect();
+    assert_eq!(frames, [2, 3]);
+}
+
+#[test]
 fn what_failed_between_updates_is_told_by_the_next() {
     let mut world = World::new("test");
     world.spawn(A(1));

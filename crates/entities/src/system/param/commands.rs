@@ -37,7 +37,7 @@ unsafe impl SystemParam for Commands<'_> {
     }
 
     fn prepare(state: &mut OwnBuffer, _: &mut World) -> Result<(), SystemFault> {
-        // The system has failed, or the world was given other entities, whose ids others are.
+        // The system has failed, or playing it has, or the world was given other entities, whose ids others are.
         if state.is_open {
             state.buffer = EntityCommandBuffer::new().named("commands");
         }
@@ -53,14 +53,13 @@ unsafe impl SystemParam for Commands<'_> {
     }
 
     fn finish(state: &mut OwnBuffer, world: &mut World) -> Result<(), SystemFault> {
-        state.is_open = false;
         if state.buffer.is_empty() {
+            state.is_open = false;
             return Ok(());
         }
+        // If code of the user panics, it stays open, and the next run has another one.
         let played = world.entities.play(&mut state.buffer);
-        if state.buffer.clear().is_err() {
-            state.buffer = EntityCommandBuffer::new().named("commands");
-        }
+        state.is_open = state.buffer.clear().is_err();
         Ok(played?)
     }
 }
