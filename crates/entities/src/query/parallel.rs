@@ -157,7 +157,7 @@ where
     // SAFETY: the caller's promise. The world is borrowed for the lifetime.
     let count = unsafe {
         rows.collect_picked::<D>(walk, Some(pick))?;
-        rows.prepare::<D>(Divide::Chunks)
+        rows.prepare::<D>(Divide::Slices)
     };
     let (rows, function) = (&*rows, &function);
     let done = (count > 1 && scheduler.thread_count() > 1).then(|| {

@@ -116,6 +116,24 @@ pub(super) enum Divide {
     Chunks,
     /// As `Chunks`, and it is counted how many entities are found before each.
     NumberedChunks,
+    /// As `Chunks`, for who is given slices: also values that are switched off are in them.
+    Slices,
+    /// As `Slices`, and it is counted how many entities are found before each chunk.
+    NumberedSlices,
+}
+
+impl Divide {
+    fn keeps_whole(self) -> bool {
+        !matches!(self, Self::Rows | Self::Numbered)
+    }
+
+    fn numbers(self) -> bool {
+        matches!(self, Self::Numbered | Self::NumberedChunks | Self::NumberedSlices)
+    }
+
+    fn gives_slices(self) -> bool {
+        matches!(self, Self::Slices | Self::NumberedSlices)
+    }
 }
 
 /// How many pieces there are at least, if there are enough rows: so that no thread waits long for the last. It is the same however
@@ -285,7 +303,8 @@ impl Rows {
         self.changed.clear();
         // If all is found, there is nothing to be settled, and a chunk is marked by who opens it, who has it close by then. Rows that
         // are tracked are marked before.
-        self.is_undivided = self.is_plain && divide == Divide::Chunks && !D::TRACKS;
+        self.is_undivided =
+            self.is_plain && divide.keeps_whole() && !divide.numbers() && !D::TRACKS;
         if self.is_undivided {
             return self.chunks.len();
         }
@@ -311,12 +330,12 @@ impl Rows {
             let piece = Piece { chunk: at as u32, rows, changed, before: 0, count: 0 };
             if D::MARKS {
                 // SAFETY: the caller's promises.
-                unsafe { self.mark::<D>(&piece) };
+                unsafe { self.mark::<D>(&piece, divide.gives_slices()) };
             }
             self.whole.push(piece);
         }
         self.divide(all, divide);
-        if matches!(divide, Divide::Numbered | Divide::NumberedChunks) {
+        if divide.numbers() {
             self.number();
         }
         self.pieces.len()
@@ -350,7 +369,7 @@ impl Rows {
     pub(super) unsafe fn mark_taken<D: QueryData>(&self) {
         for piece in self.pieces.iter().filter(|_| D::MARKS) {
             // SAFETY: the caller's promises.
-            unsafe { self.mark::<D>(piece) };
+            unsafe { self.mark::<D>(piece, false) };
         }
     }
 
@@ -369,12 +388,13 @@ impl Rows {
         }
     }
 
-    /// Marks what is written of the chunk of a piece, all rows of which that are found are in it.
+    /// Marks what is written of the chunk of a piece, all rows of which that are found are in it, and are given as slices or one by
+    /// one.
     ///
     /// # Safety
     ///
     /// - as for [`prepare`](Self::prepare)
-    unsafe fn mark<D: QueryData>(&self, piece: &Piece) {
+    unsafe fn mark<D: QueryData>(&self, piece: &Piece, as_slices: bool) {
         let place = self.chunks[piece.chunk as usize];
         // SAFETY: the caller's promises.
         unsafe { self.mark_chunk::<D>(place) };
@@ -390,7 +410,10 @@ impl Rows {
             let found = &*self.match_of(place);
             let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
             while !run.is_empty() {
-                track::<D, false>(fetch, run);
+                match as_slices {
+                    true => track::<D, true>(fetch, run),
+                    false => track::<D, false>(fetch, run),
+                }
                 (run, runs) = runs.next(&masks);
             }
         }
@@ -399,8 +422,7 @@ impl Rows {
     /// Divides chunks into pieces, so that all threads have some.
     fn divide(&mut self, rows: usize, divide: Divide) {
         let most = rows.div_ceil(PIECES).next_multiple_of(64).max(64);
-        let stays_whole = matches!(divide, Divide::Chunks | Divide::NumberedChunks);
-        if stays_whole || self.whole.iter().all(|piece| piece.rows.len() <= most) {
+        if divide.keeps_whole() || self.whole.iter().all(|piece| piece.rows.len() <= most) {
             return std::mem::swap(&mut self.pieces, &mut self.whole);
         }
         self.pieces.clear();

@@ -2,8 +2,9 @@
 
 use ancho_entities::{
     Buffer, BufferElement, Changed, Component, ComponentType, EnabledMut, Entity, Managed,
-    ManagedComponent, QueryFilter, Shared, TrackedMut, Version, World,
+    ManagedComponent, Present, QueryFilter, Shared, TrackedMut, Version, World, WorldSettings,
 };
+use ancho_jobs::JobPool;
 
 use crate::common::*;
 
@@ -260,4 +261,32 @@ fn q9_references_that_panic_count_as_changed() {
     });
     assert_eq!(world.get::<TrackedTarget>(all[0]).unwrap().0, all[0]);
     assert_eq!(changed::<Changed<TrackedTarget>>(&world, seen), all);
+}
+
+#[test]
+fn q9_who_is_given_slices_has_values_that_are_off_too() {
+    type Optional = (&'static A, Option<&'static mut E>);
+    type Add = fn((&[A], Option<&mut [E]>));
+
+    let add = |(_, all): (&[A], Option<&mut [E]>)| all.unwrap().iter_mut().for_each(|e| e.0 += 1);
+    let ways: [fn(&mut World, Add); 3] = [
+        |world, add| world.query_mut::<Optional>().for_each_chunk(add),
+        |world, add| {
+            let all = world.query_mut::<Optional>();
+            all.for_each_picked_chunk_parallel(|_| true, add).unwrap();
+        },
+        |world, add| {
+            let job = world.query_mut::<Optional>().job().schedule_chunks_parallel(add).unwrap();
+            world.entities().jobs().complete(job);
+        },
+    ];
+    for way in ways {
+        let pool = JobPool::builder().workers(0).build().unwrap();
+        let mut world = World::with_settings("test", WorldSettings::new().job_pool(&pool));
+        let all: Vec<_> = world.spawn_many(2, (A(0), E(0))).collect();
+        world.entities_mut().set_component_enabled::<E>(all[0], false).unwrap();
+        let seen = advance(&mut world);
+        way(&mut world, add);
+        assert_eq!(changed::<(Changed<E>, Present<E>)>(&world, seen), all);
+    }
 }

@@ -256,7 +256,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     pub fn schedule_job<J: EntityJob<Query = D>>(self, job: J) -> Result<JobHandle, JobError> {
         let name = self.name_or::<J>();
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
-        self.submit_single(job.into_data(), name, |batch, at| unsafe {
+        self.submit_single(job.into_data(), Divide::NumberedChunks, name, |batch, at| unsafe {
             each_entity::<J>(batch, at);
         })
     }
@@ -290,7 +290,9 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     pub fn run_job<J: EntityJob<Query = D>>(self, job: J) -> Result<(), JobError> {
         let name = self.name_or::<J>();
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
-        self.run_single(job.into_data(), name, |batch, at| unsafe { each_entity::<J>(batch, at) })
+        self.run_single(job.into_data(), Divide::NumberedChunks, name, |batch, at| unsafe {
+            each_entity::<J>(batch, at);
+        })
     }
 
     /// Schedules a job struct that one thread does, chunk by chunk. See [`ChunkJob`].
@@ -302,7 +304,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     pub fn schedule_chunk_job<J: ChunkJob<Query = D>>(self, job: J) -> Result<JobHandle, JobError> {
         let name = self.name_or::<J>();
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
-        self.submit_single(job.into_data(), name, |batch, at| unsafe {
+        self.submit_single(job.into_data(), Divide::NumberedSlices, name, |batch, at| unsafe {
             whole_chunk::<J>(batch, at);
         })
     }
@@ -320,7 +322,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
         let name = self.name_or::<J>();
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
         let each = |batch: &QueryBatch<'_, J::Data>, at| unsafe { whole_chunk::<J>(batch, at) };
-        self.submit(job.into_data(), Divide::NumberedChunks, name, each)
+        self.submit(job.into_data(), Divide::NumberedSlices, name, each)
     }
 
     /// Does the work of a job struct now, on this thread, chunk by chunk. See [`ChunkJob`].
@@ -336,6 +338,8 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     pub fn run_chunk_job<J: ChunkJob<Query = D>>(self, job: J) -> Result<(), JobError> {
         let name = self.name_or::<J>();
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
-        self.run_single(job.into_data(), name, |batch, at| unsafe { whole_chunk::<J>(batch, at) })
+        self.run_single(job.into_data(), Divide::NumberedSlices, name, |batch, at| unsafe {
+            whole_chunk::<J>(batch, at);
+        })
     }
 }

@@ -291,7 +291,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         let name = self.name_or::<C>();
         self.submit(
             (),
-            Divide::Chunks,
+            Divide::Slices,
             name,
             #[inline(always)]
             move |batch, at| {
@@ -420,6 +420,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     fn submit_single<X, C>(
         self,
         extra: X,
+        divide: Divide,
         name: &'static str,
         piece: C,
     ) -> Result<JobHandle, JobError>
@@ -433,14 +434,20 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             self.dependencies,
             token,
             // SAFETY: the rows were collected for this data. All that was in the way is done, and nobody else begins.
-            move |whole: QueryWhole<'_, X>| unsafe { whole.each_piece::<D, C>(piece) },
+            move |whole: QueryWhole<'_, X>| unsafe { whole.each_piece::<D, C>(divide, piece) },
         );
         self.noted(scheduled)
     }
 
     /// Calls a function for each chunk, now, on this thread.
     #[track_caller]
-    fn run_single<X, C>(self, extra: X, name: &'static str, piece: C) -> Result<(), JobError>
+    fn run_single<X, C>(
+        self,
+        extra: X,
+        divide: Divide,
+        name: &'static str,
+        piece: C,
+    ) -> Result<(), JobError>
     where
         D: ParallelData,
         X: ParallelJobData,
@@ -450,7 +457,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         let ran = self.builder(name).run(
             token,
             // SAFETY: the rows were collected for this data, and nobody else uses what the query does.
-            |whole: QueryWhole<'_, X>| unsafe { whole.each_piece::<D, C>(piece) },
+            |whole: QueryWhole<'_, X>| unsafe { whole.each_piece::<D, C>(divide, piece) },
         );
         Ok(ran?)
     }

@@ -154,15 +154,15 @@ impl<X: JobData> QueryWhole<'_, X> {
     ///
     /// # Safety
     ///
-    /// - as for [`each`](Self::each)
+    /// - as for [`each`](Self::each), and the rows are divided into whole chunks
     #[inline(always)]
-    pub(super) unsafe fn each_piece<D: QueryData, C>(self, piece: C)
+    pub(super) unsafe fn each_piece<D: QueryData, C>(self, divide: Divide, piece: C)
     where
         X: ParallelJobData,
         C: Fn(&QueryBatch<'_, X>, usize),
     {
         // SAFETY: the caller's promise.
-        let count = unsafe { self.rows.prepare::<D>(Divide::NumberedChunks) };
+        let count = unsafe { self.rows.prepare::<D>(divide) };
         let (rows, extra) = (&*self.rows, &*self.extra);
         // SAFETY: the caller's promise.
         let open = unsafe { X::open(extra) };
