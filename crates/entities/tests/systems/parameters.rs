@@ -1,8 +1,10 @@
 //! What functions are given.
 
+use ancho_collections::NativeList;
 use ancho_entities::{
     Changed, Commands, EnabledRef, Entity, EntityManager, IntoSystem, Local, Lookup, ParamSet,
-    Query, Res, ResMut, Single, System, SystemData, SystemResult, Time, With, Without, World,
+    Query, Res, ResMut, Single, System, SystemData, SystemResult, Time, UpdateAllocator, With,
+    Without, World,
 };
 
 use crate::common::{A, B, Log, Switch, Tag, take, world};
@@ -250,4 +252,22 @@ fn resources_come_and_go() {
     assert_eq!(world.remove_resource::<u32>(), Some(2));
     world.update(0.1);
     assert_eq!(take(&mut world), ["none", "none"]);
+}
+
+#[test]
+fn what_is_in_a_set_beside_the_whole_world_is_of_when_the_system_began() {
+    fn take_over(mut both: ParamSet<(Time, UpdateAllocator)>, world: &mut World) {
+        *world = World::new("new");
+        world.insert_resource(Log::default());
+        let list = NativeList::<u32>::new_in(&both.p1());
+        world.update(0.1);
+        world.update(0.1);
+        let line = format!("{} {}", both.p0().elapsed(), list.get().is_ok());
+        world.resource_mut::<Log>().0.push(line);
+    }
+
+    let mut world = world();
+    world.add_system(take_over);
+    world.try_update(0.25).unwrap_err();
+    assert_eq!(take(&mut world), ["0.25 true"]);
 }

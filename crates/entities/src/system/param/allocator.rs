@@ -1,12 +1,14 @@
 //! The memory for what lives for two updates, as a parameter.
 
-#![expect(unsafe_code, reason = "one world that several parameters borrow")]
+#![expect(unsafe_code, reason = "implements the trait of parameters")]
 
 use std::ops::Deref;
 
 use ancho_collections::Allocator;
 
 use super::{ParamConflict, ParamSetup, SystemParam, WorldOfParams};
+use crate::system::error::SystemFault;
+use crate::world::World;
 
 /// The memory for what a system makes in this update, and is of use in the next at the latest: see
 /// [`World::update_allocator`](crate::World::update_allocator).
@@ -51,18 +53,23 @@ impl Deref for UpdateAllocator {
     }
 }
 
-// SAFETY: it is a handle of its own, and nobody changes which one it is while there are parameters, but for who has the whole world.
+// SAFETY: it is a handle of its own, which is had before there are parameters: one of them may be the whole world.
 unsafe impl SystemParam for UpdateAllocator {
-    type State = ();
+    type State = Option<Allocator>;
     type Item<'w, 's> = Self;
 
-    fn declare(_: &mut ParamSetup<'_>) -> Result<(), ParamConflict> {
+    fn declare(_: &mut ParamSetup<'_>) -> Result<Option<Allocator>, ParamConflict> {
+        Ok(None)
+    }
+
+    #[inline]
+    fn prepare(state: &mut Option<Allocator>, world: &mut World) -> Result<(), SystemFault> {
+        *state = Some(world.memory.allocator());
         Ok(())
     }
 
     #[inline]
-    unsafe fn fetch(_: &mut (), world: WorldOfParams<'_>) -> Self {
-        // SAFETY: the world is borrowed. This is one field of it, which is left alone again at once.
-        Self(unsafe { (*world.world().as_ptr()).memory.allocator() })
+    unsafe fn fetch(state: &mut Option<Allocator>, _: WorldOfParams<'_>) -> Self {
+        Self(state.clone().expect("it was prepared"))
     }
 }

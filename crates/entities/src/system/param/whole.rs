@@ -6,22 +6,28 @@ use ancho_jobs::JobScheduler;
 
 use super::{ParamConflict, ParamSetup, SystemParam, Uses, WorldOfParams};
 use crate::manager::EntityManager;
+use crate::system::error::SystemFault;
 use crate::time::Time;
 use crate::world::World;
 
-// SAFETY: it is copied, and nobody changes it while there are parameters, but for who has the whole world.
+// SAFETY: it is copied before there are parameters: one of them may be the whole world.
 unsafe impl SystemParam for Time {
-    type State = ();
+    type State = Self;
     type Item<'w, 's> = Self;
 
-    fn declare(_: &mut ParamSetup<'_>) -> Result<(), ParamConflict> {
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<Self, ParamConflict> {
+        Ok(setup.world.time.current())
+    }
+
+    #[inline(always)]
+    fn prepare(state: &mut Self, world: &mut World) -> Result<(), SystemFault> {
+        *state = world.time.current();
         Ok(())
     }
 
-    #[inline]
-    unsafe fn fetch(_: &mut (), world: WorldOfParams<'_>) -> Self {
-        // SAFETY: the world is borrowed. This is one field of it, which is copied at once.
-        unsafe { (*world.world().as_ptr()).time.current() }
+    #[inline(always)]
+    unsafe fn fetch(state: &mut Self, _: WorldOfParams<'_>) -> Self {
+        *state
     }
 }
 
