@@ -141,6 +141,14 @@ impl Fences {
         self.scheduled.replace(list);
     }
 
+    pub(super) fn note_returned(&self, job: JobHandle) {
+        let scheduled = &mut *self.scheduled.borrow_mut();
+        if self.lists_scheduled.get() && !scheduled.contains(&job) {
+            scheduled.push(job);
+            self.has_scheduled.set(true);
+        }
+    }
+
     /// Declares what a job uses.
     fn declare(&self, scheduler: &JobScheduler, uses: &[ResourceUse], accesses: &mut AccessList) {
         let known = &mut *self.known.borrow_mut();

@@ -76,6 +76,11 @@ impl Jobs {
         self.fences.list_scheduled(listed);
     }
 
+    /// Lists a job that a system has returned, unless it is listed already.
+    pub(crate) fn note_returned(&self, job: JobHandle) {
+        self.fences.note_returned(job);
+    }
+
     /// Starts all jobs that wait for it.
     #[inline]
     pub(crate) fn start(&self) {

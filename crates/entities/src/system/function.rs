@@ -18,7 +18,9 @@ use crate::world::World;
 
 /// What a function that is a system returns: nothing, or a `Result` whose error is told with the name of the system.
 ///
-/// A system that ends with scheduling a job returns what scheduling does. The world knows of the job anyway.
+/// A system that ends with scheduling a job returns what scheduling does. The next update waits for the job, and tells with the name of
+/// the system if it has failed. Of jobs over entities the world knows anyway; of those that a system schedules by a
+/// [`&JobScheduler`](ancho_jobs::JobScheduler) it knows if they are returned.
 ///
 /// # Examples
 ///
@@ -53,26 +55,26 @@ use crate::world::World;
             can be displayed"
 )]
 pub trait SystemOutput {
-    /// What went wrong, in words.
+    /// The job that the world is to know of, if there is one, or what went wrong, in words.
     ///
     /// # Errors
     ///
     /// If something did.
     #[doc(hidden)]
-    fn into_result(self) -> Result<(), String>;
+    fn into_result(self) -> Result<Option<JobHandle>, String>;
 }
 
 impl SystemOutput for () {
     #[inline(always)]
-    fn into_result(self) -> Result<(), String> {
-        Ok(())
+    fn into_result(self) -> Result<Option<JobHandle>, String> {
+        Ok(None)
     }
 }
 
 /// What a function returns that never does: a system that is only begun to be written ends in `todo!()`.
 #[expect(private_interfaces, reason = "it is the way to name a type, and not a type")]
 impl SystemOutput for <fn() -> ! as Returns>::Output {
-    fn into_result(self) -> Result<(), String> {
+    fn into_result(self) -> Result<Option<JobHandle>, String> {
         self
     }
 }
@@ -88,15 +90,15 @@ impl<R> Returns for fn() -> R {
 
 impl<E: fmt::Display> SystemOutput for Result<(), E> {
     #[inline]
-    fn into_result(self) -> Result<(), String> {
-        self.map_err(|error| error.to_string())
+    fn into_result(self) -> Result<Option<JobHandle>, String> {
+        self.map(|()| None).map_err(|error| error.to_string())
     }
 }
 
 impl<E: fmt::Display> SystemOutput for Result<JobHandle, E> {
     #[inline]
-    fn into_result(self) -> Result<(), String> {
-        self.map(|_| ()).map_err(|error| error.to_string())
+    fn into_result(self) -> Result<Option<JobHandle>, String> {
+        self.map(Some).map_err(|error| error.to_string())
     }
 }
 
@@ -247,9 +249,10 @@ impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem
         // SAFETY: systems are updated with the world that they were created in, and the state was just prepared. That no two
         // parameters exclude each other was found when they were declared.
         let params = unsafe { F::Params::fetch(state, WorldOfParams::new(world, since)) };
-        let result = self.function.call(params).into_result();
-        if let Err(message) = result {
-            return Err(Box::new(SystemFault::Failed { message }));
+        match self.function.call(params).into_result() {
+            Ok(None) => {}
+            Ok(Some(job)) => world.entities.jobs.note_returned(job),
+            Err(message) => return Err(Box::new(SystemFault::Failed { message })),
         }
         Ok(F::Params::finish(state, world)?)
     }

@@ -1,7 +1,7 @@
 //! Jobs that systems schedule.
 
 use ancho_entities::{IntoSystem, Local, Query, ResMut, World, WorldSettings};
-use ancho_jobs::{JobCell, JobPool, JobScheduler};
+use ancho_jobs::{JobCell, JobHandle, JobPool, JobScheduler, ScheduleError};
 
 use crate::common::{A, B, Log, take, world};
 
@@ -68,6 +68,48 @@ fn systems_schedule_jobs_over_containers_beside_those_over_entities() {
         world.try_update(0.1).unwrap();
         assert_eq!(world.resource::<JobCell<u32>>().get(), Ok(&doubled));
     }
+}
+
+#[test]
+fn jobs_over_containers_that_systems_return_are_completed_by_the_next_update() {
+    fn add(jobs: &JobScheduler, mut sum: ResMut<JobCell<u32>>) -> Result<JobHandle, ScheduleError> {
+        jobs.schedule(&[], sum.write(), |sum| *sum += 1)
+    }
+
+    let mut world = world();
+    world.insert_resource(JobCell::new(0_u32));
+    world.add_system(add);
+    for _ in 0..3 {
+        world.try_update(0.1).unwrap();
+    }
+    world.complete_jobs();
+    assert_eq!(world.resource::<JobCell<u32>>().get(), Ok(&3));
+}
+
+#[test]
+fn a0107_jobs_that_systems_return_are_told_with_them_and_others_are_left_alone() {
+    let mut world = world();
+    world.spawn(A(1));
+    world.add_system(|| Ok::<_, String>(JobHandle::COMPLETED));
+    world.add_system(|all: Query<&mut A>| all.job().schedule(|a| a.0 += 1));
+    let other = World::new("other");
+    world.add_system(move || other.entities().jobs().schedule(&[], (), |()| panic!("elsewhere")));
+    let mut first = None;
+    world.add_system(
+        (move |jobs: &'_ JobScheduler| -> Result<JobHandle, ScheduleError> {
+            if first.is_none() {
+                first = Some(jobs.schedule(&[], (), |()| panic!("by zero"))?);
+            }
+            Ok(first.unwrap_or(JobHandle::COMPLETED))
+        })
+        .named("fails once"),
+    );
+    world.try_update(0.1).unwrap();
+    let message = world.try_update(0.1).unwrap_err().to_string();
+    assert!(message.starts_with("A0107: a job of system `fails once` failed: "), "{message}");
+    assert!(message.contains("by zero") && !message.contains("elsewhere"), "{message}");
+    world.try_update(0.1).unwrap();
+    assert_eq!(world.singleton::<A>(), Ok(&A(4)));
 }
 
 #[test]

@@ -49,7 +49,7 @@ use crate::world::World;
 /// | [`UpdateAllocator`](crate::UpdateAllocator) | memory for what lives for two updates |
 /// | [`Local<T>`](crate::Local) | a value that the system keeps |
 /// | [`SystemData<S>`](crate::SystemData) | a system that is a struct, to be read |
-/// | [`&JobScheduler`](ancho_jobs::JobScheduler) | the jobs of the world, for those that are not over entities |
+/// | [`&JobScheduler`](ancho_jobs::JobScheduler) | the jobs of the world, for those that are not over entities: the system waits for them itself, or [returns](crate::SystemOutput) them |
 /// | `&EntityManager` | all entities, to be read |
 /// | `&mut EntityManager` | all entities, to be changed |
 /// | `&mut World` | everything |
