@@ -3,10 +3,10 @@
 mod common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use ancho_jobs::{JobCell, JobHandle, JobScheduler, JobSlice, thread_index};
+use ancho_jobs::{JobCell, JobHandle, JobPool, JobScheduler, JobSlice, thread_index};
 use common::{Door, Flag, Log, WORKERS, a_while, eventually, must_end, occupy_workers, scheduler};
 
 /// How long the chains and how wide the fans are.
@@ -451,4 +451,34 @@ fn handles_say_what_they_are() {
     assert!(shown.starts_with("JobHandle(job "), "{shown}");
     assert!(size_of::<JobHandle>() <= 24);
     jobs.complete(job);
+}
+
+#[test]
+fn j4_what_can_be_worked_on_is_while_another_job_is_awaited() {
+    must_end(|| {
+        let jobs = JobScheduler::new(&JobPool::builder().workers(1).build().unwrap());
+        let met = Arc::new(Barrier::new(2));
+        // Each waits for the other, so that two threads have to be at them.
+        let meet = || {
+            let met = Arc::clone(&met);
+            jobs.schedule(&[], (), move |()| drop(met.wait())).unwrap()
+        };
+        let both = [meet(), meet()];
+        jobs.flush();
+        jobs.finish_all(&both);
+        assert_eq!(both.map(|job| jobs.is_completed(job)), [true, true]);
+        assert!(both.iter().all(|&job| jobs.try_complete(job).is_ok()));
+    });
+}
+
+#[test]
+fn j4_jobs_that_were_finished_together_are_told_of_one_by_one() {
+    let jobs = scheduler(1);
+    let bad = jobs.named("Bad").schedule(&[], (), |()| panic!("by zero")).unwrap();
+    let after = jobs.named("After").schedule(&[bad], (), |()| {}).unwrap();
+    let good = jobs.schedule(&[], (), |()| {}).unwrap();
+    jobs.finish_all(&[bad, after, good, JobHandle::COMPLETED]);
+    assert!(jobs.try_complete(good).is_ok());
+    assert_eq!(jobs.try_complete(bad).unwrap_err().job(), "Bad");
+    assert!(jobs.try_complete(after).unwrap_err().to_string().contains("did not run"));
 }

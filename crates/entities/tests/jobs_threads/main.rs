@@ -23,3 +23,4 @@ mod moved;
 mod side_by_side;
 mod split_jobs;
 mod structural;
+mod systems;
