@@ -1,6 +1,6 @@
 //! The order in which the systems of a group run.
 //!
-//! A group has its children in the order they were added. [`Constraints::sort`] finds the order they run in: first those that are to be
+//! A group has its children in the order they were added. [`sort`] finds the order they run in: first those that are to be
 //! first, then most, then those that are to be last, and within each of these three as their constraints say. Of several that
 //! could be next, the one that was added first is next. (Unity takes the one with the smaller hash of its type. Such an order
 //! is stable too, but nobody can foresee it, and renaming a type changes it.)
@@ -102,10 +102,23 @@ pub(crate) struct Constraints {
     starts: Vec<u32>,
 }
 
+/// The order in which the children of a group run, as places in `items`.
+///
+/// `elsewhere` is asked in which group a target is that is not among the children.
+///
+/// # Complexity
+///
+/// Proportional to children and constraints, and to the logarithm of the children that could be next.
+pub(crate) fn sort(
+    group: &str,
+    items: &[OrderItem<'_>],
+    elsewhere: &dyn Fn(&Target) -> Option<String>,
+) -> Result<Vec<usize>, OrderError> {
+    Constraints::resolve(group, items, elsewhere)?.sort(group, items)
+}
+
 impl Constraints {
     /// Finds out whom the constraints are about.
-    ///
-    /// `elsewhere` is asked in which group a target is that is not among the children.
     pub(crate) fn resolve(
         group: &str,
         items: &[OrderItem<'_>],
@@ -180,11 +193,7 @@ impl Constraints {
         &self.edges[self.starts[place] as usize..self.starts[place + 1] as usize]
     }
 
-    /// The order in which the children of a group run, as places in `items`: of those that could be next, the one that was added first.
-    ///
-    /// # Complexity
-    ///
-    /// Proportional to children and constraints, and to the logarithm of the children that could be next.
+    /// The order of those that were added first.
     pub(crate) fn sort(
         &self,
         group: &str,

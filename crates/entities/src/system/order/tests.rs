@@ -67,14 +67,6 @@ fn items(children: &[Child]) -> Vec<OrderItem<'_>> {
     children.iter().map(item).collect()
 }
 
-fn sort(
-    group: &str,
-    items: &[OrderItem<'_>],
-    elsewhere: &dyn Fn(&Target) -> Option<String>,
-) -> Result<Vec<usize>, OrderError> {
-    Constraints::resolve(group, items, elsewhere)?.sort(group, items)
-}
-
 fn elsewhere(target: &Target) -> Option<String> {
     (target.name() == "draw").then(|| "Presentation".into())
 }
