@@ -6,12 +6,14 @@
 
 mod battle;
 mod boids;
+mod chain;
 mod command_line;
 mod dungeon;
 mod first_job;
 mod galactic_conquest;
 mod gallery;
 mod gravity;
+mod hierarchy;
 mod life;
 mod mandelbrot;
 mod native_counter;

@@ -6,7 +6,7 @@
 use ancho::burst::burst;
 use ancho::burst::math::{cos, sin};
 use ancho::prelude::*;
-use ancho_transforms::{AddTransforms, LocalToWorld, Parent, Position, Rotation};
+use ancho::transforms::{AddTransforms, LocalToWorld, Parent, Position, Rotation};
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
 

@@ -4,13 +4,13 @@
 //! that goes over many entities has it done by jobs in the background. Nobody says which job waits for which: that follows
 //! from what they read and write.
 //!
-//! Positions and rotations are those of `ancho_transforms`, whose systems make matrices of them.
+//! Positions and rotations are those of `ancho::transforms`, whose systems make matrices of them.
 
 use std::f32::consts::TAU;
 
 use ancho::burst::math::sincos;
 use ancho::prelude::*;
-use ancho_transforms::{AddTransforms, LocalToWorld, Position, Rotation};
+use ancho::transforms::{AddTransforms, LocalToWorld, Position, Rotation};
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
 use crate::random::Random;

@@ -2,8 +2,8 @@
 
 use crate::gallery::Sample;
 use crate::{
-    battle, boids, dungeon, first_job, galactic_conquest, gravity, life, mandelbrot,
-    native_counter, phyllotaxis, rotation, two_stick_shooter,
+    battle, boids, chain, dungeon, first_job, galactic_conquest, gravity, hierarchy, life,
+    mandelbrot, native_counter, phyllotaxis, rotation, two_stick_shooter,
 };
 
 /// All samples: worlds first, then those about jobs alone, each in the order to read them.
@@ -15,6 +15,8 @@ pub(crate) const SAMPLES: &[&Sample] = &[
     &gravity::SAMPLE,
     &galactic_conquest::SAMPLE,
     &phyllotaxis::SAMPLE,
+    &hierarchy::SAMPLE,
+    &chain::SAMPLE,
     &dungeon::SAMPLE,
     &first_job::SAMPLE,
     &native_counter::SAMPLE,

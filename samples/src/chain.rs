@@ -1,0 +1,177 @@
+//! 200 chains of 100 links each hang on anchors that go up and down.
+//!
+//! A link may look at the one before it, which is any entity: so a single job goes through all links, one after the other,
+//! and looks up positions as it needs them. It runs in the background as others do.
+
+use std::f32::consts::TAU;
+
+use ancho::burst::math::sincos;
+use ancho::entities::JobError;
+use ancho::prelude::*;
+use ancho::transforms::{AddTransforms, LocalToWorld, Position};
+
+use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
+
+pub(crate) const SAMPLE: Sample = Sample {
+    name: "chain",
+    summary: "200 chains of 100 links, each link held by the one before it, in one job",
+    kind: Kind::World(WorldSample { entities: 20_000, frames: 300, build, paint, steering: None }),
+};
+
+/// How many links a chain has.
+const LINKS: usize = 100;
+/// How far anchors are from the middle.
+const RADIUS: f32 = 100.0;
+/// How far an anchor goes up and down.
+const HEIGHT: f32 = 10.0;
+
+/// Goes up and down on a circle, along which it moves.
+#[derive(Component, Clone, Copy)]
+struct Anchor {
+    /// Where on the circle it is, in radians.
+    angle: f32,
+    /// Where on its way up and down it is.
+    phase: f32,
+}
+
+/// Asks for a chain that hangs on it.
+#[derive(Component, Clone, Copy)]
+struct SpawnChain {
+    link: Entity,
+    count: usize,
+    min_distance: f32,
+    max_distance: f32,
+}
+
+/// Is held by another entity, and never farther from it than that.
+#[derive(Component, Clone, Copy)]
+struct PositionConstraint {
+    holder: Entity,
+    max_distance: f32,
+}
+
+fn build(options: &Options) -> SampleResult<World> {
+    let mut world = options.world("Chain");
+    let nobody = PositionConstraint { holder: Entity::NULL, max_distance: 0.0 };
+    let link = world.spawn((Prefab, Position(Vec3::ZERO), nobody));
+    let anchors = options.entities.div_ceil(LINKS);
+    world.spawn_batch((0..anchors).map(|index| {
+        let angle = index as f32 / anchors as f32 * TAU;
+        let anchor = Anchor { angle, phase: 5.0 * angle };
+        let left = options.entities - index * LINKS;
+        let chain =
+            SpawnChain { link, count: LINKS.min(left), min_distance: 1.0, max_distance: 2.0 };
+        (anchor, Position(anchor.place()), chain)
+    }));
+    world.add_system(spawn_chains);
+    world.add_system(move_anchors);
+    world.add_system(hold.after(move_anchors));
+    world.add_transforms();
+    Ok(world)
+}
+
+impl Anchor {
+    fn place(self) -> Vec3 {
+        let (sin, cos) = sincos(self.angle);
+        RADIUS * Vec3::new(cos, 0.0, sin) + HEIGHT * Vec3::Y * sincos(self.phase).0
+    }
+}
+
+/// Makes the chains that are asked for. Links hang below each other, the first one at the anchor.
+fn spawn_chains(mut commands: Commands, anchors: Query<(Entity, &Position, &SpawnChain)>) {
+    for (anchor, center, chain) in &anchors {
+        let links = commands.instantiate_many(chain.link, chain.count).to_vec();
+        let mut holder = anchor;
+        for (index, link) in links.into_iter().enumerate() {
+            let place = center.0 - chain.min_distance * index as f32 * Vec3::Y;
+            let constraint = PositionConstraint { holder, max_distance: chain.max_distance };
+            commands.set(link, (Position(place), constraint));
+            holder = link;
+        }
+        commands.remove::<SpawnChain>(anchor);
+    }
+}
+
+fn move_anchors(time: Time, mut anchors: Query<(&mut Position, &mut Anchor)>) {
+    let dt = time.delta();
+    anchors.schedule_parallel(move |(position, anchor)| {
+        anchor.angle = (anchor.angle + 0.2 * dt) % TAU;
+        anchor.phase = (anchor.phase + 2.0 * dt) % TAU;
+        position.0 = anchor.place();
+    });
+}
+
+/// Draws each link to its holder, if it is too far away. Links of a chain come one after the other, from the anchor on, so one
+/// pass is enough.
+fn hold(
+    links: Query<(Entity, &PositionConstraint)>,
+    positions: Lookup<&mut Position>,
+) -> Result<JobHandle, JobError> {
+    links.job().with(positions.into_job_mut()).schedule(|(link, constraint), positions| {
+        let Some(&mut Position(holder)) = positions.get_mut(constraint.holder) else { return };
+        let Some(position) = positions.get_mut(link) else { return };
+        let way = position.0 - holder;
+        let distance = way.length();
+        if distance > 1e-4 {
+            position.0 = holder + way * (distance.min(constraint.max_distance) / distance);
+        }
+    })
+}
+
+fn paint(world: &World, canvas: &mut Canvas) {
+    canvas.look_at(Vec3::ZERO, Vec2::splat(2.4 * RADIUS));
+    for (matrix, _) in &world.query::<(&LocalToWorld, &PositionConstraint)>() {
+        let place = matrix.position();
+        canvas.point(place, Color::ORANGE.mixed(Color::BLUE, -place.y / LINKS as f32));
+    }
+    for (matrix, _) in &world.query::<(&LocalToWorld, &Anchor)>() {
+        canvas.square(matrix.position(), 1.5, Color::YELLOW);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery::tests::{hash, options, run};
+
+    #[test]
+    fn the_state_is_the_same_in_all_cases() {
+        hash(&SAMPLE, 1050, 20);
+    }
+
+    #[test]
+    fn chains_are_made_once_and_hang_from_their_anchors() {
+        let world = run(&SAMPLE, &options(20_000), 2);
+        assert_eq!(world.query::<&Anchor>().count(), 200);
+        assert_eq!(world.query::<&PositionConstraint>().count(), 20_000);
+        assert_eq!(world.query::<&SpawnChain>().count(), 0);
+        let held_by_anchors = world
+            .query::<&PositionConstraint>()
+            .iter()
+            .filter(|constraint| world.has::<Anchor>(constraint.holder))
+            .count();
+        assert_eq!(held_by_anchors, 200);
+    }
+
+    #[test]
+    fn links_are_drawn_to_their_holders_and_never_pushed_away() {
+        let world = run(&SAMPLE, &options(1000), 200);
+        let (mut drawn, mut loose) = (0, 0);
+        for (position, constraint) in &world.query::<(&Position, &PositionConstraint)>() {
+            let holder = world.get::<Position>(constraint.holder).unwrap();
+            let distance = holder.0.distance(position.0);
+            assert!(distance <= constraint.max_distance + 1e-3, "{distance}");
+            if distance > constraint.max_distance - 1e-3 { drawn += 1 } else { loose += 1 }
+        }
+        // The anchors have drawn the first links along; the last ones still lie as near as they were.
+        assert!(drawn > 10 && loose > 10, "{drawn} drawn, {loose} loose");
+    }
+
+    #[test]
+    fn what_is_drawn_has_a_matrix_there() {
+        let world = run(&SAMPLE, &options(300), 30);
+        for (position, matrix) in &world.query::<(&Position, &LocalToWorld)>() {
+            assert_eq!(matrix.position(), position.0);
+        }
+    }
+}

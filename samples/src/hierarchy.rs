@@ -1,0 +1,169 @@
+//! Circles of circles: what hangs on something that turns goes round with it.
+//!
+//! Whoever is to hang on another is attached by an entity that says so, an `Attach`. From then on its position and
+//! rotation are relative to its parent, and the systems of `add_transforms` find out where that is in the world.
+
+use std::f32::consts::TAU;
+
+use ancho::burst::math::{cos, sin, sincos};
+use ancho::prelude::*;
+use ancho::transforms::{AddTransforms, Attach, Attached, LocalToWorld, Position, Rotation};
+
+use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
+use crate::random::Random;
+
+pub(crate) const SAMPLE: Sample = Sample {
+    name: "hierarchy",
+    summary: "100 circles of 100 cubes, which turn on a circle that turns",
+    kind: Kind::World(WorldSample { entities: 10_000, frames: 300, build, paint, steering: None }),
+};
+
+/// How far a circle's members are from its middle: those of the large one, and of the small ones that hang on it.
+const RADIUS: f32 = 50.0;
+const SMALL_RADIUS: f32 = 10.0;
+/// How many members a circle has at most.
+const MEMBERS: usize = 100;
+
+/// How fast something turns about the vertical, in radians a second.
+#[derive(Component, Clone, Copy)]
+struct RotationSpeed(f32);
+
+/// Asks for members on a circle around it, which are to be attached to it.
+#[derive(Component, Clone, Copy)]
+struct CircleSpawner {
+    /// How many cubes there are to be in the end, on circles of circles if they are many.
+    cubes: usize,
+    radius: f32,
+    random: Random,
+}
+
+/// At the end of a branch.
+#[derive(Component, Clone, Copy)]
+struct Cube;
+
+fn build(options: &Options) -> SampleResult<World> {
+    let mut world = options.world("Hierarchy");
+    let random = Random::new(options.seed);
+    let spawner = CircleSpawner { cubes: options.entities, radius: RADIUS, random };
+    world.spawn((Position(Vec3::ZERO), Rotation(Quat::IDENTITY), RotationSpeed(1.0), spawner));
+    world.add_system(spawn_circles);
+    world.add_system(rotate);
+    world.add_transforms();
+    Ok(world)
+}
+
+/// Makes the circles that are asked for. Members of a circle with many cubes ask for circles of their own, which come with the
+/// next frame.
+fn spawn_circles(mut commands: Commands, spawners: Query<(Entity, &CircleSpawner)>) {
+    for (parent, spawner) in &spawners {
+        let mut random = spawner.random;
+        let members = spawner.cubes.min(MEMBERS);
+        for member in 0..members {
+            // As many for each, and one more for the first if that does not come out even.
+            let cubes = spawner.cubes / members + usize::from(member < spawner.cubes % members);
+            let (sin, cos) = sincos(member as f32 / members as f32 * TAU);
+            let place = Position(spawner.radius * Vec3::new(cos, 0.0, sin));
+            let child = if cubes == 1 {
+                commands.spawn((place, Rotation(Quat::IDENTITY), Cube))
+            } else {
+                // Some turn to the left, some to the right.
+                let way = if random.unit() < 0.5 { -1.0 } else { 1.0 };
+                let speed = RotationSpeed(way * random.between(1.0, 3.0));
+                let circle = CircleSpawner {
+                    cubes,
+                    radius: SMALL_RADIUS,
+                    random: Random::new(member as u64),
+                };
+                commands.spawn((place, Rotation(Quat::IDENTITY), speed, circle))
+            };
+            commands.spawn(Attach { parent, child });
+        }
+        commands.remove::<CircleSpawner>(parent);
+    }
+}
+
+fn rotate(time: Time, mut turning: Query<(&mut Rotation, &RotationSpeed)>) {
+    let dt = time.delta();
+    turning.schedule_parallel(move |(rotation, speed)| {
+        let half = speed.0 * dt * 0.5;
+        rotation.0 = (rotation.0 * Quat::from_xyzw(0.0, sin(half), 0.0, cos(half))).normalize();
+    });
+}
+
+fn paint(world: &World, canvas: &mut Canvas) {
+    canvas.look_at(Vec3::ZERO, Vec2::splat(2.2 * (RADIUS + SMALL_RADIUS)));
+    for (matrix, _) in &world.query::<(&LocalToWorld, &Cube)>() {
+        let place = matrix.position();
+        canvas.point(place, Color::BLUE.mixed(Color::ORANGE, place.length() / RADIUS - 0.8));
+    }
+    let circles = world.query::<&LocalToWorld>().filter::<(With<Attached>, With<RotationSpeed>)>();
+    for matrix in &circles {
+        canvas.square(matrix.position(), 1.5, Color::YELLOW);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ancho::transforms::{Child, Parent, world_transform};
+
+    use super::*;
+    use crate::gallery::tests::{go_on, hash, options, run};
+
+    #[test]
+    fn the_state_is_the_same_in_all_cases() {
+        hash(&SAMPLE, 1000, 20);
+    }
+
+    #[test]
+    fn there_are_a_hundred_circles_of_a_hundred_cubes_on_one() {
+        let world = run(&SAMPLE, &options(10_000), 3);
+        assert_eq!(world.query::<&Cube>().count(), 10_000);
+        assert_eq!(world.query::<&CircleSpawner>().count(), 0);
+        assert_eq!(world.query::<&Attach>().count(), 0);
+        let parents = world.query::<&Buffer<Child>>();
+        assert_eq!(parents.count(), 101);
+        assert!(parents.iter().all(|children| children.len() == 100));
+        let circles = world.query::<&RotationSpeed>().filter::<With<Parent>>();
+        assert_eq!(circles.count(), 100);
+        assert!(circles.iter().all(|speed| (1.0..=3.0).contains(&speed.0.abs())));
+    }
+
+    #[test]
+    fn cubes_are_on_the_circles_they_hang_on_and_these_on_the_large_one() {
+        let world = run(&SAMPLE, &options(500), 100);
+        let matrix = |entity| world.get::<LocalToWorld>(entity).unwrap();
+        for (entity, parent, _) in &world.query::<(Entity, &Parent, &Cube)>() {
+            let (place, center) = (matrix(entity).position(), matrix(parent.0).position());
+            assert!((place.distance(center) - SMALL_RADIUS).abs() < 1e-2);
+            assert!((center.length() - RADIUS).abs() < 1e-2);
+            let exact = world_transform(&world, entity).unwrap().position();
+            assert!(place.distance(exact) < 1e-3, "{place} {exact}");
+        }
+    }
+
+    #[test]
+    fn a_rotation_of_zeros_gives_no_matrix_that_is_not_a_number() {
+        let mut world = run(&SAMPLE, &options(25), 3);
+        for circle in world.query::<Entity>().filter::<With<RotationSpeed>>().to_entities() {
+            world.get_mut::<RotationSpeed>(circle).unwrap().0 = 0.0;
+        }
+        for cube in world.query::<Entity>().filter::<With<Cube>>().to_entities() {
+            world.get_mut::<Rotation>(cube).unwrap().0 = Quat::from_array([0.0; 4]);
+        }
+        go_on(&mut world, 2);
+        let matrices = world.query::<&LocalToWorld>();
+        assert!(matrices.iter().all(|matrix| matrix.0.is_finite()));
+    }
+
+    #[test]
+    fn who_is_detached_goes_round_no_more() {
+        let mut world = run(&SAMPLE, &options(25), 3);
+        let cube = world.query::<Entity>().filter::<With<Cube>>().to_entities()[0];
+        world.remove::<Attached>(cube).unwrap();
+        go_on(&mut world, 1);
+        let place = world.get::<LocalToWorld>(cube).unwrap().position();
+        assert_eq!(place, world.get::<Position>(cube).unwrap().0);
+        go_on(&mut world, 10);
+        assert_eq!(world.get::<LocalToWorld>(cube).unwrap().position(), place);
+    }
+}
