@@ -15,7 +15,8 @@ impl World {
     /// Structs, groups and points may use anything, and so may functions with [`Commands`](crate::Commands), `&EntityManager` or
     /// `&mut World`: no system passes them.
     ///
-    /// What systems share that is not in the world is not seen: let them run [after](crate::IntoSystem::after) each other.
+    /// What systems share that is not in the world is not seen, nor what is changed though it is only read, as an atomic number in
+    /// a resource or component: let such systems run [after](crate::IntoSystem::after) each other.
     /// [Patches](crate::IntoSystem::patch) run after each system all the same, and see what was changed in the order that there is.
     ///
     /// # Determinism
