@@ -461,7 +461,7 @@ fn j4_what_can_be_worked_on_is_while_another_job_is_awaited() {
         // Each waits for the other, so that two threads have to be at them.
         let meet = || {
             let met = Arc::clone(&met);
-            jobs.schedule(&[], (), move |()| drop(met.wait())).unwrap()
+            jobs.schedule(&[], (), move |()| _ = met.wait()).unwrap()
         };
         let both = [meet(), meet()];
         jobs.flush();
