@@ -224,17 +224,14 @@ impl Rows {
             let listed = archetype.chunks.iter().map(|&number| FoundChunk { number, of });
             // SAFETY: archetypes list chunks that are there. Nobody changes what the world knows of them now.
             let chunk = |number| unsafe { (*walk.chunks).at(number) };
-            if walk.asks_for_values() {
-                self.chunks.extend(listed.filter(|found| walk.has_values(chunk(found.number))));
+            if walk.asks_for_values() || pick.is_some() {
+                self.chunks.extend(listed.filter(|found| {
+                    let chunk = chunk(found.number);
+                    let has_values = !walk.asks_for_values() || walk.has_values(chunk);
+                    has_values && pick.as_mut().is_none_or(|pick| pick(chunk.entities()))
+                }));
             } else {
                 self.chunks.extend(listed);
-            }
-            if let Some(pick) = &mut pick {
-                let mut at = 0;
-                self.chunks.retain(|found| {
-                    at += 1;
-                    at <= first || pick(chunk(found.number).entities())
-                });
             }
             let chunks = &self.chunks[first..];
             if may_be_shared {
