@@ -40,6 +40,7 @@ mod to_world;
 mod tracked;
 mod tuples;
 mod uses;
+mod values;
 mod view;
 mod view_values;
 mod walk;

@@ -5,7 +5,6 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
 use std::marker::PhantomData;
-use std::slice;
 
 use super::cursor::{Cursor, Writes};
 use super::data::{ChunkData, QueryData, ReadOnlyData};
@@ -240,20 +239,9 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
         if !matched.plan.requires(component) {
             return Err(EntityError::NotInQuery { component });
         }
-        let mut all = Vec::new();
-        self.entities.jobs.before_reading(ComponentType::of::<T>());
-        let mut cursor = self.finding();
-        while cursor.next_chunk() {
-            let chunk = cursor.view().chunk;
-            let found = chunk.find(component).expect("the query asks for it");
-            let first = chunk.column(found.offset).cast_const().cast::<T>();
-            // SAFETY: there is a value for each row. Who could write to them would have to borrow the world mutably.
-            let values = unsafe { slice::from_raw_parts(first, chunk.len as usize) };
-            while let Some((first, end)) = cursor.next_run() {
-                all.extend_from_slice(&values[first as usize..end as usize]);
-            }
-        }
-        Ok(all)
+        self.entities.jobs.before_reading(component);
+        // SAFETY: who could change a value would have to borrow the world mutably.
+        Ok(unsafe { self.finding().clone_values() })
     }
 
     /// Whether an entity is one of those that are found.

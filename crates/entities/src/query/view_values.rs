@@ -2,10 +2,8 @@
 
 #![expect(unsafe_code, reason = "values of chunks of a world that several views borrow")]
 
-use std::slice;
-
-use super::cursor::{Cursor, Writes};
-use super::data::{QueryData, track_rows};
+use super::cursor::Writes;
+use super::data::QueryData;
 use super::filter::QueryFilter;
 use super::settings::Since;
 use super::view::Query;
@@ -134,21 +132,9 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
     pub fn to_components<T: Component + Clone>(&self) -> Result<Vec<T>, EntityError> {
         let component = ComponentType::of::<T>();
         self.gives(component, false)?;
-        let mut all = Vec::new();
         self.jobs().before_reading(component);
-        let mut cursor = self.finding();
-        while cursor.next_chunk() {
-            let chunk = cursor.view().chunk;
-            let found = chunk.find(component).expect("the query asks for it");
-            let first = chunk.column(found.offset).cast_const().cast::<T>();
-            // SAFETY: there is a value for each row. The query gives them, so that no other view can change them, and this one is
-            // borrowed.
-            let values = unsafe { slice::from_raw_parts(first, chunk.len as usize) };
-            while let Some((first, end)) = cursor.next_run() {
-                all.extend_from_slice(&values[first as usize..end as usize]);
-            }
-        }
-        Ok(all)
+        // SAFETY: the query gives the values, so that no other view can change them, and this one is borrowed.
+        Ok(unsafe { self.finding().clone_values() })
     }
 
     /// Writes values of a component to the entities, in the order of [`to_entities`](Self::to_entities). It counts as changed from
@@ -181,26 +167,9 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
         if expected != found {
             return Err(EntityError::WrongLength { component, expected, found });
         }
-        let mut cursor: Cursor<'_> = self.cursor(Writes::Only(component));
-        let mut rest = values;
-        while cursor.next_chunk() {
-            let chunk = cursor.view().chunk;
-            let place = chunk.find(component).expect("the query asks for it");
-            let column = chunk.column(place.offset).cast::<T>();
-            let written = chunk.tracked_column(place.column);
-            while let Some((first, end)) = cursor.next_run() {
-                let (now, later) = rest.split_at((end - first) as usize);
-                // SAFETY: the rows are there, in memory that was made the world's alone before there were views. The query gives
-                // them to be changed, so that no other view has them, and this one is borrowed mutably. Nothing has to be dropped
-                // of what can be copied.
-                unsafe {
-                    track_rows(written, first as usize, now.len());
-                    column.add(first as usize).copy_from_nonoverlapping(now.as_ptr(), now.len());
-                }
-                rest = later;
-            }
-        }
-        Ok(cursor.end()?)
+        // SAFETY: the chunks were made the world's alone before there were views. The query gives the values to be changed, so that
+        // no other view has them, and this one is borrowed mutably.
+        Ok(unsafe { self.cursor(Writes::Only(component)).write_values(values) }?)
     }
 
     /// Refuses unless all entities that are found have a component, and the query gives its values: to be changed, or at all.

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::cursor::{Cursor, Writes};
-use super::data::{ChunkData, QueryData, track_rows};
+use super::data::{ChunkData, QueryData};
 use super::filter::QueryFilter;
 use super::iter::QueryIter;
 use super::loops::{each_row, each_slices, get, refuse};
@@ -398,25 +398,9 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         self.entities.before_writing_all(component, archetypes);
         self.make_unique(Writes::Only(component))?;
         // SAFETY: what was opened before is not used any more.
-        let mut cursor = Cursor::new(unsafe { self.open() }, Writes::Only(component));
-        let mut rest = values;
-        while cursor.next_chunk() {
-            let chunk = cursor.view().chunk;
-            let place = chunk.find(component).expect("the query asks for it");
-            let column = chunk.column(place.offset).cast::<T>();
-            let written = chunk.tracked_column(place.column);
-            while let Some((first, end)) = cursor.next_run() {
-                let (now, later) = rest.split_at((end - first) as usize);
-                // SAFETY: the rows are there, in memory that is the world's alone, which is borrowed mutably. Nothing has to be
-                // dropped of what can be copied.
-                unsafe {
-                    track_rows(written, first as usize, now.len());
-                    column.add(first as usize).copy_from_nonoverlapping(now.as_ptr(), now.len());
-                }
-                rest = later;
-            }
-        }
-        Ok(cursor.end()?)
+        let cursor = Cursor::new(unsafe { self.open() }, Writes::Only(component));
+        // SAFETY: the world is borrowed mutably.
+        Ok(unsafe { cursor.write_values(values) }?)
     }
 }
 
