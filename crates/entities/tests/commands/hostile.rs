@@ -1,6 +1,7 @@
 //! Code of the user that panics in the midst of recording and of playback.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
@@ -224,7 +225,7 @@ fn a_drop_that_panics_when_a_buffer_is_cleared_or_dropped() {
 
 /// Panics whenever one is dropped.
 #[derive(Component)]
-struct Bomb(#[field(opaque)] &'static AtomicU32);
+struct Bomb(#[field(opaque)] Arc<AtomicU32>);
 
 impl Drop for Bomb {
     fn drop(&mut self) {
@@ -244,19 +245,20 @@ fn several_drops_that_panic_are_told_of_once() {
         payload.downcast_ref::<String>().unwrap().clone()
     };
     for is_dropped in [false, true] {
-        let dropped: &'static AtomicU32 = Box::leak(Box::default());
+        let dropped = Arc::new(AtomicU32::new(0));
+        let bomb = || Bomb(Arc::clone(&dropped));
         let mut buffer = EntityCommandBuffer::new();
         let commands = buffer.commands().unwrap();
-        let entity = commands.spawn((Bomb(dropped), A(1)));
-        commands.add(entity, Bomb(dropped));
-        commands.set(entity, Bomb(dropped));
-        commands.spawn_batch((0..3).map(|_| Bomb(dropped)));
-        commands.add_buffer(entity, (0..4).map(|_| BombElement(Bomb(dropped))));
+        let entity = commands.spawn((bomb(), A(1)));
+        commands.add(entity, bomb());
+        commands.set(entity, bomb());
+        commands.spawn_batch((0..3).map(|_| bomb()));
+        commands.add_buffer(entity, (0..4).map(|_| BombElement(bomb())));
         // A second place to record in, which goes when the first has panicked.
         let jobs = JobScheduler::new(&JobPool::builder().workers(0).build().unwrap());
+        let bombs = [bomb(), bomb()];
         let recorded = jobs.schedule(&[], buffer.writer(), move |mut commands| {
-            commands.add(entity, Bomb(dropped));
-            commands.add(entity, Bomb(dropped));
+            bombs.into_iter().for_each(|bomb| _ = commands.add(entity, bomb));
         });
         jobs.complete(recorded.unwrap());
         assert_eq!(dropped.load(Ordering::Relaxed), 0);
@@ -276,13 +278,13 @@ fn several_drops_that_panic_are_told_of_once() {
 
 #[test]
 fn drops_that_panic_after_an_iterator_has_panicked_are_not_the_end() {
-    let dropped: &'static AtomicU32 = Box::leak(Box::default());
+    let dropped = Arc::new(AtomicU32::new(0));
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     assert!(does_panic(|| {
         commands.spawn_batch((0..10).map(|number| {
             assert_ne!(number, 5, "an iterator that panics");
-            Bomb(dropped)
+            Bomb(Arc::clone(&dropped))
         }));
     }));
     assert_eq!((commands.len(), dropped.load(Ordering::Relaxed)), (0, 5));
