@@ -258,7 +258,7 @@ fn several_drops_that_panic_are_told_of_once() {
         let jobs = JobScheduler::new(&JobPool::builder().workers(0).build().unwrap());
         let bombs = [bomb(), bomb()];
         let recorded = jobs.schedule(&[], buffer.writer(), move |mut commands| {
-            bombs.into_iter().for_each(|bomb| _ = commands.add(entity, bomb));
+            bombs.into_iter().for_each(|bomb| commands.add(entity, bomb));
         });
         jobs.complete(recorded.unwrap());
         assert_eq!(dropped.load(Ordering::Relaxed), 0);
