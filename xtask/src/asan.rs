@@ -5,6 +5,9 @@ use crate::step::Outcome;
 use crate::workspace::Workspace;
 use crate::{packages, sanitizer, toolchain};
 
+/// The folder of its builds.
+pub(crate) const BUILD: &str = "asan";
+
 pub(crate) fn run(workspace: &Workspace) -> Outcome {
     let tree = workspace.tree();
     if let Some(reason) = sanitizer::obstacle(&tree) {
@@ -15,7 +18,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     if let Err(remedy) = tools {
         return Outcome::ToolMissing(remedy);
     }
-    let tests = sanitizer::run(workspace, &tree, "asan", Tests::All, |cargo| {
+    let tests = sanitizer::run(workspace, &tree, BUILD, Tests::All, |cargo| {
         cargo
             .env("RUSTFLAGS", "-Zsanitizer=address")
             // Reports name functions and lines with the symbolizer that comes with the linker. A request

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::failures::Failures;
 use crate::tally::{Tally, TestRun};
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 
 /// A command that is shown before it runs and whose output is streamed.
 #[derive(Debug)]
@@ -22,6 +22,10 @@ impl Invocation {
     pub(crate) fn cargo(workspace: &Workspace, words: &str) -> Self {
         let mut this = Self::new("cargo").args(words.split(' '));
         this.0.current_dir(&workspace.root);
+        if workspace::is_ci() {
+            // What is built once gains nothing from what is kept to build it again, which is as large.
+            this = this.env_default("CARGO_INCREMENTAL", "0");
+        }
         this
     }
 

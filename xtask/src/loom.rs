@@ -9,6 +9,9 @@ use crate::workspace::Workspace;
 /// Three preemptions find nearly all bugs that more would find, in minutes instead of days.
 const MAX_PREEMPTIONS: &str = "3";
 
+/// The folder of its builds.
+pub(crate) const BUILD: &str = "loom";
+
 pub(crate) fn run(workspace: &Workspace) -> Outcome {
     let packages = packages_with_models(&workspace.tree());
     if packages.is_empty() {
@@ -18,7 +21,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     for package in packages {
         let words = format!("test --release -p {package} --test loom");
         tests += Invocation::cargo(workspace, &words)
-            .target_dir(&workspace.target_dir("loom"))
+            .target_dir(&workspace.target_dir(BUILD))
             .env("RUSTFLAGS", "--cfg loom")
             .env_default("LOOM_MAX_PREEMPTIONS", MAX_PREEMPTIONS)
             .test();

@@ -12,6 +12,9 @@ pub(crate) struct Step {
     pub(crate) about: &'static str,
     /// Left out by `--quick`.
     pub(crate) heavy: bool,
+    /// The folder below the target directory that no other step builds in. A build server, where nobody
+    /// comes back to it, does without it after the step: all of them together are several times as much.
+    pub(crate) own_build: Option<&'static str>,
     pub(crate) run: fn(&Workspace) -> Outcome,
 }
 
@@ -34,66 +37,77 @@ pub(crate) const STEPS: &[Step] = &[
         name: "fmt",
         about: "checks the formatting of every crate",
         heavy: false,
+        own_build: None,
         run: fmt::run,
     },
     Step {
         name: "clippy",
         about: "runs clippy on all targets and features, warnings are errors",
         heavy: false,
+        own_build: None,
         run: clippy::run,
     },
     Step {
         name: "docs",
         about: "builds the documentation, warnings are errors",
         heavy: false,
+        own_build: None,
         run: docs::run,
     },
     Step {
         name: "unit",
         about: "runs tests and doctests in debug, with all features and without the default ones",
         heavy: false,
+        own_build: None,
         run: unit::run,
     },
     Step {
         name: "testrelease",
         about: "runs tests optimised and without debug assertions, as users ship",
         heavy: true,
+        own_build: Some(testrelease::BUILD),
         run: testrelease::run,
     },
     Step {
         name: "tidy",
         about: "checks the rules of the tree that no compiler knows",
         heavy: false,
+        own_build: None,
         run: tidy::run,
     },
     Step {
         name: "loom",
         about: "explores thread interleavings of the `tests/loom.rs` models",
         heavy: true,
+        own_build: Some(loom::BUILD),
         run: loom::run,
     },
     Step {
         name: "asan",
         about: "runs the tests of crates with `unsafe` under AddressSanitizer",
         heavy: true,
+        own_build: Some(asan::BUILD),
         run: asan::run,
     },
     Step {
         name: "tsan",
         about: "runs the tests of crates with `unsafe` under ThreadSanitizer, std instrumented",
         heavy: true,
+        own_build: Some(tsan::BUILD),
         run: tsan::run,
     },
     Step {
         name: "samples",
         about: "runs the samples without a view, on several numbers of workers and CPU levels",
         heavy: false,
+        own_build: None,
         run: samples::run,
     },
     Step {
         name: "peers-check",
         about: "checks that the peer benchmark builds with its own lock file",
         heavy: true,
+        own_build: None,
         run: peers_check::run,
     },
 ];

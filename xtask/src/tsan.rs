@@ -18,6 +18,9 @@ use crate::toolchain::SANITIZER_TARGET;
 use crate::workspace::Workspace;
 use crate::{packages, sanitizer, toolchain};
 
+/// The folder of its builds.
+pub(crate) const BUILD: &str = "tsan";
+
 pub(crate) fn run(workspace: &Workspace) -> Outcome {
     let tree = workspace.tree();
     if let Some(reason) = sanitizer::obstacle(&tree) {
@@ -30,7 +33,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
         Ok(compiler) => compiler,
         Err(remedy) => return Outcome::ToolMissing(remedy),
     };
-    let tests = sanitizer::run(workspace, &tree, "tsan", Tests::Threaded, |cargo| {
+    let tests = sanitizer::run(workspace, &tree, BUILD, Tests::Threaded, |cargo| {
         compiler
             .choose(cargo)
             .args(["-Zbuild-std"])
