@@ -60,8 +60,9 @@ impl EntityManager {
             return Err(EntityError::MissingComponent { entity, component: ty });
         };
         self.storage.make_unique(number)?;
-        let chunk = &mut self.storage.chunks[number];
-        chunk.note_written(found.column, row, 1, self.storage.version);
+        let chunk = &self.storage.chunks[number];
+        // SAFETY: jobs that use the component were waited for, and for those that use others versions were written out.
+        unsafe { chunk.note_written_beside(found.column, row, 1, self.storage.version) };
         Ok((chunk.column(found.offset), row as usize))
     }
 
@@ -142,7 +143,7 @@ impl EntityManager {
     /// # Safety
     ///
     /// - the transfer is one of this set, from the archetype of the place to itself
-    /// - the chunk's memory is the world's alone
+    /// - the chunk's memory is the world's alone, and no job uses the components
     ///
     /// Shared components among them have the values of the set already.
     pub(super) unsafe fn replace<S: ComponentSet>(
@@ -152,7 +153,7 @@ impl EntityManager {
         set: S,
     ) {
         let transfer = &self.transfers[transfer];
-        let chunk = &mut self.storage.chunks[location.chunk];
+        let chunk = &self.storage.chunks[location.chunk];
         let place = chunk.row(location.row, &transfer.offsets);
         // SAFETY: the set's components are there; the new ones take the place of those that are read.
         let old = unsafe {
@@ -169,7 +170,8 @@ impl EntityManager {
             if S::SHARED && chunk.shape().shared.contains(&column) {
                 continue;
             }
-            chunk.note_written(column, location.row, 1, self.storage.version);
+            // SAFETY: no job uses the component, and for those that use others versions were written out.
+            unsafe { chunk.note_written_beside(column, location.row, 1, self.storage.version) };
         }
         drop(old);
     }

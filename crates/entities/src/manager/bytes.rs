@@ -99,8 +99,11 @@ impl EntityManager {
         check_bytes(ty, bytes)?;
         self.before_writing(entity, ty);
         self.storage.make_unique(location.chunk)?;
-        let chunk = &mut self.storage.chunks[location.chunk];
-        chunk.note_written(found.column, location.row, 1, self.storage.version);
+        let chunk = &self.storage.chunks[location.chunk];
+        // SAFETY: jobs that use the component were waited for, and for those that use others versions were written out.
+        unsafe {
+            chunk.note_written_beside(found.column, location.row, 1, self.storage.version);
+        }
         let value = chunk.column(found.offset).wrapping_add(location.row as usize * ty.size());
         // SAFETY: there is a value of so many bytes, in memory that is the world's alone; any bytes are a value.
         unsafe { value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };

@@ -78,12 +78,13 @@ impl EntityManager {
             Ok(location) => location,
             Err(error) => return Err(Rejected { value, error }),
         };
-        let chunk = &mut self.storage.chunks[location.chunk];
+        let chunk = &self.storage.chunks[location.chunk];
         let Some((column, found)) = chunk.find_value(ty) else {
             let error = EntityError::MissingComponent { entity, component: ty };
             return Err(Rejected { value, error });
         };
-        chunk.state.set_version(column, self.storage.version);
+        // SAFETY: jobs that use the component were waited for, and for those that use others versions were written out.
+        unsafe { chunk.set_version_beside(column, self.storage.version) };
         // SAFETY: there is a value of this type, which is the world's alone, and that is borrowed mutably.
         let old = mem::replace(unsafe { found.cast::<T>().as_mut() }, value);
         // Last of all, since it is code of the user.

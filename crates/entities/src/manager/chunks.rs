@@ -196,19 +196,21 @@ impl ArchetypeChunkMut<'_> {
         if chunk.may_be_shared() {
             unshare(self.chunks, self.number, self.settings)?;
         }
-        let chunk = &mut self.chunks[self.number];
-        chunk.note_written(found.column, 0, chunk.len, self.version);
+        let chunk = &self.chunks[self.number];
+        // SAFETY: jobs that use the component were waited for, and for those that use others versions were written out.
+        unsafe { chunk.note_written_beside(found.column, 0, chunk.len, self.version) };
         Ok(chunk.column(found.offset))
     }
 
     /// Where the chunk's own value of a type is, which is the world's alone. It counts as changed from now on.
     pub(super) fn value_mut(&mut self, ty: ComponentType) -> Result<NonNull<u8>, EntityError> {
-        let chunk = &mut self.chunks[self.number];
+        let chunk = &self.chunks[self.number];
         let Some((column, value)) = chunk.find_value(ty) else {
             let entity = chunk.entities()[0];
             return Err(EntityError::MissingComponent { entity, component: ty });
         };
-        chunk.state.set_version(column, self.version);
+        // SAFETY: as above.
+        unsafe { chunk.set_version_beside(column, self.version) };
         Ok(value)
     }
 }

@@ -14,14 +14,12 @@ pub(super) struct Switch {
     archetype: u32,
     ty: Option<ComponentType>,
     column: u32,
-    mask: u32,
     /// The word that the mask begins with, in chunks of the archetype.
     first_word: u32,
 }
 
 impl Switch {
-    pub(super) const NONE: Self =
-        Self { archetype: 0, ty: None, column: 0, mask: 0, first_word: 0 };
+    pub(super) const NONE: Self = Self { archetype: 0, ty: None, column: 0, first_word: 0 };
 }
 
 impl EntityManager {
@@ -90,11 +88,12 @@ impl EntityManager {
         let Some(Location { chunk, row }) = self.storage.table.locate(entity) else { return false };
         let Switch { archetype, ty: last, column, first_word, .. } = self.last_switch;
         // SAFETY: the table names chunks that are there.
-        let chunk = unsafe { self.storage.chunks.at_mut(chunk) };
+        let chunk = unsafe { self.storage.chunks.at(chunk) };
         if chunk.archetype != archetype || last != Some(ty) {
             return false;
         }
-        // SAFETY: the archetype has such a column, and such a mask. The chunk is one of it and has the row, as the table says.
+        // SAFETY: the archetype has such a column, and such a mask. The chunk is one of it and has the row, as the table says. Jobs
+        // that use them were waited for, and for those that use others versions were written out.
         unsafe {
             let is_noted = chunk.note_written_quickly(column, self.storage.version);
             if is_noted {
@@ -119,9 +118,13 @@ impl EntityManager {
             switch = self.find_switch(entity, archetype, ty)?;
         }
         // SAFETY: as above.
-        let chunk = unsafe { self.storage.chunks.at_mut(chunk) };
-        chunk.enabled.set(switch.mask, row, enabled);
-        chunk.note_written(switch.column, row, 1, self.storage.version);
+        let chunk = unsafe { self.storage.chunks.at(chunk) };
+        // SAFETY: the archetype has such a mask. Jobs that use it, or the component, were waited for, and for those that use others
+        // versions were written out.
+        unsafe {
+            chunk.enabled.set_from(switch.first_word, row, enabled);
+            chunk.note_written_beside(switch.column, row, 1, self.storage.version);
+        }
         Ok(())
     }
 
@@ -142,7 +145,7 @@ impl EntityManager {
         };
         let first_word = EnabledMasks::first_word(mask, shape.capacity);
         let column = found.column;
-        self.last_switch = Switch { archetype, ty: Some(ty), column, mask, first_word };
+        self.last_switch = Switch { archetype, ty: Some(ty), column, first_word };
         Ok(self.last_switch)
     }
 

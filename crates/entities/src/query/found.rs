@@ -62,17 +62,22 @@ impl Walk<'_> {
                 continue;
             };
             for &number in &archetype.chunks {
-                // SAFETY: archetypes list chunks that are there, and nobody else uses them.
-                let chunk = unsafe { (*self.chunks).at_mut(number) };
+                // SAFETY: archetypes list chunks that are there.
+                let chunk = unsafe { (*self.chunks).at(number) };
                 if !is_simple && !self.choose(chunk, found, &mut changed) {
                     continue;
                 }
-                if found.bits.is_empty() {
-                    chunk.enabled.set_rows(mask, 0, chunk.len, enabled);
-                    chunk.note_written(column, 0, chunk.len, self.version);
-                    switched += chunk.len as usize;
-                } else {
-                    switched += self.switch_some(chunk, found, &changed, (column, mask), enabled);
+                // SAFETY: the caller's promise. Jobs that use what is noted of the component were waited for, and for those that use
+                // others versions were written out.
+                unsafe {
+                    if found.bits.is_empty() {
+                        chunk.enabled.set_rows(mask, 0, chunk.len, enabled);
+                        chunk.note_written_beside(column, 0, chunk.len, self.version);
+                        switched += chunk.len as usize;
+                    } else {
+                        let place = (column, mask);
+                        switched += self.switch_some(chunk, found, &changed, place, enabled);
+                    }
                 }
             }
         }
@@ -80,9 +85,13 @@ impl Walk<'_> {
     }
 
     /// Switches a component of those rows of a chunk that match, given its column and its mask. Returns how many they are.
-    fn switch_some(
+    ///
+    /// # Safety
+    ///
+    /// - nobody else uses the mask, nor what is noted of the column; nor of others, unless their versions were written out
+    unsafe fn switch_some(
         &self,
-        chunk: &mut Chunk,
+        chunk: &Chunk,
         found: &Match,
         changed: &[u64],
         (column, mask): (u32, u32),
@@ -94,8 +103,11 @@ impl Walk<'_> {
             let masks = Masks { enabled: &chunk.enabled, changed };
             let rows = matching_rows(&found.bits, &masks, word, chunk.len);
             if rows != 0 {
-                chunk.enabled.set_bits(mask, word, rows, enabled);
-                chunk.note_written_bits(column, word, rows, self.version);
+                // SAFETY: the caller's promise. What was borrowed to find the rows is not used any more.
+                unsafe {
+                    chunk.enabled.set_bits(mask, word, rows, enabled);
+                    chunk.note_written_bits(column, word, rows, self.version);
+                }
                 switched += rows.count_ones() as usize;
             }
         }

@@ -31,7 +31,7 @@ use crate::version::Version;
 /// they are.
 pub(crate) struct Rows {
     /// Where the chunks of the world are, each at the place of its number.
-    all_chunks: *mut Chunk,
+    all_chunks: *const Chunk,
     matches: Vec<FoundMatch>,
     chunks: Vec<FoundChunk>,
     /// The values of shared components of those chunks that have some.
@@ -160,7 +160,7 @@ impl Default for Rows {
     /// Nothing, with room for nothing.
     fn default() -> Self {
         Self {
-            all_chunks: std::ptr::null_mut(),
+            all_chunks: std::ptr::null(),
             matches: Vec::new(),
             chunks: Vec::new(),
             shared: Vec::new(),
@@ -252,7 +252,7 @@ impl Rows {
             let (first, shared_count) = (first as u32, shared_count as u32);
             self.matches.push(FoundMatch { found, first, shared, shared_count });
         }
-        self.all_chunks = walk.all_chunks::<D>();
+        self.all_chunks = walk.all_chunks();
         Ok(())
     }
 
@@ -279,7 +279,7 @@ impl Rows {
 
     /// Where a chunk is that was collected. It stays while this is in use.
     #[inline(always)]
-    fn chunk_of(&self, chunk: FoundChunk) -> *mut Chunk {
+    fn chunk_of(&self, chunk: FoundChunk) -> *const Chunk {
         self.all_chunks.wrapping_add(chunk.number as usize)
     }
 

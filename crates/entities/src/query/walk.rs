@@ -202,7 +202,7 @@ impl<'w> Walk<'w> {
                 let Some(number) = number else { break };
                 self.prepare::<D>(number)?;
                 // SAFETY: archetypes list chunks that are there.
-                let place = unsafe { self.all_chunks::<D>().add(number as usize) };
+                let place = unsafe { self.all_chunks().add(number as usize) };
                 // SAFETY: it is the world's alone by now.
                 let (fetch, chunk) = unsafe { self.open::<D>(found, place) };
                 let rows = 0..chunk.len;
@@ -249,7 +249,7 @@ impl<'w> Walk<'w> {
             while let Some(number) = self.next_chosen(&mut list, found, &mut changed) {
                 self.prepare::<D>(number)?;
                 // SAFETY: the chunk is there.
-                let place = unsafe { self.all_chunks::<D>().add(number as usize) };
+                let place = unsafe { self.all_chunks().add(number as usize) };
                 // SAFETY: as in `for_each_row`.
                 let (fetch, chunk) = unsafe { self.open::<D>(found, place) };
                 let masks = Masks { enabled: &chunk.enabled, changed: &changed };
@@ -287,7 +287,7 @@ impl<'w> Walk<'w> {
         if self.is_choosy || self.matched.asks_for_bits || may_be_shared {
             return matches;
         }
-        let (archetypes, chunks) = (self.archetypes.as_slice(), self.all_chunks::<D>());
+        let (archetypes, chunks) = (self.archetypes.as_slice(), self.all_chunks());
         let mut kept = self.matched.chunks.get(self.archetypes);
         debug_assert!(kept.is_none_or(|kept| kept.is_of(self.archetypes, self.matches)));
         debug_assert_eq!(self.matched.plan.parts.len(), D::PARTS);
@@ -333,15 +333,11 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// Where the chunks are, each at the place of its number, to be changed if something of the data is marked. No chunk comes
-    /// or goes while the world is borrowed.
+    /// Where the chunks are, each at the place of its number. No chunk comes or goes while the world is borrowed.
     #[inline(always)]
-    pub(super) fn all_chunks<D: QueryData>(&self) -> *mut Chunk {
-        // SAFETY: only what the world knows of chunks is borrowed: mutably if something is marked, since the walk is one that
-        // writes then, and nobody has a reference to it while no code of the user runs.
-        unsafe {
-            if D::MARKS { (*self.chunks).as_mut_ptr() } else { (*self.chunks).as_ptr().cast_mut() }
-        }
+    pub(super) fn all_chunks(&self) -> *const Chunk {
+        // SAFETY: only what the world knows of chunks is borrowed.
+        unsafe { (*self.chunks).as_ptr() }
     }
 
     /// Marks what is written of a chunk, and fetches from it.
@@ -355,7 +351,7 @@ impl<'w> Walk<'w> {
     unsafe fn open<'c, D: QueryData>(
         &self,
         found: &Match,
-        chunk: *mut Chunk,
+        chunk: *const Chunk,
     ) -> (D::Fetch, &'c Chunk) {
         // SAFETY: the caller's promises.
         unsafe { self.open_at::<D>(&found.places, chunk) }
@@ -370,7 +366,7 @@ impl<'w> Walk<'w> {
     unsafe fn open_at<'c, D: QueryData>(
         &self,
         places: &[Place],
-        chunk: *mut Chunk,
+        chunk: *const Chunk,
     ) -> (D::Fetch, &'c Chunk) {
         // SAFETY: the caller's promises.
         unsafe {
@@ -385,7 +381,7 @@ impl<'w> Walk<'w> {
     ///
     /// - as for [`open`](Self::open)
     #[inline(always)]
-    unsafe fn mark<D: QueryData>(&self, places: &[Place], chunk: *mut Chunk) {
+    unsafe fn mark<D: QueryData>(&self, places: &[Place], chunk: *const Chunk) {
         if D::MARKS {
             // SAFETY: the chunk is there.
             let chunk = unsafe { &*chunk };

@@ -404,7 +404,7 @@ impl Chunks {
         let chunk = make(self.sequence);
         let address = ChunkAddress { data: chunk.data, archetype: chunk.archetype };
         if let Some(number) = self.free.pop() {
-            self.chunks[number as usize] = Some(chunk);
+            *self.place_mut(number) = Some(chunk);
             self.addresses[number as usize] = address;
             return number;
         }
@@ -429,7 +429,16 @@ impl Chunks {
 
     pub(crate) fn remove(&mut self, number: u32) -> Chunk {
         self.free.push(number);
-        self.chunks[number as usize].take().expect("a chunk of this number")
+        self.place_mut(number).take().expect("a chunk of this number")
+    }
+
+    /// The place of a chunk, to be changed: this one alone, since jobs may be reading others.
+    #[inline]
+    fn place_mut(&mut self, number: u32) -> &mut Option<Chunk> {
+        assert!((number as usize) < self.chunks.len());
+        // SAFETY: there are so many. All of them are borrowed with this, as far as the thread of the world is concerned, and
+        // what jobs may be reading is not changed.
+        unsafe { &mut *self.chunks.as_mut_ptr().add(number as usize) }
     }
 
     /// Takes all chunks out.
@@ -521,7 +530,8 @@ impl Chunks {
         unsafe { self.chunks.get_unchecked(number as usize).as_ref().unwrap_unchecked() }
     }
 
-    /// A chunk that is known to be there, to be changed.
+    /// A chunk that is known to be there, to be changed: no job goes through it. Who does not know that has it by
+    /// [`at`](Self::at), and notes what is written [beside](Chunk::note_written_beside) jobs.
     ///
     /// # Safety
     ///
@@ -529,20 +539,14 @@ impl Chunks {
     #[inline]
     pub(crate) unsafe fn at_mut(&mut self, number: u32) -> &mut Chunk {
         debug_assert!(self.get(number).is_some());
-        // SAFETY: it is there.
-        unsafe { self.chunks.get_unchecked_mut(number as usize).as_mut().unwrap_unchecked() }
+        // SAFETY: it is there. Others are not borrowed: jobs may be reading them.
+        unsafe { (*self.chunks.as_mut_ptr().add(number as usize)).as_mut().unwrap_unchecked() }
     }
 
     /// Where the chunks are, each at the place of its number. Of numbers that are free, there is none.
     #[inline]
     pub(crate) fn as_ptr(&self) -> *const Chunk {
         self.chunks.as_ptr().cast()
-    }
-
-    /// As [`as_ptr`](Self::as_ptr), to be changed.
-    #[inline]
-    pub(crate) fn as_mut_ptr(&mut self) -> *mut Chunk {
-        self.chunks.as_mut_ptr().cast()
     }
 
     /// Two chunks that are known to be there, to be changed.
@@ -553,22 +557,27 @@ impl Chunks {
     #[inline]
     pub(crate) unsafe fn two_mut(&mut self, one: u32, other: u32) -> [&mut Chunk; 2] {
         debug_assert!(one != other && self.get(one).is_some() && self.get(other).is_some());
-        // SAFETY: they are there, and two.
-        unsafe {
-            self.chunks
-                .get_disjoint_unchecked_mut([one as usize, other as usize])
-                .map(|chunk| chunk.as_mut().unwrap_unchecked())
-        }
+        let chunks = self.chunks.as_mut_ptr();
+        // SAFETY: they are there, and two. Others are not borrowed: jobs may be reading them.
+        [one, other]
+            .map(|number| unsafe { (*chunks.add(number as usize)).as_mut().unwrap_unchecked() })
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Chunk)> {
         (0..).zip(self.chunks.iter()).filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)))
     }
 
+    /// All chunks, to be changed. No job is reading any.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Chunk)> {
-        (0..)
-            .zip(self.chunks.iter_mut())
-            .filter_map(|(number, chunk)| Some((number, chunk.as_mut()?)))
+        let places = self.places_mut();
+        (0..).zip(places).filter_map(|(number, chunk)| Some((number, chunk.as_mut()?)))
+    }
+
+    /// The places of all chunks, to be changed. No job is reading any.
+    fn places_mut(&mut self) -> &mut [Option<Chunk>] {
+        let len = self.chunks.len();
+        // SAFETY: there are so many, and all are borrowed with this.
+        unsafe { slice::from_raw_parts_mut(self.chunks.as_mut_ptr(), len) }
     }
 
     /// The chunks of a fork: with the same memory, or with that of the copies, which are sorted by their numbers.
@@ -576,14 +585,13 @@ impl Chunks {
         self.may_be_shared = true;
         let mut copies = copies.into_iter().peekable();
         let mut addresses = self.addresses.clone();
-        let chunks = (0..).zip(self.chunks.iter_mut()).zip(&mut addresses).map(
-            |((number, chunk), address)| {
+        let chunks =
+            (0..).zip(self.places_mut()).zip(&mut addresses).map(|((number, chunk), address)| {
                 let copy = copies.next_if(|copy| copy.number == number);
                 let fork = chunk.as_mut()?.fork(copy);
                 address.data = fork.data;
                 Some(fork)
-            },
-        );
+            });
         let chunks = chunks.collect::<Vec<_>>().into();
         let (free, sequence) = (self.free.clone(), self.sequence);
         let uniform = self.uniform.clone();
@@ -636,9 +644,10 @@ impl Index<u32> for Chunks {
     }
 }
 
+/// As [`at_mut`](Chunks::at_mut): no job goes through the chunk.
 impl IndexMut<u32> for Chunks {
     #[inline]
     fn index_mut(&mut self, number: u32) -> &mut Chunk {
-        self.chunks[number as usize].as_mut().expect("a chunk of this number")
+        self.place_mut(number).as_mut().expect("a chunk of this number")
     }
 }

@@ -233,7 +233,7 @@ impl ChunkState {
     ///
     /// - as for [`set_version_of`](Self::set_version_of)
     #[inline(always)]
-    pub(crate) unsafe fn set_version_quickly(&mut self, column: u32, version: Version) -> bool {
+    pub(crate) unsafe fn set_version_quickly(&self, column: u32, version: Version) -> bool {
         debug_assert!(column < self.types);
         if self.uniform.get() == version {
             return true;

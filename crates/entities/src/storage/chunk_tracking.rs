@@ -14,18 +14,32 @@ impl Chunk {
         self.shape().tracked.binary_search(&column).ok().map(|at| at as u32)
     }
 
-    /// Where a column is tracked, and which of the tracked ones it is, if it is one.
-    fn tracking_of(&mut self, column: u32) -> Option<(&mut Tracking, u32)> {
-        let at = self.tracked_place(column)?;
-        Some((self.state.tracking_mut()?, at))
-    }
-
     /// Notes that values of rows that lie side by side were written, or given to be.
     #[inline]
     pub(crate) fn note_written(&mut self, column: u32, first: u32, rows: u32, version: Version) {
-        self.state.set_version(column, version);
-        if self.is_tracked() {
-            self.track(column, first, rows, version);
+        // SAFETY: the chunk is borrowed mutably.
+        unsafe { self.note_written_beside(column, first, rows, version) };
+    }
+
+    /// As [`note_written`](Self::note_written), while jobs may be using other columns of the chunk.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`begin_writing`](Self::begin_writing)
+    #[inline]
+    pub(crate) unsafe fn note_written_beside(
+        &self,
+        column: u32,
+        first: u32,
+        rows: u32,
+        version: Version,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.set_version_beside(column, version);
+            if self.is_tracked() {
+                self.track(column, first, rows, version);
+            }
         }
     }
 
@@ -35,41 +49,69 @@ impl Chunk {
     /// # Safety
     ///
     /// - there is such a column
+    /// - as for [`begin_writing`](Self::begin_writing)
     #[inline]
-    pub(crate) unsafe fn note_written_quickly(&mut self, column: u32, version: Version) -> bool {
+    pub(crate) unsafe fn note_written_quickly(&self, column: u32, version: Version) -> bool {
         // SAFETY: the caller's promise.
         !self.is_tracked() && unsafe { self.state.set_version_quickly(column, version) }
     }
 
+    /// # Safety
+    ///
+    /// - nobody else uses what is noted of the rows of the column
     #[inline(never)]
-    fn track(&mut self, column: u32, first: u32, rows: u32, version: Version) {
-        let len = self.len;
-        if let Some((tracking, at)) = self.tracking_of(column) {
-            tracking.mark(at, first, rows, version, len);
+    unsafe fn track(&self, column: u32, first: u32, rows: u32, version: Version) {
+        // SAFETY: it is there, or null, and nobody else uses it.
+        if let Some(column) = unsafe { self.tracked_column(column).as_mut() } {
+            column.begin(version, self.len);
+            column.mark(first, rows);
         }
     }
 
     /// Notes that those of 64 rows were written, or switched, that have a bit.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`begin_writing`](Self::begin_writing)
     #[inline]
-    pub(crate) fn note_written_bits(
-        &mut self,
+    pub(crate) unsafe fn note_written_bits(
+        &self,
         column: u32,
         word: u32,
         rows: u64,
         version: Version,
     ) {
-        self.state.set_version(column, version);
-        if self.is_tracked() {
-            self.track_bits(column, word, rows, version);
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.set_version_beside(column, version);
+            if self.is_tracked() {
+                self.track_bits(column, word, rows, version);
+            }
         }
     }
 
+    /// # Safety
+    ///
+    /// - nobody else uses what is noted of the rows of the column
     #[inline(never)]
-    fn track_bits(&mut self, column: u32, word: u32, rows: u64, version: Version) {
-        let len = self.len;
-        if let Some((tracking, at)) = self.tracking_of(column) {
-            tracking.mark_bits(at, word, rows, version, len);
+    unsafe fn track_bits(&self, column: u32, word: u32, rows: u64, version: Version) {
+        // SAFETY: it is there, or null, and nobody else uses it.
+        if let Some(column) = unsafe { self.tracked_column(column).as_mut() } {
+            column.begin(version, self.len);
+            column.mark_bits(word, rows);
         }
+    }
+
+    /// Notes when a column was written, or what the chunk itself has of it.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`begin_writing`](Self::begin_writing)
+    #[inline]
+    pub(crate) unsafe fn set_version_beside(&self, column: u32, version: Version) {
+        assert!((column as usize) < self.state.types());
+        // SAFETY: there is such a column. The rest is the caller's promise.
+        unsafe { self.state.set_version_of(column, version) };
     }
 
     /// Notes that all values of a row were written. Returns whether that is to be [noted](super::Chunks::note_uniform) of the chunk.
@@ -119,12 +161,12 @@ impl Chunk {
     /// - nobody else uses what is noted of the column; nor of other columns, unless their versions were written out
     #[inline]
     pub(crate) unsafe fn begin_writing(&self, column: u32, version: Version) {
-        assert!((column as usize) < self.state.types());
-        // SAFETY: there is such a column. The rest is the caller's promise.
-        unsafe { self.state.set_version_of(column, version) };
-        if self.is_tracked() {
-            // SAFETY: the caller's promise.
-            unsafe { self.begin_tracking(column, version) };
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.set_version_beside(column, version);
+            if self.is_tracked() {
+                self.begin_tracking(column, version);
+            }
         }
     }
 

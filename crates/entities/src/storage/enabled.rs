@@ -84,9 +84,21 @@ impl EnabledMasks {
 
     #[inline]
     pub(super) fn words_mut(&mut self, mask: u32) -> &mut [u64] {
+        // SAFETY: it is borrowed mutably.
+        unsafe { self.words_alone(mask) }
+    }
+
+    /// The words of a mask, to be changed while jobs may be using others.
+    ///
+    /// # Safety
+    ///
+    /// - nobody else uses the mask as long as what is returned lives
+    #[inline]
+    #[expect(clippy::mut_from_ref, reason = "the caller promises that it is the only one")]
+    unsafe fn words_alone(&self, mask: u32) -> &mut [u64] {
         assert!(mask < self.masks);
         let each = self.words_each as usize;
-        // SAFETY: each mask has so many words, all initialised, and is borrowed mutably.
+        // SAFETY: each mask has so many words, all initialised, and nobody else uses this one.
         unsafe { slice::from_raw_parts_mut(self.words.add(mask as usize * each).as_ptr(), each) }
     }
 
@@ -98,7 +110,7 @@ impl EnabledMasks {
     #[inline]
     pub(crate) fn set(&mut self, mask: u32, row: u32, enabled: bool) {
         assert!(mask < self.masks && row / u64::BITS < self.words_each);
-        // SAFETY: there is such a mask, with a word for the row.
+        // SAFETY: there is such a mask, with a word for the row, and it is borrowed mutably.
         unsafe { self.set_from(mask * self.words_each, row, enabled) };
     }
 
@@ -107,16 +119,17 @@ impl EnabledMasks {
         mask * capacity.div_ceil(u64::BITS)
     }
 
-    /// As [`set`](Self::set), for the mask that begins with this word.
+    /// As [`set`](Self::set), for the mask that begins with this word, while jobs may be using others.
     ///
     /// # Safety
     ///
     /// - a mask begins there, and the chunk has room for such a row
+    /// - nobody else uses the mask
     #[inline]
-    pub(crate) unsafe fn set_from(&mut self, first_word: u32, row: u32, enabled: bool) {
+    pub(crate) unsafe fn set_from(&self, first_word: u32, row: u32, enabled: bool) {
         let at = first_word as usize + (row / u64::BITS) as usize;
         debug_assert!(at < self.masks as usize * self.words_each as usize);
-        // SAFETY: each mask has so many words, all initialised, and is borrowed mutably.
+        // SAFETY: each mask has so many words, all initialised. Nobody else uses this one.
         let word = unsafe { &mut *self.words.add(at).as_ptr() };
         let shift = row % u64::BITS;
         *word = *word & !(1 << shift) | u64::from(enabled) << shift;
@@ -134,16 +147,26 @@ impl EnabledMasks {
         }
     }
 
-    /// Switches rows side by side on or off, for one type.
-    pub(crate) fn set_rows(&mut self, mask: u32, first: u32, rows: u32, enabled: bool) {
-        let words = self.words_mut(mask);
+    /// Switches rows side by side on or off, for one type, while jobs may be using the masks of others.
+    ///
+    /// # Safety
+    ///
+    /// - nobody else uses the mask
+    pub(crate) unsafe fn set_rows(&self, mask: u32, first: u32, rows: u32, enabled: bool) {
+        // SAFETY: the caller's promise.
+        let words = unsafe { self.words_alone(mask) };
         if enabled { fill(words, first, rows) } else { clear(words, first, rows) }
     }
 
-    /// Switches those of 64 rows on or off that have a bit, for one type: those of a word.
+    /// Switches those of 64 rows on or off that have a bit, for one type: those of a word. Jobs may be using the masks of others.
+    ///
+    /// # Safety
+    ///
+    /// - nobody else uses the mask
     #[inline]
-    pub(crate) fn set_bits(&mut self, mask: u32, word: u32, rows: u64, enabled: bool) {
-        let word = &mut self.words_mut(mask)[word as usize];
+    pub(crate) unsafe fn set_bits(&self, mask: u32, word: u32, rows: u64, enabled: bool) {
+        // SAFETY: the caller's promise.
+        let word = unsafe { &mut self.words_alone(mask)[word as usize] };
         if enabled { *word |= rows } else { *word &= !rows }
     }
 
@@ -334,7 +357,8 @@ mod tests {
                     );
                 }
                 assert_eq!(masks.count(1), rows);
-                masks.set_rows(0, first, rows, false);
+                // SAFETY: nobody else uses it.
+                unsafe { masks.set_rows(0, first, rows, false) };
                 assert_eq!((masks.count(0), masks.count(1)), (0, rows));
             }
         }
@@ -348,7 +372,8 @@ mod tests {
                 for rows in [0, 1, 2, 63, 64, 65, 130, 200] {
                     let mut masks = EnabledMasks::new(1, 640);
                     (0..300).for_each(|row| masks.set(0, row, is_on(row)));
-                    masks.set_rows(0, 300, 340, true);
+                    // SAFETY: nobody else uses it.
+                    unsafe { masks.set_rows(0, 300, 340, true) };
                     let mut other = masks.clone();
                     other.follow_rows(to, rows, &masks, from, &[(0, 0)], &[]);
                     masks.copy_rows(from, to, rows);

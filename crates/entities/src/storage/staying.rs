@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "elements in memory that the list has grown out of")]
 
 use std::mem::{ManuallyDrop, MaybeUninit};
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -58,6 +58,12 @@ impl<T> Staying<T> {
         self.stays.store(true, Ordering::Relaxed);
     }
 
+    /// Where the elements are, to be changed. None of them is borrowed by that: jobs may be reading them.
+    #[inline(always)]
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut T {
+        self.list.as_mut_ptr()
+    }
+
     /// Takes all elements out. Nobody reads them.
     pub(crate) fn take_all(&mut self) -> Vec<T> {
         self.left.clear();
@@ -83,13 +89,6 @@ impl<T> Deref for Staying<T> {
     #[inline(always)]
     fn deref(&self) -> &[T] {
         &self.list
-    }
-}
-
-impl<T> DerefMut for Staying<T> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.list
     }
 }
 

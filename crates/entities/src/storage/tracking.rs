@@ -115,14 +115,6 @@ impl Tracking {
         }
     }
 
-    /// Notes that those of 64 rows were written that have a bit. The chunk has so many rows.
-    pub(crate) fn mark_bits(&mut self, at: u32, word: u32, rows: u64, version: Version, len: u32) {
-        let column = self.column_mut(at);
-        column.begin(version, len);
-        column.mask.set_bits(0, word, rows, true);
-        column.has_rows |= rows != 0;
-    }
-
     /// The same rows in an archetype with other columns. For each of those it is said which of the columns it was, and those that
     /// are new were written at this version, all rows of them. `None` if there are no columns.
     pub(crate) fn rearranged(
@@ -307,6 +299,12 @@ impl TrackedColumn {
         self.has_rows = true;
     }
 
+    /// Notes that those of 64 rows are written that have a bit, at the version that was begun.
+    pub(crate) fn mark_bits(&mut self, word: u32, rows: u64) {
+        self.mask.words_mut(0)[word as usize] |= rows;
+        self.has_rows |= rows != 0;
+    }
+
     /// Notes that a row is written, at the version that was begun.
     #[inline]
     pub(crate) fn mark_row(&mut self, row: u32) {
@@ -478,7 +476,8 @@ mod tests {
                         let there = (len - word * 64).min(64);
                         let bits = (0..there).filter(|_| numbers.below(3) == 0);
                         let bits = bits.fold(0_u64, |bits, at| bits | 1 << at);
-                        tracking.mark_bits(0, word, bits, version, len);
+                        tracking.column_mut(0).begin(version, len);
+                        tracking.column_mut(0).mark_bits(word, bits);
                         for at in (0..there).filter(|at| bits >> at & 1 != 0) {
                             model[(word * 64 + at) as usize] = now;
                         }

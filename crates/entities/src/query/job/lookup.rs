@@ -236,8 +236,7 @@ fn token<'w, D: QueryData>(
         memory.found.resize(numbers, std::ptr::null());
         memory.written.resize_with(numbers.div_ceil(64), AtomicU64::default);
     }
-    // SAFETY: what the world knows of chunks is changed through this only if the world is borrowed mutably, as it is by views.
-    memory.chunks = unsafe { (*entities.as_ptr()).storage.chunks.as_mut_ptr() };
+    memory.chunks = storage.chunks.as_ptr();
     let shared = SharedOf::World { archetypes: &storage.archetypes, values: &storage.shared };
     for found in &*matched.matches {
         let chunks = &storage.archetypes[found.archetype].chunks;

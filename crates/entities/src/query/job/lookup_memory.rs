@@ -25,7 +25,7 @@ pub(crate) struct LookupMemory {
     /// Which chunks were written: a bit for each, if several threads write.
     pub(super) written: Vec<AtomicU64>,
     /// Where the chunks are.
-    pub(super) chunks: *mut Chunk,
+    pub(super) chunks: *const Chunk,
     pub(super) version: Version,
     pub(super) uses: Vec<ResourceUse>,
     /// Whether a job that takes it along is done at once, since others would be in its way.
@@ -45,7 +45,7 @@ impl Default for LookupMemory {
             has: Vec::new(),
             found: Vec::new(),
             written: Vec::new(),
-            chunks: std::ptr::null_mut(),
+            chunks: std::ptr::null(),
             version: Version::NEVER,
             uses: Vec::new(),
             at_once: false,
