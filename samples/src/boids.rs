@@ -77,7 +77,6 @@ struct Flight {
     /// Where the boids of each cell are, and where they head.
     boids: NativeMultiHashMap<IVec3, (Vec3, Vec3)>,
     cells: NativeHashMap<IVec3, Cell>,
-    merged: JobHandle,
 }
 
 #[derive(Debug, Default)]
@@ -206,21 +205,21 @@ fn find_out(
             flights.0.push(Flight::new(*flock));
         }
     });
-    for Flight { flock, boids: by_cell, cells, merged } in &mut flights.0 {
+    for Flight { flock, boids: by_cell, cells } in &mut flights.0 {
         let flock = *flock;
         let boids = boids.reborrow().with_shared(flock);
         let map = by_cell.get_mut()?;
         map.clear();
         map.reserve(boids.count());
         let hash = boids.job().named("Hash").with(by_cell.writer());
-        let hashed = hash.schedule_parallel(move |(position, heading, _), map| {
+        _ = hash.schedule_parallel(move |(position, heading, _), map| {
             map.add(flock.cell_of(position.0), (position.0, heading.0));
         })?;
 
         let targets: Vec<Vec3> = targets.iter().map(|position| position.0).collect();
         let obstacles: Vec<Vec3> = obstacles.iter().map(|position| position.0).collect();
         let data = (by_cell.read(), cells.write());
-        *merged = jobs.named("Merge").schedule(&[hashed], data, move |(boids, cells)| {
+        _ = jobs.named("Merge").in_turn().schedule(&[], data, move |(boids, cells)| {
             cells.clear();
             for &key in boids.keys() {
                 let (mut count, mut positions, mut headings) = (0.0, Vec3::ZERO, Vec3::ZERO);
@@ -252,11 +251,10 @@ fn steer(
     flights: Res<Flights>,
 ) -> SystemResult {
     let dt = time.delta();
-    for Flight { flock, cells, merged, .. } in &flights.0 {
+    for Flight { flock, cells, .. } in &flights.0 {
         let flock = *flock;
-        let job = boids.reborrow().with_shared(flock).job().named("Steer");
-        let job = job.depends_on(std::slice::from_ref(merged)).with(cells.read());
-        let _ = job.schedule_parallel(move |(position, heading), cells| {
+        let job = boids.reborrow().with_shared(flock).job().named("Steer").in_turn();
+        _ = job.with(cells.read()).schedule_parallel(move |(position, heading), cells| {
             if let Some(cell) = cells.get(&flock.cell_of(position.0)) {
                 heading.0 = flock.steered(position.0, heading.0, cell, dt);
             }
@@ -270,7 +268,7 @@ impl Flight {
     fn new(flock: Flock) -> Self {
         let boids = NativeMultiHashMap::new().named("boids");
         let cells = NativeHashMap::new().named("cells");
-        Self { flock, boids, cells, merged: JobHandle::COMPLETED }
+        Self { flock, boids, cells }
     }
 }
 

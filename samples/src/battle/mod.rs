@@ -80,12 +80,10 @@ struct Camp {
 struct Battlefield {
     /// The corner of the field opposite of zero.
     corner: Vec2,
-    /// For each army, where its units are, and the job that finds it out.
+    /// For each army, where its units are.
     grids: [JobCell<Grid>; 2],
-    sorted: [JobHandle; 2],
-    /// For each army, whom its units have struck, and the job that they do it in.
+    /// For each army, whom its units have struck.
     hits: [NativeList<Entity>; 2],
-    fought: [JobHandle; 2],
 }
 
 impl Army {
@@ -148,9 +146,7 @@ fn build(options: &Options) -> SampleResult<World> {
     world.insert_resource(Battlefield {
         corner,
         grids: Army::BOTH.map(|_| JobCell::new(Grid::new(corner)).named("grid")),
-        sorted: [JobHandle::COMPLETED; 2],
         hits: Army::BOTH.map(|_| NativeList::new().named("hits")),
-        fought: [JobHandle::COMPLETED; 2],
     });
     world.add_system(sort);
     world.add_system(fight);
@@ -166,13 +162,11 @@ fn sort(
     mut field: ResMut<Battlefield>,
 ) -> SystemResult {
     for army in Army::BOTH {
-        let field = &mut *field;
         let grid = &mut field.grids[army as usize];
         grid.get_mut()?.clear();
         let spot = units.reborrow().with_shared(army).job().named("Spot").with(grid.write());
-        let spotted = spot.schedule(|(entity, position), grid| grid.add(entity, position.0))?;
-        let sorted = jobs.named("Sort").schedule(&[spotted], grid.write(), |grid| grid.sort())?;
-        field.sorted[army as usize] = sorted;
+        _ = spot.schedule(|(entity, position), grid| grid.add(entity, position.0))?;
+        _ = jobs.named("Sort").in_turn().schedule(&[], grid.write(), |grid| grid.sort())?;
     }
     Ok(())
 }
@@ -184,18 +178,18 @@ fn fight(
     mut units: Query<(&mut Position, &mut Weapon, &Speed)>,
     mut field: ResMut<Battlefield>,
 ) -> SystemResult {
-    let (dt, corner, sorted) = (time.delta(), field.corner, field.sorted);
+    let (dt, corner) = (time.delta(), field.corner);
     for army in Army::BOTH {
         let units = units.reborrow().with_shared(army);
-        let Battlefield { grids, hits, fought, .. } = &mut *field;
+        let Battlefield { grids, hits, .. } = &mut *field;
         let (own, theirs) = (&grids[army as usize], &grids[army.enemy() as usize]);
         let hits = &mut hits[army as usize];
         let list = hits.get_mut()?;
         list.clear();
         list.reserve(units.count());
-        let job = units.job().named("Fight").depends_on(&sorted);
+        let job = units.job().named("Fight").in_turn();
         let with = (own.read(), theirs.read(), hits.writer());
-        fought[army as usize] = job.with(with).schedule_parallel(
+        _ = job.with(with).schedule_parallel(
             move |(position, weapon, speed), (own, theirs, hits)| {
                 weapon.ready_in = (weapon.ready_in - dt).max(0.0);
                 let mut way = own.way_out(position.0) * ELBOW_ROOM;
@@ -226,7 +220,7 @@ fn suffer(
 ) -> Result<JobHandle, JobError> {
     let [red, blue] = &field.hits;
     let with = (red.read(), blue.read(), health.into_job_mut());
-    let job = camps.job().named("Suffer").depends_on(&field.fought);
+    let job = camps.job().named("Suffer").in_turn();
     job.with(with).schedule(|camp, (by_red, by_blue, health)| {
         let hits = match camp.army {
             Army::Red => by_blue,

@@ -39,8 +39,8 @@ fn a0001_containers_are_not_ordered_by_themselves() {
     );
     assert!(
         message.ends_with(
-            ", which job `First` writes and which was not completed; pass the handle of `First` as a dependency, or \
-             complete it first"
+            ", which job `First` writes and which was not completed; pass the handle of `First` as a dependency, \
+             schedule `Second` with `in_turn`, or complete `First` first"
         ),
         "{message}"
     );
@@ -54,6 +54,43 @@ fn a0001_containers_are_not_ordered_by_themselves() {
     let _ = third.schedule(|a, total| a.0 = **total).unwrap();
     assert_eq!(world.query::<&A>().iter().next(), Some(&A(870)));
     assert_eq!(*total.get().unwrap(), 870);
+}
+
+#[test]
+fn in_turn_containers_order_jobs_as_components_do() {
+    for (workers, mode) in WORKERS.into_iter().flat_map(|workers| MODES.map(|mode| (workers, mode)))
+    {
+        let mut world = world_of(workers, 10);
+        world.entities().jobs().set_mode(mode);
+        world.spawn_batch((0..30).map(|at| (A(at), B(1))));
+        let mut total = JobCell::new(0_u64);
+        // By the container alone: what they use of the world they only read.
+        for _ in 0..3 {
+            let sum = world.query::<&A>().job().in_turn().with(total.write());
+            let _ = sum
+                .schedule(|a, total| **total = (**total * 2 + u64::from(a.0)) % 1_000_003)
+                .unwrap();
+        }
+        let give = world.query_mut::<&mut B>().job().with(total.read()).in_turn();
+        let given = give.schedule_parallel(|b, total| b.0 = *total).unwrap();
+        world.entities().jobs().complete(given);
+        let expected = (0..3).flat_map(|_| 0..30).fold(0, |sum, at| (sum * 2 + at) % 1_000_003);
+        assert!(world.query::<&B>().iter().all(|b| b.0 == expected), "{workers} workers");
+        assert_eq!(*total.get().unwrap(), expected);
+    }
+}
+
+#[test]
+fn in_turn_a_job_does_not_run_after_one_that_failed() {
+    let mut world = small();
+    let mut total = JobCell::new(7);
+    let fails = world.query::<&A>().job().named("Fails").with(total.write());
+    let _ = fails.schedule(|_, _| panic!("no total")).unwrap();
+    let give = world.query_mut::<&mut B>().job().in_turn().with(total.read());
+    let given = give.schedule(|b, total| b.0 = **total).unwrap();
+    let failed = world.entities().jobs().try_complete(given).unwrap_err().to_string();
+    assert!(failed.contains("`Fails`") && failed.contains("no total"), "{failed}");
+    assert!(world.query::<&B>().iter().all(|b| b.0 == 1));
 }
 
 #[test]

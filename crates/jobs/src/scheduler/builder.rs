@@ -38,13 +38,15 @@ pub struct JobBuilder<'s> {
     pub(super) jobs: &'s JobScheduler,
     pub(super) name: Option<&'static str>,
     pub(super) after: &'s [JobHandle],
+    /// Whether it depends on those that use its containers.
+    pub(super) in_turn: bool,
     /// The CPU level that the job's loop runs at, at most.
     level: CpuLevel,
 }
 
 impl<'s> JobBuilder<'s> {
     pub(super) fn new(jobs: &'s JobScheduler, name: Option<&'static str>) -> Self {
-        Self { jobs, name, after: &[], level: CpuLevel::V4 }
+        Self { jobs, name, after: &[], in_turn: false, level: CpuLevel::V4 }
     }
 
     /// Orders the job after others, and nothing more: unlike a job that depends on them, it runs also
@@ -64,6 +66,30 @@ impl<'s> JobBuilder<'s> {
     /// ```
     pub fn after(self, jobs: &'s [JobHandle]) -> Self {
         Self { after: jobs, ..self }
+    }
+
+    /// Lets the job depend on those that use its containers in a way that conflicts: it has its turn when they are done, in the
+    /// order in which all of them were scheduled. Then no handle has to be handed on, and no job is refused with A0001.
+    ///
+    /// As with other dependencies, it does not run if one of them fails: what that one was to write is not there.
+    /// [Those it is ordered after](Self::after) excepted. A job that [runs](Self::run) now has them completed first.
+    ///
+    /// It is not so by default, since a job that meets another by mistake would wait for it in silence.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobCell, JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut score = JobCell::new(1);
+    /// jobs.named("Add").in_turn().schedule(&[], score.write(), |score| *score += 2).unwrap();
+    /// jobs.named("Double").in_turn().schedule(&[], score.write(), |score| *score *= 2).unwrap();
+    /// let tells = jobs.named("Tell").in_turn().schedule(&[], score.read(), |score| assert_eq!(*score, 6));
+    /// jobs.complete(tells.unwrap());
+    /// ```
+    pub fn in_turn(self) -> Self {
+        Self { in_turn: true, ..self }
     }
 
     /// Leaves the job's loop at the CPU level of the build, whatever the machine has.
@@ -355,7 +381,7 @@ impl JobBuilder<'_> {
         F: for<'v> FnOnce(D::Whole<'v>) -> R,
     {
         let name = self.name_or::<F>();
-        self.jobs.check_now(name, &data)?;
+        self.jobs.check_now(name, &data, self.in_turn)?;
         let _passes = PanicPasses;
         let mut held = data.hold();
         let _in_job = InJob::enter(0, self.jobs.id, name);
@@ -415,6 +441,7 @@ impl fmt::Debug for JobBuilder<'_> {
         f.debug_struct("JobBuilder")
             .field("name", &self.name)
             .field("after", &self.after)
+            .field("in_turn", &self.in_turn)
             .finish_non_exhaustive()
     }
 }

@@ -16,6 +16,18 @@ use crate::node::{TaskFunctions, TaskKind};
 use crate::work::Work;
 
 impl JobBuilder<'_> {
+    fn request<'r>(
+        &'r self,
+        name: &'static str,
+        functions: &'static TaskFunctions,
+        dependencies: &'r [JobHandle],
+        count: usize,
+        batch: usize,
+    ) -> Request<'r> {
+        let &Self { after, in_turn, .. } = self;
+        Request { name, functions, dependencies, after, in_turn, count, batch }
+    }
+
     /// # Safety
     ///
     /// The closure may be run and dropped on any thread, and what it borrows outlives the job.
@@ -38,8 +50,7 @@ impl JobBuilder<'_> {
                 settle: None,
             }
         };
-        let request =
-            Request { name, functions, dependencies, after: self.after, count: 1, batch: 1 };
+        let request = self.request(name, functions, dependencies, 1, 1);
         // SAFETY: the payload is what the functions are for; its closure is as promised to this
         // function, and what it holds is `Send` and borrows nothing, as `JobData` demands.
         unsafe { self.jobs.submit(&request, data, |held| Single::<D, F> { held, job }) }
@@ -70,7 +81,7 @@ impl JobBuilder<'_> {
             }
         };
         data.check_count(name, count)?;
-        let request = Request { name, functions, dependencies, after: self.after, count, batch };
+        let request = self.request(name, functions, dependencies, count, batch);
         // SAFETY: as in `submit_single`; what the payload holds is `Sync` too.
         unsafe { self.jobs.submit(&request, data, |held| Parallel::<D, F> { held, job }) }
     }
@@ -99,7 +110,7 @@ impl JobBuilder<'_> {
                 settle: if D::SETTLES { Some(settle_deferred::<D, C, F>) } else { None },
             }
         };
-        let request = Request { name, functions, dependencies, after: self.after, count: 0, batch };
+        let request = self.request(name, functions, dependencies, 0, batch);
         let payload = |held| Deferred { parallel: Parallel::<D, F> { held, job }, count };
         // SAFETY: as in `submit_work`.
         unsafe { self.jobs.submit(&request, data, payload) }

@@ -22,6 +22,8 @@ pub(super) struct Request<'r> {
     /// Jobs that must have finished without failure, and jobs that must have finished.
     pub(super) dependencies: &'r [JobHandle],
     pub(super) after: &'r [JobHandle],
+    /// Whether it depends on those that use its containers.
+    pub(super) in_turn: bool,
     /// How many indices a parallel job has, and how many of them to a batch.
     pub(super) count: usize,
     pub(super) batch: usize,
@@ -33,6 +35,7 @@ impl Request<'_> {
         functions: &TaskFunctions::JOIN,
         dependencies: &[],
         after: &[],
+        in_turn: false,
         count: 0,
         batch: 1,
     };
@@ -100,11 +103,13 @@ impl JobScheduler {
         unsafe { self.submit(&request, (), |()| ()) }
     }
 
-    /// Checks that the use of containers by the owner, right now, conflicts with no job.
+    /// Checks that the use of containers by the owner, right now, conflicts with no job. In turn, those that it would conflict with
+    /// are completed.
     pub(super) fn check_now<D: JobData>(
         &self,
         name: &'static str,
         data: &D,
+        in_turn: bool,
     ) -> Result<(), ScheduleError> {
         if let Some(inside) = current_job() {
             return Err(ScheduleError::InsideJob { inside, job: name });
@@ -112,22 +117,29 @@ impl JobScheduler {
         let mut accesses = self.accesses.take();
         accesses.clear();
         data.declare(&mut accesses);
+        if in_turn {
+            self.complete_users(&accesses, |declared| !declared.orders);
+        }
         let checked = self.check(&mut self.state.borrow_mut(), name, &accesses, None);
         if checked.is_ok() && accesses.uses_fences {
-            self.complete_fences(&accesses);
+            self.complete_users(&accesses, |declared| declared.orders);
         }
         *self.accesses.borrow_mut() = accesses;
         checked.map_err(|error| *error)
     }
 
-    /// Completes the jobs that use the same behind a fence, as far as they conflict.
-    fn complete_fences(&self, accesses: &AccessList) {
+    /// Completes the jobs that use the same, as far as they conflict.
+    fn complete_users(&self, accesses: &AccessList, chosen: impl Fn(&Declared) -> bool) {
         let mut in_the_way = Vec::new();
-        for declared in accesses.declared().iter().filter(|declared| declared.orders) {
-            // SAFETY: the fence is borrowed by the data that declared it, which is at hand.
+        for declared in accesses.declared().iter().filter(|declared| chosen(declared)) {
+            // SAFETY: what it is of is borrowed by the data that declared it, which is at hand.
             let slot = unsafe { declared.slot.as_ref() };
             let scheduler = slot.scheduler();
-            slot.conflicts(declared.access, |job| in_the_way.push(JobHandle::new(job, scheduler)));
+            // Who uses a container of another scheduler's jobs is refused.
+            if declared.orders || scheduler == self.id {
+                let mut add = |job| in_the_way.push(JobHandle::new(job, scheduler));
+                slot.conflicts(declared.access, &mut add);
+            }
         }
         self.complete_quietly(&in_the_way);
     }
@@ -181,6 +193,9 @@ impl JobScheduler {
             // SAFETY: the node is free, and this is the owner.
             self.fill_parallel(state, request, unsafe { node.parallel_mut() })?;
         }
+        if request.in_turn {
+            self.wait_for_turn(state, accesses, notes);
+        }
         if accesses.uses_fences {
             self.order_by_fences(state, name, accesses, notes)?;
         }
@@ -218,13 +233,7 @@ impl JobScheduler {
         accesses: &AccessList,
         notes: Notes<'_>,
     ) -> Result<(), Box<ScheduleError>> {
-        // Many fences lead to the same jobs. Those that are there already are marked, so that each is added once.
-        state.mark += 1;
-        // SAFETY: this is the owner.
-        let node_notes = |job: JobId| unsafe { self.node(job.node).notes() };
-        for dependency in notes.dependencies() {
-            node_notes(dependency.job()).set_mark(state.mark);
-        }
+        self.mark_dependencies(state, notes);
         for declared in accesses.declared().iter().filter(|declared| declared.orders) {
             // SAFETY: the data that declared the fence borrows it for longer than this call, as its lifetime says.
             let slot = unsafe { declared.slot.as_ref() };
@@ -232,15 +241,42 @@ impl JobScheduler {
                 let what = slot.label;
                 return Err(Box::new(ScheduleError::ForeignFence { job: name, what }));
             }
-            slot.conflicts(declared.access, |job| {
-                let other = node_notes(job);
-                if other.mark() != state.mark {
-                    other.set_mark(state.mark);
-                    notes.add_dependency(Dependency::new(job, false));
-                }
-            });
+            slot.conflicts(declared.access, |job| self.add_unmarked(state, notes, job, false));
         }
         Ok(())
+    }
+
+    /// Lets a job depend on those that use its containers, as far as they conflict.
+    #[inline(never)]
+    fn wait_for_turn(&self, state: &mut State, accesses: &AccessList, notes: Notes<'_>) {
+        self.mark_dependencies(state, notes);
+        for declared in accesses.declared().iter().filter(|declared| !declared.orders) {
+            // SAFETY: the payload holds the container's block, by the contract of `JobData`.
+            let slot = unsafe { declared.slot.as_ref() };
+            // Jobs of another scheduler are found by the check.
+            if slot.scheduler() == self.id {
+                slot.conflicts(declared.access, |job| self.add_unmarked(state, notes, job, true));
+            }
+        }
+    }
+
+    /// Marks the jobs that one depends on, so that each is [added](Self::add_unmarked) once: many slots lead to the same.
+    fn mark_dependencies(&self, state: &mut State, notes: Notes<'_>) {
+        state.mark += 1;
+        for dependency in notes.dependencies() {
+            // SAFETY: this is the owner.
+            unsafe { self.node(dependency.job().node).notes() }.set_mark(state.mark);
+        }
+    }
+
+    /// Adds a dependency that is not marked, and marks it.
+    fn add_unmarked(&self, state: &State, notes: Notes<'_>, job: JobId, passes_failure: bool) {
+        // SAFETY: this is the owner.
+        let other = unsafe { self.node(job.node).notes() };
+        if other.mark() != state.mark {
+            other.set_mark(state.mark);
+            notes.add_dependency(Dependency::new(job, passes_failure));
+        }
     }
 
     /// Checks all containers, and then notes the job in their slots.

@@ -94,6 +94,7 @@ pub struct QueryJob<'w, D> {
     name: Option<&'static str>,
     dependencies: &'w [JobHandle],
     after: &'w [JobHandle],
+    in_turn: bool,
     world: PhantomData<&'w mut EntityManager>,
     /// It may not become a subtype, whose values may lie otherwise.
     of: PhantomData<fn(D) -> D>,
@@ -120,9 +121,18 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         settings: Settings,
         at_once: bool,
     ) -> Self {
-        let (dependencies, after): (&[_], &[_]) = (&[], &[]);
-        let (world, of) = (PhantomData, PhantomData);
-        Self { entities, matched, settings, at_once, name: None, dependencies, after, world, of }
+        Self {
+            entities,
+            matched,
+            settings,
+            at_once,
+            name: None,
+            dependencies: &[],
+            after: &[],
+            in_turn: false,
+            world: PhantomData,
+            of: PhantomData,
+        }
     }
 
     /// Gives the job a name, by which errors and tools call it. Without one, it is called by the type of its function.
@@ -156,6 +166,32 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// Orders the job after others, beside those that it waits for because of what it uses. It runs also if one of them fails.
     pub fn after(self, jobs: &'w [JobHandle]) -> Self {
         Self { after: jobs, ..self }
+    }
+
+    /// Lets the job depend on those that use the containers which it [takes along](Self::with), in a way that conflicts, as it waits
+    /// for those that use its components: it has its turn when they are done. See [`JobBuilder::in_turn`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    /// use ancho_jobs::JobCell;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch((1..=100).map(Health));
+    /// let mut sum = JobCell::new(0);
+    /// world.query::<&Health>().job().with(sum.write()).schedule(|health, sum| **sum += health.0)?;
+    /// let share = world.query_mut::<&mut Health>().job().in_turn().with(sum.read());
+    /// let shared = share.schedule(|health, sum| health.0 = **sum / 100)?;
+    /// world.entities().jobs().complete(shared);
+    /// assert!(world.query::<&Health>().iter().all(|health| health.0 == 50));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn in_turn(self) -> Self {
+        Self { in_turn: true, ..self }
     }
 
     /// Lets the job take something along: tokens of containers, [lookups](crate::Lookup::into_job), and tuples of them.
@@ -480,7 +516,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     }
 
     fn builder(&self, name: &'static str) -> JobBuilder<'w> {
-        self.jobs().scheduler().named(name).after(self.after)
+        let job = self.jobs().scheduler().named(name).after(self.after);
+        if self.in_turn { job.in_turn() } else { job }
     }
 }
 
@@ -498,6 +535,11 @@ impl<'w, D: QueryData, X: JobData> QueryJobWith<'w, D, X> {
     /// Orders the job after others. See [`QueryJob::after`].
     pub fn after(self, jobs: &'w [JobHandle]) -> Self {
         Self { job: self.job.after(jobs), ..self }
+    }
+
+    /// Lets the job depend on those that use its containers. See [`QueryJob::in_turn`].
+    pub fn in_turn(self) -> Self {
+        Self { job: self.job.in_turn(), ..self }
     }
 
     /// Schedules a job that one thread does, entity by entity, in the order of the chunks. See [`QueryJob::schedule`].
