@@ -82,7 +82,7 @@ fn a_conflict_names_both_jobs_and_the_container() {
         format!(
             "A0001: job `Walk` reads `paths` (NativeList<u32> made at {made}), which job `Fill` writes \
              and which was not completed; pass the handle of `Fill` as a dependency, or complete it \
-             first"
+             first; a job from a builder can also wait for its turn (`in_turn`)"
         )
     );
     jobs.complete(fill);

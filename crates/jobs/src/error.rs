@@ -124,8 +124,8 @@ impl fmt::Display for ScheduleError {
             Self::Conflict { container, job, access, other, other_access } => write!(
                 f,
                 "A0001: job `{job}` {access} {container}, which job `{other}` {other_access} and which \
-                 was not completed; pass the handle of `{other}` as a dependency, schedule `{job}` with \
-                 `in_turn`, or complete `{other}` first"
+                 was not completed; pass the handle of `{other}` as a dependency, or complete it first; a job \
+                 from a builder can also wait for its turn (`in_turn`)"
             ),
             Self::Aliased { container, job } => write!(
                 f,

@@ -205,7 +205,7 @@ fn the_container_can_be_neither_read_nor_written_meanwhile() {
         format!(
             "A0001: job `Second` writes concurrently the JobCell<Counter> made at {}, which job `First` \
              writes concurrently and which was not completed; pass the handle of `First` as a \
-             dependency, schedule `Second` with `in_turn`, or complete `First` first",
+             dependency, or complete it first; a job from a builder can also wait for its turn (`in_turn`)",
             label.made()
         )
     );

@@ -3,7 +3,7 @@
 mod common;
 
 use ancho_jobs::{JobCell, JobHandle, JobScheduler, JobSlice, ScheduleError};
-use common::{Flag, WORKERS, a_while, eventually, scheduler, schedulers};
+use common::{Flag, WORKERS, a_while, eventually, panic_message, scheduler, schedulers};
 
 fn push(jobs: &JobScheduler, list: &mut JobCell<Vec<u32>>, value: u32) -> JobHandle {
     let job = jobs.named("Push").in_turn();
@@ -113,6 +113,46 @@ fn what_a_failed_job_was_to_write_is_not_used() {
         let reads = reads.schedule(&[], value.read(), move |_| raise.raise()).unwrap();
         assert!(jobs.try_complete(reads).is_err(), "the failure is told");
         assert!(ran.is_up(), "but only an order was asked for");
+    }
+}
+
+#[test]
+fn who_runs_now_is_told_of_a_failed_job() {
+    for workers in WORKERS {
+        let jobs = scheduler(workers);
+        let (mut value, ran) = (JobCell::new(0), Flag::default());
+        let fails =
+            jobs.named("Fails").schedule(&[], value.write(), |_| panic!("no value")).unwrap();
+        let raise = ran.clone();
+        let look = || jobs.named("Looks").in_turn().run(value.read(), |_| raise.raise());
+        let message = panic_message(look);
+        assert!(message.starts_with("A0011") && message.contains("no value"), "{message}");
+        assert!(!ran.is_up() && jobs.is_completed(fails));
+        let again = jobs.named("Looks").in_turn().run(value.read(), |_| raise.raise());
+        assert!(again.is_ok() && ran.is_up(), "it was told, and nobody uses the value");
+    }
+}
+
+#[test]
+fn a_failed_reader_stops_nobody() {
+    for workers in WORKERS {
+        let jobs = scheduler(workers);
+        let (mut value, mut other) = (JobCell::new(0), JobCell::new(0));
+        let reads = jobs.named("Reads").schedule(&[], value.read(), |_| panic!("no ink")).unwrap();
+        let writes = jobs.named("Writes").in_turn();
+        let written = writes.schedule(&[], value.write(), |value| *value = 5).unwrap();
+        assert!(jobs.try_complete(written).is_err(), "the failure is told");
+        assert!(jobs.is_completed(reads));
+        assert_eq!(value.get(), Ok(&5), "but what it was to read was there");
+
+        // It reads the one, and writes the other: who needs the other does not run, whatever is looked at first.
+        let both = (value.read(), other.write());
+        let fails = jobs.named("Fails").schedule(&[], both, |_| panic!("no value")).unwrap();
+        let both = (value.write(), other.read());
+        let stopped = jobs.named("Stopped").in_turn().schedule(&[], both, |(value, _)| *value = 6);
+        assert!(jobs.try_complete(stopped.unwrap()).is_err());
+        assert!(jobs.is_completed(fails));
+        assert_eq!(value.get(), Ok(&5));
     }
 }
 

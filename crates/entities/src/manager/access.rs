@@ -61,7 +61,7 @@ impl EntityManager {
         };
         self.storage.make_unique(number)?;
         let chunk = &self.storage.chunks[number];
-        // SAFETY: jobs that use the component were waited for, and for those that use others versions were written out.
+        // SAFETY: jobs that use the component were waited for, and others see no versions, or had them written out.
         unsafe { chunk.note_written_beside(found.column, row, 1, self.storage.version) };
         Ok((chunk.column(found.offset), row as usize))
     }
@@ -170,7 +170,7 @@ impl EntityManager {
             if S::SHARED && chunk.shape().shared.contains(&column) {
                 continue;
             }
-            // SAFETY: no job uses the component, and for those that use others versions were written out.
+            // SAFETY: no job uses the component, and others see no versions, or had them written out.
             unsafe { chunk.note_written_beside(column, location.row, 1, self.storage.version) };
         }
         drop(old);

@@ -100,7 +100,7 @@ impl EntityManager {
         self.before_writing(entity, ty);
         self.storage.make_unique(location.chunk)?;
         let chunk = &self.storage.chunks[location.chunk];
-        // SAFETY: jobs that use the component were waited for, and for those that use others versions were written out.
+        // SAFETY: jobs that use the component were waited for, and others see no versions, or had them written out.
         unsafe {
             chunk.note_written_beside(found.column, location.row, 1, self.storage.version);
         }

@@ -83,7 +83,7 @@ impl EntityManager {
             let error = EntityError::MissingComponent { entity, component: ty };
             return Err(Rejected { value, error });
         };
-        // SAFETY: jobs that use the component were waited for, and for those that use others versions were written out.
+        // SAFETY: jobs that use the component were waited for, and others see no versions, or had them written out.
         unsafe { chunk.set_version_beside(column, self.storage.version) };
         // SAFETY: there is a value of this type, which is the world's alone, and that is borrowed mutably.
         let old = mem::replace(unsafe { found.cast::<T>().as_mut() }, value);

@@ -197,7 +197,7 @@ impl ArchetypeChunkMut<'_> {
             unshare(self.chunks, self.number, self.settings)?;
         }
         let chunk = &self.chunks[self.number];
-        // SAFETY: jobs that use the component were waited for, and for those that use others versions were written out.
+        // SAFETY: jobs that use the component were waited for, and others see no versions, or had them written out.
         unsafe { chunk.note_written_beside(found.column, 0, chunk.len, self.version) };
         Ok(chunk.column(found.offset))
     }

@@ -93,7 +93,7 @@ impl EntityManager {
             return false;
         }
         // SAFETY: the archetype has such a column, and such a mask. The chunk is one of it and has the row, as the table says. Jobs
-        // that use them were waited for, and for those that use others versions were written out.
+        // that use them were waited for, and others see no versions, or had them written out.
         unsafe {
             let is_noted = chunk.note_written_quickly(column, self.storage.version);
             if is_noted {
@@ -119,8 +119,8 @@ impl EntityManager {
         }
         // SAFETY: as above.
         let chunk = unsafe { self.storage.chunks.at(chunk) };
-        // SAFETY: the archetype has such a mask. Jobs that use it, or the component, were waited for, and for those that use others
-        // versions were written out.
+        // SAFETY: the archetype has such a mask. Jobs that use it, or the component, were waited for, and others see no versions, or
+        // had them written out.
         unsafe {
             chunk.enabled.set_from(switch.first_word, row, enabled);
             chunk.note_written_beside(switch.column, row, 1, self.storage.version);

@@ -291,7 +291,6 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
         if !ty.is_enableable() {
             return Err(EntityError::NotEnableable { component: ty });
         }
-        self.entities.before_switching(ty);
         let archetypes = &self.entities.storage.archetypes;
         let lacks = |found: &Match| !archetypes[found.archetype].shape.has(ty);
         if self.as_ref().matched().matches.iter().any(lacks) {

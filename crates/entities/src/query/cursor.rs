@@ -89,8 +89,7 @@ impl<'w> Cursor<'w> {
                 self.list = self.walk.archetypes[found.archetype].chunks.iter();
                 continue;
             };
-            // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk, which
-            // nobody else uses if it can be changed.
+            // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk.
             let chunk = unsafe { (*self.walk.chunks).at(number) };
             // Its rows are given only once it is entered. That may panic or find no memory, and who has caught it may ask for
             // more: of the chunk before, everything was given.

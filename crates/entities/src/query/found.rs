@@ -50,6 +50,7 @@ impl Walk<'_> {
     /// # Safety
     ///
     /// - the walk was made by [`writing`](Self::writing), and nobody has anything that was fetched from its chunks
+    /// - as for [`switch_some`](Self::switch_some), in all of them
     pub(super) unsafe fn switch(&self, component: ComponentType, enabled: bool) -> usize {
         let mut switched = 0;
         let mut changed = Vec::new();
@@ -67,8 +68,7 @@ impl Walk<'_> {
                 if !is_simple && !self.choose(chunk, found, &mut changed) {
                     continue;
                 }
-                // SAFETY: the caller's promise. Jobs that use what is noted of the component were waited for, and for those that use
-                // others versions were written out.
+                // SAFETY: the caller's promise.
                 unsafe {
                     if found.bits.is_empty() {
                         chunk.enabled.set_rows(mask, 0, chunk.len, enabled);

@@ -196,7 +196,7 @@ impl<'w> Walk<'w> {
                     false => None,
                 };
                 let soon = soon.map(|soon| self.soon(soon));
-                // SAFETY: both are there, and nobody changes what is noted of them but this.
+                // SAFETY: both are there.
                 unsafe { expect_marks::<D>(std::mem::replace(&mut next, soon), soon) };
                 let number = self.next_chosen(&mut list, found, &mut changed);
                 let Some(number) = number else { break };
@@ -325,8 +325,7 @@ impl<'w> Walk<'w> {
     /// Makes a chunk the world's alone, if it is written.
     #[inline(always)]
     pub(super) fn prepare<D: QueryData>(&self, number: u32) -> Result<(), OutOfMemory> {
-        // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk, which
-        // nobody else uses if it can be changed.
+        // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk.
         if D::WRITES && unsafe { (*self.chunks).at(number) }.may_be_shared() {
             self.unshare(number)?;
         }
@@ -345,8 +344,8 @@ impl<'w> Walk<'w> {
     /// # Safety
     ///
     /// - the match is one of a query of this data, and the chunk one of its archetype, which is there for the lifetime
-    /// - nobody has a reference to what the world knows of the chunk, and its memory is the world's alone, unless the data
-    ///   cannot be changed
+    /// - unless the data cannot be changed: the memory of the chunk is the world's alone, and nobody else uses what is noted of what
+    ///   can be; nor of other columns, unless their versions were written out
     #[inline(always)]
     unsafe fn open<'c, D: QueryData>(
         &self,
@@ -624,7 +623,7 @@ unsafe fn only_mask(bits: &[Bit], chunk: *const Chunk) -> *const u64 {
 ///
 /// # Safety
 ///
-/// - the chunks are there, and nobody else changes what is noted of them
+/// - the chunks are there
 #[inline(always)]
 unsafe fn expect_marks<D: QueryData>(next: Option<Soon>, soon: Option<Soon>) {
     // SAFETY: the caller's promise.

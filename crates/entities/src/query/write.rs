@@ -207,9 +207,11 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// Switches a component on or off, which all archetypes have that match. Returns for how many entities.
     #[track_caller]
     pub(super) fn switch(mut self, component: ComponentType, enabled: bool) -> usize {
+        self.entities.before_switching(component);
         // SAFETY: this is used once.
         let walk = unsafe { self.open() };
-        // SAFETY: the world is borrowed mutably, and nothing of it is given to anybody.
+        // SAFETY: the world is borrowed mutably, and nothing of it is given to anybody. Jobs that use the component, or ask whether
+        // it is on, were waited for, and others see no versions, or had them written out.
         unsafe { walk.switch(component, enabled) }
     }
 

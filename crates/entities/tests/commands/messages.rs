@@ -233,7 +233,7 @@ fn a0003_and_a0001_in_use() {
         refused.to_string(),
         format!(
             "A0001: job `Again` writes concurrently {label}, which job `Hit` writes concurrently and which was not completed; pass \
-             the handle of `Hit` as a dependency, schedule `Again` with `in_turn`, or complete `Hit` first"
+             the handle of `Hit` as a dependency, or complete it first; a job from a builder can also wait for its turn (`in_turn`)"
         )
     );
     jobs.complete(job);

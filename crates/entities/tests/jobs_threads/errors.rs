@@ -39,8 +39,8 @@ fn a0001_containers_are_not_ordered_by_themselves() {
     );
     assert!(
         message.ends_with(
-            ", which job `First` writes and which was not completed; pass the handle of `First` as a dependency, \
-             schedule `Second` with `in_turn`, or complete `First` first"
+            ", which job `First` writes and which was not completed; pass the handle of `First` as a dependency, or \
+             complete it first; a job from a builder can also wait for its turn (`in_turn`)"
         ),
         "{message}"
     );

@@ -66,12 +66,18 @@ impl Slot {
         self.users.borrow().scheduler
     }
 
-    /// Calls a function with each uncompleted job that conflicts with an access.
+    /// Calls a function with each uncompleted job that conflicts with an access, the one that writes first.
     #[inline]
     pub(crate) fn conflicts(&self, access: Access, mut each: impl FnMut(JobId)) {
+        self.users(access, |user| each(user.job));
+    }
+
+    /// As [`conflicts`](Self::conflicts), with what is known of the use.
+    #[inline]
+    pub(crate) fn users(&self, access: Access, mut each: impl FnMut(&Use)) {
         // What is called ordered is passed over, and so each of them is met.
-        let met = self.users.borrow_mut().conflict(access, |job| {
-            each(job);
+        let met = self.users.borrow_mut().conflict(access, |user| {
+            each(user);
             true
         });
         debug_assert!(met.is_none());
@@ -123,7 +129,7 @@ impl Slot {
         &self,
         access: Access,
         scheduler: u32,
-        ordered: impl FnMut(JobId) -> bool,
+        mut ordered: impl FnMut(JobId) -> bool,
     ) -> Result<(), SlotConflict> {
         if let Some(memory) = self.expired() {
             return Err(SlotConflict::Expired(memory));
@@ -131,7 +137,7 @@ impl Slot {
         let users = &mut *self.users.borrow_mut();
         if users.scheduler == scheduler {
             return users
-                .conflict(access, ordered)
+                .conflict(access, |user| ordered(user.job))
                 .map_or(Ok(()), |user| Err(SlotConflict::Unordered(user)));
         }
         // A job of another scheduler cannot be ordered before this one. Not even two that read are
@@ -168,11 +174,11 @@ impl Slot {
 impl Users {
     /// Returns an uncompleted use that conflicts with the access and is not `ordered`.
     #[inline]
-    fn conflict(&mut self, access: Access, mut ordered: impl FnMut(JobId) -> bool) -> Option<Use> {
+    fn conflict(&self, access: Access, mut ordered: impl FnMut(&Use) -> bool) -> Option<Use> {
         let nodes = self.nodes.as_deref()?;
         if let Some(writer) = &self.writer
             && is_uncompleted(nodes, writer.job)
-            && !ordered(writer.job)
+            && !ordered(writer)
         {
             return Some(*writer);
         }
@@ -181,7 +187,7 @@ impl Users {
             return None;
         }
         for reader in &self.readers {
-            if is_uncompleted(nodes, reader.job) && !ordered(reader.job) {
+            if is_uncompleted(nodes, reader.job) && !ordered(reader) {
                 return Some(*reader);
             }
         }

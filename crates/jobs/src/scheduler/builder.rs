@@ -68,13 +68,15 @@ impl<'s> JobBuilder<'s> {
         Self { after: jobs, ..self }
     }
 
-    /// Lets the job depend on those that use its containers in a way that conflicts: it has its turn when they are done, in the
-    /// order in which all of them were scheduled. Then no handle has to be handed on, and no job is refused with A0001.
+    /// Lets the job wait for those that use its containers in a way that conflicts: it has its turn when they are done, in the
+    /// order in which all of them were scheduled. Then no handle has to be handed on, and the job is not refused with A0001.
     ///
-    /// As with other dependencies, it does not run if one of them fails: what that one was to write is not there.
-    /// [Those it is ordered after](Self::after) excepted. A job that [runs](Self::run) now has them completed first.
+    /// It depends on those that write what it uses: if one of them fails, what that one was to write is not there, and the job
+    /// does not run, unless it is [ordered after](Self::after) the other. It is ordered after those that only read.
+    /// A job that [runs](Self::run) now has them completed first.
     ///
-    /// It is not so by default, since a job that meets another by mistake would wait for it in silence.
+    /// It is not so by default, since a job that meets another by mistake would wait for it in silence. As always, somebody has
+    /// to complete the last of them: until then the containers are in use.
     ///
     /// # Examples
     ///
@@ -375,6 +377,11 @@ impl JobBuilder<'_> {
     /// # Errors
     ///
     /// As [`JobScheduler::run`].
+    ///
+    /// # Panics
+    ///
+    /// With code A0011 if it has to wait for its [turn](Self::in_turn), and a job fails that writes one of its containers.
+    #[track_caller]
     pub fn run<D, R, F>(self, data: D, job: F) -> Result<R, ScheduleError>
     where
         D: JobData,

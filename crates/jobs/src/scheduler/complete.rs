@@ -207,7 +207,8 @@ impl JobScheduler {
     /// # Determinism
     ///
     /// Which jobs have finished is a matter of timing, and so is from then on whether a job that conflicts
-    /// with one of them, and is not ordered after it, is refused. One that is ordered never is.
+    /// with one of them, and is not ordered after it, is refused. One that is ordered never is. Nor is one that waits for its
+    /// [turn](super::JobBuilder::in_turn), but whether it runs after a job that failed is such a matter, too.
     ///
     /// # Errors
     ///

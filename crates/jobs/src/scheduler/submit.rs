@@ -105,6 +105,7 @@ impl JobScheduler {
 
     /// Checks that the use of containers by the owner, right now, conflicts with no job. In turn, those that it would conflict with
     /// are completed.
+    #[track_caller]
     pub(super) fn check_now<D: JobData>(
         &self,
         name: &'static str,
@@ -118,30 +119,49 @@ impl JobScheduler {
         accesses.clear();
         data.declare(&mut accesses);
         if in_turn {
-            self.complete_users(&accesses, |declared| !declared.orders);
+            self.complete_turns(&accesses);
         }
         let checked = self.check(&mut self.state.borrow_mut(), name, &accesses, None);
         if checked.is_ok() && accesses.uses_fences {
-            self.complete_users(&accesses, |declared| declared.orders);
+            self.complete_fences(&accesses);
         }
         *self.accesses.borrow_mut() = accesses;
         checked.map_err(|error| *error)
     }
 
-    /// Completes the jobs that use the same, as far as they conflict.
-    fn complete_users(&self, accesses: &AccessList, chosen: impl Fn(&Declared) -> bool) {
+    /// Completes the jobs that use the same behind a fence, as far as they conflict.
+    fn complete_fences(&self, accesses: &AccessList) {
         let mut in_the_way = Vec::new();
-        for declared in accesses.declared().iter().filter(|declared| chosen(declared)) {
-            // SAFETY: what it is of is borrowed by the data that declared it, which is at hand.
+        for declared in accesses.declared().iter().filter(|declared| declared.orders) {
+            // SAFETY: the fence is borrowed by the data that declared it, which is at hand.
             let slot = unsafe { declared.slot.as_ref() };
             let scheduler = slot.scheduler();
-            // Who uses a container of another scheduler's jobs is refused.
-            if declared.orders || scheduler == self.id {
-                let mut add = |job| in_the_way.push(JobHandle::new(job, scheduler));
-                slot.conflicts(declared.access, &mut add);
-            }
+            slot.conflicts(declared.access, |job| in_the_way.push(JobHandle::new(job, scheduler)));
         }
         self.complete_quietly(&in_the_way);
+    }
+
+    /// Completes the jobs that use the same containers, as far as they conflict. Panics if one fails that writes.
+    #[track_caller]
+    fn complete_turns(&self, accesses: &AccessList) {
+        let (mut writers, mut readers) = (Vec::new(), Vec::new());
+        for declared in accesses.declared().iter().filter(|declared| !declared.orders) {
+            // SAFETY: the token that declared it is at hand.
+            let slot = unsafe { declared.slot.as_ref() };
+            // Jobs of another scheduler are found by the check.
+            if slot.scheduler() == self.id {
+                slot.users(declared.access, |user| {
+                    let list =
+                        if user.access == Access::Read { &mut readers } else { &mut writers };
+                    list.push(JobHandle::new(user.job, self.id));
+                });
+            }
+        }
+        let done = self.try_complete_all(&writers);
+        self.complete_quietly(&readers);
+        if let Err(failed) = done {
+            panic!("{failed}");
+        }
     }
 
     /// Checks the request and gives it a node, with everything in it but the payload.
@@ -246,16 +266,23 @@ impl JobScheduler {
         Ok(())
     }
 
-    /// Lets a job depend on those that use its containers, as far as they conflict.
+    /// Lets a job depend on those that write its containers, and be ordered after those that read them, as far as they conflict.
     #[inline(never)]
     fn wait_for_turn(&self, state: &mut State, accesses: &AccessList, notes: Notes<'_>) {
         self.mark_dependencies(state, notes);
-        for declared in accesses.declared().iter().filter(|declared| !declared.orders) {
-            // SAFETY: the payload holds the container's block, by the contract of `JobData`.
-            let slot = unsafe { declared.slot.as_ref() };
-            // Jobs of another scheduler are found by the check.
-            if slot.scheduler() == self.id {
-                slot.conflicts(declared.access, |job| self.add_unmarked(state, notes, job, true));
+        // Who reads one container may write another, so first those who write.
+        for writes in [true, false] {
+            for declared in accesses.declared().iter().filter(|declared| !declared.orders) {
+                // SAFETY: the payload holds the container's block, by the contract of `JobData`.
+                let slot = unsafe { declared.slot.as_ref() };
+                // Jobs of another scheduler are found by the check.
+                if slot.scheduler() == self.id {
+                    slot.users(declared.access, |user| {
+                        if writes == (user.access != Access::Read) {
+                            self.add_unmarked(state, notes, user.job, writes);
+                        }
+                    });
+                }
             }
         }
     }

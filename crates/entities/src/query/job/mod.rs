@@ -168,8 +168,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         Self { after: jobs, ..self }
     }
 
-    /// Lets the job depend on those that use the containers which it [takes along](Self::with), in a way that conflicts, as it waits
-    /// for those that use its components: it has its turn when they are done. See [`JobBuilder::in_turn`].
+    /// Lets the job wait for those that use the containers which it [takes along](Self::with), in a way that conflicts, as it waits
+    /// for those that use its components: it has its turn when they are done. If one of them fails that writes a container, it does
+    /// not run. See [`JobBuilder::in_turn`].
     ///
     /// # Examples
     ///
@@ -537,7 +538,7 @@ impl<'w, D: QueryData, X: JobData> QueryJobWith<'w, D, X> {
         Self { job: self.job.after(jobs), ..self }
     }
 
-    /// Lets the job depend on those that use its containers. See [`QueryJob::in_turn`].
+    /// Lets the job wait for those that use its containers. See [`QueryJob::in_turn`].
     pub fn in_turn(self) -> Self {
         Self { job: self.job.in_turn(), ..self }
     }
@@ -586,7 +587,7 @@ impl<'w, D: QueryData, X: JobData> QueryJobWith<'w, D, X> {
     ///
     /// # Panics
     ///
-    /// If the function panics.
+    /// If the function panics, or a job fails that has its [turn](Self::in_turn) before this, and writes one of its containers.
     #[track_caller]
     pub fn run<C>(self, mut function: C) -> Result<(), JobError>
     where
