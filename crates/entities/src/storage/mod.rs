@@ -12,6 +12,7 @@ mod chunk_layout;
 mod chunk_state;
 mod chunk_tracking;
 mod chunk_values;
+mod chunks;
 mod column_index;
 mod continue_after;
 mod count;
@@ -70,7 +71,7 @@ pub(crate) use values::{
 };
 
 pub(crate) use archetypes::Archetypes;
-pub(crate) use chunk::Chunks;
+pub(crate) use chunks::Chunks;
 
 use crate::component::ComponentType;
 use crate::entity::Entity;

@@ -4,8 +4,9 @@
 
 use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, LastChunk, OutOfMemory};
-use super::chunk::{Chunk, Chunks, NOWHERE};
+use super::chunk::{Chunk, NOWHERE};
 use super::chunk_values::ChunkValues;
+use super::chunks::Chunks;
 use super::fetch::fetch;
 use super::settings::StorageSettings;
 use super::values::{copy_small_value, copy_value, drop_values, duplicate_rows, swap_values};

@@ -1,0 +1,317 @@
+//! All chunks of a world.
+
+#![expect(
+    unsafe_code,
+    reason = "chunks that are known to be there, and others that jobs read meanwhile"
+)]
+
+use std::num::NonZero;
+use std::ops::{Index, IndexMut};
+use std::ptr::NonNull;
+use std::slice;
+
+use super::archetype::ArchetypeShape;
+use super::arena::ChunkMemory;
+use super::chunk::Chunk;
+use super::chunk_copy::ChunkCopy;
+use super::fetch::fetch;
+use super::staying::Staying;
+use super::transfer::Transfer;
+use super::uniform_chunks::UniformChunks;
+use crate::version::Version;
+
+/// What has to be known to find a value in a chunk.
+#[derive(Clone, Copy)]
+pub(crate) struct ChunkAddress {
+    data: NonNull<u8>,
+    pub(crate) archetype: u32,
+}
+
+// SAFETY: as for the chunk.
+unsafe impl Send for ChunkAddress {}
+
+impl ChunkAddress {
+    /// Where the memory begins, as a number.
+    #[inline]
+    pub(crate) fn addr(self) -> NonZero<usize> {
+        self.data.addr()
+    }
+
+    /// Where the values of a column begin.
+    #[inline]
+    pub(crate) fn column(self, offset: u32) -> *mut u8 {
+        self.data.as_ptr().wrapping_add(offset as usize)
+    }
+}
+
+/// All chunks of a world. A chunk keeps its number as long as it has entities.
+#[derive(Default)]
+pub(crate) struct Chunks {
+    chunks: Staying<Option<Chunk>>,
+    /// The addresses of those that are there, once more: close together, since who looks for one entity after another
+    /// in a large world would have all of `chunks` in the cache otherwise.
+    addresses: Vec<ChunkAddress>,
+    /// Numbers that are free, the one to be used next last.
+    free: Vec<u32>,
+    /// How many chunks there ever were.
+    sequence: u64,
+    /// Whether there was a fork, so that memory may be shared.
+    may_be_shared: bool,
+    /// Which of them may have one version for all columns.
+    uniform: UniformChunks,
+}
+
+impl Chunks {
+    /// Adds a chunk, which is told the number it will have in all of time.
+    pub(crate) fn insert(&mut self, make: impl FnOnce(u64) -> Chunk) -> u32 {
+        self.sequence += 1;
+        let chunk = make(self.sequence);
+        let address = ChunkAddress { data: chunk.data, archetype: chunk.archetype };
+        if let Some(number) = self.free.pop() {
+            *self.place_mut(number) = Some(chunk);
+            self.addresses[number as usize] = address;
+            return number;
+        }
+        let number = u32::try_from(self.chunks.len()).expect("fewer chunks than entities");
+        self.chunks.push(Some(chunk));
+        self.addresses.push(address);
+        self.uniform.expect(number);
+        number
+    }
+
+    /// From now on jobs may read what is known of chunks through pointers, also when there come to be more of them.
+    pub(crate) fn stay(&self) {
+        self.chunks.stay();
+    }
+
+    /// Makes room for so many more, unless there is.
+    pub(crate) fn expect(&mut self, more: usize) {
+        let more = more.saturating_sub(self.free.len());
+        self.chunks.reserve(more);
+        self.addresses.reserve(more);
+    }
+
+    pub(crate) fn remove(&mut self, number: u32) -> Chunk {
+        self.free.push(number);
+        self.place_mut(number).take().expect("a chunk of this number")
+    }
+
+    /// The place of a chunk, to be changed: this one alone, since jobs may be reading others.
+    #[inline]
+    fn place_mut(&mut self, number: u32) -> &mut Option<Chunk> {
+        assert!((number as usize) < self.chunks.len());
+        // SAFETY: there are so many. All of them are borrowed with this, as far as the thread of the world is concerned, and
+        // what jobs may be reading is not changed.
+        unsafe { &mut *self.chunks.as_mut_ptr().add(number as usize) }
+    }
+
+    /// Takes all chunks out.
+    pub(crate) fn take_all(&mut self) -> Vec<Option<Chunk>> {
+        self.free.clear();
+        self.addresses.clear();
+        self.uniform.clear();
+        self.chunks.take_all()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> Option<&Chunk> {
+        self.chunks.get(number as usize)?.as_ref()
+    }
+
+    /// The address of a chunk that is known to be there.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`at`](Self::at)
+    #[inline]
+    pub(crate) unsafe fn address(&self, number: u32) -> ChunkAddress {
+        debug_assert!(
+            self.get(number)
+                .is_some_and(|chunk| chunk.data == self.addresses[number as usize].data)
+        );
+        // SAFETY: it is there.
+        unsafe { *self.addresses.get_unchecked(number as usize) }
+    }
+
+    /// Gives a chunk memory of its own, unless it has by now. Returns what it had, to be released.
+    ///
+    /// The memory is made by the function, which is given the chunk.
+    #[cold]
+    pub(crate) fn unshare<E>(
+        &mut self,
+        number: u32,
+        copy: impl FnOnce(&Chunk) -> Result<ChunkMemory, E>,
+    ) -> Result<Option<ChunkMemory>, E> {
+        let chunk = &mut self[number];
+        if !chunk.is_shared() {
+            return Ok(None);
+        }
+        let memory = copy(chunk)?;
+        let data = memory.as_ptr();
+        let shared = chunk.replace_memory(memory);
+        self.addresses[number as usize].data = data;
+        Ok(Some(shared))
+    }
+
+    /// Lets a chunk be of another archetype, as a transfer says, with all that is in it.
+    ///
+    /// # Safety
+    ///
+    /// - there is a chunk of this number
+    /// - the shape is that of the archetype the transfer leads to, which outlives the chunk
+    /// - the transfer begins at the archetype of the chunk, and [keeps chunks whole](Transfer::whole), or the columns were moved as
+    ///   it [says](Transfer::refits)
+    #[inline]
+    pub(crate) unsafe fn change_archetype(
+        &mut self,
+        number: u32,
+        shape: &ArchetypeShape,
+        transfer: &Transfer,
+        version: Version,
+    ) {
+        // SAFETY: as the caller promises.
+        unsafe { self.at_mut(number).change_archetype(transfer.to, shape, transfer, version) };
+        self.addresses[number as usize].archetype = transfer.to;
+    }
+
+    /// Has what is known of a chunk on its way.
+    #[inline]
+    pub(crate) fn fetch(&self, number: u32) {
+        let chunk = self.chunks.as_ptr().wrapping_add(number as usize).cast::<u8>();
+        fetch(chunk);
+        fetch(chunk.wrapping_add(size_of::<Chunk>() / 2));
+    }
+
+    /// A chunk that is known to be there.
+    ///
+    /// # Safety
+    ///
+    /// - there is a chunk of this number, as the table of entities and the lists of archetypes know
+    #[inline]
+    pub(crate) unsafe fn at(&self, number: u32) -> &Chunk {
+        debug_assert!(self.get(number).is_some());
+        // SAFETY: it is there.
+        unsafe { self.chunks.get_unchecked(number as usize).as_ref().unwrap_unchecked() }
+    }
+
+    /// A chunk that is known to be there, to be changed: no job goes through it. Who does not know that has it by
+    /// [`at`](Self::at), and notes what is written [beside](Chunk::note_written_beside) jobs.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`at`](Self::at)
+    #[inline]
+    pub(crate) unsafe fn at_mut(&mut self, number: u32) -> &mut Chunk {
+        debug_assert!(self.get(number).is_some());
+        // SAFETY: it is there. Others are not borrowed: jobs may be reading them.
+        unsafe { (*self.chunks.as_mut_ptr().add(number as usize)).as_mut().unwrap_unchecked() }
+    }
+
+    /// Where the chunks are, each at the place of its number. Of numbers that are free, there is none.
+    #[inline]
+    pub(crate) fn as_ptr(&self) -> *const Chunk {
+        self.chunks.as_ptr().cast()
+    }
+
+    /// Two chunks that are known to be there, to be changed.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`at`](Self::at), and they are two
+    #[inline]
+    pub(crate) unsafe fn two_mut(&mut self, one: u32, other: u32) -> [&mut Chunk; 2] {
+        debug_assert!(one != other && self.get(one).is_some() && self.get(other).is_some());
+        let chunks = self.chunks.as_mut_ptr();
+        // SAFETY: they are there, and two. Others are not borrowed: jobs may be reading them.
+        [one, other]
+            .map(|number| unsafe { (*chunks.add(number as usize)).as_mut().unwrap_unchecked() })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Chunk)> {
+        (0..).zip(self.chunks.iter()).filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)))
+    }
+
+    /// All chunks, to be changed. No job is reading any.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Chunk)> {
+        let places = self.places_mut();
+        (0..).zip(places).filter_map(|(number, chunk)| Some((number, chunk.as_mut()?)))
+    }
+
+    /// The places of all chunks, to be changed. No job is reading any.
+    fn places_mut(&mut self) -> &mut [Option<Chunk>] {
+        let len = self.chunks.len();
+        // SAFETY: there are so many, and all are borrowed with this.
+        unsafe { slice::from_raw_parts_mut(self.chunks.as_mut_ptr(), len) }
+    }
+
+    /// The chunks of a fork: with the same memory, or with that of the copies, which are sorted by their numbers.
+    pub(crate) fn fork(&mut self, copies: Vec<ChunkCopy>) -> Self {
+        self.may_be_shared = true;
+        let mut copies = copies.into_iter().peekable();
+        let mut addresses = self.addresses.clone();
+        let chunks =
+            (0..).zip(self.places_mut()).zip(&mut addresses).map(|((number, chunk), address)| {
+                let copy = copies.next_if(|copy| copy.number == number);
+                let fork = chunk.as_mut()?.fork(copy);
+                address.data = fork.data;
+                Some(fork)
+            });
+        let chunks = chunks.collect::<Vec<_>>().into();
+        let (free, sequence) = (self.free.clone(), self.sequence);
+        let uniform = self.uniform.clone();
+        Self { chunks, addresses, free, sequence, may_be_shared: true, uniform }
+    }
+
+    /// Whether a chunk may have memory that forks have too. If not, all is the world's alone.
+    #[inline]
+    pub(crate) fn may_be_shared(&self) -> bool {
+        self.may_be_shared
+    }
+
+    /// Whether the memory of one of these chunks, which are there, may be shared.
+    pub(crate) fn may_share_one(&self, numbers: &[u32]) -> bool {
+        self.may_be_shared && numbers.iter().any(|&number| self[number].may_be_shared())
+    }
+
+    /// Notes that a chunk, which is there, has one version for all columns.
+    #[inline]
+    pub(crate) fn note_uniform(&mut self, number: u32) {
+        self.uniform.note(number);
+    }
+
+    /// Whether a chunk was [noted](Self::note_uniform).
+    pub(crate) fn may_be_uniform(&self, number: u32) -> bool {
+        self.uniform.has(number)
+    }
+
+    /// [Writes out](ChunkState::write_out) the versions of these chunks, which are there.
+    pub(crate) fn write_out_versions(&self, numbers: &[u32]) {
+        self.uniform.take(numbers, |number| self[number].state.write_out());
+        debug_assert!(numbers.iter().all(|&number| !self[number].state.is_uniform()));
+    }
+
+    pub(crate) fn free_numbers(&self) -> &[u32] {
+        &self.free
+    }
+
+    pub(crate) fn numbers(&self) -> usize {
+        self.chunks.len()
+    }
+}
+
+impl Index<u32> for Chunks {
+    type Output = Chunk;
+
+    #[inline]
+    fn index(&self, number: u32) -> &Chunk {
+        self.chunks[number as usize].as_ref().expect("a chunk of this number")
+    }
+}
+
+/// As [`at_mut`](Chunks::at_mut): no job goes through the chunk.
+impl IndexMut<u32> for Chunks {
+    #[inline]
+    fn index_mut(&mut self, number: u32) -> &mut Chunk {
+        self.place_mut(number).as_mut().expect("a chunk of this number")
+    }
+}
