@@ -7,6 +7,8 @@ mod apart;
 mod aspect;
 mod change;
 mod changed_rows;
+mod choice;
+mod chunk_rows;
 mod cursor;
 mod data;
 mod dynamic;

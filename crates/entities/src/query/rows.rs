@@ -10,11 +10,13 @@ use std::ops::Range;
 
 use ancho_jobs::AccessList;
 
+use super::choice::Choice;
+use super::chunk_rows::{Soon, rows_of_chunk, track};
 use super::data::QueryData;
 use super::matched::{Masks, Match, matching_rows, rows_there};
 use super::piece::{PieceMarks, PieceView, SharedOf};
 use super::runs::Runs;
-use super::walk::{Choice, LONG, Soon, Walk, rows_of_chunk, track};
+use super::walk::{LONG, Walk};
 use crate::entity::Entity;
 use crate::manager::{Jobs, ResourceUse};
 use crate::storage::{Chunk, OutOfMemory};

@@ -12,6 +12,8 @@ mod lookup;
 mod lookup_memory;
 mod lookup_view;
 mod token;
+mod verbs;
+mod with;
 
 use std::any::type_name;
 use std::fmt;
@@ -28,26 +30,24 @@ pub use lookup::{JobLookup, JobLookupMut, LookupHeld, UncheckedLookup};
 pub(crate) use lookup_memory::LookupMemory;
 pub use lookup_view::{JobLookupView, JobLookupViewMut, UncheckedLookupView};
 use token::{QueryBatch, QueryToken, QueryWhole, work_on};
+pub use with::QueryJobWith;
 
-use super::data::{ChunkData, QueryData, ReadOnlyData};
-use super::filter::QueryFilter;
+use super::data::{ChunkData, QueryData};
 use super::matched::Matched;
 use super::parallel::ParallelData;
 use super::pool::Pooled;
-use super::read::QueryRef;
 use super::rows::{Divide, Rows};
 use super::settings::Settings;
 use super::uses::{Asked, add_copied, add_uses};
-use super::view::Query;
 use super::walk::Walk;
-use super::write::QueryMut;
 use crate::manager::{EntityManager, Jobs, Resource};
 
 /// A job over what a query finds, which is about to be scheduled.
 ///
-/// From [`QueryMut::job`], [`QueryRef::job`] and [`Query::job`](crate::Query::job). A job that is scheduled goes on when
-/// the call has returned, on the threads of the world's [jobs](EntityManager::jobs); it starts at the next
-/// [`flush`](ancho_jobs::JobScheduler::flush), or when somebody waits for it.
+/// From [`QueryMut::job`](crate::QueryMut::job), [`QueryRef::job`](crate::QueryRef::job) and
+/// [`Query::job`](crate::Query::job). A job that is scheduled goes on when the call has returned, on the threads of the
+/// world's [jobs](EntityManager::jobs); it starts at the next [`flush`](ancho_jobs::JobScheduler::flush), or when
+/// somebody waits for it.
 ///
 /// Nobody has to say what it must wait for. Jobs that read the same components run side by side. One that writes a component
 /// waits for those that were scheduled before it and use that component, and those after it wait for it, however they were
@@ -98,13 +98,6 @@ pub struct QueryJob<'w, D> {
     world: PhantomData<&'w mut EntityManager>,
     /// It may not become a subtype, whose values may lie otherwise.
     of: PhantomData<fn(D) -> D>,
-}
-
-/// A job over what a query finds that takes something along, and is about to be scheduled: from [`QueryJob::with`].
-#[must_use = "nothing is scheduled until one of the `schedule` calls"]
-pub struct QueryJobWith<'w, D, X> {
-    job: QueryJob<'w, D>,
-    extra: X,
 }
 
 impl<'w, D: QueryData> QueryJob<'w, D> {
@@ -262,7 +255,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Schedules a job that all threads do.
     ///
-    /// See [`QueryMut::for_each_parallel`] for what can be relied on, and what cannot.
+    /// See [`QueryMut::for_each_parallel`](crate::QueryMut::for_each_parallel) for what can be relied on, and what cannot.
     ///
     /// # Errors
     ///
@@ -297,7 +290,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Schedules a job that all threads do, and that is given slices of entities that lie side by side.
     ///
-    /// See [`QueryRef::for_each_chunk`].
+    /// See [`QueryRef::for_each_chunk`](crate::QueryRef::for_each_chunk).
     ///
     /// # Errors
     ///
@@ -522,345 +515,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     }
 }
 
-impl<'w, D: QueryData, X: JobData> QueryJobWith<'w, D, X> {
-    /// Gives the job a name. See [`QueryJob::named`].
-    pub fn named(self, name: &'static str) -> Self {
-        Self { job: self.job.named(name), ..self }
-    }
-
-    /// Lets the job depend on others. See [`QueryJob::depends_on`].
-    pub fn depends_on(self, jobs: &'w [JobHandle]) -> Self {
-        Self { job: self.job.depends_on(jobs), ..self }
-    }
-
-    /// Orders the job after others. See [`QueryJob::after`].
-    pub fn after(self, jobs: &'w [JobHandle]) -> Self {
-        Self { job: self.job.after(jobs), ..self }
-    }
-
-    /// Lets the job wait for those that use its containers. See [`QueryJob::in_turn`].
-    pub fn in_turn(self) -> Self {
-        Self { job: self.job.in_turn(), ..self }
-    }
-
-    /// Schedules a job that one thread does, entity by entity, in the order of the chunks. See [`QueryJob::schedule`].
-    ///
-    /// The function is given what the job takes along as a single job has it: what is written, as a whole.
-    ///
-    /// # Errors
-    ///
-    /// As [`QueryJob::schedule`]; also with A0001 if a container is in use by a job that this one is not ordered after, and
-    /// with A0002 if one is taken along twice.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, World};
-    /// use ancho_jobs::JobCell;
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Health(u32);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// world.spawn_batch((0..1000).map(Health));
-    /// let mut sum = JobCell::new(0);
-    /// let job = world.query::<&Health>().job().with(sum.write()).schedule(|health, sum| **sum += health.0)?;
-    /// world.entities().jobs().complete(job);
-    /// assert_eq!(*sum.get().unwrap(), 499_500);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[track_caller]
-    pub fn schedule<C>(self, mut function: C) -> Result<JobHandle, JobError>
-    where
-        D: ParallelData + 'static,
-        C: FnMut(D::Item<'_>, &mut X::Whole<'_>) + Send + 'static,
-    {
-        let name = self.job.name_or::<C>();
-        self.schedule_whole(name, move |item, extra| function(item, extra))
-    }
-
-    /// Does it now, on this thread. See [`QueryJob::run`].
-    ///
-    /// # Errors
-    ///
-    /// As [`schedule`](Self::schedule).
-    ///
-    /// # Panics
-    ///
-    /// If the function panics, or a job fails that has its [turn](Self::in_turn) before this, and writes one of its containers.
-    #[track_caller]
-    pub fn run<C>(self, mut function: C) -> Result<(), JobError>
-    where
-        D: ParallelData,
-        C: FnMut(D::Item<'_>, &mut X::Whole<'_>),
-    {
-        let name = self.job.name_or::<C>();
-        self.run_whole(name, move |item, extra| function(item, extra))
-    }
-
-    #[track_caller]
-    fn run_whole<C>(self, name: &'static str, function: C) -> Result<(), JobError>
-    where
-        D: ParallelData,
-        C: for<'i, 'x> FnMut(D::Item<'i>, &mut X::Whole<'x>),
-    {
-        let token = self.job.token(self.extra)?;
-        let ran = self.job.builder(name).run(
-            token,
-            // SAFETY: the rows were collected for this data, and nobody else uses what the query does.
-            |whole: QueryWhole<'_, X>| unsafe { whole.each::<D, C>(function) },
-        );
-        Ok(ran?)
-    }
-
-    #[track_caller]
-    fn schedule_whole<C>(self, name: &'static str, function: C) -> Result<JobHandle, JobError>
-    where
-        D: ParallelData + 'static,
-        C: for<'i, 'x> FnMut(D::Item<'i>, &mut X::Whole<'x>) + Send + 'static,
-    {
-        let token = self.job.token(self.extra)?;
-        let scheduled = self.job.builder(name).schedule(
-            self.job.dependencies,
-            token,
-            // SAFETY: the rows were collected for this data. All that was in the way is done, and nobody else begins.
-            move |whole: QueryWhole<'_, X>| unsafe { whole.each::<D, C>(function) },
-        );
-        self.job.noted(scheduled)
-    }
-
-    /// Schedules a job that all threads do. See [`QueryJob::schedule_parallel`] and [`QueryJob::with`].
-    ///
-    /// # Errors
-    ///
-    /// As [`schedule`](Self::schedule); also with A0010 if a container is too short for all entities. If only the job can tell how
-    /// many it finds, it panics instead.
-    ///
-    /// # Examples
-    ///
-    /// See [`QueryJob::with`].
-    #[track_caller]
-    pub fn schedule_parallel<C>(self, function: C) -> Result<JobHandle, JobError>
-    where
-        D: ParallelData + 'static,
-        X: ParallelJobData,
-        C: Fn(D::Item<'_>, X::Item<'_>) + Send + Sync + 'static,
-    {
-        let name = self.job.name_or::<C>();
-        self.job.submit(
-            self.extra,
-            Divide::Numbered,
-            name,
-            #[inline(always)]
-            move |batch: &QueryBatch<'_, X>, at| {
-                // SAFETY: it is prepared for this data, and each piece is opened once. The row is there. None comes twice, so that
-                // nobody else uses what can be changed of it, and it was made the world's alone.
-                unsafe {
-                    let piece = batch.rows.open::<D>(at);
-                    let mut extra = batch.extra(at, piece.found_numbers.clone());
-                    let mut number = 0;
-                    piece.each_row(
-                        #[inline(always)]
-                        |row| {
-                            function(D::get(piece.fetch, row), X::item(&mut extra, number));
-                            number += 1;
-                        },
-                    );
-                }
-            },
-        )
-    }
-}
-
-impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
-    /// Makes a job of the query. See [`QueryJob`].
-    #[track_caller]
-    pub fn job(self) -> QueryJob<'w, D> {
-        let (entities, matched, settings) = self.into_parts();
-        // SAFETY: the world is borrowed mutably for the lifetime, and the state is that of this query.
-        unsafe { QueryJob::new(entities, matched, settings, false) }
-    }
-
-    /// Schedules a job that one thread does. See [`QueryJob::schedule`].
-    ///
-    /// # Errors
-    ///
-    /// As [`QueryJob::schedule`].
-    #[track_caller]
-    pub fn schedule<C>(self, function: C) -> Result<JobHandle, JobError>
-    where
-        D: ParallelData + 'static,
-        C: FnMut(D::Item<'_>) + Send + 'static,
-    {
-        self.job().schedule(function)
-    }
-
-    /// Schedules a job that all threads do. See [`QueryJob::schedule_parallel`].
-    ///
-    /// # Errors
-    ///
-    /// As [`QueryJob::schedule`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, World};
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Health(u32);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let orc = world.spawn(Health(20));
-    /// let harm = world.query_mut::<&mut Health>().schedule_parallel(|health| health.0 -= 1)?;
-    /// let heal = world.query_mut::<&mut Health>().schedule_parallel(|health| health.0 *= 2)?;
-    /// assert_eq!(world.get::<Health>(orc)?.0, 38, "the second has waited for the first");
-    /// # let _ = (harm, heal);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[track_caller]
-    pub fn schedule_parallel<C>(self, function: C) -> Result<JobHandle, JobError>
-    where
-        D: ParallelData + 'static,
-        C: Fn(D::Item<'_>) + Send + Sync + 'static,
-    {
-        self.job().schedule_parallel(function)
-    }
-}
-
-impl<'w, D: ReadOnlyData, F: QueryFilter> QueryRef<'w, D, F> {
-    /// Makes a job of the query. See [`QueryJob`].
-    #[track_caller]
-    pub fn job(&self) -> QueryJob<'w, D> {
-        let (entities, matched) = (NonNull::from(self.entities), self.matched());
-        // SAFETY: the world is borrowed for the lifetime, nothing can be changed, and the state is that of this query.
-        unsafe { QueryJob::new(entities, matched, self.settings().clone(), false) }
-    }
-
-    /// Schedules a job that one thread does. See [`QueryJob::schedule`].
-    ///
-    /// # Errors
-    ///
-    /// As [`QueryJob::schedule`].
-    #[track_caller]
-    pub fn schedule<C>(&self, function: C) -> Result<JobHandle, JobError>
-    where
-        D: ParallelData + 'static,
-        C: FnMut(D::Item<'_>) + Send + 'static,
-    {
-        self.job().schedule(function)
-    }
-
-    /// Schedules a job that all threads do. See [`QueryJob::schedule_parallel`].
-    ///
-    /// # Errors
-    ///
-    /// As [`QueryJob::schedule`].
-    #[track_caller]
-    pub fn schedule_parallel<C>(&self, function: C) -> Result<JobHandle, JobError>
-    where
-        D: ParallelData + 'static,
-        C: Fn(D::Item<'_>) + Send + Sync + 'static,
-    {
-        self.job().schedule_parallel(function)
-    }
-}
-
-impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
-    /// Makes a job of the query, which takes the place of the view. See [`QueryJob`], and
-    /// [`Lookup::into_job`](crate::Lookup::into_job) for an example.
-    ///
-    /// To have the view afterwards, [`reborrow`](Self::reborrow) it first.
-    pub fn job(self) -> QueryJob<'w, D::Static> {
-        let (entities, matched, settings, meets) = self.into_parts();
-        // SAFETY: the world is borrowed mutably for the lifetime, and other views have what this does not change, or it is
-        // done at once. The state is that of this query. All chunks that it can write are the world's alone.
-        unsafe { QueryJob::new(entities, matched, settings, meets) }
-    }
-
-    /// Schedules a job that one thread does, in the background. Who has to know of it later makes a [`job`](Self::job), which
-    /// gives a handle.
-    ///
-    /// # Panics
-    ///
-    /// With what [`QueryJob::schedule`] returns as an error.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, Query, World};
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Health(u32);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let orc = world.spawn(Health(20));
-    /// let (mut health,) = world.split::<(Query<&mut Health>,)>();
-    /// health.schedule(|health| health.0 -= 1);
-    /// // Who asks the view again waits for the job.
-    /// assert_eq!(health.get_mut(orc).unwrap().0, 19);
-    /// ```
-    #[track_caller]
-    pub fn schedule<C>(&mut self, function: C)
-    where
-        D::Static: ParallelData,
-        C: FnMut(<D::Static as QueryData>::Item<'_>) + Send + 'static,
-    {
-        scheduled(self.reborrow().job().schedule(function));
-    }
-
-    /// Schedules a job that all threads do, in the background. Who has to know of it later makes a [`job`](Self::job), which
-    /// gives a handle.
-    ///
-    /// # Panics
-    ///
-    /// With what [`QueryJob::schedule_parallel`] returns as an error.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, Query, World};
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Position(f32);
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Velocity(f32);
-    ///
-    /// fn drift(dt: f32, mut movers: Query<(&mut Position, &Velocity)>) {
-    ///     movers.schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * dt);
-    /// }
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let stone = world.spawn((Position(0.0), Velocity(1.5)));
-    /// drift(2.0, world.split::<Query<(&mut Position, &Velocity)>>());
-    /// assert_eq!(world.get::<Position>(stone).unwrap().0, 3.0);
-    /// ```
-    #[track_caller]
-    pub fn schedule_parallel<C>(&mut self, function: C)
-    where
-        D::Static: ParallelData,
-        C: Fn(<D::Static as QueryData>::Item<'_>) + Send + Sync + 'static,
-    {
-        scheduled(self.reborrow().job().schedule_parallel(function));
-    }
-}
-
-/// Refuses in the words of the error. The world knows of the job, so that nobody has to keep the handle.
-#[track_caller]
-fn scheduled(job: Result<JobHandle, JobError>) {
-    if let Err(error) = job {
-        panic!("{error}");
-    }
-}
-
 impl<D> fmt::Debug for QueryJob<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "QueryJob<{}>", type_name::<D>())
-    }
-}
-
-impl<D, X> fmt::Debug for QueryJobWith<'_, D, X> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "QueryJobWith<{}, {}>", type_name::<D>(), type_name::<X>())
     }
 }

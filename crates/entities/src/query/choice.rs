@@ -1,0 +1,55 @@
+//! Which chunks a query asks for.
+
+use super::changed_rows::find_changed;
+use super::matched::{ChangedColumn, Masks, Match};
+use super::runs::Runs;
+use crate::storage::Chunk;
+use crate::version::Version;
+
+/// Which chunks of a match are asked for, by what has changed in them and what is switched on.
+#[derive(Clone, Copy)]
+pub(super) struct Choice {
+    pub(super) since: Version,
+    pub(super) asks_for_changes: bool,
+    pub(super) order_changed: bool,
+}
+
+impl Choice {
+    /// Of which everything is asked for.
+    pub(super) const ALL: Self =
+        Self { since: Version::NEVER, asks_for_changes: false, order_changed: false };
+
+    /// Whether all chunks of a match are found, and all rows of them.
+    #[inline(always)]
+    pub(super) fn is_simple(&self, found: &Match) -> bool {
+        !self.asks_for_changes && found.bits.is_empty()
+    }
+
+    /// Whether versions of columns are looked at.
+    pub(super) fn asks_for_changes(&self) -> bool {
+        self.asks_for_changes
+    }
+
+    /// Whether what should have changed in a chunk did.
+    pub(super) fn wants(&self, chunk: &Chunk, found: &Match) -> bool {
+        let is_new =
+            |column: &ChangedColumn| chunk.state.version(column.column).is_newer_than(self.since);
+        !self.asks_for_changes
+            || found.changed.iter().all(|columns| columns.iter().any(is_new))
+                && (!self.order_changed || chunk.order_version.is_newer_than(self.since))
+    }
+
+    /// Whether a chunk of a match is one of those that are asked for, and has rows that are. Finds out which of them have
+    /// changed, if that is asked for row by row: before they are given, since that may count as a change.
+    pub(super) fn choose(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
+        if !self.wants(chunk, found) {
+            return false;
+        }
+        if found.asks_for_rows {
+            find_changed(chunk, found, self.since, changed);
+        }
+        let runs = Runs::new(&found.bits, chunk);
+        let masks = Masks { enabled: &chunk.enabled, changed };
+        runs.is_whole() || runs.find_word(&masks).is_some()
+    }
+}
