@@ -76,7 +76,7 @@ impl Fence {
     /// ```
     #[inline]
     pub fn uncompleted(&self, access: Access, list: &mut Vec<JobHandle>) {
-        self.slot.conflicts(access, |job| list.push(JobHandle::new(job, self.scheduler)));
+        self.slot.conflicts(access, |user| list.push(JobHandle::new(user.job, self.scheduler)));
     }
 
     #[inline]

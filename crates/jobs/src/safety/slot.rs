@@ -66,17 +66,11 @@ impl Slot {
         self.users.borrow().scheduler
     }
 
-    /// Calls a function with each uncompleted job that conflicts with an access, the one that writes first.
+    /// Calls a function with the use of each uncompleted job that conflicts with an access.
     #[inline]
-    pub(crate) fn conflicts(&self, access: Access, mut each: impl FnMut(JobId)) {
-        self.users(access, |user| each(user.job));
-    }
-
-    /// As [`conflicts`](Self::conflicts), with what is known of the use.
-    #[inline]
-    pub(crate) fn users(&self, access: Access, mut each: impl FnMut(&Use)) {
+    pub(crate) fn conflicts(&self, access: Access, mut each: impl FnMut(&Use)) {
         // What is called ordered is passed over, and so each of them is met.
-        let met = self.users.borrow_mut().conflict(access, |user| {
+        let met = self.users.borrow().conflict(access, |user| {
             each(user);
             true
         });
@@ -95,7 +89,7 @@ impl Slot {
         if let Some(memory) = self.expired() {
             return Err(AccessError::Expired { container: self.label, memory });
         }
-        match self.users.borrow_mut().conflict(access, |_| false) {
+        match self.users.borrow().conflict(access, |_| false) {
             None => Ok(()),
             Some(user) => Err(AccessError::InUse {
                 container: self.label,
@@ -134,7 +128,7 @@ impl Slot {
         if let Some(memory) = self.expired() {
             return Err(SlotConflict::Expired(memory));
         }
-        let users = &mut *self.users.borrow_mut();
+        let users = self.users.borrow();
         if users.scheduler == scheduler {
             return users
                 .conflict(access, |user| ordered(user.job))

@@ -38,7 +38,7 @@ pub struct JobBuilder<'s> {
     pub(super) jobs: &'s JobScheduler,
     pub(super) name: Option<&'static str>,
     pub(super) after: &'s [JobHandle],
-    /// Whether it depends on those that use its containers.
+    /// Whether it waits for those that use its containers.
     pub(super) in_turn: bool,
     /// The CPU level that the job's loop runs at, at most.
     level: CpuLevel,
@@ -85,10 +85,12 @@ impl<'s> JobBuilder<'s> {
     ///
     /// let jobs = JobScheduler::new(&JobPool::new());
     /// let mut score = JobCell::new(1);
-    /// jobs.named("Add").in_turn().schedule(&[], score.write(), |score| *score += 2).unwrap();
-    /// jobs.named("Double").in_turn().schedule(&[], score.write(), |score| *score *= 2).unwrap();
-    /// let tells = jobs.named("Tell").in_turn().schedule(&[], score.read(), |score| assert_eq!(*score, 6));
-    /// jobs.complete(tells.unwrap());
+    /// let add = jobs.named("Add").in_turn().schedule(&[], score.write(), |score| *score += 2)?;
+    /// let double = jobs.named("Double").in_turn().schedule(&[], score.write(), |score| *score *= 2)?;
+    /// jobs.complete(double);
+    /// assert_eq!(*score.get().unwrap(), 6);
+    /// assert!(jobs.is_completed(add), "the second has waited for it");
+    /// # Ok::<(), ancho_jobs::ScheduleError>(())
     /// ```
     pub fn in_turn(self) -> Self {
         Self { in_turn: true, ..self }

@@ -22,7 +22,7 @@ pub(super) struct Request<'r> {
     /// Jobs that must have finished without failure, and jobs that must have finished.
     pub(super) dependencies: &'r [JobHandle],
     pub(super) after: &'r [JobHandle],
-    /// Whether it depends on those that use its containers.
+    /// Whether it waits for those that use its containers.
     pub(super) in_turn: bool,
     /// How many indices a parallel job has, and how many of them to a batch.
     pub(super) count: usize,
@@ -136,7 +136,9 @@ impl JobScheduler {
             // SAFETY: the fence is borrowed by the data that declared it, which is at hand.
             let slot = unsafe { declared.slot.as_ref() };
             let scheduler = slot.scheduler();
-            slot.conflicts(declared.access, |job| in_the_way.push(JobHandle::new(job, scheduler)));
+            slot.conflicts(declared.access, |user| {
+                in_the_way.push(JobHandle::new(user.job, scheduler));
+            });
         }
         self.complete_quietly(&in_the_way);
     }
@@ -150,7 +152,7 @@ impl JobScheduler {
             let slot = unsafe { declared.slot.as_ref() };
             // Jobs of another scheduler are found by the check.
             if slot.scheduler() == self.id {
-                slot.users(declared.access, |user| {
+                slot.conflicts(declared.access, |user| {
                     let list =
                         if user.access == Access::Read { &mut readers } else { &mut writers };
                     list.push(JobHandle::new(user.job, self.id));
@@ -261,7 +263,9 @@ impl JobScheduler {
                 let what = slot.label;
                 return Err(Box::new(ScheduleError::ForeignFence { job: name, what }));
             }
-            slot.conflicts(declared.access, |job| self.add_unmarked(state, notes, job, false));
+            slot.conflicts(declared.access, |user| {
+                self.add_unmarked(state, notes, user.job, false);
+            });
         }
         Ok(())
     }
@@ -277,7 +281,7 @@ impl JobScheduler {
                 let slot = unsafe { declared.slot.as_ref() };
                 // Jobs of another scheduler are found by the check.
                 if slot.scheduler() == self.id {
-                    slot.users(declared.access, |user| {
+                    slot.conflicts(declared.access, |user| {
                         if writes == (user.access != Access::Read) {
                             self.add_unmarked(state, notes, user.job, writes);
                         }
