@@ -38,7 +38,7 @@ impl Chunk {
         unsafe {
             self.set_version_beside(column, version);
             if self.is_tracked() {
-                self.track(column, first, rows, version);
+                self.track(column, version, |tracked| tracked.mark(first, rows));
             }
         }
     }
@@ -56,15 +56,17 @@ impl Chunk {
         !self.is_tracked() && unsafe { self.state.set_version_quickly(column, version) }
     }
 
+    /// Lets rows of a column be written at this version, if it is tracked, and marks some of them.
+    ///
     /// # Safety
     ///
     /// - nobody else uses what is noted of the rows of the column
     #[inline(never)]
-    unsafe fn track(&self, column: u32, first: u32, rows: u32, version: Version) {
+    unsafe fn track(&self, column: u32, version: Version, mark: impl FnOnce(&mut TrackedColumn)) {
         // SAFETY: it is there, or null, and nobody else uses it.
-        if let Some(column) = unsafe { self.tracked_column(column).as_mut() } {
-            column.begin(version, self.len);
-            column.mark(first, rows);
+        if let Some(tracked) = unsafe { self.tracked_column(column).as_mut() } {
+            tracked.begin(version, self.len);
+            mark(tracked);
         }
     }
 
@@ -85,20 +87,8 @@ impl Chunk {
         unsafe {
             self.set_version_beside(column, version);
             if self.is_tracked() {
-                self.track_bits(column, word, rows, version);
+                self.track(column, version, |tracked| tracked.mark_bits(word, rows));
             }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// - nobody else uses what is noted of the rows of the column
-    #[inline(never)]
-    unsafe fn track_bits(&self, column: u32, word: u32, rows: u64, version: Version) {
-        // SAFETY: it is there, or null, and nobody else uses it.
-        if let Some(column) = unsafe { self.tracked_column(column).as_mut() } {
-            column.begin(version, self.len);
-            column.mark_bits(word, rows);
         }
     }
 
@@ -165,19 +155,8 @@ impl Chunk {
         unsafe {
             self.set_version_beside(column, version);
             if self.is_tracked() {
-                self.begin_tracking(column, version);
+                self.track(column, version, |_| {});
             }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// - nobody else uses what is noted of the rows of the column
-    #[inline(never)]
-    unsafe fn begin_tracking(&self, column: u32, version: Version) {
-        // SAFETY: it is there, or null, and nobody else uses it.
-        if let Some(column) = unsafe { self.tracked_column(column).as_mut() } {
-            column.begin(version, self.len);
         }
     }
 
