@@ -12,7 +12,7 @@ impl BufferElement for Any {
     const INLINE: usize = 1;
 }
 
-#[allow(coherence_leak_check)]
+#[expect(coherence_leak_check, reason = "only their lifetimes tell the two apart")]
 impl BufferElement for Long {
     const INLINE: usize = 16;
 }
