@@ -133,6 +133,13 @@ pub enum EntityError {
         /// Whether they were to be changed.
         to_change: bool,
     },
+    /// A0137: an entity has the component already, and no other may.
+    SingletonExists {
+        /// The component.
+        component: ComponentType,
+        /// Who has it.
+        entity: Entity,
+    },
     /// A0088: a query was to find one entity, and found none or several.
     NotSingle {
         /// How many it found.
@@ -258,6 +265,11 @@ impl fmt::Display for EntityError {
                      `{reference}{component}` in the data of the query"
                 )
             }
+            Self::SingletonExists { component, entity } => write!(
+                f,
+                "A0137: entity {entity} has `{component}` already, and no other may; change it with `set_singleton`, or despawn the \
+                 entity first"
+            ),
             Self::NotSingle { found: 0 } => f.write_str(
                 "A0088: the query finds no entity, and one was expected; ask with `is_empty`, or use `iter().next()`",
             ),

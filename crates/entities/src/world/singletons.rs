@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::buffer::{Buffer, BufferElement, DynamicBuffer};
-use crate::component::Component;
+use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::query::{QueryData, With};
@@ -86,11 +86,12 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0088 if there is one already.
+    /// With A0137 if there is one already.
     pub fn create_singleton<T: Component>(&mut self, value: T) -> Result<Entity, EntityError> {
-        match self.query::<&T>().count() {
-            0 => Ok(self.spawn(value)),
-            found => Err(EntityError::NotSingle { found: found + 1 }),
+        let component = ComponentType::of::<T>();
+        match self.query::<Entity>().filter::<With<T>>().iter().next() {
+            None => Ok(self.spawn(value)),
+            Some(entity) => Err(EntityError::SingletonExists { component, entity }),
         }
     }
 

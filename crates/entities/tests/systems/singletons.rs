@@ -1,6 +1,6 @@
 //! Components that one entity has.
 
-use ancho_entities::{Component, EntityError, IntoSystem, Single, With, World};
+use ancho_entities::{Component, ComponentType, EntityError, IntoSystem, Single, With, World};
 
 use crate::common::{A, B, Tag, take, world};
 
@@ -16,7 +16,15 @@ fn sy14_singletons_of_a_world() {
     world.set_singleton(A(2)).unwrap();
     world.singleton_mut::<A>().unwrap().0 += 1;
     assert_eq!((world.singleton::<A>(), world.try_singleton::<A>()), (Ok(&A(3)), Ok(Some(&A(3)))));
-    assert!(world.create_singleton(A(9)).is_err());
+    let refused = world.create_singleton(A(9)).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        format!(
+            "A0137: entity {entity} has `{}` already, and no other may; change it with `set_singleton`, or despawn the entity first",
+            ComponentType::of::<A>()
+        )
+    );
+    assert_eq!(world.singleton::<A>(), Ok(&A(3)), "nothing has changed");
     world.spawn(A(4));
     let two = EntityError::NotSingle { found: 2 };
     assert_eq!(world.has_singleton::<A>(), Err(two));
