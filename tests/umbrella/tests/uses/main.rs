@@ -1,4 +1,5 @@
 //! What a user does who depends on the umbrella alone.
 
+mod auto;
 mod macros;
 mod prelude;

@@ -1,0 +1,28 @@
+//! Systems that a world finds by itself (SY11), by way of the umbrella.
+
+use stack::entities::{Bootstrap, bootstrap, system};
+use stack::prelude::*;
+
+#[derive(Default)]
+struct Runs(u32);
+
+#[system]
+fn count(mut runs: ResMut<Runs>) {
+    runs.0 += 1;
+}
+
+#[bootstrap]
+fn game(bootstrap: Bootstrap) -> World {
+    let mut world = bootstrap.build();
+    world.insert_resource(Runs::default());
+    world
+}
+
+#[test]
+fn a_world_finds_systems_by_itself() {
+    let mut world = World::default_world();
+    for _ in 0..3 {
+        world.update(0.1);
+    }
+    assert_eq!(world.resource::<Runs>().0, 3);
+}
