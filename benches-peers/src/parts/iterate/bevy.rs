@@ -75,18 +75,6 @@ pub(super) fn iter_par(cell: Cell) -> Reading {
 /// A world and what is run on it.
 type Scheduled = (World, Schedule);
 
-/// As the only system of a schedule, on the main thread, which is the quicker way for one.
-pub(super) fn iter_job(cell: Cell) -> Reading {
-    fn system(mut query: Query<'_, '_, (&mut Position, &Velocity)>) {
-        for (mut positions, velocities) in query.contiguous_iter_mut().expect("all is in tables") {
-            work::advance_all(positions.bypass_change_detection(), velocities);
-        }
-    }
-    let mut schedule = Schedule::default();
-    schedule.set_executor(SingleThreadedExecutor::new()).add_systems(system);
-    cell.run((bodies(), schedule), run, |(world, _)| bodies_result(world))
-}
-
 fn run((world, schedule): &mut Scheduled) {
     schedule.run(world);
 }

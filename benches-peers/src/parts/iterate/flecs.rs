@@ -85,16 +85,6 @@ fn progress(world: &mut World) {
     world.progress();
 }
 
-/// A system outside of the frame.
-pub(super) fn iter_job(cell: Cell) -> Reading {
-    let world = bodies();
-    let system = world.system::<(&mut Position, &Velocity)>().kind(id::<()>()).run(advance_tables);
-    let operation = |(): &mut ()| {
-        system.run();
-    };
-    cell.run((), operation, |()| bodies_result(&world))
-}
-
 pub(super) fn frag_iter(cell: Cell) -> Reading {
     fn spawn<M: Mark + ComponentId + DataComponent>(world: &World) {
         let data: Vec<Data> = (0..FRAGMENT).map(work::data).collect();

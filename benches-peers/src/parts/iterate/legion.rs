@@ -69,23 +69,6 @@ fn execute((world, resources, schedule): &mut Scheduled) {
     schedule.execute(world, resources);
 }
 
-/// As the only system of a schedule.
-pub(super) fn iter_job(cell: Cell) -> Reading {
-    work::two_threads();
-    let system = SystemBuilder::new("advance")
-        .with_query(<(&mut Position, &Velocity)>::query())
-        .build(|_, world, _, query| {
-            query.for_each_chunk_mut(world, |chunk| {
-                let (positions, velocities) = chunk.into_components();
-                work::advance_all(positions, velocities);
-            });
-        });
-    let schedule = Schedule::builder().add_system(system).build();
-    cell.run((bodies(), Resources::default(), schedule), execute, |(world, ..)| {
-        bodies_result(world)
-    })
-}
-
 pub(super) fn frag_iter(cell: Cell) -> Reading {
     fn spawn<M: Mark>(world: &mut World) {
         world.extend((0..FRAGMENT).map(|index| (work::data(index), M::new(0.0))));

@@ -61,14 +61,6 @@ pub(super) fn iter_par(cell: Cell) -> Reading {
     cell.run(bodies(), operation, bodies_result)
 }
 
-/// As a system.
-pub(super) fn iter_job(cell: Cell) -> Reading {
-    fn system(mut positions: ViewMut<'_, Position>, velocities: View<'_, Velocity>) {
-        (&mut positions, &velocities).iter().for_each(|(p, v)| work::advance(p, v));
-    }
-    cell.run(bodies(), |world| world.run(system), bodies_result)
-}
-
 pub(super) fn frag_iter(cell: Cell) -> Reading {
     fn spawn<M: Mark + Component>(world: &mut World) {
         world.bulk_add_entity((0..FRAGMENT).map(|index| (work::data(index), M::new(0.0))));
