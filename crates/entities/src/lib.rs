@@ -58,10 +58,10 @@ pub use manager::{
 pub use per_chunk::PerChunk;
 pub use query::{
     Absent, Any, ArrayHeld, Aspect, Changed, ChunkAt, ChunkData, ChunkInJob, ChunkJob,
-    DynamicQuery, EnabledMut, EnabledRef, EntityAt, EntityJob, EntityLookup, EntityQuery,
-    FoundChunk, IndexInQuery, IsDisabled, JobError, JobLookup, JobLookupMut, JobLookupView,
-    JobLookupViewMut, Lookup, LookupHeld, Or, OrderChanged, ParallelData, Present, Query,
-    QueryArray, QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith,
+    DynamicQuery, EnabledMut, EnabledRef, EntityAt, EntityJob, EntityLookup, EntityPlace,
+    EntityQuery, FoundChunk, IndexInQuery, IsDisabled, JobError, JobLookup, JobLookupMut,
+    JobLookupView, JobLookupViewMut, Lookup, LookupHeld, Or, OrderChanged, ParallelData, Present,
+    Query, QueryArray, QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith,
     QueryMask, QueryMut, QueryRef, ReadOnlyData, SplitParts, TrackedMut, UncheckedLookup,
     UncheckedLookupView, With, Without,
 };

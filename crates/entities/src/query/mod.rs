@@ -61,8 +61,8 @@ pub use filter::{
 };
 pub use iter::QueryIter;
 pub use job::{
-    ArrayHeld, ChunkAt, ChunkInJob, ChunkJob, EntityAt, EntityJob, IndexInQuery, JobError,
-    JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut, LookupHeld, QueryArray,
+    ArrayHeld, ChunkAt, ChunkInJob, ChunkJob, EntityAt, EntityJob, EntityPlace, IndexInQuery,
+    JobError, JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut, LookupHeld, QueryArray,
     QueryArrayBatch, QueryJob, QueryJobWith, UncheckedLookup, UncheckedLookupView,
 };
 pub use lookup::{EntityLookup, Lookup};

@@ -118,6 +118,7 @@ fn in_order(given: &Given) -> Vec<u32> {
 fn i3_numbers_are_those_of_the_query() {
     for count in [0, 1, 1000] {
         each_way(count, |world, start| {
+            // Those of one thread know the number by counting.
             if start == Start::Parallel {
                 let given = Given::default();
                 let kept = Arc::clone(&given);

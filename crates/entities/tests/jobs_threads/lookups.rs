@@ -48,3 +48,74 @@ fn many_are_what_each_is_however_many_they_are() {
         }
     }
 }
+
+#[test]
+fn i9_jobs_know_where_entities_are() {
+    for workers in WORKERS {
+        let mut world = world_of(workers, 10);
+        let all: Vec<_> = world.spawn_batch((0..25).map(A)).collect();
+        let gone = world.spawn(A(0));
+        world.despawn(gone).unwrap();
+        let other = world.spawn(B(1));
+        let places: Vec<_> = {
+            let info = world.entities().storage_info();
+            let place = |&entity: &Entity| info.get(entity).map(|at| (at.chunk_number(), at.row()));
+            all.iter().chain([&gone, &other]).map(place).collect()
+        };
+        assert_eq!(places.iter().flatten().count(), 26);
+        let asked: Vec<_> = all.iter().chain([&gone, &other]).copied().collect();
+        let (first, everyone) = world.split::<(Query<&B>, Lookup<Entity>)>();
+        let job = first.job().with(everyone.into_job()).schedule(move |_, everyone| {
+            let place =
+                |&entity: &Entity| everyone.place(entity).map(|at| (at.chunk_number, at.row));
+            let found: Vec<_> = asked.iter().map(place).collect();
+            assert_eq!(found, places);
+        });
+        world.entities().jobs().complete(job.unwrap());
+        let (first, with) = world.split::<(Query<&B>, Lookup<&A>)>();
+        let job = first.job().with(with.into_job()).schedule_parallel(move |_, with| {
+            assert!(with.place(other).is_none() && with.place(gone).is_none(), "they lack it");
+            assert!(all.iter().all(|&entity| with.place(entity).is_some()));
+        });
+        world.entities().jobs().complete(job.unwrap());
+    }
+}
+
+#[test]
+fn i8_jobs_know_in_which_chunks_something_was_written() {
+    for workers in WORKERS {
+        let mut world = world_of(workers, 10);
+        let all: Vec<_> = world.spawn_batch((0..30).map(|at| (A(at), B(1)))).collect();
+        let marker = world.spawn(T(0));
+        let since = world.entities().version();
+        world.entities_mut().advance_version();
+        world.get_mut::<A>(all[15]).unwrap().0 += 1;
+        // A job writes more, which is waited for, and other components do not count.
+        let _ = world.query_mut::<&mut B>().schedule_parallel(|b| b.0 += 1).unwrap();
+        let (write, values) = world.split::<(Query<&T>, Lookup<&mut A>)>();
+        let last = all[29];
+        let write = write.job().with(values.into_job_mut());
+        let _ = write.schedule(move |_, a| a.get_mut(last).unwrap().0 += 1).unwrap();
+        let (ask, values) = world.split::<(Query<&T>, Lookup<&A>)>();
+        let asked = all.clone();
+        let job = ask.job().with(values.into_job()).schedule(move |_, a| {
+            let changed: Vec<_> = asked.iter().map(|&entity| a.did_change(entity, since)).collect();
+            assert!(changed[..10].iter().all(|&changed| !changed), "the first chunk");
+            assert!(changed[10..].iter().all(|&changed| changed), "the others");
+            assert!(!a.did_change(marker, since) && !a.did_change(Entity::NULL, since));
+        });
+        world.entities().jobs().complete(job.unwrap());
+        // The world's own thread goes on writing another component while such a job is under way.
+        let (ask, values) = world.split::<(Query<&T>, Lookup<&A>)>();
+        let asked = all.clone();
+        let job = ask.job().with(values.into_job()).schedule(move |_, a| {
+            let changed = asked.iter().filter(|&&entity| a.did_change(entity, since)).count();
+            assert_eq!(changed, 20);
+        });
+        world.entities().jobs().flush();
+        for &entity in &all {
+            world.get_mut::<B>(entity).unwrap().0 += 1;
+        }
+        world.entities().jobs().complete(job.unwrap());
+    }
+}

@@ -16,6 +16,7 @@ mod determinism;
 mod errors;
 mod failures;
 mod forks;
+mod forms;
 mod growth;
 mod lookups;
 mod masks;

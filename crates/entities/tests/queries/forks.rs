@@ -62,6 +62,7 @@ fn without_memory_nothing_is_given() {
     };
     refused(world.query_mut::<&mut A>().try_for_each(|_| panic!("nothing is given")));
     refused(world.query_mut::<&mut A>().try_for_each_chunk(|_| panic!("nothing is given")));
+    refused(world.query_mut::<&mut A>().try_for_each_parallel(|_| panic!("nothing is given")));
     refused(world.query_mut::<&mut A>().try_iter().map(drop));
     refused(world.query_mut::<&A>().copy_from(&[A(0); 20]));
     assert_eq!(world.state_hash(), state);
@@ -70,7 +71,8 @@ fn without_memory_nothing_is_given() {
     // What is only read needs none.
     world.query_mut::<&A>().try_for_each(|_| ()).unwrap();
     drop(fork);
-    world.query_mut::<&mut A>().try_for_each(|a| a.0 = 1).unwrap();
+    world.query_mut::<&mut A>().try_for_each(|a| a.0 = 0).unwrap();
+    world.query_mut::<&mut A>().try_for_each_parallel(|a| a.0 += 1).unwrap();
     assert!(world.query::<&A>().iter().all(|a| a.0 == 1));
 }
 

@@ -24,6 +24,7 @@ mod lookups;
 mod many_archetypes;
 mod marks;
 mod model;
+mod no_limits;
 mod one_by_one;
 mod pairs;
 mod panics;

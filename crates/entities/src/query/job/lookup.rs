@@ -231,9 +231,9 @@ fn token<'w, D: QueryData>(
     memory.fetched.clear();
     memory.fetched.resize(numbers * words, MaybeUninit::uninit());
     memory.found.clear();
+    memory.found.resize(numbers, std::ptr::null());
     memory.written.clear();
     if D::MARKS {
-        memory.found.resize(numbers, std::ptr::null());
         memory.written.resize_with(numbers.div_ceil(64), AtomicU64::default);
     }
     memory.chunks = storage.chunks.as_ptr();
@@ -243,14 +243,13 @@ fn token<'w, D: QueryData>(
         if !chunks.is_empty() {
             memory.uses.push((Resource::Rows(found.archetype), Access::Read));
         }
+        // The job may note that others are written, or ask when they were.
+        storage.chunks.write_out_versions(chunks);
         for &number in chunks {
             let at = number as usize;
             // SAFETY: archetypes list chunks that are there.
             let chunk = unsafe { &*memory.chunks.add(at) };
-            if D::MARKS {
-                chunk.state.write_out();
-                memory.found[at] = found;
-            }
+            memory.found[at] = found;
             // SAFETY: these are the places of the data in the archetype of the chunk.
             let fetch = unsafe { D::fetch(PieceView { chunk, shared }, &found.places) };
             memory.has[at / 64] |= 1 << (at % 64);

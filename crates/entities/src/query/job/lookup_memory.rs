@@ -20,7 +20,7 @@ pub(crate) struct LookupMemory {
     pub(super) fetched: Vec<MaybeUninit<u64>>,
     /// Whether a chunk has what is looked for: a bit for each.
     pub(super) has: Vec<u64>,
-    /// What a chunk is a match of, if something is written.
+    /// What a chunk is a match of.
     pub(super) found: Vec<*const Match>,
     /// Which chunks were written: a bit for each, if several threads write.
     pub(super) written: Vec<AtomicU64>,
@@ -80,6 +80,19 @@ impl LookupMemory {
             words.cast::<D::Fetch>().read()
         };
         Some((fetch, at))
+    }
+
+    /// Whether something that is looked for was written since, in a chunk that has it.
+    ///
+    /// # Safety
+    ///
+    /// - nobody writes what is looked for meanwhile
+    pub(super) unsafe fn did_change(&self, chunk: u32, since: Version) -> bool {
+        // SAFETY: the chunk is there, as the table says, and the match is that of its archetype. Its versions were written out.
+        let (found, chunk) =
+            unsafe { (&*self.found[chunk as usize], &*self.chunks.add(chunk as usize)) };
+        let mut there = found.places.iter().filter(|place| place.is_there());
+        there.any(|place| chunk.state.version(place.column).is_newer_than(since))
     }
 
     /// Notes that something of a chunk was given to be written, to be marked when all threads are done.

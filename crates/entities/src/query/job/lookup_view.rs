@@ -12,6 +12,7 @@ use std::marker::PhantomData;
 use super::super::data::{QueryData, ReadOnlyData};
 use super::lookup_memory::LookupMemory;
 use crate::entity::Entity;
+use crate::version::Version;
 
 /// Data of entities in any order, as a job reads it.
 pub struct JobLookupView<'v, D> {
@@ -99,6 +100,55 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
         // SAFETY: it was made for this data.
         unsafe { self.memory.find::<D>(entity) }.is_some()
     }
+
+    /// Where an entity is, if it is there and has the data. A lookup of [`Entity`] knows all that are there. Unity's
+    /// `EntityStorageInfoLookup` in a job.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, Lookup, Query, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Prey(Entity);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (sheep, dead) = (world.spawn(()), world.spawn(()));
+    /// world.spawn_batch([Prey(sheep), Prey(dead)]);
+    /// world.despawn(dead)?;
+    /// let (hunters, all) = world.split::<(Query<&Prey>, Lookup<Entity>)>();
+    /// let job = hunters.job().with(all.into_job()).schedule_parallel(move |prey, all| {
+    ///     assert_eq!(all.place(prey.0).map(|place| place.row), (prey.0 == sheep).then_some(0));
+    /// })?;
+    /// world.entities().jobs().complete(job);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn place(&self, entity: Entity) -> Option<EntityPlace> {
+        // SAFETY: it was made for this data.
+        let (_, at) = unsafe { self.memory.find::<D>(entity) }?;
+        Some(EntityPlace { chunk_number: at.chunk, row: at.row as usize })
+    }
+
+    /// Whether something of the data was written in the entity's chunk since; not if the entity is gone or does not have it.
+    ///
+    /// Neighbours of what was written count as written, too.
+    pub fn did_change(&self, entity: Entity, since: Version) -> bool {
+        // SAFETY: it was made for this data, which nobody writes while the job reads it.
+        unsafe {
+            let found = self.memory.find::<D>(entity);
+            found.is_some_and(|(_, at)| self.memory.did_change(at.chunk, since))
+        }
+    }
+}
+
+/// Where an entity is: what [`JobLookupView::place`] returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntityPlace {
+    /// The number of its chunk, as [`StorageInfo::chunk_number`](crate::StorageInfo::chunk_number) says it.
+    pub chunk_number: u32,
+    /// Where it is in its chunk.
+    pub row: usize,
 }
 
 /// How many values are looked for before the first is given, and for how many more the slots are.

@@ -28,7 +28,7 @@ pub use error::JobError;
 pub use index::IndexInQuery;
 pub use lookup::{JobLookup, JobLookupMut, LookupHeld, UncheckedLookup};
 pub(crate) use lookup_memory::LookupMemory;
-pub use lookup_view::{JobLookupView, JobLookupViewMut, UncheckedLookupView};
+pub use lookup_view::{EntityPlace, JobLookupView, JobLookupViewMut, UncheckedLookupView};
 use token::{QueryBatch, QueryToken, QueryWhole, work_on};
 pub use with::QueryJobWith;
 
