@@ -7,8 +7,10 @@
 mod builder;
 mod complete;
 mod erase;
+mod finish;
 mod graph;
 mod index_list;
+mod retire;
 mod schedule;
 mod submit;
 mod untold;

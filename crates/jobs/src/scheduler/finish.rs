@@ -1,0 +1,185 @@
+//! How the owner works on what it waits for, until it has finished.
+#![expect(unsafe_code, reason = "reads and writes the owner's notes in nodes")]
+
+use std::cmp::Reverse;
+
+use super::JobScheduler;
+use crate::context::InJob;
+use crate::failure::JobFailed;
+use crate::handle::JobId;
+use crate::mode::ExecutionMode;
+use crate::primitive::{Ordering, relax};
+
+/// The mark of no walk: walks count from one.
+const NO_WALK: u64 = u64::MAX;
+
+impl JobScheduler {
+    /// Completes the chain of the latest held jobs: there is nothing to do at the same time, so they run
+    /// here, one after the other, and nobody is told of them but the helpers of those that are parallel.
+    pub(super) fn complete_chain(&self) -> Result<(), JobFailed> {
+        // Nothing else is awaited, so no walk marks anything.
+        let participant = self.participant(NO_WALK);
+        let mut told = Ok(());
+        // Taken from the held ones before anything runs.
+        let (places, held) = {
+            let state = &mut *self.state.borrow_mut();
+            let places = state.held.len() - state.chain..state.held.len();
+            state.held_count -= places.len();
+            state.chain = 0;
+            (places, std::mem::take(&mut state.held))
+        };
+        let in_job = InJob::enter(0, self.id, "");
+        let mut chain = held[places.clone()].iter();
+        while let Some(&JobId { node: index, .. }) = chain.next() {
+            let node = self.node(index);
+            // SAFETY: this is the owner.
+            unsafe { node.notes() }.set_held(false);
+            let has_finished = participant.run_private(index, node, &in_job);
+            if has_finished && !node.has_failed() {
+                // Not a parallel one, so it leaves nothing else behind.
+                node.sequence.set(0);
+                continue;
+            }
+            while !node.dependents.is_closed() {
+                self.wait_for_any(&[index]);
+            }
+            if node.has_failed() {
+                // Only the next of the chain depends on this one, and would find it gone.
+                let next = chain.as_slice().first();
+                if let Some(next) = next {
+                    self.inherit_failure(self.node(next.node));
+                }
+                if told.is_ok() || next.is_none() {
+                    told = self.failure_to_tell(&[index], std::iter::empty()).map_or(Ok(()), Err);
+                }
+            }
+            if let Some(lanes) = self.vacate(node) {
+                self.state.borrow_mut().ranges.push(lanes);
+            }
+        }
+        let state = &mut *self.state.borrow_mut();
+        state.free.extend(held[places.clone()].iter().map(|job| job.node));
+        state.held = held;
+        state.held.truncate(places.start);
+        told
+    }
+
+    /// Works until the targets have finished. Leaves them and all they depend on in `state.order`.
+    pub(super) fn finish(&self, targets: impl Iterator<Item = u32> + Clone) {
+        let alone = self.works_alone();
+        let (order, mut todo, walk, shared, announced, shuffle) = {
+            let state = &mut *self.state.borrow_mut();
+            let unfinished = |index: &u32| !self.node(*index).dependents.is_closed();
+            let publish = !alone && targets.clone().filter(unfinished).nth(1).is_some();
+            let wide = self.collect(state, targets, publish);
+            let order = std::mem::take(&mut state.order);
+            if wide && !alone && !publish {
+                for &index in &order {
+                    // SAFETY: this is the owner.
+                    if unsafe { self.node(index).notes() }.is_held() {
+                        self.publish(state, index);
+                    }
+                }
+            }
+            if !alone && !self.shared.injector.is_empty() {
+                // What was flushed before may be behind much else in the queue: it comes first now.
+                // Those that were published just now are among the open ones.
+                state.ready.clear();
+                state.ready.extend(order.iter().filter(|&&index| self.node(index).gate.is_open()));
+            }
+            let announced = !state.ready.is_empty();
+            self.announce(state, true);
+            let shuffle = matches!(state.mode, ExecutionMode::Shuffle { .. });
+            let shared = !alone && (wide || publish);
+            (order, std::mem::take(&mut state.todo), state.mark, shared, announced, shuffle)
+        };
+        // The list is worked off from its end. With others, that is the end where they do not begin;
+        // else each job must come after what it depends on, and alone, in the order of scheduling.
+        todo.clear();
+        todo.extend(&order);
+        if alone {
+            let sequence = |&index: &u32| self.node(index).sequence.get();
+            todo.sort_unstable_by_key(|index| Reverse(sequence(index)));
+        } else if !shared {
+            todo.reverse();
+        }
+        while !todo.is_empty() {
+            if shuffle {
+                self.state.borrow_mut().random.shuffle(&mut todo);
+            }
+            let before = todo.len();
+            let mut left = before;
+            let mut worked = false;
+            for at in (0..before).rev() {
+                let index = todo[at];
+                worked |= self.work_on(index, walk);
+                if !self.node(index).dependents.is_closed() {
+                    left -= 1;
+                    todo[left] = index;
+                }
+            }
+            todo.drain(..left);
+            if !worked && left == 0 {
+                self.wait_for_any(&todo);
+            }
+        }
+        if announced {
+            self.shared.take_back_tickets();
+        }
+        let state = &mut *self.state.borrow_mut();
+        state.order = order;
+        state.todo = todo;
+    }
+
+    /// Works on an awaited job, if it is there to be worked on.
+    fn work_on(&self, index: u32, walk: u64) -> bool {
+        let node = self.node(index);
+        if node.dependents.is_closed() {
+            return false;
+        }
+        // SAFETY: this is the owner.
+        if !unsafe { node.notes() }.is_held() {
+            return self.participant(walk).try_run(index);
+        }
+        if !self.dependencies_finished(node) {
+            return false;
+        }
+        self.state.borrow_mut().unhold(node);
+        self.inherit_failure(node);
+        let in_job = InJob::enter(0, self.id, "");
+        self.participant(walk).run_private(index, node, &in_job);
+        true
+    }
+
+    /// Waits until one of the jobs has finished: spins for a while, then sleeps.
+    fn wait_for_any(&self, todo: &[u32]) {
+        // Only those that wait for nothing themselves are under way.
+        let under_way = || {
+            todo.iter().map(|&index| self.node(index)).filter(|node| {
+                // SAFETY: this is the owner.
+                let held = unsafe { node.notes() }.is_held();
+                !held && node.pending.load(Ordering::Relaxed) == 0
+            })
+        };
+        for _ in 0..self.shared.spin.max(1) {
+            if under_way().any(|node| node.dependents.is_closed() || node.gate.is_open()) {
+                return;
+            }
+            relax();
+        }
+        let mut marked = 0;
+        for node in under_way() {
+            if !node.dependents.wait_for() {
+                return;
+            }
+            marked += 1;
+        }
+        // Each of them wakes this thread when it finishes. None is left when the last one has just
+        // finished, and is about to make its dependants ready.
+        if marked > 0 {
+            self.parker.park();
+        } else {
+            std::thread::yield_now();
+        }
+    }
+}
