@@ -158,7 +158,11 @@ impl<'w> Commands<'w> {
             // Those between were created through the recorder, and have placeholders.
             ids.resize(first, Entity::NULL);
         }
-        ids.extend((0..count).map(|_| entities.storage.table.set_aside()));
+        if count == 1 {
+            ids.push(entities.storage.table.set_aside());
+        } else {
+            entities.storage.table.promise_many(count, ids);
+        }
         &ids[first..]
     }
 }

@@ -29,6 +29,7 @@ mod compare;
 mod model;
 mod page;
 mod set_aside;
+mod stretch;
 #[cfg(test)]
 mod tests;
 mod upcoming;
@@ -40,18 +41,23 @@ use std::ptr::NonNull;
 
 pub(crate) use upcoming::Upcoming;
 
-use ancho_burst::dispatch;
-
 use super::fetch::fetch;
 use crate::Entity;
 use crate::entity::is_stretch;
 use page::{PAGE_SHIFT, PAGE_SLOTS, Page, Slot, next_version};
+use stretch::{chained, common_version, relocate_stretch, write_alike};
 
 /// The chunk of slots that no entity has, and the end of the chain. No chunk and no index has this number.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// How many indices there are. Those above are for entities that do not exist yet: placeholders of commands.
 const INDICES: u32 = 1 << 31;
+
+/// So many neighbours in the chain are worth being written together.
+const FEW: usize = 8;
+
+/// So many steps of the chain are made before it is looked for neighbours again.
+const STEPS: usize = 256;
 
 /// Where an entity is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -333,17 +339,33 @@ impl EntityTable {
             let slots = self.pages[page as usize].slots_mut();
             let mut index = self.first_free.get();
             let mut made = 0;
-            for id in ids.iter_mut() {
-                // SAFETY: the chain leads through slots that were used.
-                let slot = unsafe { slots[index as usize % PAGE_SLOTS].assume_init_mut() };
-                id.write(Entity::from_parts(index, slot.version));
-                index = slot.row;
-                slot.chunk = chunk;
-                slot.row = row;
-                row += 1;
-                made += 1;
-                if index >> PAGE_SHIFT != page {
-                    break;
+            // Ids that were set aside together are neighbours here too, and need no steps from one to the next.
+            let neighbours = &mut slots[index as usize % PAGE_SLOTS..];
+            let most = neighbours.len().min(ids.len());
+            // SAFETY: the chain leads to the first of them.
+            let count = unsafe { chained(&neighbours[..most], index) };
+            if count >= FEW {
+                let neighbours = &mut neighbours[..count];
+                // SAFETY: the chain leads through all of them.
+                let (version, next) = unsafe {
+                    (neighbours[0].assume_init().version, neighbours[count - 1].assume_init().row)
+                };
+                let first = Entity::from_parts(index, version);
+                write_alike(&mut ids[..count], neighbours, first, chunk, row);
+                (row, made, index) = (row + count as u32, count as u32, next);
+            } else {
+                for id in ids.iter_mut().take(STEPS) {
+                    // SAFETY: the chain leads through slots that were used.
+                    let slot = unsafe { slots[index as usize % PAGE_SLOTS].assume_init_mut() };
+                    id.write(Entity::from_parts(index, slot.version));
+                    index = slot.row;
+                    slot.chunk = chunk;
+                    slot.row = row;
+                    row += 1;
+                    made += 1;
+                    if index >> PAGE_SHIFT != page {
+                        break;
+                    }
                 }
             }
             self.first_free.set(index);
@@ -580,60 +602,6 @@ impl EntityTable {
         // SAFETY: slots of indices that were used are initialised.
         unsafe { slot.assume_init_mut() }
     }
-}
-
-/// Writes the slots of living entities of one version, which are in rows of a chunk that follow the first.
-#[inline(never)]
-fn relocate_stretch(slots: &mut [MaybeUninit<Slot>], version: u32, chunk: u32, row: u32) {
-    dispatch(
-        #[inline(always)]
-        || {
-            for (slot, step) in slots.iter_mut().zip(0..) {
-                slot.write(Slot { version, chunk, row: row + step });
-            }
-        },
-    );
-}
-
-/// The version that the next entities of these slots, of which there are some, will all have, unless they differ: mostly they were
-/// made together.
-#[inline(never)]
-fn common_version(slots: &[Slot]) -> Option<u32> {
-    let first = slots[0];
-    let is_alive = first.is_alive();
-    let differ = dispatch(
-        #[inline(always)]
-        || {
-            // Without a way out in the middle the loop is one for vectors.
-            slots.iter().fold(false, |differ, slot| {
-                differ | (slot.version != first.version) | (slot.is_alive() != is_alive)
-            })
-        },
-    );
-    (!differ).then(|| first.version_if_dead())
-}
-
-/// Writes ids that follow the first, all of its version, and their slots, in rows of a chunk that follow the first.
-#[inline(never)]
-fn write_alike(
-    ids: &mut [MaybeUninit<Entity>],
-    slots: &mut [MaybeUninit<Slot>],
-    first: Entity,
-    chunk: u32,
-    row: u32,
-) {
-    dispatch(
-        #[inline(always)]
-        || {
-            // One loop for each, since both are written from their beginning to their end.
-            for (id, step) in ids.iter_mut().zip(0..) {
-                id.write(Entity::from_parts(first.index() + step, first.version()));
-            }
-            for (slot, step) in slots.iter_mut().zip(0..) {
-                slot.write(Slot { version: first.version(), chunk, row: row + step });
-            }
-        },
-    );
 }
 
 #[cold]

@@ -31,6 +31,17 @@ impl Model {
         Entity::from_parts(index, self.versions[index as usize])
     }
 
+    fn set_aside(&mut self) -> Entity {
+        let id = self.allocate(Location { chunk: 0, row: 0 });
+        self.living.remove(&id.index());
+        id
+    }
+
+    /// The next entities get these ids.
+    fn hand_out(&mut self, ids: &[Entity]) {
+        self.free.extend(ids.iter().rev().map(|id| id.index()));
+    }
+
     fn die(&mut self, index: u32) {
         self.living.remove(&index).unwrap();
         let version = &mut self.versions[index as usize];
@@ -79,6 +90,8 @@ struct Pair {
 enum Call {
     Allocate(u32),
     AllocateRows(u32, u32),
+    /// Promises so many ids, makes so many other entities meanwhile, and then those, the latter half of them first.
+    Promise(u32, u32),
     Relocate(usize, u32),
     Free(usize),
     /// So many from the first on, each some further than the one before.
@@ -101,6 +114,8 @@ fn any_call() -> impl Strategy<Value = Call> {
     prop_oneof![
         6 => (0..9_u32).prop_map(Call::Allocate),
         4 => (0..3000_u32, 0..9_u32).prop_map(|(rows, chunk)| Call::AllocateRows(rows, chunk)),
+        4 => (0..6000_u32, prop_oneof![Just(0), 0..50_u32])
+            .prop_map(|(promised, meanwhile)| Call::Promise(promised, meanwhile)),
         4 => (which, 0..9_u32).prop_map(|(which, chunk)| Call::Relocate(which, chunk)),
         6 => which.prop_map(Call::Free),
         4 => (which, 0..2000_usize, 1..700_usize)
@@ -124,6 +139,25 @@ fn allocate_rows(pair: &mut Pair, rows: u32, chunk: u32) {
     let ids = allocate_in(&mut pair.table, chunk, 7, rows);
     for (id, row) in ids.into_iter().zip(7..) {
         assert_eq!(id, pair.model.allocate(Location { chunk, row }));
+    }
+}
+
+fn promise(pair: &mut Pair, promised: u32, meanwhile: u32) {
+    let mut ids = Vec::new();
+    pair.table.promise_many(promised as usize, &mut ids);
+    let expected: Vec<_> = (0..promised).map(|_| pair.model.set_aside()).collect();
+    assert_eq!(ids, expected);
+    allocate_rows(pair, meanwhile, 1);
+    let (early, late) = ids.split_at(ids.len() / 2);
+    for part in [late, early] {
+        assert_eq!(pair.table.hand_out_next(part), Ok(()));
+        pair.model.hand_out(part);
+        if let Some(&first) = part.first() {
+            let again = pair.table.hand_out_next(&[first]);
+            assert_eq!(again, Err(first), "it is set aside no more");
+        }
+        // And some that nobody was promised.
+        allocate_rows(pair, part.len() as u32 + 3, 2);
     }
 }
 
@@ -181,6 +215,7 @@ fn run(calls: &[Call]) {
                 assert_eq!(pair.table.allocate(location), pair.model.allocate(location));
             }
             Call::AllocateRows(rows, chunk) => allocate_rows(&mut pair, rows, chunk),
+            Call::Promise(promised, meanwhile) => promise(&mut pair, promised, meanwhile),
             Call::Relocate(which, chunk) => {
                 if let Some(entity) = pick(&pair.model, which) {
                     let location = Location { chunk, row: 5 };

@@ -9,19 +9,22 @@
 
 #![expect(unsafe_code, reason = "slots that were used are initialised")]
 
+use std::mem::MaybeUninit;
+
 use super::page::{PAGE_SHIFT, PAGE_SLOTS, Slot, next_version};
+use super::stretch::{chain_aside, write_aside};
 use super::{EntityTable, INDICES, Location, NONE, no_room};
-use crate::entity::Entity;
+use crate::entity::{Entity, is_stretch};
 
 /// What slots whose id is set aside have instead of a row. No index has this number.
 const SET_ASIDE: u32 = NONE - 1;
 
 impl Slot {
-    fn set_aside(version: u32) -> Self {
+    pub(super) fn set_aside(version: u32) -> Self {
         Self { version, chunk: NONE, row: SET_ASIDE }
     }
 
-    fn is_set_aside(&self) -> bool {
+    pub(super) fn is_set_aside(&self) -> bool {
         self.chunk == NONE && self.row == SET_ASIDE
     }
 }
@@ -50,6 +53,32 @@ impl EntityTable {
         self.promised_fresh.set(self.promised_fresh.get() + 1);
         self.aside.set(self.aside.get() + 1);
         Entity::from_parts(index, self.fresh_version(index))
+    }
+
+    /// Sets so many ids aside as [`set_aside`](Self::set_aside) does, in their order.
+    ///
+    /// # Panics
+    ///
+    /// If there is no [room](Self::room) for all of them. Some are set aside then.
+    #[track_caller]
+    pub(crate) fn promise_many(&self, count: usize, ids: &mut Vec<Entity>) {
+        ids.reserve(count);
+        let mut left = count;
+        while left > 0 && (self.first_free.get() != NONE || self.first_fresh() < self.known) {
+            ids.push(self.set_aside());
+            left -= 1;
+        }
+        // All others are of indices that no entity has had.
+        let first = self.first_fresh();
+        if left > (INDICES - first) as usize {
+            no_room();
+        }
+        let left = left as u32;
+        ids.extend(
+            (first..first + left).map(|index| Entity::from_parts(index, Slot::UNUSED.version)),
+        );
+        self.promised_fresh.set(self.promised_fresh.get() + left);
+        self.aside.set(self.aside.get() + left);
     }
 
     /// Sets so many ids aside that the next entities would have, in their order.
@@ -83,39 +112,48 @@ impl EntityTable {
     /// One of them that was not. Some of the others are not set aside any more then.
     pub(crate) fn hand_out_next(&mut self, ids: &[Entity]) -> Result<(), Entity> {
         self.keep_promises();
-        let Some(last) = ids.last() else { return Ok(()) };
         let mut next = self.first_free.get();
-        let mut page = last.index() >> PAGE_SHIFT;
-        let mut handed_out = 0;
-        let mut refused = None;
-        if last.index() < self.high_water {
-            let mut slots = self.pages[page as usize].slots_mut();
-            for &id in ids.iter().rev() {
-                if id.index() >= self.high_water {
-                    refused = Some(id);
-                    break;
-                }
-                // Mostly they are neighbours, and the page is the same.
-                if id.index() >> PAGE_SHIFT != page {
-                    page = id.index() >> PAGE_SHIFT;
-                    slots = self.pages[page as usize].slots_mut();
-                }
-                let slot = &mut slots[id.index() as usize % PAGE_SLOTS];
+        let mut left = ids;
+        // Mostly they are neighbours, and are chained by pages.
+        if ids.last().is_some_and(|last| last.index() < self.high_water) && is_stretch(ids) {
+            while let Some(last) = left.last() {
+                let in_page = (last.index() as usize % PAGE_SLOTS + 1).min(left.len());
+                let (before, now) = left.split_at(left.len() - in_page);
+                let slots = self.pages[(last.index() >> PAGE_SHIFT) as usize].slots_mut();
+                let slots = &mut slots[now[0].index() as usize % PAGE_SLOTS..][..in_page];
                 // SAFETY: what is below the water mark was used.
-                let slot = unsafe { slot.assume_init_mut() };
-                if !slot.is_set_aside() || slot.version != id.version() {
-                    refused = Some(id);
+                if !chain_aside(unsafe { slots.assume_init_mut() }, now[0], next) {
                     break;
                 }
-                slot.row = next;
-                next = id.index();
-                handed_out += 1;
+                next = now[0].index();
+                left = before;
             }
-        } else {
-            refused = Some(*last);
+        }
+        let mut refused = None;
+        // Others are often at least in one page.
+        let mut page = NONE;
+        let mut slots: &mut [MaybeUninit<Slot>] = &mut [];
+        while let Some((&id, before)) = left.split_last() {
+            if id.index() >= self.high_water {
+                refused = Some(id);
+                break;
+            }
+            if id.index() >> PAGE_SHIFT != page {
+                page = id.index() >> PAGE_SHIFT;
+                slots = self.pages[page as usize].slots_mut();
+            }
+            // SAFETY: what is below the water mark was used.
+            let slot = unsafe { slots[id.index() as usize % PAGE_SLOTS].assume_init_mut() };
+            if !slot.is_set_aside() || slot.version != id.version() {
+                refused = Some(id);
+                break;
+            }
+            slot.row = next;
+            next = id.index();
+            left = before;
         }
         self.first_free.set(next);
-        self.aside.set(self.aside.get() - handed_out);
+        self.aside.set(self.aside.get() - (ids.len() - left.len()) as u32);
         refused.map_or(Ok(()), Err)
     }
 
@@ -202,16 +240,22 @@ impl EntityTable {
             let known = self.known;
             let slots = self.pages[(first >> PAGE_SHIFT) as usize].slots_mut();
             let slots = &mut slots[first as usize % PAGE_SLOTS..];
-            let most = slots.len().min(left);
-            for (slot, index) in slots[..most].iter_mut().zip(first..) {
-                let version = if index < known {
+            let mut most = slots.len().min(left);
+            let slots = &mut slots[..most];
+            if first < known {
+                // Some more may be beyond those that are known: in the next turn.
+                most = most.min((known - first) as usize);
+                for (slot, index) in slots[..most].iter_mut().zip(first..) {
                     // SAFETY: slots of indices that are known are initialised.
-                    unsafe { slot.assume_init_ref() }.version_if_dead()
-                } else {
-                    1
-                };
-                slot.write(Slot::set_aside(version));
-                each(Entity::from_parts(index, version));
+                    let version = unsafe { slot.assume_init_ref() }.version_if_dead();
+                    slot.write(Slot::set_aside(version));
+                    each(Entity::from_parts(index, version));
+                }
+            } else {
+                write_aside(slots);
+                (first..).take(most).for_each(|index| {
+                    each(Entity::from_parts(index, Slot::UNUSED.version));
+                });
             }
             self.high_water += most as u32;
             self.known = known.max(self.high_water);
