@@ -422,11 +422,3 @@ fn a0094_queries_that_disagree_on_switches() {
          or on neither",
     );
 }
-
-#[test]
-fn a0095_a_union_that_asks_for_changes() {
-    panics(
-        || EntityQuery::<&Health, Or<(With<Awake>, Changed<Health>)>>::new(),
-        "A0095: an `Or` asks for changes, which choose whole chunks; ask for changes beside it, or ask two queries",
-    );
-}

@@ -1,7 +1,7 @@
 //! Which chunks a query asks for.
 
-use super::changed_rows::find_changed;
-use super::matched::{ChangedColumn, Masks, Match};
+use super::changed_rows::{find_changed, may_have_changed};
+use super::matched::{Masks, Match};
 use super::runs::Runs;
 use crate::storage::Chunk;
 use crate::version::Version;
@@ -11,13 +11,11 @@ use crate::version::Version;
 pub(super) struct Choice {
     pub(super) since: Version,
     pub(super) asks_for_changes: bool,
-    pub(super) order_changed: bool,
 }
 
 impl Choice {
     /// Of which everything is asked for.
-    pub(super) const ALL: Self =
-        Self { since: Version::NEVER, asks_for_changes: false, order_changed: false };
+    pub(super) const ALL: Self = Self { since: Version::NEVER, asks_for_changes: false };
 
     /// Whether all chunks of a match are found, and all rows of them.
     #[inline(always)]
@@ -30,13 +28,9 @@ impl Choice {
         self.asks_for_changes
     }
 
-    /// Whether what should have changed in a chunk did.
+    /// Whether what should have changed in a chunk did, as far as is known of chunks.
     pub(super) fn wants(&self, chunk: &Chunk, found: &Match) -> bool {
-        let is_new =
-            |column: &ChangedColumn| chunk.state.version(column.column).is_newer_than(self.since);
-        !self.asks_for_changes
-            || found.changed.iter().all(|columns| columns.iter().any(is_new))
-                && (!self.order_changed || chunk.order_version.is_newer_than(self.since))
+        !self.asks_for_changes || may_have_changed(chunk, found, self.since)
     }
 
     /// Whether a chunk of a match is one of those that are asked for, and has rows that are. Finds out which of them have

@@ -247,6 +247,8 @@ filter_of_any! {
     /// the entities that were written, and no neighbours. Who remembers the version at which he wrote does not see his own writing.
     /// Entities that have none of them are not chosen.
     ///
+    /// Beside other filters it is asked for as they are; as one of several possibilities in [`Or`](crate::Or).
+    ///
     /// # Examples
     ///
     /// ```
@@ -268,7 +270,8 @@ filter_of_any! {
 }
 
 /// Entities in chunks to which entities came, or which some left, after the version that the query is
-/// [told](crate::QueryRef::since). Unity's order version filter.
+/// [told](crate::QueryRef::since). Unity's order version filter, which is combined with a change filter by
+/// [`Or`](crate::Or): `Or<(Changed<T>, OrderChanged)>`.
 ///
 /// # Examples
 ///

@@ -16,7 +16,6 @@ pub(crate) struct Matched {
     seen: usize,
     /// For each of them, whether it matches: bits of words.
     is_match: Vec<u64>,
-    pub(crate) order_changed: bool,
     /// Whether the plan asks for changes at all.
     pub(crate) asks_for_changes: bool,
     /// Whether there is a match of which not all rows have to be found.
@@ -30,16 +29,38 @@ pub(crate) struct Match {
     pub(crate) archetype: u32,
     /// What must be true of the masks of a chunk, for each entity.
     pub(crate) bits: Box<[Bit]>,
-    /// Columns of which one must have changed, for each of the lists.
-    pub(crate) changed: Box<[Box<[ChangedColumn]>]>,
-    /// Whether one of them is tracked row by row: then there is [`Bit::Changed`].
+    /// Changes, which conditions name by number.
+    pub(crate) changes: Box<[Change]>,
+    /// The conditions about changes. A chunk has no rows that are found if it does not fulfil them all, with
+    /// what is not known of whole chunks taken as true.
+    pub(crate) changed: Box<[Bit]>,
+    /// Whether one of them is not settled by that: then it is also one on the masks.
     pub(crate) asks_for_rows: bool,
     /// Where the parts are.
     pub(crate) places: Box<[Place]>,
 }
 
+/// Something that may have to have changed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// One of these columns, of which there is one at least.
+    Columns(Box<[ChangedColumn]>),
+    /// Which entities the chunk has.
+    Order,
+}
+
+impl Change {
+    /// Whether it is known row by row.
+    fn is_of_rows(&self) -> bool {
+        match self {
+            Self::Columns(columns) => columns.iter().any(|column| column.tracked().is_some()),
+            Self::Order => false,
+        }
+    }
+}
+
 /// A column that may have to have changed.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChangedColumn {
     pub(crate) column: u32,
     /// Which of the tracked columns it is, or [`NOWHERE`] if it changes for all rows of a chunk at once.
@@ -84,23 +105,50 @@ pub(crate) enum Bit {
     Any(Box<[u32]>),
     /// All conditions of one of the lists.
     Or(Box<[Box<[Bit]>]>),
-    /// The row has changed, as was found out when the chunk was entered.
-    Changed,
+    /// One of the changes has happened to the row, as was found out when the chunk was entered.
+    Changed(u32),
+}
+
+impl Bit {
+    /// Whether it is about changes, perhaps among other things.
+    fn asks_for_changes(&self) -> bool {
+        match self {
+            Self::Changed(_) => true,
+            Self::Or(lists) => lists.iter().flatten().any(Self::asks_for_changes),
+            Self::On(_) | Self::Off(_) | Self::Any(_) => false,
+        }
+    }
+
+    /// Whether all rows of a chunk fulfil it or none, by these changes.
+    fn is_of_chunks(&self, changes: &[Change]) -> bool {
+        match self {
+            Self::Changed(which) => !changes[*which as usize].is_of_rows(),
+            Self::Or(lists) => lists.iter().flatten().all(|bit| bit.is_of_chunks(changes)),
+            Self::On(_) | Self::Off(_) | Self::Any(_) => false,
+        }
+    }
 }
 
 /// What conditions are asked of, in a chunk.
 #[derive(Clone, Copy)]
 pub(crate) struct Masks<'a> {
     pub(crate) enabled: &'a EnabledMasks,
-    /// Which rows have changed, or nothing if all that is known of rows is that they have.
+    /// For each change, a bit for each row that says whether it has happened, or nothing if nobody asks. See
+    /// [`find_changed`](super::changed_rows::find_changed).
     pub(crate) changed: &'a [u64],
+}
+
+impl Masks<'_> {
+    /// To which of 64 rows a change has happened: those of a word of the masks of a chunk with so many rows.
+    #[inline(always)]
+    fn changed(&self, which: u32, word: u32, rows: u32) -> u64 {
+        self.changed[(which * rows.div_ceil(u64::BITS) + word) as usize]
+    }
 }
 
 impl Matched {
     pub(crate) fn new(plan: Plan) -> Self {
-        let order_changed = plan.terms.contains(&Term::OrderChanged);
-        let asks_for_changes =
-            order_changed || plan.terms.iter().any(|term| matches!(term, Term::Changed(_)));
+        let asks_for_changes = plan.asks_for_changes();
         let matches = Staying::default();
         matches.stay();
         Self {
@@ -108,7 +156,6 @@ impl Matched {
             matches,
             seen: 0,
             is_match: Vec::new(),
-            order_changed,
             asks_for_changes,
             asks_for_bits: false,
             chunks: KeptChunks::default(),
@@ -177,8 +224,14 @@ fn place(shape: &ArchetypeShape, ty: ComponentType, asks: bool) -> Place {
 /// Whether entities of an archetype can be what a plan asks for, and what has to be found out then.
 fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Option<Match> {
     let ignores = plan.options.has(Options::IGNORE_ENABLED);
-    let mut changed = Vec::new();
-    let mut bits = match_terms(&plan.terms, shape, ignores, &mut changed)?;
+    let (mut changes, mut changed, mut bits) = (Vec::new(), Vec::new(), Vec::new());
+    for bit in match_terms(&plan.terms, shape, ignores, &mut changes)? {
+        if !bit.is_of_chunks(&changes) {
+            bits.push(bit.clone());
+        }
+        changed.extend(Some(bit).filter(Bit::asks_for_changes));
+    }
+    let asks_for_rows = bits.iter().any(Bit::asks_for_changes);
     if plan.options.has(Options::WRITE_GROUPS) {
         let excluded = Excluded::new(plan, shape);
         for ty in shape.types.iter().copied().filter(|&ty| excluded.has(ty)) {
@@ -186,25 +239,24 @@ fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Optio
             bits.extend(Some(Bit::Off(mask)).filter(|bit| !bits.contains(bit)));
         }
     }
-    let asks_for_rows = changed.iter().flatten().any(|column| column.tracked().is_some());
-    bits.extend(asks_for_rows.then_some(Bit::Changed));
     let places = plan.parts.iter().map(|part| place(shape, part.ty, part.bits || !ignores));
     Some(Match {
         archetype,
         bits: bits.into(),
-        asks_for_rows,
+        changes: changes.into(),
         changed: changed.into(),
+        asks_for_rows,
         places: places.collect(),
     })
 }
 
-/// Whether entities of an archetype can fulfil all these conditions, and what must be true of the masks then. Columns of which
-/// one must have changed are added to the list.
+/// Whether entities of an archetype can fulfil all these conditions, and what must be true of the masks and of changes then. The
+/// changes that are asked for are added to the list.
 fn match_terms(
     terms: &[Term],
     shape: &ArchetypeShape,
     ignores: bool,
-    changed: &mut Vec<Box<[ChangedColumn]>>,
+    changes: &mut Vec<Change>,
 ) -> Option<Vec<Bit>> {
     let mut bits = Vec::new();
     for term in terms {
@@ -247,14 +299,13 @@ fn match_terms(
                 if columns.is_empty() {
                     return None;
                 }
-                changed.push(columns);
-                None
+                Some(Bit::Changed(number(Change::Columns(columns), changes)))
             }
-            Term::OrderChanged => None,
+            Term::OrderChanged => Some(Bit::Changed(number(Change::Order, changes))),
             Term::Or(alternatives) => {
                 let found = alternatives
                     .iter()
-                    .filter_map(|terms| match_terms(terms, shape, ignores, changed));
+                    .filter_map(|terms| match_terms(terms, shape, ignores, changes));
                 let found: Box<[Box<[Bit]>]> = found.map(Vec::into_boxed_slice).collect();
                 if found.is_empty() {
                     return None;
@@ -268,6 +319,15 @@ fn match_terms(
     Some(bits)
 }
 
+/// The number of a change in a list, to which it is added unless it is there.
+fn number(change: Change, changes: &mut Vec<Change>) -> u32 {
+    let at = changes.iter().position(|other| *other == change).unwrap_or(changes.len());
+    if at == changes.len() {
+        changes.push(change);
+    }
+    at as u32
+}
+
 /// Which of 64 rows fulfil all conditions: those of a word of the masks of a chunk with so many rows.
 #[inline(always)]
 pub(super) fn matching_rows(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
@@ -275,15 +335,15 @@ pub(super) fn matching_rows(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u3
         // Mostly there is one, and bits of rows that are not there are zero.
         return masks.enabled.word(*mask, word as usize);
     }
-    if let ([Bit::Changed], Some(&changed)) = (bits, masks.changed.get(word as usize)) {
-        return changed;
+    if let [Bit::Changed(which)] = bits {
+        return masks.changed(*which, word, rows);
     }
     rows_of_all(bits, masks, word, rows)
 }
 
 #[inline(never)]
 fn rows_of_all(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
-    all_of(bits, masks, word as usize, rows_there(word, rows))
+    all_of(bits, masks, (word, rows), rows_there(word, rows))
 }
 
 /// Which rows of a word are before this one.
@@ -293,22 +353,23 @@ pub(super) fn rows_there(word: u32, end: u32) -> u64 {
     if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 }
 }
 
-/// Which of these rows fulfil all conditions.
+/// Which of these rows fulfil all conditions: rows of a word of the masks of a chunk with so many rows.
 #[inline]
-fn all_of(bits: &[Bit], masks: &Masks<'_>, at: usize, rows: u64) -> u64 {
+fn all_of(bits: &[Bit], masks: &Masks<'_>, (word, len): (u32, u32), rows: u64) -> u64 {
+    let at = word as usize;
     bits.iter().fold(rows, |rows, bit| {
         rows & match bit {
             Bit::On(mask) => masks.enabled.word(*mask, at),
             Bit::Off(mask) => !masks.enabled.word(*mask, at),
-            Bit::Changed => masks.changed.get(at).copied().unwrap_or(u64::MAX),
+            Bit::Changed(which) => masks.changed(*which, word, len),
             Bit::Any(any) => any.iter().fold(0, |rows, &mask| rows | masks.enabled.word(mask, at)),
-            Bit::Or(lists) => one_of(lists, masks, at, rows),
+            Bit::Or(lists) => one_of(lists, masks, (word, len), rows),
         }
     })
 }
 
 /// Which of these rows fulfil all conditions of one of the lists.
 #[inline(never)]
-fn one_of(lists: &[Box<[Bit]>], masks: &Masks<'_>, at: usize, rows: u64) -> u64 {
+fn one_of(lists: &[Box<[Bit]>], masks: &Masks<'_>, at: (u32, u32), rows: u64) -> u64 {
     lists.iter().fold(0, |any, bits| any | all_of(bits, masks, at, rows))
 }

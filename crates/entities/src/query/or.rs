@@ -14,8 +14,10 @@ use crate::all_tuples::all_tuples;
 /// passed then. Entities that are [`Disabled`](crate::Disabled), and [prefabs](crate::Prefab), are found by those filters that
 /// ask for the mark.
 ///
-/// The filters are about what entities have, and what is switched on. With [`Changed`](crate::Changed) or
-/// [`OrderChanged`](crate::OrderChanged) among them, it panics with A0095 where the query is first used.
+/// [`Changed`](crate::Changed) and [`OrderChanged`](crate::OrderChanged) may be among them. They let whole chunks pass, as they do
+/// alone: also entities that pass none of the others, if something changed in their chunk. Of components that
+/// [track changes](crate::Component::TRACK_CHANGES) they let the entities pass that were written. Where no filter can be passed, by
+/// what has changed, whole chunks are passed over.
 ///
 /// # Examples
 ///
@@ -38,6 +40,33 @@ use crate::all_tuples::all_tuples;
 /// let bird_rocket = world.spawn((Bird, Rocket));
 /// type Flies = Or<((With<Bird>, Without<Wounded>), With<Rocket>)>;
 /// assert_eq!(world.query::<()>().filter::<Flies>().to_entities(), [bird, rocket, bird_rocket]);
+/// ```
+///
+/// What was written, or has new neighbours:
+///
+/// ```
+/// use ancho_entities::{Changed, Component, Or, OrderChanged, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Position(f32);
+///
+/// let mut world = World::new("Simulation");
+/// let stone = world.spawn(Position(0.0));
+/// let mut seen = world.entities().version();
+/// let mut is_new = |world: &mut World| {
+///     let query = world.query::<&Position>().filter::<Or<(Changed<Position>, OrderChanged)>>();
+///     let is_new = !query.since(seen).is_empty();
+///     seen = world.entities().version();
+///     world.entities_mut().advance_version();
+///     is_new
+/// };
+/// assert!(!is_new(&mut world));
+/// world.get_mut::<Position>(stone).unwrap().0 = 1.0;
+/// assert!(is_new(&mut world));
+/// let other = world.spawn(Position(2.0));
+/// assert!(is_new(&mut world));
+/// world.despawn(other).unwrap();
+/// assert!(is_new(&mut world) && !is_new(&mut world));
 /// ```
 #[derive(Debug)]
 pub struct Or<F>(PhantomData<fn() -> F>);

@@ -49,7 +49,7 @@ pub enum Term {
     Changed(Box<[ComponentType]>),
     /// An entity came to its chunk, or left it.
     OrderChanged,
-    /// Fulfils all conditions of one of the lists. None of them is about changes.
+    /// Fulfils all conditions of one of the lists.
     Or(Box<[Box<[Term]>]>),
 }
 
@@ -136,6 +136,34 @@ impl Plan {
         Self { parts: parts.into(), terms, options }
     }
 
+    /// Whether one of the conditions is about changes.
+    pub(crate) fn asks_for_changes(&self) -> bool {
+        fn asks(terms: &[Term]) -> bool {
+            terms.iter().any(|term| match term {
+                Term::Changed(_) | Term::OrderChanged => true,
+                Term::Or(alternatives) => alternatives.iter().any(|terms| asks(terms)),
+                _ => false,
+            })
+        }
+        asks(&self.terms)
+    }
+
+    /// Calls a function with each component of which it is asked whether it has changed.
+    pub(super) fn each_changed(&self, mut each: impl FnMut(ComponentType)) {
+        fn visit(terms: &[Term], each: &mut impl FnMut(ComponentType)) {
+            for term in terms {
+                match term {
+                    Term::Changed(types) => types.iter().copied().for_each(&mut *each),
+                    Term::Or(alternatives) => {
+                        alternatives.iter().for_each(|terms| visit(terms, each))
+                    }
+                    _ => {}
+                }
+            }
+        }
+        visit(&self.terms, &mut each);
+    }
+
     /// Whether every entity that is found has this component.
     pub(crate) fn requires(&self, ty: ComponentType) -> bool {
         self.terms.iter().any(|term| {
@@ -184,12 +212,6 @@ fn refuse_term(term: &Term) {
         Term::Or(alternatives) => {
             for term in alternatives.iter().flatten() {
                 refuse_term(term);
-                if matches!(term, Term::Changed(_) | Term::OrderChanged) {
-                    panic!(
-                        "A0095: an `Or` asks for changes, which choose whole chunks; ask for changes beside it, or ask two \
-                         queries"
-                    );
-                }
             }
         }
         _ => {}

@@ -65,7 +65,7 @@ impl<D: QueryData, F: QueryFilter> EntityQuery<D, F> {
     /// # Panics
     ///
     /// With A0086 if a component is there twice and can be changed, with A0070 if a filter asks for a component to be off that
-    /// cannot be switched, with A0095 if an [`Or`](crate::Or) asks for changes.
+    /// cannot be switched.
     #[track_caller]
     pub fn new() -> Self {
         plan_of::<D, F>(Options::default());

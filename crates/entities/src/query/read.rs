@@ -118,8 +118,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     /// # Panics
     ///
     /// As everything that asks a query for the first time: with A0086 if a component is there twice and can be changed, with
-    /// A0070 if a filter asks for a component to be off that cannot be switched, with A0095 if an [`Or`](crate::Or) asks for
-    /// changes.
+    /// A0070 if a filter asks for a component to be off that cannot be switched.
     ///
     /// # Complexity
     ///

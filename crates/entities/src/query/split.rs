@@ -384,7 +384,7 @@ impl EntityManager {
     /// # Panics
     ///
     /// With A0092 if one part can change what another has, with A0093 if they are told apart only by a component that can be
-    /// switched off. As every query: with A0086, A0070 and A0095. If memory is shared with a fork, and there is none for a
+    /// switched off. As every query: with A0086 and A0070. If memory is shared with a fork, and there is none for a
     /// copy.
     ///
     /// # Complexity

@@ -73,11 +73,7 @@ pub(super) fn add_uses(
             add(uses, Resource::Values(part.ty), access);
         }
     }
-    for term in &plan.terms {
-        if let Term::Changed(types) = term {
-            types.iter().for_each(|&ty| add(uses, Resource::Values(ty), Access::Read));
-        }
-    }
+    plan.each_changed(|ty| add(uses, Resource::Values(ty), Access::Read));
     if matched.asks_for_bits {
         for found in &*matched.matches {
             add_masks(found, archetypes, uses);
@@ -122,8 +118,9 @@ fn meets_by(
 ) -> bool {
     let writes = |plan: &Plan, ty| plan.parts.iter().any(|part| part.write && part.ty == ty);
     let asks = |plan: &Plan, ty| {
-        let asks = |term: &Term| matches!(term, Term::Changed(types) if types.contains(&ty));
-        plan.terms.iter().any(asks)
+        let mut asks = false;
+        plan.each_changed(|changed| asks |= changed == ty);
+        asks
     };
     let by_view = |&Part { ty, bits, .. }: &Part| {
         // A lookup notes what it gives when it does. What is tracked may note more, later.
@@ -172,7 +169,7 @@ fn for_each_mask(bits: &[Bit], each: &mut impl FnMut(u32)) {
             Bit::On(mask) | Bit::Off(mask) => each(*mask),
             Bit::Any(masks) => masks.iter().for_each(|&mask| each(mask)),
             Bit::Or(lists) => lists.iter().for_each(|bits| for_each_mask(bits, each)),
-            Bit::Changed => {}
+            Bit::Changed(_) => {}
         }
     }
 }

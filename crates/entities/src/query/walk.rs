@@ -9,7 +9,7 @@ use std::hint::assert_unchecked;
 use std::marker::PhantomData;
 use std::slice;
 
-use super::changed_rows::has_changed;
+use super::changed_rows::has_changed_row;
 use super::choice::Choice;
 use super::chunk_rows::{Soon, expect_marks, rows_of_chunk, track};
 use super::data::QueryData;
@@ -393,8 +393,7 @@ impl<'w> Walk<'w> {
     /// Which chunks are asked for, by what has changed in them.
     #[inline(always)]
     pub(super) fn choice(&self) -> Choice {
-        let Matched { asks_for_changes, order_changed, .. } = *self.matched;
-        Choice { since: self.since, asks_for_changes, order_changed }
+        Choice { since: self.since, asks_for_changes: self.matched.asks_for_changes }
     }
 
     /// Whether chunks have to have values of shared components.
@@ -453,8 +452,10 @@ impl<'w> Walk<'w> {
         !self.matches.is_empty()
             && self.has_values(chunk)
             && self.choice().wants(chunk, found)
-            && (!found.asks_for_rows || has_changed(chunk, found, self.since, row))
-            && rows() >> (row % u64::BITS) & 1 != 0
+            && match found.asks_for_rows {
+                true => has_changed_row(chunk, found, self.since, row),
+                false => rows() >> (row % u64::BITS) & 1 != 0,
+            }
     }
 
     /// Makes a chunk the world's alone. Something is written, and nobody has anything in the memory of the chunk yet, if it is

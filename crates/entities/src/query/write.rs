@@ -136,8 +136,8 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// # Panics
     ///
     /// As everything that asks a query for the first time: with A0086 if a component is there twice and can be changed, with
-    /// A0070 if a filter asks for a component to be off that cannot be switched, with A0095 if an [`Or`](crate::Or) asks for
-    /// changes. Also if a chunk is shared with a fork, and there is no memory for a copy.
+    /// A0070 if a filter asks for a component to be off that cannot be switched. Also if a chunk is shared with a fork, and
+    /// there is no memory for a copy.
     ///
     /// # Examples
     ///

@@ -17,6 +17,7 @@ mod changes;
 mod counts;
 mod data;
 mod dynamic;
+mod either_changed;
 mod forks;
 mod iteration;
 mod long_walks;
