@@ -164,6 +164,12 @@ impl Plan {
         visit(&self.terms, &mut each);
     }
 
+    /// Whether every entity that is found has this component, and its values are given: to be changed, or at all.
+    pub(crate) fn gives(&self, ty: ComponentType, to_change: bool) -> bool {
+        let gives = |part: &Part| part.ty == ty && !part.bits && (part.write || !to_change);
+        self.parts.iter().any(gives) && self.requires(ty)
+    }
+
     /// Whether every entity that is found has this component.
     pub(crate) fn requires(&self, ty: ComponentType) -> bool {
         self.terms.iter().any(|term| {

@@ -266,6 +266,11 @@ impl Rows {
         }
     }
 
+    /// The version at which they were collected, which is that of what is written.
+    pub(super) fn version(&self) -> Version {
+        self.version
+    }
+
     /// Counts how many rows the chunks have, found or not.
     pub(super) fn count_all(&mut self) -> usize {
         // SAFETY: they stay while this is in use.

@@ -175,7 +175,7 @@ fn for_each_mask(bits: &[Bit], each: &mut impl FnMut(u32)) {
 }
 
 /// Adds a use, unless it is there, or a stronger one.
-fn add(uses: &mut Vec<ResourceUse>, resource: Resource, access: Access) {
+pub(super) fn add(uses: &mut Vec<ResourceUse>, resource: Resource, access: Access) {
     match uses.iter_mut().find(|(other, _)| *other == resource) {
         Some((_, Access::Write)) => {}
         Some((_, other)) => *other = access,

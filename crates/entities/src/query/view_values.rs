@@ -174,15 +174,9 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
 
     /// Refuses unless all entities that are found have a component, and the query gives its values: to be changed, or at all.
     fn gives(&self, component: ComponentType, to_change: bool) -> Result<(), EntityError> {
-        let plan = &self.matched.plan;
-        let has = plan
-            .parts
-            .iter()
-            .any(|part| part.ty == component && !part.bits && (part.write || !to_change));
-        if has && plan.requires(component) {
-            Ok(())
-        } else {
-            Err(EntityError::NotGiven { component, to_change })
+        match self.matched.plan.gives(component, to_change) {
+            true => Ok(()),
+            false => Err(EntityError::NotGiven { component, to_change }),
         }
     }
 }

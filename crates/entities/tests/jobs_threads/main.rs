@@ -18,6 +18,7 @@ mod failures;
 mod forks;
 mod forms;
 mod growth;
+mod lists;
 mod lookups;
 mod masks;
 mod moved;

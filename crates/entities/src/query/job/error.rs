@@ -5,6 +5,8 @@ use std::fmt;
 
 use ancho_jobs::ScheduleError;
 
+use crate::component::ComponentType;
+use crate::error::EntityError;
 use crate::storage::OutOfMemory;
 
 /// Why a job over entities was not scheduled. Nothing was changed.
@@ -39,11 +41,18 @@ pub enum JobError {
         /// The data of the query.
         query: &'static str,
     },
+    /// A0135: the query does not give the values of a component.
+    NotGiven {
+        /// The component.
+        component: ComponentType,
+        /// Whether they were to be changed.
+        to_change: bool,
+    },
 }
 
 impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        match *self {
             Self::NotScheduled(error) => error.fmt(f),
             Self::OutOfMemory(error) => error.fmt(f),
             Self::NotCounted { query } => write!(
@@ -52,6 +61,9 @@ impl fmt::Display for JobError {
                  they have no numbers before the job runs; say `ignore_enabled`, leave out filters of changes, or schedule a \
                  job over the query with `IndexInQuery`"
             ),
+            Self::NotGiven { component, to_change } => {
+                EntityError::NotGiven { component, to_change }.fmt(f)
+            }
         }
     }
 }

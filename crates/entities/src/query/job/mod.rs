@@ -8,6 +8,7 @@ mod array;
 mod entity_job;
 mod error;
 mod index;
+mod lists;
 mod lookup;
 mod lookup_memory;
 mod lookup_view;
@@ -38,9 +39,9 @@ use super::parallel::ParallelData;
 use super::pool::Pooled;
 use super::rows::{Divide, Rows};
 use super::settings::Settings;
-use super::uses::{Asked, add_copied, add_uses};
+use super::uses::{Asked, add, add_copied, add_uses};
 use super::walk::Walk;
-use crate::manager::{EntityManager, Jobs, Resource};
+use crate::manager::{EntityManager, Jobs, Resource, ResourceUse};
 
 /// A job over what a query finds, which is about to be scheduled.
 ///
@@ -378,11 +379,27 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// Collects the rows that the query may find, and what it uses of the world.
     #[track_caller]
     fn collect(&self) -> Result<Pooled<Rows>, JobError> {
+        // SAFETY: it is the data of the query.
+        unsafe { self.collect_for::<D>(Asked::Data, None) }
+    }
+
+    /// Collects the rows that the query may find, for a job that uses this data of them. What it uses of the world is what is asked
+    /// of the query, and perhaps something else.
+    ///
+    /// # Safety
+    ///
+    /// - the data is that of the query, or nothing
+    #[track_caller]
+    unsafe fn collect_for<W: QueryData>(
+        &self,
+        asked: Asked,
+        also: Option<ResourceUse>,
+    ) -> Result<Pooled<Rows>, JobError> {
         let jobs = self.jobs();
         // SAFETY: the manager is borrowed for the lifetime. Views that have other parts of it have no references but while they
         // are asked.
         let storage = unsafe { &(*self.entities.as_ptr()).storage };
-        if D::WRITES && storage.chunks.may_be_shared() && jobs.are_live() {
+        if W::WRITES && storage.chunks.may_be_shared() && jobs.are_live() {
             jobs.before_uses(|uses| {
                 add_copied(self.matched, &storage.archetypes, &storage.chunks, uses);
             });
@@ -392,14 +409,17 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         let rows = pooled.get_mut();
         rows.at_once = self.at_once;
         rows.uses.clear();
-        add_uses(self.matched, &storage.archetypes, Asked::Data, &mut rows.uses);
+        add_uses(self.matched, &storage.archetypes, asked, &mut rows.uses);
+        if let Some((resource, access)) = also {
+            add(&mut rows.uses, resource, access);
+        }
         let used = self.matched.matches.iter().map(|found| found.archetype);
         let used = used.filter(|&archetype| !storage.archetypes[archetype].chunks.is_empty());
         rows.uses.extend(used.map(|archetype| (Resource::Rows(archetype), Access::Read)));
-        // SAFETY: as promised to `new`. If nothing can be changed, nothing is.
+        // SAFETY: as promised to `new`. If nothing can be changed, nothing is. Every query is one of no data, too.
         unsafe {
             let walk = Walk::writing(self.entities.as_ptr(), self.matched, &self.settings);
-            rows.collect::<D>(&walk)?;
+            rows.collect::<W>(&walk)?;
         }
         Ok(pooled)
     }

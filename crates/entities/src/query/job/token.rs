@@ -112,6 +112,20 @@ impl<'v, X: ParallelJobData> QueryBatch<'v, X> {
     }
 }
 
+impl<'v, X: JobData> QueryWhole<'v, X> {
+    /// The chunks in which something is found, as pieces, how many there are, and what else the job was given. Nothing is marked.
+    ///
+    /// # Safety
+    ///
+    /// - the job runs, and this is its only view
+    pub(super) unsafe fn found(self) -> (&'v Rows, usize, X::Whole<'v>) {
+        // SAFETY: every query is one of no data, too. The rest is the caller's promise.
+        let count = unsafe { self.rows.prepare::<()>(Divide::Chunks) };
+        // SAFETY: the caller's promise.
+        (self.rows, count, unsafe { X::whole(self.extra) })
+    }
+}
+
 impl<X: JobData> QueryWhole<'_, X> {
     /// Calls a function for everything that is found, compiled for the CPU at hand.
     ///
