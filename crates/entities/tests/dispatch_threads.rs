@@ -1,0 +1,161 @@
+//! At which CPU level the loops of queries run.
+//!
+//! Results are the same at every level, so the test looks at who called the function: every level is a function of its own. It has
+//! a program to itself, since the level in use is the program's.
+#![cfg(all(feature = "derive", target_arch = "x86_64"))]
+#![forbid(unsafe_code)]
+
+use std::backtrace::Backtrace;
+use std::sync::{Arc, Mutex};
+
+use ancho_burst::{CpuLevel, dispatch};
+use ancho_entities::{
+    Changed, Component, EntityAt, EntityJob, IndexInQuery, Query, With, World, WorldSettings,
+};
+use ancho_jobs::{JobPool, ParallelJobStruct};
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "dispatch::Number")]
+struct Number(u32);
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "dispatch::Switch", enableable)]
+struct Switch;
+
+/// The functions that a loop was called through.
+#[derive(Clone, Default)]
+struct Callers(Arc<Mutex<String>>);
+
+impl Callers {
+    fn note(&self) {
+        let mut callers = self.0.lock().unwrap();
+        // Once is enough: it takes long to find the names.
+        if callers.is_empty() {
+            *callers = Backtrace::force_capture().to_string();
+        }
+    }
+
+    /// The levels whose functions are among them.
+    fn levels(&self, way: &str) -> Vec<CpuLevel> {
+        let callers = self.0.lock().unwrap();
+        assert!(callers.contains("note"), "{way} has run, and names are known:\n{callers}");
+        let is_in = |level: &CpuLevel| callers.contains(&format!("at_{level}"));
+        CpuLevel::ALL.into_iter().filter(is_in).collect()
+    }
+}
+
+#[derive(ParallelJobStruct)]
+struct Note {
+    callers: Callers,
+}
+
+impl EntityJob for Note {
+    type Query = &'static mut Number;
+
+    fn execute(job: &mut NoteBatch<'_>, _: &mut Number, _: EntityAt) {
+        job.callers.note();
+    }
+}
+
+/// A way to go over what a query finds, whose function notes its callers.
+type Way = fn(&mut World, Callers);
+
+const WAYS: &[(&str, Way)] = &[
+    ("for_each", |world, callers| {
+        world.query_mut::<&mut Number>().for_each(|_| callers.note());
+    }),
+    ("for_each of what is read", |world, callers| {
+        world.query::<&Number>().for_each(|_| callers.note());
+    }),
+    ("for_each by switches", |world, callers| {
+        world.query_mut::<&mut Number>().filter::<With<Switch>>().for_each(|_| callers.note());
+    }),
+    ("for_each by changes", |world, callers| {
+        world.query_mut::<&mut Number>().filter::<Changed<Number>>().for_each(|_| callers.note());
+    }),
+    ("for_each of a view", |world, callers| {
+        world.split::<Query<&mut Number>>().for_each(|_| callers.note());
+    }),
+    ("for_each_chunk", |world, callers| {
+        world.query_mut::<&mut Number>().for_each_chunk(|_| callers.note());
+    }),
+    ("for_each_chunk of what is read", |world, callers| {
+        world.query::<&Number>().for_each_chunk(|_| callers.note());
+    }),
+    ("for_each_chunk of a view", |world, callers| {
+        world.split::<Query<&mut Number>>().for_each_chunk(|_| callers.note());
+    }),
+    ("for_each_pair", |world, callers| {
+        world.query_mut::<&mut Number>().for_each_pair(|_, _| callers.note());
+    }),
+    ("for_each_pair of what is read", |world, callers| {
+        world.query::<&Number>().for_each_pair(|_, _| callers.note());
+    }),
+    ("for_each_parallel", |world, callers| {
+        world.query_mut::<&mut Number>().for_each_parallel(|_| callers.note());
+    }),
+    ("for_each_parallel of what is read", |world, callers| {
+        world.query::<&Number>().for_each_parallel(|_| callers.note());
+    }),
+    ("run", |world, callers| {
+        world.query_mut::<&mut Number>().job().run(|_| callers.note()).unwrap();
+    }),
+    ("schedule", |world, callers| {
+        let job = world.query_mut::<&mut Number>().schedule(move |_| callers.note()).unwrap();
+        world.entities().jobs().complete(job);
+    }),
+    ("schedule_parallel", |world, callers| {
+        let query = world.query_mut::<&mut Number>();
+        let job = query.schedule_parallel(move |_| callers.note()).unwrap();
+        world.entities().jobs().complete(job);
+    }),
+    ("schedule_parallel by switches", |world, callers| {
+        let query = world.query_mut::<&mut Number>().filter::<With<Switch>>();
+        let job = query.schedule_parallel(move |_| callers.note()).unwrap();
+        world.entities().jobs().complete(job);
+    }),
+    ("schedule_parallel with something", |world, callers| {
+        let job = world.query_mut::<&mut Number>().job().with(IndexInQuery);
+        let job = job.schedule_parallel(move |_, _| callers.note()).unwrap();
+        world.entities().jobs().complete(job);
+    }),
+    ("schedule_chunks_parallel", |world, callers| {
+        let job = world.query_mut::<&mut Number>().job();
+        let job = job.schedule_chunks_parallel(move |_| callers.note()).unwrap();
+        world.entities().jobs().complete(job);
+    }),
+    ("schedule_job", |world, callers| {
+        let job = world.query_mut::<&mut Number>().job().schedule_job(Note { callers }).unwrap();
+        world.entities().jobs().complete(job);
+    }),
+    ("schedule_job_parallel", |world, callers| {
+        let job = world.query_mut::<&mut Number>().job();
+        let job = job.schedule_job_parallel(Note { callers }).unwrap();
+        world.entities().jobs().complete(job);
+    }),
+];
+
+#[test]
+fn every_loop_runs_at_the_level_in_use() {
+    for workers in [0, 1] {
+        let pool = JobPool::builder().workers(workers).build().unwrap();
+        let settings = WorldSettings::new().job_pool(&pool).chunk_capacity_limit(100);
+        let mut world = World::with_settings("Simulation", settings);
+        let all: Vec<_> = world.spawn_many(250, (Number(0), Switch)).collect();
+        world.entities_mut().set_component_enabled::<Switch>(all[7], false).unwrap();
+        for limit in CpuLevel::ALL {
+            let level = limit.limit();
+            // A build without dispatch compiles everything once.
+            let callers = Callers::default();
+            dispatch(|| callers.note());
+            let expected = callers.levels("dispatch");
+            assert!(expected.is_empty() || expected == [level]);
+            for &(name, way) in WAYS {
+                let callers = Callers::default();
+                way(&mut world, callers.clone());
+                let name = format!("{name} with {workers} workers");
+                assert_eq!(callers.levels(&name), expected, "{name}");
+            }
+        }
+    }
+}
