@@ -145,6 +145,13 @@ pub enum EntityError {
         /// How many it found.
         found: usize,
     },
+    /// A0088: one entity was to have a component, and none has it or several do.
+    NotSingleton {
+        /// The component.
+        component: ComponentType,
+        /// How many have it.
+        found: usize,
+    },
     /// A0130: worlds divide chunks differently, so that one cannot take the place of the other.
     DifferentChunks,
     /// A0061: the entities do not have the same components.
@@ -267,8 +274,9 @@ impl fmt::Display for EntityError {
             }
             Self::SingletonExists { component, entity } => write!(
                 f,
-                "A0137: entity {entity} has `{component}` already, and no other may; change it with `set_singleton`, or despawn the \
-                 entity first"
+                "A0137: entity {entity} has `{component}` already, and no other may; change it with `{}`, or despawn the \
+                 entity first",
+                if component.is_buffer() { "singleton_buffer_mut" } else { "set_singleton" }
             ),
             Self::NotSingle { found: 0 } => f.write_str(
                 "A0088: the query finds no entity, and one was expected; ask with `is_empty`, or use `iter().next()`",
@@ -276,6 +284,23 @@ impl fmt::Display for EntityError {
             Self::NotSingle { found } => write!(
                 f,
                 "A0088: the query finds {found} entities, and one was expected; filter out the others, or use `iter`"
+            ),
+            Self::NotSingleton { component, found: 0 } => {
+                let [create, ask] = if component.is_buffer() {
+                    ["create_singleton_buffer", "try_singleton_buffer"]
+                } else {
+                    ["create_singleton", "try_singleton"]
+                };
+                write!(
+                    f,
+                    "A0088: no entity with `{component}` is found, and one was expected; create it with `{create}`, ask with \
+                     `{ask}`, or let the system wait for it with `require`"
+                )
+            }
+            Self::NotSingleton { component, found } => write!(
+                f,
+                "A0088: {found} entities with `{component}` are found, and one was expected; despawn the others, or ask a query \
+                 that filters them out for its `single`"
             ),
             Self::DifferentChunks => f.write_str(
                 "A0130: the two worlds divide chunks differently, so that one cannot have the chunks of the other; make both with \

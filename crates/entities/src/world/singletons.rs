@@ -16,7 +16,7 @@ impl World {
     ///
     /// With A0088 if no entity has it, or more than one.
     pub fn singleton_entity<T: Component>(&self) -> Result<Entity, EntityError> {
-        self.query::<Entity>().filter::<With<T>>().single()
+        self.query::<Entity>().filter::<With<T>>().single().map_err(of::<T>)
     }
 
     /// A component that one entity has. Jobs that change it are waited for.
@@ -42,7 +42,7 @@ impl World {
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     pub fn singleton<T: Component>(&self) -> Result<&T, EntityError> {
-        self.query::<&T>().single()
+        self.query::<&T>().single().map_err(of::<T>)
     }
 
     /// A component that one entity has, to be changed.
@@ -51,7 +51,7 @@ impl World {
     ///
     /// With A0088 if no entity has it, or more than one.
     pub fn singleton_mut<T: Component>(&mut self) -> Result<&mut T, EntityError> {
-        self.query_mut::<&mut T>().single()
+        self.query_mut::<&mut T>().single().map_err(of::<T>)
     }
 
     /// A component that one entity has, or none.
@@ -69,7 +69,7 @@ impl World {
     ///
     /// With A0088 if more than one entity has it.
     pub fn has_singleton<T: Component>(&self) -> Result<bool, EntityError> {
-        self.has_one::<&T>()
+        self.has_one::<&T>(ComponentType::of::<T>)
     }
 
     /// Sets the component of the only entity that has it.
@@ -88,10 +88,11 @@ impl World {
     ///
     /// With A0137 if there is one already.
     pub fn create_singleton<T: Component>(&mut self, value: T) -> Result<Entity, EntityError> {
-        let component = ComponentType::of::<T>();
         match self.query::<Entity>().filter::<With<T>>().iter().next() {
             None => Ok(self.spawn(value)),
-            Some(entity) => Err(EntityError::SingletonExists { component, entity }),
+            Some(entity) => {
+                Err(EntityError::SingletonExists { component: ComponentType::of::<T>(), entity })
+            }
         }
     }
 
@@ -110,13 +111,45 @@ impl World {
     /// struct Order(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn(Buffer::from([Order(1)]));
+    /// assert_eq!(world.try_singleton_buffer::<Order>()?, None);
+    /// world.create_singleton_buffer(Buffer::from([Order(1)]))?;
     /// world.singleton_buffer_mut::<Order>()?.push(Order(2));
     /// assert_eq!(world.singleton_buffer::<Order>()?, [Order(1), Order(2)]);
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     pub fn singleton_buffer<T: BufferElement>(&self) -> Result<&[T], EntityError> {
-        self.query::<&Buffer<T>>().single()
+        self.query::<&Buffer<T>>().single().map_err(of_buffer::<T>)
+    }
+
+    /// The elements that one entity has, or none.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if more than one entity has such a buffer.
+    pub fn try_singleton_buffer<T: BufferElement>(&self) -> Result<Option<&[T]>, EntityError> {
+        if self.has_one::<&Buffer<T>>(ComponentType::of_buffer::<T>)? {
+            self.singleton_buffer().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Creates an entity with elements that no other has any of.
+    ///
+    /// # Errors
+    ///
+    /// With A0137 if an entity has such a buffer already.
+    pub fn create_singleton_buffer<T: BufferElement>(
+        &mut self,
+        elements: Buffer<T>,
+    ) -> Result<Entity, EntityError> {
+        match self.query::<Entity>().filter::<With<Buffer<T>>>().iter().next() {
+            None => Ok(self.spawn(elements)),
+            Some(entity) => Err(EntityError::SingletonExists {
+                component: ComponentType::of_buffer::<T>(),
+                entity,
+            }),
+        }
     }
 
     /// The elements that one entity has, to be changed.
@@ -127,13 +160,30 @@ impl World {
     pub fn singleton_buffer_mut<T: BufferElement>(
         &mut self,
     ) -> Result<DynamicBuffer<'_, T>, EntityError> {
-        self.query_mut::<&mut Buffer<T>>().single()
+        self.query_mut::<&mut Buffer<T>>().single().map_err(of_buffer::<T>)
     }
 
-    fn has_one<D: QueryData>(&self) -> Result<bool, EntityError> {
+    fn has_one<D: QueryData>(&self, component: fn() -> ComponentType) -> Result<bool, EntityError> {
         match self.query::<D>().count() {
             found @ 0..=1 => Ok(found == 1),
-            found => Err(EntityError::NotSingle { found }),
+            found => Err(EntityError::NotSingleton { component: component(), found }),
         }
+    }
+}
+
+/// What a query has told, with the name of the component.
+fn of<T: Component>(error: EntityError) -> EntityError {
+    named(error, ComponentType::of::<T>())
+}
+
+/// What a query has told, with the name of the elements.
+fn of_buffer<T: BufferElement>(error: EntityError) -> EntityError {
+    named(error, ComponentType::of_buffer::<T>())
+}
+
+fn named(error: EntityError, component: ComponentType) -> EntityError {
+    match error {
+        EntityError::NotSingle { found } => EntityError::NotSingleton { component, found },
+        other => other,
     }
 }

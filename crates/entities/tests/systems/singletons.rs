@@ -1,16 +1,26 @@
 //! Components that one entity has.
 
-use ancho_entities::{Component, ComponentType, EntityError, IntoSystem, Single, With, World};
+use ancho_entities::{
+    Buffer, BufferElement, Component, ComponentType, EntityError, EntityQuery, IntoSystem, ResMut,
+    Shared, SharedComponent, Single, With, World,
+};
 
-use crate::common::{A, B, Tag, take, world};
+use crate::common::{A, B, Log, Tag, take, world};
 
 #[test]
 fn sy14_singletons_of_a_world() {
     let mut world = World::new("test");
     assert_eq!(world.has_singleton::<A>(), Ok(false));
     assert_eq!(world.try_singleton::<A>(), Ok(None));
-    assert_eq!(world.singleton::<A>(), Err(EntityError::NotSingle { found: 0 }));
-    assert_eq!(world.set_singleton(A(1)), Err(EntityError::NotSingle { found: 0 }));
+    let none = EntityError::NotSingleton { component: ComponentType::of::<A>(), found: 0 };
+    assert_eq!(world.singleton::<A>(), Err(none));
+    assert_eq!(world.set_singleton(A(1)), Err(none));
+    assert_eq!(world.singleton_entity::<A>(), Err(none));
+    assert_eq!(
+        none.to_string(),
+        "A0088: no entity with `A` is found, and one was expected; create it with `create_singleton`, ask with \
+         `try_singleton`, or let the system wait for it with `require`"
+    );
     let entity = world.create_singleton(A(1)).unwrap();
     assert_eq!(world.singleton_entity::<A>(), Ok(entity));
     world.set_singleton(A(2)).unwrap();
@@ -26,10 +36,107 @@ fn sy14_singletons_of_a_world() {
     );
     assert_eq!(world.singleton::<A>(), Ok(&A(3)), "nothing has changed");
     world.spawn(A(4));
-    let two = EntityError::NotSingle { found: 2 };
+    let two = EntityError::NotSingleton { component: ComponentType::of::<A>(), found: 2 };
+    assert_eq!(
+        two.to_string(),
+        "A0088: 2 entities with `A` are found, and one was expected; despawn the others, or ask a query that filters them out \
+         for its `single`"
+    );
+    assert_eq!(world.singleton::<A>(), Err(two));
+    assert_eq!(world.singleton_mut::<A>(), Err(two));
     assert_eq!(world.has_singleton::<A>(), Err(two));
     assert_eq!(world.try_singleton::<A>(), Err(two));
-    assert!(world.create_singleton(Tag).is_ok() && world.has_singleton::<Tag>() == Ok(true));
+}
+
+/// DIFFERENCE: Unity refuses to get and set a tag. Here it is a value like others.
+#[test]
+fn sy14_tags_are_singletons_too() {
+    let mut world = World::new("test");
+    assert!(
+        world
+            .singleton::<Tag>()
+            .unwrap_err()
+            .to_string()
+            .starts_with("A0088: no entity with `Tag`")
+    );
+    assert!(world.set_singleton(Tag).is_err());
+    let entity = world.create_singleton(Tag).unwrap();
+    assert_eq!(world.has_singleton::<Tag>(), Ok(true));
+    assert_eq!((world.singleton(), world.try_singleton()), (Ok(&Tag), Ok(Some(&Tag))));
+    assert_eq!((world.set_singleton(Tag), world.singleton_mut()), (Ok(()), Ok(&mut Tag)));
+    assert_eq!(world.singleton_entity::<Tag>(), Ok(entity));
+    assert!(world.create_singleton(Tag).is_err());
+}
+
+#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+#[buffer(name = "Order")]
+struct Order(u32);
+
+#[test]
+fn sy14_buffers_are_singletons_too() {
+    let mut world = World::new("test");
+    let orders = ComponentType::of_buffer::<Order>();
+    let none = EntityError::NotSingleton { component: orders, found: 0 };
+    assert_eq!(world.try_singleton_buffer::<Order>(), Ok(None));
+    assert_eq!(world.singleton_buffer::<Order>(), Err(none));
+    assert_eq!(world.singleton_buffer_mut::<Order>().unwrap_err(), none);
+    assert_eq!(
+        none.to_string(),
+        format!(
+            "A0088: no entity with `{orders}` is found, and one was expected; create it with `create_singleton_buffer`, ask \
+             with `try_singleton_buffer`, or let the system wait for it with `require`"
+        )
+    );
+    let entity = world.create_singleton_buffer(Buffer::from([Order(1)])).unwrap();
+    world.singleton_buffer_mut::<Order>().unwrap().push(Order(2));
+    assert_eq!(world.singleton_buffer::<Order>(), Ok(&[Order(1), Order(2)][..]));
+    assert_eq!(world.try_singleton_buffer::<Order>(), Ok(Some(&[Order(1), Order(2)][..])));
+    let refused = world.create_singleton_buffer(Buffer::<Order>::default()).unwrap_err();
+    assert_eq!(refused, EntityError::SingletonExists { component: orders, entity });
+    assert!(refused.to_string().contains("change it with `singleton_buffer_mut`"), "{refused}");
+    // An empty one is one all the same.
+    world.spawn(Buffer::<Order>::default());
+    let two = EntityError::NotSingleton { component: orders, found: 2 };
+    assert_eq!(world.singleton_buffer::<Order>(), Err(two));
+    assert_eq!(world.try_singleton_buffer::<Order>(), Err(two));
+    assert_eq!(world.singleton_buffer_mut::<Order>().unwrap_err(), two);
+    assert!(two.to_string().starts_with(&format!("A0088: 2 entities with `{orders}` are found")));
+}
+
+#[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Team(u32);
+
+#[test]
+fn sy14_of_a_shared_value_there_can_be_one() {
+    let mut world = world();
+    world.spawn((A(1), Shared::new(Team(1))));
+    let blue = world.spawn((A(2), Shared::new(Team(2))));
+    assert!(world.singleton::<A>().is_err(), "two have it");
+    assert_eq!(world.query::<&A>().with_shared(Team(2)).single(), Ok(&A(2)));
+    world.query_mut::<&mut A>().with_shared(Team(2)).single().unwrap().0 += 5;
+    assert_eq!(world.get(blue), Ok(&A(7)));
+    let third = world.query::<&A>().with_shared(Team(3)).single();
+    assert_eq!(third, Err(EntityError::NotSingle { found: 0 }));
+    world.spawn((A(3), Shared::new(Team(2))));
+    let second = world.query::<&A>().with_shared(Team(2)).single();
+    assert_eq!(second, Err(EntityError::NotSingle { found: 2 }));
+    assert_eq!(world.query::<&A>().with_shared(Team(1)).single(), Ok(&A(1)));
+}
+
+#[test]
+fn sy14_a_system_waits_for_its_singleton() {
+    fn tell(one: Single<&A>, mut log: ResMut<Log>) {
+        log.0.push(one.0.to_string());
+    }
+
+    let mut world = world();
+    world.add_system(tell.require(EntityQuery::<&A>::new()));
+    world.try_update(0.1).unwrap();
+    let one = world.create_singleton(A(1)).unwrap();
+    world.try_update(0.1).unwrap();
+    world.despawn(one).unwrap();
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["1"]);
 }
 
 #[test]
@@ -40,7 +147,7 @@ fn sy14_singletons_of_systems_are_written_and_optional() {
     fn add(
         mut score: Single<&mut Score>,
         one: Option<Single<&A, With<Tag>>>,
-        mut log: ancho_entities::ResMut<crate::common::Log>,
+        mut log: ResMut<Log>,
     ) {
         score.0 += one.map_or(1, |one| one.0);
         log.0.push(score.0.to_string());
