@@ -159,6 +159,16 @@ impl PlaybackError {
         Self::Stopped(Box::new(PlaybackStopped { buffer, by: None, at, stopped }))
     }
 
+    /// The words for a buffer that a system was given: nobody has made it or plays it, so that no place is told.
+    pub(crate) fn of_system(&self) -> impl fmt::Display {
+        fmt::from_fn(move |f| {
+            let Self::Stopped(stopped) = self else { return fmt::Display::fmt(self, f) };
+            let StoppedAt { number, commands, command, .. } = &stopped.stopped;
+            write!(f, "A0078: command {number} of {commands} failed, `{command}`")?;
+            stopped.stopped.fmt_rest(f)
+        })
+    }
+
     /// Says who has played the buffer.
     pub(crate) fn played_by(mut self, by: &str) -> Self {
         if let Self::Stopped(stopped) = &mut self {
@@ -182,7 +192,7 @@ impl fmt::Display for PlaybackError {
 impl fmt::Display for PlaybackStopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { buffer, by, at, stopped } = self;
-        let StoppedAt { number, commands, command, job, fault, is_checked } = stopped;
+        let StoppedAt { number, commands, command, .. } = stopped;
         write!(f, "A0078: {buffer}")?;
         if let Some(by) = by {
             write!(f, ", played in {by} at {at},")?;
@@ -190,6 +200,14 @@ impl fmt::Display for PlaybackStopped {
             write!(f, ", played at {at},")?;
         }
         write!(f, " failed at command {number} of {commands}, `{command}`")?;
+        stopped.fmt_rest(f)
+    }
+}
+
+impl StoppedAt {
+    /// Who has recorded the command, what was carried out, and why it failed.
+    fn fmt_rest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { job, fault, is_checked, .. } = self;
         if let Some(job) = job {
             write!(f, ", which job `{job}` recorded")?;
         }

@@ -333,7 +333,7 @@ impl<M: 'static, F: SystemFunction<M>> IntoSystem<(IsFunction, M)> for F {
 
 impl<S: System> IntoSystem<IsStruct> for S {
     fn into_builder(self) -> SystemBuilder {
-        let kind = Kind::Struct(Box::new(StructSystem(self)));
+        let kind = Kind::Struct(Box::new(StructSystem::new(self)));
         SystemBuilder::new(kind, TypeId::of::<S>(), type_name::<S>())
     }
 

@@ -17,6 +17,9 @@ pub(super) trait ErasedSystem: Send {
     /// When it is added, under this name. Returns what its parameters use, if that is known.
     fn create(&mut self, world: &mut World, name: &str) -> Result<Option<Accesses>, SystemError>;
 
+    /// The name that it was added under, which it knows also if its world is gone.
+    fn name(&self) -> &str;
+
     fn start(&mut self, _world: &mut World) -> Outcome {
         Ok(())
     }
@@ -58,11 +61,21 @@ pub(super) trait ErasedSystem: Send {
 }
 
 /// A system that is a struct.
-pub(super) struct StructSystem<S>(pub(super) S);
+pub(super) struct StructSystem<S> {
+    system: S,
+    name: Box<str>,
+}
+
+impl<S> StructSystem<S> {
+    pub(super) fn new(system: S) -> Self {
+        Self { system, name: Box::default() }
+    }
+}
 
 impl<S: System> ErasedSystem for StructSystem<S> {
     fn create(&mut self, world: &mut World, name: &str) -> Result<Option<Accesses>, SystemError> {
-        match self.0.on_create(world) {
+        self.name = name.into();
+        match self.system.on_create(world) {
             Ok(()) => Ok(None),
             Err(error) => {
                 Err(SystemError::NotCreated { system: name.to_owned(), reason: error.to_string() })
@@ -70,28 +83,32 @@ impl<S: System> ErasedSystem for StructSystem<S> {
         }
     }
 
+    fn name(&self) -> &str {
+        &self.name
+    }
+
     fn start(&mut self, world: &mut World) -> Outcome {
-        outcome(self.0.on_start_running(world))
+        outcome(self.system.on_start_running(world))
     }
 
     fn update(&mut self, world: &mut World, _: Version) -> Outcome {
-        outcome(self.0.on_update(world))
+        outcome(self.system.on_update(world))
     }
 
     fn stop(&mut self, world: &mut World) -> Outcome {
-        outcome(self.0.on_stop_running(world))
+        outcome(self.system.on_stop_running(world))
     }
 
     fn destroy(&mut self, world: &mut World) -> Outcome {
-        outcome(self.0.on_destroy(world))
+        outcome(self.system.on_destroy(world))
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
-        Some(&self.0)
+        Some(&self.system)
     }
 
     fn as_any_mut(&mut self) -> Option<&mut dyn Any> {
-        Some(&mut self.0)
+        Some(&mut self.system)
     }
 }
 

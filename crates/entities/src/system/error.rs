@@ -85,7 +85,12 @@ pub enum SystemError {
     /// A0123 to A0128: the systems of a group cannot be put in an order.
     Order(OrderError),
     /// A0121: the rate of a group.
-    Rate(RateError),
+    Rate {
+        /// The group.
+        group: String,
+        /// What is wrong with it.
+        error: RateError,
+    },
     /// A0131 to A0134: systems cannot be created in the order that is asked for.
     Creation(CreationError),
 }
@@ -131,10 +136,14 @@ impl fmt::Display for SystemError {
             ),
             Self::WorldEnds { system } => write!(
                 f,
-                "A0117: system `{system}` cannot be added to a world that is being dropped"
+                "A0117: system `{system}` cannot be added to a world that is being dropped; add it before, or to another world"
             ),
             Self::Order(error) => error.fmt(f),
-            Self::Rate(error) => error.fmt(f),
+            Self::Rate { group, error } => {
+                let message = error.to_string();
+                let (code, rest) = message.split_once(": ").unwrap_or(("", &message));
+                write!(f, "{code}: group `{group}` stays at its rate: {rest}")
+            }
             Self::Creation(error) => error.fmt(f),
         }
     }
@@ -151,12 +160,6 @@ impl From<OrderError> for SystemError {
 impl From<CreationError> for SystemError {
     fn from(error: CreationError) -> Self {
         Self::Creation(error)
-    }
-}
-
-impl From<RateError> for SystemError {
-    fn from(error: RateError) -> Self {
-        Self::Rate(error)
     }
 }
 
@@ -279,7 +282,7 @@ impl fmt::Display for UpdateError {
             SystemFault::NoData { system: other } => write!(
                 f,
                 "A0118: system `{system}` was not run, because it reads system `{other}`, which is not there or just being \
-                 updated; add it to the world"
+                 updated; add it to the world, and ask for it in systems that it does not update itself"
             ),
             SystemFault::NoPoint { point } => write!(
                 f,
@@ -288,7 +291,7 @@ impl fmt::Display for UpdateError {
             ),
             SystemFault::Memory(error) => write!(f, "system `{system}` was not run: {error}"),
             SystemFault::Playback(error) => {
-                let message = error.to_string();
+                let message = error.of_system().to_string();
                 match message.split_once(": ") {
                     Some((code, rest)) => {
                         write!(

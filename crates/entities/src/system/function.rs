@@ -222,17 +222,19 @@ all_tuples!(implement);
 pub(super) struct FunctionSystem<Marker, F: SystemFunction<Marker>> {
     function: F,
     state: Option<<F::Params as SystemParam>::State>,
+    name: Box<str>,
     marker: PhantomData<fn() -> Marker>,
 }
 
 impl<Marker, F: SystemFunction<Marker>> FunctionSystem<Marker, F> {
     pub(super) fn new(function: F) -> Self {
-        Self { function, state: None, marker: PhantomData }
+        Self { function, state: None, name: Box::default(), marker: PhantomData }
     }
 }
 
 impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem<Marker, F> {
     fn create(&mut self, world: &mut World, name: &str) -> Result<Option<Accesses>, SystemError> {
+        self.name = name.into();
         let mut setup = ParamSetup::new(world, name);
         let declared = F::declare(&mut setup);
         let mut state = declared
@@ -240,6 +242,10 @@ impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem
         F::Params::settle(&mut state, &setup.uses);
         self.state = Some(state);
         Ok(Some(setup.uses.0))
+    }
+
+    fn name(&self) -> &str {
+        &self.name
     }
 
     #[inline]

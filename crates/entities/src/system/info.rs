@@ -360,10 +360,12 @@ impl World {
     ) -> Result<(), SystemError> {
         let id = self.group_id(group, "set_timestep")?;
         let record = self.systems.record_mut(id);
-        match record.and_then(|record| record.children.rate.as_mut()) {
-            Some(rate) => Ok(rate.set_timestep(seconds)?),
-            None => Err(RateError::NoTimestep { seconds }.into()),
-        }
+        let refused = match record.and_then(|record| record.children.rate.as_mut()) {
+            Some(rate) => rate.set_timestep(seconds).err(),
+            None => Some(RateError::NoTimestep { seconds }),
+        };
+        let Some(error) = refused else { return Ok(()) };
+        Err(SystemError::Rate { group: self.systems.name_of(id).to_string(), error })
     }
 
     /// Says whether the systems of a group are sorted by their constraints, or run in the order in which they were added.

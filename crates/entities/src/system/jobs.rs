@@ -106,7 +106,9 @@ impl World {
             let entities = &mut self.entities;
             match catch_unwind(AssertUnwindSafe(|| entities.play(&mut buffer))) {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => failed.push((Arc::clone(&name), error.to_string())),
+                Ok(Err(error)) => {
+                    failed.push((Arc::clone(&name), error.of_system().to_string()));
+                }
                 Err(payload) => failed.push((Arc::clone(&name), panicked(payload))),
             }
             // What was not carried out is dropped, which is code of the user.

@@ -298,7 +298,39 @@ impl World {
     ///
     /// # Errors
     ///
-    /// If a system cannot be added, or two functions were marked with `#[bootstrap]`.
+    /// If a system cannot be added. With A0129 if two functions were marked with `#[bootstrap]`.
+    ///
+    /// # Examples
+    ///
+    /// ```standalone_crate
+    /// mod game {
+    ///     use ancho_entities::{Bootstrap, World, bootstrap};
+    ///
+    ///     #[bootstrap]
+    ///     fn start(bootstrap: Bootstrap) -> World {
+    ///         bootstrap.build()
+    ///     }
+    /// }
+    ///
+    /// mod editor {
+    ///     use ancho_entities::{Bootstrap, World, bootstrap};
+    ///
+    ///     #[bootstrap]
+    ///     fn start(bootstrap: Bootstrap) -> World {
+    ///         bootstrap.build()
+    ///     }
+    /// }
+    ///
+    /// # fn main() {
+    /// let refused = ancho_entities::World::try_default_world().unwrap_err().to_string();
+    /// assert!(refused.starts_with("A0129: `"));
+    /// assert!(refused.contains("editor::start` and `"));
+    /// assert!(refused.ends_with(
+    ///     "game::start` are both marked with `#[bootstrap]`, and one function makes the default world; take the mark of one of \
+    ///      them away"
+    /// ));
+    /// # }
+    /// ```
     pub fn try_default_world() -> Result<Self, BootstrapError> {
         let mut hooks: Vec<_> = inventory::iter::<BootstrapHook>.into_iter().collect();
         hooks.sort_by_key(|hook| hook.path);

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::erased::ErasedSystem;
-use super::error::{SystemError, SystemFault, panic_message};
+use super::error::{SystemError, SystemFault, UpdateError, panic_message};
 use super::id::SystemId;
 use super::table::{Flags, Slot, no_such};
 use super::tell::discard;
@@ -94,8 +94,9 @@ impl World {
 
     /// A system has put another world in the place of its own: it is gone with that.
     #[cold]
-    pub(super) fn exchanged(&mut self, id: SystemId, system: Box<dyn ErasedSystem>) {
-        self.systems.fail(id, SystemFault::WorldExchanged);
+    pub(super) fn exchanged(&mut self, system: Box<dyn ErasedSystem>) {
+        let fault = SystemFault::WorldExchanged;
+        self.systems.errors.push(UpdateError { system: system.name().into(), fault });
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(system))) {
             discard(payload);
         }

@@ -53,7 +53,7 @@ impl World {
         let world = self.systems.id;
         let outcome = self.while_executing(id, |world| what(&mut *system, world));
         if self.systems.id != world {
-            self.exchanged(id, system);
+            self.exchanged(system);
             return false;
         }
         if let Some(slot) = self.systems.slot_mut(id) {

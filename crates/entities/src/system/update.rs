@@ -302,7 +302,7 @@ impl World {
         let (world, depth) = (self.systems.id, self.time.depth());
         let outcome = catch_unwind(AssertUnwindSafe(|| system.update(self, since)));
         if self.systems.id != world {
-            return self.exchanged(id, system);
+            return self.exchanged(system);
         }
         self.systems.executing = outer;
         self.systems.since = outer_since;

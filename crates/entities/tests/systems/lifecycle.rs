@@ -235,6 +235,10 @@ fn w1_a_panic_at_the_end_does_not_keep_others_from_theirs() {
             fn late() {}
             let refused = world.try_add_system(late.named("late")).unwrap_err();
             assert_eq!(refused, SystemError::WorldEnds { system: "late".to_owned() });
+            assert_eq!(
+                refused.to_string(),
+                "A0117: system `late` cannot be added to a world that is being dropped; add it before, or to another world"
+            );
             panic!("while being destroyed")
         }
     }

@@ -201,9 +201,13 @@ fn what_another_system_knows_is_read() {
     }
 
     let mut world = world();
-    world.add_system(report);
-    let errors = world.try_update(0.1).unwrap_err().to_string();
-    assert!(errors.starts_with("A0118: system `") && errors.contains("Census"), "{errors}");
+    world.add_system(report.named("report"));
+    assert_eq!(
+        world.try_update(0.1).unwrap_err().to_string(),
+        "A0118: system `report` was not run, because it reads system \
+         `systems::parameters::what_another_system_knows_is_read::Census`, which is not there or just being updated; add it to \
+         the world, and ask for it in systems that it does not update itself"
+    );
     world.spawn(A(1));
     let id = world.add_system(Census::default());
     world.set_group(world.find_system(report).unwrap(), ancho_entities::Presentation).unwrap();

@@ -60,9 +60,14 @@ fn a0100_two_queries_of_what_one_changes() {
 
 #[test]
 fn a0101_a_switch_does_not_tell_parameters_apart() {
-    let message = refusal(|_: Query<&mut A, With<Switch>>, _: Query<&A, Without<Switch>>| {});
-    assert!(message.starts_with("A0101: system `it` cannot be added: parameter 1"), "{message}");
-    assert!(message.contains("only `Switch` tells their entities apart"), "{message}");
+    assert_eq!(
+        refusal(|_: Query<&mut A, With<Switch>>, _: Query<&A, Without<Switch>>| {}),
+        "A0101: system `it` cannot be added: parameter 1, \
+         `Query<&mut systems::common::A, With<systems::common::Switch>>`, changes and parameter 2, \
+         `Query<&systems::common::A, Without<systems::common::Switch>>`, reads the values of `A`, and only `Switch` tells \
+         their entities apart, which can be switched off and on; filter by `Absent<Switch>` instead of `Without<Switch>`, or by \
+         a component that cannot be switched off, or put both in a `ParamSet`"
+    );
     accepted(|_: Query<&mut A, With<Switch>>, _: Query<&A, Absent<Switch>>| {});
 }
 

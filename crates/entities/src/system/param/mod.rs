@@ -171,18 +171,18 @@ impl<'a> ParamSetup<'a> {
     }
 }
 
-/// The name of a parameter: what it is called in this crate is known without its path.
+/// The name of a parameter: what is of this crate is known without its path.
 fn short_name<P>() -> String {
     // Lifetimes say nothing, and nobody has written them.
     let name = type_name::<P>().replace("<'_>", "").replace("'_, ", "");
-    let name = name.as_str();
-    let Some(end) = name.find('<') else { return name.to_owned() };
-    match name[..end].rsplit_once("::") {
-        Some((_, last)) if name.starts_with("ancho_entities::") => {
-            format!("{last}{}", &name[end..])
-        }
-        _ => name.to_owned(),
-    }
+    let ends_path = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
+    let of_here = |piece: &str| piece.starts_with("ancho_entities::");
+    let pieces = name.split_inclusive(ends_path);
+    pieces
+        .map(
+            |piece| if of_here(piece) { piece.rsplit("::").next().unwrap_or(piece) } else { piece },
+        )
+        .collect()
 }
 
 /// A world that the parameters of a system share.

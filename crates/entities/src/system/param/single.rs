@@ -2,14 +2,13 @@
 
 #![expect(unsafe_code, reason = "one world that several parameters borrow")]
 
-use std::any::type_name;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use super::query::QueryState;
-use super::{ParamConflict, ParamSetup, SystemParam, SystemUses, WorldOfParams};
+use super::{ParamConflict, ParamSetup, SystemParam, SystemUses, WorldOfParams, short_name};
 use crate::manager::EntityManager;
-use crate::query::{KeptQuery, QueryData, QueryFilter};
+use crate::query::{KeptQuery, Query, QueryData, QueryFilter};
 use crate::system::error::SystemFault;
 use crate::version::Version;
 use crate::world::World;
@@ -89,7 +88,7 @@ fn prepare<D: QueryData, F: QueryFilter>(
     // SAFETY: it was just prepared. The world is borrowed, and there are no other views.
     let found = unsafe { state.kept.query::<D, F>(entities, Version::NEVER) }.count();
     if found > 1 || found < at_least {
-        let query = format!("Single<{}, {}>", type_name::<D>(), type_name::<F>());
+        let query = short_name::<Single<'_, D, F>>();
         return Err(SystemFault::NotSingle { query, found });
     }
     Ok(found)
@@ -112,11 +111,11 @@ unsafe fn fetch<'w, D: QueryData, F: QueryFilter>(
 
 /// Refuses a parameter of a set of which there was one when the system began.
 #[cold]
-fn refuse<D, F>(found: usize) -> ! {
-    let (data, filter) = (type_name::<D>(), type_name::<F>());
+fn refuse<D: QueryData, F: QueryFilter>(found: usize) -> ! {
+    let (single, query) = (short_name::<Single<'_, D, F>>(), short_name::<Query<'_, D, F>>());
     panic!(
-        "A0136: `Single<{data}, {filter}>` finds {found} entities by now, and one was expected: another parameter of its set has switched \
-         components; have the single before that, or ask for a `Query<{data}, {filter}>` in its place"
+        "A0136: `{single}` finds {found} entities by now, and one was expected: another parameter of its set has switched \
+         components; have the single before that, or ask for a `{query}` in its place"
     );
 }
 

@@ -111,8 +111,8 @@ impl fmt::Display for RateError {
             ),
             Self::NoTimestep { seconds } => write!(
                 f,
-                "A0121: the group cannot be made to update every {seconds} seconds, since its rate manager does not work \
-                 with steps; give it a `FixedRateCatchUp` or a `FixedRateSimple`"
+                "A0121: a group cannot update every {seconds} seconds if its rate manager does not work with steps, or it has \
+                 none; give it a `FixedRateCatchUp` or a `FixedRateSimple` first"
             ),
         }
     }
