@@ -93,6 +93,8 @@ impl World {
 
     /// The id of a system, if there is one that is so called, or of such a type. Of several, the one that was added first.
     ///
+    /// The groups and points that every world has are there once a system was added, or something was said of one of them.
+    ///
     /// # Examples
     ///
     /// ```

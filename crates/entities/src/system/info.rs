@@ -269,6 +269,7 @@ impl World {
         system: impl SystemTarget<M>,
         enabled: bool,
     ) -> Result<(), SystemError> {
+        self.add_default_groups();
         let id = self.id_of(system)?;
         if let Some(slot) = self.systems.slot_mut(id) {
             slot.flags.set(Flags::ENABLED, enabled);
@@ -316,6 +317,7 @@ impl World {
         group: impl SystemTarget<M>,
         rate: impl RateManager + 'static,
     ) -> Result<(), SystemError> {
+        self.add_default_groups();
         let id = self.group_id(group, "rate")?;
         if let Some(record) = self.systems.record_mut(id) {
             record.children.rate = Some(Box::new(rate));
@@ -329,6 +331,7 @@ impl World {
     ///
     /// With A0108 if it is not there, with A0111 if it is no group.
     pub fn clear_rate<M>(&mut self, group: impl SystemTarget<M>) -> Result<(), SystemError> {
+        self.add_default_groups();
         let id = self.group_id(group, "rate")?;
         if let Some(record) = self.systems.record_mut(id) {
             record.children.rate = None;
@@ -358,6 +361,7 @@ impl World {
         group: impl SystemTarget<M>,
         seconds: f64,
     ) -> Result<(), SystemError> {
+        self.add_default_groups();
         let id = self.group_id(group, "set_timestep")?;
         let record = self.systems.record_mut(id);
         let refused = match record.and_then(|record| record.children.rate.as_mut()) {
@@ -378,6 +382,7 @@ impl World {
         group: impl SystemTarget<M>,
         sorts: bool,
     ) -> Result<(), SystemError> {
+        self.add_default_groups();
         let id = self.group_id(group, "set_sorting")?;
         if let Some(record) = self.systems.record_mut(id) {
             record.children.sorts = sorts;

@@ -83,6 +83,7 @@ impl World {
         group: impl SystemTarget<M>,
         on: Option<bool>,
     ) -> Result<(), SystemError> {
+        self.add_default_groups();
         let id = self.group_id(group, "order_group_for_latency")?;
         if let Some(record) = self.systems.record_mut(id) {
             record.children.for_latency = on;

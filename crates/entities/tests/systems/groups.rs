@@ -204,7 +204,42 @@ fn sy12_fixed_steps_have_their_own_time() {
     world.clear_rate(FixedStep).unwrap();
     world.update(0.1);
     assert_eq!(take(&mut world).len(), 2);
-    assert!(world.set_timestep(Simulation, 1.0).unwrap_err().to_string().starts_with("A0121: "));
+    assert_eq!(
+        world.set_timestep(Simulation, 1.5).unwrap_err().to_string(),
+        "A0121: group `Simulation` stays at its rate: a group cannot update every 1.5 seconds if its rate manager does not work \
+         with steps, or it has none; give it a `FixedRateCatchUp` or a `FixedRateSimple` first"
+    );
+}
+
+#[test]
+fn sy11_the_groups_of_every_world_are_set_up_before_the_first_system() {
+    let mut world = world();
+    assert_eq!(world.find_system(FixedStep), None, "nothing needs them yet");
+    world.set_timestep(FixedStep, 0.5).unwrap();
+    assert_eq!(world.timestep(FixedStep), Ok(Some(0.5)));
+
+    let mut world = crate::common::world();
+    world.set_rate(FixedStep, FixedRateSimple::new(0.25)).unwrap();
+    world.add_system(
+        (|time: Time, mut log: ResMut<Log>| log.0.push(time.delta().to_string()))
+            .in_group(FixedStep),
+    );
+    world.update(0.1);
+    assert_eq!(take(&mut world), ["0.25"]);
+
+    let mut world = crate::common::world();
+    world.set_enabled(Simulation, false).unwrap();
+    world.add_system(say("never"));
+    world.update(0.1);
+    assert!(take(&mut world).is_empty());
+
+    let mut world = crate::common::world();
+    world.set_sorting(Simulation, false).unwrap();
+    world.add_system(say("a").named("a").after("b"));
+    world.add_system(say("b").named("b"));
+    world.update(0.1);
+    assert_eq!(take(&mut world), ["a", "b"]);
+    crate::common::world().clear_rate(FixedStep).unwrap();
 }
 
 #[test]
