@@ -36,7 +36,7 @@ pub struct SystemInfo {
     pub for_latency: bool,
     /// How many entities its queries may find, if it is a function.
     pub entities: Option<usize>,
-    /// How often it ran since times are [measured](World::profile_systems).
+    /// How often it ran since times are [measured](World::profile_systems). A point runs when there is something to carry out.
     pub runs: u64,
     /// How long it took when it ran last, if times are [measured](World::profile_systems). Jobs count where they are waited for.
     pub last_time: Duration,

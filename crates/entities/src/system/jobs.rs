@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use ancho_jobs::JobHandle;
 
@@ -99,6 +100,7 @@ impl World {
         if waiting.is_empty() {
             return;
         }
+        let started = self.systems.profiles.then(Instant::now);
         self.entities.storage.version = self.entities.storage.version.next();
         let mut failed = Vec::new();
         for Waiting { mut buffer, recorder, name } in waiting.drain(..) {
@@ -133,6 +135,9 @@ impl World {
         }
         if !failed.is_empty() {
             self.systems.fail(id, SystemFault::Commands(failed));
+        }
+        if let Some(started) = started {
+            self.systems.note_time(id, started);
         }
     }
 

@@ -457,7 +457,7 @@ impl World {
 
 impl Systems {
     #[cold]
-    fn note_time(&mut self, id: SystemId, started: Instant) {
+    pub(super) fn note_time(&mut self, id: SystemId, started: Instant) {
         let took = started.elapsed();
         if let Some(record) = self.record_mut(id) {
             record.profile.runs += 1;

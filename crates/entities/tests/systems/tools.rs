@@ -1,8 +1,12 @@
 //! What tools are told of systems.
 
-use ancho_entities::{IntoSystem, Query, Simulation, SystemKind, Version, World};
+use std::time::Duration;
 
-use crate::common::{A, B};
+use ancho_entities::{
+    CommandsAt, EndSimulation, IntoSystem, Query, Simulation, SystemKind, Version, World,
+};
+
+use crate::common::{A, B, Switch, say, world};
 
 fn both(_: Query<(&A, &B)>, _: Query<&A>) {}
 
@@ -27,6 +31,111 @@ fn systems_tell_what_they_are_and_how_often_they_ran() {
     let version = world.systems_version();
     world.remove_system(id).unwrap();
     assert!(world.systems_version() > version);
+}
+
+#[test]
+fn times_of_systems_add_up_and_those_of_groups_hold_their_systems() {
+    let mut world = world();
+    let ids = [world.add_system(say("one")), world.add_system(both)];
+    let group = world.find_system(Simulation).unwrap();
+    // Before times are measured, there are none.
+    world.try_update(0.1).unwrap();
+    for id in [ids[0], ids[1], group] {
+        let info = world.system_info(id).unwrap();
+        assert_eq!(
+            (info.runs, info.last_time, info.total_time),
+            (0, Duration::ZERO, Duration::ZERO)
+        );
+    }
+    world.profile_systems(true);
+    let mut totals = [Duration::ZERO; 2];
+    let mut of_group = Duration::ZERO;
+    for run in 1..=5 {
+        world.try_update(0.1).unwrap();
+        for (id, total) in ids.into_iter().zip(&mut totals) {
+            let info = world.system_info(id).unwrap();
+            *total += info.last_time;
+            assert_eq!((info.runs, info.total_time), (run, *total));
+        }
+        let info = world.system_info(group).unwrap();
+        of_group += info.last_time;
+        assert_eq!((info.runs, info.total_time), (run, of_group));
+    }
+    assert!(of_group >= totals[0] + totals[1]);
+    // What was measured stays when measuring ends.
+    world.profile_systems(false);
+    world.try_update(0.1).unwrap();
+    let info = world.system_info(ids[0]).unwrap();
+    assert_eq!((info.runs, info.total_time), (5, totals[0]));
+}
+
+#[test]
+fn a_system_that_does_not_run_keeps_what_is_known_of_its_last_run() {
+    let mut world = world();
+    let id = world.add_system(say("one"));
+    world.profile_systems(true);
+    world.try_update(0.1).unwrap();
+    let told = |world: &mut World| {
+        let info = world.system_info(id).unwrap();
+        (info.last_run, info.runs, info.last_time, info.total_time)
+    };
+    let ran = told(&mut world);
+    world.set_enabled(id, false).unwrap();
+    let version = world.entities().version();
+    world.try_update(0.1).unwrap();
+    world.try_update(0.1).unwrap();
+    assert!(world.entities().version().is_newer_than(version));
+    assert_eq!(told(&mut world), ran);
+    assert!(!world.system_info(id).unwrap().running);
+    world.set_enabled(id, true).unwrap();
+    world.try_update(0.1).unwrap();
+    let again = told(&mut world);
+    assert!(again.0.is_newer_than(ran.0) && again.0.is_newer_than(version));
+    assert_eq!((again.1, again.3), (2, ran.3 + again.2));
+}
+
+#[test]
+fn times_of_points_are_those_of_what_they_carry_out() {
+    let mut world = world();
+    let mut frame = 0;
+    world.add_system(move |mut commands: CommandsAt<EndSimulation>| {
+        frame += 1;
+        if frame % 2 == 1 {
+            commands.commands().spawn(A(frame));
+        }
+    });
+    world.profile_systems(true);
+    let point = world.find_system(EndSimulation).unwrap();
+    let mut total = Duration::ZERO;
+    for frame in 1..=4_u64 {
+        world.try_update(0.1).unwrap();
+        let info = world.system_info(point).unwrap();
+        if frame % 2 == 1 {
+            total += info.last_time;
+        }
+        assert_eq!((info.runs, info.total_time), (frame.div_ceil(2), total));
+    }
+    assert_eq!(world.entity_count(), 2);
+}
+
+#[test]
+fn systems_tell_how_many_entities_they_may_find() {
+    let mut world = world();
+    let switches: Vec<_> = world.spawn_many(3, Switch(1)).collect();
+    let id = world.add_system(|_: Query<&Switch>, _: Query<&A>| {});
+    let none = world.add_system(say("none"));
+    let count = |world: &mut World, id| world.system_info(id).unwrap().entities;
+    assert_eq!(count(&mut world, id), Some(3));
+    world.spawn_many(2, (A(1), Switch(1)));
+    assert_eq!(count(&mut world, id), Some(3 + 2 + 2), "once for each query");
+    // What is switched off may be switched on.
+    world.entities_mut().set_component_enabled::<Switch>(switches[0], false).unwrap();
+    assert_eq!(count(&mut world, id), Some(7));
+    world.despawn(switches[0]).unwrap();
+    assert_eq!(count(&mut world, id), Some(6));
+    assert_eq!(count(&mut world, none), Some(0));
+    let group = world.find_system(Simulation).unwrap();
+    assert_eq!(count(&mut world, group), None);
 }
 
 #[test]
