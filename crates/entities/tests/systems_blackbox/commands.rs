@@ -1,9 +1,12 @@
 //! CB12, CB13, CB14: when commands are carried out.
 
+use std::time::Duration;
+
 use ancho_entities::{
-    BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, CommandPoint,
-    Commands, CommandsAt, Component, EndFixedStep, EndInitialization, EndSimulation, Entity,
-    FixedStep, Initialization, IntoSystem, Presentation, Query, World,
+    BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
+    CommandPoint, Commands, CommandsAt, Component, EndFixedStep, EndInitialization, EndSimulation,
+    EndVariableStep, Entity, FixedStep, Initialization, IntoSystem, Presentation, Query,
+    VariableRate, VariableStep, World,
 };
 
 use crate::support::Trace;
@@ -62,6 +65,31 @@ fn cb14_commands_of_each_point_are_there_when_it_has_passed() {
     assert_eq!(trace.take(), "init:0 fixed:3 sim:4 draw:6");
     world.try_update(0.0).unwrap();
     assert!(trace.take().starts_with("init:7 "));
+}
+
+#[test]
+fn cb14_commands_for_the_variable_step_wait_until_it_comes() {
+    fn spawn_at<P: CommandPoint>(mut commands: CommandsAt<P>) {
+        commands.commands().spawn(Orc(1));
+    }
+
+    let trace = Trace::default();
+    let mut world = World::new("Simulation");
+    let mut readings = [0, 50, 100].into_iter().map(Duration::from_millis);
+    let clock = move || readings.next().unwrap();
+    world.set_rate(VariableStep, VariableRate::default().with_clock(clock)).unwrap();
+    world.add_system(spawn_at::<BeginVariableStep>.in_group(Initialization));
+    world.add_system(spawn_at::<EndVariableStep>.in_group(Initialization));
+    world.add_system(counting(&trace, "fixed").in_group(FixedStep));
+    world.add_system(counting(&trace, "variable").in_group(VariableStep));
+    world.add_system(counting(&trace, "sim"));
+    world.try_update(0.0).unwrap();
+    assert_eq!(trace.take(), "fixed:0 variable:1 sim:2");
+    world.try_update(0.1).unwrap();
+    // It is no time yet for the variable step, and the fixed one comes for each of its steps.
+    assert_eq!(trace.take().replace("fixed:2 ", ""), "sim:2");
+    world.try_update(0.0).unwrap();
+    assert_eq!(trace.take(), "variable:4 sim:6", "those of two frames, before and after");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! SY4: groups, and systems that come and go while they are updated.
 
-use ancho_entities::{IntoSystem, Simulation, SystemGroup, World};
+use ancho_entities::{Component, EntityQuery, IntoSystem, Simulation, SystemGroup, World};
 
 use crate::support::{Probe, Trace, noting};
 
@@ -136,22 +136,52 @@ fn sy4_a_system_that_removes_itself_finishes_its_update() {
     let noted = trace.clone();
     let suicidal = Probe::<0>::called("own", &trace).updating(move |world| {
         let own = world.find_system("own").unwrap();
-        match world.remove_system(own) {
-            Ok(_) => noted.note("removed"),
-            Err(refused) => noted.note(refused.to_string().split(':').next().unwrap()),
-        }
+        world.remove_system(own)?;
+        noted.note("removed");
+        world.remove_system(own)?;
+        noted.note("again");
         Ok(())
     });
     world.add_system(suicidal.named("own"));
     world.add_system(noting(&trace, "other"));
-    let words = frame(&mut world, &trace);
-    // Either is a clear answer: it goes when it is done, or is told that it cannot.
-    assert!(
-        words == "own.create own.start own.update A0109 other"
-            || words.starts_with("own.create own.start own.update removed own.stop own.destroy"),
-        "{words}"
+    // It goes when it is done, before the next one runs.
+    assert_eq!(
+        frame(&mut world, &trace),
+        "own.create own.start own.update removed again own.stop own.destroy other"
     );
-    world.try_update(0.1).unwrap();
+    assert_eq!(world.find_system("own"), None);
+    assert_eq!(frame(&mut world, &trace), "other");
+}
+
+#[derive(Component, Clone, Copy)]
+struct Needed;
+
+#[test]
+fn sy3_sy4_a_group_runs_while_there_is_what_it_requires() {
+    let trace = Trace::default();
+    let mut world = World::new("Simulation");
+    world.add_system(Outer.require(EntityQuery::<&Needed>::new()));
+    world.add_system(Inner.in_group(Outer));
+    world.add_system(Probe::<0>::called("a", &trace).in_group(Outer));
+    world.add_system(Probe::<1>::called("b", &trace).in_group(Inner));
+    world.add_system(noting(&trace, "other"));
+    assert_eq!(frame(&mut world, &trace), "a.create b.create other");
+    let needed = world.spawn(Needed);
+    let outer = world.find_system(Outer).unwrap();
+    assert!(!world.system_info(outer).unwrap().running);
+    assert_eq!(frame(&mut world, &trace), "b.start b.update a.start a.update other");
+    assert!(world.system_info(outer).unwrap().running);
+    assert_eq!(frame(&mut world, &trace), "b.update a.update other");
+    world.despawn(needed).unwrap();
+    let mut words: Vec<_> =
+        frame(&mut world, &trace).split_whitespace().map(String::from).collect();
+    assert_eq!(words.pop().as_deref(), Some("other"));
+    words.sort_unstable();
+    assert_eq!(words, ["a.stop", "b.stop"]);
+    assert_eq!(world.is_enabled(Outer), Ok(true), "it waits");
+    assert_eq!(frame(&mut world, &trace), "other");
+    world.spawn(Needed);
+    assert_eq!(frame(&mut world, &trace), "b.start b.update a.start a.update other");
 }
 
 #[test]

@@ -231,6 +231,35 @@ fn sy9_an_unsorted_group_runs_as_it_was_added() {
     assert_eq!(frame(&mut world, &trace), "a b c");
 }
 
+struct Inner;
+
+impl SystemGroup for Inner {}
+
+#[test]
+fn sy9_a_group_in_an_unsorted_one_is_sorted_all_the_same() {
+    let (mut world, trace) = traced();
+    world.add_system(Physics.unsorted());
+    world.add_system(noting(&trace, "a").named("a").in_group(Physics).after("d"));
+    world.add_system(Inner.in_group(Physics).after("d"));
+    world.add_system(noting(&trace, "b").named("b").in_group(Inner).after("c"));
+    world.add_system(noting(&trace, "c").named("c").in_group(Inner));
+    world.add_system(noting(&trace, "d").named("d").in_group(Physics));
+    assert_eq!(frame(&mut world, &trace), "a c b d");
+}
+
+#[test]
+fn sy9_sorting_again_is_seen_in_the_next_update() {
+    let (mut world, trace) = traced();
+    world.add_system(Physics);
+    world.add_system(noting(&trace, "a").named("a").in_group(Physics).after("b"));
+    world.add_system(noting(&trace, "b").named("b").in_group(Physics));
+    assert_eq!(frame(&mut world, &trace), "b a");
+    world.set_sorting(Physics, false).unwrap();
+    assert_eq!(frame(&mut world, &trace), "a b");
+    world.set_sorting(Physics, true).unwrap();
+    assert_eq!(frame(&mut world, &trace), "b a");
+}
+
 #[test]
 fn the_order_is_there_as_text() {
     let (mut world, trace) = traced();
