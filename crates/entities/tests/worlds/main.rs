@@ -5,7 +5,10 @@
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 
+#[path = "../common/model.rs"]
+mod cases;
 mod common;
+mod lives;
 
 mod copying;
 mod hostile;
@@ -15,4 +18,5 @@ mod moving_by_query;
 mod no_memory;
 mod panics;
 mod replacing;
+mod replacing_model;
 mod transactions;

@@ -2,94 +2,13 @@
 
 use std::sync::Arc;
 
-use ancho_entities::{Buffer, Entity, EntityMap, Managed, PerChunk, Shared, World};
+use ancho_entities::{Entity, EntityMap, World};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use crate::cases;
 use crate::common::*;
-
-#[path = "../common/model.rs"]
-mod cases;
-
-/// One step in the life of a world. Numbers choose among the entities that there were.
-#[derive(Clone, Debug)]
-enum Step {
-    /// With the components of these bits, referring to others.
-    Spawn(u16, u16, u16),
-    Despawn(u16),
-    Switch(u16, bool),
-    Team(u16, u8),
-    Name(u16),
-    Tag(u16),
-    Advance,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        8 => (any::<u16>(), any::<u16>(), any::<u16>()).prop_map(|(bits, one, other)| Step::Spawn(bits, one, other)),
-        2 => any::<u16>().prop_map(Step::Despawn),
-        2 => (any::<u16>(), any::<bool>()).prop_map(|(at, on)| Step::Switch(at, on)),
-        1 => (any::<u16>(), 0_u8..4).prop_map(|(at, team)| Step::Team(at, team)),
-        1 => any::<u16>().prop_map(Step::Name),
-        1 => any::<u16>().prop_map(Step::Tag),
-        1 => Just(Step::Advance),
-    ]
-}
-
-fn live(world: &mut World, steps: &[Step], owner: &Arc<()>) {
-    let mut all = vec![Entity::NULL];
-    let at = |all: &[Entity], at: u16| all[at as usize % all.len()];
-    for (number, step) in (0..).zip(steps) {
-        match *step {
-            Step::Spawn(bits, one, other) => {
-                let (one, other) = (at(&all, one), at(&all, other));
-                let entity = world.spawn(A(number));
-                all.push(entity);
-                let has = |bit: u16| bits >> bit & 1 != 0;
-                if has(0) {
-                    world.add(entity, Link(one)).unwrap();
-                }
-                if has(1) {
-                    let friends = [one, other, entity, one].into_iter().map(Friend);
-                    let friends: Buffer<_> = friends.take(number as usize % 5).collect();
-                    world.add(entity, friends).unwrap();
-                }
-                if has(2) {
-                    world.add(entity, (Text(number.to_string()), Owned(owner.clone()))).unwrap();
-                }
-                if has(3) {
-                    world.add(entity, Lamp(number as u8)).unwrap();
-                }
-                if has(4) {
-                    world.add(entity, team(["", "red", "blue"][number as usize % 3])).unwrap();
-                }
-                if has(5) && has(6) {
-                    world.add(entity, Managed::new(Script(number.to_string()))).unwrap();
-                }
-                if has(7) && has(8) {
-                    world.add(entity, Handle(number.into())).unwrap();
-                }
-                if has(9) && has(10) {
-                    world.add(entity, Shared::new(Mesh(number % 3))).unwrap();
-                }
-                if has(11) && has(12) {
-                    world.add(entity, PerChunk::<Focus>::new()).unwrap();
-                    world.set_chunk_component(entity, Focus(one)).unwrap();
-                }
-            }
-            Step::Despawn(entity) => _ = world.despawn(at(&all, entity)),
-            Step::Switch(entity, on) => {
-                _ = world.entities_mut().set_component_enabled::<Lamp>(at(&all, entity), on);
-            }
-            Step::Team(entity, value) => {
-                _ = world.set_shared(at(&all, entity), Team(value.to_string()));
-            }
-            Step::Name(entity) => _ = world.entities_mut().set_name(at(&all, entity), "named"),
-            Step::Tag(entity) => _ = world.add(at(&all, entity), Tag),
-            Step::Advance => _ = world.entities_mut().advance_version(),
-        }
-    }
-}
+use crate::lives::{Step, live, owned, step};
 
 /// What is moved or copied.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,10 +51,6 @@ fn act(source: &mut World, destination: &mut World, verb: Verb, extent: Extent) 
         (Verb::Copy, Extent::Linked) => source.query::<&Link>().copy_to(destination),
     };
     result.unwrap()
-}
-
-fn owned(world: &World) -> usize {
-    world.query::<&Owned>().include_disabled().include_prefabs().count()
 }
 
 fn check(
