@@ -36,6 +36,23 @@ use update_memory::UpdateMemory;
 /// When a world is dropped, its jobs are completed, systems that run are told that they stop, and all are told that they are destroyed,
 /// the last that was added first.
 ///
+/// # All worlds of a program
+///
+/// There is no list of them: a world belongs to who has made it, and nothing else can reach it. So worlds of two threads, two tests or
+/// two plugins never meet. A program that has several keeps them where it likes, and lends them to the tools that are to see them.
+/// Unity's `World.All`.
+///
+/// ```
+/// use ancho_entities::World;
+///
+/// let mut worlds = [World::new("Client"), World::new("Server")];
+/// for world in &mut worlds {
+///     world.update(1.0 / 60.0);
+/// }
+/// let server = worlds.iter().find(|world| world.name() == "Server").unwrap();
+/// assert_eq!(server.time().frame(), 1);
+/// ```
+///
 /// # Examples
 ///
 /// ```
