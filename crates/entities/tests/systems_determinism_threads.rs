@@ -1,13 +1,15 @@
-//! A world goes the same way whatever the number of threads that work for it.
+//! A world goes the same way whatever the number of threads that work for it, the order they do that in, and the instructions
+//! that they have.
 #![cfg(feature = "derive")]
 
 use std::sync::{Arc, Mutex};
 
+use ancho_burst::{CpuLevel, math};
 use ancho_entities::{
     CommandsAt, Component, EndSimulation, Entity, FixedStep, Initialization, IntoSystem, Lookup,
     Presentation, Query, Time, With, World, WorldSettings,
 };
-use ancho_jobs::JobPool;
+use ancho_jobs::{ExecutionMode, JobPool};
 
 #[derive(Component, Clone, Copy)]
 struct Position(f32);
@@ -27,7 +29,7 @@ fn drift(time: Time, mut all: Query<(&mut Position, &Velocity)>) {
 }
 
 fn swing(mut all: Query<(&Position, &mut Velocity)>) {
-    all.schedule_parallel(|(position, velocity)| velocity.0 -= position.0 * 0.25);
+    all.schedule_parallel(|(position, velocity)| velocity.0 -= math::sin(position.0) * 0.25);
 }
 
 /// Jobs create and destroy entities: each in its own batch, whoever works on it.
@@ -61,9 +63,10 @@ fn follow(mut children: Query<(&mut Velocity, &Parent)>, parents: Lookup<&Positi
 }
 
 /// The hashes of the frames, and the systems in the order they ran in.
-fn run(workers: usize) -> (Vec<u64>, String) {
+fn run(workers: usize, mode: ExecutionMode) -> (Vec<u64>, String) {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
+    world.entities().jobs().set_mode(mode);
     world.spawn_batch((0..3000).map(|number| {
         (Position(number as f32 * 0.125), Velocity(1.0 - number as f32 * 0.001), Age(number % 13))
     }));
@@ -81,7 +84,7 @@ fn run(workers: usize) -> (Vec<u64>, String) {
         .in_group(Presentation),
     );
     let mut hashes = Vec::new();
-    for frame in 0..60 {
+    for frame in 0..40 {
         // Frames that are not alike: some have no fixed step, some have several.
         world.try_update(f64::from(frame % 4) / 90.0).unwrap();
         hashes.push(world.state_hash());
@@ -91,16 +94,35 @@ fn run(workers: usize) -> (Vec<u64>, String) {
     (hashes, text)
 }
 
+/// Threads, and the order in which they work.
+const WAYS: [(usize, ExecutionMode); 9] = [
+    (0, ExecutionMode::Parallel),
+    (1, ExecutionMode::Parallel),
+    (2, ExecutionMode::Parallel),
+    (4, ExecutionMode::Parallel),
+    (2, ExecutionMode::Serial),
+    (0, ExecutionMode::Shuffle { seed: 1 }),
+    (1, ExecutionMode::Shuffle { seed: 2 }),
+    (2, ExecutionMode::Shuffle { seed: 3 }),
+    (4, ExecutionMode::Shuffle { seed: 4 }),
+];
+
 #[test]
-fn the_same_frames_with_0_1_2_and_4_workers() {
-    let alone = run(0);
+fn the_same_frames_with_any_number_of_workers_any_order_and_at_any_level() {
+    CpuLevel::Baseline.limit();
+    let alone = run(0, ExecutionMode::Serial);
     let different: std::collections::HashSet<_> = alone.0.iter().collect();
-    assert!(different.len() > 50, "something happens in each frame");
-    for workers in [0, 1, 2, 4] {
-        let (hashes, text) = run(workers);
-        for (frame, (hash, expected)) in hashes.iter().zip(&alone.0).enumerate() {
-            assert_eq!(hash, expected, "frame {frame} with {workers} workers");
+    assert!(different.len() > 30, "something happens in each frame");
+    for level in CpuLevel::ALL {
+        if level.limit() != level {
+            continue;
         }
-        assert_eq!(text, alone.1, "{workers} workers");
+        for (workers, mode) in WAYS {
+            let (hashes, text) = run(workers, mode);
+            for (frame, (hash, expected)) in hashes.iter().zip(&alone.0).enumerate() {
+                assert_eq!(hash, expected, "frame {frame}, {workers} workers, {mode:?}, {level:?}");
+            }
+            assert_eq!(text, alone.1, "{workers} workers, {mode:?}, {level:?}");
+        }
     }
 }
