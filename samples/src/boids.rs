@@ -25,7 +25,15 @@ use crate::random::Random;
 pub(crate) const SAMPLE: Sample = Sample {
     name: "boids",
     summary: "50,000 boids in flocks that follow targets and shy away from obstacles",
-    kind: Kind::World(WorldSample { entities: 50_000, frames: 600, build, paint, steering: None }),
+    kind: Kind::World(WorldSample {
+        entities: 50_000,
+        frames: 600,
+        seed: Some(1),
+        build,
+        add_systems,
+        paint,
+        steering: None,
+    }),
 };
 
 /// How far from the center boids begin.
@@ -164,11 +172,14 @@ fn build(options: &Options) -> SampleResult<World> {
     let orbit = Orbit { radius: 60.0, height: 0.0, angle: 1.0, speed: -0.15 };
     world.spawn((Obstacle, Position(Vec3::ZERO), orbit));
 
+    Ok(world)
+}
+
+fn add_systems(world: &mut World) {
     world.insert_resource(Flights::default());
     world.add_system(circle);
     world.add_system(find_out);
     world.add_system(steer);
-    Ok(world)
 }
 
 /// A place in a ball of radius 1.

@@ -15,7 +15,15 @@ use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSa
 pub(crate) const SAMPLE: Sample = Sample {
     name: "chain",
     summary: "200 chains of 100 links, each link held by the one before it, in one job",
-    kind: Kind::World(WorldSample { entities: 20_000, frames: 300, build, paint, steering: None }),
+    kind: Kind::World(WorldSample {
+        entities: 20_000,
+        frames: 300,
+        seed: None,
+        build,
+        add_systems,
+        paint,
+        steering: None,
+    }),
 };
 
 /// How many links a chain has.
@@ -63,11 +71,14 @@ fn build(options: &Options) -> SampleResult<World> {
             SpawnChain { link, count: LINKS.min(left), min_distance: 1.0, max_distance: 2.0 };
         (anchor, Position(anchor.place()), chain)
     }));
+    Ok(world)
+}
+
+fn add_systems(world: &mut World) {
     world.add_system(spawn_chains);
     world.add_system(move_anchors);
     world.add_system(hold.after(move_anchors));
     world.add_transforms();
-    Ok(world)
 }
 
 impl Anchor {

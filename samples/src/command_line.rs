@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::gallery::{Kind, Sample, Show, View};
+use crate::gallery::{Sample, Show, View};
 use crate::samples::{DEFAULT, SAMPLES, find};
 
 pub(crate) const USAGE: &str = "\
@@ -49,7 +49,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Comma
         sample: DEFAULT,
         frames: None,
         workers: None,
-        seed: 1,
+        seed: None,
         entities: None,
         trace: None,
         picture: None,
@@ -73,7 +73,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Comma
                 "--workers"
             }
             "--seed" => {
-                show.seed = number(name, &value("a number")?, 0, u64::MAX)?;
+                show.seed = Some(number(name, &value("a number")?, 0, u64::MAX)?);
                 "--seed"
             }
             "--entities" => {
@@ -111,31 +111,28 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Comma
 fn command(words: &[String], options: &[&str], mut show: Show) -> Result<Command, String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     // Which options mean something, beside what is asked for.
-    let (command, allowed): (_, &[&str]) = match words[..] {
-        [] => (Command::Show(show), &["--*"]),
-        ["list"] => (Command::List, &[]),
-        ["help"] => (Command::Help, &[]),
+    let (command, allowed) = match words[..] {
+        [] => (Command::Show(show), DEFAULT.options()),
+        ["list"] => (Command::List, vec![]),
+        ["help"] => (Command::Help, vec![]),
         ["check"] => {
             let frames = show.frames.unwrap_or(CHECKED_FRAMES);
-            (Command::Check { samples: SAMPLES.to_vec(), frames }, &["--frames"])
+            (Command::Check { samples: SAMPLES.to_vec(), frames }, vec!["--frames"])
         }
         ["check", name] => {
             let frames = show.frames.unwrap_or(CHECKED_FRAMES);
-            (Command::Check { samples: vec![find(name)?], frames }, &["--frames"])
+            (Command::Check { samples: vec![find(name)?], frames }, vec!["--frames"])
         }
         [name] => {
             show.sample = find(name)?;
-            match show.sample.kind {
-                Kind::World(_) => (Command::Show(show), &["--*"]),
-                Kind::Jobs(_) => (Command::Show(show), &["--frames", "--workers", "--trace"]),
-            }
+            let options = show.sample.options();
+            (Command::Show(show), options)
         }
         [.., extra] => {
             return Err(format!("`{extra}` is one thing too many; ask for one at a time."));
         }
     };
-    let is_allowed = |option| allowed == ["--*"] || allowed.contains(option);
-    match options.iter().find(|option| !is_allowed(option)) {
+    match options.iter().find(|option| !allowed.contains(option)) {
         None => Ok(command),
         Some(option) if allowed.is_empty() => {
             Err(format!("`{}` takes no options, so `{option}` means nothing.", words[0]))
@@ -185,7 +182,7 @@ mod tests {
 
     #[test]
     fn each_command_is_understood() {
-        assert_eq!(shown("").sample.name, DEFAULT.name);
+        assert_eq!(shown("").sample.name, "battle");
         assert_eq!(shown("rotation").sample.name, "rotation");
         assert!(matches!(parse_words("list"), Ok(Command::List)));
         assert!(matches!(parse_words("help"), Ok(Command::Help)));
@@ -203,7 +200,7 @@ mod tests {
         let show = shown(
             "rotation --frames 300 --workers 0 --seed=7 --entities 10 --trace a.json --picture b.svg --view none",
         );
-        assert_eq!((show.frames, show.workers, show.seed), (Some(300), Some(0), 7));
+        assert_eq!((show.frames, show.workers, show.seed), (Some(300), Some(0), Some(7)));
         assert_eq!((show.entities, show.view), (Some(10), Some(View::None)));
         assert_eq!(show.trace.as_deref(), Some(Path::new("a.json")));
         assert_eq!(show.picture.as_deref(), Some(Path::new("b.svg")));
@@ -243,7 +240,23 @@ mod tests {
         assert_eq!(mistake("list --seed 3"), "`list` takes no options, so `--seed` means nothing.");
         assert_eq!(
             mistake("life --entities 3"),
-            "`--entities` means nothing for `life`; it takes --frames, --workers, --trace."
+            "`--entities` means nothing for `life`; it takes --frames, --workers, --trace, --view."
         );
+        assert_eq!(
+            mistake("check --view none"),
+            "`--view` means nothing for `check`; it takes --frames."
+        );
+    }
+
+    #[test]
+    fn a_seed_is_refused_where_nothing_is_random() {
+        for name in ["chain", "phyllotaxis"] {
+            let expected = format!(
+                "`--seed` means nothing for `{name}`; it takes --frames, --workers, --entities, --trace, \
+                 --picture, --view."
+            );
+            assert_eq!(parse_words(&format!("{name} --seed 1")).unwrap_err(), expected);
+        }
+        assert_eq!(shown("two_stick_shooter --seed 3").seed, Some(3));
     }
 }

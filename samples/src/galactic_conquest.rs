@@ -23,7 +23,15 @@ use crate::random::Random;
 pub(crate) const SAMPLE: Sample = Sample {
     name: "galactic_conquest",
     summary: "two teams send ships from planet to planet, and play by themselves",
-    kind: Kind::World(WorldSample { entities: 50_000, frames: 900, build, paint, steering: None }),
+    kind: Kind::World(WorldSample {
+        entities: 50_000,
+        frames: 900,
+        seed: Some(1),
+        build,
+        add_systems,
+        paint,
+        steering: None,
+    }),
 };
 
 const PLANETS: usize = 20;
@@ -94,14 +102,16 @@ fn build(options: &Options) -> SampleResult<World> {
     }
     let most_ships = options.entities;
     world.create_singleton(Game { random, next_turn: TURN, is_turn: false, most_ships })?;
+    Ok(world)
+}
 
+fn add_systems(world: &mut World) {
     world.add_system(take_turns);
     world.add_system(grow);
     world.add_system(play);
     world.add_system(launch);
     world.add_system(fly);
     world.add_system(arrive);
-    Ok(world)
 }
 
 /// Places for planets that do not touch each other, and their radii.

@@ -19,7 +19,9 @@ pub(crate) const SAMPLE: Sample = Sample {
     kind: Kind::World(WorldSample {
         entities: 1_000,
         frames: 600,
+        seed: Some(1),
         build,
+        add_systems,
         paint,
         steering: Some(Steering { help: "1-7 patterns, arrows move a star", press }),
     }),
@@ -109,9 +111,12 @@ fn build(options: &Options) -> SampleResult<World> {
     let random = Random::new(options.seed);
     world.spawn(Sky { pattern: 4, asteroids: options.entities, random });
     begin(&mut world);
+    Ok(world)
+}
+
+fn add_systems(world: &mut World) {
     world.add_system(attract);
     world.add_system(drift);
-    Ok(world)
 }
 
 /// Removes all stars and asteroids, and makes those of the pattern.

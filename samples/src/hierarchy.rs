@@ -15,7 +15,15 @@ use crate::random::Random;
 pub(crate) const SAMPLE: Sample = Sample {
     name: "hierarchy",
     summary: "100 circles of 100 cubes, which turn on a circle that turns",
-    kind: Kind::World(WorldSample { entities: 10_000, frames: 300, build, paint, steering: None }),
+    kind: Kind::World(WorldSample {
+        entities: 10_000,
+        frames: 300,
+        seed: Some(1),
+        build,
+        add_systems,
+        paint,
+        steering: None,
+    }),
 };
 
 /// How far a circle's members are from its middle: those of the large one, and of the small ones that hang on it.
@@ -46,10 +54,13 @@ fn build(options: &Options) -> SampleResult<World> {
     let random = Random::new(options.seed);
     let spawner = CircleSpawner { cubes: options.entities, radius: RADIUS, random };
     world.spawn((Position(Vec3::ZERO), Rotation(Quat::IDENTITY), RotationSpeed(1.0), spawner));
+    Ok(world)
+}
+
+fn add_systems(world: &mut World) {
     world.add_system(spawn_circles);
     world.add_system(rotate);
     world.add_transforms();
-    Ok(world)
 }
 
 /// Makes the circles that are asked for. Members of a circle with many cubes ask for circles of their own, which come with the

@@ -13,7 +13,15 @@ use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSa
 pub(crate) const SAMPLE: Sample = Sample {
     name: "phyllotaxis",
     summary: "50,000 cubes in the order of a sunflower's seeds, all on one that turns",
-    kind: Kind::World(WorldSample { entities: 50_000, frames: 300, build, paint, steering: None }),
+    kind: Kind::World(WorldSample {
+        entities: 50_000,
+        frames: 300,
+        seed: None,
+        build,
+        add_systems,
+        paint,
+        steering: None,
+    }),
 };
 
 /// From one cube to the next, in degrees: nearly the golden angle.
@@ -44,10 +52,13 @@ fn build(options: &Options) -> SampleResult<World> {
         let rotation = Rotation(Quat::IDENTITY);
         (Parent(root), Position(place(index)), rotation, RotationSpeed(2.0), wave)
     }));
+    Ok(world)
+}
+
+fn add_systems(world: &mut World) {
     world.add_system(rotate);
     world.add_system(rise_and_fall);
     world.add_transforms();
-    Ok(world)
 }
 
 fn radius(index: usize) -> f32 {

@@ -18,7 +18,15 @@ use crate::random::Random;
 pub(crate) const SAMPLE: Sample = Sample {
     name: "rotation",
     summary: "cubes on a circle, and a sphere that sets spinning those it passes",
-    kind: Kind::World(WorldSample { entities: 100, frames: 600, build, paint, steering: None }),
+    kind: Kind::World(WorldSample {
+        entities: 100,
+        frames: 600,
+        seed: Some(1),
+        build,
+        add_systems,
+        paint,
+        steering: None,
+    }),
 };
 
 /// How far cubes and sphere are from the center.
@@ -66,7 +74,10 @@ fn build(options: &Options) -> SampleResult<World> {
         MoveAlongCircle { center: Vec3::ZERO, radius: RADIUS, speed: 1.0, angle: 0.0 },
         ResetRotation { speed: 10.0, radius: 2.0 },
     ));
+    Ok(world)
+}
 
+fn add_systems(world: &mut World) {
     world.add_system(spawn_circles);
     world.add_system(move_along_circles);
     world.add_system(reset_rotations);
@@ -74,7 +85,6 @@ fn build(options: &Options) -> SampleResult<World> {
     world.add_system(rotate);
     // Makes a matrix of each position and rotation that has changed.
     world.add_transforms();
-    Ok(world)
 }
 
 /// Makes the cubes that are asked for. Whoever has asked is done then, and loses its `CircleSpawner`.

@@ -10,7 +10,7 @@ const CELL: f32 = 4.0;
 /// Units are [added](Self::add), and then [sorted](Self::sort) by counting: how many are in each cell says where the cell begins,
 /// and each unit goes to the next place of its cell. Units of one cell stay in the order in which they were added, so that
 /// everything is the same on any number of threads.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Grid {
     /// How many cells there are in a row, and how many rows. Those along the edges stay empty, so that every other cell has
     /// eight neighbours.
@@ -36,24 +36,16 @@ struct Unit {
 }
 
 impl Grid {
-    /// A grid for a field from zero to this corner.
-    pub(super) fn new(field: Vec2) -> Self {
-        let (columns, rows) = ((field.x / CELL) as usize + 3, (field.y / CELL) as usize + 3);
-        Self {
-            columns,
-            rows,
-            added: Vec::new(),
-            counts: vec![0; columns * rows],
-            starts: vec![0; columns * rows + 1],
-            positions: Vec::new(),
-            entities: Vec::new(),
-            nearest: vec![0; columns * rows],
-        }
-    }
-
-    pub(super) fn clear(&mut self) {
+    /// Begins anew, without units, for a field from zero to this corner.
+    pub(super) fn begin(&mut self, corner: Vec2) {
+        (self.columns, self.rows) =
+            ((corner.x / CELL) as usize + 3, (corner.y / CELL) as usize + 3);
+        let cells = self.columns * self.rows;
         self.added.clear();
-        self.counts.fill(0);
+        self.counts.clear();
+        self.counts.resize(cells, 0);
+        self.starts.resize(cells + 1, 0);
+        self.nearest.resize(cells, 0);
     }
 
     pub(super) fn add(&mut self, entity: Entity, position: Vec2) {
@@ -192,7 +184,8 @@ mod tests {
     }
 
     fn grid_of(world: &mut World, positions: &[Vec2]) -> (Grid, Vec<Entity>) {
-        let mut grid = Grid::new(FIELD);
+        let mut grid = Grid::default();
+        grid.begin(FIELD);
         let entities: Vec<_> = positions.iter().map(|_| world.spawn(())).collect();
         for (&entity, &position) in entities.iter().zip(positions) {
             grid.add(entity, position);

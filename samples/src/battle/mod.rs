@@ -31,7 +31,15 @@ use grid::Grid;
 pub(crate) const SAMPLE: Sample = Sample {
     name: "battle",
     summary: "100,000 units of two armies march, strike, fall and are replaced",
-    kind: Kind::World(WorldSample { entities: 100_000, frames: 600, build, paint, steering: None }),
+    kind: Kind::World(WorldSample {
+        entities: 100_000,
+        frames: 600,
+        seed: Some(1),
+        build,
+        add_systems,
+        paint,
+        steering: None,
+    }),
 };
 
 /// How far a unit goes in a second, more or less: each has a pace of its own.
@@ -75,11 +83,17 @@ struct Camp {
     losses: u64,
 }
 
-/// What is found out anew in each frame.
-#[derive(Debug)]
+/// Where they fight, and for how long already. There is one.
+#[derive(Component, Clone, Copy, Debug)]
 struct Battlefield {
     /// The corner of the field opposite of zero.
     corner: Vec2,
+    seconds: f32,
+}
+
+/// What is found out anew in each frame. Nothing of it is needed in the next one, so that it is no component.
+#[derive(Debug)]
+struct Findings {
     /// For each army, where its units are.
     grids: [JobCell<Grid>; 2],
     /// For each army, whom its units have struck.
@@ -143,27 +157,31 @@ fn build(options: &Options) -> SampleResult<World> {
         }));
     }
 
-    world.insert_resource(Battlefield {
-        corner,
-        grids: Army::BOTH.map(|_| JobCell::new(Grid::new(corner)).named("grid")),
+    world.spawn(Battlefield { corner, seconds: 0.0 });
+    Ok(world)
+}
+
+fn add_systems(world: &mut World) {
+    world.insert_resource(Findings {
+        grids: Army::BOTH.map(|_| JobCell::new(Grid::default()).named("grid")),
         hits: Army::BOTH.map(|_| NativeList::new().named("hits")),
     });
     world.add_system(sort);
     world.add_system(fight);
     world.add_system(suffer);
     world.add_system(fall);
-    Ok(world)
 }
 
 /// Finds out where the units of each army are: one thread for each.
 fn sort(
     jobs: &JobScheduler,
     mut units: Query<(Entity, &Position)>,
-    mut field: ResMut<Battlefield>,
+    field: Single<&Battlefield>,
+    mut findings: ResMut<Findings>,
 ) -> SystemResult {
     for army in Army::BOTH {
-        let grid = &mut field.grids[army as usize];
-        grid.get_mut()?.clear();
+        let grid = &mut findings.grids[army as usize];
+        grid.get_mut()?.begin(field.corner);
         let spot = units.reborrow().with_shared(army).job().named("Spot").with(grid.write());
         _ = spot.schedule(|(entity, position), grid| grid.add(entity, position.0))?;
         _ = jobs.named("Sort").in_turn().schedule(&[], grid.write(), |grid| grid.sort())?;
@@ -176,12 +194,13 @@ fn sort(
 fn fight(
     time: Time,
     mut units: Query<(&mut Position, &mut Weapon, &Speed)>,
-    mut field: ResMut<Battlefield>,
+    field: Single<&Battlefield>,
+    mut findings: ResMut<Findings>,
 ) -> SystemResult {
     let (dt, corner) = (time.delta(), field.corner);
     for army in Army::BOTH {
         let units = units.reborrow().with_shared(army);
-        let Battlefield { grids, hits, .. } = &mut *field;
+        let Findings { grids, hits } = &mut *findings;
         let (own, theirs) = (&grids[army as usize], &grids[army.enemy() as usize]);
         let hits = &mut hits[army as usize];
         let list = hits.get_mut()?;
@@ -216,9 +235,9 @@ fn fight(
 fn suffer(
     camps: Query<&mut Camp>,
     health: Lookup<&mut Health>,
-    field: Res<Battlefield>,
+    findings: Res<Findings>,
 ) -> Result<JobHandle, JobError> {
-    let [red, blue] = &field.hits;
+    let [red, blue] = &findings.hits;
     let with = (red.read(), blue.read(), health.into_job_mut());
     let job = camps.job().named("Suffer").in_turn();
     job.with(with).schedule(|camp, (by_red, by_blue, health)| {
@@ -241,10 +260,12 @@ fn suffer(
 fn fall(
     time: Time,
     units: Query<(Entity, &Health, &Shared<Army>)>,
-    field: Res<Battlefield>,
+    mut field: Single<&mut Battlefield>,
     mut commands: CommandsAt<EndSimulation>,
 ) -> Result<JobHandle, JobError> {
-    let (seconds, corner) = (time.elapsed_f32(), field.corner);
+    // Not the time of the world: a copy of the battle goes on from here, in a world that is new.
+    field.seconds += time.delta();
+    let Battlefield { corner, seconds } = **field;
     let job = units.job().named("Fall").with(commands.writer());
     job.schedule_parallel(move |(entity, health, army), commands| {
         if health.0 <= 0 {
@@ -255,7 +276,7 @@ fn fall(
 }
 
 fn paint(world: &World, canvas: &mut Canvas) {
-    let corner = world.resource::<Battlefield>().corner;
+    let Ok(&Battlefield { corner, .. }) = world.singleton() else { return };
     let on_ground = |place: Vec2| Vec3::new(place.x, 0.0, place.y);
     canvas.look_at(on_ground(corner * 0.5), corner);
     for (position, health, weapon, army) in

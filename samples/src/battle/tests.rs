@@ -15,7 +15,7 @@ fn losses(world: &World) -> [u64; 2] {
 
 /// How many units of an army stand in the half of the field where the other one began.
 fn across(world: &World, army: Army) -> usize {
-    let middle = world.resource::<Battlefield>().corner.x * 0.5;
+    let middle = world.singleton::<Battlefield>().unwrap().corner.x * 0.5;
     let is_across = |position: &&Position| (position.0.x > middle) == (army == Army::Red);
     world.query::<&Position>().with_shared(army).iter().filter(is_across).count()
 }
@@ -33,7 +33,7 @@ fn armies_stand_apart_and_meet() {
 fn units_stay_as_many_on_the_field_and_the_fallen_are_replaced() {
     let mut world = run(&SAMPLE, &options(2_000), 0);
     let first: Vec<Entity> = world.query::<Entity>().filter::<With<Health>>().to_entities();
-    let corner = world.resource::<Battlefield>().corner;
+    let corner = world.singleton::<Battlefield>().unwrap().corner;
     for _ in 0..10 {
         go_on(&mut world, 40);
         assert_eq!(units(&world), 2_000);
@@ -74,7 +74,7 @@ fn a_unit_strikes_the_nearest_enemy_and_pauses() {
 #[test]
 fn who_has_no_health_left_is_replaced_at_the_edge_it_came_from() {
     let mut world = run(&SAMPLE, &options(0), 0);
-    let corner = world.resource::<Battlefield>().corner;
+    let corner = world.singleton::<Battlefield>().unwrap().corner;
     let fallen = Army::BOTH.map(|army| world.spawn(army.unit(corner * 0.5, &mut Random::new(1))));
     for unit in fallen {
         world.set(unit, Health(0)).unwrap();

@@ -21,7 +21,9 @@ pub(crate) const SAMPLE: Sample = Sample {
         // So many rooms.
         entities: 60,
         frames: 900,
+        seed: Some(1),
         build,
+        add_systems,
         paint,
         steering: None,
     }),
@@ -88,11 +90,13 @@ fn build(options: &Options) -> SampleResult<World> {
     let walker = world.spawn((Prefab, walker, Position(Vec3::ZERO)));
     let random = Random::new(options.seed);
     world.spawn(DungeonRequest { rooms: options.entities, floor, wall, walker, random });
+    Ok(world)
+}
 
+fn add_systems(world: &mut World) {
     world.add_system(build_dungeons);
     world.add_system(walk);
     world.add_system(shine);
-    Ok(world)
 }
 
 /// Builds what is asked for. The entity that has asked becomes the dungeon.

@@ -39,8 +39,9 @@ pub(crate) fn same_hash_in_all_cases(
     frames: u32,
 ) -> SampleResult<u64> {
     hash_in_all_cases(|jobs| {
-        let options = Options { entities, seed: 1, pool: jobs.pool().clone() };
-        let mut world = (sample.build)(&options)?;
+        let seed = sample.seed.unwrap_or_default();
+        let options = Options { entities, seed, pool: jobs.pool().clone() };
+        let mut world = sample.world(&options)?;
         world.entities().jobs().set_mode(jobs.mode());
         for _ in 0..frames {
             world.try_update(STEP)?;

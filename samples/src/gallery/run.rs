@@ -33,7 +33,7 @@ impl<'s> Run<'s> {
         options: &Options,
         trace: bool,
     ) -> SampleResult<Self> {
-        let mut world = (sample.build)(options)?;
+        let mut world = sample.world(options)?;
         world.profile_systems(true);
         let pool = options.pool.clone();
         pool.set_profiling(true);

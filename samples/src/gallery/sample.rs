@@ -19,6 +19,21 @@ pub(crate) struct Sample {
     pub(crate) kind: Kind,
 }
 
+impl Sample {
+    /// The options of the command line that mean something for it.
+    pub(crate) fn options(&self) -> Vec<&'static str> {
+        let mut options = vec!["--frames", "--workers"];
+        match &self.kind {
+            Kind::World(sample) => {
+                options.extend(sample.seed.map(|_| "--seed"));
+                options.extend(["--entities", "--trace", "--picture", "--view"]);
+            }
+            Kind::Jobs(_) => options.extend(["--trace", "--view"]),
+        }
+        options
+    }
+}
+
 /// Most samples are worlds that live on. A few are about jobs alone.
 #[derive(Debug)]
 pub(crate) enum Kind {
@@ -33,12 +48,25 @@ pub(crate) struct WorldSample {
     pub(crate) entities: usize,
     /// How many frames it runs for where nobody watches, if `--frames` says nothing.
     pub(crate) frames: u32,
-    /// Makes the world: its entities and its systems. All state that goes on from frame to frame is in components.
+    /// Where random numbers begin, if `--seed` says nothing. Where nothing is random, there is none, and `--seed` is refused.
+    pub(crate) seed: Option<u64>,
+    /// Makes the world and its entities. All state that goes on from frame to frame is in their components.
     pub(crate) build: fn(&Options) -> SampleResult<World>,
+    /// Adds the systems. A copy of the world, to which they are added, goes on as the world does.
+    pub(crate) add_systems: fn(&mut World),
     /// Draws the world, from above.
     pub(crate) paint: fn(&World, &mut Canvas),
     /// What keys do, if they do something.
     pub(crate) steering: Option<Steering>,
+}
+
+impl WorldSample {
+    /// The world, with its entities and its systems.
+    pub(crate) fn world(&self, options: &Options) -> SampleResult<World> {
+        let mut world = (self.build)(options)?;
+        (self.add_systems)(&mut world);
+        Ok(world)
+    }
 }
 
 /// How those who watch a sample take part in it.

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use ancho::jobs::{JobEvent, JobPool, JobScheduler, write_chrome_trace};
 
@@ -18,7 +19,7 @@ pub(crate) struct Show {
     pub(crate) sample: &'static Sample,
     pub(crate) frames: Option<u32>,
     pub(crate) workers: Option<usize>,
-    pub(crate) seed: u64,
+    pub(crate) seed: Option<u64>,
     pub(crate) entities: Option<usize>,
     pub(crate) trace: Option<PathBuf>,
     pub(crate) picture: Option<PathBuf>,
@@ -50,7 +51,8 @@ pub(crate) fn show(show: &Show) -> SampleResult<()> {
 
 fn show_world(show: &Show, sample: &WorldSample, pool: JobPool) -> SampleResult<()> {
     let entities = show.entities.unwrap_or(sample.entities);
-    let options = Options { entities, seed: show.seed, pool };
+    let seed = show.seed.or(sample.seed).unwrap_or_default();
+    let options = Options { entities, seed, pool };
     let mut run = Run::new(sample, &options, show.trace.is_some())?;
     match show.view.unwrap_or_else(View::fitting) {
         View::Terminal => terminal::run(&mut run, show.sample.name, show.frames)?,
@@ -84,8 +86,14 @@ fn show_jobs(show: &Show, sample: &JobSample, pool: &JobPool) -> SampleResult<()
     let jobs = JobScheduler::new(pool);
     pool.set_profiling(show.trace.is_some());
     let frames = show.frames.unwrap_or(sample.frames);
-    (sample.show)(&Stage { jobs: &jobs, frames })?;
-    println!("state hash  {:016x}", (sample.state_hash)(&jobs, frames)?);
+    if show.view != Some(View::None) {
+        (sample.show)(&Stage { jobs: &jobs, frames })?;
+    }
+    let start = Instant::now();
+    let state_hash = (sample.state_hash)(&jobs, frames)?;
+    let (ms, threads) = (start.elapsed().as_secs_f64() * 1e3, jobs.thread_count());
+    println!("{frames} frames in {ms:.3} ms, threads: {threads}");
+    println!("state hash  {state_hash:016x}");
     match &show.trace {
         Some(file) => write_trace(&pool.take_events(), file),
         None => Ok(()),

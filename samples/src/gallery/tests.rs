@@ -3,6 +3,7 @@
 use ancho::prelude::*;
 
 use super::{Kind, Options, STEP, Sample, WorldSample, same_hash_in_all_cases};
+use crate::samples::SAMPLES;
 
 /// So many entities, seed 1, and a worker.
 pub(crate) fn options(entities: usize) -> Options {
@@ -11,7 +12,7 @@ pub(crate) fn options(entities: usize) -> Options {
 
 /// The world of a sample after so many frames.
 pub(crate) fn run(sample: &Sample, options: &Options, frames: u32) -> World {
-    let mut world = (world_sample(sample).build)(options).unwrap();
+    let mut world = world_sample(sample).world(options).unwrap();
     go_on(&mut world, frames);
     world
 }
@@ -33,5 +34,48 @@ fn world_sample(sample: &Sample) -> &WorldSample {
     match &sample.kind {
         Kind::World(world) => world,
         Kind::Jobs(_) => panic!("`{}` has no world", sample.name),
+    }
+}
+
+/// So many that something happens, and few enough for a test.
+fn few(sample: &WorldSample) -> usize {
+    sample.entities.min(2_000)
+}
+
+fn worlds() -> impl Iterator<Item = (&'static Sample, &'static WorldSample)> {
+    SAMPLES.iter().filter_map(|sample| match &sample.kind {
+        Kind::World(world) => Some((*sample, world)),
+        Kind::Jobs(_) => None,
+    })
+}
+
+#[test]
+fn a_copy_of_a_world_goes_on_as_the_world_does() {
+    for (sample, of_world) in worlds() {
+        let mut world = run(sample, &options(few(of_world)), 30);
+        let mut copy = world.fork().unwrap();
+        (of_world.add_systems)(&mut copy);
+        assert_eq!(copy.state_hash(), world.state_hash(), "{} at frame 30", sample.name);
+        let before = world.state_hash();
+        go_on(&mut world, 30);
+        assert_ne!(world.state_hash(), before, "{} does something", sample.name);
+        go_on(&mut copy, 30);
+        assert_eq!(copy.state_hash(), world.state_hash(), "{} at frame 60", sample.name);
+        go_on(&mut world, 90);
+        go_on(&mut copy, 90);
+        assert_eq!(copy.state_hash(), world.state_hash(), "{} at frame 150", sample.name);
+    }
+}
+
+#[test]
+fn another_seed_is_another_world_where_there_is_one() {
+    for (sample, of_world) in worlds() {
+        let hash =
+            |seed, entities| run(sample, &Options { seed, ..options(entities) }, 5).state_hash();
+        let entities = few(of_world);
+        assert_eq!(hash(7, entities), hash(7, entities), "{}", sample.name);
+        let is_other = hash(7, entities) != hash(8, entities);
+        assert_eq!(is_other, of_world.seed.is_some(), "{}", sample.name);
+        assert_ne!(hash(7, entities), hash(7, entities + 2), "{}", sample.name);
     }
 }

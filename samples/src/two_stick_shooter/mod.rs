@@ -28,7 +28,9 @@ pub(crate) const SAMPLE: Sample = Sample {
         // So many enemies come at a time.
         entities: 1,
         frames: 1200,
+        seed: Some(0xAF77),
         build,
+        add_systems,
         paint,
         steering: Some(Steering { help: "w a s d move   arrows shoot", press: player::press }),
     }),
@@ -77,11 +79,14 @@ struct Score {
 fn build(options: &Options) -> SampleResult<World> {
     let mut world = options.world("TwoStickShooter");
     world.spawn(Score::default());
-    let random = Random::new(0xAF77 + options.seed);
+    let random = Random::new(options.seed);
     world.spawn(EnemySpawner { cooldown: 0.0, count: options.entities, random });
     let player = world.spawn(player::new());
     world.add_shared(player, Look::Player)?;
+    Ok(world)
+}
 
+fn add_systems(world: &mut World) {
     world.add_system(player::play_by_script);
     world.add_system(player::take_input);
     world.add_system(player::move_player);
@@ -96,7 +101,6 @@ fn build(options: &Options) -> SampleResult<World> {
     world.add_system(enemies::remove_outside);
     world.add_system(remove_dead);
     world.add_system(begin_anew);
-    Ok(world)
 }
 
 fn move_forward(time: Time, mut movers: Query<(&mut Position, &Heading, &MoveSpeed)>) {
