@@ -18,8 +18,8 @@ pub(crate) const SAMPLES: &[&Sample] = &[
     &hierarchy::SAMPLE,
     &chain::SAMPLE,
     &dungeon::SAMPLE,
-    &first_job::SAMPLE,
     &native_counter::SAMPLE,
+    &first_job::SAMPLE,
     &life::SAMPLE,
     &mandelbrot::SAMPLE,
 ];

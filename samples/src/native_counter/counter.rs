@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use ancho::collections::Container;
 use ancho::jobs::{BatchInfo, ConcurrentWrite};
 
-use super::Increment;
+use super::{Count, Increment};
 
 /// A number that can be counted up by several threads at once.
 #[derive(Debug, Default)]
@@ -13,17 +13,17 @@ pub(crate) struct Counter {
     count: AtomicI64,
 }
 
-impl Counter {
-    pub(crate) fn count(&self) -> i64 {
+impl Count for Counter {
+    fn count(&self) -> i64 {
         self.count.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_count(&mut self, count: i64) {
+    fn set_count(&mut self, count: i64) {
         *self.count.get_mut() = count;
     }
 
     /// By the only one who has it: no atomic operation is needed.
-    pub(crate) fn increment(&mut self) {
+    fn increment(&mut self) {
         *self.count.get_mut() += 1;
     }
 }

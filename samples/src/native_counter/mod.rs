@@ -5,28 +5,37 @@
 //! batch of a parallel job writes through; meanwhile nobody can read the counter.
 //!
 //! There are two of them. `Counter` is one atomic number, which all threads fight for. `PerThreadCounter`
-//! has a number for each thread, in a cache line of its own, and adds them up when it is asked.
+//! has a number for each thread, in a cache line of its own, and adds them up when it is asked. The zeros among
+//! many numbers are counted with each, and by one thread alone: the summary tells what took how long.
 
 mod counter;
 mod per_thread;
 #[cfg(test)]
 mod tests;
 
-use std::time::Instant;
+use ancho::burst::burst;
+use ancho::collections::{Container, Native};
+use ancho::entities::SystemResult;
+use ancho::jobs::{ConcurrentWrite, JobScheduler};
+use ancho::prelude::*;
 
-use ancho::collections::{Native, NativeArray};
-use ancho::jobs::{CellConcurrent, ConcurrentWrite, JobScheduler};
-
-use crate::gallery::{JobSample, Kind, Sample, SampleResult, Stage};
-use crate::random;
-use crate::state_hash::StateHash;
+use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
+use crate::random::{self, Random};
 use counter::Counter;
 use per_thread::PerThreadCounter;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "native_counter",
-    summary: "a container of one's own, which all threads count with",
-    kind: Kind::Jobs(JobSample { frames: 1, show, state_hash }),
+    summary: "a container of one's own, with which all threads count 100,000 numbers",
+    kind: Kind::World(WorldSample {
+        entities: 100_000,
+        frames: 300,
+        seed: Some(1),
+        build,
+        add_systems,
+        paint,
+        steering: None,
+    }),
 };
 
 /// A counter that jobs share.
@@ -35,77 +44,136 @@ type NativeCounter = Native<Counter>;
 /// A counter that jobs share, with a part for each thread.
 type NativePerThreadCounter = Native<PerThreadCounter>;
 
-/// What a batch counts with.
+/// What both counters do for whoever has one to itself.
+trait Count {
+    fn count(&self) -> i64;
+    fn set_count(&mut self, count: i64);
+    fn increment(&mut self);
+}
+
+/// What a batch counts with, beside others.
 trait Increment {
     fn increment(&self);
 }
 
-/// Counts the zeros in an array, with all threads. It takes either counter's writer.
+/// One of the many: a number below ten, drawn anew in each frame.
+#[derive(Component, Clone, Copy)]
+struct Digit {
+    value: u32,
+    random: Random,
+}
+
+/// How many zeros there are, as each counter has counted them. There is one.
+#[derive(Component, Clone, Copy, Debug, Default)]
+struct Tally {
+    by_one_thread: i64,
+    by_one_number: i64,
+    by_a_number_for_each_thread: i64,
+}
+
+/// What is counted with. It is set to zero before, so that nothing of it goes on from frame to frame.
+#[derive(Debug)]
+struct Counters {
+    one: NativeCounter,
+    per_thread: NativePerThreadCounter,
+}
+
+fn build(options: &Options) -> SampleResult<World> {
+    let mut world = options.world("Native counter");
+    world.spawn(Tally::default());
+    world.spawn_batch((0..options.entities as u64).map(|index| {
+        let seed = u64::from(random::unit(options.seed, index).to_bits());
+        Digit { value: 0, random: Random::new(seed ^ index << 32) }
+    }));
+    Ok(world)
+}
+
+fn add_systems(world: &mut World) {
+    world.insert_resource(Counters {
+        one: NativeCounter::of(Counter::default()).named("one number"),
+        per_thread: NativePerThreadCounter::of(PerThreadCounter::default()).named("per thread"),
+    });
+    world.add_system(draw);
+    world.add_system(count_on_one_thread);
+    world.add_system(count_with_one_number);
+    world.add_system(count_with_a_number_for_each_thread);
+}
+
+/// Draws all numbers anew.
+#[burst]
+fn draw(mut digits: Query<&mut Digit>) {
+    digits.for_each_parallel(|digit| digit.value = digit.random.below(10) as u32);
+}
+
+/// The owner counts alone. No thread is in the way of another.
+fn count_on_one_thread(
+    digits: Query<&Digit>,
+    mut counters: ResMut<Counters>,
+    mut tally: Single<&mut Tally>,
+) -> SystemResult {
+    let counter = counters.one.get_mut()?;
+    counter.set_count(0);
+    digits.iter().filter(|digit| digit.value == 0).for_each(|_| counter.increment());
+    tally.by_one_thread = counter.count();
+    Ok(())
+}
+
+fn count_with_one_number(
+    jobs: &JobScheduler,
+    digits: Query<&Digit>,
+    mut counters: ResMut<Counters>,
+    mut tally: Single<&mut Tally>,
+) -> SystemResult {
+    count_zeros(jobs, digits, &mut counters.one, &mut tally.by_one_number)
+}
+
+fn count_with_a_number_for_each_thread(
+    jobs: &JobScheduler,
+    digits: Query<&Digit>,
+    mut counters: ResMut<Counters>,
+    mut tally: Single<&mut Tally>,
+) -> SystemResult {
+    let count = &mut tally.by_a_number_for_each_thread;
+    count_zeros(jobs, digits, &mut counters.per_thread, count)
+}
+
+/// Counts the zeros on all threads, with either counter, and waits until they are counted.
 fn count_zeros<C>(
     jobs: &JobScheduler,
-    numbers: &NativeArray<u32>,
-    counter: CellConcurrent<'_, C>,
-) -> SampleResult<()>
+    digits: Query<&Digit>,
+    counter: &mut Native<C>,
+    count: &mut i64,
+) -> SystemResult
 where
-    C: ConcurrentWrite,
+    C: Container + ConcurrentWrite + Count,
     for<'b> C::Item<'b>: Increment,
 {
-    let (length, tokens) = (numbers.len(), (counter, numbers.read()));
-    let job =
-        jobs.named("CountZeros").schedule_for_each(&[], tokens, length, 1024, |tokens, i| {
-            let (counter, numbers) = tokens;
-            if numbers[i] == 0 {
-                counter.increment();
-            }
-        })?;
+    counter.get_mut()?.set_count(0);
+    let job = digits.job().named("CountZeros").with(counter.writer());
+    let job = job.schedule_parallel(|digit, counter| {
+        if digit.value == 0 {
+            counter.increment();
+        }
+    })?;
     jobs.complete(job);
+    *count = counter.get()?.count();
     Ok(())
 }
 
-/// A million numbers below ten.
-fn numbers() -> NativeArray<u32> {
-    NativeArray::from_fn(1_000_000, |index| (random::unit(0, index as u64) * 10.0) as u32)
-}
-
-fn show(stage: &Stage<'_>) -> SampleResult<()> {
-    let (jobs, numbers) = (stage.jobs, numbers());
-    let mut counter = NativeCounter::of(Counter::default()).named("zeros");
-    let mut per_thread = NativePerThreadCounter::of(PerThreadCounter::default());
-    let start = Instant::now();
-    count_zeros(jobs, &numbers, counter.writer())?;
-    let one = start.elapsed();
-    let start = Instant::now();
-    count_zeros(jobs, &numbers, per_thread.writer())?;
-    let each = start.elapsed();
-    println!("a million numbers, {} zeros", counter.get()?.count());
-    assert_eq!(counter.get()?.count(), per_thread.get()?.count());
-    println!("one counter for all:         {one:>8.0?}");
-    println!("one counter for each thread: {each:>8.0?}");
-    println!("\nThe owner sets a counter, and counts:");
-    per_thread.get_mut()?.set_count(41);
-    per_thread.get_mut()?.increment();
-    counter.get_mut()?.set_count(per_thread.get()?.count());
-    counter.get_mut()?.increment();
-    println!("  {} and {}", per_thread.get()?.count(), counter.get()?.count());
-    println!("\nWhile a job counts, the counter cannot be read:");
-    let job = jobs.named("Count").schedule(&[], counter.writer(), |counter| counter.increment())?;
-    match counter.get() {
-        Ok(_) => return Err("a counter in use was lent".into()),
-        Err(refused) => println!("  {refused}"),
+/// The numbers, row by row. Zeros are bright.
+fn paint(world: &World, canvas: &mut Canvas) {
+    let digits = world.query::<&Digit>();
+    let side = digits.count().isqrt() + 1;
+    canvas.look_at(Vec3::ZERO, Vec2::splat(side as f32));
+    let from_middle = |at: usize| at as f32 + 0.5 - side as f32 * 0.5;
+    for (index, digit) in digits.iter().enumerate() {
+        let place = Vec3::new(from_middle(index % side), 0.0, -from_middle(index / side));
+        let dark = Color::BLUE.mixed(Color::GREY, digit.value as f32 / 9.0);
+        canvas.point(place, if digit.value == 0 { Color::YELLOW } else { dark });
     }
-    jobs.complete(job);
-    Ok(())
-}
-
-fn state_hash(jobs: &JobScheduler, _: u32) -> SampleResult<u64> {
-    let numbers = numbers();
-    let mut counter = NativeCounter::of(Counter::default());
-    let mut per_thread = NativePerThreadCounter::of(PerThreadCounter::default());
-    count_zeros(jobs, &numbers, counter.writer())?;
-    count_zeros(jobs, &numbers, per_thread.writer())?;
-    let mut hash = StateHash::new();
-    for count in [counter.get()?.count(), per_thread.get()?.count()] {
-        hash.add_bytes(&count.to_le_bytes());
+    if let Ok(tally) = world.singleton::<Tally>() {
+        canvas.caption(format!("zeros: {}, counted on one thread", tally.by_one_thread));
+        canvas.caption(format!("{} with one number", tally.by_one_number));
+        canvas.caption(format!("{} with one for each thread", tally.by_a_number_for_each_thread));
     }
-    Ok(hash.finish())
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use ancho::collections::Container;
 use ancho::jobs::{BatchInfo, ConcurrentWrite};
 
-use super::Increment;
+use super::{Count, Increment};
 
 /// How many numbers there are. Threads beyond share them.
 const PARTS: usize = 128;
@@ -31,19 +31,19 @@ impl Default for PerThreadCounter {
     }
 }
 
-impl PerThreadCounter {
-    pub(crate) fn count(&self) -> i64 {
+impl Count for PerThreadCounter {
+    fn count(&self) -> i64 {
         self.parts.iter().map(|part| part.count.load(Ordering::Relaxed)).sum()
     }
 
     /// Sets the first part, and all others to zero.
-    pub(crate) fn set_count(&mut self, count: i64) {
+    fn set_count(&mut self, count: i64) {
         let mut counts = self.parts.iter_mut().map(|part| part.count.get_mut());
         counts.by_ref().take(1).for_each(|first| *first = count);
         counts.for_each(|other| *other = 0);
     }
 
-    pub(crate) fn increment(&mut self) {
+    fn increment(&mut self) {
         self.parts.iter_mut().take(1).for_each(|first| *first.count.get_mut() += 1);
     }
 }

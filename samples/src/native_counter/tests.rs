@@ -1,6 +1,7 @@
 //! The tests of both counters: one list, for each of the two.
 
-use super::Increment;
+use super::*;
+use crate::gallery::tests::{go_on, hash, options, run};
 
 /// The list. The numbers are those that the tests of Unity's counters have.
 macro_rules! tests_of {
@@ -9,7 +10,7 @@ macro_rules! tests_of {
             use ancho::collections::Native;
             use ancho::jobs::{AccessError, JobPool, JobScheduler};
 
-            use super::Increment;
+            use super::{Count, Increment};
 
             const WORKERS: [usize; 4] = [0, 1, 2, 4];
 
@@ -116,3 +117,29 @@ macro_rules! tests_of {
 
 tests_of!(one_number, super::super::Counter);
 tests_of!(a_number_for_each_thread, super::super::PerThreadCounter);
+
+fn zeros(world: &World) -> i64 {
+    world.query::<&Digit>().iter().filter(|digit| digit.value == 0).count() as i64
+}
+
+#[test]
+fn both_count_as_many_zeros_as_there_are_in_every_frame() {
+    let mut world = run(&SAMPLE, &options(1_000), 0);
+    let mut counts = std::collections::BTreeSet::new();
+    for _ in 0..20 {
+        go_on(&mut world, 1);
+        let tally = *world.singleton::<Tally>().unwrap();
+        assert_eq!(tally.by_one_thread, zeros(&world));
+        assert_eq!(tally.by_one_number, zeros(&world));
+        assert_eq!(tally.by_a_number_for_each_thread, zeros(&world));
+        // A tenth, more or less.
+        assert!((50..150).contains(&tally.by_one_number), "{tally:?}");
+        counts.insert(tally.by_one_number);
+    }
+    assert!(counts.len() > 5, "the numbers are not the same in each frame: {counts:?}");
+}
+
+#[test]
+fn the_state_is_the_same_in_all_cases() {
+    hash(&SAMPLE, 3_000, 20);
+}
