@@ -1,5 +1,6 @@
 //! What the gallery is asked to do.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -41,7 +42,7 @@ const MOST_WORKERS: usize = 512;
 const MOST_ENTITIES: usize = 50_000_000;
 
 /// Returns what is to be done, or a sentence that says what is wrong.
-pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
     let mut arguments = arguments.into_iter();
     let mut words = Vec::new();
     let mut options: Vec<&'static str> = Vec::new();
@@ -56,9 +57,13 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Comma
         view: None,
     };
     while let Some(argument) = arguments.next() {
+        let Some(argument) = argument.to_str() else {
+            let argument = argument.display();
+            return Err(format!("`{argument}` is not UTF-8; names of samples and options are."));
+        };
         let (name, value) = match argument.split_once('=') {
-            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
-            _ => (argument.as_str(), None),
+            Some((name, value)) if name.starts_with("--") => (name, Some(value.into())),
+            _ => (argument, None),
         };
         let mut value = |what: &str| {
             value.clone().or_else(|| arguments.next()).ok_or(format!("`{name}` needs {what}."))
@@ -100,7 +105,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Comma
                 ));
             }
             _ => {
-                words.push(argument);
+                words.push(argument.to_owned());
                 continue;
             }
         });
@@ -145,21 +150,24 @@ fn command(words: &[String], options: &[&str], mut show: Show) -> Result<Command
     }
 }
 
-fn view(value: &str) -> Result<View, String> {
-    match value {
-        "terminal" => Ok(View::Terminal),
-        "none" => Ok(View::None),
-        other => Err(format!("There is no view `{other}`; there are terminal and none.")),
+fn view(value: &OsStr) -> Result<View, String> {
+    match value.to_str() {
+        Some("terminal") => Ok(View::Terminal),
+        Some("none") => Ok(View::None),
+        _ => Err(format!("There is no view `{}`; there are terminal and none.", value.display())),
     }
 }
 
-fn number<T>(option: &str, value: &str, least: T, most: T) -> Result<T, String>
+fn number<T>(option: &str, value: &OsStr, least: T, most: T) -> Result<T, String>
 where
     T: FromStr + PartialOrd + std::fmt::Display,
 {
-    match value.parse() {
-        Ok(number) if (&least..=&most).contains(&&number) => Ok(number),
-        _ => Err(format!("`{option}` takes a number from {least} to {most}, not `{value}`.")),
+    match value.to_str().and_then(|value| value.parse().ok()) {
+        Some(number) if (&least..=&most).contains(&&number) => Ok(number),
+        _ => {
+            let value = value.display();
+            Err(format!("`{option}` takes a number from {least} to {most}, not `{value}`."))
+        }
     }
 }
 
@@ -170,7 +178,7 @@ mod tests {
     use super::*;
 
     fn parse_words(words: &str) -> Result<Command, String> {
-        parse(words.split_whitespace().map(str::to_owned))
+        parse(words.split_whitespace().map(OsString::from))
     }
 
     fn shown(words: &str) -> Show {
@@ -246,6 +254,28 @@ mod tests {
             mistake("check --view none"),
             "`--view` means nothing for `check`; it takes --frames."
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_text_is_told_in_a_sentence_unless_it_is_the_name_of_a_file() {
+        use std::os::unix::ffi::OsStringExt;
+
+        let broken = || OsString::from_vec(b"caf\xE9".to_vec());
+        let parse_with_it =
+            |words: &str| parse(words.split_whitespace().map(OsString::from).chain([broken()]));
+        let mistake = |words| parse_with_it(words).unwrap_err();
+        assert_eq!(mistake(""), "`caf\u{FFFD}` is not UTF-8; names of samples and options are.");
+        assert_eq!(
+            mistake("--view"),
+            "There is no view `caf\u{FFFD}`; there are terminal and none."
+        );
+        assert_eq!(
+            mistake("--workers"),
+            "`--workers` takes a number from 0 to 512, not `caf\u{FFFD}`."
+        );
+        let Ok(Command::Show(show)) = parse_with_it("--trace") else { panic!("a file is fine") };
+        assert_eq!(show.trace, Some(PathBuf::from(broken())));
     }
 
     #[test]

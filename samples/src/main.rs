@@ -29,7 +29,7 @@ use std::process::ExitCode;
 use command_line::{Command, USAGE};
 
 fn main() -> ExitCode {
-    let command = match command_line::parse(std::env::args().skip(1)) {
+    let command = match command_line::parse(std::env::args_os().skip(1)) {
         Ok(command) => command,
         Err(mistake) => {
             eprintln!("{mistake}\n\n{USAGE}\n\nsamples:\n{}", samples::list());
