@@ -1,6 +1,7 @@
 //! The proof that results of samples do not depend on timing, nor on the machine.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use ancho::burst::CpuLevel;
 use ancho::jobs::{ExecutionMode, JobPool, JobScheduler};
@@ -51,10 +52,14 @@ pub(crate) fn same_hash_in_all_cases(
     })
 }
 
+/// Held by whoever has chosen a CPU level: it is the whole program's, and tests run side by side.
+static CPU_LEVEL: Mutex<()> = Mutex::new(());
+
 /// Returns a hash if it is the same in all cases, or a sentence that names two that differ.
 pub(crate) fn hash_in_all_cases(
     state_hash: impl Fn(&JobScheduler) -> SampleResult<u64>,
 ) -> SampleResult<u64> {
+    let _level = CPU_LEVEL.lock().unwrap_or_else(PoisonError::into_inner);
     let before = CpuLevel::current();
     let mut first: Option<(Case, u64)> = None;
     for case in cases() {
@@ -77,7 +82,7 @@ pub(crate) fn hash_in_all_cases(
 }
 
 /// Every number of workers in parallel, then what is left of each choice.
-fn cases() -> impl Iterator<Item = Case> {
+fn cases() -> impl Iterator<Item = Case> + Clone {
     let shuffle = ExecutionMode::Shuffle { seed: 42 };
     [
         (0, ExecutionMode::Parallel, CpuLevel::V3),
@@ -122,6 +127,28 @@ mod tests {
             "the state hash is 0000000000000001 with 0 workers in parallel mode at CPU level v3, but \
              0000000000000002 with 1 worker in parallel mode at CPU level baseline"
         );
+    }
+
+    #[test]
+    fn each_case_runs_at_its_level_on_its_number_of_workers() {
+        let seen = Mutex::new(Vec::new());
+        hash_in_all_cases(|jobs| {
+            let case = (jobs.pool().workers(), jobs.mode(), CpuLevel::current());
+            seen.lock().unwrap().push(case);
+            Ok(0)
+        })
+        .unwrap();
+        let expected: Vec<_> = cases()
+            .map(|case| (case.workers, case.mode, case.level.min(CpuLevel::available())))
+            .collect();
+        assert_eq!(seen.into_inner().unwrap(), expected);
+        let levels = cases().map(|case| case.level);
+        assert!(
+            [CpuLevel::Baseline, CpuLevel::V3, CpuLevel::V4]
+                .into_iter()
+                .all(|level| levels.clone().any(|other| other == level))
+        );
+        assert!((0..=2).all(|workers| cases().any(|case| case.workers == workers)));
     }
 
     #[test]

@@ -8,27 +8,108 @@ use super::{Run, SampleResult};
 /// How often the line is written anew.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// Runs so many frames as fast as they go. If the errors go to a terminal, a line there says how far it is.
+/// Runs so many frames as fast as they go. A line says how far it is, where errors are written to.
 pub(crate) fn run(run: &mut Run<'_>, frames: u32) -> SampleResult<()> {
-    let mut errors = io::stderr().lock();
-    let is_seen = errors.is_terminal();
+    let errors = io::stderr().lock();
+    let line = if errors.is_terminal() { Line::Anew { every: EVERY } } else { Line::Grows };
+    run_with_line(run, frames, errors, line)
+}
+
+/// How a line tells the progress.
+#[derive(Clone, Copy, Debug)]
+enum Line {
+    /// It is written over now and then, and erased at the end: in a terminal.
+    Anew { every: Duration },
+    /// A number is added for each tenth of the frames: in a file, which keeps what is written.
+    Grows,
+}
+
+fn run_with_line(
+    run: &mut Run<'_>,
+    frames: u32,
+    mut output: impl Write,
+    line: Line,
+) -> SampleResult<()> {
+    // Nobody has to read the line, so that it does not matter if it cannot be written.
+    let mut write =
+        |text: &str| _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+    if let Line::Grows = line {
+        write(&format!("{frames} frames:"));
+    }
     let mut written = Instant::now();
+    let mut stepped = Ok(());
     for frame in 1..=frames {
-        run.step()?;
-        if is_seen && (written.elapsed() >= EVERY || frame == frames) {
-            written = Instant::now();
-            // To the beginning of the line; what was there is erased.
-            write!(errors, "\r\x1b[K{}", progress(run, frames))?;
-            errors.flush()?;
+        stepped = run.step();
+        if stepped.is_err() {
+            break;
+        }
+        match line {
+            Line::Anew { every } if written.elapsed() >= every || frame == frames => {
+                written = Instant::now();
+                // To the beginning of the line; what was there is erased.
+                write(&format!("\r\x1b[K{}", progress(run, frames)));
+            }
+            Line::Grows if tenths(frame, frames) > tenths(frame - 1, frames) => {
+                write(&format!(" {frame}"));
+            }
+            _ => {}
         }
     }
-    if is_seen {
-        write!(errors, "\r\x1b[K")?;
-    }
-    Ok(())
+    write(match line {
+        Line::Anew { .. } => "\r\x1b[K",
+        Line::Grows => "\n",
+    });
+    stepped
+}
+
+/// How many tenths of the frames are done.
+fn tenths(frame: u32, frames: u32) -> u64 {
+    u64::from(frame) * 10 / u64::from(frames)
 }
 
 fn progress(run: &Run<'_>, frames: u32) -> String {
     let ms = run.recent_frame().as_secs_f64() * 1e3;
     format!("frame {} of {frames}, {ms:.2} ms, {} entities", run.frame_count(), run.entity_count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery::Kind;
+    use crate::gallery::tests::options;
+    use crate::rotation::SAMPLE;
+
+    fn written(frames: u32, line: Line) -> String {
+        let Kind::World(sample) = &SAMPLE.kind else { panic!("it has a world") };
+        let mut run = Run::new(sample, &options(10), false).unwrap();
+        let mut output = Vec::new();
+        run_with_line(&mut run, frames, &mut output, line).unwrap();
+        assert_eq!(run.frame_count(), frames as usize);
+        String::from_utf8(output).unwrap()
+    }
+
+    #[test]
+    fn in_a_terminal_the_line_is_written_over_and_erased() {
+        let text = written(3, Line::Anew { every: Duration::ZERO });
+        let lines: Vec<_> = text.split("\r\x1b[K").collect();
+        assert_eq!(lines.len(), 5, "{text:?}");
+        for (frame, line) in (1..=3).zip(&lines[1..]) {
+            assert!(line.starts_with(&format!("frame {frame} of 3, ")), "{line}");
+            assert!(line.ends_with(" ms, 12 entities"), "{line}");
+        }
+        assert_eq!((lines[0], lines[4]), ("", ""));
+    }
+
+    #[test]
+    fn it_is_written_now_and_then_and_for_the_last_frame() {
+        let text = written(50, Line::Anew { every: Duration::from_secs(1_000) });
+        assert!(text.starts_with("\r\x1b[Kframe 50 of 50, "), "{text:?}");
+    }
+
+    #[test]
+    fn elsewhere_the_line_grows() {
+        assert_eq!(written(50, Line::Grows), "50 frames: 5 10 15 20 25 30 35 40 45 50\n");
+        assert_eq!(written(3, Line::Grows), "3 frames: 1 2 3\n");
+        assert_eq!(written(15, Line::Grows), "15 frames: 2 3 5 6 8 9 11 12 14 15\n");
+    }
 }

@@ -1,0 +1,193 @@
+//! What the gallery prints and writes where there is no terminal.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn gallery<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {
+    let mut gallery = Command::new(env!("CARGO_BIN_EXE_samples"));
+    gallery.args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What a sample prints that ends well.
+fn printed(arguments: &str) -> String {
+    let output = gallery(arguments.split_whitespace());
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What is said of a mistake.
+fn told<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> String {
+    let output = gallery(arguments);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(output.stdout.is_empty(), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn state_hash(arguments: &str) -> u64 {
+    let text = printed(arguments);
+    let hash = text.lines().find_map(|line| line.strip_prefix("state hash  "));
+    let hash = hash.unwrap_or_else(|| panic!("there is no hash:\n{text}"));
+    u64::from_str_radix(hash, 16).unwrap()
+}
+
+/// The rows below a heading of a summary: so many milliseconds, and of what.
+fn rows(text: &str, heading: &str) -> Vec<(f64, String)> {
+    let below = text.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
+    let rows = below.map_while(|line| line.strip_prefix("  ")?.trim().split_once(" ms  "));
+    rows.map(|(ms, name)| (ms.parse().unwrap(), name.to_owned())).collect()
+}
+
+/// How many structural changes a summary counts.
+fn changes(text: &str) -> u64 {
+    let line = text.lines().find_map(|line| line.strip_prefix("structure   "));
+    line.and_then(|line| line.split_once(' ')?.0.parse().ok()).unwrap()
+}
+
+/// A file that no other test writes.
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+#[test]
+fn the_battle_ends_with_its_summary() {
+    let text = printed("battle --frames 300 --view none --entities 2000 --workers 1");
+    assert!(text.starts_with("battle: 100,000 units of two armies"), "{text}");
+    // Two camps, and the field.
+    assert!(text.contains("\n300 frames, 2003 entities\n"), "{text}");
+    assert!(text.contains("\nframe       median ") && text.contains(" ms, p99 "), "{text}");
+    assert!(changes(&text) > 0, "units fall and are replaced:\n{text}");
+    let systems = rows(&text, "systems ");
+    for name in ["sort", "fight", "suffer", "fall"] {
+        assert!(systems.iter().any(|(_, system)| system == name), "{name} of {systems:?}");
+    }
+    assert!(systems.iter().any(|(ms, _)| *ms > 0.0), "{text}");
+    let threads = rows(&text, "threads ");
+    assert_eq!(threads.len(), 2, "{text}");
+    assert!(threads.iter().any(|(ms, _)| *ms > 0.0), "{text}");
+}
+
+#[test]
+fn the_shooter_prints_the_same_hash_for_all_workers_and_another_for_another_seed() {
+    let sample = "two_stick_shooter --frames 600 --view none";
+    let hash = state_hash(&format!("{sample} --seed 1 --workers 0"));
+    assert_eq!(hash, state_hash(&format!("{sample} --seed 1 --workers 1")));
+    assert_eq!(hash, state_hash(&format!("{sample} --seed 1 --workers 2")));
+    assert_ne!(hash, state_hash(&format!("{sample} --seed 2")));
+    // Its own seed, if nothing is said.
+    assert_eq!(state_hash(sample), state_hash(&format!("{sample} --seed 44919")));
+}
+
+#[test]
+fn what_is_shown_without_a_name_is_the_battle() {
+    let options = "--frames 2 --entities 100";
+    assert_eq!(state_hash(options), state_hash(&format!("battle {options}")));
+    assert!(printed(options).starts_with("battle: "));
+}
+
+#[test]
+fn there_are_as_many_threads_as_workers_and_the_main_one() {
+    for workers in [0, 1, 3] {
+        let text = printed(&format!("boids --frames 3 --entities 500 --workers {workers}"));
+        let names: Vec<_> = rows(&text, "threads ").into_iter().map(|(_, name)| name).collect();
+        let expected = (1..=workers).map(|worker| format!("worker {worker}"));
+        let expected: Vec<_> = ["main thread".to_owned()].into_iter().chain(expected).collect();
+        assert_eq!(names, expected, "{text}");
+    }
+}
+
+#[test]
+fn the_main_thread_is_busy_where_it_is_alone() {
+    let text = printed("boids --frames 3 --entities 5000 --workers 0");
+    assert!(rows(&text, "threads ")[0].0 > 0.0, "{text}");
+    assert!(rows(&text, "systems ").iter().any(|(ms, name)| *ms > 0.0 && name == "find_out"));
+}
+
+#[test]
+fn structural_changes_are_counted_when_there_are_some() {
+    let after = |frames| changes(&printed(&format!("rotation --frames {frames}")));
+    // The cubes come in the first frame, and nothing comes or goes later.
+    assert!(after(1) > 0);
+    assert_eq!(after(1), after(20));
+}
+
+#[test]
+fn there_are_as_many_entities_as_were_asked_for() {
+    assert!(printed("rotation --frames 1 --entities 37").contains("\n1 frames, 39 entities\n"));
+    let numbers = printed("native_counter --frames 3 --entities 500 --seed 2 --view none");
+    assert!(numbers.contains("\n3 frames, 501 entities\n"), "{numbers}");
+    assert!(rows(&numbers, "systems ").iter().any(|(_, name)| name == "count_with_one_number"));
+}
+
+#[test]
+fn a_trace_names_the_jobs_and_a_picture_is_the_same_for_all_workers() {
+    let (trace, picture) = (file("battle.json"), file("battle.svg"));
+    let drawn = |workers: usize| {
+        let mut arguments: Vec<OsString> = "battle --frames 20 --entities 500 --view none"
+            .split(' ')
+            .map(OsString::from)
+            .collect();
+        arguments.extend(["--workers".into(), workers.to_string().into()]);
+        arguments.extend(["--trace".into(), trace.clone().into_os_string()]);
+        arguments.extend(["--picture".into(), picture.clone().into_os_string()]);
+        let output = gallery(arguments);
+        assert!(output.status.success(), "{output:?}");
+        fs::read_to_string(&picture).unwrap()
+    };
+    let alone = drawn(0);
+    assert!(alone.starts_with("<svg ") && alone.contains("<path stroke="), "{alone}");
+    assert!(alone.contains("battle   frame 20   503 entities</text>"), "{alone}");
+    assert_eq!(alone, drawn(2));
+    let trace = fs::read_to_string(&trace).unwrap();
+    for job in ["Spot", "Sort", "Fight", "Suffer", "Fall"] {
+        assert!(trace.contains(&format!("\"{job}\"")), "{job} is not in the trace");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_told_in_a_sentence() {
+    let output = gallery(["rotation", "--frames", "1", "--picture", "/no such folder/a.svg"]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told.contains("The picture /no such folder/a.svg cannot be written: "), "{told}");
+}
+
+#[test]
+fn a_line_grows_with_the_frames() {
+    let output = gallery("rotation --frames 30".split(' '));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(told, "30 frames: 3 6 9 12 15 18 21 24 27 30\n");
+}
+
+#[test]
+fn every_sample_of_the_list_runs_without_a_view() {
+    let list = printed("list");
+    let names: Vec<_> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() >= 14 && names[0] == "battle", "{list}");
+    for name in names {
+        state_hash(&format!("{name} --frames 2 --view none"));
+    }
+}
+
+#[test]
+fn mistakes_get_a_sentence_a_list_and_status_2() {
+    let told = told(["batle"]);
+    assert!(told.starts_with("There is no sample `batle`; there are battle, "), "{told}");
+    assert!(told.contains("--workers N") && told.contains("two_stick_shooter   "), "{told}");
+}
+
+#[test]
+fn an_option_that_a_sample_does_not_know_is_a_mistake() {
+    let told = told(["phyllotaxis", "--seed", "1"]);
+    assert!(told.starts_with("`--seed` means nothing for `phyllotaxis`; it takes --frames, "));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_no_text_is_a_mistake_too() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let told = told([OsStr::from_bytes(b"b\xE4ttle")]);
+    assert!(told.starts_with("`b\u{FFFD}ttle` is not UTF-8; names of samples and options are."));
+}
