@@ -1,4 +1,5 @@
-//! 1,000 asteroids that stars attract. The keys 1 to 7 begin anew, with another pattern; arrows move a star.
+//! 1,000 asteroids that stars attract. The keys 1 to 7 begin anew, with another pattern; arrows move a star, and w, a, s
+//! and d the camera.
 //!
 //! All forces of a frame first, then all moves: two systems, two jobs. The second waits for the first since it reads what that
 //! writes.
@@ -23,7 +24,10 @@ pub(crate) const SAMPLE: Sample = Sample {
         build,
         add_systems,
         paint,
-        steering: Some(Steering { help: "1-7 patterns, arrows move a star", press }),
+        steering: Some(Steering {
+            help: "1-7 patterns   arrows move a star   w a s d look around",
+            press,
+        }),
     }),
 };
 
@@ -53,6 +57,10 @@ struct Sky {
     asteroids: usize,
     random: Random,
 }
+
+/// What is in the middle of the picture. There is one.
+#[derive(Component, Clone, Copy, Debug)]
+struct Camera(Vec3);
 
 /// How asteroids begin: where, around which stars, and how fast.
 struct Pattern {
@@ -110,6 +118,7 @@ fn build(options: &Options) -> SampleResult<World> {
     let mut world = options.world("Gravity");
     let random = Random::new(options.seed);
     world.spawn(Sky { pattern: 4, asteroids: options.entities, random });
+    world.spawn(Camera(Vec3::ZERO));
     begin(&mut world);
     Ok(world)
 }
@@ -127,7 +136,7 @@ fn begin(world: &mut World) {
     // What is drawn for this pattern is not drawn for the next.
     let mut drawn = *random;
     *random = Random::new(u64::from(drawn.unit().to_bits()));
-    // Nothing can be in the way: only the sky has no mass.
+    // Nothing can be in the way: only the sky and the camera have no mass.
     let _ = world.query_mut::<()>().filter::<With<Mass>>().despawn();
 
     let Pattern { stars, place, spin, .. } = &PATTERNS[pattern];
@@ -173,7 +182,7 @@ fn drift(time: Time, mut asteroids: Query<(&mut Position, &Velocity)>) {
 }
 
 fn press(world: &mut World, key: Key) {
-    let by = match key {
+    let way = match key {
         Key::Char(digit @ '1'..='7') => {
             if let Ok(sky) = world.singleton_mut::<Sky>() {
                 sky.pattern = digit as usize - '1' as usize;
@@ -181,20 +190,27 @@ fn press(world: &mut World, key: Key) {
             begin(world);
             return;
         }
-        Key::Left => Vec3::NEG_X,
-        Key::Right => Vec3::X,
-        Key::Up => Vec3::Z,
-        Key::Down => Vec3::NEG_Z,
+        Key::Left | Key::Char('a') => Vec3::NEG_X,
+        Key::Right | Key::Char('d') => Vec3::X,
+        Key::Up | Key::Char('w') => Vec3::Z,
+        Key::Down | Key::Char('s') => Vec3::NEG_Z,
         Key::Char(_) => return,
     };
-    if let Some(star) = world.query_mut::<&mut Position>().filter::<With<Star>>().into_iter().next()
-    {
-        star.0 += by * 5.0;
+    if let Key::Char(_) = key {
+        if let Ok(camera) = world.singleton_mut::<Camera>() {
+            camera.0 += way * 10.0;
+        }
+        return;
+    }
+    let stars = world.query_mut::<&mut Position>().filter::<With<Star>>();
+    if let Some(star) = stars.into_iter().next() {
+        star.0 += way * 5.0;
     }
 }
 
 fn paint(world: &World, canvas: &mut Canvas) {
-    canvas.look_at(Vec3::ZERO, Vec2::new(240.0, 180.0));
+    let camera = world.singleton::<Camera>().map_or(Vec3::ZERO, |camera| camera.0);
+    canvas.look_at(camera, Vec2::new(240.0, 180.0));
     for (position, velocity) in world.query::<(&Position, &Velocity)>() {
         let color = Color::GREY.mixed(Color::ORANGE, velocity.0.length() / 20.0);
         canvas.point(position.0, color);
@@ -255,6 +271,29 @@ mod tests {
         press(&mut world, Key::Left);
         let star = world.query::<&Position>().filter::<With<Star>>().single().unwrap().0;
         assert_eq!(star, Vec3::NEG_X * 5.0);
+    }
+
+    #[test]
+    fn w_a_s_and_d_look_around() {
+        let mut world = run(&SAMPLE, &options(0), 0);
+        let seen = |world: &World| {
+            let mut canvas = Canvas::new(240, 180);
+            paint(world, &mut canvas);
+            let is_seen = |dot: &usize| canvas.color(dot % 240, dot / 240).is_some();
+            let dots: Vec<usize> = (0..240 * 180).filter(is_seen).collect();
+            (dots[0] % 240, dots[0] / 240)
+        };
+        // The star is what is seen. It goes to the left when one looks to the right, and down when one looks up.
+        let (x, y) = seen(&world);
+        press(&mut world, Key::Char('d'));
+        assert_eq!(seen(&world), (x - 10, y));
+        press(&mut world, Key::Char('w'));
+        assert_eq!(seen(&world), (x - 10, y + 10));
+        press(&mut world, Key::Char('a'));
+        press(&mut world, Key::Char('s'));
+        assert_eq!(seen(&world), (x, y));
+        let star = world.query::<&Position>().filter::<With<Star>>().single().unwrap().0;
+        assert_eq!(star, Vec3::ZERO, "the star has not moved");
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(crate) const SAMPLE: Sample = Sample {
 
 /// How far a circle's members are from its middle: those of the large one, and of the small ones that hang on it.
 const RADIUS: f32 = 50.0;
-const SMALL_RADIUS: f32 = 10.0;
+const SMALL_RADIUS: f32 = 50.0;
 /// How many members a circle has at most.
 const MEMBERS: usize = 100;
 
@@ -105,7 +105,10 @@ fn paint(world: &World, canvas: &mut Canvas) {
     canvas.look_at(Vec3::ZERO, Vec2::splat(2.2 * (RADIUS + SMALL_RADIUS)));
     for (matrix, _) in &world.query::<(&LocalToWorld, &Cube)>() {
         let place = matrix.position();
-        canvas.point(place, Color::BLUE.mixed(Color::ORANGE, place.length() / RADIUS - 0.8));
+        canvas.point(
+            place,
+            Color::BLUE.mixed(Color::ORANGE, place.length() / (RADIUS + SMALL_RADIUS)),
+        );
     }
     let circles = world.query::<&LocalToWorld>().filter::<(With<Attached>, With<RotationSpeed>)>();
     for matrix in &circles {
