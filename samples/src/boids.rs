@@ -300,7 +300,7 @@ fn paint(world: &World, canvas: &mut Canvas) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gallery::tests::{hash, options, run};
+    use crate::gallery::tests::{go_on, hash, options, run};
 
     /// How much the boids of a cell fly as one, from 0 to 1: the mean of all cells with company.
     fn alignment(world: &World) -> f32 {
@@ -336,7 +336,8 @@ mod tests {
         };
         let first = run(&SAMPLE, &options(2_000), 0);
         let boids = first.query::<&Position>().filter::<With<Shared<Flock>>>();
-        assert!(boids.iter().all(|boid| boid.0.length() <= RADIUS));
+        assert!(boids.iter().all(|boid| boid.0.length() <= 75.0));
+        assert!(boids.iter().any(|boid| boid.0.length() > 70.0), "it is filled");
         let (soon, late) = (run(&SAMPLE, &options(2_000), 1), run(&SAMPLE, &options(2_000), 600));
         assert!(distance(&late) < distance(&soon), "{} {}", distance(&late), distance(&soon));
     }
@@ -348,6 +349,46 @@ mod tests {
             assert!(position.0.is_finite() && (heading.0.length() - 1.0).abs() < 1e-4);
         }
         assert_eq!(world.query::<&Shared<Flock>>().count(), 2_000);
+    }
+
+    #[test]
+    fn boids_go_as_far_as_their_flock_is_fast() {
+        let mut world = run(&SAMPLE, &options(500), 10);
+        let places = |world: &World| -> Vec<(Vec3, Flock)> {
+            let boids = world.query::<(&Position, &Shared<Flock>)>();
+            boids.iter().map(|(position, flock)| (position.0, *flock)).collect()
+        };
+        let before = places(&world);
+        go_on(&mut world, 1);
+        for ((before, flock), (after, _)) in before.into_iter().zip(places(&world)) {
+            // 25 and 32 units a second.
+            let expected = if flock == Flock::CALM { 25.0 / 60.0 } else { 32.0 / 60.0 };
+            assert!((before.distance(after) - expected).abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn boids_keep_apart_align_and_seek_by_their_weights() {
+        // Two in a cell: one here that flies to +z, and one at +x that flies to +x. Target and obstacle are far up and away.
+        let cell = Cell {
+            count: 2.0,
+            positions: Vec3::X * 2.0,
+            headings: Vec3::X + Vec3::Z,
+            target: Vec3::Y * 100.0,
+            obstacle: Vec3::splat(1000.0),
+        };
+        let only = |separation, alignment, target| {
+            let flock = Flock { separation, alignment, target, ..Flock::CALM };
+            flock.steered(Vec3::ZERO, Vec3::Z, &cell, 0.5)
+        };
+        let halfway_to = |wanted: Vec3| (Vec3::Z + (wanted - Vec3::Z) * 0.5).normalize();
+        let close = |a: Vec3, b: Vec3| a.distance(b) < 1e-5;
+        // From the middle of the cell, away from the other one; as the others fly, on the whole; to the target.
+        assert!(close(only(1.0, 0.0, 0.0), halfway_to(Vec3::NEG_X)));
+        assert!(close(only(0.0, 1.0, 0.0), halfway_to((Vec3::X - Vec3::Z).normalize())));
+        assert!(close(only(0.0, 0.0, 1.0), halfway_to(Vec3::Y)));
+        let both = Vec3::new(-1.0, 2.0, 0.0).normalize();
+        assert!(close(only(1.0, 0.0, 2.0), halfway_to(both)));
     }
 
     #[test]

@@ -142,8 +142,10 @@ fn paint(world: &World, canvas: &mut Canvas) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
-    use crate::gallery::tests::{hash, options, run};
+    use crate::gallery::tests::{go_on, hash, options, run};
 
     #[test]
     fn the_state_is_the_same_in_all_cases() {
@@ -162,6 +164,30 @@ mod tests {
             .filter(|constraint| world.has::<Anchor>(constraint.holder))
             .count();
         assert_eq!(held_by_anchors, 200);
+    }
+
+    #[test]
+    fn anchors_are_100_from_the_middle_and_links_begin_a_unit_below_each_other() {
+        // Nothing moves: only the chains are made.
+        let mut world = build(&options(20_000)).unwrap();
+        world.add_system(spawn_chains);
+        go_on(&mut world, 1);
+        let links = world.query::<(Entity, &Position, &PositionConstraint)>();
+        let held: HashMap<Entity, (Entity, Vec3)> =
+            links.iter().map(|(link, place, held)| (held.holder, (link, place.0))).collect();
+        let anchors = world.query::<(Entity, &Position)>().filter::<With<Anchor>>();
+        assert_eq!((anchors.count(), held.len()), (200, 20_000));
+        for (anchor, place) in &anchors {
+            assert!((place.0.with_y(0.0).length() - 100.0).abs() < 1e-3, "{place:?}");
+            let mut holder = anchor;
+            for number in 0..100 {
+                let (link, link_place) = held[&holder];
+                assert_eq!(link_place, place.0 - number as f32 * Vec3::Y, "link {number}");
+                holder = link;
+            }
+        }
+        let limits = world.query::<&PositionConstraint>();
+        assert!(limits.iter().all(|constraint| constraint.max_distance == 2.0));
     }
 
     #[test]

@@ -133,6 +133,40 @@ mod tests {
     }
 
     #[test]
+    fn a_cube_is_1_3_times_the_root_of_its_number_away_and_137_51_degrees_on() {
+        let close = |a: Vec3, b: Vec3| a.distance(b) < 1e-3;
+        assert_eq!(place(0), Vec3::ZERO);
+        assert!(close(place(1), 1.3 * Vec3::new(-0.737_395, 0.0, 0.675_462)), "{}", place(1));
+        assert!(close(place(4), 2.6 * Vec3::new(-0.984_686, 0.0, -0.174_336)), "{}", place(4));
+        // 100 · 137.51 is 71 degrees more than 38 rounds.
+        assert!(close(place(100), 13.0 * Vec3::new(0.325_568, 0.0, 0.945_519)), "{}", place(100));
+        assert!((place(40_000).length() - 260.0).abs() < 1e-2);
+        let world = run(&SAMPLE, &options(101), 0);
+        let cubes = world.query::<&Position>().filter::<With<Parent>>();
+        assert!(cubes.iter().map(|position| position.0).eq((0..101).map(place)));
+    }
+
+    #[test]
+    fn a_wave_runs_outwards() {
+        let heights = |frames| -> Vec<f32> {
+            let world = run(&SAMPLE, &options(2000), frames);
+            let cubes = world.query::<&LocalToWorld>().filter::<With<Wave>>();
+            cubes.iter().map(|matrix| matrix.position().y).collect()
+        };
+        // Eight units high, sixty long, two radians a second.
+        let expected = |radius: f32, seconds: f32| {
+            8.0 * (2.0 * seconds - radius / 60.0 * std::f32::consts::TAU).sin()
+        };
+        for frames in [1, 60] {
+            for (index, height) in heights(frames).into_iter().enumerate() {
+                let radius = 1.3 * (index as f32).sqrt();
+                let expected = expected(radius, frames as f32 / 60.0);
+                assert!((height - expected).abs() < 1e-2, "{index}: {height} {expected}");
+            }
+        }
+    }
+
+    #[test]
     fn each_cube_turns_on_its_own() {
         let world = run(&SAMPLE, &options(10), 30);
         for (rotation, _) in &world.query::<(&Rotation, &Parent)>() {

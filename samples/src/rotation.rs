@@ -157,7 +157,7 @@ fn paint(world: &World, canvas: &mut Canvas) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gallery::tests::{hash, options, run};
+    use crate::gallery::tests::{go_on, hash, options, run};
 
     #[test]
     fn the_state_is_the_same_in_all_cases() {
@@ -170,7 +170,7 @@ mod tests {
         let cubes = world.query::<(&Position, &Rotation)>();
         assert_eq!(cubes.count(), 100);
         for (position, _) in &cubes {
-            assert!((position.0.length() - RADIUS).abs() < 1e-3);
+            assert!((position.0.length() - 25.0).abs() < 1e-3);
         }
         assert_eq!(world.query::<&CircleSpawner>().count(), 0);
     }
@@ -180,11 +180,61 @@ mod tests {
         let world = run(&SAMPLE, &options(1), 188);
         let (position, _) = world.query::<(&Position, &MoveAlongCircle)>().single().unwrap();
         let (sin, cos) = f32::sin_cos(188.0 / 60.0);
-        assert!(position.0.distance(RADIUS * Vec3::new(cos, 0.0, sin)) < 1e-2, "{}", position.0);
+        assert!(position.0.distance(25.0 * Vec3::new(cos, 0.0, sin)) < 1e-2, "{}", position.0);
     }
 
     #[test]
-    fn cubes_spin_once_the_sphere_has_passed_and_come_to_rest() {
+    fn the_sphere_reaches_2_units_far_and_those_within_turn_with_their_matrices() {
+        let mut world = run(&SAMPLE, &options(0), 0);
+        // Where the sphere is after a frame.
+        let (sin, cos) = f32::sin_cos(1.0 / 60.0);
+        let sphere = 25.0 * Vec3::new(cos, 0.0, sin);
+        let mut cube = |from_sphere: f32| {
+            let position = Position(sphere + from_sphere * Vec3::X);
+            let (speed, acceleration) = (RotationSpeed(0.0), RotationAcceleration(-1.0));
+            world.spawn((position, Rotation(Quat::IDENTITY), speed, acceleration))
+        };
+        let (inside, outside) = (cube(1.99), cube(2.01));
+        go_on(&mut world, 1);
+        let speed = |world: &World, cube| world.get::<RotationSpeed>(cube).unwrap().0;
+        let rotation = |world: &World, cube| world.get::<Rotation>(cube).unwrap().0;
+        // Ten radians a second, and a frame's braking by one.
+        let expected = 10.0 - 1.0 / 60.0;
+        assert!((speed(&world, inside) - expected).abs() < 1e-5, "{}", speed(&world, inside));
+        let turned = Quat::from_rotation_y(expected / 60.0);
+        assert!(rotation(&world, inside).dot(turned) > 1.0 - 1e-6);
+        assert_eq!((speed(&world, outside), rotation(&world, outside)), (0.0, Quat::IDENTITY));
+
+        go_on(&mut world, 30);
+        for (entity, matrix, _) in &world.query::<(Entity, &LocalToWorld, &RotationSpeed)>() {
+            let seen = matrix.to_world(Vec3::X) - matrix.position();
+            assert!(seen.distance(rotation(&world, entity) * Vec3::X) < 1e-4);
+        }
+        assert!(rotation(&world, inside).dot(turned) < 0.9, "it has turned on");
+    }
+
+    #[test]
+    fn cubes_come_to_rest_when_no_sphere_passes_any_more() {
+        let mut world = run(&SAMPLE, &options(100), 377);
+        world.query_mut::<Entity>().filter::<With<ResetRotation>>().despawn().unwrap();
+        let speeds = |world: &World| -> Vec<f32> {
+            world.query::<&RotationSpeed>().iter().map(|speed| speed.0).collect()
+        };
+        let before = speeds(&world);
+        go_on(&mut world, 60);
+        for (before, after) in before.iter().zip(speeds(&world)) {
+            assert!((before - 1.0 - after).abs() < 1e-3, "a radian less in a second");
+        }
+        // From ten radians a second that takes ten seconds.
+        go_on(&mut world, 540);
+        assert_eq!(speeds(&world), [0.0; 100]);
+        let at_rest = world.state_hash();
+        go_on(&mut world, 60);
+        assert_eq!(world.state_hash(), at_rest);
+    }
+
+    #[test]
+    fn all_cubes_spin_once_the_sphere_has_gone_round() {
         // After a round all have been passed; the speed falls by one radian a second from ten.
         let world = run(&SAMPLE, &options(100), 377);
         let speeds: Vec<f32> = world.query::<&RotationSpeed>().iter().map(|s| s.0).collect();

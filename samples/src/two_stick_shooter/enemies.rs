@@ -28,6 +28,11 @@ impl Enemy {
     pub(super) fn at_rest() -> Self {
         Self { cooldown: f32::INFINITY }
     }
+
+    /// One that shoots at once.
+    pub(super) fn ready() -> Self {
+        Self { cooldown: 0.0 }
+    }
 }
 
 /// Has enemies come. Its random numbers are part of it, so that a game that is replayed goes the same way.

@@ -1,7 +1,8 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use ancho::prelude::*;
 
 use super::player::{Pilot, press};
-use super::shots::Shot;
 use super::*;
 use crate::gallery::Key;
 use crate::gallery::tests::{go_on, hash, options, run};
@@ -16,6 +17,36 @@ fn with_enemy(health: i32, place: Vec3) -> World {
     world
 }
 
+/// A game in which an enemy shoots at a player who stands still, and looks away, for three seconds.
+fn with_shooting_enemy(enemy: Vec3, player: Vec3) -> World {
+    let mut world = with_enemy(100, enemy);
+    world.query_mut::<&mut Enemy>().for_each(|enemy| *enemy = Enemy::ready());
+    world.query_mut::<&mut Position>().filter::<With<Player>>().for_each(|p| p.0 = player);
+    press(&mut world, Key::Down);
+    world
+}
+
+/// Goes on for so many frames. Returns in which of them, from 1, there was a new entity with this component.
+fn frames_with_new<T: Component>(world: &mut World, frames: u32) -> Vec<u32> {
+    let all = |world: &World| world.query::<Entity>().filter::<With<T>>().to_entities();
+    let mut known = BTreeSet::from_iter(all(world));
+    let mut with_new = Vec::new();
+    for frame in 1..=frames {
+        go_on(world, 1);
+        let before = known.len();
+        known.extend(all(world));
+        if known.len() > before {
+            with_new.push(frame);
+        }
+    }
+    with_new
+}
+
+/// Whether numbers follow each other at this distance, or one more: times are rounded to frames.
+fn are_apart(frames: &[u32], distance: u32) -> bool {
+    frames.windows(2).all(|pair| (distance..=distance + 1).contains(&(pair[1] - pair[0])))
+}
+
 #[test]
 fn the_state_is_the_same_in_all_cases() {
     hash(&SAMPLE, 1, 300);
@@ -23,14 +54,26 @@ fn the_state_is_the_same_in_all_cases() {
 }
 
 #[test]
-fn an_enemy_comes_every_0_15_seconds() {
-    let world = run(&SAMPLE, &options(1), 60);
-    // At frames 1, 10, 19, …: the cooldown is nine frames of a sixtieth.
-    let spawned = world.query::<&Enemy>().count();
-    assert!((6..=7).contains(&spawned), "{spawned}");
-    for (position, heading, _) in &world.query::<(&Position, &Heading, &Enemy)>() {
-        assert!(position.0.x.abs() <= FIELD && position.0.z < FIELD && heading.0 == Vec3::NEG_Z);
+fn an_enemy_comes_every_0_15_seconds_at_the_upper_edge_with_100_points() {
+    let mut world = run(&SAMPLE, &options(1), 0);
+    let frames = frames_with_new::<Enemy>(&mut world, 100);
+    // Nine frames of a sixtieth.
+    assert!(frames[0] == 1 && frames.len() >= 10 && are_apart(&frames, 9), "{frames:?}");
+    let enemies = world.query::<(&Position, &Heading, &Health)>().filter::<With<Enemy>>();
+    for (position, heading, health) in &enemies {
+        assert!(position.0.x.abs() <= 30.0 && position.0.z < 30.0 && heading.0 == Vec3::NEG_Z);
+        assert!(health.0 == 100 || (100 - health.0) % 3 == 0, "{health:?}");
     }
+    assert!(enemies.iter().any(|(.., health)| health.0 == 100));
+}
+
+#[test]
+fn random_numbers_begin_with_0xaf77() {
+    let Kind::World(sample) = &SAMPLE.kind else { panic!("it has a world") };
+    assert_eq!(sample.seed, Some(0xAF77));
+    let world = run(&SAMPLE, &Options { seed: 0xAF77, ..options(1) }, 1);
+    let first = world.query::<&Position>().filter::<With<Enemy>>().single().unwrap().0;
+    assert_eq!(first.x, Random::new(0xAF77).between(-30.0, 30.0));
 }
 
 #[test]
@@ -51,19 +94,58 @@ fn enemies_move_8_units_a_second_and_shots_30() {
 }
 
 #[test]
-fn the_player_shoots_ten_times_a_second_and_shots_last_two_seconds() {
-    // Far away and immortal: the script shoots at it, and never hits.
-    let mut world = with_enemy(i32::MAX, Vec3::new(0.0, 0.0, 1e6));
-    world.query_mut::<&mut Health>().for_each(|health| health.0 = i32::MAX);
-    world.query_mut::<&mut Position>().filter::<With<Enemy>>().for_each(|p| p.0.z = 29.0);
-    world.query_mut::<&mut Position>().filter::<With<Player>>().for_each(|p| p.0.x = 0.0);
-    go_on(&mut world, 60);
-    let shots = world.query::<&PlayerShot>().count();
-    // Each flies for 29 units, just under a second, before it hits.
-    assert!((8..=11).contains(&shots), "{shots}");
-    for shot in &world.query::<&Shot>() {
-        assert!(shot.time_to_live <= 2.0 && shot.time_to_live > 0.0);
+fn the_player_shoots_every_tenth_of_a_second() {
+    let mut world = with_enemy(100, Vec3::new(0.0, 0.0, 20.0));
+    let mut frames = Vec::new();
+    for quarter in 0..4 {
+        // A key works for 0.3 seconds, if nobody holds it.
+        press(&mut world, Key::Left);
+        let new = frames_with_new::<PlayerShot>(&mut world, 15);
+        frames.extend(new.into_iter().map(|frame| 15 * quarter + frame));
     }
+    assert!(frames.len() >= 8 && are_apart(&frames, 6), "{frames:?}");
+}
+
+#[test]
+fn a_shot_lives_for_two_seconds() {
+    // Nobody is hit: the player is too far away to be reached in that time.
+    let mut world = with_shooting_enemy(Vec3::new(0.0, 0.0, 29.0), Vec3::new(0.0, 0.0, -29.0));
+    go_on(&mut world, 1);
+    let shot = world.query::<Entity>().filter::<With<EnemyShot>>().single().unwrap();
+    go_on(&mut world, 118);
+    assert!(world.exists(shot), "at frame 119");
+    go_on(&mut world, 2);
+    assert!(!world.exists(shot), "at frame 121");
+}
+
+#[test]
+fn an_enemy_shoots_every_second_at_the_player_with_20_units_a_second() {
+    let mut world = with_shooting_enemy(Vec3::new(12.0, 0.0, 20.0), Vec3::new(-12.0, 0.0, -25.0));
+    let frames = frames_with_new::<EnemyShot>(&mut world, 125);
+    assert!(frames[0] == 1 && frames.len() == 3 && are_apart(&frames, 60), "{frames:?}");
+    let towards = Vec3::new(-24.0, 0.0, -45.0).normalize();
+    let places = |world: &World| -> BTreeMap<Entity, Vec3> {
+        let shots = world.query::<(Entity, &Position)>().filter::<With<EnemyShot>>();
+        shots.iter().map(|(shot, position)| (shot, position.0)).collect()
+    };
+    let before = places(&world);
+    go_on(&mut world, 1);
+    let after = places(&world);
+    assert!(!after.is_empty());
+    for (shot, place) in after {
+        assert!((place - before[&shot]).distance(towards * 20.0 / 60.0) < 1e-4);
+    }
+}
+
+#[test]
+fn a_shot_of_an_enemy_takes_three_of_the_players_five() {
+    let mut world = with_shooting_enemy(Vec3::new(0.0, 0.0, 10.0), Vec3::ZERO);
+    let health = |world: &World| world.query::<(&Health, &Player)>().single().unwrap().0.0;
+    // It has nine units to go until it is as near as one, at 20 a second: 27 frames.
+    go_on(&mut world, 26);
+    assert_eq!((health(&world), world.query::<&EnemyShot>().count()), (5, 1));
+    go_on(&mut world, 2);
+    assert_eq!((health(&world), world.query::<&EnemyShot>().count()), (2, 0));
 }
 
 #[test]
@@ -111,20 +193,36 @@ fn with_the_player_everything_goes_and_a_new_one_comes() {
 }
 
 #[test]
+fn arrows_shoot_where_they_point() {
+    for (key, direction) in [
+        (Key::Up, Vec3::Z),
+        (Key::Down, Vec3::NEG_Z),
+        (Key::Left, Vec3::NEG_X),
+        (Key::Right, Vec3::X),
+    ] {
+        let mut world = with_enemy(100, Vec3::new(5.0, 0.0, 5.0));
+        press(&mut world, key);
+        go_on(&mut world, 5);
+        let shots = world.query::<&Heading>().filter::<With<PlayerShot>>();
+        assert_eq!(shots.single().unwrap().0, direction, "{key:?}");
+        let player = world.query::<(&Position, &Heading)>().filter::<With<Player>>();
+        let (place, heading) = player.single().unwrap();
+        assert_eq!((place.0, heading.0), (Vec3::ZERO, direction), "it stays, and looks there");
+    }
+}
+
+#[test]
 fn keys_steer_and_the_script_takes_over_later() {
     let mut world = with_enemy(100, Vec3::new(0.0, 0.0, 20.0));
     let place = |world: &World| world.query::<(&Position, &Player)>().single().unwrap().0.0;
-    world.query_mut::<&mut Position>().filter::<With<Player>>().for_each(|p| p.0 = Vec3::ZERO);
+    let is_steered = |world: &World| world.query::<&Pilot>().single().unwrap().is_steered();
     press(&mut world, Key::Char('d'));
-    press(&mut world, Key::Down);
     go_on(&mut world, 12);
     // A fifth of a second at 15 units a second.
     assert!((place(&world) - 3.0 * Vec3::X).length() < 1e-3, "{}", place(&world));
-    for (heading, _) in &world.query::<(&Heading, &PlayerShot)>() {
-        assert!(heading.0 == Vec3::NEG_Z || heading.0.z > 0.0, "shot where the arrow points");
-    }
-    let is_steered = |world: &World| world.query::<&Pilot>().single().unwrap().is_steered();
     assert!(is_steered(&world));
+    assert_eq!(world.query::<&PlayerShot>().count(), 0, "no arrow was pressed");
     go_on(&mut world, 180);
     assert!(!is_steered(&world));
+    assert!(world.query::<&PlayerShot>().count() > 0, "the script shoots");
 }
