@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ancho_entities::{Any, Buffer, Entity, OrderChanged, QueryRef, Version, Without, World};
 use glam::Affine3A;
 
+use crate::bits;
 use crate::compose::{InputData, Inputs};
 use crate::freeze::Frozen;
 use crate::inputs::{Position, Rotation, Scale};
@@ -328,7 +329,7 @@ impl Hierarchy {
         let (number, chunk) = self.chunk_at(first);
         debug_assert_eq!(self.entities[first], entities[0]);
         if chunk.is_written == is_written {
-            set_bits(&mut self.dirty, first, first + entities.len());
+            bits::set(&mut self.dirty, &(first..first + entities.len()));
             *self.touched[number].get_mut() |= is_written;
         }
     }
@@ -375,29 +376,4 @@ impl Hierarchy {
 /// The nodes whose matrices are written.
 fn written(world: &World) -> QueryRef<'_, WrittenData, ((), Written)> {
     world.query::<WrittenData>().filter::<Written>().filter_write_groups()
-}
-
-/// Sets the bits of a range.
-fn set_bits(words: &mut [u64], from: usize, to: usize) {
-    for (number, word) in (from / 64..to.div_ceil(64)).zip(&mut words[from / 64..]) {
-        let low = from.saturating_sub(number * 64);
-        let high = (to - number * 64).min(64);
-        *word |= (u64::MAX << low) & (u64::MAX >> (64 - high));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::set_bits;
-
-    #[test]
-    fn bits_of_a_range_are_set() {
-        let mut words = [0; 3];
-        set_bits(&mut words, 3, 5);
-        assert_eq!(words, [0b11000, 0, 0]);
-        set_bits(&mut words, 63, 129);
-        assert_eq!(words, [1 << 63 | 0b11000, u64::MAX, 1]);
-        set_bits(&mut words, 128, 192);
-        assert_eq!(words[2], u64::MAX);
-    }
 }

@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 mod aspect;
+mod bits;
 mod compose;
 mod error;
 mod flat;
 mod freeze;
 mod hierarchy;
+mod inner;
 mod inputs;
 mod links;
 mod local_transform;

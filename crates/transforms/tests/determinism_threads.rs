@@ -42,11 +42,69 @@ fn run(workers: usize) -> (u64, Vec<LocalToWorld>) {
     (hash, matrices.collect())
 }
 
+/// A root and four levels below it, with eight children each: 8, 64, 512 and 4,096 nodes, each a step from its parent.
+fn bush(world: &mut World) -> Vec<Entity> {
+    let local = LocalTransform::from_position(Vec3::X);
+    let mut all = vec![world.spawn(local)];
+    for number in 1..=8 + 64 + 512 + 4_096 {
+        let parent = Parent(all[(number - 1) / 8]);
+        all.push(world.spawn((local, parent)));
+    }
+    all
+}
+
+/// How often the nodes of a level were given to all threads in an update.
+fn shared_levels(world: &mut World, pool: &JobPool) -> usize {
+    pool.set_profiling(true);
+    update_transforms(world).unwrap();
+    pool.set_profiling(false);
+    let events = pool.take_events();
+    let mut jobs: Vec<u64> = events
+        .iter()
+        // The number of what a thread does on the spot is zero.
+        .filter(|event| event.job == "place parents" && event.sequence > 0)
+        .map(|event| event.sequence)
+        .collect();
+    jobs.sort_unstable();
+    jobs.dedup();
+    jobs.len()
+}
+
 #[test]
 fn matrices_are_the_same_whatever_the_number_of_workers() {
     let alone = run(0);
     assert!(alone.1.len() > 5_900);
     for workers in [1, 2, 4] {
         assert_eq!(run(workers), alone, "{workers} workers");
+    }
+}
+
+#[test]
+fn t4_what_is_below_a_root_that_moves_alone_is_shared_by_all_threads() {
+    for workers in [1, 3] {
+        let pool = JobPool::builder().workers(workers).build().unwrap();
+        let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
+        let all = bush(&mut world);
+        update_transforms(&mut world).unwrap();
+
+        world.get_mut::<LocalTransform>(all[0]).unwrap().position.y = 1.0;
+        assert_eq!(shared_levels(&mut world, &pool), 1, "that of 512");
+        let place = |world: &World, node: usize| {
+            world.get::<LocalToWorld>(all[node]).unwrap().position().to_array()
+        };
+        for node in 585..all.len() {
+            assert_eq!(place(&world, node), [5.0, 1.0, 0.0]);
+        }
+        // An eighth of that is for one thread.
+        world.get_mut::<LocalTransform>(all[1]).unwrap().position.y = 1.0;
+        assert_eq!(shared_levels(&mut world, &pool), 0);
+        assert_eq!(place(&world, 585), [5.0, 2.0, 0.0]);
+        assert_eq!(place(&world, all.len() - 1), [5.0, 1.0, 0.0]);
+        // Where it is left off from is nothing that stays.
+        assert_eq!(shared_levels(&mut world, &pool), 0);
+        world.get_mut::<LocalTransform>(all[0]).unwrap().position.y = 0.0;
+        assert_eq!(shared_levels(&mut world, &pool), 1);
+        assert_eq!(place(&world, 585), [5.0, 1.0, 0.0]);
+        assert_eq!(place(&world, all.len() - 1), [5.0, 0.0, 0.0]);
     }
 }
