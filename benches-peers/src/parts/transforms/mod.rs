@@ -79,6 +79,30 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(0.3, BEVY), at_most(2.0, Under::Subject("raw"))],
         },
+        // The same, where one node of a hundred moves.
+        Case {
+            name: "transform_depth8_100k_1pct",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("ancho", work::depth_8_one_percent::<ancho::Nodes>),
+                ("bevy", work::depth_8_one_percent::<bevy::Nodes>),
+                ("raw", work::depth_8_one_percent::<raw::Nodes>),
+            ],
+            limits: RAW,
+            requires: &[at_most(0.4, BEVY)],
+        },
+        // The same, where nothing moves.
+        Case {
+            name: "transform_depth8_100k_none",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("ancho", work::depth_8_none::<ancho::Nodes>),
+                ("bevy", work::depth_8_none::<bevy::Nodes>),
+                ("raw", work::depth_8_none::<raw::Nodes>),
+            ],
+            limits: RAW,
+            requires: &[at_most(0.3, BEVY)],
+        },
         // A thousand trees of a hundred nodes.
         Case {
             name: "transform_1000_roots_100k",
@@ -104,6 +128,19 @@ pub(crate) static PART: Part = Part {
             ],
             limits: RAW,
             requires: &[at_most(1.3, Under::Case("transform_1000_roots_100k"))],
+        },
+        // The same, where its root alone moves.
+        Case {
+            name: "transform_root_of_100k",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("ancho", work::root_alone::<ancho::Nodes>),
+                ("bevy", work::root_alone::<bevy::Nodes>),
+                ("bevy_dynamic", work::root_alone::<bevy::Nodes<bevy::Dynamic>>),
+                ("raw", work::root_alone::<raw::Nodes>),
+            ],
+            limits: RAW,
+            requires: &[at_most(0.3, BEVY), at_most(2.0, Under::Subject("raw"))],
         },
         // Positions and rotations without a hierarchy.
         Case {

@@ -143,6 +143,11 @@ fn deep() -> Scene {
     Scene::new(100, NODES, |level| 3 - level % 2)
 }
 
+/// A root with a hundred thousand nodes below it, four children.
+fn lone() -> Scene {
+    Scene::new(1, 1 + NODES, |_| 4)
+}
+
 /// A library, or what takes its place.
 pub(super) trait Subject {
     /// Makes the nodes. Their matrices need not be there yet.
@@ -178,8 +183,11 @@ pub(super) fn all<S: Subject>(cell: Cell) -> Reading {
 
 /// One node of a hundred, in no order; five times as many have to be computed.
 pub(super) fn one_percent<S: Subject>(cell: Cell) -> Reading {
-    let nodes = shuffled((0..NODES).collect());
-    moving::<S>(cell, bushy().moving(nodes.into_iter().take(NODES / 100)))
+    moving::<S>(cell, bushy().moving(one_of_a_hundred()))
+}
+
+fn one_of_a_hundred() -> impl Iterator<Item = usize> {
+    shuffled((0..NODES).collect()).into_iter().take(NODES / 100)
 }
 
 /// The nodes of one tree of a hundred.
@@ -191,7 +199,11 @@ pub(super) fn one_tree<S: Subject>(cell: Cell) -> Reading {
 }
 
 pub(super) fn none<S: Subject>(cell: Cell) -> Reading {
-    let scene = bushy();
+    resting::<S>(cell, bushy())
+}
+
+/// Measures frames in which nothing moves.
+fn resting<S: Subject>(cell: Cell, scene: Scene) -> Reading {
     let subject = S::new(&scene);
     cell.run(subject, S::propagate, |subject| scene.right(subject.matrices()))
 }
@@ -200,14 +212,27 @@ pub(super) fn depth_8<S: Subject>(cell: Cell) -> Reading {
     moving::<S>(cell, deep().all_moving())
 }
 
+pub(super) fn depth_8_one_percent<S: Subject>(cell: Cell) -> Reading {
+    moving::<S>(cell, deep().moving(one_of_a_hundred()))
+}
+
+pub(super) fn depth_8_none<S: Subject>(cell: Cell) -> Reading {
+    resting::<S>(cell, deep())
+}
+
 /// A thousand trees with a hundred nodes each, four children.
 pub(super) fn roots_1000<S: Subject>(cell: Cell) -> Reading {
     moving::<S>(cell, Scene::new(1_000, NODES, |_| 4).all_moving())
 }
 
-/// A root with a hundred thousand nodes below it, four children.
+/// A lone tree, all of which moves.
 pub(super) fn one_root<S: Subject>(cell: Cell) -> Reading {
-    moving::<S>(cell, Scene::new(1, 1 + NODES, |_| 4).all_moving())
+    moving::<S>(cell, lone().all_moving())
+}
+
+/// The root of these, and nobody below it.
+pub(super) fn root_alone<S: Subject>(cell: Cell) -> Reading {
+    moving::<S>(cell, lone().moving([0]))
 }
 
 /// Roots without children, of scale one.
