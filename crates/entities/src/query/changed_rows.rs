@@ -5,21 +5,33 @@ use crate::storage::Chunk;
 use crate::version::Version;
 
 /// Whether a chunk fulfils the conditions of a match about changes, with what is not known of whole chunks taken as true.
+// Mostly nothing has changed, which is found out without a call, unless there are several possibilities.
+#[inline(always)]
 pub(super) fn may_have_changed(chunk: &Chunk, found: &Match, since: Version) -> bool {
-    may_fulfil(&found.changed, chunk, found, since)
+    found.changed.iter().all(|bit| match bit {
+        Bit::Changed(which) => may_have_happened(chunk, &found.changes[*which as usize], since),
+        _ => may_fulfil(std::slice::from_ref(bit), chunk, found, since),
+    })
 }
 
+#[inline(never)]
 fn may_fulfil(bits: &[Bit], chunk: &Chunk, found: &Match, since: Version) -> bool {
     bits.iter().all(|bit| match bit {
-        Bit::Changed(which) => match &found.changes[*which as usize] {
-            Change::Columns(columns) => {
-                columns.iter().any(|column| chunk.state.version(column.column).is_newer_than(since))
-            }
-            Change::Order => chunk.order_version.is_newer_than(since),
-        },
+        Bit::Changed(which) => may_have_happened(chunk, &found.changes[*which as usize], since),
         Bit::Or(lists) => lists.iter().any(|bits| may_fulfil(bits, chunk, found, since)),
         Bit::On(_) | Bit::Off(_) | Bit::Any(_) => true,
     })
+}
+
+/// Whether a change has happened to rows of a chunk, perhaps to all.
+#[inline(always)]
+fn may_have_happened(chunk: &Chunk, change: &Change, since: Version) -> bool {
+    match change {
+        Change::Columns(columns) => {
+            columns.iter().any(|column| chunk.state.version(column.column).is_newer_than(since))
+        }
+        Change::Order => chunk.order_version.is_newer_than(since),
+    }
 }
 
 /// Whether a change has happened to all rows of a chunk at once.

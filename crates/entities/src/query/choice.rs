@@ -29,16 +29,22 @@ impl Choice {
     }
 
     /// Whether what should have changed in a chunk did, as far as is known of chunks.
+    #[inline(always)]
     pub(super) fn wants(&self, chunk: &Chunk, found: &Match) -> bool {
         !self.asks_for_changes || may_have_changed(chunk, found, self.since)
     }
 
     /// Whether a chunk of a match is one of those that are asked for, and has rows that are. Finds out which of them have
     /// changed, if that is asked for row by row: before they are given, since that may count as a change.
+    #[inline(always)]
     pub(super) fn choose(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
-        if !self.wants(chunk, found) {
-            return false;
-        }
+        // Mostly nothing has changed, which is found out without a call.
+        self.wants(chunk, found) && self.has_rows(chunk, found, changed)
+    }
+
+    /// Whether a chunk in which something has changed has rows that are asked for.
+    #[inline(never)]
+    fn has_rows(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
         if found.asks_for_rows {
             find_changed(chunk, found, self.since, changed);
         }

@@ -440,7 +440,8 @@ impl<'w> Walk<'w> {
     /// changed, if that is asked for row by row: before they are given, since that may count as a change.
     #[inline(never)]
     pub(super) fn choose(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
-        self.has_values(chunk) && self.choice().choose(chunk, found, changed)
+        (self.shared.is_empty() || self.has_values(chunk))
+            && self.choice().choose(chunk, found, changed)
     }
 
     /// Whether a row of a chunk of this match is one of those that the query finds.
