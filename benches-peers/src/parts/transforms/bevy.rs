@@ -19,9 +19,10 @@ use super::work::{Pose, Scene, Subject};
 #[derive(Component)]
 struct Node(u32);
 
-/// How the systems find out what to compute.
+/// How the systems find out what to compute, and with how many threads for tasks. The main thread helps while it waits.
 pub(super) trait Settings {
     const OPTIMIZATIONS: StaticTransformOptimizations;
+    const THREADS: usize = 2;
 }
 
 /// As the plugin does it: what moves is marked, with all above it, and the rest is skipped.
@@ -29,6 +30,14 @@ pub(super) struct Default;
 
 impl Settings for Default {
     const OPTIMIZATIONS: StaticTransformOptimizations = StaticTransformOptimizations::Enabled;
+}
+
+/// The same with one thread more, which is quicker where little moves.
+pub(super) struct ThreeThreads;
+
+impl Settings for ThreeThreads {
+    const OPTIMIZATIONS: StaticTransformOptimizations = StaticTransformOptimizations::Enabled;
+    const THREADS: usize = 3;
 }
 
 /// Without that, which the documentation has for scenes in which much moves: all trees are computed in each frame.
@@ -58,8 +67,7 @@ fn transform(pose: Pose) -> Transform {
 
 impl<S: Settings> Subject for Nodes<S> {
     fn new(scene: &Scene) -> Nodes<S> {
-        // The main thread helps while it waits.
-        ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(2).build());
+        ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(S::THREADS).build());
         let mut world = World::new();
         world.insert_resource(S::OPTIMIZATIONS);
         let mut entities: Vec<Entity> = Vec::with_capacity(scene.parents.len());

@@ -36,7 +36,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Afresh,
             cells: &[
                 ("ancho", work::one_percent::<ancho::Nodes>),
-                ("bevy", work::one_percent::<bevy::Nodes>),
+                ("bevy", work::one_percent::<bevy::Nodes<bevy::ThreeThreads>>),
                 ("raw", work::one_percent::<raw::Nodes>),
             ],
             limits: RAW,
@@ -48,7 +48,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Afresh,
             cells: &[
                 ("ancho", work::one_tree::<ancho::Nodes>),
-                ("bevy", work::one_tree::<bevy::Nodes>),
+                ("bevy", work::one_tree::<bevy::Nodes<bevy::ThreeThreads>>),
                 ("raw", work::one_tree::<raw::Nodes>),
             ],
             limits: RAW,
@@ -60,7 +60,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Repeat,
             cells: &[
                 ("ancho", work::none::<ancho::Nodes>),
-                ("bevy", work::none::<bevy::Nodes>),
+                ("bevy", work::none::<bevy::Nodes<bevy::ThreeThreads>>),
                 ("raw", work::none::<raw::Nodes>),
             ],
             limits: RAW,
@@ -85,7 +85,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Afresh,
             cells: &[
                 ("ancho", work::depth_8_one_percent::<ancho::Nodes>),
-                ("bevy", work::depth_8_one_percent::<bevy::Nodes>),
+                ("bevy", work::depth_8_one_percent::<bevy::Nodes<bevy::ThreeThreads>>),
                 ("raw", work::depth_8_one_percent::<raw::Nodes>),
             ],
             limits: RAW,
@@ -97,7 +97,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Repeat,
             cells: &[
                 ("ancho", work::depth_8_none::<ancho::Nodes>),
-                ("bevy", work::depth_8_none::<bevy::Nodes>),
+                ("bevy", work::depth_8_none::<bevy::Nodes<bevy::ThreeThreads>>),
                 ("raw", work::depth_8_none::<raw::Nodes>),
             ],
             limits: RAW,
@@ -135,12 +135,12 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Afresh,
             cells: &[
                 ("ancho", work::root_alone::<ancho::Nodes>),
-                ("bevy", work::root_alone::<bevy::Nodes>),
+                ("bevy", work::root_alone::<bevy::Nodes<bevy::ThreeThreads>>),
                 ("bevy_dynamic", work::root_alone::<bevy::Nodes<bevy::Dynamic>>),
                 ("raw", work::root_alone::<raw::Nodes>),
             ],
             limits: RAW,
-            requires: &[at_most(0.3, BEVY), at_most(2.0, Under::Subject("raw"))],
+            requires: &[at_most(0.4, BEVY), at_most(2.0, Under::Subject("raw"))],
         },
         // Positions and rotations without a hierarchy.
         Case {
