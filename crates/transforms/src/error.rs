@@ -48,6 +48,13 @@ pub enum TransformError {
         /// Which of them is not there.
         missing: Entity,
     },
+    /// A0146: an entity is not in the [`Child`](crate::Child) buffer of the parent that it leaves. It leaves it all the same.
+    NotInParent {
+        /// The entity.
+        child: Entity,
+        /// The parent that it leaves.
+        parent: Entity,
+    },
     /// An entity does not exist, or there is no memory.
     Entities(EntityError),
 }
@@ -108,6 +115,11 @@ impl fmt::Display for TransformError {
                 f,
                 "A0145: {child} cannot be attached to {parent}, since {missing} does not exist; the order was despawned: see who \
                  despawned the entity before the transforms were updated"
+            ),
+            Self::NotInParent { child, parent } => write!(
+                f,
+                "A0146: {child} leaves its parent {parent}, but is not in its `Child` buffer; it has left: write `Parent` alone, and \
+                 leave the buffers to the systems"
             ),
             Self::Entities(error) => error.fmt(f),
         }

@@ -37,6 +37,9 @@ pub struct Parent(pub Entity);
 ///
 /// They are in the order in which they became children; those that became so in one update, in the order in which the world has
 /// them. It stays when the entity is despawned, until the next update. See [`Parent`] for an example.
+///
+/// Others only read it. A child that somebody has taken out of it is an error when it leaves its parent (A0146). It is placed by its
+/// [`Parent`] all the same.
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq, Eq)]
 #[buffer(name = "ancho::Child", inline = 0, cleanup)]
 pub struct Child(pub Entity);

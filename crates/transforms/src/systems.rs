@@ -12,6 +12,9 @@ use crate::{links, matrices, state};
 /// It has [`ParentSystem`], then [`LocalToWorldSystem`]. A system that is to see the matrices of its own frame is in
 /// [`Presentation`](ancho_entities::Presentation), or after the group. Unity's `TransformSystemGroup`, of which it is not said
 /// where in the group it runs.
+///
+/// Both systems run in every frame. Those of Unity run only if there is something that their queries match, and so do not see that
+/// the last parent is gone. In a world without transforms they look at its archetypes, and that is all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TransformGroup;
 
@@ -115,7 +118,8 @@ impl AddTransforms for World {
 /// # Errors
 ///
 /// With A0140 if entities would be their own ancestors, with A0141 if a place is not a number, with A0145 if something cannot be
-/// attached; or if there is no memory. The rest is done all the same.
+/// attached, with A0146 if somebody has taken a child out of the buffer of its parent; or if there is no memory. The rest is done
+/// all the same.
 ///
 /// # Examples
 ///

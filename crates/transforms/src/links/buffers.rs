@@ -3,23 +3,47 @@
 use ancho_entities::{Buffer, Entity, EntityError, World};
 
 use super::Edit;
+use super::seen::Seen;
+use crate::error::{TransformError, TransformErrors};
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 use crate::parent::{Child, PreviousParent};
 
 /// Has children leave the buffers of their old parents, where the previous parent is another by now.
 ///
-/// A buffer is gone through once, however many leave it. One that is empty goes.
-pub(super) fn leave(world: &mut World, edits: &[Edit]) -> Result<(), EntityError> {
-    let mut parents: Vec<Entity> = edits.iter().map(|edit| edit.old).collect();
-    parents.sort_unstable();
-    parents.dedup();
+/// A buffer is gone through once, however many leave it. One that is empty goes. Who is not in the buffer that it should leave is an
+/// error: somebody else has written to it.
+pub(super) fn leave(
+    world: &mut World,
+    edits: &[Edit],
+    seen: &mut Seen,
+    errors: &mut TransformErrors,
+) -> Result<(), EntityError> {
+    let mut leaving: Vec<Edit> = edits.iter().filter(|edit| !edit.old.is_null()).copied().collect();
+    leaving.sort_by_key(|edit| edit.old);
     let mut stay = Vec::new();
-    for old in parents {
-        let Ok(children) = world.buffer::<Child>(old) else { continue };
+    for group in leaving.chunk_by(|a, b| a.old == b.old) {
+        let old = group[0].old;
+        let round = seen.next_round();
+        let children = world.buffer::<Child>(old).unwrap_or_default();
         let previous = world.entities().lookup::<PreviousParent>();
-        let stays = |child: &Child| previous.get(child.0).is_some_and(|parent| parent.0 == old);
         stay.clear();
-        stay.extend(children.iter().copied().filter(stays));
+        for &child in children {
+            if previous.get(child.0).is_some_and(|parent| parent.0 == old) {
+                stay.push(child);
+            } else {
+                seen.see(child.0, round);
+            }
+        }
+        // Of who is gone nothing is left to leave.
+        if is_placed(world, old) {
+            let missing = group.iter().filter(|edit| seen.see(edit.child, round) != round);
+            errors.extend(
+                missing.map(|edit| TransformError::NotInParent { child: edit.child, parent: old }),
+            );
+        }
+        if children.is_empty() {
+            continue;
+        }
         if stay.is_empty() {
             world.remove::<Buffer<Child>>(old)?;
         } else if stay.len() < children.len() {
@@ -27,6 +51,11 @@ pub(super) fn leave(world: &mut World, edits: &[Edit]) -> Result<(), EntityError
         }
     }
     Ok(())
+}
+
+/// Whether an entity is one that can be a parent.
+fn is_placed(world: &World, entity: Entity) -> bool {
+    world.has::<LocalToWorld>(entity) || world.has::<CustomLocalToWorld>(entity)
 }
 
 /// Has children come to the buffers of their new parents. Edits are sorted for that, by parents; those of one parent stay in their
@@ -39,7 +68,7 @@ pub(super) fn enter(world: &mut World, edits: &mut [Edit]) -> Result<(), EntityE
         if new == Entity::NULL {
             continue;
         }
-        if !world.has::<LocalToWorld>(new) && !world.has::<CustomLocalToWorld>(new) {
+        if !is_placed(world, new) {
             world.add(new, LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
         }
         come.clear();

@@ -2,102 +2,72 @@
 
 use ancho_entities::{ComponentLookup, Entity, EntityError, World};
 
+use super::seen::Seen;
 use super::{Edit, rests};
 use crate::error::{TransformError, TransformErrors};
 use crate::parent::{Parent, PreviousParent};
 
-/// Finds entities that would be their own ancestors, and remembers who was seen, by the index of entities.
-#[derive(Debug, Default)]
-pub(super) struct Cycles {
-    /// In which walk each was last seen.
-    seen: Vec<u64>,
-    /// How many walks there were.
-    walks: u64,
+/// Undoes edits that make an entity its own ancestor. All of them have been noted as previous parents.
+///
+/// All edits count at once: it does not matter which comes first. Each entity is looked at once.
+pub(super) fn undo_cycles(
+    world: &mut World,
+    edits: &mut Vec<Edit>,
+    seen: &mut Seen,
+    errors: &mut TransformErrors,
+) -> Result<(), EntityError> {
+    loop {
+        let first_walk = seen.next_round();
+        let mut cycle = Vec::new();
+        let parents = world.entities().lookup();
+        for edit in &*edits {
+            walk(&parents, edit.child, seen, first_walk, &mut cycle);
+            if !cycle.is_empty() {
+                break;
+            }
+        }
+        if cycle.is_empty() {
+            return Ok(());
+        }
+        if let Some(edit) = cycle.iter().find_map(|&child| left_at_rest(world, child)) {
+            world.get_mut::<PreviousParent>(edit.child)?.0 = Entity::NULL;
+            edits.push(edit);
+            continue;
+        }
+        for edit in edits.iter().filter(|edit| cycle.contains(&edit.child)) {
+            undo(world, *edit)?;
+        }
+        edits.retain(|edit| !cycle.contains(&edit.child));
+        errors.extend([TransformError::Cycle { entities: cycle }]);
+    }
 }
 
-impl Cycles {
-    /// Leaves the first edit of each child.
-    pub(super) fn once_each(&mut self, edits: &mut Vec<Edit>) {
-        let walk = self.next_walk();
-        edits.retain(|edit| self.see(edit.child, walk) != walk);
-    }
-
-    /// Undoes edits that make an entity its own ancestor. All of them have been noted as previous parents.
-    ///
-    /// All edits count at once: it does not matter which comes first. Each entity is looked at once.
-    pub(super) fn undo(
-        &mut self,
-        world: &mut World,
-        edits: &mut Vec<Edit>,
-        errors: &mut TransformErrors,
-    ) -> Result<(), EntityError> {
-        loop {
-            let first_walk = self.walks + 1;
-            let mut cycle = Vec::new();
-            let parents = world.entities().lookup();
-            for edit in &*edits {
-                self.walk(&parents, edit.child, first_walk, &mut cycle);
-                if !cycle.is_empty() {
-                    break;
-                }
+/// Walks from a child to its ancestors, until one that another walk since the first one has seen. If this one has seen it, there is a
+/// cycle.
+fn walk(
+    parents: &ComponentLookup<'_, PreviousParent>,
+    child: Entity,
+    seen: &mut Seen,
+    first_walk: u64,
+    cycle: &mut Vec<Entity>,
+) {
+    let walk = seen.next_round();
+    let parent_of = |entity| parents.get(entity).map_or(Entity::NULL, |parent| parent.0);
+    let mut at = child;
+    while at != Entity::NULL {
+        let before = seen.see(at, walk);
+        if before == walk {
+            let mut member = at;
+            while cycle.first() != Some(&member) {
+                cycle.push(member);
+                member = parent_of(member);
             }
-            if cycle.is_empty() {
-                return Ok(());
-            }
-            if let Some(edit) = cycle.iter().find_map(|&child| left_at_rest(world, child)) {
-                world.get_mut::<PreviousParent>(edit.child)?.0 = Entity::NULL;
-                edits.push(edit);
-                continue;
-            }
-            for edit in edits.iter().filter(|edit| cycle.contains(&edit.child)) {
-                undo(world, *edit)?;
-            }
-            edits.retain(|edit| !cycle.contains(&edit.child));
-            errors.extend([TransformError::Cycle { entities: cycle }]);
+            return;
         }
-    }
-
-    /// Walks from a child to its ancestors, until one that another walk of this round has seen. If this one has seen it, there is a
-    /// cycle.
-    fn walk(
-        &mut self,
-        parents: &ComponentLookup<'_, PreviousParent>,
-        child: Entity,
-        first_walk: u64,
-        cycle: &mut Vec<Entity>,
-    ) {
-        let walk = self.next_walk();
-        let parent_of = |entity| parents.get(entity).map_or(Entity::NULL, |parent| parent.0);
-        let mut at = child;
-        while at != Entity::NULL {
-            let seen = self.see(at, walk);
-            if seen == walk {
-                let mut member = at;
-                while cycle.first() != Some(&member) {
-                    cycle.push(member);
-                    member = parent_of(member);
-                }
-                return;
-            }
-            if seen >= first_walk {
-                return;
-            }
-            at = parent_of(at);
+        if before >= first_walk {
+            return;
         }
-    }
-
-    fn next_walk(&mut self) -> u64 {
-        self.walks += 1;
-        self.walks
-    }
-
-    /// Notes that an entity is seen, and returns when it was before.
-    fn see(&mut self, entity: Entity, walk: u64) -> u64 {
-        let index = entity.index() as usize;
-        if index >= self.seen.len() {
-            self.seen.resize((index + 1).next_power_of_two(), 0);
-        }
-        std::mem::replace(&mut self.seen[index], walk)
+        at = parent_of(at);
     }
 }
 

@@ -12,6 +12,7 @@
 mod attach;
 mod buffers;
 mod cycles;
+mod seen;
 
 use ancho_entities::{
     Any, Buffer, Changed, Disabled, Entity, EntityError, OrderChanged, Prefab, QueryFilter,
@@ -23,7 +24,7 @@ use crate::matrices::add_matrices;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 use crate::parent::{Child, Parent, PreviousParent};
 use crate::state::{State, end_moment};
-use cycles::Cycles;
+use seen::Seen;
 
 /// A child that goes from one parent to another. Both may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub(crate) struct Links {
     waiting: Vec<Entity>,
     /// Kept for its memory.
     edits: Vec<Edit>,
-    cycles: Cycles,
+    seen: Seen,
     /// Whether an entity has another parent than when somebody last asked.
     pub(crate) changed: bool,
 }
@@ -69,7 +70,7 @@ fn update_all(
     attach::detach(world)?;
     leave_parents(world, &mut edits)?;
     links.changed |= !edits.is_empty();
-    buffers::leave(world, &edits)?;
+    buffers::leave(world, &edits, &mut links.seen, errors)?;
     edits.clear();
 
     type NewChild = (With<Parent>, Without<PreviousParent>);
@@ -86,12 +87,12 @@ fn update_all(
         }
     });
     // An entity may have been found more than once. What is found first decides on the order.
-    links.cycles.once_each(&mut edits);
+    once_each(&mut edits, &mut links.seen);
     if !edits.is_empty() {
         links.changed = true;
         refuse_missing(world, &mut edits, &mut links.waiting)?;
-        links.cycles.undo(world, &mut edits, errors)?;
-        buffers::leave(world, &edits)?;
+        cycles::undo_cycles(world, &mut edits, &mut links.seen, errors)?;
+        buffers::leave(world, &edits, &mut links.seen, errors)?;
         buffers::enter(world, &mut edits)?;
     }
     edits.clear();
@@ -146,6 +147,12 @@ fn find_edits<F: QueryFilter>(world: &World, since: Version, edits: &mut Vec<Edi
             edits.push(Edit { child, old: previous.0, new: parent.0 });
         }
     });
+}
+
+/// Leaves the first edit of each child.
+fn once_each(edits: &mut Vec<Edit>, seen: &mut Seen) {
+    let round = seen.next_round();
+    edits.retain(|edit| seen.see(edit.child, round) != round);
 }
 
 /// What has become of the parent of a child.

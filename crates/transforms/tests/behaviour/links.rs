@@ -181,3 +181,45 @@ fn a_strict_world_is_no_other() {
     assert!(!world.has::<Parent>(child));
     update(&mut world);
 }
+
+#[test]
+fn t3_a_child_that_is_not_in_the_buffer_of_its_parent_is_told_and_leaves() {
+    let mut world = world();
+    let (parent, other) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
+    let all = [(); 4].map(|()| world.spawn((at(0.0, 1.0, 0.0), Parent(parent))));
+    update(&mut world);
+    // One is taken out, and another put in who is no child.
+    let stay = [all[0], all[2], all[3], other].map(Child);
+    world.buffer_mut::<Child>(parent).unwrap().copy_from(&stay);
+    update(&mut world);
+    world.get_mut::<Parent>(all[1]).unwrap().0 = other;
+    world.remove::<Parent>(all[2]).unwrap();
+    let errors = update_transforms(&mut world).unwrap_err();
+    let expected = TransformError::NotInParent { child: all[1], parent };
+    assert_eq!(errors.iter().collect::<Vec<_>>(), [&expected]);
+    let message = errors.to_string();
+    assert_eq!(
+        message,
+        format!(
+            "A0146: {} leaves its parent {parent}, but is not in its `Child` buffer; it has left: write `Parent` alone, and leave \
+             the buffers to the systems",
+            all[1]
+        )
+    );
+    assert_eq!(children(&world, parent), [all[0], all[3]], "who is no child is out, too");
+    assert_eq!(children(&world, other), [all[1]]);
+    assert_eq!(place(&world, all[1]), Vec3::new(2.0, 1.0, 0.0));
+    update(&mut world);
+
+    // The whole buffer.
+    world.remove::<Buffer<Child>>(parent).unwrap();
+    world.despawn(all[0]).unwrap();
+    world.get_mut::<Parent>(all[3]).unwrap().0 = other;
+    let errors = update_transforms(&mut world).unwrap_err();
+    let told: Vec<_> = errors.iter().cloned().collect();
+    let expected = [all[0], all[3]].map(|child| TransformError::NotInParent { child, parent });
+    assert_eq!(told, expected);
+    assert!(!world.exists(all[0]));
+    assert_eq!(children(&world, other), [all[1], all[3]]);
+    update(&mut world);
+}
