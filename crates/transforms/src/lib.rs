@@ -28,7 +28,7 @@ pub use freeze::{Frozen, FrozenPending, Static};
 pub use inputs::{Position, PostTransformMatrix, Rotation, Scale};
 pub use local_transform::LocalTransform;
 pub use look::look_rotation;
-pub use on_demand::{relative_to, world_transform};
+pub use on_demand::{depth_of, relative_to, world_transform};
 pub use outputs::{CustomLocalToWorld, LocalToParent, LocalToWorld};
 pub use parent::{Attach, Attached, Child, Parent, PreviousParent};
 pub use systems::{

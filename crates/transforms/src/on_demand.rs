@@ -57,7 +57,7 @@ pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, Tr
             }
         }
         if branch.len() > most {
-            return Err(cycle(&branch));
+            return Err(cycle_at(world, at));
         }
     };
     // From the root on, as the systems do, so that it is the same to the last bit.
@@ -102,11 +102,17 @@ fn step(world: &World, entity: Entity) -> Step {
         post: post.map(std::slice::from_ref),
     };
     let is_placed = position.is_some() || rotation.is_some() || scale.is_some() || local.is_some();
-    match world.get::<Parent>(entity) {
-        Ok(parent) if !is_gone(world, parent.0) => Step::Relative(inputs.get(0), parent.0),
-        _ if is_placed => Step::There(inputs.get(0)),
-        _ => Step::Nowhere,
+    match parent_of(world, entity) {
+        Some(parent) => Step::Relative(inputs.get(0), parent),
+        None if is_placed => Step::There(inputs.get(0)),
+        None => Step::Nowhere,
     }
+}
+
+/// The parent of an entity, if it has one that is there.
+fn parent_of(world: &World, entity: Entity) -> Option<Entity> {
+    let parent = world.get::<Parent>(entity).ok()?.0;
+    (!is_gone(world, parent)).then_some(parent)
 }
 
 /// Whether the matrix of an entity that has one is written by the systems.
@@ -118,13 +124,53 @@ fn is_written(world: &World, entity: Entity) -> bool {
     all().filter::<Placed>().matches(entity) || all().filter::<Child>().matches(entity)
 }
 
-/// The entities of a cycle that a walk has run into.
-fn cycle(branch: &[(Entity, Affine3A)]) -> TransformError {
-    let last = branch.last().map(|&(entity, _)| entity);
-    let before = &branch[..branch.len().saturating_sub(1)];
-    let start = before.iter().rposition(|&(entity, _)| Some(entity) == last).map_or(0, |at| at + 1);
-    let entities = branch[start..].iter().map(|&(entity, _)| entity).collect();
+/// The cycle that an entity is in.
+fn cycle_at(world: &World, entity: Entity) -> TransformError {
+    let next = |&at: &Entity| parent_of(world, at).filter(|&parent| parent != entity);
+    let entities = std::iter::successors(Some(entity), next).collect();
     TransformError::Cycle { entities }
+}
+
+/// How many ancestors an entity has at this moment: none if it has no parent, one if its parent has none, and so on.
+///
+/// Whether it has children is a matter of its [`Child`](crate::Child) buffer. Unity's former `Depth`, which was a shared component of
+/// all that had children, so that those of each level had chunks of their own. Here the order in which nodes are placed is kept
+/// beside the chunks, and nobody has to move to another one when a branch is given another parent.
+///
+/// # Errors
+///
+/// If there is no such entity; with A0140 if it is its own ancestor.
+///
+/// # Complexity
+///
+/// As many steps as it has ancestors.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::World;
+/// use ancho_transforms::{Parent, Position, depth_of};
+/// use glam::Vec3;
+///
+/// let mut world = World::new("Simulation");
+/// let ship = world.spawn(Position(Vec3::X));
+/// let gun = world.spawn((Position(Vec3::Y), Parent(ship)));
+/// assert_eq!((depth_of(&world, ship)?, depth_of(&world, gun)?), (0, 1));
+/// # Ok::<(), ancho_transforms::TransformError>(())
+/// ```
+pub fn depth_of(world: &World, entity: Entity) -> Result<usize, TransformError> {
+    // Says why, if it does not exist.
+    world.entities().entity_archetype(entity)?;
+    let most = world.entity_count();
+    let mut depth = 0;
+    let mut at = entity;
+    while let Some(parent) = parent_of(world, at) {
+        (at, depth) = (parent, depth + 1);
+        if depth > most {
+            return Err(cycle_at(world, at));
+        }
+    }
+    Ok(depth)
 }
 
 /// What places an entity, as a child of another, where a matrix of the world is: for those who know where something should be, and

@@ -1,0 +1,63 @@
+//! How many ancestors somebody has: T18-3, T18-4.
+
+use ancho_entities::{Buffer, Entity, World};
+use ancho_transforms::{Attach, Child, Parent, TransformError, depth_of};
+
+use crate::common::{at, chain, update, world};
+
+/// The depth of an entity that has children: what Unity had in a shared component.
+fn depth_of_parent(world: &World, entity: Entity) -> Option<usize> {
+    world.has::<Buffer<Child>>(entity).then(|| depth_of(world, entity).unwrap())
+}
+
+#[test]
+fn t18_3_a_parent_has_a_depth_while_it_has_children() {
+    let mut world = world();
+    let (first, second) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
+    let child = world.spawn(at(0.0, 1.0, 0.0));
+    world.spawn(Attach { parent: first, child });
+    update(&mut world);
+    assert_eq!(depth_of_parent(&world, first), Some(0));
+    assert_eq!(depth_of_parent(&world, child), None, "a leaf");
+    world.spawn(Attach { parent: second, child });
+    update(&mut world);
+    assert_eq!(depth_of_parent(&world, first), None);
+    assert_eq!(depth_of_parent(&world, second), Some(0));
+}
+
+#[test]
+fn t18_4_depths_of_a_chain_and_of_a_branch_that_goes_elsewhere() {
+    let mut world = world();
+    let (root, inner, child) =
+        (world.spawn(at(0.0, 2.0, 0.0)), world.spawn(at(0.0, 0.0, 1.0)), world.spawn(()));
+    world.spawn(Attach { parent: inner, child });
+    world.spawn(Attach { parent: root, child: inner });
+    update(&mut world);
+    assert_eq!(depth_of_parent(&world, root), Some(0));
+    assert_eq!(depth_of_parent(&world, inner), Some(1));
+    assert_eq!(depth_of(&world, child), Ok(2));
+
+    // By what is said now, before it is seen.
+    let other = chain(&mut world, 3);
+    world.get_mut::<Parent>(inner).unwrap().0 = other[2];
+    assert_eq!(depth_of(&world, child), Ok(4));
+    world.despawn(other[1]).unwrap();
+    assert_eq!(depth_of(&world, child), Ok(2), "whose parents are gone is a root");
+    update(&mut world);
+    assert_eq!(depth_of_parent(&world, inner), Some(1));
+}
+
+#[test]
+fn who_is_not_there_or_is_its_own_ancestor_has_no_depth() {
+    let mut world = world();
+    let chain = chain(&mut world, 3);
+    let gone = world.spawn(());
+    world.despawn(gone).unwrap();
+    assert!(matches!(depth_of(&world, gone), Err(TransformError::Entities(_))));
+    world.add(chain[0], Parent(chain[1])).unwrap();
+    let TransformError::Cycle { mut entities } = depth_of(&world, chain[2]).unwrap_err() else {
+        panic!("a cycle")
+    };
+    entities.sort();
+    assert_eq!(entities, chain[..2], "it is below the cycle, and no part of it");
+}
