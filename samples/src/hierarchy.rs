@@ -97,7 +97,7 @@ fn rotate(time: Time, mut turning: Query<(&mut Rotation, &RotationSpeed)>) {
     let dt = time.delta();
     turning.schedule_parallel(move |(rotation, speed)| {
         let half = speed.0 * dt * 0.5;
-        rotation.0 = (rotation.0 * Quat::from_xyzw(0.0, sin(half), 0.0, cos(half))).normalize();
+        *rotation = rotation.turned(Quat::from_xyzw(0.0, sin(half), 0.0, cos(half)));
     });
 }
 
@@ -167,6 +167,30 @@ mod tests {
         go_on(&mut world, 2);
         let matrices = world.query::<&LocalToWorld>();
         assert!(matrices.iter().all(|matrix| matrix.0.is_finite()));
+    }
+
+    #[test]
+    fn what_turns_from_a_rotation_of_zeros_is_a_number_and_takes_its_cubes_along() {
+        let options = options(100);
+        let mut world = options.world("HierarchyBroken");
+        let random = Random::new(options.seed);
+        let spawner = CircleSpawner { cubes: 100, radius: 25.0, random };
+        let zeros = Rotation(Quat::from_array([0.0; 4]));
+        let middle = world.spawn((Position(Vec3::ZERO), zeros, RotationSpeed(0.5), spawner));
+        add_systems(&mut world);
+        go_on(&mut world, 120);
+        let matrices = world.query::<&LocalToWorld>();
+        assert_eq!(matrices.count(), 101);
+        assert!(matrices.iter().all(|matrix| matrix.0.is_finite()));
+        // Half a radian a second, for two seconds.
+        let east = Vec3::new(sin(1.0), 0.0, cos(1.0));
+        let forward = world.get::<LocalToWorld>(middle).unwrap().forward();
+        assert!(forward.distance(east) < 1e-3, "{forward}");
+        for (matrix, position, _) in &world.query::<(&LocalToWorld, &Position, &Cube)>() {
+            assert!((matrix.position().length() - 25.0).abs() < 1e-3);
+            let turned = Quat::from_rotation_y(1.0) * position.0;
+            assert!(matrix.position().distance(turned) < 1e-2, "{turned}");
+        }
     }
 
     #[test]

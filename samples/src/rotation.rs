@@ -138,7 +138,7 @@ fn accelerate(time: Time, mut spinning: Query<(&mut RotationSpeed, &RotationAcce
 fn rotate(time: Time, mut spinning: Query<(&mut Rotation, &RotationSpeed)>) {
     let dt = time.delta();
     spinning.schedule_parallel(move |(rotation, speed)| {
-        rotation.0 = rotation.0.normalize() * Quat::from_rotation_y(speed.0 * dt);
+        *rotation = rotation.turned(Quat::from_rotation_y(speed.0 * dt));
     });
 }
 
@@ -239,5 +239,20 @@ mod tests {
         let world = run(&SAMPLE, &options(100), 377);
         let speeds: Vec<f32> = world.query::<&RotationSpeed>().iter().map(|s| s.0).collect();
         assert!(speeds.iter().all(|speed| (3.0..=10.0).contains(speed)), "{speeds:?}");
+    }
+
+    #[test]
+    fn a_cube_whose_rotation_is_of_zeros_spins_like_the_others() {
+        let mut world = run(&SAMPLE, &options(100), 1);
+        for rotation in world.query_mut::<&mut Rotation>() {
+            rotation.0 = Quat::from_array([0.0; 4]);
+        }
+        go_on(&mut world, 377);
+        let angles = world.query::<(&Rotation, &LocalToWorld)>();
+        assert_eq!(angles.count(), 100);
+        for (rotation, matrix) in &angles {
+            assert!((rotation.0.length() - 1.0).abs() < 1e-5 && matrix.0.is_finite());
+            assert!(rotation.0.y != 0.0, "it was passed, and spins");
+        }
     }
 }

@@ -69,7 +69,7 @@ impl TransformAspect<'_> {
 
     /// Moves it, in its own space: along the axes that it has.
     pub fn translate_local(&mut self, way: Vec3) {
-        *self.local = self.local.translated(self.local.rotation * way);
+        *self.local = self.local.translated(self.local.transform_direction(way));
     }
 
     /// Turns it where it is, about axes of its own.
@@ -85,6 +85,33 @@ impl TransformAspect<'_> {
     /// Places it where something else is in the world, by the matrix of its parent, which is [`None`] if it has none. Of different
     /// scales it takes the largest, and shear is left out. Returns whether it could: a parent that is scaled to nothing has no place for
     /// it.
+    ///
+    /// The matrix is that of the last update. If the parent has moved since, [`world_transform`](crate::world_transform) has the one
+    /// of now.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    /// use ancho_transforms::{AddTransforms, LocalToWorld, LocalTransform, Parent, TransformAspect};
+    /// use glam::Vec3;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_transforms();
+    /// let ship = world.spawn(LocalTransform::from_position(Vec3::X).scaled(2.0));
+    /// let gun = world.spawn((LocalTransform::IDENTITY, Parent(ship)));
+    /// world.update(0.1);
+    /// let parent = *world.get::<LocalToWorld>(ship)?;
+    /// for mut child in world.query_mut::<TransformAspect>() {
+    ///     if child.parent.is_some() {
+    ///         assert!(child.place_in_world(Some(&parent), LocalTransform::from_position(Vec3::Y)));
+    ///     }
+    /// }
+    /// world.update(0.1);
+    /// assert_eq!(world.get::<LocalToWorld>(gun)?.position(), Vec3::Y);
+    /// assert_eq!(world.get::<LocalTransform>(gun)?.scale, 0.5);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
     pub fn place_in_world(&mut self, parent: Option<&LocalToWorld>, place: LocalTransform) -> bool {
         let local = match parent {
             Some(parent) => crate::relative_to(parent, place.to_matrix()),

@@ -167,6 +167,13 @@ pub(crate) fn rotation_matrix(rotation: Quat) -> Mat3A {
     )
 }
 
+/// A rotation, which is none if its length is zero.
+#[inline]
+pub(crate) fn none_if_zero(rotation: Quat) -> Quat {
+    // What is not a number is not zero, and stays what it is.
+    if rotation.length_squared() == 0.0 { Quat::IDENTITY } else { rotation }
+}
+
 /// Whether all numbers of a matrix are finite, and so small that their sums are, too.
 #[inline(always)]
 pub(crate) fn is_finite(affine: &Affine3A) -> bool {

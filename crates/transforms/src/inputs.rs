@@ -3,6 +3,8 @@
 use ancho_entities::Component;
 use glam::{Mat4, Quat, Vec3};
 
+use crate::compose::none_if_zero;
+
 /// Where an entity is, relative to its [parent](crate::Parent) or to the world.
 ///
 /// Any of this, [`Rotation`] and [`Scale`] suffices: the entity gets a [`LocalToWorld`](crate::LocalToWorld), and what it lacks
@@ -35,6 +37,27 @@ pub struct Position(pub Vec3);
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "ancho::Rotation", track_changes)]
 pub struct Rotation(pub Quat);
+
+impl Rotation {
+    /// Turned further, about axes of its own, and of length one, however often that is done.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_transforms::Rotation;
+    /// use glam::Quat;
+    ///
+    /// let quarter = Quat::from_rotation_y(std::f32::consts::FRAC_PI_2);
+    /// // Of length zero, which counts as no rotation.
+    /// let nothing = Rotation(Quat::from_xyzw(0.0, 0.0, 0.0, 0.0));
+    /// assert!(nothing.turned(quarter).0.abs_diff_eq(quarter, 1e-6));
+    /// ```
+    #[must_use = "the rotation itself does not change"]
+    #[inline]
+    pub fn turned(self, rotation: Quat) -> Self {
+        Self((none_if_zero(self.0) * none_if_zero(rotation)).normalize())
+    }
+}
 
 /// How large an entity is, along each of its axes. See [`Position`] for an example.
 ///

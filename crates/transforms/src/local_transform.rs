@@ -3,7 +3,7 @@
 use ancho_entities::Component;
 use glam::{Affine3A, Mat4, Quat, Vec3, Vec3A};
 
-use crate::compose::rotation_matrix;
+use crate::compose::{none_if_zero, rotation_matrix};
 use crate::error::TransformError;
 use crate::look::look_rotation;
 
@@ -132,17 +132,17 @@ impl LocalTransform {
 
     /// The direction of its z axis, which is where it looks.
     pub fn forward(&self) -> Vec3 {
-        self.rotation * Vec3::Z
+        self.turn() * Vec3::Z
     }
 
     /// The direction of its y axis.
     pub fn up(&self) -> Vec3 {
-        self.rotation * Vec3::Y
+        self.turn() * Vec3::Y
     }
 
     /// The direction of its x axis.
     pub fn right(&self) -> Vec3 {
-        self.rotation * Vec3::X
+        self.turn() * Vec3::X
     }
 
     /// The same at another position.
@@ -170,9 +170,12 @@ impl LocalTransform {
     }
 
     /// Turned where it is, about axes of its own. Unity's `Rotate`.
+    ///
+    /// Of many turns one after the other the length of the rotation strays from one, and the matrix scales: who turns something in
+    /// each frame sees to it that it stays of length one, as [`Rotation::turned`](crate::Rotation::turned) does.
     #[must_use = "the transform itself does not change"]
     pub fn rotated(self, rotation: Quat) -> Self {
-        Self { rotation: self.rotation * rotation, ..self }
+        Self { rotation: self.turn() * none_if_zero(rotation), ..self }
     }
 
     /// Turned about its x axis, by an angle in radians.
@@ -211,12 +214,12 @@ impl LocalTransform {
 
     /// Where a point of its space is in that of its parent.
     pub fn transform_point(&self, point: Vec3) -> Vec3 {
-        self.position + self.rotation * (point * self.scale)
+        self.position + self.turn() * (point * self.scale)
     }
 
     /// A direction of its space in that of its parent: turned, neither moved nor scaled.
     pub fn transform_direction(&self, direction: Vec3) -> Vec3 {
-        self.rotation * direction
+        self.turn() * direction
     }
 
     /// A transform of its space in that of its parent: what a child of it with that transform is. Unity's `TransformTransform`.
@@ -238,7 +241,7 @@ impl LocalTransform {
     pub fn transform(&self, child: Self) -> Self {
         Self {
             position: self.transform_point(child.position),
-            rotation: self.rotation * child.rotation,
+            rotation: self.turn() * child.turn(),
             scale: self.scale * child.scale,
         }
     }
@@ -253,8 +256,13 @@ impl LocalTransform {
         if !scale.is_finite() || scale == 0.0 {
             return Err(TransformError::NoInverse { scale: self.scale });
         }
-        let rotation = self.rotation.conjugate();
+        let rotation = self.turn().conjugate();
         Ok(Self { position: rotation * (-self.position * scale), rotation, scale })
+    }
+
+    /// How it is turned: not at all, if its rotation is of length zero.
+    fn turn(&self) -> Quat {
+        none_if_zero(self.rotation)
     }
 }
 
