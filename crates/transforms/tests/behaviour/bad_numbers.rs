@@ -1,7 +1,9 @@
 //! What is not a number never spreads.
 
+use ancho_entities::{Component, Entity, World};
 use ancho_transforms::{
-    LocalTransform, Parent, Position, Rotation, TransformError, update_transforms,
+    CustomLocalToWorld, LocalToWorld, LocalTransform, Parent, Position, PostTransformMatrix,
+    Rotation, TransformError, update_transforms, world_transform,
 };
 use glam::{Mat4, Quat, Vec3, Vec4};
 
@@ -58,4 +60,87 @@ fn a_leaf_that_is_not_a_number_stays_where_it_was() {
     let expected = TransformError::NotFinite { entity: chain[2], count: 1 };
     assert_eq!(errors.iter().collect::<Vec<_>>(), [&expected]);
     assert_eq!(place(&world, chain[2]), Vec3::new(3.0, 0.0, 0.0));
+}
+
+/// Updates, and expects that this one alone is not a number.
+#[track_caller]
+fn update_with(world: &mut World, bad: Entity) {
+    let errors = update_transforms(world).unwrap_err();
+    let expected = TransformError::NotFinite { entity: bad, count: 1 };
+    assert_eq!(errors.iter().collect::<Vec<_>>(), [&expected]);
+    world.check_invariants().unwrap();
+}
+
+/// Who writes the matrix himself.
+#[derive(Component, Clone, Copy)]
+#[component(name = "tests::Guided", write_group(LocalToWorld))]
+struct Guided;
+
+const INFINITE: Vec4 = Vec4::new(0.0, f32::INFINITY, 0.0, 1.0);
+const BAD: [Mat4; 2] = [Mat4::NAN, Mat4::from_cols(Vec4::X, Vec4::Y, Vec4::Z, INFINITE)];
+
+fn along(x: f32) -> Mat4 {
+    Mat4::from_translation(Vec3::new(x, 0.0, 0.0))
+}
+
+#[test]
+fn t18_8_a_custom_matrix_that_is_not_a_number_is_told_and_children_stay() {
+    for bad in BAD {
+        let mut world = world();
+        let hand = world.spawn(CustomLocalToWorld(along(1.0)));
+        let sword = world.spawn((at(0.0, 1.0, 0.0), Parent(hand)));
+        let alone = world.spawn(CustomLocalToWorld(bad));
+        update(&mut world);
+        assert!(!world.has::<LocalToWorld>(alone), "nobody asks where it is");
+        world.get_mut::<CustomLocalToWorld>(hand).unwrap().0 = bad;
+        update_with(&mut world, hand);
+        assert_eq!(place(&world, sword), Vec3::new(1.0, 1.0, 0.0));
+        assert!(world_transform(&world, sword).is_err());
+        // A child that comes meanwhile has no place that is a number.
+        let shield = world.spawn((at(0.0, 2.0, 0.0), Parent(hand)));
+        update_with(&mut world, shield);
+        assert_eq!(world.get(shield), Ok(&LocalToWorld::IDENTITY));
+        world.get_mut::<CustomLocalToWorld>(hand).unwrap().0 = along(5.0);
+        update(&mut world);
+        assert_eq!(place(&world, sword), Vec3::new(5.0, 1.0, 0.0));
+        assert_eq!(place(&world, shield), Vec3::new(5.0, 2.0, 0.0));
+    }
+}
+
+#[test]
+fn t4_a_matrix_of_somebody_else_that_is_not_a_number_is_told_and_children_stay() {
+    for bad in BAD {
+        let mut world = world();
+        let guided = world.spawn((at(9.0, 9.0, 9.0), LocalToWorld(along(1.0)), Guided));
+        let below = world.spawn((at(0.0, 1.0, 0.0), Parent(guided)));
+        update(&mut world);
+        assert_eq!(place(&world, below), Vec3::new(1.0, 1.0, 0.0));
+        world.get_mut::<LocalToWorld>(guided).unwrap().0 = bad;
+        update_with(&mut world, guided);
+        assert_eq!(place(&world, below), Vec3::new(1.0, 1.0, 0.0));
+        assert!(!matrix(&world, guided).is_finite(), "it belongs to who writes it");
+        world.get_mut::<LocalToWorld>(guided).unwrap().0 = along(5.0);
+        update(&mut world);
+        assert_eq!(place(&world, below), Vec3::new(5.0, 1.0, 0.0));
+    }
+}
+
+#[test]
+fn t2_a_post_transform_that_is_not_a_number_is_told_and_nobody_moves() {
+    for bad in BAD {
+        let mut world = world();
+        let flat = world.spawn((at(0.0, 0.0, 1.0), PostTransformMatrix(along(1.0))));
+        let root = world.spawn((LocalTransform::IDENTITY, PostTransformMatrix(along(1.0))));
+        let below = world.spawn((at(0.0, 1.0, 0.0), Parent(root)));
+        update(&mut world);
+        world.get_mut::<PostTransformMatrix>(root).unwrap().0 = bad;
+        update_with(&mut world, root);
+        assert_eq!(place(&world, root), Vec3::X);
+        assert_eq!(place(&world, below), Vec3::new(1.0, 1.0, 0.0));
+        world.get_mut::<PostTransformMatrix>(root).unwrap().0 = along(5.0);
+        world.get_mut::<PostTransformMatrix>(flat).unwrap().0 = bad;
+        update_with(&mut world, flat);
+        assert_eq!(place(&world, below), Vec3::new(5.0, 1.0, 0.0));
+        assert_eq!(place(&world, flat), Vec3::new(1.0, 0.0, 1.0));
+    }
 }
