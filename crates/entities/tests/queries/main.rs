@@ -29,6 +29,7 @@ mod no_limits;
 mod one_by_one;
 mod pairs;
 mod panics;
+mod scan;
 mod shared;
 mod split;
 mod structural;

@@ -1,27 +1,20 @@
 //! Random worlds and queries, compared with a scan of all entities.
 
+use std::cell::Cell;
+
 use ancho_entities::{
-    Absent, Any, Changed, ComponentType, Disabled, Entity, IsDisabled, Prefab, Present,
-    QueryFilter, Shared, Version, With, Without, World, WorldSettings,
+    Absent, Any, Changed, ComponentType, Disabled, Entity, IsDisabled, Or, OrderChanged, Prefab,
+    Present, QueryFilter, QueryRef, Shared, Version, With, Without, World, WorldSettings,
 };
 use proptest::prelude::*;
 
 use crate::common::*;
-
-/// What an entity of the model has: values, and whether they are on.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Row {
-    a: Option<u32>,
-    x: Option<(u32, bool)>,
-    y: Option<bool>,
-    team: Option<u32>,
-    prefab: bool,
-    disabled: bool,
-}
+use crate::scan::{Changes, Cond, Kind, Places, Row, Switches};
 
 #[derive(Clone, Debug)]
 enum Op {
     Spawn(u8),
+    SpawnMany(usize),
     Despawn(usize),
     AddA(usize, u32),
     AddX(usize, u32),
@@ -31,12 +24,14 @@ enum Op {
     SwitchX(usize, bool),
     SwitchY(usize, bool),
     Mark(usize, bool),
+    WriteA(usize),
     /// Adds to all X that are found together with A.
     Write,
     /// Does something to all that one of the queries finds.
     ByQuery(u8, u8),
     /// The world becomes its fork, and the other is written to.
     Fork,
+    Advance,
     Ask,
 }
 
@@ -44,6 +39,7 @@ fn op() -> impl Strategy<Value = Op> {
     let at = 0..200_usize;
     prop_oneof![
         4 => (0..16_u8).prop_map(Op::Spawn),
+        1 => (0..80_usize).prop_map(Op::SpawnMany),
         1 => at.clone().prop_map(Op::Despawn),
         1 => (at.clone(), any::<u32>()).prop_map(|(at, value)| Op::AddA(at, value)),
         1 => (at.clone(), 0..1000_u32).prop_map(|(at, value)| Op::AddX(at, value)),
@@ -53,9 +49,11 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (at.clone(), any::<bool>()).prop_map(|(at, on)| Op::SwitchX(at, on)),
         3 => (at.clone(), any::<bool>()).prop_map(|(at, on)| Op::SwitchY(at, on)),
         1 => (at, any::<bool>()).prop_map(|(at, prefab)| Op::Mark(at, prefab)),
+        2 => (0..200_usize).prop_map(Op::WriteA),
         1 => Just(Op::Write),
         2 => (0..15_u8, 0..6_u8).prop_map(|(what, which)| Op::ByQuery(what, which)),
         1 => Just(Op::Fork),
+        3 => Just(Op::Advance),
         1 => Just(Op::Ask),
     ]
 }
@@ -63,6 +61,37 @@ fn op() -> impl Strategy<Value = Op> {
 struct Model {
     world: World,
     rows: Vec<(Entity, Row)>,
+    places: Places,
+    /// Versions that were, the newest last.
+    seen: Vec<Version>,
+    /// Counts questions, so that each is asked with other options.
+    turn: Cell<u8>,
+}
+
+/// What a query is told beside its filter.
+#[derive(Clone, Copy, Debug, Default)]
+struct Options {
+    prefabs: bool,
+    disabled: bool,
+    ignore_enabled: bool,
+}
+
+impl Options {
+    fn of<'w, D: ancho_entities::QueryData, F: QueryFilter>(
+        self,
+        mut query: QueryRef<'w, D, F>,
+    ) -> QueryRef<'w, D, F> {
+        if self.prefabs {
+            query = query.include_prefabs();
+        }
+        if self.disabled {
+            query = query.include_disabled();
+        }
+        if self.ignore_enabled {
+            query = query.ignore_enabled();
+        }
+        query
+    }
 }
 
 impl Model {
@@ -74,29 +103,40 @@ impl Model {
         Some((&mut self.world, &mut self.rows[at]))
     }
 
+    fn now(&self) -> Version {
+        self.world.entities().version()
+    }
+
+    fn step(&mut self, op: &Op) {
+        self.apply(op);
+        self.places.note(&self.world, &self.rows);
+    }
+
     fn apply(&mut self, op: &Op) {
+        let now = Some(self.now());
         match *op {
             Op::Spawn(kind) => {
-                let world = &mut self.world;
-                let mut row = Row::default();
-                let entity = world.spawn(());
-                if kind & 1 != 0 {
-                    world.add(entity, A(1)).unwrap();
-                    row.a = Some(1);
+                let entity = self.world.spawn(());
+                self.rows.push((entity, Row::default()));
+                let last = self.rows.len() - 1;
+                // Each of them is a move.
+                for (bit, op) in [
+                    (1, Op::AddA(last, 1)),
+                    (2, Op::AddX(last, 2)),
+                    (4, Op::AddY(last)),
+                    (8, Op::SetTeam(last, 1)),
+                ] {
+                    if kind & bit != 0 {
+                        self.places.note(&self.world, &self.rows);
+                        self.apply(&op);
+                    }
                 }
-                if kind & 2 != 0 {
-                    world.add(entity, X(2)).unwrap();
-                    row.x = Some((2, true));
-                }
-                if kind & 4 != 0 {
-                    world.add(entity, Y).unwrap();
-                    row.y = Some(true);
-                }
-                if kind & 8 != 0 {
-                    world.add(entity, Shared::new(Team(1))).unwrap();
-                    row.team = Some(1);
-                }
-                self.rows.push((entity, row));
+            }
+            Op::SpawnMany(count) => {
+                let row =
+                    Row { a: Some(3), x: Some((4, true)), a_at: now, x_at: now, ..Row::default() };
+                let new = self.world.spawn_many(count, (A(3), X(4)));
+                self.rows.extend(new.map(|entity| (entity, row.clone())));
             }
             Op::Despawn(at) => {
                 if !self.rows.is_empty() {
@@ -108,12 +148,13 @@ impl Model {
             Op::AddA(at, value) => {
                 let Some((world, (entity, row))) = self.row(at) else { return };
                 world.add(*entity, A(value)).unwrap();
-                row.a = Some(value);
+                (row.a, row.a_at) = (Some(value), now);
             }
             Op::AddX(at, value) => {
                 let Some((world, (entity, row))) = self.row(at) else { return };
                 world.add(*entity, X(value)).unwrap();
                 row.x = Some((value, row.x.is_none_or(|(_, on)| on)));
+                row.x_at = now;
             }
             Op::AddY(at) => {
                 let Some((world, (entity, row))) = self.row(at) else { return };
@@ -128,8 +169,8 @@ impl Model {
             Op::Remove(at, which) => {
                 let Some((world, (entity, row))) = self.row(at) else { return };
                 match which {
-                    0 => (row.a, _) = (None, world.remove::<A>(*entity).unwrap()),
-                    1 => (row.x, _) = (None, world.remove::<X>(*entity).unwrap()),
+                    0 => (row.a, row.a_at, _) = (None, None, world.remove::<A>(*entity).unwrap()),
+                    1 => (row.x, row.x_at, _) = (None, None, world.remove::<X>(*entity).unwrap()),
                     2 => (row.y, _) = (None, world.remove::<Y>(*entity).unwrap()),
                     _ => (row.team, _) = (None, world.remove_shared::<Team>(*entity).unwrap()),
                 }
@@ -139,6 +180,7 @@ impl Model {
                 let done = world.entities_mut().set_component_enabled::<X>(*entity, on);
                 assert_eq!(done.is_ok(), row.x.is_some());
                 row.x = row.x.map(|(value, _)| (value, on));
+                row.x_at = row.x.and(now);
             }
             Op::SwitchY(at, on) => {
                 let Some((world, (entity, row))) = self.row(at) else { return };
@@ -156,6 +198,15 @@ impl Model {
                     row.disabled = true;
                 }
             }
+            Op::WriteA(at) => {
+                let Some((world, (entity, row))) = self.row(at) else { return };
+                assert_eq!(world.get_mut::<A>(*entity).is_ok(), row.a.is_some());
+                row.a_at = row.a.and(now);
+            }
+            Op::Advance => {
+                self.seen.push(self.now());
+                self.world.entities_mut().advance_version();
+            }
             Op::Write => {
                 let query = self.world.query_mut::<(&mut X, &A)>();
                 query.for_each(|(x, a)| x.0 = x.0.wrapping_add(a.0));
@@ -164,6 +215,7 @@ impl Model {
                         (&mut row.x, row.a, row.prefab, row.disabled)
                     {
                         *x = x.wrapping_add(a);
+                        row.x_at = now;
                     }
                 }
             }
@@ -195,6 +247,7 @@ impl Model {
 
     /// Does something to all that a filter finds, which it knows by what the rows have.
     fn by_query<F: QueryFilter>(&mut self, what: u8, wanted: impl Fn(&Row) -> bool) {
+        let now = Some(self.now());
         let query = self.world.query_mut::<()>().filter::<F>();
         let is_found = |row: &Row| wanted(row) && !row.prefab && !row.disabled;
         let mut rows: Vec<_> = self.rows.iter_mut().map(|(_, row)| row).collect();
@@ -245,24 +298,28 @@ impl Model {
         let x_of = |row: &Row, value| Some((value, row.x.is_none_or(|(_, on)| on)));
         for row in &mut rows {
             match what {
-                1 => row.a = Some(7),
-                2 => row.x = x_of(row, 8),
+                1 => (row.a, row.a_at) = (Some(7), now),
+                2 => (row.x, row.x_at) = (x_of(row, 8), now),
                 3 => row.y = Some(row.y.unwrap_or(true)),
                 4 => row.team = Some(2),
-                5 => row.a = None,
-                6 => row.x = None,
+                5 => (row.a, row.a_at) = (None, None),
+                6 => (row.x, row.x_at) = (None, None),
                 7 => row.y = None,
                 8 => row.team = None,
                 9 => row.disabled = true,
-                10 | 11 => row.x = row.x.map(|(value, _)| (value, what == 10)),
+                10 | 11 => {
+                    row.x = row.x.map(|(value, _)| (value, what == 10));
+                    row.x_at = now;
+                }
                 12 => row.team = Some(0),
                 13 => {
+                    row.x_at = if row.x.is_some() { row.x_at } else { now };
                     row.x = row.x.or(Some((0, true)));
                     row.team = row.team.or(Some(0));
                 }
                 14 => {
-                    row.a = Some(9);
-                    row.x = x_of(row, 3);
+                    (row.a, row.a_at) = (Some(9), now);
+                    (row.x, row.x_at) = (x_of(row, 3), now);
                     row.y = Some(row.y.unwrap_or(true));
                     row.team = Some(1);
                 }
@@ -288,58 +345,110 @@ impl Model {
                 team: entities.shared::<Team>(*entity).ok().map(|team| team.0),
                 prefab: self.world.has::<Prefab>(*entity),
                 disabled: self.world.has::<Disabled>(*entity),
+                ..row.clone()
             };
             assert_eq!(found, *row, "{entity}");
         }
     }
 
-    fn asks<F: QueryFilter>(&self, wanted: impl Fn(&Row) -> bool) {
-        for (prefabs, disabled) in [(false, false), (true, false), (false, true), (true, true)] {
-            let mut query = self.world.query::<(Entity, Option<&A>, Option<&X>)>().filter::<F>();
-            if prefabs {
-                query = query.include_prefabs();
+    /// Asks for what passes a filter, in all ways, at several moments and with several options.
+    fn asks<F: QueryFilter>(&self, cond: &Cond) {
+        let mut moments = vec![Version::NEVER];
+        if cond.asks_for_changes() {
+            moments.extend(self.seen.iter().rev().take(3).copied().chain([self.now()]));
+        }
+        for since in moments {
+            let turn = self.turn.get();
+            self.turn.set(turn.wrapping_add(1));
+            let (prefabs, disabled) = (turn & 1 != 0, turn & 2 != 0);
+            let some = Options { prefabs, disabled, ignore_enabled: turn & 4 != 0 };
+            for options in [Options::default(), some] {
+                self.asks_with::<F>(cond, since, options);
             }
-            if disabled {
-                query = query.include_disabled();
+        }
+    }
+
+    fn asks_with<F: QueryFilter>(&self, cond: &Cond, since: Version, options: Options) {
+        let query = self.world.query::<(Entity, Option<&A>, Option<&X>)>();
+        let query = options.of(query.filter::<F>().since(since));
+        let found = query.to_entities();
+        let mut sorted = found.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(sorted.len(), found.len(), "each once");
+        let name = format!("{cond:?} since {since} with {options:?}");
+        let (switches, possible) = match options.ignore_enabled {
+            true => (Switches::Ignored, Switches::Ignored),
+            false => (Switches::Count, Switches::Possible),
+        };
+        let mask = query.mask();
+        let (mut unfiltered, mut of_a) = (0, Vec::new());
+        let changes = self.places.changes(&self.rows, since);
+        for ((entity, row), (least, most)) in self.rows.iter().zip(changes) {
+            let is_included =
+                (options.prefabs || !row.prefab) && (options.disabled || !row.disabled);
+            let holds = |switches, changes| is_included && cond.holds(row, switches, changes);
+            let is_found = sorted.binary_search(entity).is_ok();
+            assert!(is_found || !holds(switches, least), "{entity} is missed: {name}");
+            assert!(!is_found || holds(switches, most), "{entity} is found: {name}");
+            assert_eq!(query.matches(*entity), is_found, "{entity}: {name}");
+            let x =
+                row.x.filter(|(_, on)| *on || options.ignore_enabled).map(|(value, _)| X(value));
+            let expected = is_found.then_some((*entity, row.a.map(A), x));
+            let given = query.get(*entity).map(|(entity, a, x)| (entity, a.copied(), x.copied()));
+            assert_eq!(given, expected, "{name}");
+            let is_possible = holds(possible, Changes::ALL);
+            assert_eq!(mask.matches(*entity), is_possible, "{entity}: {name}");
+            unfiltered += usize::from(is_possible);
+            of_a.extend(row.a.filter(|_| is_found).map(|a| (*entity, A(a))));
+        }
+        assert!(sorted.iter().all(|entity| self.world.exists(*entity)));
+        assert_eq!(query.count(), found.len());
+        assert_eq!(query.is_empty(), found.is_empty());
+        assert_eq!(query.count_unfiltered(), unfiltered, "{name}");
+        assert_eq!(query.is_empty_unfiltered(), unfiltered == 0);
+        assert_eq!(query.single().is_ok(), found.len() == 1);
+        let given: Vec<_> = query.iter().collect();
+        assert!(given.iter().map(|given| given.0).eq(found.iter().copied()));
+        assert!(given.iter().all(|given| query.get(given.0) == Some(*given)));
+        let mut each = Vec::new();
+        query.for_each(|one| each.push(one));
+        assert_eq!(each, given);
+        let mut at = 0;
+        query.for_each_chunk(|(entities, a, _)| {
+            assert_eq!(entities, &found[at..at + entities.len()]);
+            for (row, &entity) in entities.iter().enumerate() {
+                assert_eq!(a.map(|a| a[row]), self.world.get::<A>(entity).ok().copied());
             }
-            let is_wanted =
-                |row: &Row| wanted(row) && (prefabs || !row.prefab) && (disabled || !row.disabled);
-            let mut found: Vec<_> = query
-                .iter()
-                .map(|(entity, a, x)| (entity, a.map(|a| a.0), x.map(|x| x.0)))
-                .collect();
-            assert_eq!(found.len(), query.count());
-            let mut expected: Vec<_> = self
-                .rows
-                .iter()
-                .filter(|(_, row)| is_wanted(row))
-                .map(|(entity, row)| {
-                    (*entity, row.a, row.x.filter(|(_, on)| *on).map(|(value, _)| value))
-                })
-                .collect();
-            found.sort();
-            expected.sort();
-            assert_eq!(found, expected);
-            for (entity, row) in &self.rows {
-                assert_eq!(query.matches(*entity), is_wanted(row));
+            at += entities.len();
+        });
+        assert_eq!(at, found.len());
+        let with_a = options.of(self.world.query::<&A>().filter::<F>().since(since));
+        let values = with_a.to_entities().into_iter().zip(with_a.to_components().unwrap());
+        let mut values: Vec<(Entity, A)> = values.collect();
+        values.sort_by_key(|(entity, _)| *entity);
+        of_a.sort_by_key(|(entity, _)| *entity);
+        assert_eq!(values, of_a, "{name}");
+        if let Some(mut dynamic) = cond.dynamic() {
+            if options.prefabs {
+                dynamic = dynamic.include_prefabs();
             }
+            if options.disabled {
+                dynamic = dynamic.include_disabled();
+            }
+            if options.ignore_enabled {
+                dynamic = dynamic.ignore_enabled();
+            }
+            assert_eq!(dynamic.to_entities(&self.world), found, "{name}");
+            assert_eq!(dynamic.count(&self.world), found.len());
         }
     }
 
     fn ask(&self) {
         self.compare();
+        self.ask_for_components();
+        self.ask_for_changes();
         let x_on = |row: &Row| row.x.is_some_and(|(_, on)| on);
-        let y_on = |row: &Row| row.y == Some(true);
-        self.asks::<()>(|_| true);
-        self.asks::<With<X>>(x_on);
-        self.asks::<(With<A>, Without<X>)>(|row| row.a.is_some() && !x_on(row));
-        self.asks::<Any<(X, Y)>>(|row| x_on(row) || y_on(row));
-        self.asks::<(Any<(X, A)>, IsDisabled<Y>)>(|row| {
-            (x_on(row) || row.a.is_some()) && row.y == Some(false)
-        });
-        self.asks::<(Present<X>, Absent<Y>)>(|row| row.x.is_some() && row.y.is_none());
-        self.asks::<(With<Shared<Team>>, Without<Y>)>(|row| row.team.is_some() && !y_on(row));
-        self.asks::<Changed<A>>(|row| row.a.is_some());
         for team in 0..3 {
             let query = self.world.query::<&X>().with_shared(Team(team));
             let query = query.include_prefabs().include_disabled();
@@ -349,6 +458,46 @@ impl Model {
         let never = self.world.query::<()>().filter::<Changed<(A, X, Y)>>();
         assert!(never.since(Version::from_number(u32::MAX / 2)).is_empty());
     }
+
+    fn ask_for_components(&self) {
+        use Cond::{
+            Absent as No, All, Any as One, Off, Or as Either, Present as There, With as On,
+        };
+        use Kind::{A as OfA, Team as OfTeam, X as OfX, Y as OfY};
+        self.asks::<()>(&All(&[]));
+        self.asks::<With<X>>(&On(OfX));
+        self.asks::<(With<A>, Without<X>)>(&All(&[On(OfA), Cond::Without(OfX)]));
+        self.asks::<Any<(X, Y)>>(&One(&[OfX, OfY]));
+        self.asks::<(Any<(X, A)>, IsDisabled<Y>)>(&All(&[One(&[OfX, OfA]), Off(OfY)]));
+        self.asks::<(Present<X>, Absent<Y>)>(&All(&[There(OfX), No(OfY)]));
+        self.asks::<(With<Shared<Team>>, Without<Y>)>(&All(&[On(OfTeam), Cond::Without(OfY)]));
+        self.asks::<Or<(With<X>, With<A>)>>(&Either(&[On(OfX), On(OfA)]));
+        self.asks::<Or<((With<X>, Without<Y>), IsDisabled<Y>)>>(&Either(&[
+            All(&[On(OfX), Cond::Without(OfY)]),
+            Off(OfY),
+        ]));
+        self.asks::<(With<A>, Or<(With<Y>, Absent<X>)>)>(&All(&[
+            On(OfA),
+            Either(&[On(OfY), No(OfX)]),
+        ]));
+    }
+
+    fn ask_for_changes(&self) {
+        use Cond::{All, Changed as New, Or as Either, Order, With as On};
+        use Kind::{A as OfA, X as OfX, Y as OfY};
+        self.asks::<Changed<A>>(&New(&[OfA]));
+        self.asks::<Changed<(A, X)>>(&New(&[OfA, OfX]));
+        self.asks::<OrderChanged>(&Order);
+        self.asks::<(Changed<X>, With<X>)>(&All(&[New(&[OfX]), On(OfX)]));
+        self.asks::<(Changed<A>, Changed<X>)>(&All(&[New(&[OfA]), New(&[OfX])]));
+        self.asks::<(Changed<A>, OrderChanged)>(&All(&[New(&[OfA]), Order]));
+        self.asks::<Or<(Changed<A>, OrderChanged)>>(&Either(&[New(&[OfA]), Order]));
+        self.asks::<Or<(Changed<X>, With<Y>)>>(&Either(&[New(&[OfX]), On(OfY)]));
+        self.asks::<Or<((Changed<A>, Without<X>), (OrderChanged, With<X>))>>(&Either(&[
+            All(&[New(&[OfA]), Cond::Without(OfX)]),
+            All(&[Order, On(OfX)]),
+        ]));
+    }
 }
 
 proptest! {
@@ -357,9 +506,11 @@ proptest! {
     #[test]
     fn queries_find_what_a_scan_finds(ops in prop::collection::vec(op(), 1..200), limit in 1..150_usize) {
         let settings = WorldSettings::new().chunk_capacity_limit(limit);
-        let mut model = Model { world: World::with_settings("Simulation", settings), rows: Vec::new() };
+        let world = World::with_settings("Simulation", settings);
+        let (rows, places) = (Vec::new(), Places::default());
+        let mut model = Model { world, rows, places, seen: Vec::new(), turn: Cell::new(0) };
         for op in &ops {
-            model.apply(op);
+            model.step(op);
         }
         model.ask();
         model.world.check_invariants().unwrap();

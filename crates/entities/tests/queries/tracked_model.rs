@@ -1,7 +1,7 @@
 //! Random changes of components that track them, compared with a note of when each value was written.
 
 use ancho_entities::{
-    Changed, ComponentType, Entity, Present, QueryFilter, Shared, TrackedMut, Version, With,
+    Changed, ComponentType, Entity, Or, Present, QueryFilter, Shared, TrackedMut, Version, With,
     Without, World, WorldSettings,
 };
 use proptest::prelude::*;
@@ -441,6 +441,10 @@ impl Model {
         assert_eq!(found.len(), query.count());
         assert_eq!(found.is_empty(), query.is_empty());
         assert_eq!(found.len(), query.iter().count());
+        let mut in_chunks = Vec::new();
+        let by_entity = self.world.query::<Entity>().filter::<F>().since(since);
+        by_entity.for_each_chunk(|entities| in_chunks.extend_from_slice(entities));
+        assert_eq!(in_chunks, found);
         let rows = self.rows.iter();
         let mut expected: Vec<_> = rows.filter(|(_, row)| wanted(row)).map(|row| row.0).collect();
         found.sort();
@@ -464,6 +468,11 @@ impl Model {
             self.asks::<Changed<(T, E)>>(since, |row| t(row) || e(row));
             self.asks::<(Changed<T>, Changed<E>)>(since, |row| t(row) && e(row));
             self.asks::<(Changed<T>, Present<E>)>(since, |row| t(row) && row.e.is_some());
+            self.asks::<Or<(Changed<T>, Changed<E>)>>(since, |row| t(row) || e(row));
+            self.asks::<Or<(Changed<T>, With<E>)>>(since, |row| t(row) || is_on(row));
+            self.asks::<(Changed<E>, Or<(Changed<T>, Without<E>)>)>(since, |row| {
+                e(row) && (t(row) || !is_on(row))
+            });
             // What is not tracked lets whole chunks pass, and nothing is missed.
             let either = self.world.query::<()>().filter::<Changed<(T, A)>>().since(since);
             assert!(self.rows.iter().all(|(entity, row)| !t(row) || either.matches(*entity)));

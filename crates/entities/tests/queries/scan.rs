@@ -1,0 +1,256 @@
+//! What a scan of all entities finds, for queries to be compared with.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use ancho_entities::{ComponentType, DynamicQuery, Entity, Version, World};
+
+use crate::common::*;
+
+/// What an entity of the model has: values, and whether they are on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) a: Option<u32>,
+    pub(crate) x: Option<(u32, bool)>,
+    pub(crate) y: Option<bool>,
+    pub(crate) team: Option<u32>,
+    pub(crate) prefab: bool,
+    pub(crate) disabled: bool,
+    /// When they were written last.
+    pub(crate) a_at: Option<Version>,
+    pub(crate) x_at: Option<Version>,
+}
+
+/// A component of the model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    A,
+    X,
+    Y,
+    Team,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Absent,
+    On,
+    Off,
+}
+
+impl Row {
+    fn state(&self, kind: Kind) -> State {
+        let state = |on: Option<bool>| match on {
+            None => State::Absent,
+            Some(true) => State::On,
+            Some(false) => State::Off,
+        };
+        match kind {
+            Kind::A => state(self.a.map(|_| true)),
+            Kind::X => state(self.x.map(|(_, on)| on)),
+            Kind::Y => state(self.y),
+            Kind::Team => state(self.team.map(|_| true)),
+        }
+    }
+
+    /// What tells of an entity which archetype and which values of shared components it has.
+    fn shape(&self) -> [Option<u32>; 6] {
+        let is = |is: bool| is.then_some(0);
+        let (a, x, y) = (is(self.a.is_some()), is(self.x.is_some()), is(self.y.is_some()));
+        [a, x, y, self.team, is(self.prefab), is(self.disabled)]
+    }
+}
+
+/// A filter, as the model knows it.
+#[derive(Debug)]
+pub(crate) enum Cond {
+    With(Kind),
+    Without(Kind),
+    Present(Kind),
+    Absent(Kind),
+    Off(Kind),
+    Any(&'static [Kind]),
+    /// Of `A` and `X`.
+    Changed(&'static [Kind]),
+    Order,
+    All(&'static [Cond]),
+    Or(&'static [Cond]),
+}
+
+/// What counts of what is switched on and off.
+#[derive(Clone, Copy)]
+pub(crate) enum Switches {
+    /// All of it.
+    Count,
+    /// Nothing: a component is there or not.
+    Ignored,
+    /// What could be.
+    Possible,
+}
+
+/// What has changed of an entity.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Changes {
+    a: bool,
+    x: bool,
+    order: bool,
+}
+
+impl Changes {
+    pub(crate) const ALL: Self = Self { a: true, x: true, order: true };
+}
+
+impl Cond {
+    /// Whether a row fulfils it.
+    pub(crate) fn holds(&self, row: &Row, switches: Switches, changes: Changes) -> bool {
+        let is_there = |kind: &Kind| row.state(*kind) != State::Absent;
+        let is_on = |kind: &Kind| match switches {
+            Switches::Count => row.state(*kind) == State::On,
+            Switches::Ignored | Switches::Possible => is_there(kind),
+        };
+        match self {
+            Self::With(kind) => is_on(kind),
+            Self::Without(kind) => match switches {
+                Switches::Possible => !is_there(kind) || matches!(kind, Kind::X | Kind::Y),
+                Switches::Count | Switches::Ignored => !is_on(kind),
+            },
+            Self::Present(kind) => is_there(kind),
+            Self::Absent(kind) => !is_there(kind),
+            Self::Off(kind) => match switches {
+                Switches::Count => row.state(*kind) == State::Off,
+                Switches::Ignored | Switches::Possible => is_there(kind),
+            },
+            Self::Any(kinds) => kinds.iter().any(is_on),
+            Self::Changed(kinds) => kinds.iter().any(|kind| match kind {
+                Kind::A => row.a.is_some() && changes.a,
+                Kind::X => row.x.is_some() && changes.x,
+                Kind::Y | Kind::Team => unreachable!("the model does not know"),
+            }),
+            Self::Order => changes.order,
+            Self::All(list) => list.iter().all(|cond| cond.holds(row, switches, changes)),
+            Self::Or(list) => list.iter().any(|cond| cond.holds(row, switches, changes)),
+        }
+    }
+
+    /// Whether it is about changes.
+    pub(crate) fn asks_for_changes(&self) -> bool {
+        match self {
+            Self::Changed(_) | Self::Order => true,
+            Self::All(list) | Self::Or(list) => list.iter().any(Self::asks_for_changes),
+            _ => false,
+        }
+    }
+
+    /// The same as a query by types of the run time, if there is one.
+    pub(crate) fn dynamic(&self) -> Option<DynamicQuery> {
+        match self {
+            Self::Or(list) => {
+                let all: Option<Vec<_>> =
+                    list.iter().map(|cond| cond.add_to(DynamicQuery::new())).collect();
+                all?.into_iter().reduce(DynamicQuery::or)
+            }
+            _ => self.add_to(DynamicQuery::new()),
+        }
+    }
+
+    fn add_to(&self, query: DynamicQuery) -> Option<DynamicQuery> {
+        Some(match self {
+            Self::With(kind) => query.all([ty(*kind)]),
+            Self::Without(kind) => query.none([ty(*kind)]),
+            Self::Present(kind) => query.present([ty(*kind)]),
+            Self::Absent(kind) => query.absent([ty(*kind)]),
+            Self::Off(kind) => query.disabled([ty(*kind)]),
+            Self::Any(kinds) => query.any(kinds.iter().map(|&kind| ty(kind))),
+            Self::All(list) => {
+                return list.iter().try_fold(query, |query, cond| cond.add_to(query));
+            }
+            Self::Changed(_) | Self::Order | Self::Or(_) => return None,
+        })
+    }
+}
+
+fn ty(kind: Kind) -> ComponentType {
+    match kind {
+        Kind::A => ComponentType::of::<A>(),
+        Kind::X => ComponentType::of::<X>(),
+        Kind::Y => ComponentType::of::<Y>(),
+        Kind::Team => ComponentType::of_shared::<Team>(),
+    }
+}
+
+/// In which chunks entities lie, and when that changed.
+#[derive(Default)]
+pub(crate) struct Places {
+    of: BTreeMap<Entity, Place>,
+    chunks: usize,
+}
+
+struct Place {
+    chunk: usize,
+    /// All entities of its chunk, as they lie there, and sorted.
+    neighbours: Rc<[Entity]>,
+    sorted: Rc<[Entity]>,
+    shape: [Option<u32>; 6],
+    /// When it got other neighbours.
+    new_neighbours: Option<Version>,
+    /// When it may have looked as if something came or left: that, or they lie in another order, or in another archetype.
+    moved: Option<Version>,
+}
+
+impl Places {
+    /// Notes where entities have got to.
+    pub(crate) fn note(&mut self, world: &World, rows: &[(Entity, Row)]) {
+        let shapes: BTreeMap<_, _> =
+            rows.iter().map(|(entity, row)| (*entity, row.shape())).collect();
+        let mut before = std::mem::take(&mut self.of);
+        let now = Some(world.entities().version());
+        self.chunks = 0;
+        for chunk in world.entities().chunks() {
+            let neighbours: Rc<[Entity]> = chunk.entities().into();
+            let mut sorted = chunk.entities().to_vec();
+            sorted.sort();
+            let sorted: Rc<[Entity]> = sorted.into();
+            for &entity in chunk.entities() {
+                let shape = shapes.get(&entity).copied().unwrap_or_default();
+                let (mut new_neighbours, mut moved) = (now, now);
+                if let Some(old) = before.remove(&entity) {
+                    if old.sorted == sorted {
+                        new_neighbours = old.new_neighbours;
+                    }
+                    if old.neighbours == neighbours && old.shape == shape {
+                        moved = old.moved;
+                    }
+                }
+                let (neighbours, sorted) = (Rc::clone(&neighbours), Rc::clone(&sorted));
+                let chunk = self.chunks;
+                let place = Place { chunk, neighbours, sorted, shape, new_neighbours, moved };
+                self.of.insert(entity, place);
+            }
+            self.chunks += 1;
+        }
+    }
+
+    /// What has changed of each row since a version: what a query must report at least, and what it may report at most, since it knows
+    /// of chunks and not of entities.
+    pub(crate) fn changes(
+        &self,
+        rows: &[(Entity, Row)],
+        since: Version,
+    ) -> Vec<(Changes, Changes)> {
+        let is_new = |at: Option<Version>| at.is_some_and(|at| at.is_newer_than(since));
+        let mut most = vec![Changes::default(); self.chunks];
+        for (entity, row) in rows {
+            let place = &self.of[entity];
+            let (of_chunk, moved) = (&mut most[place.chunk], is_new(place.moved));
+            // Who comes or leaves may count as a change of all that the chunk has.
+            of_chunk.a |= is_new(row.a_at) || moved;
+            of_chunk.x |= is_new(row.x_at) || moved;
+            of_chunk.order |= moved;
+        }
+        let of_row = |(entity, row): &(Entity, Row)| {
+            let place = &self.of[entity];
+            let (a, x) = (is_new(row.a_at), is_new(row.x_at));
+            (Changes { a, x, order: is_new(place.new_neighbours) }, most[place.chunk])
+        };
+        rows.iter().map(of_row).collect()
+    }
+}
