@@ -67,13 +67,14 @@ use crate::manager::EntityManager;
 /// ```
 pub struct EntityCommandBuffer {
     log: Native<CommandLog>,
+    should_play: bool,
 }
 
 impl EntityCommandBuffer {
     /// A buffer that is played once, and then cleared.
     #[track_caller]
     pub fn new() -> Self {
-        Self { log: Native::of(CommandLog::new(false)) }
+        Self { log: Native::of(CommandLog::new(false)), should_play: true }
     }
 
     /// A buffer that can be played several times, also in several worlds. Once it was played, nothing more is recorded.
@@ -99,13 +100,13 @@ impl EntityCommandBuffer {
     /// ```
     #[track_caller]
     pub fn reusable() -> Self {
-        Self { log: Native::of(CommandLog::new(true)) }
+        Self { log: Native::of(CommandLog::new(true)), should_play: true }
     }
 
     /// Gives the buffer a name for error messages.
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
-        Self { log: self.log.named(name) }
+        Self { log: self.log.named(name), ..self }
     }
 
     /// What the buffer is called in error messages.
@@ -181,13 +182,52 @@ impl EntityCommandBuffer {
         self.len() == 0
     }
 
+    /// Says whether the buffer is carried out when it is played, as it is unless this was said.
+    ///
+    /// To play one that is switched off does nothing, in the world and to the buffer, as often as it is done: it can be switched on
+    /// again, and played. A [point](crate::CommandPoint) of systems passes over it, and forgets what was recorded. Values are dropped
+    /// with the buffer, or by [`clear`](Self::clear), which switches it on again. Unity's `ShouldPlayback`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Orc;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.spawn(Orc);
+    /// buffer.set_should_play(false);
+    /// world.play(&mut buffer)?;
+    /// assert_eq!((world.entity_count(), buffer.len()), (0, 1));
+    ///
+    /// buffer.set_should_play(true);
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.entity_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_should_play(&mut self, should_play: bool) {
+        self.should_play = should_play;
+    }
+
+    /// Whether the buffer is carried out when it is played: see [`set_should_play`](Self::set_should_play).
+    pub fn should_play(&self) -> bool {
+        self.should_play
+    }
+
     /// Forgets everything, so that the buffer can be used anew. What was recorded and not played is dropped; memory is kept.
+    ///
+    /// One that was [switched off](Self::set_should_play) is played again.
     ///
     /// # Errors
     ///
     /// If a job records in the buffer that was not completed (A0003).
     pub fn clear(&mut self) -> Result<(), CommandError> {
-        self.log.get_mut().map_err(CommandError::InUse)?.clear();
+        let log = self.log.get_mut().map_err(CommandError::InUse)?;
+        self.should_play = true;
+        log.clear();
         Ok(())
     }
 
@@ -214,6 +254,8 @@ impl EntityCommandBuffer {
 
     /// Everything that is recorded, in words, a line for each command, in the order in which it is played.
     ///
+    /// If it is [not to be played](Self::set_should_play), the first line says that.
+    ///
     /// # Examples
     ///
     /// ```
@@ -233,7 +275,8 @@ impl EntityCommandBuffer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn trace(&self) -> String {
-        self.log.get().map_or_else(|error| error.to_string(), CommandLog::trace)
+        let trace = self.log.get().map_or_else(|error| error.to_string(), CommandLog::trace);
+        if self.should_play { trace } else { format!("not to be played:\n{trace}") }
     }
 }
 
@@ -247,7 +290,11 @@ impl Default for EntityCommandBuffer {
 impl fmt::Debug for EntityCommandBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.log.get() {
-            Ok(log) => f.debug_struct("EntityCommandBuffer").field("commands", &log.len()).finish(),
+            Ok(log) => f
+                .debug_struct("EntityCommandBuffer")
+                .field("commands", &log.len())
+                .field("should_play", &self.should_play)
+                .finish(),
             Err(error) => write!(f, "EntityCommandBuffer({})", error.summary()),
         }
     }
@@ -331,7 +378,8 @@ impl EntityManager {
 
     /// Carries out what was recorded: everything, or what comes before the first command that fails.
     ///
-    /// A buffer without commands changes nothing, and is as it was.
+    /// A buffer without commands changes nothing, and is as it was. So it is with one that is
+    /// [not to be played](EntityCommandBuffer::set_should_play).
     ///
     /// Commands are carried out together where that is quicker, with the same result: an entity that several of them change moves once,
     /// and one that they create and destroy is never anywhere. Values that are overwritten or removed before they could be seen are
@@ -361,8 +409,11 @@ impl EntityManager {
     pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), PlaybackError> {
         let at = Location::caller();
         let label = buffer.label();
-        self.take_back_promises();
         let log = buffer.log.get_mut().map_err(PlaybackError::InUse)?;
+        if !buffer.should_play {
+            return Ok(());
+        }
+        self.take_back_promises();
         if log.is_played && !log.reusable {
             return Err(PlaybackError::AlreadyPlayed { buffer: label });
         }

@@ -1,8 +1,8 @@
 //! Once or several times, in one world or in several.
 
 use ancho_entities::{
-    Buffer, CommandError, CommandFault, Entity, EntityCommandBuffer, EntityTracker, Managed,
-    PlaybackError, Shared, World,
+    Buffer, CommandError, CommandFault, CommandsAt, EndSimulation, Entity, EntityCommandBuffer,
+    EntityTracker, Managed, PlaybackError, Query, ResMut, Shared, World,
 };
 
 use crate::common::*;
@@ -166,6 +166,104 @@ fn cb4_a_reusable_buffer_fails_where_an_entity_is_missing_and_goes_on_elsewhere(
     assert_eq!(stopped(other.play(&mut buffer)).number(), 2);
     one.play(&mut buffer).unwrap();
     assert_eq!((one.entity_count(), other.entity_count()), (3, 1));
+}
+
+#[test]
+fn cb4_a_buffer_that_is_not_to_be_played_does_nothing_until_it_is() {
+    let ledger = Ledger::new();
+    let (mut one, mut other) = (world(), world());
+    let mut buffer = EntityCommandBuffer::new();
+    let id = one.commands(&mut buffer).unwrap().spawn(ledger.value(1));
+    buffer.set_should_play(false);
+    assert!(!buffer.should_play());
+    // Not even what would be refused is.
+    for world in [&mut one, &mut other] {
+        let before = (world.state_hash(), world.entities().version());
+        for _ in 0..3 {
+            world.play(&mut buffer).unwrap();
+            assert_eq!((world.state_hash(), world.entities().version()), before);
+        }
+    }
+    assert_eq!((buffer.len(), ledger.live()), (1, 1));
+    assert_eq!(buffer.trace().lines().next(), Some("not to be played:"));
+    assert_eq!(buffer.trace().lines().count(), 2);
+    // More can be recorded, and in the end it is all carried out.
+    buffer.commands().unwrap().add(id, A(2));
+    buffer.set_should_play(true);
+    one.play(&mut buffer).unwrap();
+    assert_eq!((one.get(id), ledger.live()), (Ok(&A(2)), 1));
+    // One that was played does nothing either.
+    buffer.set_should_play(false);
+    one.play(&mut buffer).unwrap();
+    assert!(matches!(buffer.commands().unwrap_err(), CommandError::AlreadyPlayed { .. }));
+}
+
+#[test]
+fn cb4_what_is_not_to_be_played_is_dropped_with_the_buffer_or_by_clear() {
+    let ledger = Ledger::new();
+    let mut world = world();
+    for mut buffer in [EntityCommandBuffer::new(), EntityCommandBuffer::reusable()] {
+        buffer.commands().unwrap().spawn_batch((0..5).map(|at| ledger.value(at)));
+        buffer.set_should_play(false);
+        world.play(&mut buffer).unwrap();
+        assert_eq!(ledger.live(), 5);
+        buffer.clear().unwrap();
+        assert!(ledger.live() == 0 && buffer.should_play());
+        buffer.commands().unwrap().spawn(ledger.value(6));
+        buffer.set_should_play(false);
+        world.play(&mut buffer).unwrap();
+        drop(buffer);
+        assert_eq!((ledger.live(), world.entity_count()), (0, 0));
+    }
+}
+
+#[test]
+fn cb4_cb7_a_buffer_that_a_job_holds_is_not_played_in_any_case() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let jobs = world.entities().jobs();
+    let job = jobs.schedule(&[], buffer.writer(), |mut commands| _ = commands.spawn(A(1))).unwrap();
+    buffer.set_should_play(false);
+    assert!(matches!(world.play(&mut buffer).unwrap_err(), PlaybackError::InUse(_)));
+    world.entities().jobs().complete(job);
+    world.play(&mut buffer).unwrap();
+    assert_eq!((world.entity_count(), buffer.len()), (0, 1));
+}
+
+#[test]
+fn cb4_cb12_points_pass_over_buffers_that_are_not_to_be_played() {
+    struct Runs(u32, &'static Ledger);
+
+    fn record(mut runs: ResMut<Runs>, mut commands: CommandsAt<EndSimulation>) {
+        let Runs(run, ledger) = &mut *runs;
+        *run += 1;
+        commands.commands().spawn((A(*run), ledger.value(*run)));
+        commands.set_should_play(run.is_multiple_of(2));
+    }
+
+    fn record_in_a_job(all: Query<&A>, mut commands: CommandsAt<EndSimulation>) {
+        let job = all.job().with(commands.writer());
+        _ = job.schedule(|_, commands| _ = commands.spawn(Tag)).unwrap();
+        commands.set_should_play(false);
+    }
+
+    let ledger = Ledger::new();
+    let mut world = world();
+    world.insert_resource(Runs(0, ledger));
+    world.add_system(record);
+    world.add_system(record_in_a_job);
+    for run in 1..=5_u32 {
+        world.try_update(0.1).unwrap();
+        let spawned = (1..=run).filter(|run| run.is_multiple_of(2));
+        assert!(world.query::<&A>().iter().map(|a| a.0).eq(spawned.clone()), "run {run}");
+        assert_eq!((ledger.live(), world.query::<&Tag>().count()), (spawned.count() as isize, 0));
+    }
+    // The program may say so as well.
+    let buffer = world.commands_at::<EndSimulation>().unwrap();
+    buffer.commands().unwrap().spawn_many(3, Tag);
+    buffer.set_should_play(false);
+    world.try_update(0.1).unwrap();
+    assert_eq!(world.query::<&Tag>().count(), 0);
 }
 
 #[test]

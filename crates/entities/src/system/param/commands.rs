@@ -117,6 +117,12 @@ impl<P: CommandPoint> CommandsAt<'_, P> {
         }
     }
 
+    /// Says whether what this run of the system records is carried out at all. If not, the point passes over it, and it is dropped. See
+    /// [`EntityCommandBuffer::set_should_play`].
+    pub fn set_should_play(&mut self, should_play: bool) {
+        self.buffer.set_should_play(should_play);
+    }
+
     /// A token for jobs that record commands. Entities that they create have placeholders.
     pub fn writer(&mut self) -> CellConcurrent<'_, CommandLog> {
         self.buffer.writer()
