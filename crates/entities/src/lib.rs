@@ -60,10 +60,10 @@ pub use query::{
     Absent, Any, ArrayHeld, Aspect, Changed, ChunkAt, ChunkData, ChunkInJob, ChunkJob,
     DynamicQuery, EnabledMut, EnabledRef, EntityAt, EntityJob, EntityLookup, EntityPlace,
     EntityQuery, FoundChunk, IndexInQuery, IsDisabled, JobError, JobLookup, JobLookupMut,
-    JobLookupView, JobLookupViewMut, Lookup, LookupHeld, Or, OrderChanged, ParallelData, Present,
-    Query, QueryArray, QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith,
-    QueryMask, QueryMut, QueryRef, ReadOnlyData, SplitParts, TrackedMut, UncheckedLookup,
-    UncheckedLookupView, With, Without,
+    JobLookupView, JobLookupViewMut, LateQuery, Lookup, LookupHeld, Or, OrderChanged, ParallelData,
+    Present, Query, QueryArray, QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob,
+    QueryJobWith, QueryMask, QueryMut, QueryRef, ReadOnlyData, SplitParts, TrackedMut,
+    UncheckedLookup, UncheckedLookupView, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};

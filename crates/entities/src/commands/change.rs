@@ -140,24 +140,9 @@ impl CommandRecorder {
     pub fn set_name(&mut self, entity: Entity, name: &str) {
         self.record_list(entity, SetName, name.bytes());
     }
-
-    /// Gives all members of an entity's [group](crate::LinkedEntityGroup), or the entity, if it has none, clones of components.
-    pub fn add_to_linked<S: CloneSet>(&mut self, root: Entity, set: S) {
-        self.record(root, AddToLinked(set));
-    }
-
-    /// Replaces components of all members of an entity's [group](crate::LinkedEntityGroup) that have all of them.
-    pub fn set_linked<S: CloneSet>(&mut self, root: Entity, set: S) {
-        self.record(root, SetLinked(set));
-    }
-
-    /// Removes components from all members of an entity's [group](crate::LinkedEntityGroup), as far as they have them.
-    pub fn remove_from_linked<S: ComponentSet>(&mut self, root: Entity) {
-        self.record(root, RemoveFromLinked::<S>(PhantomData));
-    }
 }
 
-fn duplicate_set<S: ComponentSet>(set: &mut S) -> Result<S, Fault> {
+pub(super) fn duplicate_set<S: ComponentSet>(set: &mut S) -> Result<S, Fault> {
     set.duplicate_set().map_err(|component| Fault::NotDuplicable { component })
 }
 
@@ -250,7 +235,7 @@ impl ListCommand for DespawnSlice {
     }
 }
 
-struct Add<S>(S);
+pub(super) struct Add<S>(pub(super) S);
 
 impl<S: ComponentSet> Command for Add<S> {
     const KIND: Kind = Kind::Touch;
@@ -286,7 +271,7 @@ impl<S: ComponentSet> Command for Add<S> {
     }
 }
 
-struct Set<S>(S);
+pub(super) struct Set<S>(pub(super) S);
 
 impl<S: ComponentSet> Command for Set<S> {
     const KIND: Kind = Kind::Touch;
@@ -322,7 +307,7 @@ impl<S: ComponentSet> Command for Set<S> {
     }
 }
 
-struct Remove<S>(PhantomData<fn() -> S>);
+pub(super) struct Remove<S>(pub(super) PhantomData<fn() -> S>);
 
 impl<S: ComponentSet> Command for Remove<S> {
     const KIND: Kind = Kind::Touch;
@@ -665,76 +650,5 @@ impl ListCommand for SetName {
 
     fn describe(_: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "name {target}")
-    }
-}
-
-/// The members of an entity's group, each once, or the entity, if it has none.
-fn linked(player: &mut Player<'_>, target: Entity) -> Result<Vec<Entity>, Fault> {
-    let root = player.target(target)?;
-    Ok(player.entities.linked_members(root)?)
-}
-
-struct AddToLinked<S>(S);
-
-impl<S: CloneSet> Command for AddToLinked<S> {
-    const KIND: Kind = Kind::Touch;
-
-    fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        for member in linked(player, target)? {
-            Add(self.0.clone_set()).play(player, member)?;
-        }
-        Ok(())
-    }
-
-    fn duplicate(&mut self) -> Result<Self, Fault> {
-        duplicate_set(&mut self.0).map(Self)
-    }
-
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "add {} to the group of {target}", TypeNames(S::types))
-    }
-}
-
-struct SetLinked<S>(S);
-
-impl<S: CloneSet> Command for SetLinked<S> {
-    const KIND: Kind = Kind::Touch;
-
-    fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        for member in linked(player, target)? {
-            if player.entities.has::<S>(member) {
-                Set(self.0.clone_set()).play(player, member)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn duplicate(&mut self) -> Result<Self, Fault> {
-        duplicate_set(&mut self.0).map(Self)
-    }
-
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "set {} of the group of {target}", TypeNames(S::types))
-    }
-}
-
-struct RemoveFromLinked<S>(PhantomData<fn() -> S>);
-
-impl<S: ComponentSet> Command for RemoveFromLinked<S> {
-    const KIND: Kind = Kind::Touch;
-
-    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        for member in linked(player, target)? {
-            Remove::<S>(PhantomData).play(player, member)?;
-        }
-        Ok(())
-    }
-
-    fn duplicate(&mut self) -> Result<Self, Fault> {
-        Ok(Self(PhantomData))
-    }
-
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "remove {} from the group of {target}", TypeNames(S::types))
     }
 }

@@ -6,8 +6,9 @@ use std::fmt;
 use std::mem;
 use std::sync::Arc;
 
-use ancho_collections::{Container, Lanes, ParallelWriter};
+use ancho_collections::{Container, FixedState, Lanes, ParallelWriter};
 use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel, current_job};
+use hashbrown::HashSet;
 
 use super::buffer::EntityCommandBuffer;
 use super::error::{StoppedAt, already_played};
@@ -44,6 +45,7 @@ pub struct CommandLog {
     /// Memory for what is needed while this is played.
     segments: Vec<Segment>,
     list: Vec<Entity>,
+    seen: HashSet<Entity, FixedState>,
 }
 
 /// Commands that are played one after the other.
@@ -130,6 +132,7 @@ impl CommandLog {
             promised_by: None,
             segments: Vec::new(),
             list: Vec::new(),
+            seen: HashSet::default(),
         }
     }
 
@@ -332,11 +335,12 @@ impl Playing<'_> {
             resolved: &self.log.resolved,
             keeps,
             list: mem::take(&mut self.log.list),
+            seen: mem::take(&mut self.log.seen),
             panic: None,
         };
         let played = Walk::new(&self.log.lanes, &segments).play(&mut player);
-        let list = mem::take(&mut player.list);
-        (self.log.segments, self.log.list) = (segments, list);
+        let Player { list, seen, .. } = player;
+        (self.log.segments, self.log.list, self.log.seen) = (segments, list, seen);
         played.map_err(|mut stopped| {
             stopped.commands = self.log.len();
             stopped

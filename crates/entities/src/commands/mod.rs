@@ -22,6 +22,7 @@
 //! moving the values is shared, so that the result is the same.
 
 mod buffer;
+mod by_query;
 mod cancel;
 mod change;
 mod check;
@@ -29,9 +30,10 @@ mod command;
 mod create;
 mod error;
 mod fold;
+mod function;
 mod lane;
+mod linked;
 mod log;
-mod other;
 mod placeholder;
 mod play;
 mod promises;
@@ -42,10 +44,10 @@ mod walk;
 mod with_world;
 
 pub use buffer::EntityCommandBuffer;
+pub use by_query::QueryCommands;
 pub use error::{CommandError, PlaybackError, PlaybackStopped};
 pub(crate) use lane::mark_used;
 pub use log::CommandLog;
-pub use other::QueryCommands;
 pub use play::CommandFault;
 pub(crate) use promises::Promises;
 pub use recorder::{CommandRecorder, Created};

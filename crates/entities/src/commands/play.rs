@@ -4,6 +4,9 @@
 
 use std::marker::PhantomData;
 
+use ancho_collections::FixedState;
+use hashbrown::HashSet;
+
 use super::fold::Panic;
 use super::lane::{Found, VerbRun, find};
 use super::placeholder::Placeholder;
@@ -110,6 +113,8 @@ pub(super) struct Player<'p> {
     pub(super) keeps: bool,
     /// Memory for lists of entities.
     pub(super) list: Vec<Entity>,
+    /// Memory for who was seen.
+    pub(super) seen: HashSet<Entity, FixedState>,
     /// What has panicked while a command was noted.
     pub(super) panic: Option<Panic>,
 }

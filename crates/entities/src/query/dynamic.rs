@@ -80,10 +80,14 @@ impl DynamicQuery {
     }
 
     fn with(mut self, option: Options) -> Self {
+        self.add_option(option);
+        self
+    }
+
+    pub(super) fn add_option(&mut self, option: Options) {
         for alternative in &mut self.alternatives {
             alternative.options = alternative.options.with(option);
         }
-        self
     }
 
     /// Whether it passes over nothing that is switched off. All alternatives agree.
@@ -234,7 +238,7 @@ impl DynamicQuery {
 
     /// What is asked of a world.
     #[track_caller]
-    fn plan(&self) -> Plan {
+    pub(super) fn plan(&self) -> Plan {
         let plan = |alternative: &Alternative| {
             let Alternative { terms, parts, options } = alternative.clone();
             Plan::new("DynamicQuery", parts, terms, options)

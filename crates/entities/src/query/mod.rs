@@ -20,6 +20,7 @@ mod iter;
 mod job;
 mod kept_chunks;
 mod kinds;
+mod late;
 mod lookup;
 mod loops;
 mod mask;
@@ -65,6 +66,7 @@ pub use job::{
     JobError, JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut, LookupHeld, QueryArray,
     QueryArrayBatch, QueryJob, QueryJobWith, UncheckedLookup, UncheckedLookupView,
 };
+pub use late::LateQuery;
 pub use lookup::{EntityLookup, Lookup};
 pub use mask::QueryMask;
 pub use matched::Place;
@@ -84,4 +86,5 @@ pub(crate) use job::LookupMemory;
 pub(crate) use plan::Plan;
 pub(crate) use pool::Pool;
 pub(crate) use rows::Rows;
+pub(crate) use settings::Options;
 pub(crate) use states::QueryStates;

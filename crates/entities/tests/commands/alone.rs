@@ -1,8 +1,9 @@
 //! Each command alone does what the method of the world of that name does.
 
 use ancho_entities::{
-    Archetype, Buffer, CommandRecorder, ComponentType, Entity, EntityCommandBuffer,
-    LinkedEntityGroup, Managed, Prefab, Present, Shared, With, World, WorldSettings,
+    Archetype, Buffer, Changed, CommandRecorder, ComponentType, DynamicQuery, Entity,
+    EntityCommandBuffer, EntityQuery, LateQuery, LinkedEntityGroup, Managed, Prefab, Present,
+    Shared, Version, With, Without, World, WorldSettings,
 };
 use ancho_jobs::JobPool;
 
@@ -48,6 +49,11 @@ fn before(workers: usize) -> (Checked, Old) {
     let gone: Vec<_> = world.spawn_many(3, A(0)).collect();
     world.despawn_slice(&gone[..2]).unwrap();
     (world, old)
+}
+
+/// Types that entities have, or lack.
+fn types() -> [ComponentType; 3] {
+    [ComponentType::of::<Stays>(), ComponentType::of::<B>(), ComponentType::of::<Lamp>()]
 }
 
 type Record = fn(&mut CommandRecorder, &Old);
@@ -327,6 +333,32 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         },
     ),
     (
+        "add_to_linked_matching",
+        |c, o| c.add_to_linked_matching(o.root, LateQuery::of::<&Link, ()>(), Tag),
+        |w, o| _ = w.add(o.member, Tag).unwrap(),
+    ),
+    (
+        "add_to_linked_matching of one without, and a dynamic query that does not find it",
+        |c, o| {
+            let query = DynamicQuery::new().none([ComponentType::of::<A>()]);
+            c.add_to_linked_matching(o.plain, query, Tag);
+        },
+        |_, _| {},
+    ),
+    (
+        "set_linked_matching",
+        |c, o| c.set_linked_matching(o.root, &EntityQuery::<&A, Without<Link>>::new(), A(70)),
+        |w, o| w.set(o.root, A(70)).unwrap(),
+    ),
+    (
+        "remove_from_linked_matching",
+        |c, o| {
+            let query = DynamicQuery::new().all([ComponentType::of::<Link>()]);
+            c.remove_from_linked_matching::<(A, Link)>(o.root, &query);
+        },
+        |w, o| _ = w.remove::<(A, Link)>(o.member).unwrap(),
+    ),
+    (
         "despawn by query",
         |c, _| c.for_query::<&A, With<Glow>>().despawn(),
         |w, _| _ = w.query_mut::<&A>().filter::<With<Glow>>().despawn().unwrap(),
@@ -361,6 +393,97 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         "set_enabled by query",
         |c, _| c.for_query::<&A, ()>().set_enabled(false),
         |w, _| _ = w.query_mut::<&A>().set_enabled(false).unwrap(),
+    ),
+    (
+        "add_types by query",
+        |c, _| c.for_query::<&A, ()>().add_types(&types()),
+        |w, _| _ = w.query_mut::<&A>().add_types(&types()).unwrap(),
+    ),
+    (
+        "remove_types by query",
+        |c, _| c.for_query::<&A, ()>().remove_types(&types()),
+        |w, _| _ = w.query_mut::<&A>().remove_types(&types()).unwrap(),
+    ),
+    (
+        "set_type_enabled by query",
+        |c, _| c.for_query::<&Lamp, ()>().set_type_enabled(ComponentType::of::<Lamp>(), false),
+        |w, _| _ = w.query_mut::<&Lamp>().set_component_enabled::<Lamp>(false).unwrap(),
+    ),
+    (
+        "despawn by query, by a shared value",
+        |c, _| c.for_query::<&A, ()>().with_shared(Team("red")).despawn(),
+        |w, _| _ = w.query_mut::<&A>().with_shared(Team("red")).despawn().unwrap(),
+    ),
+    (
+        "despawn by query, by a shared value that nobody has",
+        |c, _| c.for_query::<&A, ()>().with_shared(Team("nobody")).despawn(),
+        |_, _| {},
+    ),
+    (
+        "add by query, prefabs and disabled ones included",
+        |c, o| {
+            c.set_enabled(o.plain, false);
+            c.for_query::<&A, ()>().include_disabled().include_prefabs().add(Tag);
+        },
+        |w, o| {
+            _ = w.entities_mut().set_enabled(o.plain, false).unwrap();
+            _ = w.query_mut::<&A>().include_disabled().include_prefabs().add(Tag).unwrap();
+        },
+    ),
+    (
+        "add by query, whatever is switched off",
+        |c, o| {
+            c.set_component_enabled::<Lamp>(o.plain, false);
+            c.for_query::<&Lamp, ()>().add(B("on".into()));
+            c.for_query::<&Lamp, ()>().ignore_enabled().add(Tag);
+        },
+        |w, o| {
+            w.entities_mut().set_component_enabled::<Lamp>(o.plain, false).unwrap();
+            _ = w.query_mut::<&Lamp>().add(B("on".into())).unwrap();
+            _ = w.query_mut::<&Lamp>().ignore_enabled().add(Tag).unwrap();
+        },
+    ),
+    (
+        "add by query, to what has not changed since",
+        |c, _| c.for_query::<&A, Changed<A>>().since(Version::from_number(1 << 20)).add(Tag),
+        |_, _| {},
+    ),
+    (
+        "add by a query that is kept",
+        |c, _| {
+            let query = EntityQuery::<&A>::new().with_shared(Team("red"));
+            c.for_found(&query).add(Tag);
+            c.for_found(query).add(B("b".into()));
+        },
+        |w, _| {
+            _ = w.query_mut::<&A>().with_shared(Team("red")).add(Tag).unwrap();
+            _ = w.query_mut::<&A>().with_shared(Team("red")).add(B("b".into())).unwrap();
+        },
+    ),
+    (
+        "all that can be done by a dynamic query",
+        |c, _| {
+            let query = || DynamicQuery::new().all([ComponentType::of::<A>()]);
+            c.for_found(query()).add(Lamp);
+            c.for_found(query()).set_component_enabled::<Lamp>(false);
+            c.for_found(query().all([ComponentType::of::<Lamp>()])).despawn();
+            c.for_found(query()).with_shared(Team("red")).set_shared(Team("blue"));
+            c.for_found(query()).add_types(&types());
+            c.for_found(query()).remove_types(&types()[1..]);
+            c.for_found(query()).remove::<Link>();
+            c.for_found(query()).set_enabled(false);
+            c.for_found(query()).include_disabled().include_prefabs().add(Tag);
+        },
+        |w, _| {
+            _ = w.query_mut::<&A>().add(Lamp).unwrap();
+            _ = w.query_mut::<&A>().set_component_enabled::<Lamp>(false).unwrap();
+            _ = w.query_mut::<&A>().with_shared(Team("red")).set_shared(Team("blue")).unwrap();
+            _ = w.query_mut::<&A>().add_types(&types()).unwrap();
+            _ = w.query_mut::<&A>().remove_types(&types()[1..]).unwrap();
+            _ = w.query_mut::<&A>().remove::<Link>().unwrap();
+            _ = w.query_mut::<&A>().set_enabled(false).unwrap();
+            _ = w.query_mut::<&A>().include_disabled().include_prefabs().add(Tag).unwrap();
+        },
     ),
     (
         "run",

@@ -1,6 +1,9 @@
 //! Commands for all that a query finds when they are played.
 
-use ancho_entities::{CommandFault, EntityCommandBuffer, Present, Shared, With, Without};
+use ancho_entities::{
+    Buffer, CommandFault, ComponentType, DynamicQuery, EntityCommandBuffer, EntityError,
+    EntityQuery, LateQuery, LinkedEntityGroup, Present, Shared, With, Without,
+};
 
 use crate::common::*;
 
@@ -18,6 +21,26 @@ fn cb9_queries_find_what_is_there_when_they_are_played() {
     world.despawn(early).unwrap();
     world.play(&mut buffer).unwrap();
     assert!(world.has::<Tag>(late) && !world.has::<Tag>(changed));
+}
+
+#[test]
+fn cb9_what_was_found_when_it_was_recorded_is_a_slice() {
+    let mut world = world();
+    let found: Vec<_> = world.spawn_many(3, A(1)).collect();
+    let mut buffer = EntityCommandBuffer::new();
+    let query = world.query::<&A>().filter::<Without<Tag>>();
+    buffer.commands().unwrap().add_to_slice(&query.to_entities(), Tag);
+    // It does not matter what the query would find later, or what it is then.
+    let late = world.spawn(A(2));
+    world.remove::<A>(found[1]).unwrap();
+    world.play(&mut buffer).unwrap();
+    assert!(found.iter().all(|&entity| world.has::<Tag>(entity)) && !world.has::<Tag>(late));
+    buffer.clear().unwrap();
+    buffer.commands().unwrap().add_to_slice(&found, Lamp);
+    world.despawn(found[1]).unwrap();
+    let stopped = stopped(world.play(&mut buffer));
+    assert!(matches!(stopped.fault(), CommandFault::Entity(EntityError::NoSuchEntity { .. })));
+    assert!(world.has::<Lamp>(found[0]) && !world.has::<Lamp>(found[2]));
 }
 
 #[test]
@@ -120,4 +143,158 @@ fn cb9_values_are_cloned_for_all_that_are_found() {
     buffer.commands().unwrap().for_query::<&Counted, ()>().despawn();
     world.play(&mut buffer).unwrap();
     assert_eq!(ledger.live(), 0);
+}
+
+#[test]
+fn cb9_shared_values_and_dynamic_queries_are_asked_when_they_are_played() {
+    let mut world = world();
+    let [early, late] = ["red", "blue"].map(|team| world.spawn((A(1), Shared::new(Team(team)))));
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    commands.for_query::<&A, ()>().with_shared(Team("red")).add(Tag);
+    let lamps = DynamicQuery::new().all([ComponentType::of::<Lamp>()]);
+    commands.for_found(&lamps).with_shared(Team("red")).remove::<A>();
+    // After recording, and before playback.
+    world.set_shared(early, Team("blue")).unwrap();
+    world.set_shared(late, Team("red")).unwrap();
+    world.add(late, Lamp).unwrap();
+    let other = world.spawn((A(2), Lamp));
+    world.play(&mut buffer).unwrap();
+    assert!(world.has::<(Tag, Lamp)>(late) && !world.has::<A>(late));
+    assert!(!world.has::<Tag>(early) && world.has::<A>(early) && world.has::<A>(other));
+}
+
+#[test]
+fn cb9_errors_of_dynamic_queries_change_nothing() {
+    let mut world = world();
+    world.spawn((A(1), Lamp));
+    let lacks = world.spawn(A(2));
+    let before = world.state_hash();
+    let query = || DynamicQuery::new().all([ComponentType::of::<A>()]);
+    let (_, fault) = fails(&mut world, |commands| {
+        commands.for_found(query()).set_component_enabled::<Lamp>(false);
+    });
+    let component = ComponentType::of::<Lamp>();
+    let missing = EntityError::MissingComponent { entity: lacks, component };
+    assert_eq!(fault, CommandFault::Entity(missing));
+    let (_, fault) = fails(&mut world, |commands| {
+        commands.for_found(query()).set_type_enabled(ComponentType::of::<A>(), false);
+    });
+    assert!(matches!(fault, CommandFault::Entity(EntityError::NotEnableable { .. })), "{fault}");
+    let (_, fault) = fails(&mut world, |commands| {
+        commands.for_found(query()).add_types(&[ComponentType::of::<Only>()]);
+    });
+    assert!(matches!(fault, CommandFault::Entity(_)), "{fault}");
+    assert_eq!(world.state_hash(), before);
+}
+
+#[test]
+fn cb9_cb4_queries_of_a_reusable_buffer_are_asked_each_time() {
+    let mut buffer = EntityCommandBuffer::reusable();
+    let commands = buffer.commands().unwrap();
+    let dynamic = DynamicQuery::new().all([ComponentType::of::<A>()]);
+    commands.for_found(dynamic).with_shared(Team("red")).add_types(&[ComponentType::of::<Tag>()]);
+    commands.for_found(EntityQuery::<&A>::new().with_shared(Team("blue"))).despawn();
+    for _ in 0..2 {
+        let mut world = world();
+        for round in 1..4 {
+            world.spawn((A(1), Shared::new(Team("red"))));
+            world.spawn((A(1), Shared::new(Team("blue"))));
+            world.play(&mut buffer).unwrap();
+            assert_eq!((world.query::<&Tag>().count(), world.entity_count()), (round, round));
+        }
+    }
+}
+
+#[test]
+fn cb9_a_query_that_cannot_be_asked_panics_when_it_is_played() {
+    let mut world = world();
+    let message = panic_message(|| {
+        let _ = play(&mut world, |commands| {
+            commands.for_query::<(&mut A, &A), ()>().despawn();
+        });
+    });
+    assert!(message.starts_with("A0086"), "{message}");
+    world.check_invariants().unwrap();
+}
+
+/// A root with A, a member with A and a lamp that is off, one without anything, and one that is dead.
+fn group(world: &mut Checked) -> [ancho_entities::Entity; 4] {
+    let root = world.spawn(A(1));
+    let member = world.spawn((A(2), Lamp));
+    world.entities_mut().set_component_enabled::<Lamp>(member, false).unwrap();
+    let (bare, dead) = (world.spawn(()), world.spawn(A(3)));
+    let all = [root, member, bare, dead];
+    let members = [root, member, bare, dead, member].map(LinkedEntityGroup);
+    world.add(root, Buffer::from(members)).unwrap();
+    world.despawn(dead).unwrap();
+    all
+}
+
+#[test]
+fn cb1_of_a_group_those_are_changed_that_a_query_finds() {
+    let mut world = world();
+    let [root, member, bare, _] = group(&mut world);
+    play(&mut world, |commands| {
+        commands.add_to_linked_matching(root, LateQuery::of::<&A, ()>(), B("a".into()));
+        let bare = DynamicQuery::new().absent([ComponentType::of::<A>()]);
+        commands.add_to_linked_matching(root, bare, Stays(1));
+        // DIFFERENCE: Unity's masks do not mind what is switched off. A query does, unless it is told not to.
+        commands.set_linked_matching(root, LateQuery::of::<&Lamp, ()>(), A(7));
+        let lamps = EntityQuery::<&Lamp>::new().ignore_enabled();
+        commands.set_linked_matching(root, lamps, B("lamp".into()));
+        commands.remove_from_linked_matching::<A>(root, LateQuery::of::<(), Without<Lamp>>());
+    })
+    .unwrap();
+    assert_eq!(world.get(root), Ok(&B("a".into())));
+    assert_eq!(world.get(member), Ok(&B("lamp".into())));
+    assert!(world.has::<Stays>(bare) && !world.has::<B>(bare));
+    assert!(!world.has::<Stays>(root) && !world.has::<Stays>(member));
+    // Whose lamp is off is found by `Without`.
+    assert!(!world.has::<A>(root) && !world.has::<A>(member));
+}
+
+#[test]
+fn cb1_queries_for_groups_are_asked_when_they_are_played_and_before_the_first_member_is_changed() {
+    let mut world = world();
+    let [root, member, bare, _] = group(&mut world);
+    let mut buffer = EntityCommandBuffer::reusable();
+    let commands = buffer.commands().unwrap();
+    commands.add_to_linked_matching(root, LateQuery::of::<(), Without<Tag>>(), (Tag, A(9)));
+    world.add(bare, Tag).unwrap();
+    world.play(&mut buffer).unwrap();
+    assert_eq!((world.get(root), world.get(member)), (Ok(&A(9)), Ok(&A(9))));
+    assert!(!world.has::<A>(bare));
+    world.remove::<Tag>(bare).unwrap();
+    world.play(&mut buffer).unwrap();
+    assert_eq!(world.get(bare), Ok(&A(9)));
+}
+
+#[test]
+fn cb11_commands_by_query_and_for_groups_say_which() {
+    let root = world().spawn(());
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    commands.for_query::<(), With<A>>().add(A(1));
+    commands.for_found(DynamicQuery::new()).despawn();
+    commands.for_found(DynamicQuery::new()).remove_types(&[ComponentType::of::<A>()]);
+    commands.set_linked(root, A(1));
+    commands.set_linked_matching(root, DynamicQuery::new(), A(1));
+    commands.remove_from_linked_matching::<A>(root, LateQuery::of::<(), With<A>>());
+    assert_eq!(
+        buffer.trace(),
+        "1: add `game::A` to all that the query of `()` finds\n\
+         2: despawn all that a dynamic query finds\n\
+         3: remove 1 types from all that a query finds\n\
+         4: set `game::A` of the group of 0v1\n\
+         5: set `game::A` of all of the group of 0v1 that a dynamic query finds\n\
+         6: remove `game::A` from all of the group of 0v1 that the query of `()` finds\n"
+    );
+    let mut other = world();
+    // Also of a command that was taken already.
+    buffer.clear().unwrap();
+    buffer.commands().unwrap().for_found(DynamicQuery::new()).set_shared(Team("red"));
+    other.spawn(A(1));
+    let stopped = stopped(other.play(&mut buffer));
+    assert!(stopped.command().ends_with("of all that a dynamic query finds"), "{stopped:?}");
 }

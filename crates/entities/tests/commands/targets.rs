@@ -2,13 +2,18 @@
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, ComponentType, Entity, EntityCommandBuffer, EntityError,
-    LinkedEntityGroup, Shared, World, WorldSettings,
+    LateQuery, LinkedEntityGroup, Shared, World, WorldSettings,
 };
 
 use crate::common::*;
 
 type Record = fn(&mut CommandRecorder, Entity);
 type Direct = fn(&mut World, Entity) -> Result<(), EntityError>;
+
+/// Refuses an entity that is not there.
+fn there(world: &World, entity: Entity) -> Result<(), EntityError> {
+    world.entities().entity_archetype(entity).map(drop)
+}
 
 /// Every command that is done to one entity, and what the world does.
 const ALL: &[(&str, Record, Direct)] = &[
@@ -90,6 +95,48 @@ const ALL: &[(&str, Record, Direct)] = &[
         "add_to_linked",
         |c, e| c.add_to_linked(e, A(1)),
         |w, e| w.add(e, A(1)).map(drop).map_err(|r| r.error),
+    ),
+    (
+        "set_linked",
+        |c, e| c.set_linked(e, A(1)),
+        |w, e| {
+            there(w, e)?;
+            if w.has::<A>(e) { w.set(e, A(1)).map_err(|r| r.error) } else { Ok(()) }
+        },
+    ),
+    (
+        "remove_from_linked",
+        |c, e| c.remove_from_linked::<A>(e),
+        |w, e| {
+            there(w, e)?;
+            w.remove::<A>(e).map(drop)
+        },
+    ),
+    (
+        "add_to_linked_matching",
+        |c, e| c.add_to_linked_matching(e, LateQuery::of::<&A, ()>(), B("x".into())),
+        |w, e| {
+            there(w, e)?;
+            let matches = w.query::<&A>().matches(e);
+            if matches { w.add(e, B("x".into())).map(drop).map_err(|r| r.error) } else { Ok(()) }
+        },
+    ),
+    (
+        "set_linked_matching",
+        |c, e| c.set_linked_matching(e, LateQuery::of::<&Lamp, ()>(), A(1)),
+        |w, e| {
+            there(w, e)?;
+            let matches = w.has::<(A, Lamp)>(e);
+            if matches { w.set(e, A(1)).map_err(|r| r.error) } else { Ok(()) }
+        },
+    ),
+    (
+        "remove_from_linked_matching",
+        |c, e| c.remove_from_linked_matching::<A>(e, LateQuery::of::<&Lamp, ()>()),
+        |w, e| {
+            there(w, e)?;
+            if w.has::<Lamp>(e) { w.remove::<A>(e).map(drop) } else { Ok(()) }
+        },
     ),
     ("instantiate", |c, e| _ = c.instantiate(e), |w, e| w.entities_mut().instantiate(e).map(drop)),
     (

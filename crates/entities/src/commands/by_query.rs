@@ -1,0 +1,413 @@
+//! Commands for all that a query finds when they are played.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::command::{Command, Elements, ListCommand, TypeNames};
+use super::play::{Fault, Player, resolve_entities};
+use super::recorder::CommandRecorder;
+use super::verb::Kind;
+use crate::component::{Component, ComponentType};
+use crate::entity::Entity;
+use crate::query::{LateQuery, Options, QueryData, QueryFilter};
+use crate::set::{CloneSet, ComponentSet};
+use crate::shared::{Shared, SharedComponent};
+use crate::version::Version;
+
+impl CommandRecorder {
+    /// Does something to all entities that a query finds when the commands are played.
+    ///
+    /// More can be said of the query, as of one that is [asked at once](crate::World::query_mut). [`for_found`](Self::for_found) takes
+    /// queries that are kept, and those whose components are known only at run time.
+    ///
+    /// # Panics
+    ///
+    /// When the commands are played: as [`World::query_mut`](crate::World::query_mut), if the query is one that cannot be asked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, With, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Dead;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.for_query::<&Health, With<Dead>>().despawn();
+    /// world.spawn_many(5, (Health(0), Dead));
+    /// world.spawn_many(10, Health(20));
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.entity_count(), 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn for_query<D: QueryData, F: QueryFilter>(&mut self) -> QueryCommands<'_> {
+        self.for_found(LateQuery::of::<D, F>())
+    }
+
+    /// Does something to all entities that a query finds when the commands are played: an [`EntityQuery`](crate::EntityQuery), or a
+    /// [`DynamicQuery`](crate::DynamicQuery).
+    ///
+    /// # Panics
+    ///
+    /// As [`for_query`](Self::for_query).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, DynamicQuery, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// #[component(name = "Health")]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(5, Health(0));
+    /// let health = ComponentType::find("Health").unwrap();
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.for_found(DynamicQuery::new().all([health])).despawn();
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.entity_count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn for_found(&mut self, query: impl Into<LateQuery>) -> QueryCommands<'_> {
+        QueryCommands { recorder: self, query: query.into() }
+    }
+}
+
+/// What is done to all entities that a query finds, when commands are played: see [`CommandRecorder::for_query`].
+///
+/// First more can be said of the query, then what is done.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, EntityCommandBuffer, Shared, SharedComponent, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+/// struct Team(u32);
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_many(3, (Health(20), Shared::new(Team(1))));
+/// world.spawn_many(4, (Health(20), Shared::new(Team(2))));
+/// let mut buffer = EntityCommandBuffer::new();
+/// buffer.commands()?.for_query::<&Health, ()>().with_shared(Team(2)).despawn();
+/// world.play(&mut buffer)?;
+/// assert_eq!(world.entity_count(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "nothing is recorded until it is said what is done"]
+pub struct QueryCommands<'r> {
+    recorder: &'r mut CommandRecorder,
+    query: LateQuery,
+}
+
+impl QueryCommands<'_> {
+    /// Asks for entities with this value of a shared component. See [`QueryMut::with_shared`](crate::QueryMut::with_shared).
+    pub fn with_shared<T: SharedComponent>(mut self, value: T) -> Self {
+        self.query.add_shared(value);
+        self
+    }
+
+    /// Lets what is asked of changes mean what is newer than this version. See [`QueryMut::since`](crate::QueryMut::since).
+    pub fn since(mut self, version: Version) -> Self {
+        self.query.set_since(version);
+        self
+    }
+
+    fn with(mut self, option: Options) -> Self {
+        self.query.add_option(option);
+        self
+    }
+
+    /// Includes entities that are disabled. See [`QueryMut::include_disabled`](crate::QueryMut::include_disabled).
+    pub fn include_disabled(self) -> Self {
+        self.with(Options::DISABLED)
+    }
+
+    /// Includes prefabs. See [`QueryMut::include_prefabs`](crate::QueryMut::include_prefabs).
+    pub fn include_prefabs(self) -> Self {
+        self.with(Options::PREFABS)
+    }
+
+    /// Passes over nothing that is switched off. See [`QueryMut::ignore_enabled`](crate::QueryMut::ignore_enabled).
+    pub fn ignore_enabled(self) -> Self {
+        self.with(Options::IGNORE_ENABLED)
+    }
+
+    /// Passes over entities of which somebody else writes in a special way what the query writes. See
+    /// [`QueryMut::filter_write_groups`](crate::QueryMut::filter_write_groups).
+    pub fn filter_write_groups(self) -> Self {
+        self.with(Options::WRITE_GROUPS)
+    }
+
+    /// Destroys them. See [`QueryMut::despawn`](crate::QueryMut::despawn).
+    pub fn despawn(self) {
+        self.record(DespawnFound);
+    }
+
+    /// Gives them clones of components. See [`QueryMut::add`](crate::QueryMut::add).
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "named as that of the manager; this is no sum"
+    )]
+    pub fn add<S: CloneSet>(self, set: S) {
+        self.record(AddToFound(set));
+    }
+
+    /// Gives them those of the components that they lack, with their defaults. See
+    /// [`QueryMut::add_types`](crate::QueryMut::add_types).
+    pub fn add_types(self, types: &[ComponentType]) {
+        let Self { recorder, query } = self;
+        recorder.record_list(Entity::NULL, AddTypesToFound(query), types.iter().copied());
+    }
+
+    /// Removes components from them. See [`QueryMut::remove`](crate::QueryMut::remove).
+    pub fn remove<S: ComponentSet>(self) {
+        self.record(RemoveFromFound::<S>(PhantomData));
+    }
+
+    /// Removes components from them. See [`QueryMut::remove_types`](crate::QueryMut::remove_types).
+    pub fn remove_types(self, types: &[ComponentType]) {
+        let Self { recorder, query } = self;
+        recorder.record_list(Entity::NULL, RemoveTypesFromFound(query), types.iter().copied());
+    }
+
+    /// Replaces the value of a shared component. See [`QueryMut::set_shared`](crate::QueryMut::set_shared).
+    pub fn set_shared<T: SharedComponent>(self, value: T) {
+        self.record(SetSharedOfFound(Shared::new(value)));
+    }
+
+    /// Switches a component of them on or off. See
+    /// [`QueryMut::set_component_enabled`](crate::QueryMut::set_component_enabled).
+    pub fn set_component_enabled<T: Component>(self, enabled: bool) {
+        self.set_type_enabled(ComponentType::of::<T>(), enabled);
+    }
+
+    /// Switches a component of them on or off. See [`QueryMut::set_type_enabled`](crate::QueryMut::set_type_enabled).
+    pub fn set_type_enabled(self, ty: ComponentType, enabled: bool) {
+        self.record(SwitchFound { ty, enabled });
+    }
+
+    /// Lets them take part or not. See [`QueryMut::set_enabled`](crate::QueryMut::set_enabled).
+    pub fn set_enabled(self, enabled: bool) {
+        self.record(EnableFound(enabled));
+    }
+
+    fn record<O: Operation>(self, operation: O) {
+        let Self { recorder, query } = self;
+        recorder.record(Entity::NULL, ForQuery { operation, query });
+    }
+}
+
+impl fmt::Debug for QueryCommands<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueryCommands").field("query", &self.query).finish_non_exhaustive()
+    }
+}
+
+/// What is done to all that a query finds.
+trait Operation: Send + Sized + 'static {
+    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault>;
+
+    fn duplicate(&mut self) -> Result<Self, Fault>;
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+struct ForQuery<O> {
+    operation: O,
+    query: LateQuery,
+}
+
+impl<O: Operation> Command for ForQuery<O> {
+    const KIND: Kind = Kind::Other;
+
+    fn play(self, player: &mut Player<'_>, _: Entity) -> Result<(), Fault> {
+        self.operation.play(player, &self.query)
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self { operation: self.operation.duplicate()?, query: self.query.clone() })
+    }
+
+    fn describe(&self, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.operation.describe(f)?;
+        // Of the query it says what can be copied.
+        write!(f, " all that {} finds", self.query)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct DespawnFound;
+
+impl Operation for DespawnFound {
+    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+        let found = query.found(player.entities);
+        player.entities.despawn_found(&found)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(*self)
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("despawn")
+    }
+}
+
+struct AddToFound<S>(S);
+
+impl<S: CloneSet> Operation for AddToFound<S> {
+    fn play(mut self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+        resolve_entities(player.resolved, &mut self.0)?;
+        let found = query.found(player.entities);
+        player.entities.add_to_found(&found, self.0).map_err(|rejected| rejected.error)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self(self.0.clone_set()))
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "add {} to", TypeNames(S::types))
+    }
+}
+
+struct RemoveFromFound<S>(PhantomData<fn() -> S>);
+
+impl<S: ComponentSet> Operation for RemoveFromFound<S> {
+    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+        let found = query.found(player.entities);
+        player.entities.remove_from_found::<S>(&found)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self(PhantomData))
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "remove {} from", TypeNames(S::types))
+    }
+}
+
+struct SetSharedOfFound<T>(Shared<T>);
+
+impl<T: SharedComponent> Operation for SetSharedOfFound<T> {
+    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+        let found = query.found(player.entities);
+        player.entities.set_shared_of_found(&found, self.0)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self(self.0.clone()))
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "set `{}` of", ComponentType::of_shared::<T>())
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SwitchFound {
+    ty: ComponentType,
+    enabled: bool,
+}
+
+impl Operation for SwitchFound {
+    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+        query.set_type_enabled(player.entities, self.ty, self.enabled)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(*self)
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "switch `{}` {} for", self.ty, if self.enabled { "on" } else { "off" })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct EnableFound(bool);
+
+impl Operation for EnableFound {
+    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+        let found = query.found(player.entities);
+        player.entities.set_found_enabled(&found, self.0)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(*self)
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0 { "enable" } else { "disable" })
+    }
+}
+
+struct AddTypesToFound(LateQuery);
+
+impl ListCommand for AddTypesToFound {
+    type Element = ComponentType;
+
+    const KIND: Kind = Kind::Other;
+
+    fn play(
+        self,
+        types: Elements<'_, ComponentType>,
+        player: &mut Player<'_>,
+        _: Entity,
+    ) -> Result<(), Fault> {
+        let found = self.0.found(player.entities);
+        player.entities.add_types_to_found(&found, types.as_slice())?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self(self.0.clone()))
+    }
+
+    fn describe(count: usize, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "add {count} types to all that a query finds")
+    }
+}
+
+struct RemoveTypesFromFound(LateQuery);
+
+impl ListCommand for RemoveTypesFromFound {
+    type Element = ComponentType;
+
+    const KIND: Kind = Kind::Other;
+
+    fn play(
+        self,
+        types: Elements<'_, ComponentType>,
+        player: &mut Player<'_>,
+        _: Entity,
+    ) -> Result<(), Fault> {
+        let found = self.0.found(player.entities);
+        player.entities.remove_types_from_found(&found, types.as_slice())?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self(self.0.clone()))
+    }
+
+    fn describe(count: usize, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "remove {count} types from all that a query finds")
+    }
+}

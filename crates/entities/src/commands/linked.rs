@@ -1,0 +1,232 @@
+//! Commands for the members of groups.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem;
+
+use super::change::{Add, Remove, Set, duplicate_set};
+use super::command::{Command, TypeNames};
+use super::play::{Fault, Player};
+use super::recorder::CommandRecorder;
+use super::verb::Kind;
+use crate::entity::Entity;
+use crate::manager::EntityManager;
+use crate::query::LateQuery;
+use crate::set::{CloneSet, ComponentSet};
+
+impl CommandRecorder {
+    /// Gives all members of an entity's [group](crate::LinkedEntityGroup), or the entity, if it has none, clones of components.
+    pub fn add_to_linked<S: CloneSet>(&mut self, root: Entity, set: S) {
+        self.record(root, AddToLinked { set, members: All });
+    }
+
+    /// Gives those members of an entity's [group](crate::LinkedEntityGroup) clones of components that a query finds when this is
+    /// played.
+    ///
+    /// The query is an [`EntityQuery`](crate::EntityQuery), a [`DynamicQuery`](crate::DynamicQuery) or [of types](LateQuery::of), and
+    /// is asked before the first of them is changed. It passes over what is switched off, as always. With `ignore_enabled` it is what
+    /// Unity calls an `EntityQueryMask`: only the archetype matters.
+    ///
+    /// # Panics
+    ///
+    /// When it is played: as [`World::query`](crate::World::query), if the query is one that cannot be asked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, Component, EntityCommandBuffer, LateQuery, LinkedEntityGroup, Without, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Wheel;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Painted;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (car, wheel) = (world.spawn(()), world.spawn(Wheel));
+    /// world.add(car, Buffer::from([car, wheel].map(LinkedEntityGroup))).unwrap();
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.add_to_linked_matching(car, LateQuery::of::<(), Without<Wheel>>(), Painted);
+    /// world.play(&mut buffer)?;
+    /// assert!(world.has::<Painted>(car) && !world.has::<Painted>(wheel));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add_to_linked_matching<S: CloneSet>(
+        &mut self,
+        root: Entity,
+        query: impl Into<LateQuery>,
+        set: S,
+    ) {
+        self.record(root, AddToLinked { set, members: query.into() });
+    }
+
+    /// Replaces components of all members of an entity's [group](crate::LinkedEntityGroup) that have all of them.
+    pub fn set_linked<S: CloneSet>(&mut self, root: Entity, set: S) {
+        self.record(root, SetLinked { set, members: All });
+    }
+
+    /// Replaces components of those members of an entity's [group](crate::LinkedEntityGroup) that have all of them, and that a query
+    /// finds when this is played.
+    ///
+    /// See [`add_to_linked_matching`](Self::add_to_linked_matching) for the query.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn set_linked_matching<S: CloneSet>(
+        &mut self,
+        root: Entity,
+        query: impl Into<LateQuery>,
+        set: S,
+    ) {
+        self.record(root, SetLinked { set, members: query.into() });
+    }
+
+    /// Removes components from all members of an entity's [group](crate::LinkedEntityGroup), as far as they have them.
+    pub fn remove_from_linked<S: ComponentSet>(&mut self, root: Entity) {
+        self.record(root, RemoveFromLinked { types: PhantomData::<fn() -> S>, members: All });
+    }
+
+    /// Removes components from those members of an entity's [group](crate::LinkedEntityGroup) that a query finds when this is played,
+    /// as far as they have them.
+    ///
+    /// See [`add_to_linked_matching`](Self::add_to_linked_matching) for the query.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn remove_from_linked_matching<S: ComponentSet>(
+        &mut self,
+        root: Entity,
+        query: impl Into<LateQuery>,
+    ) {
+        let types = PhantomData::<fn() -> S>;
+        self.record(root, RemoveFromLinked { types, members: query.into() });
+    }
+}
+
+/// Which members of a group are meant.
+trait Members: Clone + Send + 'static {
+    /// Leaves only those in a list that are meant.
+    fn retain(&self, entities: &EntityManager, members: &mut Vec<Entity>);
+
+    /// Says in words which they are, with what can be copied.
+    fn describe(&self, root: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+/// All of them.
+#[derive(Clone, Copy)]
+struct All;
+
+impl Members for All {
+    fn retain(&self, _: &EntityManager, _: &mut Vec<Entity>) {}
+
+    fn describe(&self, root: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the group of {root}")
+    }
+}
+
+impl Members for LateQuery {
+    fn retain(&self, entities: &EntityManager, members: &mut Vec<Entity>) {
+        self.retain_found(entities, members);
+    }
+
+    fn describe(&self, root: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "all of the group of {root} that {self} finds")
+    }
+}
+
+/// Calls a function with each member of an entity's group that is there and meant, or with the entity, if it has none.
+fn for_each_member(
+    player: &mut Player<'_>,
+    target: Entity,
+    which: &impl Members,
+    mut function: impl FnMut(&mut Player<'_>, Entity) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let root = player.target(target)?;
+    let mut members = mem::take(&mut player.list);
+    let found = player.entities.linked_members(root, &mut members, &mut player.seen);
+    let result = found.map_err(Fault::from).and_then(|()| {
+        which.retain(player.entities, &mut members);
+        members.iter().try_for_each(|&member| function(player, member))
+    });
+    player.list = members;
+    result
+}
+
+struct AddToLinked<S, M> {
+    set: S,
+    members: M,
+}
+
+impl<S: CloneSet, M: Members> Command for AddToLinked<S, M> {
+    const KIND: Kind = Kind::Touch;
+
+    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        let Self { mut set, members } = self;
+        for_each_member(player, target, &members, |player, member| {
+            Add(set.clone_set()).play(player, member)
+        })
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self { set: duplicate_set(&mut self.set)?, members: self.members.clone() })
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "add {} to ", TypeNames(S::types))?;
+        self.members.describe(target, f)
+    }
+}
+
+struct SetLinked<S, M> {
+    set: S,
+    members: M,
+}
+
+impl<S: CloneSet, M: Members> Command for SetLinked<S, M> {
+    const KIND: Kind = Kind::Touch;
+
+    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        let Self { mut set, members } = self;
+        for_each_member(player, target, &members, |player, member| {
+            if !player.entities.has::<S>(member) {
+                return Ok(());
+            }
+            Set(set.clone_set()).play(player, member)
+        })
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self { set: duplicate_set(&mut self.set)?, members: self.members.clone() })
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "set {} of ", TypeNames(S::types))?;
+        self.members.describe(target, f)
+    }
+}
+
+struct RemoveFromLinked<S, M> {
+    types: PhantomData<fn() -> S>,
+    members: M,
+}
+
+impl<S: ComponentSet, M: Members> Command for RemoveFromLinked<S, M> {
+    const KIND: Kind = Kind::Touch;
+
+    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        for_each_member(player, target, &self.members, |player, member| {
+            Remove::<S>(PhantomData).play(player, member)
+        })
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self { types: PhantomData, members: self.members.clone() })
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "remove {} from ", TypeNames(S::types))?;
+        self.members.describe(target, f)
+    }
+}
