@@ -43,10 +43,48 @@ use crate::storage::RowPlace;
 /// - `#[shared(component)]`: the type is a component as well, and `#[derive(Component)]` implements `Field`. An entity can
 ///   then have both.
 ///
-/// Values refer to no entities: nobody could replace those for one of the owners. A type with an
-/// [`Entity`](crate::Entity) in it does not compile, nor does one with a `Box` or a `Vec`, in which there might be some.
-/// `#[field(opaque)]` on such a field says that nobody needs to look for them; then it is not part of
-/// [`state_hash`](crate::World::state_hash) either.
+/// # Entities in values
+///
+/// Values refer to no entities: one value has many owners, and nobody could replace an entity in it for one of them, when that is
+/// instantiated or moves to another world, or when commands are played that it was given a
+/// [placeholder](crate::EntityCommandBuffer) in. A type with an [`Entity`](crate::Entity) in it does not compile, nor does one with a
+/// `Box` or a `Vec`, in which there might be some. `#[field(opaque)]` on such a field says that nobody needs to look for them; then
+/// it is not part of [`state_hash`](crate::World::state_hash) either, and a placeholder in it stays one.
+///
+/// What to do instead: keep the entity in a component of each owner, as a plain [`Component`](crate::Component), where it is found and
+/// replaced; and share a number, or a name, that says which of them belong together.
+///
+/// ```compile_fail,E0080
+/// use ancho_entities::{Entity, Shared, SharedComponent, World};
+///
+/// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+/// struct Squad {
+///     leader: Entity,
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn(Shared::new(Squad { leader: Entity::NULL }));
+/// ```
+///
+/// ```
+/// use ancho_entities::{Component, Entity, EntityCommandBuffer, Shared, SharedComponent, World};
+///
+/// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+/// struct Squad(u32);
+///
+/// #[derive(Component, Debug, PartialEq)]
+/// struct Follows(Entity);
+///
+/// let mut world = World::new("Simulation");
+/// let mut buffer = EntityCommandBuffer::new();
+/// let commands = buffer.commands()?;
+/// let leader = commands.spawn(Shared::new(Squad(7)));
+/// let soldier = commands.spawn((Shared::new(Squad(7)), Follows(leader)));
+/// world.play(&mut buffer)?;
+/// let [leader, soldier] = [leader, soldier].map(|who| buffer.resolve(who).unwrap());
+/// assert_eq!(world.get(soldier), Ok(&Follows(leader)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Examples
 ///

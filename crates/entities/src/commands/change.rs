@@ -77,11 +77,17 @@ impl CommandRecorder {
     }
 
     /// Gives an entity a shared component, or another value of it.
+    ///
+    /// The value is put where it can be shared, which takes memory each time. To [`add`](Self::add) a clone of a [`Shared`] that is kept
+    /// takes none. Placeholders are not replaced in shared values, and a type with entities in it does not compile: see
+    /// [`SharedComponent`] for what to do instead.
     pub fn add_shared<T: SharedComponent>(&mut self, entity: Entity, value: T) {
         self.add(entity, Shared::new(value));
     }
 
     /// Replaces the value of an entity's shared component.
+    ///
+    /// As [`add_shared`](Self::add_shared): a clone of a [`Shared`] takes no memory, and there are no entities in values.
     pub fn set_shared<T: SharedComponent>(&mut self, entity: Entity, value: T) {
         self.set(entity, Shared::new(value));
     }

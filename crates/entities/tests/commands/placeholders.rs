@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer,
-    LinkedEntityGroup, Managed, With, World,
+    LinkedEntityGroup, Managed, Shared, SharedComponent, With, World,
 };
 
 use crate::common::*;
@@ -321,4 +321,29 @@ fn cb3_a_reference_to_what_is_destroyed_meanwhile_leads_to_nobody() {
     assert!(!world.exists(id(brief)) && id(brief) != id(next));
     assert_eq!(world.get(id(stays)), Ok(&Link(id(brief))));
     assert_eq!(friends(&world, id(stays)), [id(brief)]);
+}
+
+#[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
+struct Owner {
+    // Without this, it does not compile: see `tests/ui/shared/value_with_an_entity.rs`.
+    #[field(opaque)]
+    entity: Entity,
+}
+
+#[test]
+fn cb3_sh7_a_placeholder_that_is_hidden_in_a_shared_value_stays_one() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let owner = commands.spawn(A(1));
+    let owned = commands.spawn(Shared::new(Owner { entity: owner }));
+    commands.for_query::<&A, ()>().add(Shared::new(Owner { entity: owner }));
+    world.play(&mut buffer).unwrap();
+    let owned = buffer.resolve(owned).unwrap();
+    // It is known by all as what it is, until the buffer is cleared: nobody takes it for an entity.
+    let kept = world.shared::<Owner>(owned).unwrap().entity;
+    assert!(kept == owner && kept.is_placeholder() && !world.exists(kept));
+    let refused = world.get::<A>(kept).unwrap_err().to_string();
+    assert!(refused.contains("placeholder"), "{refused}");
+    assert_eq!(world.get(buffer.resolve(kept).unwrap()), Ok(&A(1)));
 }
