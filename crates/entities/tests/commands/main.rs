@@ -26,5 +26,7 @@ mod model;
 mod panic_message;
 mod placeholders;
 mod policy;
+#[cfg(not(tsan))]
+mod steps;
 mod targets;
 mod together;

@@ -6,253 +6,15 @@ use std::collections::HashMap;
 use std::mem::discriminant;
 
 use ancho_entities::{
-    Buffer, CommandFault, Entity, EntityCommandBuffer, EntityError, LinkedEntityGroup,
-    PlaybackError, Shared, With, World, WorldSettings,
+    Archetype, Buffer, CommandFault, ComponentType, DynamicQuery, Entity, EntityCommandBuffer,
+    EntityError, EntityQuery, LateQuery, LinkedEntityGroup, PlaybackError, Shared, With, Without,
+    World, WorldSettings,
 };
 use proptest::prelude::*;
 
 use crate::cases::cases;
 use crate::common::*;
-
-const OLD: usize = 6;
-const TEAMS: [&str; 3] = ["red", "green", "blue"];
-
-/// Whom a step names, before it is known how many there are.
-#[derive(Clone, Copy, Debug)]
-enum Someone {
-    Null,
-    Foreign,
-    Old(usize),
-    New(usize),
-}
-
-/// What is given to an entity.
-#[derive(Clone, Copy, Debug)]
-struct Given<W> {
-    kind: usize,
-    value: u32,
-    about: W,
-}
-
-#[derive(Clone, Debug)]
-enum Step<W> {
-    Spawn(Given<W>),
-    SpawnMany(usize, Given<W>),
-    SpawnBatch(usize, u32, W),
-    Instantiate(W),
-    InstantiateMany(W, usize),
-    Despawn(W),
-    DespawnSlice(Vec<W>),
-    Add(W, Given<W>),
-    Set(W, Given<W>),
-    Remove(W, usize),
-    AddToSlice(Vec<W>, Given<W>),
-    RemoveFromSlice(Vec<W>, usize),
-    AddGroup(W, W),
-    AddToLinked(W, Given<W>),
-    Append(W, W),
-    Switch(W, bool),
-    Enable(W, bool),
-    Name(W, u32),
-    QueryAdd(Given<W>),
-    QueryRemove(usize),
-    QueryDespawn,
-}
-
-/// With the key it is played by, and whether what it creates has an id of the world at once.
-#[derive(Clone, Debug)]
-struct Keyed<W> {
-    key: Option<u32>,
-    promised: bool,
-    step: Step<W>,
-}
-
-fn someone() -> impl Strategy<Value = Someone> {
-    prop_oneof![
-        1 => Just(Someone::Null),
-        1 => Just(Someone::Foreign),
-        30 => (0..OLD).prop_map(Someone::Old),
-        50 => any::<usize>().prop_map(Someone::New),
-    ]
-}
-
-fn given() -> impl Strategy<Value = Given<Someone>> {
-    (0..9_usize, 0..6_u32, someone()).prop_map(|(kind, value, about)| Given { kind, value, about })
-}
-
-fn step() -> impl Strategy<Value = Step<Someone>> {
-    let several = || prop::collection::vec(someone(), 0..4);
-    prop_oneof![
-        8 => given().prop_map(Step::Spawn),
-        2 => (0..4_usize, given()).prop_map(|(count, given)| Step::SpawnMany(count, given)),
-        2 => (0..4_usize, 0..6_u32, someone()).prop_map(|(n, value, about)| Step::SpawnBatch(n, value, about)),
-        3 => someone().prop_map(Step::Instantiate),
-        2 => (someone(), 0..4_usize).prop_map(|(who, count)| Step::InstantiateMany(who, count)),
-        6 => someone().prop_map(Step::Despawn),
-        1 => several().prop_map(Step::DespawnSlice),
-        10 => (someone(), given()).prop_map(|(who, given)| Step::Add(who, given)),
-        2 => (someone(), given()).prop_map(|(who, given)| Step::Set(who, given)),
-        4 => (someone(), 0..9_usize).prop_map(|(who, kind)| Step::Remove(who, kind)),
-        1 => (several(), given()).prop_map(|(who, given)| Step::AddToSlice(who, given)),
-        1 => (several(), 0..9_usize).prop_map(|(who, kind)| Step::RemoveFromSlice(who, kind)),
-        2 => (someone(), someone()).prop_map(|(who, member)| Step::AddGroup(who, member)),
-        1 => (someone(), given()).prop_map(|(who, given)| Step::AddToLinked(who, given)),
-        1 => (someone(), someone()).prop_map(|(who, about)| Step::Append(who, about)),
-        1 => (someone(), any::<bool>()).prop_map(|(who, on)| Step::Switch(who, on)),
-        2 => (someone(), any::<bool>()).prop_map(|(who, on)| Step::Enable(who, on)),
-        1 => (someone(), 0..3_u32).prop_map(|(who, name)| Step::Name(who, name)),
-        1 => given().prop_map(Step::QueryAdd),
-        1 => (0..9_usize).prop_map(Step::QueryRemove),
-        1 => Just(Step::QueryDespawn),
-    ]
-}
-
-/// Steps that are mostly carried out together: of those that there are, few fail, and few are of another kind.
-fn folding_step() -> impl Strategy<Value = Step<Someone>> {
-    let someone = || {
-        prop_oneof![
-            100 => prop_oneof![Just(0), Just(1), Just(3), Just(5)].prop_map(Someone::Old),
-            1 => (0..OLD).prop_map(Someone::Old),
-            200 => any::<usize>().prop_map(Someone::New),
-        ]
-    };
-    let kind = || prop_oneof![40 => 0..5_usize, 10 => Just(8), 1 => 5..8_usize];
-    let given = move || {
-        (kind(), 0..6_u32, someone()).prop_map(|(kind, value, about)| Given { kind, value, about })
-    };
-    prop_oneof![
-        60 => given().prop_map(Step::Spawn),
-        35 => someone().prop_map(Step::Despawn),
-        100 => (someone(), given()).prop_map(|(who, given)| Step::Add(who, given)),
-        6 => (someone(), given()).prop_map(|(who, given)| Step::Set(who, given)),
-        80 => (someone(), kind()).prop_map(|(who, kind)| Step::Remove(who, kind)),
-        6 => (someone(), any::<bool>()).prop_map(|(who, on)| Step::Switch(who, on)),
-        1 => step(),
-    ]
-}
-
-fn folding_script() -> impl Strategy<Value = Vec<Keyed<Someone>>> {
-    let keyed = (prop::bool::weighted(0.2), folding_step());
-    let keyed = keyed.prop_map(|(promised, step)| Keyed { key: None, promised, step });
-    prop::collection::vec(keyed, 0..60)
-}
-
-/// Long runs of commands for the same entities, mostly in the same order, which often cancel out.
-fn long_script() -> impl Strategy<Value = Vec<Keyed<Someone>>> {
-    let given = || {
-        let kind = prop_oneof![20 => 0..5_usize, 1 => 5..8_usize];
-        (kind, 0..6_u32).prop_map(|(kind, value)| Given { kind, value, about: Someone::Old(0) })
-    };
-    let step = prop_oneof![
-        5 => given().prop_map(|given| Step::Add((), given.without_whom())),
-        2 => given().prop_map(|given| Step::Set((), given.without_whom())),
-        4 => (0..5_usize).prop_map(|kind| Step::Remove((), kind)),
-        3 => Just(Step::Despawn(())),
-    ];
-    // How a run differs from the others: it goes backwards, one entity is another, or one more is named.
-    let run = (step, 0..40_u32, any::<usize>());
-    let runs = prop::collection::vec(run, 1..6);
-    (8..20_usize, given(), prop::bool::weighted(0.3), runs).prop_map(
-        |(count, set, promised, runs)| {
-            let keyed = |step| Keyed { key: None, promised, step };
-            let mut script = vec![keyed(Step::Spawn(set)); count];
-            for (step, odd, other) in runs {
-                let mut all: Vec<_> = (0..count).map(Someone::New).collect();
-                match odd {
-                    0 => all.reverse(),
-                    1 => all[other % count] = Someone::Old(other % OLD),
-                    2 => all.push(Someone::New(other % count)),
-                    _ => {}
-                }
-                script.extend(
-                    all.into_iter().map(|who| keyed(step.map(&|()| who, &|()| Someone::Old(0)))),
-                );
-            }
-            script
-        },
-    )
-}
-
-impl Given<Someone> {
-    fn without_whom(self) -> Given<()> {
-        Given { kind: self.kind, value: self.value, about: () }
-    }
-}
-
-fn script() -> impl Strategy<Value = Vec<Keyed<Someone>>> {
-    let key = prop_oneof![8 => Just(None), 1 => (0..3_u32).prop_map(Some)];
-    let keyed = (key, prop::bool::weighted(0.2), step());
-    let keyed = keyed.prop_map(|(key, promised, step)| Keyed { key, promised, step });
-    prop::collection::vec(keyed, 0..25)
-}
-
-/// Whom a step names: the so manieth of those before or of those that are created, in the order of recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Who {
-    Null,
-    Foreign,
-    Old(usize),
-    New(usize),
-}
-
-impl<W: Copy> Step<W> {
-    /// How many entities it creates that can be named.
-    fn creates(&self) -> usize {
-        match *self {
-            Self::Spawn(_) | Self::Instantiate(_) => 1,
-            Self::SpawnMany(count, _)
-            | Self::SpawnBatch(count, ..)
-            | Self::InstantiateMany(_, count) => count,
-            _ => 0,
-        }
-    }
-
-    /// Whether it is done to one entity, with one value at most.
-    fn is_of_one(&self) -> bool {
-        match self {
-            Self::Spawn(given) | Self::Add(_, given) | Self::Set(_, given) => {
-                matches!(given.kind, 2 | 7 | 8)
-            }
-            Self::Instantiate(_) | Self::Despawn(_) | Self::Remove(..) | Self::Append(..) => true,
-            _ => false,
-        }
-    }
-
-    /// The same, with others named: targets by the first function, those in values by the second.
-    fn map<V>(&self, target: &dyn Fn(W) -> V, value: &dyn Fn(W) -> V) -> Step<V> {
-        let given = |given: &Given<W>| Given {
-            kind: given.kind,
-            value: given.value,
-            about: value(given.about),
-        };
-        let all = |all: &[W]| all.iter().map(|&who| target(who)).collect();
-        match self {
-            Self::Spawn(set) => Step::Spawn(given(set)),
-            Self::SpawnMany(count, set) => Step::SpawnMany(*count, given(set)),
-            &Self::SpawnBatch(count, number, about) => {
-                Step::SpawnBatch(count, number, value(about))
-            }
-            &Self::Instantiate(who) => Step::Instantiate(target(who)),
-            &Self::InstantiateMany(who, count) => Step::InstantiateMany(target(who), count),
-            &Self::Despawn(who) => Step::Despawn(target(who)),
-            Self::DespawnSlice(who) => Step::DespawnSlice(all(who)),
-            Self::Add(who, set) => Step::Add(target(*who), given(set)),
-            Self::Set(who, set) => Step::Set(target(*who), given(set)),
-            &Self::Remove(who, kind) => Step::Remove(target(who), kind),
-            Self::AddToSlice(who, set) => Step::AddToSlice(all(who), given(set)),
-            Self::RemoveFromSlice(who, kind) => Step::RemoveFromSlice(all(who), *kind),
-            &Self::AddGroup(who, member) => Step::AddGroup(target(who), value(member)),
-            Self::AddToLinked(who, set) => Step::AddToLinked(target(*who), given(set)),
-            &Self::Append(who, about) => Step::Append(target(who), value(about)),
-            &Self::Switch(who, on) => Step::Switch(target(who), on),
-            &Self::Enable(who, on) => Step::Enable(target(who), on),
-            &Self::Name(who, name) => Step::Name(target(who), name),
-            Self::QueryAdd(set) => Step::QueryAdd(given(set)),
-            &Self::QueryRemove(kind) => Step::QueryRemove(kind),
-            Self::QueryDespawn => Step::QueryDespawn,
-        }
-    }
-}
+use crate::steps::*;
 
 /// Whom each step names, and in which order they are played. A step names in values only who is created before it.
 fn plan(script: &[Keyed<Someone>], strict: bool) -> (Vec<Keyed<Who>>, Vec<usize>) {
@@ -389,9 +151,78 @@ macro_rules! with_types {
     };
 }
 
+/// Evaluates an expression with one of the queries, asked at once.
+macro_rules! with_query {
+    ($world:expr, $number:expr, |$query:ident| $body:expr) => {
+        match $number {
+            0 => {
+                let $query = $world.query_mut::<&A>();
+                $body
+            }
+            1 => {
+                let $query = $world.query_mut::<()>().filter::<With<Glow>>();
+                $body
+            }
+            2 => {
+                let $query = $world.query_mut::<()>().filter::<(With<Link>, Without<Tag>)>();
+                $body
+            }
+            3 => {
+                let $query = $world.query_mut::<()>().with_shared(Team("red"));
+                $body
+            }
+            4 => {
+                let $query = $world.query_mut::<&Glow>().ignore_enabled();
+                $body
+            }
+            _ => {
+                let $query = $world.query_mut::<&A>().include_disabled();
+                $body
+            }
+        }
+    };
+}
+
+/// The same queries, asked later.
+fn late(number: usize) -> LateQuery {
+    let dynamic = DynamicQuery::new();
+    match number {
+        0 => LateQuery::of::<&A, ()>(),
+        1 => LateQuery::of::<(), With<Glow>>(),
+        2 => dynamic.all([ComponentType::of::<Link>()]).none([ComponentType::of::<Tag>()]).into(),
+        3 => EntityQuery::<()>::new().with_shared(Team("red")).into(),
+        4 => (&EntityQuery::<&Glow>::new().ignore_enabled()).into(),
+        _ => (&dynamic.all([ComponentType::of::<A>()]).include_disabled()).into(),
+    }
+}
+
+/// The types whose bits are set.
+fn types(bits: usize) -> Vec<ComponentType> {
+    let all: [ComponentType; TYPES] = [
+        ComponentType::of::<A>(),
+        ComponentType::of::<B>(),
+        ComponentType::of::<Glow>(),
+        ComponentType::of::<Stays>(),
+        ComponentType::of_buffer::<Friend>(),
+        ComponentType::of::<Link>(),
+        ComponentType::of_shared::<Team>(),
+    ];
+    (0..TYPES).filter(|bit| bits >> bit & 1 != 0).map(|bit| all[bit]).collect()
+}
+
+fn team(number: u32) -> Team {
+    Team(TEAMS[number as usize])
+}
+
+/// Archetypes of those that are there in the beginning: of the last, not all components have a default.
+fn archetypes(world: &World, old: &[Entity]) -> [Archetype; ARCHETYPES] {
+    [2, 3, 1].map(|at| world.entities().entity_archetype(old[at]).unwrap())
+}
+
 /// Records a step. Returns who is created.
 fn record(
     world: &World,
+    archetypes: &[Archetype],
     buffer: &mut EntityCommandBuffer,
     ledger: &'static Ledger,
     keyed: &Keyed<Entity>,
@@ -408,6 +239,7 @@ fn record(
                 let sets = (0..count as u32).map(|at| (A(value + at), Link(about)));
                 c.spawn_batch(sets).to_vec()
             }
+            Step::CreateOf(number) => vec![c.create_of(archetypes[number])],
             Step::Instantiate(who) => vec![c.instantiate(who)],
             Step::InstantiateMany(who, count) => c.instantiate_many(who, count).to_vec(),
             _ => unreachable!("these create nobody"),
@@ -424,6 +256,7 @@ fn record(
             let sets = (0..count as u32).map(|at| (A(value + at), Link(about)));
             return c.spawn_batch(sets).iter().collect();
         }
+        &Step::CreateOf(number) => return vec![c.create_of(archetypes[number])],
         &Step::Instantiate(who) => return vec![c.instantiate(who)],
         &Step::InstantiateMany(who, count) => {
             return c.instantiate_many(who, count).iter().collect();
@@ -433,28 +266,78 @@ fn record(
         &Step::Add(who, given) => with_set!(ledger, given, |set| c.add(who, set)),
         &Step::Set(who, given) => with_set!(ledger, given, |set| c.set(who, set)),
         &Step::Remove(who, kind) => with_types!(kind, Types => c.remove::<Types>(who)),
+        &Step::AddTypes(who, bits) => c.add_types(who, &types(bits)),
+        &Step::RemoveTypes(who, bits) => c.remove_types(who, &types(bits)),
         Step::AddToSlice(all, given) => with_set!(ledger, *given, |set| c.add_to_slice(all, set)),
+        Step::SetSlice(all, given) => with_set!(ledger, *given, |set| c.set_slice(all, set)),
         Step::RemoveFromSlice(all, kind) => {
             with_types!(*kind, Types => c.remove_from_slice::<Types>(all));
         }
         &Step::AddGroup(who, member) => c.add_buffer(who, [who, member].map(LinkedEntityGroup)),
-        &Step::AddToLinked(who, given) => with_set!(ledger, given, |set| c.add_to_linked(who, set)),
+        &Step::SetShared(who, number) => c.set_shared(who, team(number)),
+        &Step::AddToLinked(who, None, given) => {
+            with_set!(ledger, given, |set| c.add_to_linked(who, set));
+        }
+        &Step::AddToLinked(who, Some(query), given) => {
+            with_set!(ledger, given, |set| c.add_to_linked_matching(who, late(query), set));
+        }
+        &Step::SetLinked(who, None, given) => {
+            with_set!(ledger, given, |set| c.set_linked(who, set));
+        }
+        &Step::SetLinked(who, Some(query), given) => {
+            with_set!(ledger, given, |set| c.set_linked_matching(who, late(query), set));
+        }
+        &Step::RemoveFromLinked(who, None, kind) => {
+            with_types!(kind, Types => c.remove_from_linked::<Types>(who));
+        }
+        &Step::RemoveFromLinked(who, Some(query), kind) => {
+            with_types!(kind, Types => c.remove_from_linked_matching::<Types>(who, late(query)));
+        }
         &Step::Append(who, about) => c.append(who, Friend(about)),
+        &Step::SetBuffer(who, count, about) => c.set_buffer(who, vec![Friend(about); count]),
         &Step::Switch(who, on) => c.set_component_enabled::<Glow>(who, on),
         &Step::Enable(who, on) => c.set_enabled(who, on),
         &Step::Name(who, name) => c.set_name(who, TEAMS[name as usize]),
-        &Step::QueryAdd(given) => with_set!(ledger, given, |set| c.for_query::<&A, ()>().add(set)),
-        &Step::QueryRemove(kind) => {
-            with_types!(kind, Types => c.for_query::<(), With<A>>().remove::<Types>());
+        &Step::QueryAdd(query, given) => {
+            with_set!(ledger, given, |set| c.for_found(late(query)).add(set));
         }
-        Step::QueryDespawn => c.for_query::<(), With<Glow>>().despawn(),
+        &Step::QueryRemove(query, kind) => {
+            with_types!(kind, Types => c.for_found(late(query)).remove::<Types>());
+        }
+        &Step::QueryAddTypes(query, bits) => c.for_found(late(query)).add_types(&types(bits)),
+        &Step::QueryRemoveTypes(query, bits) => c.for_found(late(query)).remove_types(&types(bits)),
+        &Step::QuerySetShared(query, number) => c.for_found(late(query)).set_shared(team(number)),
+        &Step::QuerySwitch(query, on) => {
+            c.for_found(late(query)).set_component_enabled::<Glow>(on);
+        }
+        &Step::QueryEnable(query, on) => c.for_found(late(query)).set_enabled(on),
+        &Step::QueryDespawn(query) => c.for_found(late(query)).despawn(),
     }
     Vec::new()
+}
+
+/// The members of a group that a query finds, if one is given: those that are there, or the entity, if it has none.
+fn members(world: &mut World, who: Entity, of: Option<usize>) -> Result<Vec<Entity>, EntityError> {
+    let mut all: Vec<_> = match world.buffer::<LinkedEntityGroup>(who) {
+        Ok([]) | Err(EntityError::MissingComponent { .. }) => vec![who],
+        // Members that are gone are passed over.
+        Ok(group) => {
+            let members = group.iter().map(|member| member.0);
+            members.filter(|&member| world.exists(member)).collect()
+        }
+        Err(error) => return Err(error),
+    };
+    all.dedup();
+    if let Some(query) = of {
+        all.retain(|&who| with_query!(world, query, |query| query.as_ref().matches(who)));
+    }
+    Ok(all)
 }
 
 /// Does a step by methods of the world. Returns who is created.
 fn direct(
     world: &mut World,
+    archetypes: &[Archetype],
     ledger: &'static Ledger,
     step: &Step<Entity>,
 ) -> Result<Vec<Entity>, EntityError> {
@@ -466,6 +349,9 @@ fn direct(
         &Step::SpawnBatch(count, value, about) => {
             let sets = (0..count as u32).map(|at| (A(value + at), Link(about)));
             return Ok(world.spawn_batch(sets).collect());
+        }
+        &Step::CreateOf(number) => {
+            return Ok(vec![world.entities_mut().create(archetypes[number])?]);
         }
         &Step::Instantiate(who) => return Ok(vec![world.entities_mut().instantiate(who)?]),
         &Step::InstantiateMany(who, count) => {
@@ -480,9 +366,18 @@ fn direct(
             with_set!(ledger, given, |set| world.set(who, set).map_err(|r| r.error)?);
         }
         &Step::Remove(who, kind) => with_types!(kind, Types => _ = world.remove::<Types>(who)?),
+        &Step::AddTypes(who, bits) => _ = world.entities_mut().add_types(who, &types(bits))?,
+        &Step::RemoveTypes(who, bits) => {
+            _ = world.entities_mut().remove_types(who, &types(bits))?;
+        }
         Step::AddToSlice(all, given) => {
             for &who in all {
                 with_set!(ledger, *given, |set| _ = world.add(who, set).map_err(|r| r.error)?);
+            }
+        }
+        Step::SetSlice(all, given) => {
+            for &who in all {
+                with_set!(ledger, *given, |set| world.set(who, set).map_err(|r| r.error)?);
             }
         }
         Step::RemoveFromSlice(all, kind) => {
@@ -494,36 +389,56 @@ fn direct(
             let group = Buffer::from([who, member].map(LinkedEntityGroup));
             _ = world.add(who, group).map_err(|r| r.error)?;
         }
-        &Step::AddToLinked(who, given) => {
-            let mut all: Vec<_> = match world.buffer::<LinkedEntityGroup>(who) {
-                // Members that are gone are passed over.
-                Ok(group) => group
-                    .iter()
-                    .map(|member| member.0)
-                    .filter(|&member| world.exists(member))
-                    .collect(),
-                Err(EntityError::MissingComponent { .. }) => vec![who],
-                Err(error) => return Err(error),
-            };
-            all.dedup();
-            for who in all {
+        &Step::SetShared(who, number) => _ = world.set_shared(who, team(number))?,
+        &Step::AddToLinked(who, of, given) => {
+            for who in members(world, who, of)? {
                 with_set!(ledger, given, |set| _ = world.add(who, set).map_err(|r| r.error)?);
             }
         }
+        &Step::SetLinked(who, of, given) => {
+            for who in members(world, who, of)? {
+                if with_types!(given.kind, Types => world.has::<Types>(who)) {
+                    with_set!(ledger, given, |set| world.set(who, set).map_err(|r| r.error)?);
+                }
+            }
+        }
+        &Step::RemoveFromLinked(who, of, kind) => {
+            for who in members(world, who, of)? {
+                with_types!(kind, Types => _ = world.remove::<Types>(who)?);
+            }
+        }
         &Step::Append(who, about) => world.buffer_mut::<Friend>(who)?.push(Friend(about)),
+        &Step::SetBuffer(who, count, about) => {
+            let elements = Buffer::from(vec![Friend(about); count]);
+            world.set(who, elements).map_err(|r| r.error)?;
+        }
         &Step::Switch(who, on) => {
             world.entities_mut().set_component_enabled::<Glow>(who, on)?;
         }
         &Step::Enable(who, on) => _ = world.entities_mut().set_enabled(who, on)?,
         &Step::Name(who, name) => world.entities_mut().set_name(who, TEAMS[name as usize])?,
-        &Step::QueryAdd(given) => {
-            with_set!(ledger, given, |set| _ =
-                world.query_mut::<&A>().add(set).map_err(|r| r.error)?);
-        }
-        &Step::QueryRemove(kind) => with_types!(kind, Types => {
-            _ = world.query_mut::<()>().filter::<With<A>>().remove::<Types>()?;
+        &Step::QueryAdd(query, given) => with_set!(ledger, given, |set| {
+            with_query!(world, query, |query| _ = query.add(set).map_err(|r| r.error)?);
         }),
-        Step::QueryDespawn => _ = world.query_mut::<()>().filter::<With<Glow>>().despawn()?,
+        &Step::QueryRemove(query, kind) => with_types!(kind, Types => {
+            with_query!(world, query, |query| _ = query.remove::<Types>()?);
+        }),
+        &Step::QueryAddTypes(query, bits) => {
+            with_query!(world, query, |query| _ = query.add_types(&types(bits))?);
+        }
+        &Step::QueryRemoveTypes(query, bits) => {
+            with_query!(world, query, |query| _ = query.remove_types(&types(bits))?);
+        }
+        &Step::QuerySetShared(query, number) => {
+            with_query!(world, query, |query| _ = query.set_shared(team(number))?);
+        }
+        &Step::QuerySwitch(query, on) => {
+            with_query!(world, query, |query| _ = query.set_component_enabled::<Glow>(on)?);
+        }
+        &Step::QueryEnable(query, on) => {
+            with_query!(world, query, |query| _ = query.set_enabled(on)?);
+        }
+        &Step::QueryDespawn(query) => with_query!(world, query, |query| _ = query.despawn()?),
     }
     Ok(Vec::new())
 }
@@ -587,6 +502,7 @@ fn one_by_one(
         .collect();
     let count = planned.iter().map(|keyed| keyed.step.creates()).sum();
     let mut created: Vec<Option<Entity>> = vec![None; count];
+    let archetypes = archetypes(world, old);
     for (number, &at) in order.iter().enumerate() {
         let step = &planned[at].step;
         let who = |who| match who {
@@ -595,7 +511,7 @@ fn one_by_one(
             Who::Old(number) => old[number],
             Who::New(number) => created[number].expect("it was created before"),
         };
-        let done = direct(world, ledger, &step.map(&who, &who));
+        let done = direct(world, &archetypes, ledger, &step.map(&who, &who));
         if is_foreign(step) {
             // What is done in part before has tests of its own.
             return (created, Some((number + 1, Why::Placeholder)));
@@ -621,6 +537,7 @@ fn in_bulk(
     reusable: bool,
 ) -> (Vec<Option<Entity>>, Failed) {
     let other = foreign();
+    let archetypes = archetypes(world, old);
     let mut buffer =
         if reusable { EntityCommandBuffer::reusable() } else { EntityCommandBuffer::new() };
     let mut created = Vec::new();
@@ -635,6 +552,7 @@ fn in_bulk(
         let promised = keyed.promised && !reusable;
         created.extend(record(
             world,
+            &archetypes,
             &mut buffer,
             ledger,
             &Keyed { key: keyed.key, promised, step },
@@ -751,7 +669,12 @@ fn check(script: &[Keyed<Someone>], strict: bool, rows: usize) {
             let step = &planned[order[number - 1]].step;
             let several = matches!(
                 step,
-                Step::AddToSlice(..) | Step::RemoveFromSlice(..) | Step::AddToLinked(..)
+                Step::AddToSlice(..)
+                    | Step::SetSlice(..)
+                    | Step::RemoveFromSlice(..)
+                    | Step::AddToLinked(..)
+                    | Step::SetLinked(..)
+                    | Step::RemoveFromLinked(..)
             );
             several || is_foreign(step)
         });
