@@ -386,10 +386,16 @@ impl EntityManager {
     /// only dropped. What shows is that archetypes and versions of what was in between do not come to be.
     ///
     /// In long sequences of the same command this is so if the next ones name the same entities in the same order: `spawn`, `add`, `set` or
-    /// `remove` for each of them and then `despawn`, or `add` and then `remove`. There, commands with values that refer to entities are
-    /// not left out, nor is anything in a strict world, or before `despawn` in one that shares chunks with a fork. One by one are carried
-    /// out, everywhere, `add_types`, `create_of`, `instantiate`, `set_enabled`, `set_name`, `add_buffer`, `set_buffer`, `append`, and
-    /// commands with shared components, for several entities, or for queries, and functions.
+    /// `remove` for each of them, up to six such sequences, and then `despawn`, or `add` and then `remove`. There, commands with values that
+    /// refer to entities are not left out, nor is anything in a strict world, or before `despawn` in one that shares chunks with a fork.
+    ///
+    /// One by one, everywhere, are carried out:
+    ///
+    /// - `add_types`, `create_of`, `instantiate`, `set_enabled`, `set_name`, `add_buffer`, `set_buffer`, `append`, and functions
+    /// - commands for several entities: slices, groups, queries, `spawn_many` and `spawn_batch`
+    /// - commands that give shared components, and all commands for entities that have some, or values of chunks, or more than 64
+    ///   components, or were despawned and have only what stays
+    /// - `despawn` of roots of groups, and of entities with components that stay
     ///
     /// # Errors
     ///
