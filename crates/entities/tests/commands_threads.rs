@@ -24,6 +24,9 @@ struct Link(Entity);
 #[component(enableable)]
 struct Lamp;
 
+#[derive(Component, Clone, Copy)]
+struct Wide([u64; 16]);
+
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
 #[buffer(inline = 2)]
 struct Friend(Entity);
@@ -485,5 +488,32 @@ fn cb10_very_many_entities_are_created_on_all_threads_as_on_one() {
         assert!(*first.get_or_insert_with(|| told.clone()) == told, "{workers} workers");
         drop(world);
         assert_eq!(Arc::strong_count(&alive), 1);
+    }
+}
+
+#[test]
+fn cb1_w5_a_buffer_is_played_by_the_job_that_a_world_is_lent_to() {
+    /// So many that all threads move them, where there are any to be had.
+    const MANY: u64 = 70_000;
+
+    let record = || {
+        let mut buffer = EntityCommandBuffer::new();
+        let commands = buffer.commands().unwrap();
+        let first = commands.spawn(A(1));
+        (0..MANY).for_each(|at| _ = commands.spawn(Wide([at; 16])));
+        commands.for_query::<&A, With<Lamp>>().add(Link(first));
+        buffer
+    };
+    let mut expected = world(0, ExecutionMode::Parallel, 50);
+    expected.play(&mut record()).unwrap();
+    for workers in WORKERS {
+        let mut transaction = world(workers, ExecutionMode::Parallel, 50).begin_transaction();
+        let mut buffer = record();
+        let job = transaction.schedule(&[], move |entities| entities.play(&mut buffer).unwrap());
+        transaction.jobs().complete(job.unwrap());
+        let world = transaction.end().unwrap();
+        assert_eq!(world.state_hash(), expected.state_hash(), "{workers} workers");
+        assert!(world.query::<&Wide>().iter().map(|wide| wide.0[15]).eq(0..MANY));
+        world.check_invariants().unwrap();
     }
 }
