@@ -480,7 +480,7 @@ fn replace_elements<T: BufferElement>(
     player: &mut Player<'_>,
     buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
 ) -> Result<(), Fault> {
-    if T::HAS_ENTITIES || player.keeps {
+    if player.keeps {
         // One of them may be refused.
         let mut all = Vec::with_capacity(elements.len());
         while let Some(element) = elements.next(duplicate_element) {
@@ -494,6 +494,10 @@ fn replace_elements<T: BufferElement>(
         buffer.clear();
         buffer.extend(all);
         return Ok(());
+    }
+    if T::HAS_ENTITIES {
+        let all = elements.rest_mut();
+        resolve_by(player.resolved, |map| all.iter_mut().for_each(|element| element.remap(map)))?;
     }
     let mut buffer = buffer(player.entities)?;
     buffer.clear();

@@ -241,6 +241,15 @@ impl<T> Elements<'_, T> {
     }
 }
 
+impl<T> Elements<'_, T> {
+    /// All that were not taken, to be changed where they are. Not for those that are kept for the next playback.
+    pub(super) fn rest_mut(&mut self) -> &mut [T] {
+        debug_assert!(!self.keeps, "what is kept stays as it is");
+        // SAFETY: there are so many, and they are this one's to use.
+        unsafe { slice::from_raw_parts_mut(self.first.add(self.next), self.count - self.next) }
+    }
+}
+
 impl<T: Copy> Elements<'_, T> {
     pub(super) fn as_slice(&self) -> &[T] {
         // SAFETY: there are so many, and those that can be copied are there also if they were taken.

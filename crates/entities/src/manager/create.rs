@@ -11,7 +11,8 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentColumns, ComponentSet, WrongLength};
 use crate::storage::{
-    Column, Location, NOWHERE, NewRows, Reserved, RowPlace, Run, Storage, repeat_row, write_initial,
+    Column, Few, Location, NOWHERE, NewRows, Reserved, RowPlace, Run, Storage, repeat_row,
+    write_initial,
 };
 
 /// For how many components the loop of a batch has offsets of its own.
@@ -420,7 +421,7 @@ impl EntityManager {
         let group = self.storage.group_of_defaults(number);
         let (storage, runs) = (&mut self.storage, &mut self.runs);
         let reserved = Reserved::in_group(storage, runs, number, group, count)?;
-        let mut filled = Vec::new();
+        let mut filled = Few::<_, 2>::new();
         for &Run { chunk, first, rows } in reserved.runs.iter() {
             let chunk = &reserved.storage.chunks[chunk];
             // SAFETY: archetypes live as long as the world.

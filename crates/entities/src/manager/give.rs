@@ -10,7 +10,7 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::shared::{Shared, SharedComponent};
-use crate::storage::{Change, Location, Run, Wanted};
+use crate::storage::{Change, FEW_SHARED, Few, Location, Run, Wanted};
 
 /// What became of a set that was given to an entity.
 pub(super) enum Given {
@@ -108,7 +108,7 @@ impl EntityManager {
     fn way_to_give<S: ComponentSet>(
         &mut self,
         entity: Entity,
-        given: &[SharedValue],
+        given: &Few<SharedValue, FEW_SHARED>,
         change: Change,
     ) -> Result<Way, EntityError> {
         let location = self.locate(entity)?;
@@ -132,7 +132,8 @@ impl EntityManager {
         }
         self.before_transfer(location, number);
         let sought = self.storage.seek(&self.sets.get(set).types, given);
-        let wanted = self.storage.wanted(&transfer.shared, Some(location.chunk), &sought);
+        let (from, given_of) = (Some(location.chunk), |at| sought.get(at));
+        let wanted = self.storage.wanted_of(&transfer.shared, from, given_of);
         if self.storage.is_as_wanted(location.chunk, transfer.to, &wanted) {
             if given.len() == S::COUNT {
                 return Ok(Way::Nothing);
@@ -194,9 +195,9 @@ impl EntityManager {
     }
 
     /// The values that entities have which are made of a set with a home. Runs code of the user.
-    fn wanted_by_set(&self, number: u32, given: &[SharedValue]) -> Wanted {
+    fn wanted_by_set(&self, number: u32, given: &Few<SharedValue, FEW_SHARED>) -> Wanted {
         let sought = self.storage.seek(&self.sets.get(number).types, given);
-        self.storage.wanted(self.sets.shared_sources(number), None, &sought)
+        self.storage.wanted_of(self.sets.shared_sources(number), None, |at| sought.get(at))
     }
 
     /// The values that entities of a chunk have of the shared types of a set, which they all have.
@@ -210,8 +211,8 @@ impl EntityManager {
 
 /// The shared values of a set, in its order.
 #[inline(always)]
-pub(super) fn shared_values_of<S: ComponentSet>(set: &S) -> Vec<SharedValue> {
-    let mut values = Vec::new();
+pub(super) fn shared_values_of<S: ComponentSet>(set: &S) -> Few<SharedValue, FEW_SHARED> {
+    let mut values = Few::new();
     if S::SHARED {
         set.shared(&mut |value| values.push(value));
     }

@@ -225,7 +225,14 @@ impl EntityManager {
     /// assert!(!world.entities().is_enabled(orc));
     /// ```
     pub fn set_enabled(&mut self, entity: Entity, enabled: bool) -> Result<bool, EntityError> {
-        self.locate(entity)?;
+        let location = self.locate(entity)?;
+        if !self.has_groups(location.chunk) {
+            return if enabled == self.has::<Disabled>(entity) {
+                self.switch_alone(entity, enabled).map(|()| true)
+            } else {
+                Ok(false)
+            };
+        }
         let mut members = self.group_of(entity);
         members.push(entity);
         let mut seen = HashSet::<_, FixedState>::default();
@@ -247,14 +254,19 @@ impl EntityManager {
         let mut refused = None;
         // Chunks that were left may have values that panic when they are dropped. Chunks that were opened are not left empty.
         self.with_each(members, |manager, member| {
-            let switched = if enabled {
-                manager.remove::<Disabled>(member)
-            } else {
-                manager.add(member, Disabled).map_err(|rejected| rejected.error)
-            };
-            refused = refused.take().or(switched.err());
+            refused = refused.take().or(manager.switch_alone(member, enabled).err());
         });
         refused.map_or(Ok(is_change), Err)
+    }
+
+    /// Lets an entity take part or not, whatever its group does.
+    fn switch_alone(&mut self, entity: Entity, enabled: bool) -> Result<(), EntityError> {
+        if enabled {
+            self.remove::<Disabled>(entity)?;
+        } else {
+            self.add(entity, Disabled).map_err(|rejected| rejected.error)?;
+        }
+        Ok(())
     }
 
     /// Whether an entity is there and takes part.

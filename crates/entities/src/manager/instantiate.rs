@@ -146,7 +146,7 @@ impl EntityManager {
             types.iter().any(|ty| ty.0.remap.is_some())
         };
         let mut references = sources.iter().any(refers).then(|| {
-            let entities = sources.iter().map(|source| source.entity).collect();
+            let entities = sources.iter().map(|source| source.entity);
             References::new(entities, count, &reserved.storage.table)
         });
         let mut done = 0;

@@ -13,7 +13,7 @@ use crate::error::EntityError;
 /// The names by the indices of entities. Those of entities that are gone stay until the slot's next entity is named.
 #[derive(Clone, Default)]
 pub(super) struct Names {
-    by_index: HashMap<u32, (u32, Box<str>), FixedState>,
+    by_index: HashMap<u32, (u32, String), FixedState>,
 }
 
 impl Names {
@@ -21,7 +21,11 @@ impl Names {
         if name.is_empty() {
             self.by_index.remove(&entity.index());
         } else {
-            self.by_index.insert(entity.index(), (entity.version(), name.into()));
+            // A slot that is named again has the memory of before.
+            let (version, known) = self.by_index.entry(entity.index()).or_default();
+            *version = entity.version();
+            known.clear();
+            known.push_str(name);
         }
     }
 
@@ -79,6 +83,6 @@ impl EntityManager {
     /// The name of an entity, if it is there and has one.
     pub fn entity_name(&self, entity: Entity) -> Option<&str> {
         let (version, name) = self.names.by_index.get(&entity.index())?;
-        (*version == entity.version() && self.exists(entity)).then_some(&**name)
+        (*version == entity.version() && self.exists(entity)).then_some(name)
     }
 }

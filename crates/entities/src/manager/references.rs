@@ -7,13 +7,16 @@ use hashbrown::HashMap;
 
 use crate::entity::Entity;
 use crate::field::EntityRemap;
-use crate::storage::{Chunk, EntityTable, Run, Upcoming};
+use crate::storage::{Chunk, EntityTable, Few, Run, Upcoming};
+
+/// So many sources are found by looking at all of them.
+const FEW: usize = 8;
 
 /// Which entities take the place of the sources, in values that were copied from them.
 pub(super) struct References {
     /// The sources, and where each is among them, if they are not few.
     places: HashMap<Entity, usize, FixedState>,
-    sources: Vec<Entity>,
+    sources: Few<Entity, FEW>,
     /// How many instances each has.
     count: usize,
     /// The instances to be, those of one source after those of another.
@@ -22,28 +25,30 @@ pub(super) struct References {
     done: usize,
     /// What the value before referred to, in its order, and where the instances of that begin. Copies of one value refer to the same, so that those of the first are
     /// looked for, and then only compared.
-    known: Vec<(Entity, Option<usize>)>,
+    known: Few<(Entity, Option<usize>), FEW>,
 }
 
 impl References {
-    /// So many sources are found by looking at all of them.
-    const FEW: usize = 8;
-
     /// For sources that have so many instances each, which are made next.
-    pub(super) fn new(sources: Vec<Entity>, count: usize, table: &EntityTable) -> Self {
+    pub(super) fn new(
+        sources: impl Iterator<Item = Entity>,
+        count: usize,
+        table: &EntityTable,
+    ) -> Self {
+        let sources: Few<_, FEW> = sources.collect();
         let mut places = HashMap::default();
-        if sources.len() > Self::FEW {
+        if sources.len() > FEW {
             places.extend(sources.iter().enumerate().map(|(at, &source)| (source, at)));
         }
         let instances = table.upcoming(sources.len() * count);
-        Self { places, sources, count, instances, done: 0, known: Vec::new() }
+        Self { places, sources, count, instances, done: 0, known: Few::new() }
     }
 
     /// Where the instances of an entity begin, if it is a source: what a value refers to in this place.
     #[cold]
     #[inline(never)]
     fn find(&mut self, entity: Entity, place: usize) -> Option<usize> {
-        let source = if self.sources.len() > Self::FEW {
+        let source = if self.sources.len() > FEW {
             self.places.get(&entity).copied()
         } else {
             self.sources.iter().position(|&source| source == entity)
@@ -66,7 +71,7 @@ impl References {
         self.done += rows as usize;
         for (ty, column) in shape.types.iter().zip(&shape.columns) {
             let Some(remap) = ty.0.remap else { continue };
-            self.known.clear();
+            self.known.truncate(0);
             for row in 0..rows as usize {
                 let at = nth + row;
                 let mut asked = 0;

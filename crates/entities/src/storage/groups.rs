@@ -9,6 +9,7 @@ use hashbrown::HashTable;
 use super::Storage;
 use super::arena::OutOfMemory;
 use super::chunk::{Chunk, NOWHERE};
+use super::few::{Few, FewNumbers};
 use super::rows::list_place;
 use super::shared::Sought;
 use super::transfer::{SharedSource, Transfer};
@@ -36,8 +37,11 @@ pub(crate) struct Group {
     pub(crate) chunks: u32,
 }
 
+/// How many shared components entities mostly have at most. Of so many, nothing takes memory while an entity moves.
+pub(crate) const FEW_SHARED: usize = 4;
+
 /// A combination of values, some of which may not be there yet.
-pub(crate) struct Wanted(Vec<Sought>);
+pub(crate) struct Wanted(Few<Sought, FEW_SHARED>);
 
 impl Groups {
     pub(crate) fn new(tables: Box<[u32]>) -> Self {
@@ -110,10 +114,14 @@ impl Storage {
     }
 
     /// Looks for the values of a set in the tables of its types, which are there. Runs code of the user.
-    pub(crate) fn seek(&self, types: &[ComponentType], given: &[SharedValue]) -> Vec<Sought> {
+    pub(crate) fn seek(
+        &self,
+        types: &[ComponentType],
+        given: &Few<SharedValue, FEW_SHARED>,
+    ) -> Few<Sought, FEW_SHARED> {
         let shared = types.iter().filter(|ty| ty.is_shared());
         let tables = shared.map(|&ty| self.shared.table(ty).expect("the archetype was looked for"));
-        tables.zip(given).map(|(table, value)| self.shared.seek(table, value)).collect()
+        tables.zip(given.iter()).map(|(table, value)| self.shared.seek(table, value)).collect()
     }
 
     /// The combination of values that entities have in an archetype, if those of its shared types come from there: from a
@@ -124,6 +132,16 @@ impl Storage {
         from: Option<u32>,
         given: &[Sought],
     ) -> Wanted {
+        self.wanted_of(sources, from, |at| given.get(at))
+    }
+
+    /// As [`wanted`](Self::wanted), with a function that says what was given.
+    pub(crate) fn wanted_of<'g>(
+        &self,
+        sources: &[SharedSource],
+        from: Option<u32>,
+        given: impl Fn(usize) -> Option<&'g Sought>,
+    ) -> Wanted {
         let kept = from.map_or(&[][..], |from| {
             let chunk = &self.chunks[from];
             let groups = self.archetypes.groups(chunk.archetype);
@@ -131,7 +149,7 @@ impl Storage {
         });
         let value = |source: &SharedSource| match *source {
             SharedSource::Kept(at) => Sought::Known(kept[at as usize]),
-            SharedSource::Given(at) => given[at as usize].clone(),
+            SharedSource::Given(at) => given(at as usize).expect("all are given").clone(),
             // That there is a default was checked.
             SharedSource::Default => Sought::Known(0),
         };
@@ -147,7 +165,7 @@ impl Storage {
                 .at(chunk.group)
                 .values
                 .iter()
-                .zip(&wanted.0)
+                .zip(wanted.0.iter())
                 .all(|(&has, sought)| matches!(*sought, Sought::Known(index) if index == has))
     }
 
@@ -155,12 +173,10 @@ impl Storage {
     /// group be [forgotten](Self::forget_group).
     pub(crate) fn group_of(&mut self, archetype: u32, Wanted(wanted): Wanted) -> u32 {
         let Some(groups) = self.archetypes.groups_mut(archetype) else { return NOWHERE };
-        let values: Vec<u32> = groups
-            .tables
-            .iter()
-            .zip(wanted)
-            .map(|(&table, sought)| self.shared.settle(table, sought))
-            .collect();
+        let mut values = FewNumbers::default();
+        for (&table, sought) in groups.tables.iter().zip(wanted) {
+            values.push(self.shared.settle(table, sought));
+        }
         groups.find_or_create(&values)
     }
 
@@ -176,7 +192,8 @@ impl Storage {
     /// The group of an archetype whose shared types all have defaults.
     pub(crate) fn group_of_defaults(&mut self, archetype: u32) -> u32 {
         let shared = self.archetypes[archetype].shape.shared.len();
-        let wanted = self.wanted(&vec![SharedSource::Default; shared], None, &[]);
+        // That there are defaults was checked.
+        let wanted = Wanted((0..shared).map(|_| Sought::Known(0)).collect());
         self.group_of(archetype, wanted)
     }
 

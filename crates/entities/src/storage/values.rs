@@ -8,6 +8,7 @@ use std::ptr;
 use ancho_burst::dispatch;
 
 use super::archetype::{ArchetypeShape, Column};
+use super::few::FewNumbers;
 use crate::component::{Beginning, ComponentType, Copying};
 
 /// How many bytes a value has at most that [`copy_small_value`] copies.
@@ -131,7 +132,7 @@ pub(crate) struct NewRows<'a> {
     data: *mut u8,
     first_row: u32,
     rows: u32,
-    pub(crate) columns: Vec<u32>,
+    pub(crate) columns: FewNumbers,
 }
 
 impl<'a> NewRows<'a> {
@@ -147,7 +148,7 @@ impl<'a> NewRows<'a> {
         first_row: u32,
         rows: u32,
     ) -> Self {
-        Self { shape, data, first_row, rows, columns: Vec::new() }
+        Self { shape, data, first_row, rows, columns: FewNumbers::default() }
     }
 
     /// Says that the rows have an owner now.

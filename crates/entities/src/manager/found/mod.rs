@@ -95,7 +95,7 @@ impl EntityManager {
         found: &Found,
         set: S,
     ) -> Result<usize, Rejected<S, EntityError>> {
-        let given = shared_values_of(&set);
+        let given = shared_values_of(&set).into_iter().collect();
         let added = self.set_number::<S>().and_then(|number| {
             let values = Values::Clones(&set);
             self.change_found(found, Order { set: number, change: Change::Add, values, given })

@@ -3,6 +3,7 @@
 use super::page::Slot;
 use super::{EntityTable, NONE};
 use crate::entity::Entity;
+use crate::storage::Few;
 
 /// A number of entities that are made next, in their order.
 pub(crate) enum Upcoming {
@@ -10,7 +11,7 @@ pub(crate) enum Upcoming {
     Fresh {
         first: u32,
     },
-    Listed(Vec<Entity>),
+    Listed(Few<Entity, 4>),
 }
 
 impl Upcoming {
@@ -19,7 +20,7 @@ impl Upcoming {
     pub(crate) fn get(&self, at: usize) -> Entity {
         match self {
             Self::Fresh { first } => Entity::from_parts(first + at as u32, 1),
-            Self::Listed(entities) => entities[at],
+            Self::Listed(entities) => *entities.get(at).expect("there are so many"),
         }
     }
 }
@@ -35,7 +36,7 @@ impl EntityTable {
         {
             return Upcoming::Fresh { first: self.first_fresh() };
         }
-        let mut entities = Vec::with_capacity(count);
+        let mut entities = Few::with_capacity(count);
         let mut free = self.first_free.get();
         while free != NONE && entities.len() < count {
             let Slot { version, row, .. } = self.slot(free);
@@ -43,7 +44,7 @@ impl EntityTable {
             free = row;
         }
         let missing = count - entities.len();
-        entities.extend(fresh(missing).map(|index| Entity::from_parts(index, version(index))));
+        fresh(missing).for_each(|index| entities.push(Entity::from_parts(index, version(index))));
         Upcoming::Listed(entities)
     }
 }

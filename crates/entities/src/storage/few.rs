@@ -1,0 +1,165 @@
+//! Lists that are mostly short, and then take no memory of their own.
+
+use std::array;
+use std::iter;
+use std::ops::Deref;
+use std::vec;
+
+/// A list of values, so many of which take no memory of their own.
+pub(crate) struct Few<T, const N: usize> {
+    /// The first ones.
+    first: [Option<T>; N],
+    len: usize,
+    /// What comes after those.
+    more: Vec<T>,
+}
+
+impl<T, const N: usize> Few<T, N> {
+    pub(crate) fn new() -> Self {
+        Self { first: [const { None }; N], len: 0, more: Vec::new() }
+    }
+
+    /// With room for so many.
+    pub(crate) fn with_capacity(count: usize) -> Self {
+        Self { more: Vec::with_capacity(count.saturating_sub(N)), ..Self::new() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, value: T) {
+        match self.first.get_mut(self.len) {
+            Some(place) => *place = Some(value),
+            None => self.more.push(value),
+        }
+        self.len += 1;
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> Option<&T> {
+        match self.first.get(at) {
+            Some(value) => value.as_ref(),
+            None => self.more.get(at - N),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().flatten().chain(&self.more)
+    }
+
+    /// Leaves the first so many.
+    #[inline]
+    pub(crate) fn truncate(&mut self, len: usize) {
+        if len < self.len {
+            self.first.iter_mut().take(self.len).skip(len).for_each(|value| *value = None);
+            self.more.truncate(len.saturating_sub(N));
+            self.len = len;
+        }
+    }
+}
+
+impl<T, const N: usize> FromIterator<T> for Few<T, N> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut few = Self::new();
+        values.into_iter().for_each(|value| few.push(value));
+        few
+    }
+}
+
+impl<T, const N: usize> IntoIterator for Few<T, N> {
+    type Item = T;
+    type IntoIter = iter::Chain<iter::Flatten<array::IntoIter<Option<T>, N>>, vec::IntoIter<T>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.first.into_iter().flatten().chain(self.more)
+    }
+}
+
+/// A list of numbers, side by side, which takes no memory of its own as long as it is short.
+#[derive(Default)]
+pub(crate) struct FewNumbers {
+    /// All of them, unless there are more.
+    few: [u32; Self::FEW],
+    len: usize,
+    /// All of them, if they are too many.
+    many: Vec<u32>,
+}
+
+impl FewNumbers {
+    const FEW: usize = 12;
+
+    pub(crate) fn push(&mut self, number: u32) {
+        match self.few.get_mut(self.len) {
+            Some(place) => *place = number,
+            None => {
+                if self.len == Self::FEW {
+                    self.many.extend_from_slice(&self.few);
+                }
+                self.many.push(number);
+            }
+        }
+        self.len += 1;
+    }
+
+    pub(crate) fn extend_from_slice(&mut self, numbers: &[u32]) {
+        numbers.iter().for_each(|&number| self.push(number));
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+        self.many.clear();
+    }
+}
+
+impl Deref for FewNumbers {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        if self.len > Self::FEW { &self.many } else { &self.few[..self.len] }
+    }
+}
+
+impl Extend<u32> for FewNumbers {
+    fn extend<I: IntoIterator<Item = u32>>(&mut self, numbers: I) {
+        numbers.into_iter().for_each(|number| self.push(number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_and_many_are_lists_alike() {
+        for count in 0..10 {
+            let mut few: Few<String, 3> = (0..count).map(|at| at.to_string()).collect();
+            let mut list: Vec<_> = (0..count).map(|at| at.to_string()).collect();
+            for len in (0..=count).rev() {
+                few.truncate(len);
+                list.truncate(len);
+                assert_eq!(few.len(), list.len());
+                assert!(few.iter().eq(&list));
+                assert!((0..12).all(|at| few.get(at) == list.get(at)));
+                few.push("last".into());
+                list.push("last".into());
+                assert!(few.iter().eq(&list));
+            }
+            assert!(few.into_iter().eq(list));
+        }
+    }
+
+    #[test]
+    fn numbers_are_side_by_side() {
+        let mut numbers = FewNumbers::default();
+        for round in [30, 5, 12, 13] {
+            numbers.extend(0..round);
+            assert!(numbers.iter().copied().eq(0..round));
+            numbers.extend_from_slice(&[7, 8]);
+            assert_eq!(numbers[round as usize..], [7, 8]);
+            numbers.clear();
+            assert!(numbers.is_empty());
+        }
+    }
+}
