@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::builder::{IntoSystem, Kind, SystemBuilder};
 use super::error::SystemError;
-use super::group::Simulation;
 use super::id::SystemId;
+use super::membership::not_a_group;
 use super::order::Target;
 use super::order::latency::SystemUses;
 use super::structs::System;
@@ -153,8 +153,11 @@ impl World {
                 return Err(SystemError::GroupInItself { group: name });
             }
             Some(target) => Some(self.group_meant(&name, &target)?),
-            None => self.systems.group_of::<Simulation>().or(self.systems.root),
+            None => self.systems.default_group(),
         };
+        if group.is_none() && self.systems.root.is_some() {
+            return Err(not_a_group(&name, "Root"));
+        }
         for asked in requirements.all.iter_mut().chain(&mut requirements.any) {
             asked.look_for(&self.entities);
         }
@@ -168,6 +171,7 @@ impl World {
         flags.set(Flags::GROUP, is_group);
         flags.set(Flags::POINT, point.is_some());
         flags.set(Flags::PATCH, is_patch);
+        let group_name = group.map(|group| self.systems.name_of(group)).unwrap_or_default();
         let created = self.systems.created;
         self.systems.created += 1;
         let children = Children { sorts: !unsorted, rate, ..Children::default() };
@@ -222,6 +226,11 @@ impl World {
             }
         }
         if let Some(group) = group {
+            if !self.systems.takes_systems(group) {
+                // The system has removed it while it was created.
+                self.expel(id);
+                return Err(not_a_group(&name, &group_name));
+            }
             self.join_group(id, group);
         }
         if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::REMOVED)) {

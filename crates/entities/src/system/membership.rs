@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::error::SystemError;
+use super::group::Simulation;
 use super::id::SystemId;
 use super::order::Target;
-use super::table::{Flags, no_such};
+use super::table::{Flags, Systems, no_such};
 use super::target::SystemTarget;
 use crate::world::World;
 
@@ -56,6 +57,9 @@ impl World {
             record.group = Some(to);
         }
         self.join_group(id, to);
+        if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::STARTED)) {
+            self.start_around(to);
+        }
         Ok(())
     }
 
@@ -66,12 +70,18 @@ impl World {
         target: &Target,
     ) -> Result<SystemId, SystemError> {
         let found = self.systems.meant_by(target);
-        let is_group =
-            |id: &SystemId| self.systems.slot(*id).is_some_and(|slot| slot.flags.has(Flags::GROUP));
-        found.filter(is_group).ok_or_else(|| SystemError::NotAGroup {
-            what: format!("system `{system}`"),
-            target: target.name().into_owned(),
-        })
+        let is_group = |&id: &SystemId| self.systems.takes_systems(id);
+        found.filter(is_group).ok_or_else(|| not_a_group(system, &target.name()))
+    }
+
+    /// A system that runs came to a group. That runs too, and those around it, so that the system is told if one of them stops:
+    /// also one that did before.
+    fn start_around(&mut self, group: SystemId) {
+        let mut around = Some(group);
+        while let Some(slot) = around.and_then(|group| self.systems.slot_mut(group)) {
+            slot.flags.set(Flags::STARTED, true);
+            around = slot.record.as_ref().and_then(|record| record.group);
+        }
     }
 
     pub(super) fn join_group(&mut self, id: SystemId, group: SystemId) {
@@ -97,4 +107,23 @@ impl World {
         }
         self.systems.version += 1;
     }
+}
+
+impl Systems {
+    /// Whether systems can come to it: it is a group, and not just going.
+    pub(super) fn takes_systems(&self, id: SystemId) -> bool {
+        let flags = self.slot(id).map(|slot| slot.flags);
+        flags.is_some_and(|flags| flags.has(Flags::GROUP) && !flags.has(Flags::REMOVED))
+    }
+
+    /// Where systems are of which nothing else is said.
+    pub(super) fn default_group(&self) -> Option<SystemId> {
+        let groups = [self.group_of::<Simulation>(), self.root];
+        groups.into_iter().flatten().find(|&group| self.takes_systems(group))
+    }
+}
+
+/// What a system is told that was to be in something else than a group.
+pub(super) fn not_a_group(system: &str, target: &str) -> SystemError {
+    SystemError::NotAGroup { what: format!("system `{system}`"), target: target.to_owned() }
 }

@@ -58,11 +58,17 @@ impl World {
             return;
         }
         if slot.flags.has(Flags::GROUP) {
+            slot.flags.set(Flags::REMOVED, true);
             // The last that was created first: the others may be what it was made for.
             let children = slot.record.as_ref().map(|record| record.children.added.clone());
             let mut children = children.unwrap_or_default();
             children.sort_by_key(|&child| self.systems.record(child).map(|record| record.created));
-            children.into_iter().rev().for_each(|child| self.expel(child));
+            for &child in children.iter().rev() {
+                // Others may have moved it when they were told that they go.
+                if self.systems.record(child).is_some_and(|record| record.group == Some(id)) {
+                    self.expel(child);
+                }
+            }
         }
         self.stop(id);
         self.tell(id, |system, world| system.destroy(world));
@@ -80,6 +86,10 @@ impl World {
         }
         let system = self.systems.slot_mut(id).and_then(|slot| slot.system.take());
         self.systems.free(id);
+        if self.systems.root == Some(id) {
+            // The next system that is added comes with another one.
+            self.systems.root = None;
+        }
         self.drop_of(id, system);
     }
 

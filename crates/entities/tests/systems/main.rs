@@ -10,6 +10,7 @@ mod common;
 mod creation;
 mod errors;
 mod exchange;
+mod going;
 mod groups;
 mod hostile;
 mod jobs;

@@ -1,0 +1,164 @@
+//! Systems that come to groups while these do not run, or go.
+
+use ancho_entities::{
+    EntityQuery, IntoSystem, Root, Simulation, System, SystemGroup, SystemResult, World,
+};
+
+use crate::common::{A, Shared, say, take, world};
+
+struct Group;
+
+impl SystemGroup for Group {
+    fn name() -> &'static str {
+        "Group"
+    }
+}
+
+struct Inner;
+
+impl SystemGroup for Inner {
+    fn name() -> &'static str {
+        "Inner"
+    }
+}
+
+type Hook = Box<dyn FnMut(&mut World) + Send>;
+
+/// Notes what it is told, and does something when it is created or destroyed.
+struct Told {
+    log: Shared,
+    create: Hook,
+    destroy: Hook,
+}
+
+impl Told {
+    fn new(log: &Shared) -> Self {
+        Self { log: log.clone(), create: Box::new(|_| {}), destroy: Box::new(|_| {}) }
+    }
+}
+
+impl System for Told {
+    fn on_create(&mut self, world: &mut World) -> SystemResult {
+        (self.create)(world);
+        Ok(())
+    }
+
+    fn on_start_running(&mut self, _: &mut World) -> SystemResult {
+        self.log.push("start");
+        Ok(())
+    }
+
+    fn on_update(&mut self, _: &mut World) -> SystemResult {
+        self.log.push("update");
+        Ok(())
+    }
+
+    fn on_stop_running(&mut self, _: &mut World) -> SystemResult {
+        self.log.push("stop");
+        Ok(())
+    }
+
+    fn on_destroy(&mut self, world: &mut World) -> SystemResult {
+        self.log.push("destroy");
+        (self.destroy)(world);
+        Ok(())
+    }
+}
+
+#[test]
+fn sy2_sy4_a_system_that_comes_to_a_group_that_does_not_run_is_told_that_it_stops() {
+    for requires in [false, true] {
+        let (log, mut world) = (Shared::default(), World::new("test"));
+        let group =
+            if requires { Group.require(EntityQuery::<&A>::new()) } else { Group.enabled(false) };
+        world.add_system(group);
+        world.add_system(Inner.in_group(Group));
+        let id = world.add_system(Told::new(&log));
+        world.try_update(0.1).unwrap();
+        assert_eq!(log.take(), ["start", "update"]);
+        world.set_group(id, Inner).unwrap();
+        world.try_update(0.1).unwrap();
+        assert_eq!(log.take(), ["stop"]);
+        world.try_update(0.1).unwrap();
+        assert!(log.take().is_empty());
+        world.spawn(A(1));
+        world.set_enabled(Group, true).unwrap();
+        world.try_update(0.1).unwrap();
+        assert_eq!(log.take(), ["start", "update"]);
+    }
+}
+
+#[test]
+fn sy4_a_group_that_goes_takes_no_systems() {
+    let (log, mut world) = (Shared::default(), world());
+    let group = world.add_system(Group);
+    world.add_system(Inner.in_group(Group));
+    let free = world.add_system(say("free"));
+    let noted = log.clone();
+    let mut told = Told::new(&log);
+    told.destroy = Box::new(move |world| {
+        let refused = world.try_add_system(say("late").named("late").in_group(Group));
+        noted.push(refused.unwrap_err().to_string());
+        assert!(world.set_group(free, Group).is_err());
+    });
+    world.add_system(told.in_group(Inner));
+    world.remove_system(group).unwrap();
+    assert_eq!(
+        log.take(),
+        [
+            "destroy",
+            "A0110: system `late` cannot be in `Group`, which is no group of this world; add the group first, or name another"
+        ]
+    );
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["free"]);
+}
+
+#[test]
+fn sy4_what_leaves_a_group_that_goes_stays() {
+    let (log, mut world) = (Shared::default(), world());
+    let group = world.add_system(Group);
+    let saved = world.add_system(say("saved").in_group(Group));
+    let mut told = Told::new(&log);
+    told.destroy = Box::new(move |world| world.set_group(saved, Simulation).unwrap());
+    // The last one is destroyed first.
+    world.add_system(told.in_group(Group));
+    world.remove_system(group).unwrap();
+    assert!(world.has_system(saved) && !world.has_system(group));
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["saved"]);
+}
+
+#[test]
+fn sy4_a_system_that_removes_its_group_while_it_is_created_is_not_added() {
+    let (log, mut world) = (Shared::default(), World::new("test"));
+    let group = world.add_system(Group);
+    let mut told = Told::new(&log);
+    told.create = Box::new(move |world| world.remove_system(group).unwrap());
+    let refused = world.try_add_system(told.named("told").in_group(Group)).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "A0110: system `told` cannot be in `Group`, which is no group of this world; add the group first, or name another"
+    );
+    assert_eq!(log.take(), ["destroy"]);
+    assert_eq!(world.find_system("told"), None);
+    world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn sy11_what_is_added_without_the_standard_groups_runs_all_the_same() {
+    let mut world = world();
+    world.add_system(say("old"));
+    world.remove_system(world.find_system(Simulation).unwrap()).unwrap();
+    world.add_system(say("in root"));
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["in root"]);
+    world.remove_system(world.find_system(Root).unwrap()).unwrap();
+    world.try_update(0.1).unwrap();
+    assert!(take(&mut world).is_empty());
+    assert!(world.find_system(Root).is_none());
+    world.add_system(say("new"));
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["new"]);
+    assert!(world.find_system(Simulation).is_some());
+}
