@@ -3,25 +3,36 @@
 
 use flecs_ecs::prelude::*;
 
-use super::work::{self, MANY, MIXED, Recorder};
+use super::work::{self, MANY, MIXED, MIXED_COMMANDS, Recorder};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::*;
 
-/// An empty world that knows the components.
-fn world() -> World {
+/// An empty world that knows the components, and whose list of commands need not grow: it has room for so many, as one that
+/// was used before.
+fn world(commands: usize) -> World {
     let world = World::new();
     world.component::<Position>();
     world.component::<Velocity>();
     world.component::<A>();
     world.component::<B>();
+    let scratch = world.entity().set(work::body(0).0);
+    world.defer_begin();
+    for _ in 0..commands {
+        scratch.set(work::body(0).0);
+    }
+    world.defer_end();
+    scratch.destruct();
     world
 }
+
+/// Commands of the mix: each component of an entity that is created is one.
+const MIXED_SETS: usize = MIXED_COMMANDS / 10 * 13;
 
 /// A world with entities to be treated one by one.
 type Populated = (World, Vec<Entity>);
 
-fn bodies(count: usize) -> Populated {
-    let world = world();
+fn bodies(count: usize, commands: usize) -> Populated {
+    let world = world(commands);
     let (positions, velocities): (Vec<_>, Vec<_>) = (0..count).map(work::body).unzip();
     let entities = world.entity_bulk(count as u32).set(&positions).set(&velocities).build();
     (world, entities)
@@ -29,7 +40,7 @@ fn bodies(count: usize) -> Populated {
 
 /// Many bodies, and one that is not among those to be treated.
 fn all_but_one() -> Populated {
-    let (world, mut entities) = bodies(MANY + 1);
+    let (world, mut entities) = bodies(MANY + 1, MANY);
     entities.pop();
     (world, entities)
 }
@@ -48,7 +59,7 @@ pub(super) fn spawn(cell: Cell) -> Reading {
         record((&*world).into(), 0..MANY);
         world.defer_end();
     };
-    cell.run_afresh(world, operation, |world| result(world))
+    cell.run_afresh(|| world(2 * MANY), operation, |world| result(world))
 }
 
 /// Records entities one by one, with two commands for each.
@@ -67,7 +78,7 @@ pub(super) fn add(cell: Cell) -> Reading {
         }
         world.defer_end();
     };
-    cell.run_afresh(|| bodies(MANY), operation, |(world, _)| result(world))
+    cell.run_afresh(|| bodies(MANY, MANY), operation, |(world, _)| result(world))
 }
 
 pub(super) fn destroy(cell: Cell) -> Reading {
@@ -84,7 +95,7 @@ pub(super) fn destroy(cell: Cell) -> Reading {
 /// Only the recording. What was recorded is carried out before the next, and destroyed. (From two
 /// threads no entities can be created.)
 pub(super) fn record_1t(cell: Cell) -> Reading {
-    let world = world();
+    let world = world(2 * MANY);
     world.defer_begin();
     let make = || {
         world.defer_end();
@@ -147,12 +158,12 @@ pub(super) fn mixed(cell: Cell) -> Reading {
         work::record_mix(&mut &*world, entities);
         world.defer_end();
     };
-    cell.run_afresh(|| bodies(MIXED), operation, |(world, _)| result(world))
+    cell.run_afresh(|| bodies(MIXED, MIXED_SETS), operation, |(world, _)| result(world))
 }
 
 pub(super) fn mixed_play(cell: Cell) -> Reading {
     let make = || {
-        let (world, entities) = bodies(MIXED);
+        let (world, entities) = bodies(MIXED, MIXED_SETS);
         world.defer_begin();
         work::record_mix(&mut &world, &entities);
         world

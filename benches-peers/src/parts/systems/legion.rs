@@ -7,7 +7,7 @@ use legion::storage::IntoSoa;
 use legion::systems::{CommandBuffer, Resources};
 use legion::{Entity, IntoQuery, Read, TryRead, World};
 
-use super::work::{self, Apart, MANY, MIXED, Recorder};
+use super::work::{self, Apart, MANY, MIXED, MIXED_COMMANDS, Recorder};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::{A, B, Position, Velocity};
 
@@ -21,20 +21,20 @@ struct State {
 impl State {
     fn empty() -> Self {
         let mut world = World::default();
-        let buffer = with_room(&mut world);
+        let buffer = with_room(&mut world, MANY);
         State { world, entities: Vec::new(), buffer }
     }
 
-    fn bodies(count: usize) -> Self {
+    fn bodies(count: usize, commands: usize) -> Self {
         let mut world = World::default();
         let entities = world.extend((0..count).map(work::body)).to_vec();
-        let buffer = with_room(&mut world);
+        let buffer = with_room(&mut world, commands);
         State { world, entities, buffer }
     }
 
     /// Many bodies, and one that is not among those to be treated.
     fn all_but_one() -> Self {
-        let mut state = State::bodies(MANY + 1);
+        let mut state = State::bodies(MANY + 1, MANY);
         state.entities.pop();
         state
     }
@@ -51,9 +51,9 @@ impl State {
 }
 
 /// A buffer whose list of commands need not grow, as one that was used before.
-fn with_room(world: &mut World) -> CommandBuffer {
+fn with_room(world: &mut World, commands: usize) -> CommandBuffer {
     let mut buffer = CommandBuffer::new(world);
-    (0..MANY).for_each(|_| buffer.exec_mut(|_, _| ()));
+    (0..commands).for_each(|_| buffer.exec_mut(|_, _| ()));
     buffer.flush(world, &mut Resources::default());
     buffer
 }
@@ -95,7 +95,7 @@ pub(super) fn add(cell: Cell) -> Reading {
         });
         state.play();
     };
-    cell.run_afresh(|| State::bodies(MANY), operation, State::result)
+    cell.run_afresh(|| State::bodies(MANY, MANY), operation, State::result)
 }
 
 pub(super) fn add_each(cell: Cell) -> Reading {
@@ -105,7 +105,7 @@ pub(super) fn add_each(cell: Cell) -> Reading {
         }
         state.play();
     };
-    cell.run_afresh(|| State::bodies(MANY), operation, State::result)
+    cell.run_afresh(|| State::bodies(MANY, MANY), operation, State::result)
 }
 
 pub(super) fn destroy(cell: Cell) -> Reading {
@@ -197,12 +197,12 @@ pub(super) fn mixed(cell: Cell) -> Reading {
         work::record_mix(&mut state.buffer, &state.entities);
         state.play();
     };
-    cell.run_afresh(|| State::bodies(MIXED), operation, State::result)
+    cell.run_afresh(|| State::bodies(MIXED, MIXED_COMMANDS), operation, State::result)
 }
 
 pub(super) fn mixed_play(cell: Cell) -> Reading {
     let make = || {
-        let mut state = State::bodies(MIXED);
+        let mut state = State::bodies(MIXED, MIXED_COMMANDS);
         work::record_mix(&mut state.buffer, &state.entities);
         state
     };

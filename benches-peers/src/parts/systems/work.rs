@@ -14,6 +14,8 @@ const ROUNDS: usize = 100_000;
 const EACH: usize = 3;
 /// Entities that are there before the mix of commands is played back.
 pub(super) const MIXED: usize = ROUNDS * EACH;
+/// Commands of the mix.
+pub(super) const MIXED_COMMANDS: usize = ROUNDS * 10;
 
 /// The component that an entity is given.
 #[inline]

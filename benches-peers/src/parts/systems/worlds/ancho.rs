@@ -43,12 +43,17 @@ pub(in crate::parts::systems) fn empty_1000(cell: Cell) -> Reading {
 
 /// In the group where systems are if nothing is said, with the other groups and points around it.
 fn empty(cell: Cell, count: usize) -> Reading {
-    fn nothing() {}
+    let ran = work::count_runs(systems(count, work::counted), update);
+    cell.run(systems(count, work::nothing), update, |_| ran)
+}
+
+/// So many systems, all of them alike.
+fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> World {
     let mut world = World::new("peers");
     for _ in 0..count {
-        world.add_system(nothing);
+        world.add_system(system);
     }
-    cell.run(world, update, |_| count as u64)
+    world
 }
 
 /// By chunks, which the other world takes over; entities have new ids there, and a map tells which.

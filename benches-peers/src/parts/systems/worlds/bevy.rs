@@ -58,10 +58,15 @@ pub(in crate::parts::systems) fn empty_1000(cell: Cell) -> Reading {
 }
 
 fn empty(cell: Cell, count: usize) -> Reading {
-    fn nothing() {}
+    let ran = work::count_runs(systems(count, work::counted), run);
+    cell.run(systems(count, work::nothing), run, |_| ran)
+}
+
+/// So many systems, all of them alike.
+fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> Scheduled {
     let mut schedule = on_this_thread();
     for _ in 0..count {
-        schedule.add_systems(nothing);
+        schedule.add_systems(system);
     }
-    cell.run((World::new(), schedule), run, |(_, schedule)| schedule.systems_len() as u64)
+    (World::new(), schedule)
 }

@@ -64,9 +64,19 @@ pub(in crate::parts::systems) fn empty_1000(cell: Cell) -> Reading {
 }
 
 fn empty(cell: Cell, count: usize) -> Reading {
+    let ran = work::count_runs(systems(count, work::counted), progress);
+    cell.run(systems(count, work::nothing), progress, |_| ran)
+}
+
+/// So many systems, all of them alike.
+fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> World {
     let world = World::new();
     for _ in 0..count {
-        world.system::<()>().run(|mut tables| while tables.next() {});
+        world.system::<()>().run(move |mut tables| {
+            while tables.next() {
+                system();
+            }
+        });
     }
-    cell.run(world, progress, |_| count as u64)
+    world
 }

@@ -58,14 +58,20 @@ pub(in crate::parts::systems) fn empty_1000(cell: Cell) -> Reading {
 }
 
 fn empty(cell: Cell, count: usize) -> Reading {
-    type Functions = Vec<Box<dyn FnMut()>>;
-    let functions: Functions = (0..count).map(|_| Box::new(|| {}) as Box<dyn FnMut()>).collect();
     let operation = |functions: &mut Functions| {
         for function in black_box(functions) {
             function();
         }
     };
-    cell.run(functions, operation, |functions| functions.len() as u64)
+    let ran = work::count_runs(systems(count, work::counted), operation);
+    cell.run(systems(count, work::nothing), operation, |_| ran)
+}
+
+type Functions = Vec<Box<dyn FnMut()>>;
+
+/// So many functions, all of them alike.
+fn systems(count: usize, system: impl Fn() + Copy + 'static) -> Functions {
+    (0..count).map(|_| Box::new(system) as Box<dyn FnMut()>).collect()
 }
 
 /// Rows of a chunk: it has 16 KiB, and a row 32 bytes.

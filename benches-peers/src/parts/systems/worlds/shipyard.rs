@@ -55,14 +55,19 @@ pub(in crate::parts::systems) fn empty_1000(cell: Cell) -> Reading {
 }
 
 fn empty(cell: Cell, count: usize) -> Reading {
-    fn nothing() {}
     work::two_threads();
+    let ran = work::count_runs(systems(count, work::counted), run);
+    cell.run(systems(count, work::nothing), run, |_| ran)
+}
+
+/// So many systems, all of them alike.
+fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> Scheduled {
     let mut workload = Workload::new("empty");
     for _ in 0..count {
-        workload = workload.with_system(nothing);
+        workload = workload.with_system(system);
     }
     let (workload, _) = workload.build().expect("its systems can be run");
-    cell.run((World::new(), workload), run, |_| count as u64)
+    (World::new(), workload)
 }
 
 /// One by one: more it does not offer. Entities keep their names.

@@ -1,6 +1,7 @@
 //! What systems do, what is moved, and what must have come of it: the same for every subject.
 
 use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::types::{A, B, C, D, E, Value};
 
@@ -31,6 +32,29 @@ pub(super) fn abcd(index: usize) -> (A, B, C, D) {
 pub(super) fn abce(index: usize) -> (A, B, C, E) {
     let (a, b) = ab(index);
     (a, b, C(3.0), E(index as f32))
+}
+
+/// A system without work.
+pub(super) fn nothing() {}
+
+/// How often [`counted`] ran.
+static RAN: AtomicU64 = AtomicU64::new(0);
+
+/// A system that shows that it ran.
+pub(super) fn counted() {
+    RAN.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How many systems run, by a schedule that was made of [`counted`] in place of [`nothing`] and is run here. It is not the one that
+/// is timed: to count costs as much as to run.
+pub(super) fn count_runs<S>(mut state: S, mut run: impl FnMut(&mut S)) -> u64 {
+    let mut ran = || {
+        run(&mut state);
+        RAN.swap(0, Ordering::Relaxed)
+    };
+    let first = ran();
+    assert_eq!(ran(), first, "the same run each time");
+    first
 }
 
 /// What a system does to an entity.
