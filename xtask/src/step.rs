@@ -98,7 +98,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "samples",
-        about: "runs the samples without a view, on several numbers of workers and CPU levels",
+        about: "runs the samples without a view, on several numbers of workers and CPU levels; compares the picture",
         heavy: false,
         own_build: None,
         run: samples::run,
