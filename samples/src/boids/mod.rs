@@ -11,6 +11,9 @@
 //!
 //! A boid never looks at another one: its cell tells it all there is. So the time it takes does not depend on how close they are.
 
+#[cfg(test)]
+mod tests;
+
 use std::hash::{Hash, Hasher};
 
 use ancho::collections::{NativeHashMap, NativeMultiHashMap};
@@ -294,121 +297,5 @@ fn paint(world: &World, canvas: &mut Canvas) {
     }
     for position in world.query::<&Position>().filter::<With<Obstacle>>() {
         canvas.disc(position.0, 4.0, Color::RED);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::gallery::tests::{go_on, hash, options, run};
-
-    /// How much the boids of a cell fly as one, from 0 to 1: the mean of all cells with company.
-    fn alignment(world: &World) -> f32 {
-        let mut cells = std::collections::BTreeMap::<_, (Vec3, f32)>::new();
-        for (position, heading, flock) in world.query::<(&Position, &Heading, &Shared<Flock>)>() {
-            let cell = flock.cell_of(position.0).to_array();
-            let (sum, count) = cells.entry((flock.bits(), cell)).or_default();
-            (*sum, *count) = (*sum + heading.0, *count + 1.0);
-        }
-        let of_cells: Vec<f32> = cells
-            .values()
-            .filter(|(_, count)| *count >= 5.0)
-            .map(|(sum, count)| sum.length() / count)
-            .collect();
-        of_cells.iter().sum::<f32>() / of_cells.len() as f32
-    }
-
-    #[test]
-    fn boids_of_a_cell_come_to_fly_as_one() {
-        let (first, last) = (run(&SAMPLE, &options(5_000), 0), run(&SAMPLE, &options(5_000), 300));
-        assert!(alignment(&first) < 0.5, "{}", alignment(&first));
-        assert!(alignment(&last) > 0.8, "{}", alignment(&last));
-    }
-
-    #[test]
-    fn boids_begin_in_a_ball_and_follow_the_targets() {
-        let distance = |world: &World| {
-            let targets = world.query::<&Position>().filter::<With<Target>>();
-            let targets: Vec<_> = targets.iter().map(|position| position.0).collect();
-            let boids = world.query::<&Position>().filter::<With<Shared<Flock>>>();
-            let distances = boids.iter().map(|boid| nearest(boid.0, &targets).distance(boid.0));
-            distances.sum::<f32>() / boids.count() as f32
-        };
-        let first = run(&SAMPLE, &options(2_000), 0);
-        let boids = first.query::<&Position>().filter::<With<Shared<Flock>>>();
-        assert!(boids.iter().all(|boid| boid.0.length() <= 75.0));
-        assert!(boids.iter().any(|boid| boid.0.length() > 70.0), "it is filled");
-        let (soon, late) = (run(&SAMPLE, &options(2_000), 1), run(&SAMPLE, &options(2_000), 600));
-        assert!(distance(&late) < distance(&soon), "{} {}", distance(&late), distance(&soon));
-    }
-
-    #[test]
-    fn boids_keep_their_speed_and_stay_finite() {
-        let world = run(&SAMPLE, &options(2_000), 200);
-        for (position, heading) in world.query::<(&Position, &Heading)>() {
-            assert!(position.0.is_finite() && (heading.0.length() - 1.0).abs() < 1e-4);
-        }
-        assert_eq!(world.query::<&Shared<Flock>>().count(), 2_000);
-    }
-
-    #[test]
-    fn boids_go_as_far_as_their_flock_is_fast() {
-        let mut world = run(&SAMPLE, &options(500), 10);
-        let places = |world: &World| -> Vec<(Vec3, Flock)> {
-            let boids = world.query::<(&Position, &Shared<Flock>)>();
-            boids.iter().map(|(position, flock)| (position.0, *flock)).collect()
-        };
-        let before = places(&world);
-        go_on(&mut world, 1);
-        for ((before, flock), (after, _)) in before.into_iter().zip(places(&world)) {
-            // 25 and 32 units a second.
-            let expected = if flock == Flock::CALM { 25.0 / 60.0 } else { 32.0 / 60.0 };
-            assert!((before.distance(after) - expected).abs() < 1e-4);
-        }
-    }
-
-    #[test]
-    fn boids_keep_apart_align_and_seek_by_their_weights() {
-        // Two in a cell: one here that flies to +z, and one at +x that flies to +x. Target and obstacle are far up and away.
-        let cell = Cell {
-            count: 2.0,
-            positions: Vec3::X * 2.0,
-            headings: Vec3::X + Vec3::Z,
-            target: Vec3::Y * 100.0,
-            obstacle: Vec3::splat(1000.0),
-        };
-        let only = |separation, alignment, target| {
-            let flock = Flock { separation, alignment, target, ..Flock::CALM };
-            flock.steered(Vec3::ZERO, Vec3::Z, &cell, 0.5)
-        };
-        let halfway_to = |wanted: Vec3| (Vec3::Z + (wanted - Vec3::Z) * 0.5).normalize();
-        let close = |a: Vec3, b: Vec3| a.distance(b) < 1e-5;
-        // From the middle of the cell, away from the other one; as the others fly, on the whole; to the target.
-        assert!(close(only(1.0, 0.0, 0.0), halfway_to(Vec3::NEG_X)));
-        assert!(close(only(0.0, 1.0, 0.0), halfway_to((Vec3::X - Vec3::Z).normalize())));
-        assert!(close(only(0.0, 0.0, 1.0), halfway_to(Vec3::Y)));
-        let both = Vec3::new(-1.0, 2.0, 0.0).normalize();
-        assert!(close(only(1.0, 0.0, 2.0), halfway_to(both)));
-    }
-
-    #[test]
-    fn boids_shy_away_from_an_obstacle_and_turn_slowly() {
-        let cell = Cell {
-            count: 1.0,
-            positions: Vec3::ZERO,
-            headings: Vec3::X,
-            target: Vec3::X * 100.0,
-            obstacle: Vec3::X * 5.0,
-        };
-        let heading = Flock::CALM.steered(Vec3::ZERO, Vec3::Y, &cell, 0.1);
-        assert!(heading.x < 0.0, "away from it, although the target is behind it");
-        let far = Cell { obstacle: Vec3::X * 1000.0, ..cell };
-        let heading = Flock::CALM.steered(Vec3::ZERO, Vec3::Y, &far, 0.1);
-        assert!(heading.x > 0.0 && heading.y > 0.9);
-    }
-
-    #[test]
-    fn the_state_is_the_same_in_all_cases() {
-        hash(&SAMPLE, 3_000, 20);
     }
 }
