@@ -18,7 +18,7 @@ usage: cargo run --release [-- COMMAND] [OPTIONS]
 
   --frames N       stop after so many frames
   --workers N      so many threads beside the main one; 0 does everything on that
-  --seed S         where random numbers begin
+  --seed S         where random numbers begin, if a sample has some
   --entities N     how many there are of what a sample has many of
   --trace FILE     write what each thread did, for https://ui.perfetto.dev
   --picture FILE   write what is seen at the end, as an SVG picture

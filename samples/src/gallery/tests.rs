@@ -1,8 +1,8 @@
-//! What the tests of samples begin with.
+//! What the tests of samples begin with, and what must hold for all of their worlds.
 
 use ancho::prelude::*;
 
-use super::{Kind, Options, STEP, Sample, WorldSample, same_hash_in_all_cases};
+use super::{Canvas, Kind, Options, STEP, Sample, WorldSample, same_hash_in_all_cases};
 use crate::samples::SAMPLES;
 
 /// So many entities, seed 1, and a worker.
@@ -77,5 +77,21 @@ fn another_seed_is_another_world_where_there_is_one() {
         let is_other = hash(7, entities) != hash(8, entities);
         assert_eq!(is_other, of_world.seed.is_some(), "{}", sample.name);
         assert_ne!(hash(7, entities), hash(7, entities + 2), "{}", sample.name);
+    }
+}
+
+#[test]
+fn there_is_something_to_see_of_each_world_and_it_changes() {
+    for (sample, of_world) in worlds() {
+        let mut world = run(sample, &options(few(of_world)), 10);
+        let drawn = |world: &World| -> Vec<_> {
+            let mut canvas = Canvas::new(100, 60);
+            (of_world.paint)(world, &mut canvas);
+            (0..6000).map(|dot| canvas.color(dot % 100, dot / 100)).collect()
+        };
+        let before = drawn(&world);
+        assert!(before.iter().any(Option::is_some), "{} is seen", sample.name);
+        go_on(&mut world, 60);
+        assert!(drawn(&world) != before, "{} changes", sample.name);
     }
 }

@@ -154,6 +154,14 @@ fn a_file_that_cannot_be_written_is_told_in_a_sentence() {
 }
 
 #[test]
+fn a_view_without_a_terminal_is_told_in_a_sentence() {
+    let output = gallery("rotation --view terminal".split(' '));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(told, "There is no terminal to draw in; try `--view none`.\n");
+}
+
+#[test]
 fn a_line_grows_with_the_frames() {
     let output = gallery("rotation --frames 30".split(' '));
     let told = String::from_utf8(output.stderr).unwrap();

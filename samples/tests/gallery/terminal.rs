@@ -59,3 +59,23 @@ fn keys_steer_a_sample_that_takes_them() {
     session.press("q");
     assert!(session.end().0);
 }
+
+#[test]
+fn keys_choose_what_gravity_begins_with() {
+    let mut session = Session::start(&["gravity", "--entities", "100"]);
+    session.wait_for("1-7 patterns   arrows move a star   w a s d look around");
+    session.wait_for("Disk");
+    session.press("3");
+    session.wait_for("Ball 3");
+    session.press("q");
+    assert!(session.end().0);
+}
+
+#[test]
+fn counters_are_seen_counting() {
+    let mut session = Session::start(&["native_counter", "--entities", "1000"]);
+    session.wait_for("with one for each thread");
+    session.press("q");
+    let (is_well, text, _) = session.end();
+    assert!(is_well && text.contains("count_with_a_number_for_each_thread"), "{text}");
+}

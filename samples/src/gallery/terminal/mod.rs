@@ -3,7 +3,7 @@
 mod control;
 mod half_blocks;
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event};
@@ -21,6 +21,9 @@ const FRAME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 /// Shows a sample until somebody presses `q`, or for so many frames. The terminal is as it was afterwards, whatever happens.
 pub(crate) fn run(run: &mut Run<'_>, name: &str, frames: Option<u32>) -> SampleResult<()> {
+    if !io::stdout().is_terminal() {
+        return Err("There is no terminal to draw in; try `--view none`.".into());
+    }
     let mut terminal = ratatui::try_init().map_err(|error| {
         format!("There is no terminal to draw in ({error}); try `--view none`.")
     })?;
