@@ -204,8 +204,14 @@ impl Hierarchy {
     fn find_parents(&mut self) {
         let mut parents = std::mem::take(&mut self.parents);
         parents.clear();
-        let slot = |&entity: &Entity| self.slot_of(entity).map_or(NONE, |slot| slot as u32);
-        parents.extend(self.parent_entities.iter().map(slot));
+        // Those of one parent mostly follow each other.
+        let mut last = (Entity::NULL, NONE);
+        parents.extend(self.parent_entities.iter().map(|&parent| {
+            if parent != last.0 {
+                last = (parent, self.slot_of(parent).map_or(NONE, |slot| slot as u32));
+            }
+            last.1
+        }));
         self.parents = parents;
     }
 

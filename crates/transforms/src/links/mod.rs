@@ -62,6 +62,7 @@ fn update_all(
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
     attach::carry_out(world, errors)?;
+    begin_links(world)?;
     // From here on all that are placed by something have a matrix, and those that have none are gone.
     add_matrices(world)?;
     let mut edits = std::mem::take(&mut links.edits);
@@ -97,6 +98,15 @@ fn update_all(
     }
     edits.clear();
     links.edits = edits;
+    Ok(())
+}
+
+/// Gives new children all that they need in one step, so that they move to another chunk once, and not twice.
+fn begin_links(world: &mut World) -> Result<(), EntityError> {
+    type New = (With<Parent>, Without<(PreviousParent, LocalToWorld, CustomLocalToWorld)>);
+    let new = world.query_mut::<()>().filter::<New>();
+    let needed = (LocalToWorld::IDENTITY, PreviousParent(Entity::NULL));
+    new.add(needed).map_err(|rejected| rejected.error)?;
     Ok(())
 }
 
@@ -170,19 +180,43 @@ fn refuse_missing(
     edits: &mut [Edit],
     waiting: &mut Vec<Entity>,
 ) -> Result<(), EntityError> {
+    // Those of one parent mostly follow each other.
+    let mut last = (Entity::NULL, Fate::Gone);
     for edit in edits {
-        if is_gone(world, edit.new) {
-            edit.new = Entity::NULL;
-            world.remove::<(Parent, PreviousParent)>(edit.child)?;
-            continue;
+        if edit.new != last.0 {
+            last = (edit.new, fate(world, edit.new));
         }
-        if rests(world, edit.new) {
-            edit.new = Entity::NULL;
-            waiting.push(edit.child);
+        match last.1 {
+            Fate::Gone => {
+                edit.new = Entity::NULL;
+                world.remove::<(Parent, PreviousParent)>(edit.child)?;
+                continue;
+            }
+            Fate::Rests => {
+                edit.new = Entity::NULL;
+                waiting.push(edit.child);
+            }
+            Fate::TakesPart => {}
         }
         world.get_mut::<PreviousParent>(edit.child)?.0 = edit.new;
     }
     Ok(())
+}
+
+/// What has become of one that is to be a parent.
+#[derive(Clone, Copy)]
+enum Fate {
+    Gone,
+    Rests,
+    TakesPart,
+}
+
+fn fate(world: &World, parent: Entity) -> Fate {
+    match parent {
+        parent if is_gone(world, parent) => Fate::Gone,
+        parent if rests(world, parent) => Fate::Rests,
+        _ => Fate::TakesPart,
+    }
 }
 
 /// Whether an entity takes no part, so that it gets no children.
