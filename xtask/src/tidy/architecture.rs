@@ -72,21 +72,39 @@ pub(super) fn module_orders(tree: &Tree) -> Vec<ModuleOrder> {
     orders
 }
 
-/// The bullets of the section "Where `unsafe` lives" that begin with a path in backticks.
+/// The paths of the section "Where `unsafe` lives": each bullet begins with one in backticks, which may go on over lines, or with
+/// several, `folder/{this,that}.rs`.
 pub(super) fn unsafe_paths(tree: &Tree) -> Vec<UnsafePath> {
-    text(tree)
-        .lines()
-        .enumerate()
-        .skip_while(|(_, line)| line.trim() != "## Where `unsafe` lives")
-        .skip(1)
-        .take_while(|(_, line)| !line.starts_with("## "))
-        .filter_map(|(index, line)| {
-            let item = line.trim_start();
-            let item = item.strip_prefix("- `").or_else(|| item.strip_prefix("* `"))?;
-            let (path, _) = item.split_once('`')?;
-            Some(UnsafePath { path: path.to_owned(), line: index + 1 })
-        })
-        .collect()
+    let lines: Vec<&str> = text(tree).lines().collect();
+    let Some(heading) = lines.iter().position(|line| line.trim() == "## Where `unsafe` lives")
+    else {
+        return Vec::new();
+    };
+    let section = lines[heading + 1..].iter().take_while(|line| !line.starts_with("## ")).count();
+    let section = heading + 1..heading + 1 + section;
+    let mut paths = Vec::new();
+    for index in section.clone() {
+        let item = lines[index].trim_start();
+        let Some(item) = item.strip_prefix("- `").or_else(|| item.strip_prefix("* `")) else {
+            continue;
+        };
+        let rest = lines[index + 1..section.end].iter().map(|line| line.trim());
+        let item: String = std::iter::once(item).chain(rest).collect();
+        let Some((path, _)) = item.split_once('`') else { continue };
+        let expanded = expand_braces(path);
+        paths.extend(expanded.into_iter().map(|path| UnsafePath { path, line: index + 1 }));
+    }
+    paths
+}
+
+/// The paths that one with a list in braces stands for, as in shells. Without one, it is itself.
+fn expand_braces(path: &str) -> Vec<String> {
+    let list = path.split_once('{').and_then(|(before, rest)| {
+        let (list, after) = rest.split_once('}')?;
+        Some((before, list, after))
+    });
+    let Some((before, list, after)) = list else { return vec![path.to_owned()] };
+    list.split(',').map(|part| format!("{before}{}{after}", part.trim())).collect()
 }
 
 #[cfg(test)]
@@ -114,5 +132,14 @@ mod tests {
             paths.iter().map(|listed| (listed.path.as_str(), listed.line)).collect();
         assert_eq!(read, [("a/b.rs", 6), ("a/raw/", 7)]);
         assert!(paths[1].covers("a/raw/x.rs") && !paths[1].covers("a/raw.rs"));
+    }
+
+    #[test]
+    fn several_unsafe_paths_of_a_folder_are_one_bullet() {
+        let text = "## Where `unsafe` lives\n- `a/{b,c/d,\n  e}.rs`: why\n- `f.rs`: `g.rs` too\n";
+        let paths = unsafe_paths(&Tree::from_files([(PATH, text)]));
+        let read: Vec<(&str, usize)> =
+            paths.iter().map(|listed| (listed.path.as_str(), listed.line)).collect();
+        assert_eq!(read, [("a/b.rs", 2), ("a/c/d.rs", 2), ("a/e.rs", 2), ("f.rs", 4)]);
     }
 }
