@@ -15,7 +15,8 @@ use crate::commands::EntityCommandBuffer;
 /// A point is added as a system is, and is one. Systems record with [`CommandsAt`](crate::CommandsAt), and
 /// [`World::commands_at`](crate::World::commands_at). When the point is updated, buffers are played in the order in which they
 /// were begun, after the jobs that record in them. If one fails, the others are played all the same, and one error says who has
-/// recorded what. Unity's `EntityCommandBufferSystem`.
+/// recorded what. One that is [not to be played](EntityCommandBuffer::set_should_play) is passed over. Unity's
+/// `EntityCommandBufferSystem`.
 ///
 /// Every world has points at the beginnings and ends of its [groups](crate::SystemGroup).
 ///
@@ -156,11 +157,13 @@ impl Points {
     pub(super) fn wait(
         &mut self,
         place: u32,
-        buffer: EntityCommandBuffer,
+        mut buffer: EntityCommandBuffer,
         (recorder, name): &(Option<SystemId>, Arc<str>),
     ) {
         let point = &mut self.list[place as usize];
         if buffer.is_empty() && !buffer.is_in_use() {
+            // Who has it next may record something.
+            buffer.set_should_play(true);
             point.spare.push(buffer);
         } else {
             point.waiting.push(Waiting { buffer, recorder: *recorder, name: Arc::clone(name) });

@@ -247,9 +247,19 @@ fn cb4_cb12_points_pass_over_buffers_that_are_not_to_be_played() {
         commands.set_should_play(false);
     }
 
+    fn record_nothing(mut commands: CommandsAt<EndSimulation>) {
+        commands.set_should_play(false);
+    }
+
+    fn record_always(mut commands: CommandsAt<EndSimulation>) {
+        commands.commands().spawn(Lamp);
+    }
+
     let ledger = Ledger::new();
     let mut world = world();
     world.insert_resource(Runs(0, ledger));
+    world.add_system(record_nothing);
+    world.add_system(record_always);
     world.add_system(record);
     world.add_system(record_in_a_job);
     for run in 1..=5_u32 {
@@ -257,6 +267,8 @@ fn cb4_cb12_points_pass_over_buffers_that_are_not_to_be_played() {
         let spawned = (1..=run).filter(|run| run.is_multiple_of(2));
         assert!(world.query::<&A>().iter().map(|a| a.0).eq(spawned.clone()), "run {run}");
         assert_eq!((ledger.live(), world.query::<&Tag>().count()), (spawned.count() as isize, 0));
+        // Whoever has the buffer of one that did not want it to be played is not meant.
+        assert_eq!(world.query::<&Lamp>().count(), run as usize);
     }
     // The program may say so as well.
     let buffer = world.commands_at::<EndSimulation>().unwrap();
