@@ -153,10 +153,6 @@ impl QueryCommands<'_> {
     }
 
     /// Gives them clones of components. See [`QueryMut::add`](crate::QueryMut::add).
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "named as that of the manager; this is no sum"
-    )]
     pub fn add<S: CloneSet>(self, set: S) {
         self.record(AddToFound(set));
     }

@@ -347,7 +347,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     ),
     (
         "set_linked_matching",
-        |c, o| c.set_linked_matching(o.root, &EntityQuery::<&A, Without<Link>>::new(), A(70)),
+        |c, o| c.set_linked_matching(o.root, EntityQuery::<&A, Without<Link>>::new(), A(70)),
         |w, o| w.set(o.root, A(70)).unwrap(),
     ),
     (
