@@ -91,6 +91,32 @@ pub(super) fn lookup(cell: Cell) -> Reading {
             });
         }
     }
+    let operation = |world: &mut World| {
+        let (takers, positions) = world.split::<Takers>();
+        let take = Take { positions: positions.into_job() };
+        let job = takers.job().schedule_chunk_job(take).expect("nothing is in its way");
+        complete(world, job);
+    };
+    cell.run(targets(), operation, taken_result)
+}
+
+/// The same with one lookup after the other, as the peers do it.
+pub(super) fn lookup_get(cell: Cell) -> Reading {
+    let operation = |world: &mut World| {
+        let (takers, positions) = world.split::<Takers>();
+        let job = takers.job().with(positions.into_job());
+        let job = job.schedule(|(target, sum), positions| {
+            work::take(sum, positions.get(target.0).expect("all have it"));
+        });
+        complete(world, job.expect("nothing is in its way"));
+    };
+    cell.run(targets(), operation, taken_result)
+}
+
+type Takers =
+    (Query<'static, (&'static Target, &'static mut A)>, Lookup<'static, &'static Position>);
+
+fn targets() -> World {
     let mut world = world();
     let positions = (0..MILLION).map(|index| (work::body(index).0, A(0.0), Target(Entity::NULL)));
     let entities: Vec<Entity> = world.spawn_batch(positions).collect();
@@ -98,18 +124,12 @@ pub(super) fn lookup(cell: Cell) -> Reading {
     for (entity, target) in entities.into_iter().zip(targets) {
         world.get_mut::<Target>(entity).expect("all have it").0 = target;
     }
-    let operation = |world: &mut World| {
-        type Parts =
-            (Query<'static, (&'static Target, &'static mut A)>, Lookup<'static, &'static Position>);
-        let (takers, positions) = world.split::<Parts>();
-        let take = Take { positions: positions.into_job() };
-        let job = takers.job().schedule_chunk_job(take).expect("nothing is in its way");
-        complete(world, job);
-    };
-    cell.run(world, operation, |world| {
-        let query = world.query::<(&Position, &A)>();
-        work::in_any_order(query.iter().map(|(p, a)| work::taken_row(p, a)))
-    })
+    world
+}
+
+fn taken_result(world: &mut World) -> u64 {
+    let query = world.query::<(&Position, &A)>();
+    work::in_any_order(query.iter().map(|(p, a)| work::taken_row(p, a)))
 }
 
 fn fours() -> World {

@@ -172,6 +172,22 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(0.8, ALL_PEERS)],
         },
+        // The same with one lookup after the other, as the peers do it in both.
+        Case {
+            name: "lookup_job_get_1m",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("ancho", ancho::lookup_get),
+                ("bevy", bevy::lookup),
+                ("hecs", hecs::lookup),
+                ("flecs", flecs::lookup),
+                ("shipyard", shipyard::lookup),
+                ("legion", legion::lookup),
+                ("raw", raw::lookup),
+            ],
+            limits: RAW,
+            requires: &[],
+        },
         // A component of 4 bytes to each of a million entities.
         Case {
             name: "add_comp_1m",

@@ -85,7 +85,7 @@ pub(super) fn heavy_row(transform: &Transform, position: &Position) -> u64 {
     row(transform.0.to_cols_array().into_iter().chain(position.0.to_array()))
 }
 
-/// What an entity of `lookup_job_1m` takes from the one it refers to.
+/// What an entity of `lookup_job_1m` and `lookup_job_get_1m` takes from the one it refers to.
 #[inline]
 pub(super) fn take(sum: &mut A, position: &Position) {
     sum.0 += position.0.x;
