@@ -225,13 +225,15 @@ impl World {
                 None => return Err(no_such(&format!("`{name}`"))),
             }
         }
-        if let Some(group) = group {
+        // It may have come to another group while it was created, or removed its own.
+        if let Some(group) = self.systems.record(id).and_then(|record| record.group) {
             if !self.systems.takes_systems(group) {
-                // The system has removed it while it was created.
                 self.expel(id);
                 return Err(not_a_group(&name, &group_name));
             }
-            self.join_group(id, group);
+            if !self.systems.is_member(id, group) {
+                self.join_group(id, group);
+            }
         }
         if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::REMOVED)) {
             self.expel(id);

@@ -116,6 +116,12 @@ impl Systems {
         flags.is_some_and(|flags| flags.has(Flags::GROUP) && !flags.has(Flags::REMOVED))
     }
 
+    /// Whether a system has come to a group, or to the patches.
+    pub(super) fn is_member(&self, id: SystemId, group: SystemId) -> bool {
+        let children = self.record(group).map(|record| &record.children.added);
+        self.patches.contains(&id) || children.is_some_and(|children| children.contains(&id))
+    }
+
     /// Where systems are of which nothing else is said.
     pub(super) fn default_group(&self) -> Option<SystemId> {
         let groups = [self.group_of::<Simulation>(), self.root];

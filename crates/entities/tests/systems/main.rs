@@ -16,6 +16,7 @@ mod hostile;
 mod jobs;
 mod latency;
 mod lifecycle;
+mod model;
 mod nested;
 mod parameters;
 mod points;
