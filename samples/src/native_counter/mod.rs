@@ -26,9 +26,9 @@ use per_thread::PerThreadCounter;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "native_counter",
-    summary: "a container of one's own, with which all threads count 100,000 numbers",
+    summary: "a container of one's own, with which all threads count a million numbers",
     kind: Kind::World(WorldSample {
-        entities: 100_000,
+        entities: 1_000_000,
         frames: 300,
         seed: Some(1),
         build,
