@@ -96,10 +96,10 @@ impl World {
         let Some(place) = self.systems.record(id).and_then(|record: &Record| record.point) else {
             return;
         };
-        let mut waiting = std::mem::take(&mut self.systems.points.get_mut(place).waiting);
-        if waiting.is_empty() {
+        if self.systems.points.is_idle(place) {
             return;
         }
+        let mut waiting = std::mem::take(&mut self.systems.points.get_mut(place).waiting);
         let started = self.systems.profiles.then(Instant::now);
         self.entities.storage.version = self.entities.storage.version.next();
         let mut failed = Vec::new();
