@@ -155,7 +155,7 @@ impl Plan {
                 match term {
                     Term::Changed(types) => types.iter().copied().for_each(&mut *each),
                     Term::Or(alternatives) => {
-                        alternatives.iter().for_each(|terms| visit(terms, each))
+                        alternatives.iter().for_each(|terms| visit(terms, each));
                     }
                     _ => {}
                 }
