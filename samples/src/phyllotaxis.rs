@@ -78,7 +78,7 @@ fn rotate(time: Time, mut turning: Query<(&mut Rotation, &RotationSpeed)>) {
     let dt = time.delta();
     turning.schedule_parallel(move |(rotation, speed)| {
         let half = speed.0 * dt * 0.5;
-        rotation.0 = (rotation.0 * Quat::from_xyzw(0.0, sin(half), 0.0, cos(half))).normalize();
+        *rotation = rotation.turned(Quat::from_xyzw(0.0, sin(half), 0.0, cos(half)));
     });
 }
 

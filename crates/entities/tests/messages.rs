@@ -7,9 +7,9 @@ use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_entities::{
-    Buffer, Changed, ChunkArena, Component, ComponentType, DynamicQuery, Entity,
-    EntityCommandBuffer, EntityError, EntityQuery, FieldKind, LinkedEntityGroup, Lookup, Or,
-    OutOfMemory, Query, RegisterError, RuntimeType, With, Without, World, WorldSettings,
+    Buffer, ChunkArena, Component, ComponentType, DynamicQuery, Entity, EntityCommandBuffer,
+    EntityError, EntityQuery, FieldKind, LinkedEntityGroup, Lookup, OutOfMemory, Query,
+    RegisterError, RuntimeType, With, Without, World, WorldSettings,
 };
 
 #[derive(Component, Clone, Copy, Debug, Default)]

@@ -5,6 +5,8 @@
 mod naive;
 #[path = "reference/script.rs"]
 mod script;
+#[path = "reference/wide.rs"]
+mod wide;
 
 use ancho_entities::{World, WorldSettings};
 use ancho_jobs::JobPool;

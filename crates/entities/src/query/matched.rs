@@ -142,7 +142,10 @@ impl Masks<'_> {
     /// To which of 64 rows a change has happened: those of a word of the masks of a chunk with so many rows.
     #[inline(always)]
     fn changed(&self, which: u32, word: u32, rows: u32) -> u64 {
-        self.changed[(which * rows.div_ceil(u64::BITS) + word) as usize]
+        let at = (which * rows.div_ceil(u64::BITS) + word) as usize;
+        debug_assert!(at < self.changed.len());
+        // No loop has to know how to panic.
+        self.changed.get(at).copied().unwrap_or_default()
     }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    Changed, EnabledMut, Entity, JobError, Lookup, Query, QueryJob, With, Without, World,
+    Changed, EnabledMut, Entity, JobError, Lookup, Or, OrderChanged, Query, QueryJob, With,
+    Without, World,
 };
 use ancho_jobs::JobHandle;
 
@@ -79,6 +80,24 @@ fn q9_a_writer_marks_the_chunks_in_which_something_is_found() {
             assert_eq!(*late.0.lock().unwrap(), expected);
         }
     }
+}
+
+#[test]
+fn q10_who_asks_for_changes_among_others_waits_for_who_writes() {
+    type Either = Or<(Changed<A>, OrderChanged)>;
+    let (mut world, all) = some(2);
+    let since = world.entities().version();
+    world.entities_mut().advance_version();
+    let gate = Gate::default();
+    let _ = stand_at!(gate, world.query_mut::<&mut A>());
+    gate.await_job(&world);
+    let other = world.query::<Entity>().filter::<Or<(Changed<B>, OrderChanged)>>().since(since);
+    assert!(gate.beside("asking for another", || other.is_empty()));
+    let query = world.query::<Entity>().filter::<Either>().since(since);
+    let (found, job) = note(query.job());
+    assert_eq!(gate.after("asking", || query.count()), all.len());
+    world.entities().jobs().complete(job.unwrap());
+    assert_eq!(*found.lock().unwrap(), all);
 }
 
 /// A chunk to which rows came has one version for all columns. Jobs side by side must not both take that apart.

@@ -138,12 +138,12 @@ fn q12_a_list_is_written_back() {
         let query = world.query::<&A>().filter::<With<X>>();
         let list = query.job().schedule_to_components(values.write()).unwrap();
         let jobs = world.entities().jobs();
-        let double = jobs.schedule(&[list], values.write(), |values| {
-            values.iter_mut().for_each(|a: &mut A| a.0 = 500 + a.0);
+        let raise = jobs.schedule(&[list], values.write(), |values| {
+            values.iter_mut().for_each(|a: &mut A| a.0 += 500);
         });
-        let double = double.unwrap();
+        let raise = raise.unwrap();
         let query = world.query_mut::<(&T, &mut A)>().filter::<With<X>>();
-        let before = [double];
+        let before = [raise];
         let job = query.job().depends_on(&before);
         let back = job.schedule_copy_from(values.read_elements()).unwrap();
         // Who asks for values waits for it, as for every job.

@@ -8,6 +8,7 @@
 mod common;
 
 mod arrays;
+mod background;
 mod changes;
 mod chunk_jobs;
 mod coverage;

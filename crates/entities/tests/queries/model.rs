@@ -4,12 +4,12 @@ use std::cell::Cell;
 
 use ancho_entities::{
     Absent, Any, Changed, ComponentType, Disabled, Entity, IsDisabled, Or, OrderChanged, Prefab,
-    Present, QueryFilter, QueryRef, Shared, Version, With, Without, World, WorldSettings,
+    Present, QueryFilter, Shared, Version, With, Without, World, WorldSettings,
 };
 use proptest::prelude::*;
 
 use crate::common::*;
-use crate::scan::{Changes, Cond, Kind, Places, Row, Switches};
+use crate::scan::{Changes, Cond, Kind, Options, Places, Row, Switches};
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -66,32 +66,6 @@ struct Model {
     seen: Vec<Version>,
     /// Counts questions, so that each is asked with other options.
     turn: Cell<u8>,
-}
-
-/// What a query is told beside its filter.
-#[derive(Clone, Copy, Debug, Default)]
-struct Options {
-    prefabs: bool,
-    disabled: bool,
-    ignore_enabled: bool,
-}
-
-impl Options {
-    fn of<'w, D: ancho_entities::QueryData, F: QueryFilter>(
-        self,
-        mut query: QueryRef<'w, D, F>,
-    ) -> QueryRef<'w, D, F> {
-        if self.prefabs {
-            query = query.include_prefabs();
-        }
-        if self.disabled {
-            query = query.include_disabled();
-        }
-        if self.ignore_enabled {
-            query = query.ignore_enabled();
-        }
-        query
-    }
 }
 
 impl Model {
@@ -429,16 +403,7 @@ impl Model {
         values.sort_by_key(|(entity, _)| *entity);
         of_a.sort_by_key(|(entity, _)| *entity);
         assert_eq!(values, of_a, "{name}");
-        if let Some(mut dynamic) = cond.dynamic() {
-            if options.prefabs {
-                dynamic = dynamic.include_prefabs();
-            }
-            if options.disabled {
-                dynamic = dynamic.include_disabled();
-            }
-            if options.ignore_enabled {
-                dynamic = dynamic.ignore_enabled();
-            }
+        if let Some(dynamic) = cond.dynamic().map(|dynamic| options.of_dynamic(dynamic)) {
             assert_eq!(dynamic.to_entities(&self.world), found, "{name}");
             assert_eq!(dynamic.count(&self.world), found.len());
         }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use ancho_entities::{ComponentType, DynamicQuery, Entity, Version, World};
+use ancho_entities::{
+    ComponentType, DynamicQuery, Entity, QueryData, QueryFilter, QueryRef, Version, World,
+};
 
 use crate::common::*;
 
@@ -174,6 +176,45 @@ fn ty(kind: Kind) -> ComponentType {
         Kind::X => ComponentType::of::<X>(),
         Kind::Y => ComponentType::of::<Y>(),
         Kind::Team => ComponentType::of_shared::<Team>(),
+    }
+}
+
+/// What a query is told beside its filter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) prefabs: bool,
+    pub(crate) disabled: bool,
+    pub(crate) ignore_enabled: bool,
+}
+
+impl Options {
+    pub(crate) fn of<'w, D: QueryData, F: QueryFilter>(
+        self,
+        mut query: QueryRef<'w, D, F>,
+    ) -> QueryRef<'w, D, F> {
+        if self.prefabs {
+            query = query.include_prefabs();
+        }
+        if self.disabled {
+            query = query.include_disabled();
+        }
+        if self.ignore_enabled {
+            query = query.ignore_enabled();
+        }
+        query
+    }
+
+    pub(crate) fn of_dynamic(self, mut query: DynamicQuery) -> DynamicQuery {
+        if self.prefabs {
+            query = query.include_prefabs();
+        }
+        if self.disabled {
+            query = query.include_disabled();
+        }
+        if self.ignore_enabled {
+            query = query.ignore_enabled();
+        }
+        query
     }
 }
 

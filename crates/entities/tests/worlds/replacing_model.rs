@@ -71,7 +71,7 @@ fn check(rounds: &[Round], limit: usize) -> Vec<u64> {
         live(&mut source, there, &owner);
         live(&mut destination, here, &owner);
         let forks = is_forked.then(|| [source.fork().unwrap(), destination.fork().unwrap()]);
-        let of_forks = forks.as_ref().map(|forks| forks.each_ref().map(|fork| seen(fork)));
+        let of_forks = forks.as_ref().map(|forks| forks.each_ref().map(seen));
         let before = (seen(&source), source.state_hash());
         let (old_numbers, old_lamps) = (numbers(&destination), lamps(&destination));
         let since = destination.entities().version();

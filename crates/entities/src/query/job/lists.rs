@@ -94,7 +94,7 @@ impl<D: QueryData> QueryJob<'_, D> {
     /// let mut world = World::new("Simulation");
     /// world.spawn_batch([Health(1), Health(2)]);
     /// let _ = world.query_mut::<&mut Health>().schedule(|health| health.0 *= 10)?;
-    /// let mut all = NativeList::new();
+    /// let mut all = NativeList::<Health>::new();
     /// let list = world.query::<&Health>().job().schedule_to_components(all.write())?;
     /// world.entities().jobs().complete(list);
     /// assert_eq!(all.get()?[..], [Health(10), Health(20)]);
@@ -150,7 +150,7 @@ impl<D: QueryData> QueryJob<'_, D> {
     ///
     /// let mut world = World::new("Simulation");
     /// let orc = world.spawn(Health(20));
-    /// let mut saved = NativeList::new();
+    /// let mut saved = NativeList::<Health>::new();
     /// let save = world.query::<&Health>().job().schedule_to_components(saved.write())?;
     /// let _ = world.query_mut::<&mut Health>().schedule(|health| health.0 = 0)?;
     /// let load = world.query_mut::<&mut Health>().job().depends_on(&[save]).schedule_copy_from(saved.read_elements())?;
