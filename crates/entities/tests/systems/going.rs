@@ -162,3 +162,21 @@ fn sy11_what_is_added_without_the_standard_groups_runs_all_the_same() {
     assert_eq!(take(&mut world), ["new"]);
     assert!(world.find_system(Simulation).is_some());
 }
+
+#[test]
+fn sy4_a_system_that_moves_while_it_is_created_is_in_one_group() {
+    let (log, mut world) = (Shared::default(), World::new("test"));
+    world.add_system(Group);
+    let mut told = Told::new(&log);
+    told.create = Box::new(|world| {
+        let own = world.executing_system().unwrap();
+        world.set_group(own, Group).unwrap();
+    });
+    let id = world.add_system(told);
+    assert_eq!(world.system_info(id).unwrap().group, world.find_system(Group));
+    world.try_update(0.1).unwrap();
+    assert_eq!(log.take(), ["start", "update"]);
+    world.set_enabled(Group, false).unwrap();
+    world.try_update(0.1).unwrap();
+    assert_eq!(log.take(), ["stop"]);
+}
