@@ -47,7 +47,19 @@ impl World {
             children.into_iter().flatten().for_each(|child| self.stop(child));
         } else {
             self.tell(id, |system, world| system.stop(world));
+            self.expel_if_removed(id);
         }
+    }
+
+    /// Has a system go that was removed while it was told something. Returns whether it was.
+    pub(super) fn expel_if_removed(&mut self, id: SystemId) -> bool {
+        let is_removed =
+            |slot: &Slot| slot.flags.has(Flags::REMOVED) && !slot.flags.has(Flags::EXECUTING);
+        let is_removed = self.systems.slot(id).is_some_and(is_removed);
+        if is_removed {
+            self.expel(id);
+        }
+        is_removed
     }
 
     /// Removes a system, now or when it has returned.

@@ -259,7 +259,7 @@ impl World {
                 slot.flags.set(Flags::STARTED, true);
             }
             let started = self.tell(id, |system, world| system.start(world));
-            if !started {
+            if self.expel_if_removed(id) || !started {
                 return;
             }
         }

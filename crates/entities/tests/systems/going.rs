@@ -180,3 +180,59 @@ fn sy4_a_system_that_moves_while_it_is_created_is_in_one_group() {
     world.try_update(0.1).unwrap();
     assert_eq!(log.take(), ["stop"]);
 }
+
+/// Removes itself when it is told this.
+struct Leaves(Shared, &'static str);
+
+impl Leaves {
+    fn told(&self, world: &mut World, moment: &'static str) -> SystemResult {
+        self.0.push(moment);
+        if moment == self.1 {
+            let own = world.executing_system().ok_or("nobody is told anything")?;
+            world.remove_system(own)?;
+        }
+        Ok(())
+    }
+}
+
+impl System for Leaves {
+    fn on_start_running(&mut self, world: &mut World) -> SystemResult {
+        self.told(world, "start")
+    }
+
+    fn on_update(&mut self, world: &mut World) -> SystemResult {
+        self.told(world, "update")
+    }
+
+    fn on_stop_running(&mut self, world: &mut World) -> SystemResult {
+        self.told(world, "stop")
+    }
+
+    fn on_destroy(&mut self, world: &mut World) -> SystemResult {
+        self.told(world, "destroy")
+    }
+}
+
+#[test]
+fn sy4_a_system_that_removes_itself_goes_once_whatever_it_is_told() {
+    for (moment, told) in [
+        ("start", vec!["start", "stop", "destroy"]),
+        ("update", vec!["start", "update", "stop", "destroy"]),
+        ("stop", vec!["start", "update", "stop", "destroy"]),
+    ] {
+        let (log, mut world) = (Shared::default(), World::new("test"));
+        let id = world.add_system(Leaves(log.clone(), moment));
+        world.try_update(0.1).unwrap();
+        if moment == "stop" {
+            world.set_enabled(id, false).unwrap();
+            world.try_update(0.1).unwrap();
+        }
+        assert!(!world.has_system(id), "{moment}");
+        assert_eq!(log.take(), told, "{moment}");
+        // There is room for another of its type.
+        let again = world.add_system(Leaves(log.clone(), "destroy"));
+        world.try_update(0.1).unwrap();
+        world.remove_system(again).unwrap();
+        assert_eq!(log.take(), ["start", "update", "stop", "destroy"]);
+    }
+}
