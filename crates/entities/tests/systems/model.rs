@@ -231,12 +231,16 @@ impl Model {
                     self.last[number]
                 );
                 self.last[number] = moment;
-                if let Some(known) = self.known(Key::Probe(number)) {
+                if moment == "destroy" {
+                    self.remove(Key::Probe(number));
+                } else if let Some(known) = self.known(Key::Probe(number)) {
                     known.is_started = ["start", "update"].contains(&moment);
                 }
             }
             // It is being created, and others may do something to it.
             Event::Done((5, key, group, requires)) => {
+                // If it is known, it has just gone with its group, which is still going.
+                self.remove(key);
                 let (is_enabled, is_started, is_new) = (true, false, true);
                 self.all.push(Known { key, group, requires, is_enabled, is_started, is_new });
             }
