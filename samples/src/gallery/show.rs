@@ -1,7 +1,7 @@
 //! How a sample is shown.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, IsTerminal, Write, stdout};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -42,14 +42,57 @@ pub(crate) fn show(show: &Show) -> SampleResult<()> {
         pool = pool.workers(workers);
     }
     let pool = pool.build()?;
+    let files = Files {
+        trace: Output::open("trace", show.trace.as_deref())?,
+        picture: Output::open("picture", show.picture.as_deref())?,
+    };
     println!("{}: {}", show.sample.name, show.sample.summary);
     match &show.sample.kind {
-        Kind::World(sample) => show_world(show, sample, pool),
-        Kind::Jobs(sample) => show_jobs(show, sample, &pool),
+        Kind::World(sample) => show_world(show, sample, pool, files),
+        Kind::Jobs(sample) => show_jobs(show, sample, &pool, files),
     }
 }
 
-fn show_world(show: &Show, sample: &WorldSample, pool: JobPool) -> SampleResult<()> {
+/// What is written when a sample has run.
+struct Files {
+    trace: Option<Output>,
+    picture: Option<Output>,
+}
+
+/// A file that is written at the end, and opened before the beginning: nobody waits for what cannot be written.
+struct Output {
+    what: &'static str,
+    path: PathBuf,
+    file: File,
+}
+
+impl Output {
+    fn open(what: &'static str, path: Option<&Path>) -> SampleResult<Option<Self>> {
+        let Some(path) = path else { return Ok(None) };
+        let file = File::create(path).map_err(|error| cannot_be_written(what, path, &error))?;
+        Ok(Some(Self { what, path: path.to_owned(), file }))
+    }
+
+    /// Writes it, and says where it is, and what to do with it.
+    fn write(
+        self,
+        hint: &str,
+        content: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> SampleResult<()> {
+        let Self { what, path, file } = self;
+        let mut file = BufWriter::new(file);
+        let written = content(&mut file).and_then(|()| file.flush());
+        written.map_err(|error| cannot_be_written(what, &path, &error))?;
+        println!("{what:<11} {}{hint}", path.display());
+        Ok(())
+    }
+}
+
+fn cannot_be_written(what: &str, path: &Path, error: &io::Error) -> String {
+    format!("The {what} {} cannot be written: {error}.", path.display())
+}
+
+fn show_world(show: &Show, sample: &WorldSample, pool: JobPool, files: Files) -> SampleResult<()> {
     let entities = show.entities.unwrap_or(sample.entities);
     let seed = show.seed.or(sample.seed).unwrap_or_default();
     let options = Options { entities, seed, pool };
@@ -59,30 +102,27 @@ fn show_world(show: &Show, sample: &WorldSample, pool: JobPool) -> SampleResult<
         View::None => quiet::run(&mut run, show.frames.unwrap_or(sample.frames))?,
     }
     println!("{}", run.summary());
-    if let (Some(file), Some(events)) = (&show.trace, run.trace()) {
+    if let (Some(file), Some(events)) = (files.trace, run.trace()) {
         write_trace(events, file)?;
     }
-    if let Some(file) = &show.picture {
+    if let Some(file) = files.picture {
         write_picture(&run, show.sample.name, file)?;
     }
     Ok(())
 }
 
 /// Writes what would be seen now, without anything that is not the same on every machine.
-fn write_picture(run: &Run<'_>, name: &str, file: &Path) -> SampleResult<()> {
+fn write_picture(run: &Run<'_>, name: &str, file: Output) -> SampleResult<()> {
     let mut canvas = Canvas::new(PICTURE.0, PICTURE.1);
     run.paint(&mut canvas);
     let (frame, entities) = (run.frame_count(), run.entity_count());
     let mut lines = vec![canvas.captions().join("   ")];
     lines.retain(|line| !line.is_empty());
     lines.push(format!("{name}   frame {frame}   {entities} entities"));
-    fs::write(file, picture::svg(&canvas, &lines))
-        .map_err(|error| format!("The picture {} cannot be written: {error}.", file.display()))?;
-    println!("picture     {}", file.display());
-    Ok(())
+    file.write("", |file| file.write_all(picture::svg(&canvas, &lines).as_bytes()))
 }
 
-fn show_jobs(show: &Show, sample: &JobSample, pool: &JobPool) -> SampleResult<()> {
+fn show_jobs(show: &Show, sample: &JobSample, pool: &JobPool, files: Files) -> SampleResult<()> {
     let jobs = JobScheduler::new(pool);
     pool.set_profiling(show.trace.is_some());
     let frames = show.frames.unwrap_or(sample.frames);
@@ -94,21 +134,14 @@ fn show_jobs(show: &Show, sample: &JobSample, pool: &JobPool) -> SampleResult<()
     let (ms, threads) = (start.elapsed().as_secs_f64() * 1e3, jobs.thread_count());
     println!("{frames} frames in {ms:.3} ms, threads: {threads}");
     println!("state hash  {state_hash:016x}");
-    match &show.trace {
+    match files.trace {
         Some(file) => write_trace(&pool.take_events(), file),
         None => Ok(()),
     }
 }
 
-fn write_trace(events: &[JobEvent], file: &Path) -> SampleResult<()> {
-    let written = File::create(file).and_then(|file| {
-        let mut file = BufWriter::new(file);
-        write_chrome_trace(events, &mut file)?;
-        file.flush()
-    });
-    written.map_err(|error| format!("The trace {} cannot be written: {error}.", file.display()))?;
-    println!("trace       {}; https://ui.perfetto.dev opens it", file.display());
-    Ok(())
+fn write_trace(events: &[JobEvent], file: Output) -> SampleResult<()> {
+    file.write("; https://ui.perfetto.dev opens it", |file| write_chrome_trace(events, file))
 }
 
 impl View {
