@@ -6,6 +6,7 @@
 #[path = "common/counting_allocator.rs"]
 mod counting_allocator;
 
+use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
@@ -313,7 +314,7 @@ fn count_frames(mut frame: impl FnMut(), most: usize, limit: usize) -> Vec<usize
     counts
 }
 
-fn world(workers: usize) -> (World, &'static Old) {
+fn world(workers: usize) -> (World, Arc<Old>) {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let settings = WorldSettings::new().chunk_capacity_limit(1000).job_pool(&pool);
     let mut world = World::with_settings("Simulation", settings);
@@ -350,14 +351,13 @@ fn world(workers: usize) -> (World, &'static Old) {
         )),
     ];
     let archetype = world.entities_mut().archetype::<(Position, Brief)>();
-    // Jobs take along where this is.
-    (world, Box::leak(Box::new(Old { all, shared, roots, staying, archetype })))
+    (world, Arc::new(Old { all, shared, roots, staying, archetype }))
 }
 
 fn record(
     world: &World,
     buffer: &mut EntityCommandBuffer,
-    old: &'static Old,
+    old: &Arc<Old>,
     part: &'static Part,
     by: By,
 ) {
@@ -366,14 +366,14 @@ fn record(
         By::MainThread => part(buffer.commands().unwrap(), old),
         By::World => part(&mut world.commands(buffer).unwrap(), old),
         By::SingleJob | By::ParallelJob => {
-            let jobs = world.entities().jobs();
+            let (jobs, old) = (world.entities().jobs(), Arc::clone(old));
             let job = if matches!(by, By::SingleJob) {
-                jobs.schedule(&[], buffer.writer(), move |mut commands| part(&mut commands, old))
+                jobs.schedule(&[], buffer.writer(), move |mut commands| part(&mut commands, &old))
             } else {
                 // All batches have a lane of their own, and only one of them does the work.
                 jobs.schedule_for_each(&[], buffer.writer(), 64, 8, move |commands, index| {
                     if index == 20 {
-                        part(commands, old);
+                        part(commands, &old);
                     } else {
                         commands.set(old.all[index], Position(2.0));
                     }
@@ -402,7 +402,7 @@ fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() {
                 let expected = 50 * part.values;
                 let recorded = count_frames(
                     || {
-                        record(&world, &mut buffer, old, part, by);
+                        record(&world, &mut buffer, &old, part, by);
                         buffer.clear().unwrap();
                     },
                     most,
@@ -410,7 +410,7 @@ fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() {
                 );
                 let played = count_frames(
                     || {
-                        record(&world, &mut buffer, old, part, by);
+                        record(&world, &mut buffer, &old, part, by);
                         world.play(&mut buffer).unwrap();
                         buffer.clear().unwrap();
                         if let Some(then) = part.then {
