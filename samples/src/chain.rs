@@ -42,7 +42,7 @@ struct Anchor {
     phase: f32,
 }
 
-/// Asks for a chain that hangs on it. It is no shared component, although many are the same: those name no entities.
+/// Asks for a chain that hangs on it. It is no shared component, since anchors are given it in one pass and lose it in the next.
 #[derive(Component, Clone, Copy)]
 struct SpawnChain {
     link: Entity,

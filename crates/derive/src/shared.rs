@@ -37,9 +37,9 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         }
     });
     // A generic type is asked when it is used.
-    let no_entities = (!is_generic).then(|| {
+    let check = (!is_generic).then(|| {
         quote! {
-            const _: () = ::ancho_entities::__macro::refuse_entities::<#name>();
+            const _: () = ::ancho_entities::__macro::require_clone::<#name>();
         }
     });
     if is_generic {
@@ -56,13 +56,18 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote! {
         #implementation
 
-        #no_entities
+        #check
 
         #[automatically_derived]
         impl #impl_generics ::ancho_entities::SharedComponent for #name #type_generics #where_clause {
             #given_name
 
             #cleanup
+
+            const DUPLICATE: ::ancho_entities::__macro::Duplicate<Self> = {
+                use ::ancho_entities::__macro::CloneNone as _;
+                ::ancho_entities::__macro::Probe::<Self>::__ANCHO_CLONE
+            };
 
             fn initial() -> ::ancho_entities::__macro::Initial<Self> {
                 use ::ancho_entities::__macro::{InitialDefault as _, InitialNone as _};

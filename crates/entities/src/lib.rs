@@ -93,7 +93,8 @@ pub use world::{World, WorldSettings};
 #[doc(hidden)]
 pub mod __macro {
     pub use crate::component::probe::{
-        DuplicateBytes, DuplicateClone, DuplicateNone, InitialDefault, InitialNone, Probe,
+        CloneNone, DuplicateBytes, DuplicateClone, DuplicateNone, InitialDefault, InitialNone,
+        Probe,
     };
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
@@ -102,7 +103,7 @@ pub mod __macro {
         Part, PieceMarks, PieceView, Place, PlainField, ReadOnlyField, SharedField, Splitting,
         Term,
     };
-    pub use crate::shared::refuse_entities;
+    pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;
     #[cfg(feature = "auto")]
     pub use crate::system::registry::{auto_system, bootstrap_hook};

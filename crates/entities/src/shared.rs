@@ -11,8 +11,8 @@ use std::sync::Arc;
 use ancho_collections::FixedState;
 
 use crate::component::{
-    Beginning, ComponentType, Copying, Initial, SharedFunctions, SharedValue, TypeInfo, TypeSlot,
-    registry, stable_hash,
+    Beginning, ComponentType, Copying, Duplicate, Initial, RemapShared, SharedFunctions,
+    SharedValue, TypeInfo, TypeSlot, registry, stable_hash,
 };
 use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
 use crate::set::{CloneSet, ComponentSet};
@@ -35,8 +35,8 @@ use crate::storage::RowPlace;
 /// Values are not copied, also when worlds are: forks and duplicates have them in common. What changes in one through a
 /// shared reference, as an atomic does, changes for all of them.
 ///
-/// The derive implements [`Field`] too, and finds out whether there is an [initial](Self::initial) value. It knows these
-/// options:
+/// The derive implements [`Field`] too, and finds out whether there is an [initial](Self::initial) value, and whether values can be
+/// [duplicated](Self::DUPLICATE). It knows these options:
 ///
 /// - `#[shared(name = "…")]`: what the type is called.
 /// - `#[shared(cleanup)]`: as for [components](crate::Component::CLEANUP).
@@ -45,45 +45,46 @@ use crate::storage::RowPlace;
 ///
 /// # Entities in values
 ///
-/// Values refer to no entities: one value has many owners, and nobody could replace an entity in it for one of them, when that is
-/// instantiated or moves to another world, or when commands are played that it was given a
-/// [placeholder](crate::EntityCommandBuffer) in. A type with an [`Entity`](crate::Entity) in it does not compile, nor does one with a
-/// `Box` or a `Vec`, in which there might be some. `#[field(opaque)]` on such a field says that nobody needs to look for them; then
-/// it is not part of [`state_hash`](crate::World::state_hash) either, and a placeholder in it stays one.
+/// A value may refer to entities, if its type is `Clone`. One value has many owners, so that entities in it are not replaced: a clone
+/// with others in their place is made, and goes to who needs it.
 ///
-/// What to do instead: keep the entity in a component of each owner, as a plain [`Component`](crate::Component), where it is found and
-/// replaced; and share a number, or a name, that says which of them belong together.
+/// - When commands are played, [placeholders](crate::EntityCommandBuffer) in values are replaced, as those in components are.
+/// - Entities that move or are copied to [another world](crate::World::move_entities_from) get values that refer to what the others
+///   became, and to nothing where those stay behind. Values that are equal then are one.
+/// - An [instance](crate::World::instantiate) has the value of its source, as it is: a value that refers to the source, or to another
+///   member of its group, still does. What is to be of each instance is no matter of shared components.
 ///
-/// ```compile_fail,E0080
-/// use ancho_entities::{Entity, Shared, SharedComponent, World};
+/// A type with entities in it that is not `Clone` does not compile, nor does one with a `Box` or a `Vec`, in which there might be some.
+/// `#[field(opaque)]` on such a field says that nobody needs to look for them; then it is not part of
+/// [`state_hash`](crate::World::state_hash) either, and a placeholder in it stays one. The parameters of a generic type need bounds, or
+/// the derive does not see that it is `Clone`.
 ///
-/// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+/// ```
+/// use ancho_entities::{Entity, EntityCommandBuffer, Shared, SharedComponent, World};
+///
+/// #[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
 /// struct Squad {
 ///     leader: Entity,
 /// }
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn(Shared::new(Squad { leader: Entity::NULL }));
-/// ```
-///
-/// ```
-/// use ancho_entities::{Component, Entity, EntityCommandBuffer, Shared, SharedComponent, World};
-///
-/// #[derive(SharedComponent, PartialEq, Eq, Hash)]
-/// struct Squad(u32);
-///
-/// #[derive(Component, Debug, PartialEq)]
-/// struct Follows(Entity);
-///
-/// let mut world = World::new("Simulation");
 /// let mut buffer = EntityCommandBuffer::new();
 /// let commands = buffer.commands()?;
-/// let leader = commands.spawn(Shared::new(Squad(7)));
-/// let soldier = commands.spawn((Shared::new(Squad(7)), Follows(leader)));
+/// let leader = commands.spawn(());
+/// let soldier = commands.spawn(Shared::new(Squad { leader }));
 /// world.play(&mut buffer)?;
 /// let [leader, soldier] = [leader, soldier].map(|who| buffer.resolve(who).unwrap());
-/// assert_eq!(world.get(soldier), Ok(&Follows(leader)));
+/// assert_eq!(world.shared(soldier), Ok(&Squad { leader }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// ```compile_fail,E0080
+/// use ancho_entities::{Entity, SharedComponent};
+///
+/// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+/// struct Squad {
+///     leader: Entity,
+/// }
 /// ```
 ///
 /// # Examples
@@ -128,6 +129,9 @@ pub trait SharedComponent: Field + Eq + Hash + Send + Sync + Sized + 'static {
     /// Whether the component stays when its entity is despawned: `#[shared(cleanup)]`. As for
     /// [components](crate::Component::CLEANUP).
     const CLEANUP: bool = false;
+
+    /// How a second value is made of one, in which entities are replaced. Types that refer to no entities need none.
+    const DUPLICATE: Duplicate<Self> = Duplicate::none();
 
     /// Where the type remembers what it was registered as.
     #[doc(hidden)]
@@ -244,13 +248,22 @@ impl<T: SharedComponent> Shared<T> {
 unsafe impl<T: SharedComponent> ComponentSet for Shared<T> {
     const COUNT: usize = 1;
     const SHARED: bool = true;
-    const HAS_ENTITIES: bool = false;
+    const HAS_ENTITIES: bool = T::HAS_ENTITIES;
 
     fn types(each: &mut dyn FnMut(ComponentType)) {
         each(ComponentType::of_shared::<T>());
     }
 
-    fn remap_entities(&mut self, _: &mut EntityRemap<'_>) {}
+    fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
+        if !T::HAS_ENTITIES {
+            return;
+        }
+        if let Some(value) = Arc::get_mut(&mut self.0) {
+            value.remap(map);
+        } else if let Some(other) = remapped::<T>(self, map) {
+            *self = Self::new(other);
+        }
+    }
 
     fn duplicate_set(&mut self) -> Result<Self, ComponentType> {
         Ok(self.clone())
@@ -318,7 +331,7 @@ const SHAPE: &Shape = &Shape::laid_out("Shared", FieldKind::Opaque, 0, 1);
 
 /// What is known of a shared component.
 fn info<T: SharedComponent>(index: u32) -> TypeInfo {
-    const { refuse_entities::<T>() };
+    const { require_clone::<T>() };
     let name = registry::keep_name(format!("Shared<{}>", T::name()));
     let has_default = T::initial().make.is_some();
     TypeInfo {
@@ -347,17 +360,18 @@ fn info<T: SharedComponent>(index: u32) -> TypeInfo {
             equal: equal_values::<T>,
             feed: feed_value::<T>,
             default: has_default.then_some(make_default::<T>),
+            remap: T::HAS_ENTITIES.then_some(remap_value::<T> as RemapShared),
         }),
     }
 }
 
-/// Refuses, when it is compiled, a type with entities in it.
+/// Refuses, when it is compiled, a type with entities in it that cannot be replaced.
 #[doc(hidden)]
-pub const fn refuse_entities<T: Field>() {
+pub const fn require_clone<T: SharedComponent>() {
     assert!(
-        !T::HAS_ENTITIES,
-        "a shared component refers to no entities; keep them in a component of each entity, or mark the field \
-         `#[field(opaque)]` if there are none in it"
+        !T::HAS_ENTITIES || T::DUPLICATE.is_possible(),
+        "a shared component that refers to entities is `Clone`, so that they can be replaced for some of its owners; \
+         write `#[derive(Clone)]` on the type, or mark the field `#[field(opaque)]` if there are none in it"
     );
 }
 
@@ -393,4 +407,24 @@ fn make_default<T: SharedComponent>() -> SharedValue {
         Some(value) => value.into_erased(),
         None => panic!("`{}` no longer has an initial value", T::name()),
     }
+}
+
+/// A value with other entities in it, as the map says. `None` if all of them stay.
+fn remapped<T: SharedComponent>(value: &T, map: &mut EntityRemap<'_>) -> Option<T> {
+    let mut other = T::DUPLICATE.apply(value)?;
+    let mut is_other = false;
+    let mut replace = |entity| {
+        let new = map.apply(entity);
+        is_other |= new != entity;
+        new
+    };
+    other.remap(&mut EntityRemap::new(&mut replace));
+    is_other.then_some(other)
+}
+
+fn remap_value<T: SharedComponent>(
+    value: &(dyn Any + Send + Sync),
+    map: &mut EntityRemap<'_>,
+) -> Option<SharedValue> {
+    Some(Shared::new(remapped(typed::<T>(value), map)?).into_erased())
 }

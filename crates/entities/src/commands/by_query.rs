@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::command::{Command, Elements, ListCommand, TypeNames};
-use super::play::{Fault, Player, resolve_entities};
+use super::play::{Fault, Player, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
 use super::verb::Kind;
 use crate::component::{Component, ComponentType};
@@ -225,7 +225,8 @@ struct ForQuery<O> {
 impl<O: Operation> Command for ForQuery<O> {
     const KIND: Kind = Kind::Other;
 
-    fn play(self, player: &mut Player<'_>, _: Entity) -> Result<(), Fault> {
+    fn play(mut self, player: &mut Player<'_>, _: Entity) -> Result<(), Fault> {
+        resolve_query(player, &mut self.query)?;
         self.operation.play(player, &self.query)
     }
 
@@ -238,6 +239,11 @@ impl<O: Operation> Command for ForQuery<O> {
         // Of the query it says what can be copied.
         write!(f, " all that {} finds", self.query)
     }
+}
+
+/// Puts entities in place of their placeholders in what a query asks for.
+fn resolve_query(player: &Player<'_>, query: &mut LateQuery) -> Result<(), Fault> {
+    resolve_by(player.resolved, |map| query.remap_entities(map))
 }
 
 #[derive(Clone, Copy)]
@@ -299,7 +305,8 @@ impl<S: ComponentSet> Operation for RemoveFromFound<S> {
 struct SetSharedOfFound<T>(Shared<T>);
 
 impl<T: SharedComponent> Operation for SetSharedOfFound<T> {
-    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+    fn play(mut self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+        resolve_entities(player.resolved, &mut self.0)?;
         let found = query.found(player.entities);
         player.entities.set_shared_of_found(&found, self.0)?;
         Ok(())
@@ -362,11 +369,12 @@ impl ListCommand for AddTypesToFound {
     const KIND: Kind = Kind::Other;
 
     fn play(
-        self,
+        mut self,
         types: Elements<'_, ComponentType>,
         player: &mut Player<'_>,
         _: Entity,
     ) -> Result<(), Fault> {
+        resolve_query(player, &mut self.0)?;
         let found = self.0.found(player.entities);
         player.entities.add_types_to_found(&found, types.as_slice())?;
         Ok(())
@@ -389,11 +397,12 @@ impl ListCommand for RemoveTypesFromFound {
     const KIND: Kind = Kind::Other;
 
     fn play(
-        self,
+        mut self,
         types: Elements<'_, ComponentType>,
         player: &mut Player<'_>,
         _: Entity,
     ) -> Result<(), Fault> {
+        resolve_query(player, &mut self.0)?;
         let found = self.0.found(player.entities);
         player.entities.remove_types_from_found(&found, types.as_slice())?;
         Ok(())

@@ -79,15 +79,14 @@ impl CommandRecorder {
     /// Gives an entity a shared component, or another value of it.
     ///
     /// The value is put where it can be shared, which takes memory each time. To [`add`](Self::add) a clone of a [`Shared`] that is kept
-    /// takes none. Placeholders are not replaced in shared values, and a type with entities in it does not compile: see
-    /// [`SharedComponent`] for what to do instead.
+    /// takes none, unless there is a placeholder in it: then a clone of the value takes its place.
     pub fn add_shared<T: SharedComponent>(&mut self, entity: Entity, value: T) {
         self.add(entity, Shared::new(value));
     }
 
     /// Replaces the value of an entity's shared component.
     ///
-    /// As [`add_shared`](Self::add_shared): a clone of a [`Shared`] takes no memory, and there are no entities in values.
+    /// As [`add_shared`](Self::add_shared): a clone of a [`Shared`] takes no memory.
     pub fn set_shared<T: SharedComponent>(&mut self, entity: Entity, value: T) {
         self.set(entity, Shared::new(value));
     }
@@ -243,6 +242,17 @@ impl ListCommand for DespawnSlice {
 
 pub(super) struct Add<S>(pub(super) S);
 
+impl<S: ComponentSet> Add<S> {
+    /// Gives the values to an entity, as they are.
+    #[inline(always)]
+    pub(super) fn give(self, player: &mut Player<'_>, entity: Entity) -> Result<(), Fault> {
+        match player.entities.add(entity, self.0) {
+            Ok(_) => Ok(()),
+            Err(rejected) => Err(rejected.error.into()),
+        }
+    }
+}
+
 impl<S: ComponentSet> Command for Add<S> {
     const KIND: Kind = Kind::Touch;
     const FOLDS: bool = !S::SHARED;
@@ -262,10 +272,7 @@ impl<S: ComponentSet> Command for Add<S> {
         if S::HAS_ENTITIES {
             resolve_entities(player.resolved, &mut self.0)?;
         }
-        match player.entities.add(entity, self.0) {
-            Ok(_) => Ok(()),
-            Err(rejected) => Err(rejected.error.into()),
-        }
+        self.give(player, entity)
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
@@ -278,6 +285,17 @@ impl<S: ComponentSet> Command for Add<S> {
 }
 
 pub(super) struct Set<S>(pub(super) S);
+
+impl<S: ComponentSet> Set<S> {
+    /// Gives the values to an entity, as they are.
+    #[inline(always)]
+    pub(super) fn give(self, player: &mut Player<'_>, entity: Entity) -> Result<(), Fault> {
+        match player.entities.set(entity, self.0) {
+            Ok(()) => Ok(()),
+            Err(rejected) => Err(rejected.error.into()),
+        }
+    }
+}
 
 impl<S: ComponentSet> Command for Set<S> {
     const KIND: Kind = Kind::Touch;
@@ -298,10 +316,7 @@ impl<S: ComponentSet> Command for Set<S> {
         if S::HAS_ENTITIES {
             resolve_entities(player.resolved, &mut self.0)?;
         }
-        match player.entities.set(entity, self.0) {
-            Ok(()) => Ok(()),
-            Err(rejected) => Err(rejected.error.into()),
-        }
+        self.give(player, entity)
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
@@ -419,9 +434,12 @@ macro_rules! give_slice {
                 player: &mut Player<'_>,
                 _: Entity,
             ) -> Result<(), Fault> {
-                for &target in entities.as_slice() {
-                    let set = self.0.clone_set();
-                    $one(set).play(player, target)?;
+                for (at, &target) in entities.as_slice().iter().enumerate() {
+                    let entity = player.target(target)?;
+                    if S::HAS_ENTITIES && at == 0 {
+                        resolve_entities(player.resolved, &mut self.0)?;
+                    }
+                    $one(self.0.clone_set()).give(player, entity)?;
                 }
                 Ok(())
             }

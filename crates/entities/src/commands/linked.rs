@@ -6,7 +6,7 @@ use std::mem;
 
 use super::change::{Add, Remove, Set, duplicate_set};
 use super::command::{Command, TypeNames};
-use super::play::{Fault, Player};
+use super::play::{Fault, Player, Resolved, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
 use super::verb::Kind;
 use crate::entity::Entity;
@@ -107,6 +107,9 @@ impl CommandRecorder {
 
 /// Which members of a group are meant.
 trait Members: Clone + Send + 'static {
+    /// Puts entities in place of their placeholders in what is asked for.
+    fn resolve(&mut self, resolved: &Resolved) -> Result<(), Fault>;
+
     /// Leaves only those in a list that are meant.
     fn retain(&self, entities: &EntityManager, members: &mut Vec<Entity>);
 
@@ -119,6 +122,10 @@ trait Members: Clone + Send + 'static {
 struct All;
 
 impl Members for All {
+    fn resolve(&mut self, _: &Resolved) -> Result<(), Fault> {
+        Ok(())
+    }
+
     fn retain(&self, _: &EntityManager, _: &mut Vec<Entity>) {}
 
     fn describe(&self, root: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -127,6 +134,10 @@ impl Members for All {
 }
 
 impl Members for LateQuery {
+    fn resolve(&mut self, resolved: &Resolved) -> Result<(), Fault> {
+        resolve_by(resolved, |map| self.remap_entities(map))
+    }
+
     fn retain(&self, entities: &EntityManager, members: &mut Vec<Entity>) {
         self.retain_found(entities, members);
     }
@@ -140,10 +151,11 @@ impl Members for LateQuery {
 fn for_each_member(
     player: &mut Player<'_>,
     target: Entity,
-    which: &impl Members,
+    mut which: impl Members,
     mut function: impl FnMut(&mut Player<'_>, Entity) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let root = player.target(target)?;
+    which.resolve(player.resolved)?;
     let mut members = mem::take(&mut player.list);
     let found = player.entities.linked_members(root, &mut members, &mut player.seen);
     let result = found.map_err(Fault::from).and_then(|()| {
@@ -164,8 +176,12 @@ impl<S: CloneSet, M: Members> Command for AddToLinked<S, M> {
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         let Self { mut set, members } = self;
-        for_each_member(player, target, &members, |player, member| {
-            Add(set.clone_set()).play(player, member)
+        let mut is_resolved = !S::HAS_ENTITIES;
+        for_each_member(player, target, members, |player, member| {
+            if !mem::replace(&mut is_resolved, true) {
+                resolve_entities(player.resolved, &mut set)?;
+            }
+            Add(set.clone_set()).give(player, member)
         })
     }
 
@@ -189,11 +205,15 @@ impl<S: CloneSet, M: Members> Command for SetLinked<S, M> {
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         let Self { mut set, members } = self;
-        for_each_member(player, target, &members, |player, member| {
+        let mut is_resolved = !S::HAS_ENTITIES;
+        for_each_member(player, target, members, |player, member| {
             if !player.entities.has::<S>(member) {
                 return Ok(());
             }
-            Set(set.clone_set()).play(player, member)
+            if !mem::replace(&mut is_resolved, true) {
+                resolve_entities(player.resolved, &mut set)?;
+            }
+            Set(set.clone_set()).give(player, member)
         })
     }
 
@@ -216,7 +236,7 @@ impl<S: ComponentSet, M: Members> Command for RemoveFromLinked<S, M> {
     const KIND: Kind = Kind::Touch;
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        for_each_member(player, target, &self.members, |player, member| {
+        for_each_member(player, target, self.members, |player, member| {
             Remove::<S>(PhantomData).play(player, member)
         })
     }

@@ -47,6 +47,11 @@ impl<T> Duplicate<T> {
         Self { how: How::Bytes }
     }
 
+    /// Whether values can be duplicated.
+    pub(crate) const fn is_possible(&self) -> bool {
+        !matches!(self.how, How::NotAtAll)
+    }
+
     /// Makes a second value of one, if that can be.
     pub(crate) fn apply(&self, value: &T) -> Option<T> {
         match self.how {

@@ -67,7 +67,13 @@ pub(crate) struct SharedFunctions {
     pub(crate) feed: fn(&(dyn Any + Send + Sync), &mut StateHasher),
     /// Makes the value of entities that are given none, if there is one.
     pub(crate) default: Option<fn() -> SharedValue>,
+    /// Makes a value that refers to other entities, if values of the type refer to entities.
+    pub(crate) remap: Option<RemapShared>,
 }
+
+/// Makes a value that refers to other entities of one that others may have. `None` if all of them stay.
+pub(crate) type RemapShared =
+    fn(&(dyn Any + Send + Sync), &mut EntityRemap<'_>) -> Option<SharedValue>;
 
 /// Drops so many values from an address on.
 ///

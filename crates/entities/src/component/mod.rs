@@ -22,8 +22,8 @@ pub use write_group::WriteGroup;
 
 pub(crate) use duplicate::How;
 pub(crate) use info::{
-    Beginning, ChunkValue, Copying, RemapColumn, SharedFunctions, SharedValue, TypeInfo, Written,
-    drop_column, stable_hash,
+    Beginning, ChunkValue, Copying, RemapColumn, RemapShared, SharedFunctions, SharedValue,
+    TypeInfo, Written, drop_column, stable_hash,
 };
 
 use crate::field::Field;

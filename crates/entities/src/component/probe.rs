@@ -66,6 +66,21 @@ impl<T> DuplicateNone<T> for Probe<T> {
     }
 }
 
+impl<T: Clone> Probe<T> {
+    /// How values are duplicated: by `Clone`. What a type has itself goes before what a trait gives it.
+    pub const __ANCHO_CLONE: Duplicate<T> = Duplicate::<T>::clone();
+}
+
+/// Values are not cloned: the same question for who is asked for a constant, which no method can be.
+pub trait CloneNone<T> {
+    /// Says so.
+    const __ANCHO_CLONE: Duplicate<T>;
+}
+
+impl<T> CloneNone<T> for Probe<T> {
+    const __ANCHO_CLONE: Duplicate<T> = Duplicate::<T>::none();
+}
+
 /// Values begin as their `Default`.
 pub trait InitialDefault<T> {
     /// Says so.

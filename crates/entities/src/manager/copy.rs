@@ -37,7 +37,7 @@ impl EntityManager {
         state.finish()
     }
 
-    /// Replaces every entity that a component refers to, as after entities came from elsewhere under other names.
+    /// Replaces every entity that a component or a shared value refers to, as after entities came from elsewhere under other names.
     ///
     /// # Errors
     ///
@@ -63,7 +63,9 @@ impl EntityManager {
     ) -> Result<(), EntityError> {
         self.jobs.before_everything();
         self.storage.make_all_unique()?;
-        self.storage.remap(&mut EntityRemap::new(&mut map));
+        let mut map = EntityRemap::new(&mut map);
+        self.remap_shared(&mut map)?;
+        self.storage.remap(&mut map);
         Ok(())
     }
 }

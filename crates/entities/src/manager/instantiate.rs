@@ -23,8 +23,8 @@ impl EntityManager {
     /// Creates an entity with copies of another's components.
     ///
     /// It has all of them but [`Prefab`](crate::Prefab) and those that stay after despawning. Fields that refer to the
-    /// other entity refer to the new one; fields that refer to others stay as they are. Components that are switched off
-    /// stay so, and names are kept. If it is the root of a [group](crate::LinkedEntityGroup), all of that is instantiated.
+    /// other entity refer to the new one; fields that refer to others stay as they are, and so do
+    /// [shared values](crate::SharedComponent), whatever they refer to. Components that are switched off stay so, and names are kept. If it is the root of a [group](crate::LinkedEntityGroup), all of that is instantiated.
     /// Unity's `Instantiate`.
     ///
     /// # Errors

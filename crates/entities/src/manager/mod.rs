@@ -28,6 +28,7 @@ mod new_entities;
 mod references;
 mod sets;
 mod shared;
+mod shared_references;
 mod storage_info;
 mod stretch;
 mod track;

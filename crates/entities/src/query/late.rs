@@ -18,6 +18,7 @@ use super::walk::Walk;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
+use crate::field::EntityRemap;
 use crate::manager::{EntityManager, Found};
 use crate::shared::SharedComponent;
 use crate::storage::Archetypes;
@@ -88,6 +89,11 @@ impl LateQuery {
 
     pub(crate) fn add_shared<T: SharedComponent>(&mut self, value: T) {
         self.settings.add_shared(value);
+    }
+
+    /// Replaces the entities in shared values that are asked for.
+    pub(crate) fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
+        self.settings.remap_entities(map);
     }
 
     pub(crate) fn add_option(&mut self, option: Options) {

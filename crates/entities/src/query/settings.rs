@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::component::{ComponentType, SharedValue};
+use crate::field::EntityRemap;
 use crate::shared::{Shared, SharedComponent};
 use crate::version::Version;
 
@@ -54,6 +55,19 @@ impl Settings {
         let filters = self.shared.get_or_insert_default();
         Arc::make_mut(filters)
             .push((ComponentType::of_shared::<T>(), Shared::new(value).into_erased()));
+    }
+
+    /// Replaces the entities in the values.
+    pub(crate) fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
+        let Some(filters) = &mut self.shared else { return };
+        for at in 0..filters.len() {
+            let (ty, value) = &filters[at];
+            let remap = ty.0.shared.and_then(|functions| functions.remap);
+            if let Some(other) = remap.and_then(|remap| remap(&**value, map)) {
+                // Others may ask for the same.
+                Arc::make_mut(filters)[at].1 = other;
+            }
+        }
     }
 
     pub(crate) fn shared(&self) -> &[(ComponentType, SharedValue)] {

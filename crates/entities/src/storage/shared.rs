@@ -6,7 +6,7 @@ use ancho_collections::FixedState;
 use hashbrown::{HashMap, HashTable};
 
 use crate::component::{ComponentType, SharedFunctions, SharedValue};
-use crate::field::StateHasher;
+use crate::field::{EntityRemap, StateHasher};
 
 /// All shared values of a world, a table for each type.
 ///
@@ -92,6 +92,36 @@ impl SharedValues {
             slot.hash == hash && (functions.equal)(&**other, value)
         };
         by_value.find(hash, equal).copied().ok_or(hash)
+    }
+
+    /// Whether values of a table may refer to entities.
+    pub(crate) fn may_refer(&self, table: u32) -> bool {
+        self.tables[table as usize].functions.remap.is_some()
+    }
+
+    /// The places of all values that chunks have and that may refer to entities, by table and index.
+    pub(crate) fn referring(&self) -> impl Iterator<Item = (u32, u32)> {
+        let tables = (0..).zip(&self.tables).filter(|(_, table)| table.functions.remap.is_some());
+        tables.flat_map(|(number, table)| {
+            let held = (0..).zip(&table.slots).filter(|(_, slot)| slot.references > 0);
+            held.map(move |(index, _)| (number, index))
+        })
+    }
+
+    /// The value at an index with other entities in it. `None` if it refers to none, or all of them stay. Runs code of the user.
+    pub(crate) fn remapped(
+        &self,
+        table: u32,
+        index: u32,
+        map: &mut EntityRemap<'_>,
+    ) -> Option<SharedValue> {
+        let remap = self.tables[table as usize].functions.remap?;
+        remap(&**self.value(table, index), map)
+    }
+
+    /// Whether two values of a table are equal. Runs code of the user.
+    pub(super) fn are_equal(&self, table: u32, left: &SharedValue, right: &SharedValue) -> bool {
+        (self.tables[table as usize].functions.equal)(&**left, &**right)
     }
 
     /// The index of what was sought. If it is not there, it is from now on, and has to be [held](Self::hold).

@@ -177,20 +177,29 @@ fn values_may_own_memory_and_need_no_clone() {
 }
 
 #[test]
-fn values_refer_to_no_entities() {
-    // SH7
-    // DIFFERENCE: a shared value with an entity in it does not compile (`tests/ui/shared`), where Unity lets it stand and
-    // then remaps it in some places, and in others does not. A field that is opaque is not looked into.
+fn values_may_refer_to_entities() {
+    // SH7: who moves or is copied gets a value that refers to what the others became (`tests/worlds/shared_references.rs`), and
+    // commands replace placeholders (`tests/commands/shared_values.rs`). An instance keeps the value. A field that is opaque is not
+    // looked into.
+    // DIFFERENCE: a type with entities that is not `Clone` does not compile (`tests/ui/shared`).
     #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[shared(name = "unity::Origin")]
-    struct Origin(#[field(opaque)] Entity);
+    struct Origin(Entity);
+
+    #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[shared(name = "unity::HiddenOrigin")]
+    struct HiddenOrigin(#[field(opaque)] Entity);
 
     let mut world = world();
     let entity = world.spawn(A(1));
-    world.add_shared(entity, Origin(entity)).unwrap();
+    let set = (Shared::new(Origin(entity)), Shared::new(HiddenOrigin(entity)));
+    world.add(entity, set).map_err(|rejected| rejected.error).unwrap();
     let second = world.entities_mut().instantiate(entity).unwrap();
-    world.entities_mut().remap_references(|_| Entity::NULL).unwrap();
     assert_eq!(world.shared(second), Ok(&Origin(entity)));
+    assert_eq!(world.shared(second), Ok(&HiddenOrigin(entity)));
+    world.entities_mut().remap_references(|_| second).unwrap();
+    assert_eq!(world.shared(second), Ok(&Origin(second)));
+    assert_eq!(world.shared(second), Ok(&HiddenOrigin(entity)));
 }
 
 #[test]

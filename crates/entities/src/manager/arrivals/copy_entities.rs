@@ -15,8 +15,8 @@ impl EntityManager {
     /// Copies all entities of another world to this one. Returns which entity was copied to which.
     ///
     /// The copies have everything that the entities have, also what an [instance](Self::instantiate) would not: they are prefabs
-    /// where those are, and have components that [stay](crate::Component::CLEANUP). Components that refer to entities which are
-    /// copied refer to the copies; all other references are null. Unity's `CopyEntitiesFrom`.
+    /// where those are, and have components that [stay](crate::Component::CLEANUP). Components and shared values that refer to
+    /// entities which are copied refer to the copies; all other references are null. Unity's `CopyEntitiesFrom`.
     ///
     /// To have a world like another, with the same ids, see [`copy_and_replace_from`](Self::copy_and_replace_from).
     ///
@@ -100,6 +100,7 @@ impl EntityManager {
         // SAFETY: that everything can be duplicated was checked. What is returned goes first, or is given away.
         let copies = unsafe { plan.duplicate(&source.storage)? };
         let arrived = plan.copy_all(&source.storage, copies);
+        debug_assert!(held.has_foreseen(&arrived.map), "the entities are others than was foreseen");
         if !source.names.is_empty() {
             Arc::make_mut(names).follow(&source.names, &arrived.map);
         }

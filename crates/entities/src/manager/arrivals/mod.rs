@@ -3,7 +3,8 @@
 //! Whatever comes, comes in three steps, so that it comes as a whole, or not at all:
 //!
 //! 1. [`plan`]: where the rows of each chunk of the other world go is decided, and room is made for those whose chunk does not come
-//!    with them. Shared values are looked for, which is code of the user, and memory can be missing.
+//!    with them. Shared values are looked for, which is code of the user, and memory can be missing. Those that refer to entities are
+//!    replaced before, so that it has to be foreseen which ids there will be.
 //! 2. Values are cloned, if they are copied: that too is code of the user, and can panic. Those that are moved stay where they are.
 //! 3. [`carry_out`]: chunks and rows go where they belong, and their entities get ids. Nothing is refused any more.
 //!

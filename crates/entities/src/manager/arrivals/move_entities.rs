@@ -23,8 +23,8 @@ impl EntityManager {
     /// Chunks are handed over as they are: components stay where they are in memory, however many there are. The entities get
     /// ids of this world. Everything else comes with them: what is switched off, shared values, the values of
     /// [chunks](crate::PerChunk), names, managed components, and what [stays](crate::Component::CLEANUP) of entities that were
-    /// despawned. Components that refer to entities which move refer to what these become; all other references are null. Entities that
-    /// were there already are not touched. Unity's `MoveEntitiesFrom`.
+    /// despawned. Components and shared values that refer to entities which move refer to what these become; all other references are
+    /// null. Entities that were there already are not touched. Unity's `MoveEntitiesFrom`.
     ///
     /// For queries that ask for changes, everything that has come was changed now, and came now.
     ///
@@ -142,6 +142,7 @@ impl EntityManager {
         let mut held = HeldValues::new(storage, &source.storage, found, &destinations);
         let plan = Plan::new(&mut held, runs, &source.storage, found, &destinations)?;
         let (arrived, left) = plan.move_all(&mut source.storage, extent == Extent::Everything);
+        debug_assert!(held.has_foreseen(&arrived.map), "the entities are others than was foreseen");
         if !source.names.is_empty() {
             Arc::make_mut(names).follow(&source.names, &arrived.map);
             match extent {

@@ -3,11 +3,15 @@
 use std::ops::Range;
 
 use ancho_collections::FixedState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
+use crate::entity_map::EntityMap;
 use crate::error::EntityError;
+use crate::field::EntityRemap;
 use crate::manager::{EntityManager, Found};
-use crate::storage::{Chunk, NOWHERE, OutOfMemory, Reserved, Run, SharedSource, Sought, Storage};
+use crate::storage::{
+    Chunk, NOWHERE, OutOfMemory, Reserved, Run, SharedSource, Sought, SoughtValues, Storage,
+};
 
 /// What becomes of the rows of one chunk of the other world.
 pub(super) struct Step<'f> {
@@ -57,6 +61,8 @@ pub(super) struct HeldValues<'d> {
     pub(super) storage: &'d mut Storage,
     /// By table and index in the other world: table and index here.
     known: HashMap<(u32, u32), (u32, u32), FixedState>,
+    /// Which entities will become which, if values refer to some.
+    foreseen: Option<EntityMap>,
 }
 
 impl Step<'_> {
@@ -103,29 +109,40 @@ impl<'d> HeldValues<'d> {
         found: &Found,
         destinations: &[Destination],
     ) -> Self {
-        let mut sought = Vec::new();
-        let mut seen = HashMap::<(u32, u32), (), FixedState>::default();
+        let mut sought = SoughtValues::default();
+        let mut places = Vec::new();
+        let mut seen = HashSet::<(u32, u32), FixedState>::default();
+        // It is known already which entity becomes which, as soon as somebody asks.
+        let mut foreseen = None;
         for ((from, runs), destination) in found.by_archetype().zip(destinations) {
             let Some(groups) = storage.archetypes.groups(destination.archetype) else { continue };
             debug_assert!(source.archetypes.groups(from).is_some());
             for run in runs {
                 let values = source.archetypes.values_of(&source.chunks[run.chunk]);
                 for ((table, index), &here) in values.zip(&groups.tables) {
-                    if seen.insert((table, index), ()).is_none() {
-                        let value = source.shared.value(table, index);
-                        sought.push(((table, index), here, storage.shared.seek(here, value)));
+                    if !seen.insert((table, index)) {
+                        continue;
                     }
+                    let remapped = source.shared.may_refer(table).then(|| {
+                        let map = foreseen.get_or_insert_with(|| foresee(storage, source, found));
+                        let mut replacement = map.replacement();
+                        let mut map = EntityRemap::new(&mut replacement);
+                        source.shared.remapped(table, index, &mut map)
+                    });
+                    let remapped = remapped.flatten();
+                    let value = remapped.as_ref().unwrap_or(source.shared.value(table, index));
+                    sought.seek(&storage.shared, here, value);
+                    places.push((table, index));
                 }
             }
         }
-        // All were looked for before the first is put into its table, since that is code of the user.
-        let mut held = Self { storage, known: HashMap::default() };
-        for (there, table, sought) in sought {
-            let index = held.storage.shared.settle(table, sought);
-            held.storage.shared.hold(table, index);
-            held.known.insert(there, (table, index));
-        }
-        held
+        let known = places.into_iter().zip(sought.hold(&mut storage.shared)).collect();
+        Self { storage, known, foreseen }
+    }
+
+    /// Whether the entities have become those that values were told.
+    pub(super) fn has_foreseen(&self, map: &EntityMap) -> bool {
+        self.foreseen.as_ref().is_none_or(|foreseen| foreseen.iter().eq(map.iter()))
     }
 }
 
@@ -150,7 +167,7 @@ impl<'d, 'f> Plan<'d, 'f> {
         found: &'f Found,
         destinations: &[Destination],
     ) -> Result<Self, OutOfMemory> {
-        let HeldValues { storage, known } = held;
+        let HeldValues { storage, known, .. } = held;
         let mut reserved = Reserved::nothing(storage, runs);
         let mut targets = Vec::<Target>::new();
         let mut steps = Vec::new();
@@ -167,8 +184,8 @@ impl<'d, 'f> Plan<'d, 'f> {
                     _ => *by_group.entry(chunk.group).or_insert_with(|| {
                         let archetype = destination.archetype;
                         let group = group_here(&mut reserved, source, chunk, archetype, known);
-                        // Values that differ there may be equal here, if they have changed their mind. Room for a group is made
-                        // once.
+                        // Values that differ there may be equal here, if they refer to entities that stay there, or have changed
+                        // their mind. Room for a group is made once.
                         *by_group_here.entry(group).or_insert_with(|| {
                             let shape = &reserved.storage.archetypes[archetype].shape;
                             let refers = shape.has_references();
@@ -225,6 +242,23 @@ impl<'d, 'f> Plan<'d, 'f> {
         }
         Ok(())
     }
+}
+
+/// Which entities will become which when they have come: they get the next ids, in the order in which they were found.
+fn foresee(storage: &Storage, source: &Storage, found: &Found) -> EntityMap {
+    let upcoming = storage.table.upcoming(found.rows());
+    let mut map = EntityMap::default();
+    let (mut new, mut done) = (Vec::new(), 0);
+    for run in found.by_archetype().flat_map(|(_, runs)| runs) {
+        let entities = source.chunks[run.chunk].entities();
+        let old = &entities[run.first as usize..][..run.rows as usize];
+        new.clear();
+        new.extend((done..).take(old.len()).map(|at| upcoming.get(at)));
+        map.add(old, &new);
+        done += old.len();
+    }
+    map.put_in_order();
+    map
 }
 
 /// The group of an archetype that has the values of a chunk of another world, which were found or are new.
