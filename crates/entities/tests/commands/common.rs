@@ -55,6 +55,11 @@ pub(crate) struct Friend(pub(crate) Entity);
 #[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Team(pub(crate) &'static str);
 
+/// Those with the same captain are in the same chunks.
+#[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[shared(name = "game::Crew")]
+pub(crate) struct Crew(pub(crate) Entity);
+
 #[derive(ManagedComponent, Clone, Debug, PartialEq)]
 pub(crate) struct Note {
     pub(crate) text: String,

@@ -26,6 +26,7 @@ mod model;
 mod panic_message;
 mod placeholders;
 mod policy;
+mod shared_values;
 #[cfg(not(tsan))]
 mod steps;
 mod targets;

@@ -99,6 +99,10 @@ macro_rules! with_set {
                 let $set = (Shared::new(Team(TEAMS[value as usize % 3])), A(value), Link(about));
                 $body
             }
+            9 => {
+                let $set = (Shared::new(Crew(about)), Glow(value));
+                $body
+            }
             _ => {
                 let $set = (Link(about), B(value.to_string()));
                 $body
@@ -141,6 +145,10 @@ macro_rules! with_types {
             }
             7 => {
                 type $types = (Shared<Team>, A, Link);
+                $body
+            }
+            9 => {
+                type $types = (Shared<Crew>, Glow);
                 $body
             }
             _ => {
@@ -615,7 +623,7 @@ fn told(world: &World, old: &[Entity], created: &[Option<Entity>]) -> Vec<String
             let friends = world.buffer::<Friend>(entity).unwrap_or(&[]);
             let group = world.buffer::<LinkedEntityGroup>(entity).unwrap_or(&[]);
             format!(
-                "{}: {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                "{}: {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
                 name(entity),
                 types.iter().map(|ty| ty.name()).collect::<Vec<_>>(),
                 world.get::<A>(entity).ok(),
@@ -627,6 +635,7 @@ fn told(world: &World, old: &[Entity], created: &[Option<Entity>]) -> Vec<String
                 friends.iter().map(|friend| name(friend.0)).collect::<Vec<_>>(),
                 group.iter().map(|member| name(member.0)).collect::<Vec<_>>(),
                 world.shared::<Team>(entity).ok(),
+                world.shared::<Crew>(entity).ok().map(|crew| name(crew.0)),
                 world.get::<Stays>(entity).ok(),
                 (entities.is_enabled(entity), entities.entity_name(entity)),
             )

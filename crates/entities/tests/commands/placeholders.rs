@@ -25,6 +25,14 @@ fn link(world: &World, entity: Entity) -> Vec<Entity> {
     vec![world.get::<Link>(entity).unwrap().0]
 }
 
+fn captain(world: &World, entity: Entity) -> Vec<Entity> {
+    vec![world.shared::<Crew>(entity).unwrap().0]
+}
+
+fn crew(captain: Entity) -> Shared<Crew> {
+    Shared::new(Crew(captain))
+}
+
 fn friends(world: &World, entity: Entity) -> Vec<Entity> {
     world.buffer::<Friend>(entity).unwrap().iter().map(|friend| friend.0).collect()
 }
@@ -93,6 +101,48 @@ const GIVE: &[(&str, Give, Read)] = &[
             c.set(to, written(about));
         },
         note,
+    ),
+    ("add a shared value", |c, to, about| c.add(to, crew(about)), captain),
+    ("add shared values", |c, to, about| c.add(to, (Tag, crew(about), Link(about))), captain),
+    ("add_shared", |c, to, about| c.add_shared(to, Crew(about)), captain),
+    (
+        "set_shared",
+        |c, to, about| {
+            c.add(to, crew(Entity::NULL));
+            c.set_shared(to, Crew(about));
+        },
+        captain,
+    ),
+    ("add a shared value to a slice", |c, to, about| c.add_to_slice(&[to], crew(about)), captain),
+    (
+        "set_shared_slice",
+        |c, to, about| {
+            c.add(to, crew(Entity::NULL));
+            c.set_shared_slice(&[to, to], Crew(about));
+        },
+        captain,
+    ),
+    ("add a shared value to a group", |c, to, about| c.add_to_linked(to, crew(about)), captain),
+    (
+        "set a shared value of a group",
+        |c, to, about| {
+            c.add(to, crew(Entity::NULL));
+            c.set_linked(to, crew(about));
+        },
+        captain,
+    ),
+    (
+        "a shared value by query",
+        |c, _, about| c.for_query::<(), With<A>>().add(crew(about)),
+        captain,
+    ),
+    (
+        "set_shared by query",
+        |c, _, about| {
+            c.for_query::<(), With<A>>().add(crew(Entity::NULL));
+            c.for_query::<(), With<A>>().set_shared(Crew(about));
+        },
+        captain,
     ),
     (
         "add fields of fields",
@@ -202,7 +252,7 @@ fn cb3_placeholders_in_values_of_what_is_created() {
 #[test]
 fn cb3_placeholders_that_are_refused_when_entities_are_created() {
     let other = foreign();
-    let record: [(&str, Create); 5] = [
+    let record: [(&str, Create); 8] = [
         ("spawn", |c, other| _ = c.spawn(Link(other))),
         ("spawn a tuple", |c, other| _ = c.spawn((B("b".into()), Link(other)))),
         ("spawn_many", |c, other| _ = c.spawn_many(3, Buffer::from([Friend(other)]))),
@@ -210,6 +260,11 @@ fn cb3_placeholders_that_are_refused_when_entities_are_created() {
             _ = c.spawn_batch([Entity::NULL, other, Entity::NULL].map(Link));
         }),
         ("managed", |c, other| _ = c.spawn(written(other))),
+        ("shared", |c, other| _ = c.spawn(crew(other))),
+        ("many that share", |c, other| _ = c.spawn_many(3, crew(other))),
+        ("a batch that shares", |c, other| {
+            _ = c.spawn_batch([Entity::NULL, other, Entity::NULL].map(crew));
+        }),
     ];
     for (name, record) in record {
         let mut world = world();
@@ -325,7 +380,7 @@ fn cb3_a_reference_to_what_is_destroyed_meanwhile_leads_to_nobody() {
 
 #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
 struct Owner {
-    // Without this, it does not compile: see `tests/ui/shared/value_with_an_entity.rs`.
+    // Without this, it does not compile, since it is not `Clone`: see `tests/ui/shared`.
     #[field(opaque)]
     entity: Entity,
 }

@@ -46,6 +46,11 @@ pub(crate) struct Team(pub(crate) String);
 #[shared(name = "worlds::Mesh")]
 pub(crate) struct Mesh(pub(crate) u32);
 
+/// Those with the same captain are in the same chunks.
+#[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[shared(name = "worlds::Crew")]
+pub(crate) struct Crew(pub(crate) Entity);
+
 #[derive(ManagedComponent, Clone, Debug, PartialEq)]
 #[managed(name = "worlds::Script")]
 pub(crate) struct Script(pub(crate) String);
@@ -90,6 +95,7 @@ pub(crate) struct Portrait {
     lamp: Option<(Lamp, bool)>,
     team: Option<Team>,
     mesh: Option<Mesh>,
+    captain: Option<Entity>,
     script: Option<Script>,
     handle: Option<Handle>,
     name: Option<String>,
@@ -111,6 +117,7 @@ impl Portrait {
             lamp: lamp.map(|lamp| (lamp, entities.is_component_enabled::<Lamp>(entity).unwrap())),
             team: world.shared(entity).ok().cloned(),
             mesh: world.shared(entity).ok().copied(),
+            captain: world.shared::<Crew>(entity).ok().map(|crew| crew.0),
             script: world.managed(entity).ok().cloned(),
             handle: world.get(entity).ok().copied(),
             name: entities.entity_name(entity).map(str::to_owned),
@@ -121,6 +128,7 @@ impl Portrait {
     pub(crate) fn in_other_world(mut self, map: &EntityMap) -> Self {
         map.remap(&mut self.link);
         map.remap(&mut self.friends);
+        map.remap(&mut self.captain);
         self
     }
 }
@@ -141,7 +149,8 @@ pub(crate) fn populate(world: &mut World, each: u32) -> Vec<Entity> {
         let friends: Buffer<_> =
             all.iter().rev().take(number as usize % 5).copied().map(Friend).collect();
         all.push(world.spawn((friends, Tag)));
-        all.push(world.spawn((A(number), team(["red", "blue", ""][number as usize % 3]))));
+        let captain = Shared::new(Crew(all[number as usize % 4]));
+        all.push(world.spawn((A(number), team(["red", "blue", ""][number as usize % 3]), captain)));
         let script = Managed::new(Script(format!("script {number}")));
         all.push(world.spawn((script, Shared::new(Mesh(number % 2)), text)));
         all.push(world.spawn((Handle(number.into()), A(number))));

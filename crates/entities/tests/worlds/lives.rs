@@ -76,6 +76,9 @@ pub(crate) fn live(world: &mut World, steps: &[Step], owner: &Arc<()>) {
                 if has(9) && has(10) {
                     world.add(entity, Shared::new(Mesh(number % 3))).unwrap();
                 }
+                if has(13) {
+                    world.add(entity, Shared::new(Crew(other))).unwrap();
+                }
                 if has(11) && has(12) {
                     world.add(entity, PerChunk::<Focus>::new()).unwrap();
                     world.set_chunk_component(entity, Focus(one)).unwrap();
@@ -125,6 +128,7 @@ fn write(world: &mut World, entity: Entity, other: Entity, number: u32) {
     if let Ok(script) = world.managed_mut::<Script>(entity) {
         script.0.push('?');
     }
+    _ = world.set_shared(entity, Crew(other));
     _ = world.set_chunk_component(entity, Focus(other));
 }
 
@@ -154,6 +158,9 @@ fn remove(world: &mut World, entity: Entity, bits: u16) {
     }
     if has(9) && has(10) {
         _ = world.remove::<PerChunk<Focus>>(entity);
+    }
+    if has(13) && has(14) {
+        _ = world.remove_shared::<Crew>(entity);
     }
     if has(11) && has(12) {
         _ = world.remove::<A>(entity);

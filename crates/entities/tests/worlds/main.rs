@@ -19,4 +19,5 @@ mod no_memory;
 mod panics;
 mod replacing;
 mod replacing_model;
+mod shared_references;
 mod transactions;
