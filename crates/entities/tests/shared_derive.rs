@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use ancho_entities::{ComponentType, Field, Initial, Shared, SharedComponent, World};
+use ancho_entities::{
+    ComponentType, Duplicate, Entity, EntityCommandBuffer, Field, Initial, Shared, SharedComponent,
+    World,
+};
 
 fn initial<T: SharedComponent>() -> String {
     format!("{:?}", T::initial())
@@ -33,6 +36,56 @@ fn what_a_type_can_do_is_found_out() {
     assert!(Team::slot().is_some() && Pair::<u8>::slot().is_none());
     // Of the parameter it is not known whether it has a default.
     assert_eq!(initial::<Pair<u8>>(), "none");
+}
+
+#[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
+struct Squad<T: Clone> {
+    leader: Entity,
+    what: T,
+}
+
+/// Has no derive, and says itself how it is duplicated.
+#[derive(Field, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct SquadByHand(Entity);
+
+impl SharedComponent for SquadByHand {
+    const DUPLICATE: Duplicate<Self> = Duplicate::<Self>::bytes();
+}
+
+#[test]
+fn whether_values_can_be_cloned_is_found_out() {
+    #[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Flag(String);
+
+    #[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Unbound<T>(T);
+
+    fn duplicate<T: SharedComponent>() -> String {
+        format!("{:?}", T::DUPLICATE)
+    }
+
+    assert_eq!([duplicate::<Flag>(), duplicate::<Squad<u8>>()], ["clone", "clone"]);
+    // Of the parameter it is not known.
+    assert_eq!([duplicate::<Team>(), duplicate::<Unbound<u8>>()], ["none", "none"]);
+    assert_eq!([duplicate::<ByHand>(), duplicate::<SquadByHand>()], ["none", "bytes"]);
+}
+
+#[test]
+fn entities_are_found_in_values_of_all_types_that_say_how_they_are_duplicated() {
+    // SH7
+    let mut world = World::new("Simulation");
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let leader = commands.spawn(());
+    let shared = Shared::new(Squad { leader, what: 'x' });
+    let squad = commands.spawn((shared.clone(), Shared::new(SquadByHand(leader))));
+    let hidden = commands.spawn(Shared::new(shadowed::Crew(leader)));
+    world.play(&mut buffer).unwrap();
+    let [leader, squad, hidden] = [leader, squad, hidden].map(|who| buffer.resolve(who).unwrap());
+    assert_eq!(world.shared(squad), Ok(&Squad { leader, what: 'x' }));
+    assert_eq!(world.shared(squad), Ok(&SquadByHand(leader)));
+    assert!(world.shared(hidden) == Ok(&shadowed::Crew(leader)));
+    world.check_invariants().unwrap();
 }
 
 #[test]
@@ -101,6 +154,8 @@ mod shadowed {
     struct SharedComponent;
     struct Initial;
     struct Probe;
+    struct Duplicate;
+    trait Clone {}
     trait Send {}
     trait Sync {}
     trait Eq {}
@@ -135,6 +190,16 @@ mod shadowed {
         ::core::hash::Hash,
     )]
     pub(crate) struct Both<T>(T, u8);
+
+    #[derive(
+        ::ancho_entities::SharedComponent,
+        ::core::clone::Clone,
+        ::core::cmp::PartialEq,
+        ::core::cmp::Eq,
+        ::core::hash::Hash,
+        ::core::fmt::Debug,
+    )]
+    pub(crate) struct Crew(pub(crate) ::ancho_entities::Entity);
 }
 
 #[test]
