@@ -33,6 +33,13 @@ pub(crate) type Written = (
     Without<(Frozen, CustomLocalToWorld)>,
 );
 
+/// Nodes that should have a matrix, and have lost it.
+type Lost = (
+    Nodes,
+    Any<(Position, Rotation, Scale, LocalTransform, Parent)>,
+    Without<(LocalToWorld, CustomLocalToWorld)>,
+);
+
 /// What is written of nodes, and what by.
 pub(crate) type WrittenData =
     (Entity, &'static mut LocalToWorld, Option<&'static mut LocalToParent>, InputData);
@@ -133,6 +140,17 @@ impl Hierarchy {
         let nodes = || world.query::<()>().filter::<Nodes>();
         nodes().count_unfiltered() != self.count
             || !nodes().filter::<OrderChanged>().since(since).is_empty()
+    }
+
+    /// Forgets what is known of nodes that have lost their matrices. They get others, which are nowhere yet, so that they have to be
+    /// placed as if they had just come.
+    pub(crate) fn forget_lost(&mut self, world: &World) {
+        let lost = world.query::<Entity>().filter::<Lost>();
+        lost.for_each(|entity| {
+            if let Some(known) = self.known.get_mut(entity.index() as usize) {
+                *known = Known::default();
+            }
+        });
     }
 
     /// Looks at all nodes, and marks those that have to be placed since they have come or have another parent.

@@ -23,6 +23,7 @@ pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), Transfo
 }
 
 fn update_all(world: &mut World, state: &mut State, bad: &NotFinite) -> Result<(), EntityError> {
+    state.hierarchy.forget_lost(world);
     add_matrices(world)?;
     freeze(world)?;
     let State { placed, links, hierarchy, places, buffers, .. } = state;

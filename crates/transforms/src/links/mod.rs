@@ -50,6 +50,8 @@ pub(crate) struct Links {
 pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
     let mut errors = TransformErrors::default();
     let done = update_all(world, &mut state.links, state.linked, &mut errors);
+    // Before they get others.
+    state.hierarchy.forget_lost(world);
     state.linked = end_moment(world);
     errors.extend(done.err().map(TransformError::Entities));
     errors.into_result()

@@ -7,6 +7,7 @@ mod combinations;
 mod forest;
 mod hierarchy;
 mod in_systems;
+mod lost;
 mod moving;
 mod naive;
 mod not_finite;
