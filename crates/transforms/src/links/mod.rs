@@ -19,6 +19,7 @@ use ancho_entities::{
     Version, With, Without, World,
 };
 
+use crate::compose::Placing;
 use crate::error::{TransformError, TransformErrors};
 use crate::matrices::add_matrices;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
@@ -49,9 +50,9 @@ pub(crate) struct Links {
 /// Has the buffers of children follow their parents.
 pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
     let mut errors = TransformErrors::default();
-    let done = update_all(world, &mut state.links, state.linked, &mut errors);
     // Before they get others.
     state.hierarchy.forget_lost(world);
+    let done = update_all(world, &mut state.links, state.linked, &mut errors);
     state.linked = end_moment(world);
     errors.extend(done.err().map(TransformError::Entities));
     errors.into_result()
@@ -229,6 +230,9 @@ fn rests(world: &World, entity: Entity) -> bool {
 /// Whether an entity is not there, or was despawned and only what stays of it is there.
 pub(crate) fn is_gone(world: &World, entity: Entity) -> bool {
     type Linked = Any<(PreviousParent, Buffer<Child>)>;
-    type Unplaced = Without<(LocalToWorld, CustomLocalToWorld)>;
-    !world.exists(entity) || world.query::<()>().filter::<(Linked, Unplaced)>().matches(entity)
+    // What will get a matrix, or another one, is there.
+    type Unplaced = Without<(LocalToWorld, CustomLocalToWorld, Parent)>;
+    type Nowhere = Without<Placing>;
+    type Gone = (Linked, Unplaced, Nowhere);
+    !world.exists(entity) || world.query::<()>().filter::<Gone>().matches(entity)
 }
