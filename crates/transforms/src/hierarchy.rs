@@ -73,7 +73,7 @@ pub(crate) struct NodeChunk {
     pub(crate) len: u32,
     /// Whether its matrices are written here.
     pub(crate) is_written: bool,
-    /// What its rows are placed by: a bit for each type.
+    /// What its rows are placed by, and what is made of it: a bit for each type.
     inputs: u8,
 }
 
@@ -177,13 +177,22 @@ impl Hierarchy {
         sources.clear();
         let mut count = 0;
         let written = written(world);
-        type Data<'a> = (Entity, Option<&'a PreviousParent>, InputData);
+        type Data<'a> = (
+            Entity,
+            Option<&'a PreviousParent>,
+            InputData,
+            Option<&'a LocalToParent>,
+            Option<&'a CustomLocalToWorld>,
+        );
         let nodes = world.query::<Data<'_>>().filter::<Nodes>();
-        nodes.for_each_chunk(|(found, previous, inputs)| {
+        nodes.for_each_chunk(|(found, previous, inputs, to_parent, custom)| {
             let first = entities.len() as u32;
             let is_written = written.matches(found[0]);
             chunk_of.extend((0..found.len().div_ceil(64)).map(|_| chunks.len() as u32));
-            let inputs = Inputs::from(inputs).types();
+            // Who comes to have one of the others has to be written, or is somewhere else, too.
+            let inputs = Inputs::from(inputs).types()
+                | u8::from(to_parent.is_some()) << 6
+                | u8::from(custom.is_some()) << 7;
             chunks.push(NodeChunk { first, len: found.len() as u32, is_written, inputs });
             count += found.len();
             for (slot, entity) in (first..).zip(found) {

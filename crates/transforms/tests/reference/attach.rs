@@ -75,6 +75,22 @@ fn t18_3_nothing_is_attached_to_what_is_not_there() {
 }
 
 #[test]
+fn t18_3_local_to_parent_is_made_of_a_child_that_rests() {
+    let mut world = world();
+    let parent = world.spawn(Position(Vec3::X));
+    let child = world.spawn((Position(Vec3::Y), Parent(parent)));
+    let inner = world.spawn((Position(Vec3::Z), Parent(parent)));
+    world.spawn((Position(Vec3::Z), Parent(inner)));
+    update(&mut world);
+    world.spawn(Attach { parent, child });
+    world.add(inner, LocalToParent::default()).unwrap();
+    update(&mut world);
+    let local = |entity| world.get::<LocalToParent>(entity).unwrap().0;
+    assert_eq!(local(child), Mat4::from_translation(Vec3::Y));
+    assert_eq!(local(inner), Mat4::from_translation(Vec3::Z));
+}
+
+#[test]
 fn t18_5_a_child_is_detached_and_its_values_are_of_the_world() {
     let (mut world, first, _, child) = attached();
     world.remove::<Attached>(child).unwrap();

@@ -66,3 +66,18 @@ fn t18_8_a_parent_that_loses_the_matrix_of_its_own_is_still_there() {
     assert_at(&world, sword, [1.0, 1.0, 0.0]);
     assert_at(&world, shield, [1.0, 0.0, 1.0]);
 }
+
+#[test]
+fn t18_8_children_follow_to_the_other_matrix_of_their_parent() {
+    let mut world = world();
+    let hand = world.spawn((CustomLocalToWorld(along(5.0)), LocalToWorld(along(7.0))));
+    let sword = world.spawn((Position(Vec3::Y), Parent(hand)));
+    update(&mut world);
+    assert_at(&world, sword, [5.0, 1.0, 0.0]);
+    world.remove::<CustomLocalToWorld>(hand).unwrap();
+    update(&mut world);
+    assert_at(&world, sword, [7.0, 1.0, 0.0]);
+    world.add(hand, CustomLocalToWorld(along(9.0))).unwrap();
+    update(&mut world);
+    assert_at(&world, sword, [9.0, 1.0, 0.0]);
+}
