@@ -15,7 +15,8 @@ pub enum TransformError {
         /// The entities, each followed by its parent, and the last by the first.
         entities: Vec<Entity>,
     },
-    /// A0141: what an entity is placed by is not a number, or is infinite. It stays where it was.
+    /// A0141: what an entity is placed by is not a number, or is infinite. What is placed by it stays where it was: the entity itself,
+    /// or, if the program gives its matrix, what is below it.
     NotFinite {
         /// The entity; of several, the one with the lowest index.
         entity: Entity,
@@ -89,8 +90,8 @@ impl fmt::Display for TransformError {
                 }
                 write!(
                     f,
-                    " is infinite or not a number; `LocalToWorld` stays as it was: look for a division by zero in what writes the \
-                     position, rotation or scale of the entity or its ancestors"
+                    " is infinite or not a number; what is placed by it stays where it was: look for a division by zero in what \
+                     writes the position, rotation, scale or matrix of the entity or its ancestors"
                 )
             }
             Self::NotPlaced { entity, ancestor } if entity == ancestor => write!(

@@ -164,7 +164,10 @@ impl Placing<'_, '_> {
         let Some(made) = self.made(place, parent.map(|(matrix, moved)| (matrix, *moved))) else {
             return;
         };
-        (matrices[place], moved[place]) = (made, true);
+        (matrices[place], moved[place]) = made;
+        if !moved[place] {
+            return;
+        }
         let node = order.nodes[place];
         for &slot in order.children(node).iter().chain([&node]) {
             rows[slot as usize / 64] |= 1 << (slot % 64);
@@ -245,23 +248,28 @@ impl Placing<'_, '_> {
             let parent = self.hierarchy.order.parent[place];
             let parent = (parent != NONE)
                 .then(|| (&above.matrices[parent as usize], above.moved[parent as usize]));
-            let made = self.made(place, parent);
-            *moved = made.is_some();
-            if let Some(made) = made {
-                *matrix = made;
+            *moved = false;
+            if let Some(made) = self.made(place, parent) {
+                (*matrix, *moved) = made;
             }
         }
     }
 
-    /// The matrix of a place, if it has moved, and is finite.
+    /// The matrix of a place, if it is another one, and whether what is below it follows.
     #[inline(always)]
-    fn made(&self, place: usize, parent: Option<(&Affine3A, bool)>) -> Option<Affine3A> {
+    fn made(&self, place: usize, parent: Option<(&Affine3A, bool)>) -> Option<(Affine3A, bool)> {
         let made = self.place(place, parent)?;
-        if !is_finite(&made) {
-            let slot = self.hierarchy.order.nodes[place];
-            self.bad.note(self.hierarchy.entity_at(slot as usize));
-            return None;
-        }
-        Some(made)
+        if is_finite(&made) { Some((made, true)) } else { self.not_finite(place, made) }
+    }
+
+    /// What becomes of a place whose matrix is not finite: one that is made here is not, and the last one stays. One that is given
+    /// counts as it is, as when all places are found anew: nobody follows, and who is placed by it meanwhile stays.
+    #[cold]
+    fn not_finite(&self, place: usize, made: Affine3A) -> Option<(Affine3A, bool)> {
+        let slot = self.hierarchy.order.nodes[place];
+        self.bad.note(self.hierarchy.entity_at(slot as usize));
+        let is_given =
+            !matches!(self.chunks[self.hierarchy.rows[place].0 as usize], Placed::Written(_));
+        is_given.then_some((made, false))
     }
 }

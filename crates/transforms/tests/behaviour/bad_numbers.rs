@@ -144,3 +144,102 @@ fn t2_a_post_transform_that_is_not_a_number_is_told_and_nobody_moves() {
         assert_eq!(place(&world, flat), Vec3::new(1.0, 0.0, 1.0));
     }
 }
+
+/// Makes what is known of hierarchies be made again.
+fn rebuild(world: &mut World) {
+    let parent = world.spawn(at(0.0, 0.0, 0.0));
+    world.spawn((at(0.0, 0.0, 0.0), Parent(parent)));
+    update(world);
+}
+
+#[test]
+fn what_is_written_below_a_place_that_is_not_a_number_goes_by_where_it_was() {
+    for rebuilds in [false, true] {
+        let mut world = world();
+        let chain = chain(&mut world, 4);
+        update(&mut world);
+        world.get_mut::<LocalTransform>(chain[1]).unwrap().position.y = f32::NAN;
+        update_with(&mut world, chain[1]);
+        if rebuilds {
+            rebuild(&mut world);
+        }
+        world.get_mut::<LocalTransform>(chain[2]).unwrap().position.z = 1.0;
+        let late = world.spawn((at(0.0, 0.0, 3.0), Parent(chain[1])));
+        update(&mut world);
+        assert_eq!(place(&world, chain[1]), Vec3::new(2.0, 0.0, 0.0));
+        assert_eq!(place(&world, chain[2]), Vec3::new(3.0, 0.0, 1.0));
+        assert_eq!(place(&world, chain[3]), Vec3::new(4.0, 0.0, 1.0));
+        assert_eq!(place(&world, late), Vec3::new(2.0, 0.0, 3.0));
+        world.get_mut::<LocalTransform>(chain[1]).unwrap().position.y = 5.0;
+        update(&mut world);
+        assert_eq!(place(&world, chain[3]), Vec3::new(4.0, 5.0, 1.0));
+    }
+}
+
+/// A parent that is placed by a matrix, two below it, and one below these.
+fn below_a_matrix(world: &mut World, is_custom: bool) -> [Entity; 4] {
+    let parent = if is_custom {
+        world.spawn(CustomLocalToWorld(along(1.0)))
+    } else {
+        world.spawn((LocalToWorld(along(1.0)), Guided))
+    };
+    let leaf = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
+    let inner = world.spawn((at(0.0, 2.0, 0.0), Parent(parent)));
+    let below = world.spawn((at(0.0, 1.0, 0.0), Parent(inner)));
+    [parent, leaf, inner, below]
+}
+
+fn set_matrix(world: &mut World, entity: Entity, matrix: Mat4) {
+    match world.get_mut::<CustomLocalToWorld>(entity) {
+        Ok(custom) => custom.0 = matrix,
+        Err(_) => world.get_mut::<LocalToWorld>(entity).unwrap().0 = matrix,
+    }
+}
+
+#[test]
+fn what_is_written_below_a_matrix_that_is_not_a_number_stays_whatever_was_before() {
+    for bad in BAD {
+        for (is_custom, rebuilds) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mut world = world();
+            let [parent, leaf, inner, below] = below_a_matrix(&mut world, is_custom);
+            // Many others, so that few have moved.
+            chain(&mut world, 300);
+            update(&mut world);
+            set_matrix(&mut world, parent, bad);
+            update_with(&mut world, parent);
+            if rebuilds {
+                rebuild(&mut world);
+            }
+            world.get_mut::<Position>(leaf).unwrap().0 = Vec3::Z;
+            update_with(&mut world, leaf);
+            world.get_mut::<Position>(inner).unwrap().0 = Vec3::Z;
+            update_with(&mut world, inner);
+            assert_eq!(place(&world, leaf), Vec3::new(1.0, 1.0, 0.0));
+            assert_eq!(place(&world, inner), Vec3::new(1.0, 2.0, 0.0));
+            // Its parent has a matrix that is a number: where it was.
+            world.get_mut::<Position>(below).unwrap().0 = Vec3::X;
+            update(&mut world);
+            assert_eq!(place(&world, below), Vec3::new(2.0, 2.0, 0.0));
+            set_matrix(&mut world, parent, along(5.0));
+            update(&mut world);
+            assert_eq!(place(&world, leaf), Vec3::new(5.0, 0.0, 1.0));
+            assert_eq!(place(&world, below), Vec3::new(6.0, 0.0, 1.0));
+        }
+    }
+}
+
+#[test]
+fn the_words_fit_whatever_is_not_a_number() {
+    let mut world = world();
+    let hand = world.spawn(CustomLocalToWorld(Mat4::NAN));
+    world.spawn((at(0.0, 1.0, 0.0), Parent(hand)));
+    world.spawn((at(0.0, 2.0, 0.0), Parent(hand)));
+    let errors = update_transforms(&mut world).unwrap_err();
+    assert_eq!(
+        errors.to_string(),
+        format!(
+            "A0141: the transform of {hand} and of 2 more is infinite or not a number; what is placed by it stays where it was: \
+             look for a division by zero in what writes the position, rotation, scale or matrix of the entity or its ancestors"
+        )
+    );
+}
