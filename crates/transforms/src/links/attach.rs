@@ -3,15 +3,27 @@
 use ancho_entities::{ComponentSet, Entity, EntityError, QueryFilter, With, Without, World};
 
 use super::is_gone;
+use super::seen::Seen;
 use crate::error::{TransformError, TransformErrors};
 use crate::outputs::LocalToParent;
 use crate::parent::{Attach, Attached, Parent, WasAttached};
 
-/// Carries out all orders, and despawns them.
+/// What an order gave to a child that did not have it before.
+#[derive(Debug)]
+pub(super) struct Given {
+    child: Entity,
+    attached: bool,
+    was_attached: bool,
+    to_parent: bool,
+}
+
+/// Carries out all orders, and despawns them. Lists what they gave, beside parents.
 pub(super) fn carry_out(
     world: &mut World,
+    all_given: &mut Vec<Given>,
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
+    all_given.clear();
     let orders = world.query::<&Attach>();
     if orders.is_empty() {
         return Ok(());
@@ -25,13 +37,52 @@ pub(super) fn carry_out(
             continue;
         }
         give(world, child, Parent(parent))?;
-        give(world, child, Attached)?;
-        give(world, child, WasAttached)?;
-        if !world.has::<LocalToParent>(child) {
-            give(world, child, LocalToParent::default())?;
+        all_given.push(Given {
+            child,
+            attached: give_new(world, child, Attached)?,
+            was_attached: give_new(world, child, WasAttached)?,
+            to_parent: give_new(world, child, LocalToParent::default())?,
+        });
+    }
+    Ok(())
+}
+
+/// Takes back what orders gave to these children: they have kept the parents that they had.
+pub(super) fn take_back(
+    world: &mut World,
+    all_given: &[Given],
+    children: &[Entity],
+    seen: &mut Seen,
+) -> Result<(), EntityError> {
+    let round = seen.next_round();
+    for &child in children {
+        seen.see(child, round);
+    }
+    for given in all_given.iter().filter(|given| seen.is_seen(given.child, round)) {
+        if given.attached {
+            world.remove::<Attached>(given.child)?;
+        }
+        if given.was_attached {
+            world.remove::<WasAttached>(given.child)?;
+        }
+        if given.to_parent {
+            world.remove::<LocalToParent>(given.child)?;
         }
     }
     Ok(())
+}
+
+/// Gives an entity a component, unless it has one. Returns whether it had none.
+fn give_new<T: ComponentSet>(
+    world: &mut World,
+    entity: Entity,
+    value: T,
+) -> Result<bool, EntityError> {
+    let is_new = !world.has::<T>(entity);
+    if is_new {
+        world.add(entity, value).map_err(|rejected| rejected.error)?;
+    }
+    Ok(is_new)
 }
 
 /// Gives an entity a component, also if it has one, and the world is strict.

@@ -9,48 +9,52 @@ use crate::parent::{Parent, PreviousParent};
 
 /// Undoes edits that make an entity its own ancestor. All of them have been noted as previous parents.
 ///
-/// All edits count at once: it does not matter which comes first. Each entity is looked at once.
+/// All edits count at once: it does not matter which comes first. Each entity is looked at once, and again if what is undone makes
+/// other cycles. Whose edits are undone is listed.
 pub(super) fn undo_cycles(
     world: &mut World,
     edits: &mut Vec<Edit>,
     seen: &mut Seen,
+    undone: &mut Vec<Entity>,
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
     loop {
         let first_walk = seen.next_round();
-        let mut cycle = Vec::new();
         let parents = world.entities().lookup();
-        for edit in &*edits {
-            walk(&parents, edit.child, seen, first_walk, &mut cycle);
-            if !cycle.is_empty() {
-                break;
-            }
-        }
-        if cycle.is_empty() {
+        let walks = edits.iter().map(|edit| walk(&parents, edit.child, seen, first_walk));
+        let cycles: Vec<_> = walks.filter(|cycle| !cycle.is_empty()).collect();
+        if cycles.is_empty() {
             return Ok(());
         }
-        if let Some(edit) = cycle.iter().find_map(|&child| left_at_rest(world, child)) {
-            world.get_mut::<PreviousParent>(edit.child)?.0 = Entity::NULL;
-            edits.push(edit);
-            continue;
+        let members = seen.next_round();
+        for cycle in cycles {
+            if let Some(edit) = cycle.iter().find_map(|&child| left_at_rest(world, child)) {
+                world.get_mut::<PreviousParent>(edit.child)?.0 = Entity::NULL;
+                edits.push(edit);
+                continue;
+            }
+            for &member in &cycle {
+                seen.see(member, members);
+            }
+            errors.extend([TransformError::Cycle { entities: cycle }]);
         }
-        for edit in edits.iter().filter(|edit| cycle.contains(&edit.child)) {
+        for edit in edits.iter().filter(|edit| seen.is_seen(edit.child, members)) {
             undo(world, *edit)?;
+            undone.push(edit.child);
         }
-        edits.retain(|edit| !cycle.contains(&edit.child));
-        errors.extend([TransformError::Cycle { entities: cycle }]);
+        edits.retain(|edit| !seen.is_seen(edit.child, members));
     }
 }
 
 /// Walks from a child to its ancestors, until one that another walk since the first one has seen. If this one has seen it, there is a
-/// cycle.
+/// cycle, which is returned.
 fn walk(
     parents: &ComponentLookup<'_, PreviousParent>,
     child: Entity,
     seen: &mut Seen,
     first_walk: u64,
-    cycle: &mut Vec<Entity>,
-) {
+) -> Vec<Entity> {
+    let mut cycle = Vec::new();
     let walk = seen.next_round();
     let parent_of = |entity| parents.get(entity).map_or(Entity::NULL, |parent| parent.0);
     let mut at = child;
@@ -62,13 +66,14 @@ fn walk(
                 cycle.push(member);
                 member = parent_of(member);
             }
-            return;
+            break;
         }
         if before >= first_walk {
-            return;
+            break;
         }
         at = parent_of(at);
     }
+    cycle
 }
 
 /// A child that rests, and has another parent than when it did not, of which nobody has taken notice yet: it leaves the one that it

@@ -25,6 +25,7 @@ use crate::matrices::add_matrices;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 use crate::parent::{Child, Parent, PreviousParent};
 use crate::state::{State, end_moment};
+use attach::Given;
 use seen::Seen;
 
 /// A child that goes from one parent to another. Both may be null.
@@ -43,6 +44,8 @@ pub(crate) struct Links {
     /// Kept for its memory.
     edits: Vec<Edit>,
     seen: Seen,
+    /// What orders to attach have given in this update.
+    given: Vec<Given>,
     /// Whether an entity has another parent than when somebody last asked.
     pub(crate) changed: bool,
 }
@@ -64,7 +67,7 @@ fn update_all(
     since: Version,
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
-    attach::carry_out(world, errors)?;
+    attach::carry_out(world, &mut links.given, errors)?;
     begin_links(world)?;
     // From here on all that are placed by something have a matrix, and those that have none are gone.
     add_matrices(world)?;
@@ -95,7 +98,9 @@ fn update_all(
     if !edits.is_empty() {
         links.changed = true;
         refuse_missing(world, &mut edits, &mut links.waiting)?;
-        cycles::undo_cycles(world, &mut edits, &mut links.seen, errors)?;
+        let mut undone = Vec::new();
+        cycles::undo_cycles(world, &mut edits, &mut links.seen, &mut undone, errors)?;
+        attach::take_back(world, &links.given, &undone, &mut links.seen)?;
         buffers::leave(world, &edits, &mut links.seen, errors)?;
         buffers::enter(world, &mut edits)?;
     }

@@ -17,6 +17,11 @@ impl Seen {
         self.count
     }
 
+    /// Whether the last round that an entity was seen in is this one.
+    pub(super) fn is_seen(&self, entity: Entity, round: u64) -> bool {
+        self.rounds.get(entity.index() as usize) == Some(&round)
+    }
+
     /// Notes that an entity is seen in a round, and returns in which it was before.
     pub(super) fn see(&mut self, entity: Entity, round: u64) -> u64 {
         let index = entity.index() as usize;

@@ -223,3 +223,28 @@ fn t3_a_child_that_is_not_in_the_buffer_of_its_parent_is_told_and_leaves() {
     assert_eq!(children(&world, other), [all[1], all[3]]);
     update(&mut world);
 }
+
+#[test]
+fn many_cycles_are_told_one_by_one() {
+    let mut world = world();
+    let all: Vec<_> = world.spawn_many(10_000, at(1.0, 0.0, 0.0)).collect();
+    for pair in all.chunks(2) {
+        world.add(pair[0], Parent(pair[1])).unwrap();
+        world.add(pair[1], Parent(pair[0])).unwrap();
+    }
+    let errors = update_transforms(&mut world).unwrap_err();
+    let expected = TransformError::Cycle { entities: vec![all[0], all[1]] };
+    assert_eq!((errors.iter().len(), errors.iter().next()), (5_000, Some(&expected)));
+    assert!(all.iter().all(|&entity| !world.has::<Parent>(entity)));
+    update(&mut world);
+
+    // All of them in one.
+    for (number, &entity) in all.iter().enumerate() {
+        world.add(entity, Parent(all[(number + 1) % all.len()])).unwrap();
+    }
+    let errors = update_transforms(&mut world).unwrap_err();
+    let told: Vec<_> = errors.iter().collect();
+    assert!(matches!(&told[..], [TransformError::Cycle { entities }] if entities.len() == 10_000));
+    assert!(all.iter().all(|&entity| !world.has::<Parent>(entity)));
+    update(&mut world);
+}

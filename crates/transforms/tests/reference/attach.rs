@@ -2,7 +2,8 @@
 
 use ancho_entities::{Entity, World};
 use ancho_transforms::{
-    Attach, Attached, Child, LocalToParent, Parent, Position, TransformError, update_transforms,
+    Attach, Attached, Child, LocalToParent, LocalToWorld, Parent, Position, TransformError,
+    update_transforms,
 };
 use glam::{Mat4, Vec3};
 
@@ -88,6 +89,56 @@ fn t18_3_local_to_parent_is_made_of_a_child_that_rests() {
     let local = |entity| world.get::<LocalToParent>(entity).unwrap().0;
     assert_eq!(local(child), Mat4::from_translation(Vec3::Y));
     assert_eq!(local(inner), Mat4::from_translation(Vec3::Z));
+}
+
+/// Updates, and expects that a cycle is told, and nothing is another than it was.
+#[track_caller]
+fn update_with_a_cycle(world: &mut World, child: Entity) {
+    let parent = world.get::<Parent>(child).ok().copied();
+    let attached = world.has::<Attached>(child);
+    let local = world.get::<LocalToParent>(child).ok().copied();
+    let place = world.get::<LocalToWorld>(child).copied();
+    let errors = update_transforms(world).unwrap_err();
+    let told: Vec<_> = errors.iter().collect();
+    assert!(matches!(told[..], [TransformError::Cycle { .. }]), "{errors}");
+    for _ in 0..2 {
+        assert_eq!(world.get::<Parent>(child).ok().copied(), parent);
+        assert_eq!(world.has::<Attached>(child), attached);
+        assert_eq!(world.get::<LocalToParent>(child).ok().copied(), local);
+        assert_eq!(world.get::<LocalToWorld>(child).copied(), place);
+        update(world);
+    }
+}
+
+#[test]
+fn t18_3_what_would_be_its_own_ancestor_is_left_as_it_was() {
+    // Of one that had no parent, one with a plain one, and one that was attached.
+    let (mut world, root, second, attached) = attached();
+    let plain = world.spawn((Position(Vec3::Y), Parent(root)));
+    let below = world.spawn((Position(Vec3::Z), Parent(plain)));
+    let below_attached = world.spawn((Position(Vec3::Z), Parent(attached)));
+    update(&mut world);
+    for (parent, child) in [
+        (below, root),
+        (second, second),
+        (plain, plain),
+        (below, plain),
+        (attached, attached),
+        (below_attached, attached),
+    ] {
+        world.spawn(Attach { parent, child });
+        // The same again makes no difference.
+        world.spawn(Attach { parent, child });
+        update_with_a_cycle(&mut world, child);
+    }
+    // What was attached still is, and can be detached; what was not cannot.
+    world.remove::<Attached>(attached).unwrap();
+    update(&mut world);
+    assert!(!world.has::<Parent>(attached) && world.has::<Parent>(plain));
+    world.spawn(Attach { parent: second, child: plain });
+    update(&mut world);
+    assert!(world.has::<Attached>(plain));
+    assert_at(&world, plain, [20.0, 1.0, 0.0]);
 }
 
 #[test]
