@@ -91,3 +91,51 @@ fn orders_that_name_nobody_are_errors() {
     assert!(!world.exists(order) && !world.has::<Parent>(child));
     assert_eq!(place(&world, child), Vec3::Y);
 }
+
+#[test]
+fn an_order_whose_child_is_gone_is_an_error() {
+    let mut world = world();
+    let parent = world.spawn(at(0.0, 1.0, 0.0));
+    let (child, known) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(1.0, 0.0, 0.0)));
+    world.spawn(Attach { parent, child: known });
+    update(&mut world);
+    world.despawn(child).unwrap();
+    // What stays of it until somebody has seen that it is gone is nothing to attach.
+    world.despawn(known).unwrap();
+    assert!(!world.exists(child) && world.exists(known));
+    for gone in [child, known] {
+        world.spawn(Attach { parent, child: gone });
+    }
+    let errors = update_transforms(&mut world).unwrap_err();
+    let told: Vec<_> = errors.iter().cloned().collect();
+    let expected = [child, known].map(|child| TransformError::NothingToAttach {
+        parent,
+        child,
+        missing: child,
+    });
+    assert_eq!(told, expected);
+    assert_eq!(world.entity_count(), 1);
+    assert!(!world.has::<Buffer<Child>>(parent));
+    update(&mut world);
+}
+
+#[test]
+fn t18_3_orders_are_carried_out_in_a_strict_world() {
+    let settings = ancho_entities::WorldSettings::new().strict(true);
+    let mut world = ancho_entities::World::with_settings("Strict", settings);
+    let (first, second) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
+    let child = world.spawn(at(0.0, 1.0, 0.0));
+    for (parent, x) in [(first, 1.0), (second, 2.0), (second, 2.0)] {
+        world.spawn(Attach { parent, child });
+        update(&mut world);
+        assert_eq!(place(&world, child), Vec3::new(x, 1.0, 0.0));
+    }
+    world.spawn(Attach { parent: child, child: second });
+    let errors = update_transforms(&mut world).unwrap_err();
+    assert!(matches!(errors.iter().next(), Some(TransformError::Cycle { .. })), "{errors}");
+    assert!(!world.has::<Attached>(second) && !world.has::<LocalToParent>(second));
+    world.remove::<Attached>(child).unwrap();
+    update(&mut world);
+    assert!(!world.has::<Parent>(child) && !world.has::<LocalToParent>(child));
+    update(&mut world);
+}

@@ -82,3 +82,42 @@ fn t18_8_who_writes_his_own_matrix_is_left_alone() {
     update(&mut world);
     assert_eq!(place(&world, below), Vec3::new(1.0, 2.0, 0.0));
 }
+
+#[test]
+fn t18_6_who_is_static_and_loses_frozen_alone_is_placed_once_and_frozen_again() {
+    let mut world = world();
+    let root = world.spawn((at(1.0, 0.0, 0.0), Static));
+    let leaf = world.spawn((at(0.0, 1.0, 0.0), Parent(root)));
+    update(&mut world);
+    update(&mut world);
+    world.get_mut::<Position>(root).unwrap().0 = Vec3::Z;
+    world.remove::<Frozen>(root).unwrap();
+    update(&mut world);
+    assert!(world.has::<FrozenPending>(root) && !world.has::<Frozen>(root));
+    assert_eq!(place(&world, leaf), Vec3::new(0.0, 1.0, 1.0));
+    update(&mut world);
+    assert!(!world.has::<FrozenPending>(root) && world.has::<Frozen>(root));
+    world.get_mut::<Position>(root).unwrap().0 = Vec3::X;
+    update(&mut world);
+    assert_eq!(place(&world, root), Vec3::Z);
+    assert_eq!(place(&world, leaf), Vec3::new(0.0, 1.0, 1.0));
+}
+
+#[test]
+fn t18_8_who_has_both_matrices_is_left_alone_and_goes_by_his_own() {
+    let mut world = world();
+    let own = CustomLocalToWorld(Mat4::from_translation(Vec3::Z));
+    let other = LocalToWorld(Mat4::from_translation(Vec3::splat(8.0)));
+    let alone = world.spawn((own, other, at(1.0, 0.0, 0.0), Static));
+    let parent = world.spawn((own, other, at(1.0, 0.0, 0.0)));
+    let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
+    for _ in 0..3 {
+        update(&mut world);
+        for entity in [alone, parent] {
+            assert_eq!((world.get(entity), world.get(entity)), (Ok(&own), Ok(&other)));
+        }
+        assert_eq!(place(&world, child), Vec3::new(0.0, 1.0, 1.0));
+        world.get_mut::<Position>(parent).unwrap().0.x += 1.0;
+    }
+    assert!(!world.has::<Frozen>(alone));
+}

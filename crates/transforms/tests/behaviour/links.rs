@@ -1,8 +1,9 @@
 //! Who is whose child: T3, T18-7.
 
-use ancho_entities::{Buffer, Entity, LinkedEntityGroup};
+use ancho_entities::{Buffer, Entity, LinkedEntityGroup, Prefab};
 use ancho_transforms::{
-    Child, LocalToWorld, Parent, PreviousParent, TransformError, update_transforms,
+    Child, LocalToWorld, LocalTransform, Parent, Position, PreviousParent, TransformError,
+    update_transforms,
 };
 use glam::Vec3;
 
@@ -247,4 +248,62 @@ fn many_cycles_are_told_one_by_one() {
     assert!(matches!(&told[..], [TransformError::Cycle { entities }] if entities.len() == 10_000));
     assert!(all.iter().all(|&entity| !world.has::<Parent>(entity)));
     update(&mut world);
+}
+
+#[test]
+fn t3_an_instance_of_a_prefab_is_a_tree_of_its_own() {
+    let mut world = world();
+    let root = world.spawn((at(1.0, 0.0, 0.0), Prefab));
+    let inner = world.spawn((at(0.0, 1.0, 0.0), Prefab, Parent(root)));
+    let leaf = world.spawn((at(0.0, 0.0, 1.0), Prefab, Parent(inner)));
+    world.add_buffer::<LinkedEntityGroup>(root).unwrap();
+    let group = [root, inner, leaf].map(LinkedEntityGroup);
+    world.buffer_mut::<LinkedEntityGroup>(root).unwrap().copy_from(&group);
+    update(&mut world);
+    let copies = [(); 3].map(|()| world.entities_mut().instantiate(root).unwrap());
+    for (number, &copy) in copies.iter().enumerate() {
+        world.get_mut::<Position>(copy).unwrap().0.x = number as f32;
+    }
+    for _ in 0..2 {
+        update(&mut world);
+        for (number, &copy) in copies.iter().enumerate() {
+            let inner = children(&world, copy);
+            let leaf = children(&world, inner[0]);
+            assert_eq!((inner.len(), leaf.len()), (1, 1));
+            assert_eq!(place(&world, leaf[0]), Vec3::new(number as f32, 1.0, 1.0));
+        }
+        // The prefab takes no part.
+        assert!(!world.has::<Buffer<Child>>(root) && !world.has::<LocalToWorld>(leaf));
+        world.get_mut::<Position>(root).unwrap().0.x = 7.0;
+    }
+}
+
+#[test]
+fn t3_hierarchies_of_another_world_come_as_they_are() {
+    let mut world = world();
+    let here = chain(&mut world, 3);
+    update(&mut world);
+    for is_updated in [false, true] {
+        let mut other = crate::common::world();
+        // So that they have other numbers there.
+        let odd = other.spawn(());
+        let all = chain(&mut other, 4);
+        let second = other.spawn((at(0.0, 1.0, 0.0), Parent(all[1])));
+        if is_updated {
+            update(&mut other);
+        }
+        other.despawn(odd).unwrap();
+        let map = world.move_entities_from(&mut other).unwrap();
+        update(&mut other);
+        let now = |entity| map.get(entity).unwrap();
+        world.add(here[0], Parent(now(all[3]))).unwrap();
+        update(&mut world);
+        assert_eq!(children(&world, now(all[1])), [all[2], second].map(now));
+        assert_eq!(place(&world, now(second)), Vec3::new(2.0, 1.0, 0.0));
+        assert_eq!(place(&world, here[2]), Vec3::new(7.0, 0.0, 0.0));
+        world.get_mut::<LocalTransform>(now(all[0])).unwrap().position.z = 1.0;
+        update(&mut world);
+        assert_eq!(place(&world, now(second)), Vec3::new(2.0, 1.0, 1.0));
+        assert_eq!(place(&world, here[2]), Vec3::new(7.0, 0.0, 1.0));
+    }
 }
