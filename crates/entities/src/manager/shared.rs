@@ -281,7 +281,8 @@ impl EntityManager {
     /// the default.
     ///
     /// It rises by one for each entity or batch that is created or destroyed, and by two for one that moves between chunks
-    /// which both have the value. What happens to entities with other values does not change it.
+    /// which both have the value. It rises by one for a chunk that gets the value, or loses it, where it is. What happens to
+    /// entities with other values does not change it.
     ///
     /// # Complexity
     ///

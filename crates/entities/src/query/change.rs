@@ -218,6 +218,9 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// See [`EntityManager::set_shared`](crate::EntityManager::set_shared). [`add`](Self::add) with a
     /// [`Shared`](crate::Shared) gives it to entities that do not have the component, too.
     ///
+    /// A chunk in which all entities are found gets the value where it is. None of them comes or leaves, so that
+    /// [`OrderChanged`](crate::OrderChanged) does not find them; [`Changed`](crate::Changed) of the component does.
+    ///
     /// # Errors
     ///
     /// If an entity does not have the component, or there is no memory. Then nothing was changed.

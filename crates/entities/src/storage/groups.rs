@@ -284,6 +284,19 @@ impl Storage {
         groups.remove_empty(group);
     }
 
+    /// Counts that entities went to another group of their archetype, where they are: for each value that they have no more,
+    /// and each that they have now.
+    pub(crate) fn count_other_values(&mut self, archetype: u32, from: u32, to: u32) {
+        let Some(groups) = self.archetypes.groups(archetype) else { return };
+        let values = groups.at(from).values.iter().zip(&groups.at(to).values);
+        for (&table, (&old, &new)) in groups.tables.iter().zip(values) {
+            if old != new {
+                self.shared.count_event(table, old);
+                self.shared.count_event(table, new);
+            }
+        }
+    }
+
     /// Takes a group out if it has no chunks, with those of its values that nobody else has.
     pub(crate) fn forget_group(&mut self, archetype: u32, group: u32) {
         let Some(groups) = self.archetypes.groups_mut(archetype) else { return };

@@ -12,7 +12,7 @@ impl Storage {
     /// Gives rows of a chunk that lie side by side other shared values, as the transfer says, which is one from its
     /// archetype to itself. The chunk does not have these values yet.
     ///
-    /// If they are all rows of the chunk, none of them moves.
+    /// If they are all rows of the chunk, none of them moves. They count as having left and come all the same.
     pub(crate) fn regroup_rows(
         &mut self,
         runs: &mut Vec<Run>,
@@ -25,7 +25,7 @@ impl Storage {
         if rows == self.chunks[number].len {
             let group = self.group_of(transfer.to, wanted);
             // SAFETY: the transfer is one from the archetype of the chunk to itself, and writes nothing but shared values.
-            unsafe { self.relabel_chunk(number, group, transfer) };
+            unsafe { self.relabel_as_moved(number, group, transfer) };
             drop(self.shared.take_dead());
             return Ok(());
         }

@@ -43,7 +43,7 @@ struct Slot {
     hash: u64,
     /// How many chunks have it.
     references: u32,
-    /// How often rows came or went in chunks that had it and are gone.
+    /// How often rows came or went in chunks that had it and are gone, or whole chunks did where they are.
     order_events: u32,
 }
 
@@ -155,9 +155,15 @@ impl SharedValues {
         self.tables[table as usize].slots[index as usize].references
     }
 
-    /// How often rows came or went in chunks that had the value and are gone.
+    /// How often rows came or went in chunks that had the value and are gone, or whole chunks did where they are.
     pub(crate) fn order_events(&self, table: u32, index: u32) -> u32 {
         self.tables[table as usize].slots[index as usize].order_events
+    }
+
+    /// Counts that rows came to a value, or left it, without a chunk that knows of it.
+    pub(crate) fn count_event(&mut self, table: u32, index: u32) {
+        let slot = &mut self.tables[table as usize].slots[index as usize];
+        slot.order_events = slot.order_events.wrapping_add(1);
     }
 
     /// Counts one more owner of a value.

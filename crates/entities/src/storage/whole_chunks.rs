@@ -16,6 +16,9 @@ impl Storage {
     /// Lets a chunk be of another group, and perhaps of another archetype, with all that is in it. Its entities keep their
     /// places, and nothing in its memory changes, so that it may be shared.
     ///
+    /// In another archetype they have left one and come to the other. In the same one they are where they were, and only who
+    /// counts how often a value came or went is told of it.
+    ///
     /// Shared values that it was the last to have are [dead](super::SharedValues::take_dead).
     ///
     /// # Safety
@@ -27,12 +30,46 @@ impl Storage {
     #[inline]
     pub(crate) unsafe fn relabel_chunk(&mut self, number: u32, group: u32, transfer: &Transfer) {
         // SAFETY: it is there.
+        let chunk = unsafe { self.chunks.at(number) };
+        if chunk.archetype == transfer.to {
+            self.count_other_values(transfer.to, chunk.group, group);
+            // SAFETY: the caller's promises.
+            unsafe { self.relabel(number, group, transfer) };
+        } else {
+            // SAFETY: the caller's promises.
+            unsafe { self.relabel_as_moved(number, group, transfer) };
+        }
+    }
+
+    /// As [`relabel_chunk`](Self::relabel_chunk), and its entities count as having left and come, also in the same archetype.
+    ///
+    /// # Safety
+    ///
+    /// - as there
+    #[inline]
+    pub(super) unsafe fn relabel_as_moved(&mut self, number: u32, group: u32, transfer: &Transfer) {
+        // They leave, which counts where they were.
+        // SAFETY: it is there.
+        unsafe { self.chunks.at_mut(number) }.note_order(self.version);
+        // SAFETY: the caller's promises.
+        unsafe { self.relabel(number, group, transfer) };
+        // SAFETY: it is there.
+        unsafe { self.chunks.at_mut(number) }.note_order(self.version);
+    }
+
+    /// Does that, without a word on who came or left.
+    ///
+    /// # Safety
+    ///
+    /// - as for [`relabel_chunk`](Self::relabel_chunk)
+    #[inline]
+    unsafe fn relabel(&mut self, number: u32, group: u32, transfer: &Transfer) {
+        // SAFETY: it is there.
         let chunk = unsafe { self.chunks.at_mut(number) };
         let (from, old_group, old_room) = (chunk.archetype, chunk.group, chunk.room_place);
         let to = transfer.to;
-        // What came and went in it so far counts where it was. Here one batch comes.
-        let events = std::mem::take(&mut chunk.order_events).wrapping_add(1);
-        chunk.note_order(self.version);
+        // What came and went in it so far counts where it was.
+        let events = std::mem::take(&mut chunk.order_events);
         // The new one first: they may have values in common.
         if group != NOWHERE {
             self.enter_group(to, group);

@@ -1,6 +1,6 @@
-//! Filters by shared values (Q8).
+//! Filters by shared values (Q8), and other values for all that is found (SH3, SH5, V4).
 
-use ancho_entities::{Changed, EntityQuery, Shared};
+use ancho_entities::{Changed, EntityQuery, OrderChanged, Shared, Version, World};
 
 use crate::common::*;
 
@@ -63,4 +63,71 @@ fn q8_q9_values_and_changes_are_both_needed() {
         |team| world.query::<&A>().with_shared(Team(team)).filter::<Changed<A>>().since(seen);
     assert_eq!(query(1).to_entities(), [red]);
     assert!(query(2).is_empty() && !query(2).matches(blue));
+}
+
+/// In how many chunks somebody came or left since a version.
+fn reordered(world: &World, since: Version) -> usize {
+    let found = world.query::<()>().filter::<OrderChanged>().since(since).to_entities();
+    let is_found =
+        |chunk: &ancho_entities::ArchetypeChunk<'_>| found.contains(&chunk.entities()[0]);
+    world.entities().chunks().filter(is_found).count()
+}
+
+#[test]
+fn sh3_v4_whole_chunks_get_another_value_where_they_are() {
+    let mut world = chunks_of(10);
+    let many: Vec<_> = world.spawn_many(95, (A(1), X(0), Shared::new(Team(1)))).collect();
+    let few: Vec<_> = world.spawn_many(3, (A(2), X(0), Shared::new(Team(2)))).collect();
+    let look = |world: &World| -> Vec<_> {
+        let chunks = world.entities().chunks();
+        chunks.map(|chunk| (chunk.sequence_number(), chunk.entities().to_vec())).collect()
+    };
+    let events = |world: &World| world.entities().component_order_version::<A>();
+    let (before, came) = (look(&world), events(&world));
+    assert_eq!(before.len(), 11);
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    // There is room for the three in the chunk of five, and for the five beside the three.
+    assert_eq!(world.query_mut::<&A>().with_shared(Team(2)).set_shared(Team(1)), Ok(3));
+    assert_eq!(world.query_mut::<&A>().set_shared(Team(3)), Ok(98));
+    assert_eq!(world.query_mut::<&A>().add(Shared::new(Team(4))).unwrap(), 0);
+    assert_eq!(look(&world), before);
+    assert_eq!(reordered(&world, seen), 0);
+    assert_eq!(events(&world), came);
+    let set = world.query::<()>().filter::<Changed<Shared<Team>>>().since(seen);
+    assert_eq!(set.count(), 98, "it was written");
+    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).count(), 0);
+    assert_eq!(world.query::<&A>().with_shared(Team(4)).count(), 98);
+    // What is found by what is on takes a chunk apart.
+    world.entities_mut().set_component_enabled::<X>(few[1], false).unwrap();
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    assert_eq!(world.query_mut::<&X>().set_shared(Team(5)), Ok(97));
+    assert_eq!(reordered(&world, seen), 2, "where two left, and where they came to");
+    assert!(world.entities().chunks().any(|chunk| chunk.entities() == [few[1]]));
+    assert_eq!(world.query::<&X>().with_shared(Team(5)).count(), 97);
+    assert_eq!(world.shared(few[1]), Ok(&Team(4)));
+    assert_eq!(world.shared(many[94]), Ok(&Team(5)));
+    assert!(events(&world) > came);
+}
+
+#[test]
+fn sh5_values_count_chunks_that_get_them_where_they_are() {
+    let mut world = chunks_of(10);
+    let both = |team| (A(1), Shared::new(Team(team)), Shared::new(Mesh(1)));
+    world.spawn_many(10, both(1));
+    world.spawn_many(10, both(2));
+    world.spawn_many(10, both(3));
+    let counts = |world: &World| -> Vec<u32> {
+        let count = |team| world.entities().shared_order_version(&Team(team));
+        (1..4).map(count).chain([world.entities().shared_order_version(&Mesh(1))]).collect()
+    };
+    let before = counts(&world);
+    world.query_mut::<&A>().with_shared(Team(2)).set_shared(Team(1)).unwrap();
+    let after = counts(&world);
+    assert_eq!(after[0], before[0] + 1);
+    assert_eq!(after[2..], before[2..], "entities with these neither came nor went");
+    world.query_mut::<&A>().with_shared(Team(1)).set_shared(Team(3)).unwrap();
+    assert_eq!(counts(&world)[2], before[2] + 2, "two chunks came");
+    assert_eq!(counts(&world)[3], before[3]);
 }

@@ -272,8 +272,9 @@ impl Targets {
         let number = self.find(reserved.storage, to, group);
         let target = &mut self.list[number as usize];
         // A chunk with few rows would leave the other archetype with one more such chunk, and so every time: if there is room for
-        // them elsewhere, they move. Not if the chunk has values for itself, which would be lost.
-        let is_small = chunk.len < chunk.capacity() / 2 && target.has_room;
+        // them elsewhere, they move. Not if the chunk has values for itself, which would be lost. Nor if only a shared value is
+        // another: then nothing comes or goes, and nobody is to be told of it.
+        let is_small = to != from && chunk.len < chunk.capacity() / 2 && target.has_room;
         if is_whole && (!is_small || chunk.shape().values.is_some()) {
             target.has_room |= chunk.len < chunk.capacity();
             return Way::Whole(group);
