@@ -99,9 +99,9 @@ pub mod __macro {
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
     pub use crate::query::{
-        AspectField, ChunkField, ColumnFetch, ManagedField, Need, ParallelField, ParallelViewField,
-        Part, PieceMarks, PieceView, Place, PlainField, ReadOnlyField, SharedField, Splitting,
-        Term,
+        AspectField, ChunkField, ColumnFetch, KnownGroups, ManagedField, Need, ParallelField,
+        ParallelViewField, Part, PieceMarks, PieceView, Place, PlainField, ReadOnlyField,
+        SharedField, Splitting, Term,
     };
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;

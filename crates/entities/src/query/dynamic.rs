@@ -169,7 +169,8 @@ impl DynamicQuery {
 
     /// Finds what another query finds, too: the union of both. [`Or`](crate::Or) for types that are known.
     ///
-    /// Each entity is found once, in the order of all queries. What is asked for afterwards is asked of both.
+    /// Each entity is found once, in the order of all queries. What is asked for afterwards is asked of both. Each of them leaves
+    /// to others what it would alone, if it [does](Self::filter_write_groups).
     ///
     /// # Panics
     ///

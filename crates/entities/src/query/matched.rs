@@ -3,7 +3,6 @@
 use super::kept_chunks::KeptChunks;
 use super::plan::{Plan, Term};
 use super::settings::Options;
-use super::write_groups::Excluded;
 use crate::component::ComponentType;
 use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE, Staying};
 
@@ -235,13 +234,6 @@ fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Optio
         changed.extend(Some(bit).filter(Bit::asks_for_changes));
     }
     let asks_for_rows = bits.iter().any(Bit::asks_for_changes);
-    if plan.options.has(Options::WRITE_GROUPS) {
-        let excluded = Excluded::new(plan, shape);
-        for ty in shape.types.iter().copied().filter(|&ty| excluded.has(ty)) {
-            let mask = shape.index.find(ty)?.mask().filter(|_| !ignores)?;
-            bits.extend(Some(Bit::Off(mask)).filter(|bit| !bits.contains(bit)));
-        }
-    }
     let places = plan.parts.iter().map(|part| place(shape, part.ty, part.bits || !ignores));
     Some(Match {
         archetype,
@@ -305,6 +297,14 @@ fn match_terms(
                 Some(Bit::Changed(number(Change::Columns(columns), changes)))
             }
             Term::OrderChanged => Some(Bit::Changed(number(Change::Order, changes))),
+            Term::NotOfOthers(known) => {
+                let excluded = known.excluded_of(shape);
+                for ty in shape.types.iter().copied().filter(|&ty| excluded.has(ty)) {
+                    let mask = shape.index.find(ty)?.mask().filter(|_| !ignores)?;
+                    bits.extend(Some(Bit::Off(mask)).filter(|bit| !bits.contains(bit)));
+                }
+                None
+            }
             Term::Or(alternatives) => {
                 let found = alternatives
                     .iter()

@@ -80,6 +80,7 @@ pub use split::{SplitParts, Splitting};
 pub use tracked::TrackedMut;
 pub use view::Query;
 pub use write::QueryMut;
+pub use write_groups::KnownGroups;
 
 pub(crate) use in_system::{Conflict, KeptQuery, conflict_of};
 pub(crate) use job::LookupMemory;

@@ -5,6 +5,7 @@ use std::any::type_name;
 use super::data::QueryData;
 use super::filter::QueryFilter;
 use super::settings::Options;
+use super::write_groups::KnownGroups;
 use crate::component::ComponentType;
 use crate::stock::{Disabled, Prefab};
 
@@ -49,6 +50,8 @@ pub enum Term {
     Changed(Box<[ComponentType]>),
     /// An entity came to its chunk, or left it.
     OrderChanged,
+    /// Has nothing, switched on, by which others write in a special way what is written.
+    NotOfOthers(KnownGroups),
     /// Fulfils all conditions of one of the lists.
     Or(Box<[Box<[Term]>]>),
 }
@@ -103,13 +106,17 @@ impl Plan {
                 pass_over(&mut terms, mark);
             }
         }
+        if options.has(Options::WRITE_GROUPS) {
+            let known = KnownGroups::new(&parts, &terms);
+            terms.push(Term::NotOfOthers(known));
+        }
         Self { parts: parts.into(), terms: terms.into(), options }
     }
 
     /// A plan for everything that one of several finds, which agree on whether they ignore what is switched off. What one of
-    /// them writes counts as written, and if one leaves write groups alone, all do.
+    /// them writes counts as written. What each of them leaves to others is among its conditions, as what it passes over is.
     pub(crate) fn union(plans: Vec<Self>) -> Self {
-        let mut options = plans.first().map_or(Options::default(), |plan| plan.options);
+        let options = plans.first().map_or(Options::default(), |plan| plan.options);
         debug_assert!(plans.iter().all(|plan| {
             let ignores = |options: Options| options.has(Options::IGNORE_ENABLED);
             ignores(plan.options) == ignores(options)
@@ -120,9 +127,6 @@ impl Plan {
             let new = |part: &&Part| parts.iter().all(|other| other.ty != part.ty);
             let new: Vec<_> = plan.parts.iter().filter(new).copied().collect();
             parts.extend(new.into_iter().map(|part| Part { need: Need::Optional, ..part }));
-            if plan.options.has(Options::WRITE_GROUPS) {
-                options = options.with(Options::WRITE_GROUPS);
-            }
             if !alternatives.contains(&plan.terms) {
                 alternatives.push(plan.terms);
             }

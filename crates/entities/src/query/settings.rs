@@ -225,7 +225,9 @@ macro_rules! settings_methods {
             /// a component of the [write group](crate::Component::WRITE_GROUPS) of such a component.
             ///
             /// - A member that can be switched off excludes entities that have it on, as [`Without`](crate::Without) does.
-            /// - Members that the query names, as data or in a filter, exclude nothing: it knows them.
+            /// - Members that the query names, as data or in a filter, exclude nothing: it knows them. So it is if only one of the
+            ///   filters of an [`Or`](crate::Or) names them: `Or<(With<A>, With<B>)>` finds what `Any<(A, B)>` does. Of several
+            ///   queries that [become one](crate::DynamicQuery::or) each knows what it names itself.
             /// - If the query reads a component that has a write group itself, it counts as knowing the members of that
             ///   group too, and of their groups, and so on.
             /// - Of `Option<&mut T>`, the group of `T` excludes only entities that have a `T`.

@@ -134,16 +134,15 @@ fn meets_by(
         || job.parts.iter().filter(|part| part.write).any(by_job)
 }
 
-/// Whether it can matter to a query if a component is on. Of what leaves write groups alone, that is any component.
+/// Whether it can matter to a query if a component is on.
 fn may_read_mask(plan: &Plan, ty: ComponentType) -> bool {
     let asks = |part: &Part| part.ty == ty && (part.bits || part.need == Need::Optional);
     let ignores = plan.options.has(Options::IGNORE_ENABLED);
-    plan.parts.iter().any(asks)
-        || !ignores && (plan.options.has(Options::WRITE_GROUPS) || names(&plan.terms, ty))
+    plan.parts.iter().any(asks) || !ignores && may_be_about(&plan.terms, ty)
 }
 
-/// Whether one of the conditions is about a component.
-fn names(terms: &[Term], component: ComponentType) -> bool {
+/// Whether one of the conditions can be about a component. If write groups are left alone, that is any component.
+fn may_be_about(terms: &[Term], component: ComponentType) -> bool {
     terms.iter().any(|term| match term {
         Term::With(ty)
         | Term::Without(ty)
@@ -152,7 +151,8 @@ fn names(terms: &[Term], component: ComponentType) -> bool {
         | Term::Disabled(ty) => *ty == component,
         Term::Any(types) | Term::Changed(types) => types.contains(&component),
         Term::OrderChanged => false,
-        Term::Or(lists) => lists.iter().any(|terms| names(terms, component)),
+        Term::NotOfOthers(_) => true,
+        Term::Or(lists) => lists.iter().any(|terms| may_be_about(terms, component)),
     })
 }
 

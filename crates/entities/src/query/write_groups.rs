@@ -2,38 +2,55 @@
 
 use std::any::TypeId;
 
-use super::plan::{Plan, Term};
+use super::plan::{Part, Term};
 use crate::component::{ComponentType, WriteGroup};
 use crate::storage::ArchetypeShape;
 
-/// What excludes entities of one archetype from a plan.
+/// What a query writes and what it knows of, by which it leaves entities to others.
 ///
-/// It asks the types that the archetype has for the groups they are in, and not the written types for their members: types
+/// It asks the types that an archetype has for the groups they are in, and not the written types for their members: types
 /// that nobody has used yet cannot be asked.
-pub(super) struct Excluded {
-    /// What is written of the archetype.
-    written: Vec<TypeId>,
-    /// What the plan names. Whether it is only read comes second.
-    named: Vec<(TypeId, bool)>,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KnownGroups {
+    /// What is written.
+    written: Box<[ComponentType]>,
+    /// What the query names. Whether it is only read comes second.
+    named: Box<[(TypeId, bool)]>,
 }
 
-impl Excluded {
-    pub(super) fn new(plan: &Plan, shape: &ArchetypeShape) -> Self {
-        let writes = plan.parts.iter().filter(|part| part.write);
-        let written: Vec<_> = writes.map(|part| part.ty).collect();
+/// What excludes entities of one archetype.
+pub(super) struct Excluded<'k> {
+    /// What is written of the archetype.
+    written: Vec<TypeId>,
+    named: &'k [(TypeId, bool)],
+}
+
+impl KnownGroups {
+    /// What is known to a query of these parts and conditions.
+    pub(super) fn new(parts: &[Part], terms: &[Term]) -> Self {
+        let writes = parts.iter().filter(|part| part.write);
+        let written: Box<[_]> = writes.map(|part| part.ty).collect();
         let mut named = Vec::new();
         let mut name = |ty: ComponentType, is_asked_for: bool| {
             let is_read = is_asked_for && !written.contains(&ty);
             named.extend(ty.0.type_id.map(|id| (id, is_read)));
         };
-        for part in &plan.parts {
+        for part in parts {
             name(part.ty, true);
         }
-        name_terms(&plan.terms, &mut name);
-        let of_archetype = written.iter().filter(|&&ty| shape.has(ty));
-        Self { written: of_archetype.filter_map(|ty| ty.0.type_id).collect(), named }
+        name_terms(terms, &mut name);
+        Self { named: named.into(), written }
     }
 
+    /// What excludes entities of an archetype.
+    pub(super) fn excluded_of(&self, shape: &ArchetypeShape) -> Excluded<'_> {
+        let of_archetype = self.written.iter().filter(|&&ty| shape.has(ty));
+        let written = of_archetype.filter_map(|ty| ty.0.type_id).collect();
+        Excluded { written, named: &self.named }
+    }
+}
+
+impl Excluded<'_> {
     /// Whether a component excludes the entities that have it.
     pub(super) fn has(&self, ty: ComponentType) -> bool {
         let groups = ty.0.write_groups;
@@ -43,7 +60,7 @@ impl Excluded {
             && !self.reads_target_of(groups, &mut Vec::new())
     }
 
-    /// Whether the plan reads a component that has one of these groups, or from which one of them is reached: then it
+    /// Whether the query reads a component that has one of these groups, or from which one of them is reached: then it
     /// knows of the members.
     fn reads_target_of(&self, groups: &[WriteGroup], seen: &mut Vec<TypeId>) -> bool {
         groups.iter().any(|group| {
@@ -66,7 +83,7 @@ fn name_terms(terms: &[Term], name: &mut impl FnMut(ComponentType, bool)) {
             // What must not be there is not read.
             Term::Without(ty) | Term::Absent(ty) => name(*ty, false),
             Term::Or(alternatives) => alternatives.iter().for_each(|terms| name_terms(terms, name)),
-            Term::OrderChanged => {}
+            Term::OrderChanged | Term::NotOfOthers(_) => {}
         }
     }
 }

@@ -70,7 +70,7 @@ fn add_terms(terms: &[Term], reads: &mut Vec<Thing>) {
             Term::Any(types) | Term::Changed(types) => {
                 reads.extend(types.iter().map(|&ty| Thing::Component(ty)));
             }
-            Term::OrderChanged => {}
+            Term::OrderChanged | Term::NotOfOthers(_) => {}
             Term::Or(lists) => lists.iter().for_each(|list| add_terms(list, reads)),
         }
     }

@@ -8,7 +8,7 @@
 
 use ancho_entities::{
     Absent, Any, Buffer, BufferElement, Changed, Component, ComponentType, DynamicQuery,
-    EnabledMut, EntityQuery, IsDisabled, Managed, ManagedComponent, Present, QueryData,
+    EnabledMut, Entity, EntityQuery, IsDisabled, Managed, ManagedComponent, Or, Present, QueryData,
     QueryFilter, With, Without, World, WriteGroup,
 };
 
@@ -166,6 +166,64 @@ fn q15_queries_of_run_time() {
     assert_eq!(query.any([known, out]).to_entities(&*world), [plain, first]);
     let reading = DynamicQuery::new().all([out]).filter_write_groups();
     assert_eq!(reading.count(&*world), 2);
+}
+
+/// Whether a union finds what one of two queries finds, and nothing else, whichever comes first. Returns what that is.
+#[track_caller]
+fn union_of(world: &World, left: &DynamicQuery, right: &DynamicQuery) -> Vec<Entity> {
+    let (of_left, of_right) = (left.to_entities(world), right.to_entities(world));
+    let mut expected = world.entities().all_entities();
+    expected.retain(|entity| of_left.contains(entity) || of_right.contains(entity));
+    for both in [left.clone().or(right.clone()), right.clone().or(left.clone())] {
+        assert_eq!(both.to_entities(world), expected);
+        assert_eq!(both.count(world), expected.len());
+    }
+    expected
+}
+
+#[test]
+fn q7_q15_each_query_of_a_union_knows_what_it_names() {
+    let mut world = world();
+    let plain = world.spawn(Out(0));
+    let first = world.spawn((Out(0), First(0)));
+    let tagged = world.spawn((Out(0), First(0), Tag));
+    let both = world.spawn((Out(0), First(0), Second));
+    let [on, off] = [(); 2].map(|()| world.spawn((Out(0), Switch(0))));
+    world.entities_mut().set_component_enabled::<Switch>(off, false).unwrap();
+    let [out, of_first, of_second, tag, switch] = [
+        ComponentType::of::<Out>(),
+        ComponentType::of::<First>(),
+        ComponentType::of::<Second>(),
+        ComponentType::of::<Tag>(),
+        ComponentType::of::<Switch>(),
+    ];
+    let query = DynamicQuery::new;
+    let writing = || query().all_mut([out]).filter_write_groups();
+    // What the other names does not make it known.
+    let other = || query().all([of_first, tag]);
+    assert_eq!(union_of(&world, &writing(), &other()), [plain, tagged, off]);
+    assert_eq!(union_of(&world, &writing(), &other().filter_write_groups()), [plain, tagged, off]);
+    // What the other finds is found, though it has what excludes.
+    assert_eq!(union_of(&world, &writing(), &query().all([of_second])), [plain, both, off]);
+    let switched = query().present([switch]);
+    assert_eq!(union_of(&world, &writing(), &switched), [plain, on, off]);
+    // Both write, and each knows another member.
+    let of_both = union_of(&world, &writing().all([of_first]), &writing().all([of_second]));
+    assert_eq!(of_both, [first, tagged]);
+    let all = writing().or(writing()).ignore_enabled();
+    assert_eq!(all.to_entities(&*world), [plain]);
+    // What is said afterwards is said of both.
+    let later = query().all_mut([out]).or(query().all_mut([out]).all([of_first]));
+    assert_eq!(later.filter_write_groups().to_entities(&*world), [plain, first, tagged, off]);
+}
+
+#[test]
+fn q7_q15_a_filter_that_is_one_of_several_names_for_all() {
+    assert_eq!(found::<&mut Out, Or<(With<First>, With<Second>)>>(), "first second both deeper");
+    assert_eq!(found::<&mut Out, Or<(With<First>, With<Tag>)>>(), "first deeper");
+    assert_eq!(found::<&mut Out, Or<(Without<First>, With<Tag>)>>(), "plain off");
+    assert_eq!(found::<&mut Out, Or<(IsDisabled<Switch>, With<First>)>>(), "first off deeper");
+    assert_eq!(found::<&mut Out, Or<((), With<Second>)>>(), "plain second off");
 }
 
 #[test]
