@@ -57,9 +57,9 @@ impl World {
     ///
     /// # Errors
     ///
-    /// If two of its parameters exclude each other (A0100, A0101, A0102), its group is not there (A0110), something is said of it
-    /// that is for groups (A0111), `on_create` fails (A0112), the world has such a struct, group or point (A0116), or it cannot be
-    /// created when it is asked for (A0132 to A0134). Then nothing was added.
+    /// If it is a patch and is to have a place (A0097), two of its parameters exclude each other (A0100, A0101, A0102), its group is
+    /// not there (A0110), something is said of it that is for groups (A0111), `on_create` fails (A0112), the world has such a struct,
+    /// group or point (A0116), or it cannot be created when it is asked for (A0132 to A0134). Then nothing was added.
     ///
     /// # Examples
     ///
@@ -148,14 +148,27 @@ impl World {
             let what = if unsorted { "unsorted" } else { "rate" };
             return Err(SystemError::OnlyForGroups { system: name, what });
         }
+        if is_patch {
+            let said = [
+                ("in_group", group.is_some()),
+                ("before", !before.is_empty()),
+                ("after", !after.is_empty()),
+                ("first", first),
+                ("last", last),
+            ];
+            if let Some((what, _)) = said.into_iter().find(|&(_, is_said)| is_said) {
+                return Err(SystemError::OfPatch { system: name, what });
+            }
+        }
         let group = match group {
+            _ if is_patch => None,
             Some(Target::Type(ty, _)) if is_group && ty == type_id => {
                 return Err(SystemError::GroupInItself { group: name });
             }
             Some(target) => Some(self.group_meant(&name, &target)?),
             None => self.systems.default_group(),
         };
-        if group.is_none() && self.systems.root.is_some() {
+        if group.is_none() && !is_patch && self.systems.root.is_some() {
             return Err(not_a_group(&name, "Root"));
         }
         for asked in requirements.all.iter_mut().chain(&mut requirements.any) {
@@ -226,7 +239,9 @@ impl World {
             }
         }
         // It may have come to another group while it was created, or removed its own.
-        if let Some(group) = self.systems.record(id).and_then(|record| record.group) {
+        if is_patch {
+            self.join_patches(id);
+        } else if let Some(group) = self.systems.record(id).and_then(|record| record.group) {
             if !self.systems.takes_systems(group) {
                 self.expel(id);
                 return Err(not_a_group(&name, &group_name));

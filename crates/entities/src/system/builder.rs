@@ -164,8 +164,11 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.requirements.matching = true)
     }
 
-    /// Has it updated after every other system, too, and not at a place of its own. Groups are not followed by it, nor are others
-    /// of which this is said.
+    /// Has it updated after every other system, too, and not at a place of its own: points are followed by it, groups are not, nor
+    /// are others of which this is said. Those run in the order in which they were added.
+    ///
+    /// It is in no group, and nobody is before or after it: if `in_group`, `before`, `after`, `first` or `last` is said of it, or
+    /// another is to run before or after it, that is an error (A0097). When it is created can be said.
     ///
     /// # Examples
     ///

@@ -241,6 +241,7 @@ impl From<OrderError> for CreationError {
             OrderError::Cycle { links, .. } => Self::Cycle { links },
             OrderError::UnknownTarget { system, target, .. }
             | OrderError::NotASibling { system, target, .. }
+            | OrderError::OfPatch { system, target, .. }
             | OrderError::Contradiction { system, target, .. } => {
                 Self::UnknownTarget { system, target }
             }

@@ -60,6 +60,13 @@ pub enum SystemError {
         /// What was said.
         what: &'static str,
     },
+    /// A0097: something was said of the place of a system that has none, since it runs after each other system.
+    OfPatch {
+        /// The system.
+        system: String,
+        /// What was said.
+        what: &'static str,
+    },
     /// A0112: the system could not be created, and was not added.
     NotCreated {
         /// The system.
@@ -82,7 +89,7 @@ pub enum SystemError {
         /// The system.
         system: String,
     },
-    /// A0123 to A0128: the systems of a group cannot be put in an order.
+    /// A0097, A0123 to A0128: the systems of a group cannot be put in an order.
     Order(OrderError),
     /// A0121: the rate of a group.
     Rate {
@@ -123,6 +130,11 @@ impl fmt::Display for SystemError {
             Self::OnlyForGroups { system, what } => write!(
                 f,
                 "A0111: `{what}` is for groups, and `{system}` is none; say it of the group that it is in"
+            ),
+            Self::OfPatch { system, what } => write!(
+                f,
+                "A0097: `{what}` was said of `{system}`, which is a patch, and has no place among other systems: it runs after each \
+                 of them; take `{what}` away, or `patch`"
             ),
             Self::NotCreated { system, reason } => write!(
                 f,
@@ -207,7 +219,7 @@ pub enum SystemFault {
     Commands(Vec<(Arc<str>, String)>),
     /// A0107: one of its jobs failed.
     Job(JobFailed),
-    /// A0123 to A0128: its children cannot be put in an order.
+    /// A0097, A0123 to A0128: its children cannot be put in an order.
     Order(OrderError),
     /// A0120, A0122: the time.
     Time(TimeError),

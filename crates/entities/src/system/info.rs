@@ -22,7 +22,7 @@ pub struct SystemInfo {
     pub name: String,
     /// Whether it is a function, a struct, a group or a point.
     pub kind: SystemKind,
-    /// The group it is in.
+    /// The group it is in. [Patches](crate::IntoSystem::patch) are in none.
     pub group: Option<SystemId>,
     /// In how many groups it is.
     pub depth: usize,
@@ -139,7 +139,7 @@ impl World {
         }
         let patches = Arc::clone(&self.systems.patches);
         for &patch in patches.iter() {
-            infos.extend(self.info(patch, 0));
+            self.add_infos(patch, 0, &mut infos);
         }
         SystemOrder(infos)
     }

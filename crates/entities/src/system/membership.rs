@@ -15,7 +15,8 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there, with A0110 if that is no group, or the system is a group and would be in itself.
+    /// With A0108 if it is not there, with A0110 if that is no group, or the system is a group and would be in itself, with A0097 if
+    /// it is a [patch](crate::IntoSystem::patch), which is in no group.
     ///
     /// # Examples
     ///
@@ -41,6 +42,9 @@ impl World {
             return Err(no_such(&format!("{id:?}")));
         };
         let (name, from) = (Arc::clone(&record.name), record.group);
+        if self.systems.is_patch(id) {
+            return Err(SystemError::OfPatch { system: name.to_string(), what: "set_group" });
+        }
         let to = self.group_meant(&name, &target)?;
         let mut outer = Some(to);
         while let Some(group) = outer {
@@ -85,13 +89,17 @@ impl World {
     }
 
     pub(super) fn join_group(&mut self, id: SystemId, group: SystemId) {
-        if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::PATCH)) {
-            let patches = self.systems.patches.iter().copied();
-            self.systems.patches = patches.chain([id]).collect();
-        } else if let Some(record) = self.systems.record_mut(group) {
+        if let Some(record) = self.systems.record_mut(group) {
             record.children.added.push(id);
             record.children.is_stale = true;
         }
+        self.systems.version += 1;
+    }
+
+    /// Has a system updated after every other, and after the patches that there are.
+    pub(super) fn join_patches(&mut self, id: SystemId) {
+        let patches = self.systems.patches.iter().copied();
+        self.systems.patches = patches.chain([id]).collect();
         self.systems.version += 1;
     }
 
@@ -116,10 +124,15 @@ impl Systems {
         flags.is_some_and(|flags| flags.has(Flags::GROUP) && !flags.has(Flags::REMOVED))
     }
 
-    /// Whether a system has come to a group, or to the patches.
+    /// Whether a system is updated after every other, and is in no group.
+    pub(super) fn is_patch(&self, id: SystemId) -> bool {
+        self.slot(id).is_some_and(|slot| slot.flags.has(Flags::PATCH))
+    }
+
+    /// Whether a system has come to a group.
     pub(super) fn is_member(&self, id: SystemId, group: SystemId) -> bool {
         let children = self.record(group).map(|record| &record.children.added);
-        self.patches.contains(&id) || children.is_some_and(|children| children.contains(&id))
+        children.is_some_and(|children| children.contains(&id))
     }
 
     /// Where systems are of which nothing else is said.

@@ -3,7 +3,7 @@
 use super::error::{SystemFault, UpdateErrors};
 use super::id::SystemId;
 use super::order::latency::lengthen_waits;
-use super::order::{Constraints, OrderError, OrderItem, Target};
+use super::order::{Constraints, Elsewhere, OrderError, OrderItem, Target};
 use super::table::{Flags, Record, Systems};
 use crate::world::World;
 
@@ -12,7 +12,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0123 to A0128 if the systems of a group cannot be put in an order. It is not updated then.
+    /// With A0097 or A0123 to A0128 if the systems of a group cannot be put in an order. It is not updated then.
     ///
     /// # Examples
     ///
@@ -94,11 +94,12 @@ impl Systems {
         };
         let items: Vec<_> = added.iter().filter_map(item).collect();
         let elsewhere = |target: &Target| {
-            let group = self.record(self.meant_by(target)?)?.group;
-            Some(
-                group
-                    .map_or_else(|| "no group".to_owned(), |group| self.name_of(group).to_string()),
-            )
+            let id = self.meant_by(target)?;
+            if self.is_patch(id) {
+                return Some(Elsewhere::AmongPatches);
+            }
+            let group = self.record(id)?.group.map(|group| self.name_of(group).to_string());
+            Some(Elsewhere::InGroup(group.unwrap_or_else(|| "no group".to_owned())))
         };
         let constraints = Constraints::resolve(&group.name, &items, &elsewhere)?;
         let mut order = constraints.sort(&group.name, &items)?;

@@ -59,8 +59,8 @@ impl World {
     ///
     /// # Errors
     ///
-    /// What went wrong with systems (A0103 to A0107, A0113 to A0118), with their order (A0123 to A0128) or with jobs that the last update
-    /// has left; or if time cannot pass so (A0120), or the world is just being updated (A0109), and then no system has run.
+    /// What went wrong with systems (A0103 to A0107, A0113 to A0118), with their order (A0097, A0123 to A0128) or with jobs that
+    /// the last update has left; or if time cannot pass so (A0120), or the world is just being updated (A0109), and then no system has run.
     ///
     /// # Examples
     ///

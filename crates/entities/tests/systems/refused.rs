@@ -118,6 +118,60 @@ impl SystemGroup for Physics {}
 fn nothing() {}
 
 #[test]
+fn a0097_sy16_patches_have_no_place() {
+    for (what, system) in [
+        ("in_group", nothing.patch().in_group(Simulation)),
+        ("before", nothing.before("it").patch()),
+        ("after", nothing.patch().after("nobody")),
+        ("first", nothing.first().patch()),
+        ("last", nothing.patch().last()),
+        ("first", nothing.patch().first().last()),
+        ("in_group", nothing.patch().after("nobody").in_group("nobody")),
+    ] {
+        assert_eq!(
+            refusal(system),
+            format!(
+                "A0097: `{what}` was said of `it`, which is a patch, and has no place among other systems: it runs after each of \
+                 them; take `{what}` away, or `patch`"
+            )
+        );
+    }
+
+    let mut world = World::new("test");
+    let id = world.add_system(nothing.named("tidy").patch().create_after(Simulation));
+    let info = world.system_info(id).unwrap();
+    assert_eq!((info.group, info.depth), (None, 0));
+    let moved = world.set_group(id, ancho_entities::Presentation).unwrap_err().to_string();
+    assert!(
+        moved.starts_with("A0097: `set_group` was said of `tidy`, which is a patch"),
+        "{moved}"
+    );
+    world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn a0097_sy16_nobody_is_before_or_after_a_patch() {
+    for (word, system) in [("before", nothing.before("tidy")), ("after", nothing.after("tidy"))] {
+        let mut world = World::new("test");
+        world.add_system(system.named("it"));
+        world.add_system(nothing.named("tidy").patch());
+        assert_eq!(
+            world.try_update(0.1).unwrap_err().to_string(),
+            format!(
+                "A0097: `it` of `Simulation` is to run {word} `tidy`, which is a patch, and has no place among other systems: it runs \
+                 after each of them; take `{word}` away, or `patch`"
+            )
+        );
+    }
+    // Those that are meant and have a place are enough.
+    let mut world = World::new("test");
+    world.add_system(nothing.patch());
+    world.add_system(nothing);
+    world.add_system((|| {}).after(nothing));
+    world.try_update(0.1).unwrap();
+}
+
+#[test]
 fn a0110_groups_have_to_be_there_and_groups() {
     let expected = "A0110: system `it` cannot be in `systems::refused::Physics`, which is no group of this world; add the group \
                     first, or name another";

@@ -151,5 +151,6 @@ fn the_order_is_told_as_data_and_as_text() {
         .map(|info| info.name.as_str())
         .collect();
     assert_eq!(names, ["a", "b", "p"]);
+    assert_eq!(order.iter().last().unwrap().group, None);
     assert!(order.to_string().contains("\n    a\n"), "{order}");
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use super::Part;
+use super::{Elsewhere, Part};
 
 /// Why the systems of a group cannot be put in an order.
 ///
@@ -61,6 +61,17 @@ pub enum OrderError {
         /// The group that the other is in.
         target_group: String,
     },
+    /// A0097: a system is to run before or after one that runs after each system, and has no place.
+    OfPatch {
+        /// The system that says so.
+        system: String,
+        /// The group it is in.
+        group: String,
+        /// Whether it is to run before the other, not after.
+        is_before: bool,
+        /// The other.
+        target: String,
+    },
     /// A0127: a system is to run before one that is first, or after one that is last, and so on.
     Contradiction {
         /// The system that says so.
@@ -109,12 +120,13 @@ impl OrderError {
         Self::OfItself { system: said.system, is_before: said.is_before }
     }
 
-    pub(super) fn not_here(said: Said, target_group: Option<String>) -> Self {
+    pub(super) fn not_here(said: Said, found: Option<Elsewhere>) -> Self {
         let Said { system, group, is_before, target } = said;
-        match target_group {
-            Some(target_group) => {
+        match found {
+            Some(Elsewhere::InGroup(target_group)) => {
                 Self::NotASibling { system, group, is_before, target, target_group }
             }
+            Some(Elsewhere::AmongPatches) => Self::OfPatch { system, group, is_before, target },
             None => Self::UnknownTarget { system, group, is_before, target },
         }
     }
@@ -167,6 +179,12 @@ impl fmt::Display for OrderError {
                 f,
                 "A0126: `{system}` of `{group}` is to run {word} `{target}`, which is in `{target_group}`; only systems of one \
                  group have an order among themselves: put both in one group, or order the groups",
+                word = word(*is_before)
+            ),
+            Self::OfPatch { system, group, is_before, target } => write!(
+                f,
+                "A0097: `{system}` of `{group}` is to run {word} `{target}`, which is a patch, and has no place among other systems: it \
+                 runs after each of them; take `{word}` away, or `patch`",
                 word = word(*is_before)
             ),
             Self::Contradiction { system, group, is_before, target, place, target_place } => {

@@ -5,8 +5,8 @@
 //! could be next, the one that was added first is next. (Unity takes the one with the smaller hash of its type. Such an order
 //! is stable too, but nobody can foresee it, and renaming a type changes it.)
 //!
-//! A constraint that cannot be followed is an error, never a warning: a target that is nowhere, or in another group, or that
-//! is the system itself; an order that the three parts contradict; and a cycle, which is told by exactly its members.
+//! A constraint that cannot be followed is an error, never a warning: a target that is nowhere, or in another group, or a
+//! patch, or the system itself; an order that the three parts contradict; and a cycle, which is told by exactly its members.
 //!
 //! Nothing here knows of worlds or of systems that run.
 
@@ -41,6 +41,15 @@ pub(crate) struct OrderItem<'a> {
     pub(crate) before: &'a [Target],
     /// Siblings that are to be before it.
     pub(crate) after: &'a [Target],
+}
+
+/// Where a system is that is not a child of the group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Elsewhere {
+    /// In another group, which is called so.
+    InGroup(String),
+    /// Nowhere: it is updated after every other.
+    AmongPatches,
 }
 
 /// Whom a constraint is about. All siblings that it fits are meant.
@@ -104,7 +113,7 @@ pub(crate) struct Constraints {
 
 /// The order in which the children of a group run, as places in `items`.
 ///
-/// `elsewhere` is asked in which group a target is that is not among the children.
+/// `elsewhere` is asked where a target is that is not among the children.
 ///
 /// # Complexity
 ///
@@ -112,7 +121,7 @@ pub(crate) struct Constraints {
 pub(crate) fn sort(
     group: &str,
     items: &[OrderItem<'_>],
-    elsewhere: &dyn Fn(&Target) -> Option<String>,
+    elsewhere: &dyn Fn(&Target) -> Option<Elsewhere>,
 ) -> Result<Vec<usize>, OrderError> {
     Constraints::resolve(group, items, elsewhere)?.sort(group, items)
 }
@@ -122,7 +131,7 @@ impl Constraints {
     pub(crate) fn resolve(
         group: &str,
         items: &[OrderItem<'_>],
-        elsewhere: &dyn Fn(&Target) -> Option<String>,
+        elsewhere: &dyn Fn(&Target) -> Option<Elsewhere>,
     ) -> Result<Self, OrderError> {
         if let Some(item) = items.iter().find(|item| item.first && item.last) {
             return Err(OrderError::FirstAndLast { system: item.name.into(), group: group.into() });

@@ -67,8 +67,8 @@ fn items(children: &[Child]) -> Vec<OrderItem<'_>> {
     children.iter().map(item).collect()
 }
 
-fn elsewhere(target: &Target) -> Option<String> {
-    (target.name() == "draw").then(|| "Presentation".into())
+fn elsewhere(target: &Target) -> Option<Elsewhere> {
+    (target.name() == "draw").then(|| Elsewhere::InGroup("Presentation".into()))
 }
 
 fn order(children: &[Child]) -> String {
