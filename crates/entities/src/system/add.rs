@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::builder::{IntoSystem, Kind, SystemBuilder};
 use super::error::SystemError;
 use super::id::SystemId;
+use super::info::SystemKind;
 use super::membership::not_a_group;
 use super::order::Target;
 use super::order::latency::SystemUses;
@@ -174,9 +175,13 @@ impl World {
         for asked in requirements.all.iter_mut().chain(&mut requirements.any) {
             asked.look_for(&self.entities);
         }
-        let point = match kind {
-            Kind::Point(name) => Some(self.systems.points.place(type_id, name)),
-            _ => None,
+        let (what, point) = match &kind {
+            Kind::Function(_) => (SystemKind::Function, None),
+            Kind::Struct(_) => (SystemKind::Struct, None),
+            Kind::Group => (SystemKind::Group, None),
+            Kind::Point(name) => {
+                (SystemKind::Point, Some(self.systems.points.place(type_id, name)))
+            }
         };
         let mut flags = Flags::NONE;
         flags.set(Flags::ENABLED, enabled);
@@ -193,6 +198,7 @@ impl World {
             flags,
             Record {
                 name: Arc::clone(&name),
+                kind: what,
                 type_id,
                 created,
                 group,

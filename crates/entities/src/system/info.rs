@@ -34,7 +34,7 @@ pub struct SystemInfo {
     pub last_run: Version,
     /// Whether it is a group whose systems are [ordered for latency](World::order_systems_for_latency).
     pub for_latency: bool,
-    /// How many entities its queries may find, if it is a function.
+    /// How many entities its queries may find, if it is a function, and not just being updated.
     pub entities: Option<usize>,
     /// How often it ran since times are [measured](World::profile_systems). A point runs when there is something to carry out.
     pub runs: u64,
@@ -179,24 +179,18 @@ impl World {
         let for_latency =
             self.systems.record(id).is_some_and(|record| self.systems.is_for_latency(record));
         let slot = self.systems.slot_mut(id)?;
-        let kind = match &slot.system {
-            _ if slot.flags.has(Flags::GROUP) => SystemKind::Group,
-            _ if slot.flags.has(Flags::POINT) => SystemKind::Point,
-            Some(system) if system.as_any().is_some() => SystemKind::Struct,
-            _ => SystemKind::Function,
-        };
         let count = slot.system.as_mut().and_then(|system| system.entity_count(entities));
         let record = slot.record.as_ref()?;
         Some(SystemInfo {
             id,
             name: record.name.to_string(),
-            kind,
+            kind: record.kind,
             group: record.group,
             depth,
             enabled: slot.flags.has(Flags::ENABLED),
             running: slot.flags.has(Flags::STARTED),
             last_run: slot.last_run,
-            for_latency: for_latency && kind == SystemKind::Group,
+            for_latency: for_latency && record.kind == SystemKind::Group,
             entities: count,
             runs: record.profile.runs,
             last_time: record.profile.last,

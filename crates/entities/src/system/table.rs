@@ -14,6 +14,7 @@ use super::erased::ErasedSystem;
 use super::error::{SystemError, SystemFault, UpdateError};
 use super::group::SystemGroup;
 use super::id::SystemId;
+use super::info::SystemKind;
 use super::order::Target;
 use super::order::latency::SystemUses;
 use super::point::Points;
@@ -143,6 +144,7 @@ impl Flags {
 /// What is known of a system, and not needed in each run.
 pub(super) struct Record {
     pub(super) name: Arc<str>,
+    pub(super) kind: SystemKind,
     pub(super) type_id: TypeId,
     /// The how manieth that was added.
     pub(super) created: u64,

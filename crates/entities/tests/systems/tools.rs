@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use ancho_entities::{
-    CommandsAt, EndSimulation, IntoSystem, Query, Simulation, SystemKind, Version, World,
+    CommandsAt, EndSimulation, IntoSystem, Query, Simulation, System, SystemKind, SystemResult,
+    Version, World, system_type,
 };
 
-use crate::common::{A, B, Switch, say, world};
+use crate::common::{A, B, Shared, Switch, say, world};
 
 fn both(_: Query<(&A, &B)>, _: Query<&A>) {}
 
@@ -31,6 +32,57 @@ fn systems_tell_what_they_are_and_how_often_they_ran() {
     let version = world.systems_version();
     world.remove_system(id).unwrap();
     assert!(world.systems_version() > version);
+}
+
+#[test]
+fn systems_are_of_their_kind_also_while_they_are_created_updated_and_destroyed() {
+    /// Tells what it is, by itself and among all.
+    #[derive(Clone)]
+    struct Asks(Shared);
+
+    impl Asks {
+        fn ask(&self, world: &mut World, when: &str) -> SystemResult {
+            let id = world.executing_system().unwrap();
+            let alone = world.system_info(id)?.kind;
+            self.0.push(format!("{when} {alone:?}"));
+            let all = world.system_order();
+            let among = all.iter().find(|info| info.id == id).map(|info| info.kind);
+            assert_eq!(among.unwrap_or(alone), alone);
+            Ok(())
+        }
+    }
+
+    impl System for Asks {
+        fn on_create(&mut self, world: &mut World) -> SystemResult {
+            self.ask(world, "create")
+        }
+
+        fn on_update(&mut self, world: &mut World) -> SystemResult {
+            self.ask(world, "update")
+        }
+
+        fn on_destroy(&mut self, world: &mut World) -> SystemResult {
+            self.ask(world, "destroy")
+        }
+    }
+
+    let asks = Asks(Shared::default());
+    let mut world = World::new("test");
+    world.add_system(asks.clone());
+    let function = asks.clone();
+    let function = world.add_system(move |world: &mut World| {
+        function.ask(world, "update").unwrap();
+        let of_struct = world.find_system(system_type::<Asks>()).unwrap();
+        assert_eq!(world.system_info(of_struct).unwrap().kind, SystemKind::Struct);
+    });
+    world.try_update(0.1).unwrap();
+    assert_eq!(asks.0.take(), ["create Struct", "update Struct", "update Function"]);
+    let mut kind = |id| world.system_info(id).unwrap().kind;
+    assert_eq!(kind(function), SystemKind::Function);
+    let of_struct = world.find_system(system_type::<Asks>()).unwrap();
+    assert_eq!(world.system_info(of_struct).unwrap().kind, SystemKind::Struct);
+    world.remove_system(of_struct).unwrap();
+    assert_eq!(asks.0.take(), ["destroy Struct"]);
 }
 
 #[test]
