@@ -3,6 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
 use super::builder::{IntoSystem, SystemBuilder};
 use super::error::SystemError;
 use super::id::SystemId;
@@ -177,19 +180,34 @@ impl Systems {
 
     /// Puts systems of each group in the order in which they are given: they run as if they had been added so.
     fn put_as_written(&mut self, ids: &[SystemId]) {
-        for &group in ids {
-            let Some(group) = self.record(group).and_then(|record| record.group) else { continue };
-            let Some(record) = self.record_mut(group) else { continue };
-            let written = |id: &SystemId| ids.iter().position(|other| other == id);
-            let added = &mut record.children.added;
-            let mut own: Vec<_> =
-                added.iter().copied().filter(|id| written(id).is_some()).collect();
-            own.sort_by_key(written);
-            let mut own = own.into_iter();
-            for place in added.iter_mut().filter(|id| written(id).is_some()) {
-                *place = own.next().unwrap_or(*place);
+        let written: Written = ids.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let group_of = |&id: &SystemId| self.record(id)?.group;
+        let mut groups: Vec<_> = ids.iter().filter_map(group_of).collect();
+        groups.sort_unstable_by_key(|group| group.index());
+        groups.dedup();
+        for group in groups {
+            if let Some(record) = self.record_mut(group) {
+                put_in_order(&mut record.children.added, &written);
             }
         }
+        if self.patches.iter().any(|patch| written.contains_key(patch)) {
+            let mut patches = self.patches.to_vec();
+            put_in_order(&mut patches, &written);
+            self.patches = patches.into();
+        }
+    }
+}
+
+/// The how manieth of those that are added together each system is.
+type Written = HashMap<SystemId, usize, FixedState>;
+
+/// Puts those systems of a list in their order that have one. All others stay where they are.
+fn put_in_order(list: &mut [SystemId], written: &Written) {
+    let mut own: Vec<_> = list.iter().copied().filter(|id| written.contains_key(id)).collect();
+    own.sort_unstable_by_key(|id| written.get(id));
+    let places = list.iter_mut().filter(|id| written.contains_key(*id));
+    for (place, id) in places.zip(own) {
+        *place = id;
     }
 }
 

@@ -54,6 +54,46 @@ fn sy8_systems_are_created_as_constraints_say_and_destroyed_the_other_way_round(
 }
 
 #[test]
+fn sy8_a_thousand_systems_run_as_they_are_written_though_they_are_created_backwards() {
+    struct Even;
+
+    impl SystemGroup for Even {}
+
+    let log = Shared::default();
+    let mut world = World::new("test");
+    world.add_system(Even.last());
+    let mut systems = Vec::new();
+    for number in 0..1_000_u32 {
+        let noted = log.clone();
+        let system = move || noted.push(number.to_string());
+        let system =
+            system.named(number.to_string()).create_after((number + 1).to_string().as_str());
+        systems.push(if number % 2 == 0 { system.in_group(Even) } else { system });
+    }
+    systems.push((|| {}).named("1000"));
+    let ids = world.add_systems(systems);
+    assert_eq!(ids.len(), 1_001);
+    world.update(0.1);
+    let odd_then_even = (1..1_000).step_by(2).chain((0..1_000).step_by(2));
+    assert!(log.take().into_iter().eq(odd_then_even.map(|number| number.to_string())));
+}
+
+#[test]
+fn sy8_sy16_patches_run_as_they_are_written_too() {
+    let mut world = world();
+    world.add_system(say("0").patch());
+    world.add_systems((
+        say("1").named("1").patch().create_after("2"),
+        say("2").named("2").patch(),
+        say("system"),
+    ));
+    world.update(0.1);
+    let lines = take(&mut world);
+    let system = lines.iter().position(|line| line == "system").unwrap();
+    assert_eq!(lines[system + 1..system + 4], ["0", "1", "2"]);
+}
+
+#[test]
 fn sy8_groups_come_before_what_is_in_them_and_go_with_it() {
     struct Outer;
 
