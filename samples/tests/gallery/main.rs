@@ -5,3 +5,5 @@ mod outside;
 mod session;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(target_os = "linux")]
+mod tmux;

@@ -47,7 +47,9 @@ impl Session {
             .stdout(end())
             .stderr(end())
             .spawn()
-            .unwrap();
+            .unwrap_or_else(|error| {
+                panic!("`setsid` cannot be started ({error}): install the package `util-linux`")
+            });
         drop(theirs);
         let ours = File::from(ours);
         let mut reader = ours.try_clone().unwrap();
