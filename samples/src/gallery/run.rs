@@ -18,8 +18,8 @@ pub(crate) struct Run<'s> {
     pool: JobPool,
     /// How long each frame took.
     frames: Vec<Duration>,
-    /// How often entities came, went or moved.
-    changes: u64,
+    /// How often an entity, or a batch of them, entered or left a chunk.
+    moves: u64,
     /// How long each thread worked on jobs. The first is the one that has the world.
     busy: Vec<Duration>,
     /// What the threads did, if it is wanted.
@@ -41,7 +41,7 @@ impl<'s> Run<'s> {
             sample,
             world,
             frames: Vec::new(),
-            changes: 0,
+            moves: 0,
             busy: vec![Duration::ZERO; pool.workers() + 1],
             trace: trace.then(Vec::new),
             pool,
@@ -56,7 +56,7 @@ impl<'s> Run<'s> {
         self.world.complete_jobs();
         self.frames.push(start.elapsed());
         let after = self.world.entities().order_version();
-        self.changes += u64::from(after.wrapping_sub(before));
+        self.moves += u64::from(after.wrapping_sub(before));
         let events = self.pool.take_events();
         for event in &events {
             self.busy[event.thread] += event.end.saturating_sub(event.start);
@@ -106,7 +106,7 @@ impl<'s> Run<'s> {
 
     /// What there is to say at the end.
     pub(crate) fn summary(&mut self) -> Summary {
-        Summary::new(&mut self.world, &self.frames, self.changes, &self.busy)
+        Summary::new(&mut self.world, &self.frames, self.moves, &self.busy)
     }
 }
 

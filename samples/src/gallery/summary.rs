@@ -13,8 +13,8 @@ pub(crate) struct Summary {
     median: Duration,
     p99: Duration,
     entities: usize,
-    /// How often entities came, went or moved.
-    changes: u64,
+    /// How often an entity, or a batch of them, entered or left a chunk: once if it came or went, twice if it moved.
+    moves: u64,
     /// What systems took on the thread that has the world, a frame, the longest first.
     systems: Vec<(String, Duration)>,
     /// What each thread worked on jobs, a frame. The first is the one that has the world.
@@ -26,7 +26,7 @@ impl Summary {
     pub(crate) fn new(
         world: &mut World,
         frames: &[Duration],
-        changes: u64,
+        moves: u64,
         busy: &[Duration],
     ) -> Self {
         let count = frames.len();
@@ -49,7 +49,7 @@ impl Summary {
             median: at(0.5),
             p99: at(0.99),
             entities: world.entity_count(),
-            changes,
+            moves,
             systems,
             threads: busy.iter().map(|&time| for_frame(time)).collect(),
             state_hash: world.state_hash(),
@@ -76,8 +76,8 @@ impl fmt::Display for Summary {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         writeln!(f, "{} frames, {} entities", self.frames, self.entities)?;
         writeln!(f, "frame       median {:.3} ms, p99 {:.3} ms", ms(self.median), ms(self.p99))?;
-        let each = self.changes as f64 / self.frames.max(1) as f64;
-        writeln!(f, "structure   {} changes, {each:.1} a frame", self.changes)?;
+        let each = self.moves as f64 / self.frames.max(1) as f64;
+        writeln!(f, "chunks      entered or left {} times, {each:.1} a frame", self.moves)?;
         writeln!(f, "systems     a frame, on the main thread")?;
         for (name, time) in &self.systems {
             writeln!(f, "  {:>9.3} ms  {name}", ms(*time))?;
@@ -105,7 +105,7 @@ mod tests {
             median: us(1500),
             p99: us(2250),
             entities: 100_000,
-            changes: 750,
+            moves: 750,
             systems: vec![("seek".to_owned(), us(1000)), ("strike".to_owned(), us(250))],
             threads: vec![us(700), us(650)],
             state_hash: 0xC0FFEE,
@@ -113,7 +113,7 @@ mod tests {
         let expected = "\
 300 frames, 100000 entities
 frame       median 1.500 ms, p99 2.250 ms
-structure   750 changes, 2.5 a frame
+chunks      entered or left 750 times, 2.5 a frame
 systems     a frame, on the main thread
       1.000 ms  seek
       0.250 ms  strike
