@@ -9,6 +9,7 @@ use super::recorder::CommandRecorder;
 use super::verb::Kind;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
+use crate::manager::EntityManager;
 use crate::query::{LateQuery, Options, QueryData, QueryFilter};
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
@@ -251,8 +252,7 @@ struct DespawnFound;
 
 impl Operation for DespawnFound {
     fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
-        let found = query.found(player.entities);
-        player.entities.despawn_found(&found)?;
+        query.change(player.entities, EntityManager::despawn_found)?;
         Ok(())
     }
 
@@ -270,8 +270,9 @@ struct AddToFound<S>(S);
 impl<S: CloneSet> Operation for AddToFound<S> {
     fn play(mut self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
         resolve_entities(player.resolved, &mut self.0)?;
-        let found = query.found(player.entities);
-        player.entities.add_to_found(&found, self.0).map_err(|rejected| rejected.error)?;
+        let added =
+            query.change(player.entities, |entities, found| entities.add_to_found(found, self.0));
+        added.map_err(|rejected| rejected.error)?;
         Ok(())
     }
 
@@ -288,8 +289,7 @@ struct RemoveFromFound<S>(PhantomData<fn() -> S>);
 
 impl<S: ComponentSet> Operation for RemoveFromFound<S> {
     fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
-        let found = query.found(player.entities);
-        player.entities.remove_from_found::<S>(&found)?;
+        query.change(player.entities, EntityManager::remove_from_found::<S>)?;
         Ok(())
     }
 
@@ -307,8 +307,9 @@ struct SetSharedOfFound<T>(Shared<T>);
 impl<T: SharedComponent> Operation for SetSharedOfFound<T> {
     fn play(mut self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
         resolve_entities(player.resolved, &mut self.0)?;
-        let found = query.found(player.entities);
-        player.entities.set_shared_of_found(&found, self.0)?;
+        query.change(player.entities, |entities, found| {
+            entities.set_shared_of_found(found, self.0)
+        })?;
         Ok(())
     }
 
@@ -347,8 +348,8 @@ struct EnableFound(bool);
 
 impl Operation for EnableFound {
     fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
-        let found = query.found(player.entities);
-        player.entities.set_found_enabled(&found, self.0)?;
+        query
+            .change(player.entities, |entities, found| entities.set_found_enabled(found, self.0))?;
         Ok(())
     }
 
@@ -375,8 +376,9 @@ impl ListCommand for AddTypesToFound {
         _: Entity,
     ) -> Result<(), Fault> {
         resolve_query(player, &mut self.0)?;
-        let found = self.0.found(player.entities);
-        player.entities.add_types_to_found(&found, types.as_slice())?;
+        self.0.change(player.entities, |entities, found| {
+            entities.add_types_to_found(found, types.as_slice())
+        })?;
         Ok(())
     }
 
@@ -403,8 +405,9 @@ impl ListCommand for RemoveTypesFromFound {
         _: Entity,
     ) -> Result<(), Fault> {
         resolve_query(player, &mut self.0)?;
-        let found = self.0.found(player.entities);
-        player.entities.remove_types_from_found(&found, types.as_slice())?;
+        self.0.change(player.entities, |entities, found| {
+            entities.remove_types_from_found(found, types.as_slice())
+        })?;
         Ok(())
     }
 

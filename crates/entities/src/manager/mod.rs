@@ -125,6 +125,8 @@ pub struct EntityManager {
     runs: Vec<Run>,
     /// Rows that threads fill.
     fills: Vec<Fill>,
+    /// Lists for changes of all that a query finds.
+    memory: found::Memory,
     /// Commands that are carried out together.
     pub(crate) stretch: Stretch,
     strict: bool,
@@ -151,6 +153,7 @@ impl EntityManager {
             promises: Promises::default(),
             runs: Vec::new(),
             fills: Vec::new(),
+            memory: found::Memory::default(),
             stretch: Stretch::default(),
             strict,
             not_sync: PhantomData,

@@ -9,7 +9,7 @@ use super::walk::Walk;
 use super::write::QueryMut;
 use crate::component::{Component, ComponentType};
 use crate::error::EntityError;
-use crate::manager::Found;
+use crate::manager::{EntityManager, Found};
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 
@@ -50,7 +50,16 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
         let matched = query.matched();
         // That includes those who switch or change what decides on what is found.
         self.entities.before_moving(matched.matches.iter().map(|found| found.archetype));
-        Walk::reading(self.entities, matched, query.settings()).found()
+        Walk::reading(self.entities, matched, query.settings()).found(self.entities.take_found())
+    }
+
+    /// Does something to everything that is found.
+    #[track_caller]
+    fn change<R>(self, change: impl FnOnce(&mut EntityManager, &Found) -> R) -> R {
+        let found = self.found();
+        let result = change(self.entities, &found);
+        self.entities.keep_found(found);
+        result
     }
 
     /// Destroys all entities that are found, and their components. Returns how many there were.
@@ -83,8 +92,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn despawn(self) -> Result<usize, EntityError> {
-        let found = self.found();
-        self.entities.despawn_found(&found)
+        self.change(EntityManager::despawn_found)
     }
 
     /// Gives all entities that are found clones of these components; those that they have already are replaced. Returns for how
@@ -120,8 +128,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
         reason = "named as that of the manager; this is no sum"
     )]
     pub fn add<S: CloneSet>(self, components: S) -> Result<usize, Rejected<S, EntityError>> {
-        let found = self.found();
-        self.entities.add_to_found(&found, components)
+        self.change(|entities, found| entities.add_to_found(found, components))
     }
 
     /// Gives all entities that are found those of the components that they lack, with their defaults. Returns how many lacked
@@ -153,8 +160,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn add_types(self, types: &[ComponentType]) -> Result<usize, EntityError> {
-        let found = self.found();
-        self.entities.add_types_to_found(&found, types)
+        self.change(|entities, found| entities.add_types_to_found(found, types))
     }
 
     /// Removes components from all entities that are found, as far as they have them. Returns how many had one.
@@ -185,8 +191,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn remove<S: ComponentSet>(self) -> Result<usize, EntityError> {
-        let found = self.found();
-        self.entities.remove_from_found::<S>(&found)
+        self.change(EntityManager::remove_from_found::<S>)
     }
 
     /// Removes components from all entities that are found, as far as they have them. Returns how many had one.
@@ -209,8 +214,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn remove_types(self, types: &[ComponentType]) -> Result<usize, EntityError> {
-        let found = self.found();
-        self.entities.remove_types_from_found(&found, types)
+        self.change(|entities, found| entities.remove_types_from_found(found, types))
     }
 
     /// Replaces the value of a shared component of all entities that are found. Returns how many had another.
@@ -241,8 +245,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn set_shared<T: SharedComponent>(self, value: T) -> Result<usize, EntityError> {
-        let found = self.found();
-        self.entities.set_shared_of_found(&found, Shared::new(value))
+        self.change(|entities, found| entities.set_shared_of_found(found, Shared::new(value)))
     }
 
     /// Switches a component of all entities that are found on or off. Returns how many they are.
@@ -298,7 +301,10 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
         let lacks = |found: &Match| !archetypes[found.archetype].shape.has(ty);
         if self.as_ref().matched().matches.iter().any(lacks) {
             // Perhaps none of those is found.
-            self.entities.check_all_have(&self.found(), ty)?;
+            let found = self.found();
+            let checked = self.entities.check_all_have(&found, ty);
+            self.entities.keep_found(found);
+            checked?;
         }
         Ok(self.switch(ty, enabled))
     }
@@ -330,7 +336,6 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn set_enabled(self, enabled: bool) -> Result<usize, EntityError> {
-        let found = self.found();
-        self.entities.set_found_enabled(&found, enabled)
+        self.change(|entities, found| entities.set_found_enabled(found, enabled))
     }
 }

@@ -383,7 +383,7 @@ impl DynamicQuery {
     fn found(&self, entities: &EntityManager) -> Found {
         let matched = entities.queries.of_plan(&self.plan(), &entities.storage.archetypes);
         entities.before_moving(matched.matches.iter().map(|found| found.archetype));
-        Walk::reading(entities, matched, &Settings::default()).found()
+        Walk::reading(entities, matched, &Settings::default()).found(Found::default())
     }
 }
 

@@ -2,6 +2,8 @@
 
 #![expect(unsafe_code, reason = "chunks of a world that is borrowed")]
 
+use std::mem;
+
 use super::matched::{Masks, Match, matching_rows};
 use super::runs::Runs;
 use super::walk::Walk;
@@ -13,13 +15,13 @@ use crate::storage::{Chunk, Run};
 const AHEAD: usize = 16;
 
 impl Walk<'_> {
-    /// All rows that are found.
-    pub(super) fn found(&self) -> Found {
+    /// All rows that are found, in a list that has none yet.
+    pub(super) fn found(&self, mut all: Found) -> Found {
         let chunks = |found: &Match| self.archetypes[found.archetype].chunks.len();
-        let mut all = Found::with_capacity(self.matches.iter().map(chunks).sum());
+        all.reserve(self.matches.iter().map(chunks).sum());
         // SAFETY: nobody changes what the world knows of chunks meanwhile.
         let chunks = unsafe { &*self.chunks };
-        let mut changed = Vec::new();
+        let mut changed = mem::take(&mut all.changed);
         for found in self.matches {
             let is_simple = self.is_simple(found);
             let numbers = &self.archetypes[found.archetype].chunks;
@@ -42,6 +44,7 @@ impl Walk<'_> {
                 }
             }
         }
+        all.changed = changed;
         all
     }
 

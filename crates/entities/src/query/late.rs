@@ -121,12 +121,24 @@ impl LateQuery {
         self.matched(&entities.queries, &entities.storage.archetypes)
     }
 
+    /// Does something to everything that is found.
+    pub(crate) fn change<R>(
+        &self,
+        entities: &mut EntityManager,
+        change: impl FnOnce(&mut EntityManager, &Found) -> R,
+    ) -> R {
+        let found = self.found(entities);
+        let result = change(entities, &found);
+        entities.keep_found(found);
+        result
+    }
+
     /// Everything that is found, for a change of structure.
-    pub(crate) fn found(&self, entities: &EntityManager) -> Found {
+    fn found(&self, entities: &EntityManager) -> Found {
         let matched = self.matched_in(entities);
         // That includes those who switch or change what decides on what is found.
         entities.before_moving(matched.matches.iter().map(|found| found.archetype));
-        Walk::reading(entities, matched, &self.settings).found()
+        Walk::reading(entities, matched, &self.settings).found(entities.take_found())
     }
 
     /// Leaves only those entities in a list that are found.
@@ -157,7 +169,7 @@ impl LateQuery {
         let lacks = |found: &Match| !archetypes[found.archetype].shape.has(ty);
         if self.matched_in(entities).matches.iter().any(lacks) {
             // Perhaps none of those is found.
-            entities.check_all_have(&self.found(entities), ty)?;
+            self.change(entities, |entities, found| entities.check_all_have(found, ty))?;
         }
         entities.before_switching(ty);
         before_query(entities, self.matched_in(entities), Asked::Data);

@@ -7,7 +7,7 @@ use super::walk::Walk;
 use super::write::QueryMut;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
-use crate::manager::EntityManager;
+use crate::manager::{EntityManager, Found};
 
 impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// Moves all entities that are found to another world. Returns which entity became which.
@@ -79,7 +79,7 @@ impl<D: QueryData, F: QueryFilter> QueryRef<'_, D, F> {
     pub fn copy_to(&self, world: &mut impl AsMut<EntityManager>) -> Result<EntityMap, EntityError> {
         let matched = self.matched();
         self.entities.before_moving(matched.matches.iter().map(|found| found.archetype));
-        let found = Walk::reading(self.entities, matched, self.settings()).found();
+        let found = Walk::reading(self.entities, matched, self.settings()).found(Found::default());
         world.as_mut().copy_found_from(self.entities, &found)
     }
 }

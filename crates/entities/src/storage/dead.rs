@@ -2,11 +2,13 @@
 
 #![expect(unsafe_code, reason = "values in chunks that nobody can reach any more")]
 
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
 use super::archetype::ArchetypeShape;
 use super::arena::ChunkMemory;
 use super::chunk::Chunk;
 use super::chunk_values::ChunkValues;
-use super::staged::Staged;
 use super::values::drop_values;
 
 /// What a change of many entities has left: values that nobody can reach any more, and the memory of chunks that are gone.
@@ -15,25 +17,46 @@ use super::values::drop_values;
 /// one value panics.
 ///
 /// **Invariant:** the shapes and the memory are there as long as this, and nobody writes to rows that are named here.
-#[derive(Default)]
 pub(crate) struct Dead<'a> {
-    rows: Vec<DeadRows<'a>>,
+    lists: DeadLists,
+    columns: PhantomData<&'a [u32]>,
+}
+
+/// The lists of what is dead, with nothing in them: memory for what is dead next.
+#[derive(Default)]
+pub(crate) struct DeadLists {
+    rows: Vec<DeadRows>,
     values: Vec<ChunkValues>,
-    pub(crate) staged: Vec<Staged>,
 }
 
 /// Values of some columns in rows of a chunk.
-struct DeadRows<'a> {
+struct DeadRows {
     /// The memory, if the chunk is gone.
     memory: Option<ChunkMemory>,
-    data: *mut u8,
-    shape: &'a ArchetypeShape,
-    columns: &'a [u32],
+    data: NonNull<u8>,
+    shape: NonNull<ArchetypeShape>,
+    columns: NonNull<[u32]>,
     first: u32,
     rows: u32,
 }
 
+// SAFETY: the values may be sent, as all components, and the rest is read by everybody.
+unsafe impl Send for DeadRows {}
+
 impl<'a> Dead<'a> {
+    /// Nothing so far, in lists with nothing in them.
+    pub(crate) fn new(lists: DeadLists) -> Self {
+        debug_assert!(lists.rows.is_empty() && lists.values.is_empty());
+        Self { lists, columns: PhantomData }
+    }
+
+    /// Drops everything, and returns the lists. If a value panics, all is dropped, and the lists are lost.
+    pub(crate) fn finish(mut self) -> DeadLists {
+        self.lists.rows.clear();
+        self.lists.values.clear();
+        self.lists
+    }
+
     /// Takes a chunk that is in no list any more. If nobody else has its memory, the values of these columns are dropped. If there
     /// are none, the memory is returned, to be used again.
     ///
@@ -48,13 +71,14 @@ impl<'a> Dead<'a> {
     ) -> Option<ChunkMemory> {
         let (memory, values, shape, rows) = chunk.into_parts();
         if !values.is_of(None) {
-            self.values.push(values);
+            self.lists.values.push(values);
         }
         if columns.is_empty() {
             return memory.is_unique().then_some(memory);
         }
-        let data = memory.as_ptr().as_ptr();
-        self.rows.push(DeadRows { memory: Some(memory), data, shape, columns, first: 0, rows });
+        let (data, memory) = (memory.as_ptr(), Some(memory));
+        let (shape, columns) = (NonNull::from(shape), NonNull::from(columns));
+        self.lists.rows.push(DeadRows { memory, data, shape, columns, first: 0, rows });
         None
     }
 
@@ -68,14 +92,13 @@ impl<'a> Dead<'a> {
         if columns.is_empty() {
             return;
         }
-        // SAFETY: as the caller promises.
-        let shape = unsafe { chunk.unbound_shape() };
-        let (data, first) = (chunk.data(), chunk.len);
-        self.rows.push(DeadRows { memory: None, data, shape, columns, first, rows });
+        let (shape, columns) = (NonNull::from(chunk.shape()), NonNull::from(columns));
+        let (data, first) = (chunk.data, chunk.len);
+        self.lists.rows.push(DeadRows { memory: None, data, shape, columns, first, rows });
     }
 }
 
-impl Drop for DeadRows<'_> {
+impl Drop for DeadRows {
     fn drop(&mut self) {
         let last = match self.memory.take().map(ChunkMemory::release) {
             // Others have it. They drop the values with it.
@@ -83,8 +106,10 @@ impl Drop for DeadRows<'_> {
             Some(last) => last,
             None => None,
         };
+        // SAFETY: the shape and the columns live as long as the list that this is in.
+        let (shape, columns) = unsafe { (self.shape.as_ref(), self.columns.as_ref()) };
         // SAFETY: these values are there, and nobody can reach them any more.
-        unsafe { drop_values(self.shape, self.data, self.columns, self.first, self.rows) };
+        unsafe { drop_values(shape, self.data.as_ptr(), columns, self.first, self.rows) };
         drop(last);
     }
 }

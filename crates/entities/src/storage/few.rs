@@ -121,6 +121,14 @@ impl Deref for FewNumbers {
     }
 }
 
+impl FromIterator<u32> for FewNumbers {
+    fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
+        let mut few = Self::default();
+        few.extend(numbers);
+        few
+    }
+}
+
 impl Extend<u32> for FewNumbers {
     fn extend<I: IntoIterator<Item = u32>>(&mut self, numbers: I) {
         numbers.into_iter().for_each(|number| self.push(number));

@@ -43,6 +43,7 @@ impl Storage {
             shared: self.shared.fork(),
             version: self.version,
             room_changes: self.room_changes,
+            noted_groups: Vec::new(),
         })
     }
 

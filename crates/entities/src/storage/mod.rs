@@ -55,11 +55,11 @@ pub(crate) use chunk::{Chunk, NOWHERE};
 pub(crate) use chunk_copy::ChunkCopy;
 pub(crate) use chunk_layout::DoesNotFit;
 pub(crate) use chunk_values::ChunkValues;
-pub(crate) use dead::Dead;
+pub(crate) use dead::{Dead, DeadLists};
 pub(crate) use enabled::EnabledMasks;
 pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages, Upcoming};
 pub(crate) use fetch::{fetch, fetch_soon};
-pub(crate) use few::Few;
+pub(crate) use few::{Few, FewNumbers};
 pub(crate) use groups::{FEW_SHARED, Wanted};
 pub(crate) use reserve::{Reserved, Run};
 pub(crate) use rows::{Left, unshare};
@@ -94,6 +94,8 @@ pub(crate) struct Storage {
     pub(crate) version: Version,
     /// How often a list of chunks with room has changed: who remembers what is in one can tell whether it still is.
     pub(crate) room_changes: u64,
+    /// Groups that may have been made for nothing: between two changes memory to keep.
+    noted_groups: Vec<(u32, u32)>,
 }
 
 impl Storage {
@@ -110,6 +112,7 @@ impl Storage {
             shared,
             version: Version::FIRST,
             room_changes: 0,
+            noted_groups: Vec::new(),
         }
     }
 

@@ -58,7 +58,8 @@ impl<'s> Reserved<'s> {
     /// Room for nothing, which others may be added to.
     pub(crate) fn nothing(storage: &'s mut Storage, runs: &'s mut Vec<Run>) -> Self {
         runs.clear();
-        Self { storage, runs, named: 0, groups: Vec::new() }
+        let groups = mem::take(&mut storage.noted_groups);
+        Self { storage, runs, named: 0, groups }
     }
 
     /// The group that a row of a chunk gets to by a transfer which is given nothing.
@@ -76,8 +77,10 @@ impl<'s> Reserved<'s> {
     }
 
     fn note_group(&mut self, archetype: u32, group: u32) {
-        if group != NOWHERE {
-            self.groups.push((archetype, group));
+        let noted = (archetype, group);
+        // Mostly it is that of the chunk before.
+        if group != NOWHERE && self.groups.last() != Some(&noted) {
+            self.groups.push(noted);
         }
     }
 
@@ -113,9 +116,11 @@ impl<'s> Reserved<'s> {
 
     /// Divides the runs, so that none goes beyond so many rows, or twice as many, and so on.
     pub(crate) fn divide(&mut self, rows: usize) {
-        let whole = mem::take(self.runs);
+        // Behind those that are there, which go then: so their memory does for both.
+        let whole = self.runs.len();
         let mut left = rows;
-        for mut run in whole {
+        for at in 0..whole {
+            let mut run = self.runs[at];
             while run.rows as usize > left {
                 self.runs.push(Run { rows: left as u32, ..run });
                 (run.first, run.rows) = (run.first + left as u32, run.rows - left as u32);
@@ -127,12 +132,15 @@ impl<'s> Reserved<'s> {
                 left = rows;
             }
         }
+        self.runs.drain(..whole);
     }
 
     /// Leaves the rows to who is going to use them at once.
     pub(crate) fn into_storage(self) -> &'s mut Storage {
         let mut this = ManuallyDrop::new(self);
-        drop(mem::take(&mut this.groups));
+        let mut groups = mem::take(&mut this.groups);
+        groups.clear();
+        this.storage.noted_groups = groups;
         // SAFETY: the reference is not used where it was any more.
         unsafe { ptr::read(&raw const this.storage) }
     }
@@ -196,11 +204,15 @@ impl Storage {
     /// Takes those of the groups out that have no chunks. Returns the values that nobody else has, to be dropped.
     fn forget_groups(&mut self, mut groups: Vec<(u32, u32)>) -> Vec<SharedValue> {
         if groups.is_empty() {
+            self.noted_groups = groups;
             return Vec::new();
         }
         groups.sort_unstable();
         groups.dedup();
-        groups.into_iter().for_each(|(archetype, group)| self.forget_group(archetype, group));
+        for (archetype, group) in groups.drain(..) {
+            self.forget_group(archetype, group);
+        }
+        self.noted_groups = groups;
         self.shared.take_dead()
     }
 

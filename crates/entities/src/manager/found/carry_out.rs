@@ -2,27 +2,31 @@
 
 #![expect(unsafe_code, reason = "moves rows between chunks")]
 
+use std::mem;
 use std::ptr;
 
 use super::Found;
-use super::plan::{Piece, Plan, Step, Way};
-use super::values::{Staging, Written, repeat_pattern};
+use super::plan::{Lists, Piece, Plan, Step, Way};
+use super::values::{Written, repeat_pattern};
 use crate::storage::{ChunkMemory, Dead, Run, Staged, Storage, Transfers};
 
 impl Written<'_> {
-    /// Does what was planned. Nothing is refused, and no code of the user runs. Returns what is to be dropped.
-    pub(super) fn carry_out<'t>(self, transfers: &'t Transfers, found: &Found) -> Dead<'t> {
-        let Self { plan: Plan { reserved, steps, pieces, emptied, mut spare }, values } = self;
+    /// Does what was planned. Nothing is refused, and no code of the user runs. Returns the lists, and what is to be dropped
+    /// beside that which is in them.
+    pub(super) fn carry_out<'t>(
+        self,
+        transfers: &'t Transfers,
+        found: &Found,
+    ) -> (Lists, Dead<'t>) {
+        let Self { plan: Plan { reserved, mut lists }, is_pattern } = self;
+        let mut dead = Dead::new(mem::take(&mut lists.dead));
+        let Lists { steps, pieces, emptied, spare, staged, .. } = &mut lists;
         let storage = reserved.into_storage();
-        for archetype in emptied {
+        for &archetype in &*emptied {
             storage.unlist_chunks(archetype);
         }
-        let (pattern, mut staged) = match values {
-            Staging::Nothing => (None, Vec::new().into_iter()),
-            Staging::Pattern(pattern) => (Some(pattern), Vec::new().into_iter()),
-            Staging::Rows(rows) => (None, rows.into_iter()),
-        };
-        let mut dead = Dead::default();
+        let (pattern, mut staged) =
+            if is_pattern { (staged.first(), [].iter()) } else { (None, staged.iter()) };
         let mut pieces = pieces.as_slice();
         for (at, step) in steps.iter().enumerate() {
             match step.way {
@@ -31,13 +35,12 @@ impl Written<'_> {
                 Way::Replace => {
                     note_written(storage, step, transfers, found);
                     for run in step.runs(found) {
-                        let Some(pattern) = &pattern else { break };
+                        let Some(pattern) = pattern else { break };
                         // SAFETY: the chunk was made the world's alone. Its entities have all types of the set, which are bytes.
                         unsafe { repeat_pattern(storage, pattern, run.chunk, run.first, run.rows) };
                     }
-                    if let Some(mut rows) = staged.next() {
-                        exchange(storage, &mut rows, step.runs(found));
-                        dead.staged.push(rows);
+                    if let Some(rows) = staged.next() {
+                        exchange(storage, rows, step.runs(found));
                     }
                 }
                 Way::Rows(_) => {
@@ -45,7 +48,7 @@ impl Written<'_> {
                     let (now, later) = pieces.split_at(count);
                     pieces = later;
                     now.iter().for_each(|piece| {
-                        move_piece(storage, piece, transfers, pattern.as_ref(), None);
+                        move_piece(storage, piece, transfers, pattern, None);
                     });
                     let left = &transfers[step.transfer].left;
                     // SAFETY: the rows were moved, but for what the transfer leaves.
@@ -58,10 +61,10 @@ impl Written<'_> {
                     for run in step.runs(found) {
                         let (mut first, end) = (run.first, run.first + run.rows);
                         while first < end {
-                            let to = room_for(storage, transfer.to, group, end - first, &mut spare);
+                            let to = room_for(storage, transfer.to, group, end - first, spare);
                             let (chunk, transfer) = (step.chunk, step.transfer);
                             let piece = Piece { chunk, first, to, transfer };
-                            move_piece(storage, &piece, transfers, pattern.as_ref(), soon);
+                            move_piece(storage, &piece, transfers, pattern, soon);
                             first += to.rows;
                         }
                     }
@@ -77,10 +80,10 @@ impl Written<'_> {
                     let mut first = kept;
                     while first < step.rows {
                         let rows = step.rows - first;
-                        let to = room_for(storage, transfer.to, group, rows, &mut spare);
+                        let to = room_for(storage, transfer.to, group, rows, spare);
                         let (chunk, transfer) = (step.chunk, step.transfer);
                         let piece = Piece { chunk, first, to, transfer };
-                        move_piece(storage, &piece, transfers, pattern.as_ref(), None);
+                        move_piece(storage, &piece, transfers, pattern, None);
                         first += to.rows;
                     }
                     // SAFETY: the plan has found that the chunk can be refitted, and that the group is one of its archetype. The rows
@@ -89,7 +92,7 @@ impl Written<'_> {
                         let soon = soon.map(|soon| soon.chunk);
                         storage.refit_chunk(step.chunk, kept, group, transfer, soon);
                     }
-                    if let Some(pattern) = &pattern {
+                    if let Some(pattern) = pattern {
                         // SAFETY: the chunk has the rows, is the world's alone, and has all types of the set, which are bytes.
                         unsafe { repeat_pattern(storage, pattern, step.chunk, 0, kept) };
                     }
@@ -107,13 +110,13 @@ impl Written<'_> {
                 }
             }
         }
-        for step in &steps {
+        for step in &*steps {
             let Way::Whole(group) = step.way else { continue };
             // SAFETY: the plan has found that the transfer keeps chunks whole, that the group is one of its archetype, and that what
             // is new can be duplicated if the memory is shared.
             unsafe { storage.relabel_chunk(step.chunk, group, &transfers[step.transfer]) };
         }
-        dead
+        (lists, dead)
     }
 }
 
@@ -204,7 +207,7 @@ fn note_written(storage: &mut Storage, step: &Step, transfers: &Transfers, found
 }
 
 /// Exchanges values with those of rows, for all types that have bytes.
-fn exchange(storage: &Storage, values: &mut Staged, runs: &[Run]) {
+fn exchange(storage: &Storage, values: &Staged, runs: &[Run]) {
     for (ty, first) in values.columns().filter(|(ty, _)| ty.size() > 0) {
         let mut value = first;
         for run in runs {
@@ -212,7 +215,7 @@ fn exchange(storage: &Storage, values: &mut Staged, runs: &[Run]) {
             let found = chunk.find(ty).expect("the entities have it");
             let row = chunk.column(found.offset).wrapping_add(run.first as usize * ty.size());
             let bytes = run.rows as usize * ty.size();
-            // SAFETY: both have so many values of the type. The chunk was made the world's alone.
+            // SAFETY: both have so many values of the type, which nobody else uses. The chunk was made the world's alone.
             unsafe {
                 ptr::swap_nonoverlapping(value, row, bytes);
                 value = value.add(bytes);

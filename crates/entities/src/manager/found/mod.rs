@@ -8,8 +8,11 @@
 //!    at the end.
 
 mod carry_out;
+mod memory;
 mod plan;
 mod values;
+
+use std::mem;
 
 use ancho_collections::{FixedState, Rejected};
 use hashbrown::HashSet;
@@ -22,7 +25,8 @@ use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 use crate::stock::Disabled;
-use crate::storage::{Change, NOWHERE, Reserved, Run, Sought};
+use crate::storage::{Change, FEW_SHARED, Few, NOWHERE, Reserved, Run, Sought};
+pub(super) use memory::Memory;
 use plan::Plan;
 use values::Values;
 
@@ -33,12 +37,21 @@ pub(crate) struct Found {
     runs: Vec<Run>,
     /// The archetypes, each with the number of its first run.
     archetypes: Vec<(u32, usize)>,
+    /// Which rows of a chunk have changed: memory for who looks for that.
+    pub(crate) changed: Vec<u64>,
 }
 
 impl Found {
-    /// Room for so many runs.
-    pub(crate) fn with_capacity(runs: usize) -> Self {
-        Self { runs: Vec::with_capacity(runs), archetypes: Vec::new() }
+    /// Makes room for so many runs.
+    pub(crate) fn reserve(&mut self, runs: usize) {
+        self.runs.reserve(runs);
+    }
+
+    /// Leaves nothing but the memory.
+    fn clear(&mut self) {
+        self.runs.clear();
+        self.archetypes.clear();
+        self.changed.clear();
     }
 
     /// Adds rows of an archetype.
@@ -73,7 +86,7 @@ struct Order<'a> {
     change: Change,
     values: Values<'a>,
     /// The values of the set's shared types.
-    given: Vec<SharedValue>,
+    given: Few<SharedValue, FEW_SHARED>,
 }
 
 impl EntityManager {
@@ -81,10 +94,12 @@ impl EntityManager {
     pub(crate) fn despawn_found(&mut self, found: &Found) -> Result<usize, EntityError> {
         let set = self.set_number::<()>()?;
         let order =
-            Order { set, change: Change::Despawn, values: Values::Nothing, given: Vec::new() };
+            Order { set, change: Change::Despawn, values: Values::Nothing, given: Few::new() };
         if self.has_roots(found) {
             let all = self.with_groups(found);
-            return self.change_found(&all, order);
+            let despawned = self.change_found(&all, order);
+            self.keep_found(all);
+            return despawned;
         }
         self.change_found(found, order)
     }
@@ -95,7 +110,7 @@ impl EntityManager {
         found: &Found,
         set: S,
     ) -> Result<usize, Rejected<S, EntityError>> {
-        let given = shared_values_of(&set).into_iter().collect();
+        let given = shared_values_of(&set);
         let added = self.set_number::<S>().and_then(|number| {
             let values = Values::Clones(&set);
             self.change_found(found, Order { set: number, change: Change::Add, values, given })
@@ -115,7 +130,7 @@ impl EntityManager {
     ) -> Result<usize, EntityError> {
         let set = self.set_number_of(types)?;
         let (change, values) = (Change::AddMissing, Values::Initial);
-        self.change_found(found, Order { set, change, values, given: Vec::new() })
+        self.change_found(found, Order { set, change, values, given: Few::new() })
     }
 
     /// Removes components from what was found, as [`remove`](Self::remove) does. Returns how many entities had one.
@@ -139,7 +154,7 @@ impl EntityManager {
 
     fn remove_set_from_found(&mut self, found: &Found, set: u32) -> Result<usize, EntityError> {
         let (change, values) = (Change::Remove, Values::Nothing);
-        self.change_found(found, Order { set, change, values, given: Vec::new() })
+        self.change_found(found, Order { set, change, values, given: Few::new() })
     }
 
     /// Gives what was found another value of a shared component, as [`set_shared`](Self::set_shared) does. Returns how many
@@ -150,7 +165,7 @@ impl EntityManager {
         value: Shared<T>,
     ) -> Result<usize, EntityError> {
         let set = self.set_number::<Shared<T>>()?;
-        let given = vec![value.into_erased()];
+        let given = [value.into_erased()].into_iter().collect();
         let (change, values) = (Change::Set, Values::Nothing);
         self.change_found(found, Order { set, change, values, given })
     }
@@ -183,23 +198,25 @@ impl EntityManager {
         enabled: bool,
     ) -> Result<usize, EntityError> {
         let set = self.set_number::<Disabled>()?;
-        let all = if self.has_roots(found) { self.with_members(found) } else { Found::default() };
-        let all = if all.runs.is_empty() { found } else { &all };
+        let all = self.has_roots(found).then(|| self.with_members(found));
         let disabled = ComponentType::of::<Disabled>();
-        let mut switched = Found::default();
-        for run in &all.runs {
+        let mut switched = self.take_found();
+        for run in &all.as_ref().unwrap_or(found).runs {
             let chunk = &self.storage.chunks[run.chunk];
             if chunk.shape().has(disabled) == enabled {
                 switched.push(chunk.archetype, *run);
             }
         }
         let order = if enabled {
-            Order { set, change: Change::Remove, values: Values::Nothing, given: Vec::new() }
+            Order { set, change: Change::Remove, values: Values::Nothing, given: Few::new() }
         } else {
             let values = Values::Clones(&Disabled);
-            Order { set, change: Change::Add, values, given: Vec::new() }
+            Order { set, change: Change::Add, values, given: Few::new() }
         };
-        self.change_found(&switched, order)
+        let changed = self.change_found(&switched, order);
+        self.keep_found(switched);
+        all.into_iter().for_each(|all| self.keep_found(all));
+        changed
     }
 
     /// Does what was ordered to all that was found: everything, or nothing. Returns for how many entities that was a change.
@@ -207,20 +224,24 @@ impl EntityManager {
         if found.runs.is_empty() {
             return Ok(0);
         }
-        let ways = self.transfers_for(found, &order)?;
+        let mut lists = mem::take(&mut self.memory.lists);
+        self.transfers_for(found, &order, &mut lists.ways)?;
         let from = found.archetypes.iter().map(|&(from, _)| from);
-        let to = ways.iter().filter(|&&way| way != NOWHERE).map(|&way| self.transfers[way].to);
+        let to = lists.ways.iter().filter(|&&way| way != NOWHERE);
+        let to = to.map(|&way| self.transfers[way].to);
         self.before_moving(from.chain(to));
         let held = self.hold_values(&order);
         let Self { storage, transfers, sets, runs, .. } = &mut *held.manager;
         let types = &sets.get(order.set).types;
         let reserved = Reserved::nothing(storage, runs);
-        let plan = Plan::new(reserved, transfers, &order, types, &held.values, &ways, found)?;
+        let plan = Plan::new(reserved, transfers, &order, types, &held.values, lists, found)?;
         let changed = plan.changed(transfers, order.change);
         let written = plan.write_values(transfers, types, &order.values);
-        let dead = written.carry_out(transfers, found);
+        let (mut lists, dead) = written.carry_out(transfers, found);
         // Only now, since it is code of the user. The shared values that nobody has any more follow it.
-        drop(dead);
+        lists.dead = dead.finish();
+        lists.clear();
+        held.manager.memory.lists = lists;
         Ok(changed)
     }
 
@@ -229,14 +250,14 @@ impl EntityManager {
         let shared = &self.storage.shared;
         let types = self.sets.get(order.set).types.iter().filter(|ty| ty.is_shared());
         // All of them are looked for before the first is put into its table, since that is code of the user.
-        let sought: Vec<(u32, Sought)> = types
-            .zip(&order.given)
+        let sought: Few<(u32, Sought), FEW_SHARED> = types
+            .zip(order.given.iter())
             .map(|(&ty, value)| {
                 let table = shared.table(ty).expect("the archetypes were looked for");
                 (table, shared.seek(table, value))
             })
             .collect();
-        let mut held = Held { manager: self, values: Vec::with_capacity(sought.len()) };
+        let mut held = Held { manager: self, values: Few::new() };
         for (table, sought) in sought {
             let shared = &mut held.manager.storage.shared;
             let index = shared.settle(table, sought);
@@ -310,7 +331,8 @@ impl EntityManager {
         }
         // Those of one archetype together, in the order of their chunks.
         runs.sort_by_key(|run| self.storage.chunks[run.chunk].archetype);
-        let mut found = Found::with_capacity(runs.len());
+        let mut found = self.take_found();
+        found.reserve(runs.len());
         for run in runs {
             found.push(self.storage.chunks[run.chunk].archetype, run);
         }
@@ -334,13 +356,13 @@ impl EntityManager {
 struct Held<'m> {
     manager: &'m mut EntityManager,
     /// By table and index.
-    values: Vec<(u32, u32)>,
+    values: Few<(u32, u32), FEW_SHARED>,
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         let shared = &mut self.manager.storage.shared;
-        for &(table, index) in &self.values {
+        for &(table, index) in self.values.iter() {
             shared.let_go(table, index, 0);
         }
         drop(shared.take_dead());

@@ -7,14 +7,14 @@ use std::ops::Range;
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::values::{Values, is_pattern};
+use super::values::{Values, is_pattern_of};
 use super::{Found, Order};
 use crate::component::{Beginning, ComponentType, Copying};
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{
-    CHUNK_ALIGN, Change, Chunk, ChunkMemory, NOWHERE, OutOfMemory, Reserved, Run, Sought, Storage,
-    Transfer, Transfers,
+    CHUNK_ALIGN, Change, Chunk, ChunkMemory, DeadLists, FEW_SHARED, Few, NOWHERE, OutOfMemory,
+    Reserved, Run, Sought, Staged, Storage, Transfer, Transfers,
 };
 
 /// What becomes of the rows of one chunk.
@@ -60,8 +60,12 @@ struct Target {
     rows: usize,
     /// Whether chunks of it have room, or will have when all is done.
     has_room: bool,
+    /// For how many rows there is room that is not taken yet, in chunks that rows which follow others go to.
+    left: usize,
     /// Which of the reserved runs are for it.
     room: Range<usize>,
+    /// How many rows of the first of these are taken.
+    taken: u32,
 }
 
 /// Rows side by side that go to rows side by side.
@@ -75,13 +79,56 @@ pub(super) struct Piece {
 /// Everything that is going to be done, and the room for it. If it is not carried out, nothing was changed.
 pub(super) struct Plan<'s> {
     pub(super) reserved: Reserved<'s>,
+    pub(super) lists: Lists,
+}
+
+/// The lists of a plan. When it is done, the next one has their memory.
+#[derive(Default)]
+pub(super) struct Lists {
+    /// The transfer for each archetype that was found, or [`NOWHERE`] if its entities go for good.
+    pub(super) ways: Vec<u32>,
     pub(super) steps: Vec<Step>,
+    /// How many steps there are of each archetype and those before it.
+    step_ends: Vec<(u32, usize)>,
+    targets: Targets,
     /// Of those steps whose rows move, in their order.
     pub(super) pieces: Vec<Piece>,
     /// Archetypes all of whose chunks become those of others.
     pub(super) emptied: Vec<u32>,
     /// Memory for chunks of those that follow others.
     pub(super) spare: Vec<ChunkMemory>,
+    /// Values that are not in rows yet, or not any more.
+    pub(super) staged: Vec<Staged>,
+    /// Memory for such values.
+    spare_staged: Vec<Staged>,
+    /// Memory for what is dead when all is done.
+    pub(super) dead: DeadLists,
+}
+
+/// Of how many values that were staged the memory is kept, and how many bytes of each at most.
+const KEPT: usize = 16;
+const KEPT_BYTES: usize = 1 << 16;
+
+impl Lists {
+    /// Memory for values to be staged.
+    pub(super) fn stage(&mut self) -> Staged {
+        self.spare_staged.pop().unwrap_or_default()
+    }
+
+    /// Leaves nothing in the lists but their memory. Drops values, which is code of the user.
+    pub(super) fn clear(&mut self) {
+        self.ways.clear();
+        self.steps.clear();
+        self.step_ends.clear();
+        self.targets.clear();
+        self.pieces.clear();
+        self.emptied.clear();
+        self.spare.clear();
+        self.staged.iter_mut().for_each(Staged::clear);
+        self.staged.retain(|staged| staged.bytes() <= KEPT_BYTES);
+        self.staged.truncate(KEPT - self.spare_staged.len());
+        self.spare_staged.append(&mut self.staged);
+    }
 }
 
 impl Step {
@@ -111,17 +158,18 @@ impl Step {
 }
 
 impl EntityManager {
-    /// The transfer of a change for each archetype that was found, or [`NOWHERE`] if its entities go for good, unless something is
-    /// refused.
+    /// Lists the transfer of a change for each archetype that was found, or [`NOWHERE`] if its entities go for good, unless
+    /// something is refused.
     pub(super) fn transfers_for(
         &mut self,
         found: &Found,
         order: &Order<'_>,
-    ) -> Result<Vec<u32>, EntityError> {
-        let archetypes = found.archetypes.iter();
-        archetypes
-            .map(|&(from, first)| self.transfer_for(from, &found.runs[first], order))
-            .collect()
+        ways: &mut Vec<u32>,
+    ) -> Result<(), EntityError> {
+        for &(from, first) in &found.archetypes {
+            ways.push(self.transfer_for(from, &found.runs[first], order)?);
+        }
+        Ok(())
     }
 
     /// The transfer of a change for entities of an archetype, or [`NOWHERE`] if they go for good. The run is the first of them.
@@ -168,26 +216,24 @@ impl EntityManager {
 impl<'s> Plan<'s> {
     /// Decides where all rows go, and makes room for them, where nothing was reserved so far.
     ///
-    /// The set of the order has these types, and its shared values are given by table and index. There is a transfer for each
-    /// archetype that was found.
+    /// The set of the order has these types, and its shared values are given by table and index. In the lists there is a transfer
+    /// for each archetype that was found, and nothing else.
     pub(super) fn new(
         mut reserved: Reserved<'s>,
         transfers: &Transfers,
         order: &Order<'_>,
         types: &[ComponentType],
-        given: &[(u32, u32)],
-        ways: &[u32],
+        given: &Few<(u32, u32), FEW_SHARED>,
+        mut lists: Lists,
         found: &Found,
     ) -> Result<Self, OutOfMemory> {
-        let given: Vec<Sought> = given.iter().map(|&(_, index)| Sought::Known(index)).collect();
-        let mut targets = Targets::default();
+        let Lists { ways, steps, step_ends, targets, pieces, emptied, spare, .. } = &mut lists;
+        let given = given.iter().map(|&(_, index)| Sought::Known(index)).collect();
         let chunks = reserved.storage.chunks.numbers();
-        let mut steps = Vec::with_capacity(found.runs.len().min(chunks));
+        steps.reserve(found.runs.len().min(chunks));
         let ends = found.archetypes.iter().skip(1).map(|&(_, first)| first);
         let ends = ends.chain([found.runs.len()]);
-        // How many steps there are of each archetype and those before it.
-        let mut step_ends = Vec::with_capacity(found.archetypes.len());
-        for ((&(from, first), end), &number) in found.archetypes.iter().zip(ends).zip(ways) {
+        for ((&(from, first), end), &number) in found.archetypes.iter().zip(ends).zip(&*ways) {
             let transfer = (number != NOWHERE).then(|| &transfers[number]);
             let mut at = first;
             while at < end {
@@ -202,19 +248,17 @@ impl<'s> Plan<'s> {
             }
             step_ends.push((from, steps.len()));
         }
-        let spare = if can_follow(order, types) {
-            targets.follow(reserved.storage, &mut steps, transfers)?
-        } else {
-            Vec::new()
-        };
+        if can_follow(order, types) {
+            targets.follow(reserved.storage, steps, transfers, spare)?;
+        }
         for target in &mut targets.list {
             let first = reserved.runs.len();
             reserved.more(target.archetype, target.group, target.rows)?;
             target.room = first..reserved.runs.len();
         }
-        let pieces = targets.cut(&reserved, &steps, found);
-        let emptied = emptied_archetypes(reserved.storage, transfers, &steps, &step_ends);
-        Ok(Self { reserved, steps, pieces, emptied, spare })
+        targets.cut(&reserved, steps, found, pieces);
+        list_emptied(reserved.storage, transfers, steps, step_ends, emptied);
+        Ok(Self { reserved, lists })
     }
 
     /// How many entities something changes for.
@@ -227,7 +271,7 @@ impl<'s> Plan<'s> {
                 change != Change::Add || transfers[step.transfer].missing.is_some()
             }
         };
-        self.steps.iter().filter(is_changed).map(|step| step.rows as usize).sum()
+        self.lists.steps.iter().filter(is_changed).map(|step| step.rows as usize).sum()
     }
 }
 
@@ -239,6 +283,11 @@ struct Targets {
 }
 
 impl Targets {
+    fn clear(&mut self) {
+        self.list.clear();
+        self.by_place.clear();
+    }
+
     /// Where the rows of a chunk go by a transfer.
     fn way_of(
         &mut self,
@@ -246,7 +295,7 @@ impl Targets {
         step: &Step,
         transfer: &Transfer,
         order: &Order<'_>,
-        given: &[Sought],
+        given: &Few<Sought, FEW_SHARED>,
     ) -> Way {
         let storage = &*reserved.storage;
         // SAFETY: what was found are rows of chunks that are there.
@@ -256,7 +305,8 @@ impl Targets {
             Change::Remove if transfer.present.is_none() => return Way::Stay,
             Change::Remove if transfer.ends => return Way::Destroy,
             Change::Add | Change::Set if !transfer.shared.is_empty() => {
-                let wanted = storage.wanted(&transfer.shared, Some(step.chunk), given);
+                let (from, given) = (Some(step.chunk), |at| given.get(at));
+                let wanted = storage.wanted_of(&transfer.shared, from, given);
                 if storage.is_as_wanted(step.chunk, to, &wanted) {
                     return way_to_replace(transfer, chunk);
                 }
@@ -293,33 +343,33 @@ impl Targets {
         }
         *self.by_place.entry((archetype, group)).or_insert_with(|| {
             let has_room = !storage.archetypes.rooms(archetype, group).is_empty();
-            self.list.push(Target { archetype, group, rows: 0, has_room, room: 0..0 });
+            let target =
+                Target { archetype, group, rows: 0, has_room, left: 0, room: 0..0, taken: 0 };
+            self.list.push(target);
             self.list.len() as u32 - 1
         })
     }
 
     /// Lets rows that need nothing but to be copied go to memory that others have left before them, as far as it does: less
-    /// memory is needed, and what was just read is written to while it is in the caches. Returns the memory that is needed
+    /// memory is needed, and what was just read is written to while it is in the caches. Lists the memory that is needed
     /// besides.
     fn follow(
         &mut self,
         storage: &mut Storage,
         steps: &mut [Step],
         transfers: &Transfers,
-    ) -> Result<Vec<ChunkMemory>, OutOfMemory> {
+        spare: &mut Vec<ChunkMemory>,
+    ) -> Result<(), OutOfMemory> {
         // What is there is used first, from the last on.
-        let mut room = Vec::with_capacity(self.list.len());
-        for &Target { archetype, group, rows, .. } in &self.list {
-            let mut known = 0;
+        for &mut Target { archetype, group, rows, ref mut left, .. } in &mut self.list {
             for at in (0..storage.archetypes.rooms(archetype, group).len()).rev() {
-                if known >= rows {
+                if *left >= rows {
                     break;
                 }
                 let chunk = storage.archetypes.rooms(archetype, group)[at];
                 storage.make_unique(chunk)?;
-                known += (storage.chunks[chunk].capacity() - storage.chunks[chunk].len) as usize;
+                *left += (storage.chunks[chunk].capacity() - storage.chunks[chunk].len) as usize;
             }
-            room.push(known);
         }
         // How much is needed at most at a time.
         let (mut opened, mut left, mut most) = (0_usize, 0, 0);
@@ -331,11 +381,12 @@ impl Targets {
             if shape.values.is_some() || shape.align > CHUNK_ALIGN {
                 continue;
             }
-            let (target, room) = (&mut self.list[number as usize], &mut room[number as usize]);
+            let target = &mut self.list[number as usize];
             let chunk = &storage.chunks[step.chunk];
             let refits = step.rows == chunk.len && is_refitted(chunk, transfer, shape.capacity);
             let all = step.rows as usize;
             target.rows -= all;
+            let room = &mut target.left;
             let kept = if refits { all.min(shape.capacity as usize) } else { 0 };
             let rows = all - kept;
             let missing = rows.saturating_sub(*room).div_ceil(shape.capacity as usize);
@@ -353,17 +404,23 @@ impl Targets {
         }
         storage.chunks.expect(opened);
         let settings = &storage.settings;
-        (0..most).map(|_| settings.arena.allocate(settings.chunk_size, CHUNK_ALIGN)).collect()
+        for _ in 0..most {
+            spare.push(settings.arena.allocate(settings.chunk_size, CHUNK_ALIGN)?);
+        }
+        Ok(())
     }
 
     /// Gives each run that moves its rows in the room of its target.
-    fn cut(mut self, reserved: &Reserved<'_>, steps: &[Step], found: &Found) -> Vec<Piece> {
-        let mut pieces = Vec::new();
-        // How many rows of the first run of each target are taken.
-        let mut taken = vec![0; self.list.len()];
+    fn cut(
+        &mut self,
+        reserved: &Reserved<'_>,
+        steps: &[Step],
+        found: &Found,
+        pieces: &mut Vec<Piece>,
+    ) {
         for step in steps {
             let Way::Rows(target) = step.way else { continue };
-            let (room, taken) = (&mut self.list[target as usize].room, &mut taken[target as usize]);
+            let Target { room, taken, .. } = &mut self.list[target as usize];
             for run in step.runs(found) {
                 let (mut first, mut rows) = (run.first, run.rows);
                 while rows > 0 {
@@ -378,7 +435,6 @@ impl Targets {
                 }
             }
         }
-        pieces
     }
 }
 
@@ -387,7 +443,7 @@ fn can_follow(order: &Order<'_>, types: &[ComponentType]) -> bool {
     match order.values {
         Values::Nothing => true,
         Values::Initial => false,
-        Values::Clones(_) => is_pattern(types),
+        Values::Clones(_) => is_pattern_of(types),
     }
 }
 
@@ -397,15 +453,15 @@ fn is_refitted(chunk: &Chunk, transfer: &Transfer, capacity: u32) -> bool {
     transfer.refits && !chunk.may_be_shared() && chunk.len >= capacity - capacity / 4
 }
 
-/// The archetypes all of whose chunks become chunks of others, of which each has so many steps as there are up to its end.
-fn emptied_archetypes(
+/// Lists the archetypes all of whose chunks become chunks of others, of which each has so many steps as there are up to its end.
+fn list_emptied(
     storage: &Storage,
     transfers: &Transfers,
     steps: &[Step],
     ends: &[(u32, usize)],
-) -> Vec<u32> {
+    emptied: &mut Vec<u32>,
+) {
     let mut first = 0;
-    let mut emptied = Vec::new();
     for &(from, end) in ends {
         let becomes_other = |step: &&Step| {
             matches!(step.way, Way::Whole(_) | Way::Refit(_)) && transfers[step.transfer].to != from
@@ -416,7 +472,6 @@ fn emptied_archetypes(
         }
         first = end;
     }
-    emptied
 }
 
 /// What is done for rows that have all that they are given: the values are replaced, unless they are those of the chunk.

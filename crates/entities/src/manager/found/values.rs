@@ -2,12 +2,14 @@
 
 #![expect(unsafe_code, reason = "writes components to rows that were reserved for them")]
 
+use std::mem;
+
 use super::plan::{Piece, Plan, Step, Way};
 use crate::component::{ComponentType, Copying};
 use crate::set::CloneSet;
 use crate::storage::{
-    ArchetypeShape, NewRows, RowPlace, Staged, Storage, Transfer, Transfers, repeat_bytes,
-    write_initial,
+    ArchetypeShape, FewNumbers, NewRows, RowPlace, Staged, Storage, Transfer, Transfers,
+    repeat_bytes, write_initial,
 };
 
 /// What entities are given.
@@ -39,65 +41,89 @@ impl<S: CloneSet> Clones for S {
 /// A plan whose values are there: nothing can go wrong any more.
 pub(super) struct Written<'s> {
     pub(super) plan: Plan<'s>,
-    pub(super) values: Staging,
+    /// Whether one row was staged, whose bytes are repeated. If not, those of each step that replaces values were, in their order.
+    pub(super) is_pattern: bool,
 }
 
-/// Values that are not in rows yet.
-pub(super) enum Staging {
-    /// There are none.
-    Nothing,
-    /// One row, whose bytes are repeated.
-    Pattern(Staged),
-    /// The rows of each step that replaces values, in their order.
-    Rows(Vec<Staged>),
+/// New rows that were written, all columns of some pieces and the first columns of the next: dropped if something panics.
+struct Filled<'a> {
+    plan: &'a Plan<'a>,
+    transfers: &'a Transfers,
+    /// Which columns are written for a transfer, one after the other.
+    columns: &'a dyn Fn(&Transfer) -> FewNumbers,
+    pieces: usize,
+    /// How many columns of the piece after those.
+    done: usize,
+}
+
+impl Filled<'_> {
+    /// Says that the piece at hand has all its columns.
+    fn end_piece(&mut self) {
+        self.pieces += 1;
+        self.done = 0;
+    }
+
+    /// Says that the rows have an owner now.
+    fn keep(self) {
+        mem::forget(self);
+    }
+}
+
+impl Drop for Filled<'_> {
+    fn drop(&mut self) {
+        for (at, piece) in self.plan.lists.pieces[..].iter().enumerate().take(self.pieces + 1) {
+            let columns = (self.columns)(&self.transfers[piece.transfer]);
+            let done = if at < self.pieces { columns.len() } else { self.done };
+            let mut rows = self.plan.new_rows(piece);
+            rows.columns.extend_from_slice(&columns[..done]);
+        }
+    }
 }
 
 impl<'s> Plan<'s> {
     /// Makes all values: those for rows that move are written there, the others kept apart. If that panics, nothing is left.
     pub(super) fn write_values(
-        self,
+        mut self,
         transfers: &Transfers,
         types: &[ComponentType],
         values: &Values<'_>,
     ) -> Written<'s> {
-        let values = match *values {
-            Values::Nothing => Staging::Nothing,
-            Values::Initial => {
-                self.write_initial(transfers);
-                Staging::Nothing
+        let mut is_pattern = false;
+        match *values {
+            Values::Nothing => {}
+            Values::Initial => self.write_initial(transfers),
+            Values::Clones(set) if is_pattern_of(types) => {
+                is_pattern = true;
+                self.stage(types, set, 1);
             }
-            Values::Clones(set) => {
-                if is_pattern(types) {
-                    // SAFETY: the set has these types, and is borrowed here alone.
-                    let fill = |place, done: &mut usize| unsafe { set.fill(place, 1, done) };
-                    // SAFETY: the function writes one row of them.
-                    Staging::Pattern(unsafe { Staged::new(types, 1, fill) })
-                } else {
-                    Staging::Rows(self.write_clones(transfers, types, set))
-                }
-            }
-        };
-        Written { plan: self, values }
+            Values::Clones(set) => self.write_clones(transfers, types, set),
+        }
+        Written { plan: self, is_pattern }
+    }
+
+    /// Keeps clones for so many rows apart.
+    fn stage(&mut self, types: &[ComponentType], set: &dyn Clones, rows: usize) {
+        let mut staged = self.lists.stage();
+        // SAFETY: the set has these types, and is borrowed here alone.
+        let fill = |place, done: &mut usize| unsafe { set.fill(place, rows, done) };
+        // SAFETY: the function writes so many rows of them.
+        unsafe { staged.write(types, rows, fill) };
+        self.lists.staged.push(staged);
     }
 
     /// Writes initial values to the new rows.
     fn write_initial(&self, transfers: &Transfers) {
-        let mut filled = Vec::new();
-        for piece in &self.pieces {
-            let transfer = &transfers[piece.transfer];
-            let mut new = self.new_rows(piece);
+        let columns = |transfer: &Transfer| transfer.written.iter().copied().collect();
+        let mut filled = Filled { plan: self, transfers, columns: &columns, pieces: 0, done: 0 };
+        for piece in &self.lists.pieces {
             let chunk = &self.reserved.storage.chunks[piece.to.chunk];
-            for &column in &transfer.written {
+            for &column in &transfers[piece.transfer].written {
                 let (first, rows) = (piece.to.first, piece.to.rows);
                 // SAFETY: the rows are reserved; that there is an initial value was checked.
                 unsafe { write_initial(chunk.shape(), chunk.data(), column, first, rows) };
-                if has_drop(chunk.shape(), column) {
-                    new.columns.push(column);
-                }
+                filled.done += 1;
             }
-            if !new.columns.is_empty() {
-                filled.push(new);
-            }
+            filled.end_piece();
         }
         for (step, transfer, shape) in self.whole_steps(transfers) {
             let data = self.reserved.storage.chunks[step.chunk].data();
@@ -106,77 +132,40 @@ impl<'s> Plan<'s> {
                 unsafe { write_initial(shape, data, column, 0, step.rows) };
             }
         }
-        filled.into_iter().for_each(NewRows::keep);
+        filled.keep();
     }
 
-    /// Writes clones to the new rows, and returns those for rows that stay where they are.
-    fn write_clones(
-        &self,
-        transfers: &Transfers,
-        types: &[ComponentType],
-        set: &dyn Clones,
-    ) -> Vec<Staged> {
-        /// Rows of which the first columns of a set are written: those are dropped if something panics.
-        struct Filling<'a> {
-            rows: NewRows<'a>,
-            columns: &'a [u32],
-            done: usize,
-        }
-
-        impl Filling<'_> {
-            /// Says that the rows have an owner now.
-            fn keep(mut self) {
-                self.done = 0;
+    /// Writes clones to the new rows, and keeps those apart that are for rows which stay where they are.
+    fn write_clones(&mut self, transfers: &Transfers, types: &[ComponentType], set: &dyn Clones) {
+        // Those come first, since they are dropped with the lists.
+        for at in 0..self.lists.steps.len() {
+            if self.lists.steps[at].way == Way::Replace {
+                let rows = self.lists.steps[at].rows as usize;
+                self.stage(types, set, rows);
             }
         }
-
-        impl Drop for Filling<'_> {
-            fn drop(&mut self) {
-                self.rows.columns.extend_from_slice(&self.columns[..self.done]);
-            }
-        }
-
-        // The columns of the set in each archetype that rows go to, since the order of a set is not that of its columns.
-        let columns_in = |shape: &ArchetypeShape| -> Box<[u32]> {
-            types.iter().filter_map(|&ty| shape.index.find(ty)).map(|found| found.column).collect()
+        // The order of a set is not that of its columns.
+        let columns = |transfer: &Transfer| {
+            let index = &self.reserved.storage.archetypes[transfer.to].shape.index;
+            types.iter().filter_map(|&ty| index.find(ty)).map(|found| found.column).collect()
         };
-        let mut columns: Vec<(u32, Box<[u32]>)> = Vec::new();
-        for piece in &self.pieces {
-            let to = transfers[piece.transfer].to;
-            if columns.iter().all(|&(archetype, _)| archetype != to) {
-                columns.push((to, columns_in(&self.reserved.storage.archetypes[to].shape)));
-            }
-        }
-        let mut filled = Vec::new();
-        for piece in &self.pieces {
-            let transfer = &transfers[piece.transfer];
-            let (_, columns) =
-                columns.iter().find(|(to, _)| *to == transfer.to).expect("listed above");
-            let mut filling = Filling { rows: self.new_rows(piece), columns, done: 0 };
-            let place =
-                self.reserved.storage.chunks[piece.to.chunk].row(piece.to.first, &transfer.offsets);
+        let mut filled = Filled { plan: self, transfers, columns: &columns, pieces: 0, done: 0 };
+        for piece in &self.lists.pieces {
+            let offsets = &transfers[piece.transfer].offsets;
+            let place = self.reserved.storage.chunks[piece.to.chunk].row(piece.to.first, offsets);
             // SAFETY:
             // - the offsets are those of the set in the archetype that the chunk is of
             // - the rows are reserved, behind the last of the chunk
             // - the set is borrowed here alone
-            unsafe { set.fill(place, piece.to.rows as usize, &mut filling.done) };
-            filled.push(filling);
+            unsafe { set.fill(place, piece.to.rows as usize, &mut filled.done) };
+            filled.end_piece();
         }
         for (step, transfer, _) in self.whole_steps(transfers) {
             let place = self.reserved.storage.chunks[step.chunk].row(0, &transfer.offsets);
             // SAFETY: no type of the set has bytes, or something to be dropped. An address that is aligned for them is enough.
             unsafe { set.fill(place, step.rows as usize, &mut 0) };
         }
-        let mut staged = Vec::new();
-        for step in self.steps.iter().filter(|step| step.way == Way::Replace) {
-            let rows = step.rows as usize;
-            // SAFETY: the set has these types, and is borrowed here alone.
-            let fill = |place, done: &mut usize| unsafe { set.fill(place, rows, done) };
-            // SAFETY: the function writes so many rows of them.
-            staged.push(unsafe { Staged::new(types, rows, fill) });
-        }
-        filled.into_iter().for_each(Filling::keep);
-        staged
+        filled.keep();
     }
 
     /// The steps in which whole chunks go to another archetype, with the shapes of those.
@@ -184,7 +173,7 @@ impl<'s> Plan<'s> {
         &'a self,
         transfers: &'a Transfers,
     ) -> impl Iterator<Item = (&'a Step, &'a Transfer, &'a ArchetypeShape)> {
-        let whole = self.steps.iter().filter(|step| matches!(step.way, Way::Whole(_)));
+        let whole = self.lists.steps.iter().filter(|step| matches!(step.way, Way::Whole(_)));
         whole.map(move |step| {
             let transfer = &transfers[step.transfer];
             (step, transfer, &*self.reserved.storage.archetypes[transfer.to].shape)
@@ -200,12 +189,8 @@ impl<'s> Plan<'s> {
 }
 
 /// Whether the values of a set are duplicated by copying their bytes: then one row of it is enough.
-pub(super) fn is_pattern(types: &[ComponentType]) -> bool {
+pub(super) fn is_pattern_of(types: &[ComponentType]) -> bool {
     types.iter().all(|ty| matches!(ty.0.copying, Copying::Bytes))
-}
-
-fn has_drop(shape: &ArchetypeShape, column: u32) -> bool {
-    shape.types[column as usize].0.drop.is_some()
 }
 
 /// Writes the values of one row to others, for all types of a set that have bytes.
