@@ -42,7 +42,7 @@ struct Anchor {
     phase: f32,
 }
 
-/// Asks for a chain that hangs on it. It is no shared component, since anchors are given it in one pass and lose it in the next.
+/// Asks for a chain that hangs on it: an anchor has it until there is one.
 #[derive(Component, Clone, Copy)]
 struct SpawnChain {
     link: Entity,

@@ -51,7 +51,7 @@ use crate::storage::RowPlace;
 /// - When commands are played, [placeholders](crate::EntityCommandBuffer) in values are replaced, as those in components are.
 /// - Entities that move or are copied to [another world](crate::World::move_entities_from) get values that refer to what the others
 ///   became, and to nothing where those stay behind. Values that are equal then are one.
-/// - An [instance](crate::World::instantiate) has the value of its source, as it is: a value that refers to the source, or to another
+/// - An [instance](crate::EntityManager::instantiate) has the value of its source, as it is: a value that refers to the source, or to another
 ///   member of its group, still does. What is to be of each instance is no matter of shared components.
 ///
 /// A type with entities in it that is not `Clone` does not compile, nor does one with a `Box` or a `Vec`, in which there might be some.
