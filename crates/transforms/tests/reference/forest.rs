@@ -8,8 +8,9 @@ use ancho_transforms::{
     Child, CustomLocalToWorld, Frozen, LocalToWorld, LocalTransform, Parent, Position,
     PostTransformMatrix, PreviousParent, Rotation, Scale,
 };
+use glam::Mat4;
 
-use crate::naive::{self, Matrix};
+use crate::naive::{self, Matrix, Steered};
 use crate::script::Forest;
 
 /// How far off a number may be, for its size. Chains are a few dozen long.
@@ -27,6 +28,9 @@ fn update_and_compare(forest: &mut Forest, context: &str) {
     crate::update(world);
     for (entity, wanted) in wanted {
         let Some(wanted) = wanted else { continue };
+        if world.has::<CustomLocalToWorld>(entity) {
+            continue;
+        }
         let found = world.get::<LocalToWorld>(entity).unwrap_or_else(|error| {
             panic!("{context}, {entity} after: {last}{error}");
         });
@@ -71,6 +75,15 @@ fn check_children(forest: &Forest, context: &str) {
     }
 }
 
+/// The matrix of an entity that is frozen, or placed by the program.
+fn given(world: &World, entity: Entity) -> Option<Mat4> {
+    if let Ok(custom) = world.get::<CustomLocalToWorld>(entity) {
+        return Some(custom.0);
+    }
+    let is_given = world.has::<Frozen>(entity) || world.has::<Steered>(entity);
+    is_given.then(|| world.get::<LocalToWorld>(entity).unwrap().0)
+}
+
 /// A world in which nothing has happened before: the same entities, all that take part, in another order.
 fn fresh(forest: &Forest) -> (World, BTreeMap<Entity, Entity>) {
     let Forest { world: old, living, .. } = forest;
@@ -79,8 +92,7 @@ fn fresh(forest: &Forest) -> (World, BTreeMap<Entity, Entity>) {
     let mut ids = BTreeMap::new();
     for &entity in taking_part {
         let copy = world.spawn(());
-        if old.has::<Frozen>(entity) {
-            let place = old.get::<LocalToWorld>(entity).unwrap().0;
+        if let Some(place) = given(old, entity) {
             world.add(copy, CustomLocalToWorld(place)).unwrap();
         }
         if let Ok(position) = old.get::<Position>(entity) {
@@ -113,7 +125,7 @@ fn compare_with_fresh(forest: &Forest, context: &str) {
     let (mut world, ids) = fresh(forest);
     crate::update(&mut world);
     for (entity, copy) in ids {
-        if forest.world.has::<Frozen>(entity) {
+        if given(&forest.world, entity).is_some() {
             continue;
         }
         let bits = |world: &World, entity| {

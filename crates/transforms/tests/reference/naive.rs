@@ -3,12 +3,17 @@
 use std::collections::BTreeSet;
 use std::ops::Mul;
 
-use ancho_entities::{Disabled, Entity, World};
+use ancho_entities::{Component, Disabled, Entity, World};
 use ancho_transforms::{
-    CustomLocalToWorld, Frozen, LocalToWorld, LocalTransform, Parent, Position,
-    PostTransformMatrix, Rotation, Scale,
+    Attach, Attached, CustomLocalToWorld, Frozen, LocalToParent, LocalToWorld, LocalTransform,
+    Parent, Position, PostTransformMatrix, Rotation, Scale,
 };
 use glam::{Mat4, Quat, Vec3};
+
+/// Says that the program writes the matrix.
+#[derive(Component, Clone, Copy)]
+#[component(name = "reference::Steered", write_group(LocalToWorld))]
+pub(crate) struct Steered;
 
 /// Columns.
 #[derive(Clone, Copy, Debug)]
@@ -110,10 +115,14 @@ pub(crate) fn local(world: &World, entity: Entity) -> Matrix {
     }
 }
 
-/// The parent of an entity, if that is one of those that were not despawned.
+/// The parent of an entity, if that is one of those that were not despawned. An order counts as if it had been carried out, and who
+/// was attached and is not any more has none.
 pub(crate) fn parent(world: &World, living: &BTreeSet<Entity>, entity: Entity) -> Option<Entity> {
-    let parent = world.get::<Parent>(entity).ok()?.0;
-    living.contains(&parent).then_some(parent)
+    let orders = world.query::<&Attach>();
+    let ordered = orders.iter().filter(|order| order.child == entity).map(|order| order.parent);
+    let was_attached = world.has::<LocalToParent>(entity) && !world.has::<Attached>(entity);
+    let own = world.get::<Parent>(entity).ok().filter(|_| !was_attached).map(|parent| parent.0);
+    ordered.last().or(own).filter(|parent| living.contains(parent))
 }
 
 /// The ancestors of an entity, and before them the entity.
@@ -130,12 +139,14 @@ pub(crate) fn rests(world: &World, living: &BTreeSet<Entity>, entity: Entity) ->
     line(world, living, entity).any(|entity| world.has::<Disabled>(entity))
 }
 
-/// Where an entity has to be after the next update, which has not been yet. Nothing if it rests, and was nowhere before.
+/// Where an entity has to be after the next update, which has not been yet. Nothing if it rests or is placed by the program, and was
+/// nowhere before.
 pub(crate) fn placed(world: &World, living: &BTreeSet<Entity>, entity: Entity) -> Option<Matrix> {
     if let Ok(custom) = world.get::<CustomLocalToWorld>(entity) {
         return Some(Matrix::from(custom.0));
     }
-    if world.has::<Frozen>(entity) || rests(world, living, entity) {
+    let is_given = world.has::<Frozen>(entity) || world.has::<Steered>(entity);
+    if is_given || rests(world, living, entity) {
         return world.get::<LocalToWorld>(entity).ok().map(|place| Matrix::from(place.0));
     }
     let local = local(world, entity);

@@ -2,13 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use ancho_entities::{Disabled, Entity, World};
+use ancho_entities::{Component, Disabled, Entity, World};
 use ancho_transforms::{
-    Frozen, LocalTransform, Parent, Position, PostTransformMatrix, Rotation, Scale, Static,
+    Attach, Attached, CustomLocalToWorld, Frozen, LocalToWorld, LocalTransform, Parent, Position,
+    PostTransformMatrix, Rotation, Scale, Static,
 };
 use glam::{Mat4, Quat, Vec3};
 
-use crate::naive;
+use crate::naive::{self, Steered};
+
+/// Has nothing to do with transforms.
+#[derive(Component, Clone, Copy)]
+#[component(name = "reference::Tag")]
+struct Tag;
 
 /// Numbers that are the same in each run.
 pub(crate) struct Random(u64);
@@ -57,12 +63,12 @@ impl Random {
         }
     }
 
+    pub(crate) fn matrix(&mut self) -> Mat4 {
+        Mat4::from_scale_rotation_translation(self.scale(), self.rotation(), self.vector())
+    }
+
     pub(crate) fn post(&mut self) -> PostTransformMatrix {
-        PostTransformMatrix(Mat4::from_scale_rotation_translation(
-            self.scale(),
-            self.rotation(),
-            self.vector(),
-        ))
+        PostTransformMatrix(self.matrix())
     }
 }
 
@@ -74,6 +80,8 @@ pub(crate) struct Forest {
     random: Random,
     /// Updates until something may change again.
     quiet: usize,
+    /// Whether an order has been given, which nothing may come between and the next update.
+    has_order: bool,
     /// What the last change was, for messages.
     pub(crate) last: String,
 }
@@ -81,8 +89,9 @@ pub(crate) struct Forest {
 impl Forest {
     pub(crate) fn new(world: World, seed: u64, nodes: usize) -> Forest {
         let living = BTreeSet::new();
-        let mut forest =
-            Forest { world, living, random: Random::new(seed), quiet: 0, last: String::new() };
+        let random = Random::new(seed);
+        let last = String::new();
+        let mut forest = Forest { world, living, random, quiet: 0, has_order: false, last };
         for _ in 0..nodes {
             forest.spawn();
         }
@@ -96,9 +105,10 @@ impl Forest {
             self.quiet -= 1;
             return;
         }
+        self.has_order = false;
         for _ in 0..self.random.below(most + 1) {
             self.change_one();
-            if self.quiet > 0 {
+            if self.quiet > 0 || self.has_order {
                 return;
             }
         }
@@ -106,7 +116,7 @@ impl Forest {
 
     fn change_one(&mut self) {
         let Some(entity) = self.any() else { return self.spawn() };
-        let what = match self.random.below(17) {
+        let what = match self.random.below(26) {
             0..=4 => self.move_it(entity),
             5..=7 => self.move_to_another_parent(entity),
             8 => {
@@ -124,7 +134,19 @@ impl Forest {
             }
             12..=13 => self.have_other_components(entity),
             14..=15 => self.toggle(entity),
-            _ => self.make_static(entity),
+            16 => self.make_static(entity),
+            17..=18 => self.attach(entity),
+            19 => {
+                self.world.remove::<Attached>(entity).unwrap();
+                "had no longer attached"
+            }
+            20..=21 => self.give_a_matrix(entity),
+            22..=23 => self.steer(entity),
+            24 => {
+                self.world.remove::<LocalToWorld>(entity).unwrap();
+                "took the matrix from"
+            }
+            _ => self.tag(entity),
         };
         self.last += &format!("{what} {entity}; ");
     }
@@ -186,6 +208,53 @@ impl Forest {
         "had another parent for"
     }
 
+    /// By an order.
+    fn attach(&mut self, child: Entity) -> &'static str {
+        let Some(parent) = self.any() else { return "left" };
+        if naive::line(&self.world, &self.living, parent).any(|ancestor| ancestor == child) {
+            return "left";
+        }
+        self.world.spawn(Attach { parent, child });
+        self.has_order = true;
+        "attached"
+    }
+
+    /// Has the program place it, or no longer, or elsewhere.
+    fn give_a_matrix(&mut self, entity: Entity) -> &'static str {
+        let matrix = CustomLocalToWorld(self.random.matrix());
+        if !self.world.has::<CustomLocalToWorld>(entity) {
+            self.world.add(entity, matrix).unwrap();
+        } else if self.random.below(2) == 0 {
+            self.world.set(entity, matrix).unwrap();
+        } else {
+            self.world.remove::<CustomLocalToWorld>(entity).unwrap();
+        }
+        "gave a matrix to, or took it from"
+    }
+
+    /// Has somebody else write its matrix, or no longer, or write another one.
+    fn steer(&mut self, entity: Entity) -> &'static str {
+        let matrix = self.random.matrix();
+        if !self.world.has::<Steered>(entity) {
+            self.world.add(entity, Steered).unwrap();
+        } else if self.random.below(2) == 0 {
+            self.world.remove::<Steered>(entity).unwrap();
+        } else if let Ok(place) = self.world.get_mut::<LocalToWorld>(entity) {
+            place.0 = matrix;
+        }
+        "steered, or no longer"
+    }
+
+    /// Has it move to another chunk, which makes no difference.
+    fn tag(&mut self, entity: Entity) -> &'static str {
+        if self.world.has::<Tag>(entity) {
+            self.world.remove::<Tag>(entity).unwrap();
+        } else {
+            self.world.add(entity, Tag).unwrap();
+        }
+        "tagged, or no longer"
+    }
+
     /// Adds something, or takes something away that it is not placed by alone.
     fn have_other_components(&mut self, entity: Entity) -> &'static str {
         let Forest { world, random, .. } = self;
@@ -221,7 +290,11 @@ impl Forest {
     fn make_static(&mut self, entity: Entity) -> &'static str {
         let Forest { world, living, .. } = self;
         let frozen = living.iter().filter(|entity| world.has::<Frozen>(**entity)).count();
-        if frozen * 5 > living.len() || naive::rests(world, living, entity) {
+        // Who is placed by the program is not frozen before that ends.
+        if frozen * 5 > living.len()
+            || naive::rests(world, living, entity)
+            || world.has::<CustomLocalToWorld>(entity)
+        {
             return "left";
         }
         self.world.add(entity, Static).unwrap();
