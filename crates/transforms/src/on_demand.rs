@@ -13,6 +13,8 @@ use crate::parent::Parent;
 /// Where an entity is now: the matrix that the next update would make, by the values and parents that it and its ancestors have at
 /// this moment.
 ///
+/// An [`Attach`](crate::Attach) counts when it has been carried out, and so does that an [`Attached`](crate::Attached) is removed.
+///
 /// It is for one entity, now and then. [`LocalToWorld`] is there already, and as good if nothing has moved since the last update.
 /// Unity's `ComputeWorldTransformMatrix`.
 ///
