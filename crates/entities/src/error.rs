@@ -92,6 +92,15 @@ pub enum EntityError {
         /// How many there were.
         found: usize,
     },
+    /// A0060: the query finds more or fewer entities than values were given for.
+    WrongCount {
+        /// The type of the values.
+        component: ComponentType,
+        /// How many entities are found.
+        expected: usize,
+        /// How many values there were.
+        found: usize,
+    },
     /// A0064: the component is not a buffer, and has no elements.
     NotABuffer {
         /// The type.
@@ -233,6 +242,11 @@ impl fmt::Display for EntityError {
                 f,
                 "A0060: {expected} were expected for `{component}`, and {found} given; all columns are of one \
                  length, and bytes as many as the component takes"
+            ),
+            Self::WrongCount { component, expected, found } => write!(
+                f,
+                "A0060: the query finds {expected} entities, and {found} values of `{component}` were given; take as many \
+                 as `count`, or the list of `to_components`"
             ),
             Self::NotABuffer { component } => write!(
                 f,

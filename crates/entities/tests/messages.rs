@@ -217,6 +217,11 @@ fn a0060_wrong_length() {
         "A0060: 2 were expected for `game::Health`, and 1 given; all columns are of one length, and \
          bytes as many as the component takes",
     );
+    reads(
+        &world.query_mut::<&mut Health>().copy_from(&[Health(1), Health(2)]).unwrap_err(),
+        "A0060: the query finds 1 entities, and 2 values of `game::Health` were given; take as many as \
+         `count`, or the list of `to_components`",
+    );
     world.check_invariants().unwrap();
 }
 

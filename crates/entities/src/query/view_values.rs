@@ -165,7 +165,7 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
         self.gives(component, true)?;
         let (expected, found) = (self.count(), values.len());
         if expected != found {
-            return Err(EntityError::WrongLength { component, expected, found });
+            return Err(EntityError::WrongCount { component, expected, found });
         }
         // SAFETY: the chunks were made the world's alone before there were views. The query gives the values to be changed, so that
         // no other view has them, and this one is borrowed mutably.

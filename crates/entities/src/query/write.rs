@@ -393,7 +393,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         }
         let (expected, found) = (query.count(), values.len());
         if expected != found {
-            return Err(EntityError::WrongLength { component, expected, found });
+            return Err(EntityError::WrongCount { component, expected, found });
         }
         // The data of the query need not say that it is written, nor even name it.
         let archetypes = query.matched().matches.iter().map(|found| found.archetype);

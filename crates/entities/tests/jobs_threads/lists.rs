@@ -182,7 +182,9 @@ fn q12_a_list_of_another_length_is_refused_by_the_job() {
     let job = world.query_mut::<&mut A>().job().schedule_copy_from(values.read_elements());
     let failed = world.entities().jobs().try_complete(job.unwrap()).unwrap_err();
     let said = failed.to_string();
-    assert!(said.contains("A0060: 90 were expected for `queries::A`, and 2 given"), "{said}");
+    let expected = "A0060: the query finds 90 entities, and 2 values of `queries::A` were given; take as many as `count`, or \
+                    the list of `to_components`";
+    assert!(said.contains(expected), "{said}");
     assert_eq!(failed.job(), "copy_from");
     assert!(
         world.query::<()>().filter::<Changed<A>>().since(seen).is_empty(),

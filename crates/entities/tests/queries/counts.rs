@@ -56,7 +56,11 @@ fn q12_values_are_written_back() {
     world.entities_mut().advance_version();
     let state = world.state_hash();
     let few = world.query_mut::<&X>().filter::<With<A>>().copy_from(&[A(0); 36]);
-    assert!(matches!(few, Err(EntityError::WrongLength { expected: 37, found: 36, .. })));
+    assert_eq!(
+        few.unwrap_err().to_string(),
+        "A0060: the query finds 37 entities, and 36 values of `queries::A` were given; take as many as `count`, or the \
+         list of `to_components`"
+    );
     let foreign = world.query_mut::<&X>().copy_from(&[A(0); 37]);
     assert!(matches!(foreign, Err(EntityError::NotInQuery { .. })));
     assert_eq!(world.state_hash(), state);

@@ -172,7 +172,7 @@ impl<D: QueryData> QueryJob<'_, D> {
             each_piece(rows, count, |piece| piece.each_run(|run| expected += run.len()));
             let found = values.len();
             if expected != found {
-                panic!("{}", EntityError::WrongLength { component, expected, found });
+                panic!("{}", EntityError::WrongCount { component, expected, found });
             }
             let mut rest = values;
             each_piece(rows, count, |piece| {
