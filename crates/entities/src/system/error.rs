@@ -219,6 +219,8 @@ pub enum SystemFault {
     Commands(Vec<(Arc<str>, String)>),
     /// A0107: one of its jobs failed.
     Job(JobFailed),
+    /// A0107: a job failed that uses the world, and that no system has scheduled.
+    JobOfWorld(JobFailed),
     /// A0097, A0123 to A0128: its children cannot be put in an order.
     Order(OrderError),
     /// A0120, A0122: the time.
@@ -323,6 +325,9 @@ impl fmt::Display for UpdateError {
             }
             SystemFault::Job(failed) => {
                 write!(f, "A0107: a job of system `{system}` failed: {failed}")
+            }
+            SystemFault::JobOfWorld(failed) => {
+                write!(f, "A0107: a job of world `{system}` failed: {failed}")
             }
             SystemFault::Order(error) => error.fmt(f),
             SystemFault::Time(error) => error.fmt(f),

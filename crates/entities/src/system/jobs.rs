@@ -40,7 +40,7 @@ impl World {
         self.systems.jobs.clear();
         self.entities.jobs.before_everything();
         for failed in self.entities.jobs.take_failures() {
-            let (system, fault) = (self.name().into(), SystemFault::Job(failed));
+            let (system, fault) = (self.name().into(), SystemFault::JobOfWorld(failed));
             self.systems.errors.push(UpdateError { system, fault });
         }
     }

@@ -1,6 +1,6 @@
 //! Jobs that systems schedule.
 
-use ancho_entities::{IntoSystem, Local, Query, ResMut, World, WorldSettings};
+use ancho_entities::{IntoSystem, Local, Query, ResMut, SystemFault, World, WorldSettings};
 use ancho_jobs::{JobCell, JobHandle, JobPool, JobScheduler, ScheduleError};
 
 use crate::common::{A, B, Log, take, world};
@@ -32,6 +32,27 @@ fn a0107_a_job_that_fails_is_told_with_its_system_in_the_next_update() {
     );
     world.try_update(0.1).unwrap();
     assert_eq!(take(&mut world), ["1", "2", "3"]);
+}
+
+#[test]
+fn a0107_a_job_of_no_system_that_fails_is_told_with_the_world() {
+    for has_systems in [false, true] {
+        let mut world = World::new("test");
+        world.spawn(A(0));
+        if has_systems {
+            world.add_system((|mut all: Query<&mut A>| all.schedule(|a| a.0 += 1)).named("adds"));
+        }
+        world.try_update(0.1).unwrap();
+        let job = world.query_mut::<&mut A>().job().named("Divide");
+        let _ = job.schedule(|_| panic!("by zero")).unwrap();
+        let errors = world.try_update(0.1).unwrap_err();
+        let expected = "A0107: a job of world `test` failed: A0011: job `Divide` panicked: by zero";
+        assert!(errors.to_string().starts_with(expected), "{errors}");
+        assert_eq!(errors.iter().map(|error| error.system()).collect::<Vec<_>>(), ["test"]);
+        let fault = errors.iter().next().unwrap().fault();
+        assert!(matches!(fault, SystemFault::JobOfWorld(_)), "{fault:?}");
+        world.try_update(0.1).unwrap();
+    }
 }
 
 #[test]
