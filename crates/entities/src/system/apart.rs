@@ -118,7 +118,7 @@ impl World {
             let (time, maximum_delta) = (self.time.current(), self.time.maximum_delta());
             let (mut updates, depth) = (0, self.time.depth());
             while let Some(next) = rate.next_update(RateTurn { time, maximum_delta, updates }) {
-                self.time.push(next).map_err(|error| Box::new(SystemFault::Time(error)))?;
+                self.time.push(next).map_err(|error| Box::new(SystemFault::RateTime(error)))?;
                 self.time.unwind_to(depth);
                 updates += 1;
             }

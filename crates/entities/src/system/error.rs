@@ -223,8 +223,10 @@ pub enum SystemFault {
     JobOfWorld(JobFailed),
     /// A0097, A0123 to A0128: its children cannot be put in an order.
     Order(OrderError),
-    /// A0120, A0122: the time.
+    /// A0120: time cannot pass so.
     Time(TimeError),
+    /// A0120: its rate has given it a time that is none.
+    RateTime(TimeError),
     /// A0108: it is not there.
     NoSuchSystem,
     /// A0109: it is just being updated.
@@ -331,6 +333,11 @@ impl fmt::Display for UpdateError {
             }
             SystemFault::Order(error) => error.fmt(f),
             SystemFault::Time(error) => error.fmt(f),
+            SystemFault::RateTime(error) => {
+                let message = error.to_string();
+                let (code, rest) = message.split_once(": ").unwrap_or(("", &message));
+                write!(f, "{code}: group `{system}` was not updated: {rest}")
+            }
             SystemFault::NoSuchSystem => write!(
                 f,
                 "A0108: this world has no system {system}; add it, or ask the world that has it"

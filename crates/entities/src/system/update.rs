@@ -430,7 +430,7 @@ impl World {
         while let Some(next) = self.next_update(id, RateTurn { time, maximum_delta, updates }) {
             let depth = self.time.depth();
             if let Err(error) = self.time.push(next) {
-                return self.systems.fail(id, SystemFault::Time(error));
+                return self.systems.fail(id, SystemFault::RateTime(error));
             }
             let outer = self.enter_step(id);
             self.run_children(sorted);

@@ -137,7 +137,10 @@ impl RateManager for Second {
 fn sy12_rates_that_fail_are_told_also_if_their_group_is_empty() {
     let faults: [(Next, &str); 2] = [
         (|| panic!("no clock"), "A0105: system `FixedStep` panicked: no clock"),
-        (|| Some(Time::new(0.0, -1.0)), "A0120: an update cannot take -1 seconds"),
+        (
+            || Some(Time::new(0.0, -1.0)),
+            "A0120: group `FixedStep` was not updated: an update cannot take -1 seconds",
+        ),
     ];
     for (fault, told) in faults {
         let mut world = world();
