@@ -281,7 +281,8 @@ impl World {
         Ok(self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::ENABLED)))
     }
 
-    /// Has a group update as often as a manager says.
+    /// Has a group update as often as a manager says. If it is just being updated, it is not again in this turn: the manager is
+    /// asked in the next.
     ///
     /// # Errors
     ///
@@ -315,6 +316,7 @@ impl World {
         let id = self.group_id(group, "rate")?;
         if let Some(record) = self.systems.record_mut(id) {
             record.children.rate = Some(Box::new(rate));
+            record.children.rate_is_new = true;
         }
         Ok(())
     }

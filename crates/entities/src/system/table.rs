@@ -179,6 +179,8 @@ pub(super) struct Children {
     /// Whether there are only points among them, when they were sorted.
     pub(super) only_points: bool,
     pub(super) rate: Option<Box<dyn RateManager>>,
+    /// Whether the rate was set since the turn began, and has to wait for the next.
+    pub(super) rate_is_new: bool,
     /// Of what lives for two updates of the group, if it has a rate.
     pub(super) memory: Option<TwoUpdates>,
 }
@@ -193,6 +195,7 @@ impl Default for Children {
             for_latency: None,
             only_points: true,
             rate: None,
+            rate_is_new: false,
             memory: None,
         }
     }

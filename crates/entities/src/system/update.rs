@@ -444,7 +444,14 @@ impl World {
     }
 
     fn next_update(&mut self, id: SystemId, turn: RateTurn) -> Option<Time> {
-        let rate = self.systems.record_mut(id)?.children.rate.as_mut()?;
+        let children = &mut self.systems.record_mut(id)?.children;
+        if turn.updates == 0 {
+            children.rate_is_new = false;
+        } else if children.rate_is_new {
+            // One that is set in each step would begin anew each time, and never end.
+            return None;
+        }
+        let rate = children.rate.as_mut()?;
         match catch_unwind(AssertUnwindSafe(|| rate.next_update(turn))) {
             Ok(next) => next,
             Err(payload) => {

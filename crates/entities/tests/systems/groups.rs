@@ -1,8 +1,8 @@
 //! In which order systems run, and how often.
 
 use ancho_entities::{
-    FixedRateCatchUp, FixedRateSimple, FixedStep, Initialization, IntoSystem, Presentation, ResMut,
-    Root, Simulation, SystemGroup, SystemId, Time, World,
+    FixedRateCatchUp, FixedRateSimple, FixedStep, Initialization, IntoSystem, Presentation,
+    RateManager, RateTurn, ResMut, Root, Simulation, SystemGroup, SystemId, Time, World,
 };
 
 use crate::common::{Log, say, take, world};
@@ -240,6 +240,27 @@ fn sy11_the_groups_of_every_world_are_set_up_before_the_first_system() {
     world.update(0.1);
     assert_eq!(take(&mut world), ["a", "b"]);
     crate::common::world().clear_rate(FixedStep).unwrap();
+}
+
+#[test]
+fn sy12_a_rate_that_is_set_in_each_step_is_asked_in_the_next_turn() {
+    let turn = RateTurn { time: Time::new(0.0, 0.0), maximum_delta: 1.0, updates: 0 };
+    let fresh = FixedRateCatchUp::new(0.125);
+    let mut begun = fresh.clone();
+    begun.next_update(turn).unwrap();
+    for (rate, times) in [(fresh, ["0", "0", "0"]), (begun, ["0", "0.125", "0.125"])] {
+        let mut world = world();
+        let steps = move |world: &mut World| {
+            let elapsed = world.time().elapsed().to_string();
+            world.resource_mut::<Log>().0.push(elapsed);
+            world.set_rate(FixedStep, rate.clone()).unwrap();
+        };
+        world.add_system(steps.in_group(FixedStep));
+        for _ in times {
+            world.try_update(0.25).unwrap();
+        }
+        assert_eq!(take(&mut world), times);
+    }
 }
 
 #[test]
