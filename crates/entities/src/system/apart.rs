@@ -79,6 +79,29 @@ impl World {
         Ok(())
     }
 
+    /// Whether a group that could be updated has nothing to do, and a rate that does not count such turns.
+    pub(super) fn is_passed_over(&mut self, id: SystemId) -> bool {
+        if !self.is_idle(&self.systems.slots, id) {
+            return false;
+        }
+        let version = self.entities.storage.version;
+        let Some(slot) = self.systems.slot_mut(id) else { return false };
+        let rate = slot.record.as_ref().and_then(|record| record.children.rate.as_ref());
+        let Some(rate) = rate else { return false };
+        match catch_unwind(AssertUnwindSafe(|| rate.counts_idle_turns())) {
+            Ok(counts) => {
+                if !counts {
+                    slot.last_run = version;
+                }
+                !counts
+            }
+            Err(payload) => {
+                self.note(id, Err(payload));
+                true
+            }
+        }
+    }
+
     /// Whether it is known that a system has nothing to do: it is a point, and nothing is to be carried out there, or a group of
     /// such points.
     #[inline]

@@ -373,7 +373,7 @@ impl World {
 
     /// Updates all systems of a group, as often as its rate says.
     fn run_group(&mut self, id: SystemId) {
-        if !self.sort(id) {
+        if !self.sort(id) || self.is_passed_over(id) {
             return;
         }
         let started = self.systems.profiles.then(Instant::now);

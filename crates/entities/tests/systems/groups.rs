@@ -1,8 +1,11 @@
 //! In which order systems run, and how often.
 
 use ancho_entities::{
-    FixedRateCatchUp, FixedRateSimple, FixedStep, Initialization, IntoSystem, Presentation,
-    RateManager, RateTurn, ResMut, Root, Simulation, SystemGroup, SystemId, Time, World,
+    BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
+    CommandPoint, Commands, Component, EndFixedStep, EndInitialization, EndSimulation,
+    EndVariableStep, Entity, FixedRateCatchUp, FixedRateSimple, FixedStep, Initialization,
+    IntoSystem, Presentation, Query, RateManager, RateTurn, ResMut, Root, Simulation, SystemGroup,
+    SystemId, Time, World,
 };
 
 use crate::common::{Log, say, take, world};
@@ -278,6 +281,56 @@ fn sy16_patches_follow_every_system() {
     assert!(!lines.contains(&"off".to_owned()));
     world.remove_system(patch).unwrap();
     world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn sy16_patches_follow_systems_and_points_and_not_groups() {
+    /// Spawned at a point: which one.
+    #[derive(Component)]
+    struct PlayedAt(&'static str);
+
+    fn play_at<P: CommandPoint>(world: &mut World) {
+        world.commands_at::<P>().unwrap().commands().unwrap().spawn(PlayedAt(P::name()));
+    }
+
+    fn patch(played: Query<(Entity, &PlayedAt)>, mut log: ResMut<Log>, mut commands: Commands) {
+        for (entity, PlayedAt(point)) in played.iter() {
+            log.0.push((*point).to_owned());
+            commands.despawn(entity);
+        }
+        log.0.push("patch".to_owned());
+    }
+
+    let mut world = world();
+    world.add_system(patch.patch());
+    world.add_system(say("system"));
+    for record in [
+        play_at::<BeginInitialization>,
+        play_at::<EndInitialization>,
+        play_at::<BeginSimulation>,
+        play_at::<BeginFixedStep>,
+        play_at::<EndFixedStep>,
+        play_at::<BeginVariableStep>,
+        play_at::<EndVariableStep>,
+        play_at::<EndSimulation>,
+        play_at::<BeginPresentation>,
+    ] {
+        record(&mut world);
+    }
+    world.try_update(0.001).unwrap();
+    assert_eq!(
+        take(&mut world).join(" "),
+        "BeginInitialization patch EndInitialization patch \
+         BeginSimulation patch BeginFixedStep patch EndFixedStep patch BeginVariableStep patch EndVariableStep patch \
+         system patch EndSimulation patch BeginPresentation patch"
+    );
+    // Steps are due neither by the time of the world nor by the clock, which nobody looks at. Points run also if nothing waits for them.
+    world.try_update(0.001).unwrap();
+    assert_eq!(
+        take(&mut world).join(" "),
+        "patch patch patch system patch patch patch",
+        "two points of `Initialization`, one of `Simulation`, the system, another point, and one of `Presentation`"
+    );
 }
 
 #[test]

@@ -99,25 +99,31 @@ fn sy12_a_fixed_group_that_was_empty_has_nothing_to_catch_up_with() {
 
 #[test]
 fn sy12_the_clock_is_not_looked_at_while_a_variable_group_is_empty() {
-    let looks = Shared::default();
-    let clock = {
-        let looks = looks.clone();
-        move || {
-            looks.push("look");
-            Duration::from_secs(1)
+    for (has_patch, is_measured) in [(false, false), (true, false), (false, true)] {
+        let looks = Shared::default();
+        let clock = {
+            let looks = looks.clone();
+            move || {
+                looks.push("look");
+                Duration::from_secs(1)
+            }
+        };
+        let mut world = world();
+        world.add_system(|| {});
+        if has_patch {
+            world.add_system((|| {}).patch());
         }
-    };
-    let mut world = world();
-    world.add_system(|| {});
-    world.set_rate(VariableStep, VariableRate::default().with_clock(clock)).unwrap();
-    // In the first update groups and points start, and it is not known yet that there is nothing in them.
-    world.try_update(0.1).unwrap();
-    looks.take();
-    world.try_update(0.1).unwrap();
-    assert_eq!(looks.take(), [""; 0]);
-    world.add_system(say("update").in_group(VariableStep));
-    world.try_update(0.1).unwrap();
-    assert_eq!(looks.take(), ["look"]);
+        world.profile_systems(is_measured);
+        world.set_rate(VariableStep, VariableRate::default().with_clock(clock)).unwrap();
+        // In the first update groups and points start, and it is not known yet that there is nothing in them.
+        world.try_update(0.1).unwrap();
+        looks.take();
+        world.try_update(0.1).unwrap();
+        assert_eq!(looks.take(), [""; 0]);
+        world.add_system(say("update").in_group(VariableStep));
+        world.try_update(0.1).unwrap();
+        assert_eq!(looks.take(), ["look"]);
+    }
 }
 
 /// What a rate does.
