@@ -1,5 +1,6 @@
 //! A sample that runs, frame by frame.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use ancho::jobs::JobEvent;
@@ -22,6 +23,8 @@ pub(crate) struct Run<'s> {
     moves: u64,
     /// How long each thread worked on jobs. The first is the one that has the world.
     busy: Vec<Duration>,
+    /// How long all threads worked on the jobs of each name.
+    jobs: BTreeMap<&'static str, Duration>,
     /// What the threads did, if it is wanted.
     trace: Option<Vec<JobEvent>>,
 }
@@ -43,6 +46,7 @@ impl<'s> Run<'s> {
             frames: Vec::new(),
             moves: 0,
             busy: vec![Duration::ZERO; pool.workers() + 1],
+            jobs: BTreeMap::new(),
             trace: trace.then(Vec::new),
             pool,
         })
@@ -59,7 +63,9 @@ impl<'s> Run<'s> {
         self.moves += u64::from(after.wrapping_sub(before));
         let events = self.pool.take_events();
         for event in &events {
-            self.busy[event.thread] += event.end.saturating_sub(event.start);
+            let time = event.end.saturating_sub(event.start);
+            self.busy[event.thread] += time;
+            *self.jobs.entry(event.job).or_default() += time;
         }
         if let Some(trace) = &mut self.trace {
             trace.extend(events);
@@ -106,7 +112,7 @@ impl<'s> Run<'s> {
 
     /// What there is to say at the end.
     pub(crate) fn summary(&mut self) -> Summary {
-        Summary::new(&mut self.world, &self.frames, self.moves, &self.busy)
+        Summary::new(&mut self.world, &self.frames, self.moves, &self.busy, &self.jobs)
     }
 }
 

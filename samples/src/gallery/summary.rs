@@ -1,10 +1,15 @@
 //! What is said when a sample has run.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use ancho::entities::SystemKind;
 use ancho::prelude::*;
+
+/// Of so many jobs it is said how long they took. The others are short.
+const MOST_JOBS: usize = 8;
 
 /// How fast a sample was, what took the time, and what it ended with.
 #[derive(Clone, Debug)]
@@ -17,6 +22,8 @@ pub(crate) struct Summary {
     moves: u64,
     /// What systems took on the thread that has the world, a frame, the longest first.
     systems: Vec<(String, Duration)>,
+    /// What all threads worked on the jobs of a name, a frame, the longest first.
+    jobs: Vec<(String, Duration)>,
     /// What each thread worked on jobs, a frame. The first is the one that has the world.
     threads: Vec<Duration>,
     state_hash: u64,
@@ -28,6 +35,7 @@ impl Summary {
         frames: &[Duration],
         moves: u64,
         busy: &[Duration],
+        jobs: &BTreeMap<&'static str, Duration>,
     ) -> Self {
         let count = frames.len();
         let for_frame = |total: Duration| total / count.max(1) as u32;
@@ -43,7 +51,11 @@ impl Summary {
             .filter(|system| !is_idle_point(system.kind, for_frame(system.total_time)))
             .map(|system| (short_name(&system.name), for_frame(system.total_time)))
             .collect();
-        systems.sort_by_key(|&(_, time)| std::cmp::Reverse(time));
+        systems.sort_by_key(|&(_, time)| Reverse(time));
+        let jobs = jobs.iter().map(|(name, &time)| (job_name(name), for_frame(time)));
+        let mut jobs: Vec<_> = jobs.collect();
+        jobs.sort_by_key(|&(_, time)| Reverse(time));
+        jobs.truncate(MOST_JOBS);
         Self {
             frames: count,
             median: at(0.5),
@@ -51,6 +63,7 @@ impl Summary {
             entities: world.entity_count(),
             moves,
             systems,
+            jobs,
             threads: busy.iter().map(|&time| for_frame(time)).collect(),
             state_hash: world.state_hash(),
         }
@@ -71,6 +84,11 @@ fn short_name(name: &str) -> String {
     short
 }
 
+/// The name of a job. One without a name of its own is a closure of the system that schedules it.
+fn job_name(name: &str) -> String {
+    short_name(name.trim_end_matches("::{{closure}}"))
+}
+
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
@@ -80,6 +98,10 @@ impl fmt::Display for Summary {
         writeln!(f, "chunks      entered or left {} times, {each:.1} a frame", self.moves)?;
         writeln!(f, "systems     a frame, on the main thread")?;
         for (name, time) in &self.systems {
+            writeln!(f, "  {:>9.3} ms  {name}", ms(*time))?;
+        }
+        writeln!(f, "jobs        a frame, on all threads")?;
+        for (name, time) in &self.jobs {
             writeln!(f, "  {:>9.3} ms  {name}", ms(*time))?;
         }
         writeln!(f, "threads     a frame, in jobs")?;
@@ -107,6 +129,7 @@ mod tests {
             entities: 100_000,
             moves: 750,
             systems: vec![("seek".to_owned(), us(1000)), ("strike".to_owned(), us(250))],
+            jobs: vec![("Fight".to_owned(), us(1350))],
             threads: vec![us(700), us(650)],
             state_hash: 0xC0FFEE,
         };
@@ -117,6 +140,8 @@ chunks      entered or left 750 times, 2.5 a frame
 systems     a frame, on the main thread
       1.000 ms  seek
       0.250 ms  strike
+jobs        a frame, on all threads
+      1.350 ms  Fight
 threads     a frame, in jobs
       0.700 ms  main thread
       0.650 ms  worker 1
@@ -129,16 +154,32 @@ state hash  0000000000c0ffee";
         assert_eq!(short_name("samples::rotation::rotate"), "rotate");
         assert_eq!(short_name("a::shots::damage<a::b::Enemy, a::Shot>"), "damage<Enemy, Shot>");
         assert_eq!(short_name("rotate"), "rotate");
+        assert_eq!(job_name("Fight"), "Fight");
+        assert_eq!(job_name("a::shots::damage<a::Enemy>::{{closure}}"), "damage<Enemy>");
     }
 
     #[test]
     fn the_median_and_the_slowest_hundredth_are_of_the_frames() {
         let frames: Vec<_> = (1..=200).rev().map(Duration::from_millis).collect();
-        let summary = Summary::new(&mut World::new("Empty"), &frames, 0, &[Duration::from_secs(2)]);
-        assert_eq!(summary.median, Duration::from_millis(101));
-        assert_eq!(summary.p99, Duration::from_millis(199));
-        assert_eq!(summary.threads, [Duration::from_millis(10)]);
-        let none = Summary::new(&mut World::new("Empty"), &[], 0, &[]);
+        let summary = |frames: &[Duration], busy: &[Duration]| {
+            Summary::new(&mut World::new("Empty"), frames, 0, busy, &BTreeMap::new())
+        };
+        let some = summary(&frames, &[Duration::from_secs(2)]);
+        assert_eq!(some.median, Duration::from_millis(101));
+        assert_eq!(some.p99, Duration::from_millis(199));
+        assert_eq!(some.threads, [Duration::from_millis(10)]);
+        let none = summary(&[], &[]);
         assert_eq!((none.median, none.p99), (Duration::ZERO, Duration::ZERO));
+    }
+
+    #[test]
+    fn the_longest_jobs_are_told() {
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+        let jobs = names.into_iter().zip((1..).map(Duration::from_millis)).collect();
+        let frames = [Duration::ZERO; 2];
+        let summary = Summary::new(&mut World::new("Empty"), &frames, 0, &[], &jobs);
+        let told: Vec<&str> = summary.jobs.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(told, ["j", "i", "h", "g", "f", "e", "d", "c"]);
+        assert_eq!(summary.jobs[0].1, Duration::from_millis(5));
     }
 }

@@ -105,6 +105,21 @@ fn the_main_thread_is_busy_where_it_is_alone() {
 }
 
 #[test]
+fn jobs_of_systems_are_told_with_their_names() {
+    let text = printed("battle --workers 0 --entities 2000 --frames 20");
+    let jobs = rows(&text, "jobs ");
+    assert!(jobs.iter().any(|(ms, name)| *ms > 0.0 && name == "Fight"), "{text}");
+    assert!(jobs.is_sorted_by(|one, next| one.0 >= next.0), "{text}");
+    let in_jobs: f64 = jobs.iter().map(|(ms, _)| ms).sum();
+    let on_main_thread = rows(&text, "threads ")[0].0;
+    // All of them are told, and each is rounded to a thousandth of a millisecond.
+    assert!((in_jobs - on_main_thread).abs() < 0.01, "{text}");
+    let rotation = printed("rotation --frames 2");
+    let names: Vec<_> = rows(&rotation, "jobs ").into_iter().map(|(_, name)| name).collect();
+    assert!(names.iter().any(|name| name == "accelerate"), "{rotation}");
+}
+
+#[test]
 fn chunks_are_counted_as_often_as_they_are_entered_or_left() {
     let after = |frames| moves(&printed(&format!("rotation --frames {frames}")));
     // The cubes come, together: 1. Who has asked for them loses its spawner, and leaves its chunk for another: 2. Then all
