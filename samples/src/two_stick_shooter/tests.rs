@@ -42,6 +42,13 @@ fn frames_with_new<T: Component>(world: &mut World, frames: u32) -> Vec<u32> {
     with_new
 }
 
+/// How many chunks have entities with this component in them.
+fn chunks_with<T: Component>(world: &World) -> usize {
+    let mut chunks = 0;
+    world.query::<&Position>().filter::<With<T>>().for_each_chunk(|_| chunks += 1);
+    chunks
+}
+
 /// Whether numbers follow each other at this distance, or one more: times are rounded to frames.
 fn are_apart(frames: &[u32], distance: u32) -> bool {
     frames.windows(2).all(|pair| (distance..=distance + 1).contains(&(pair[1] - pair[0])))
@@ -51,6 +58,15 @@ fn are_apart(frames: &[u32], distance: u32) -> bool {
 fn the_state_is_the_same_in_all_cases() {
     hash(&SAMPLE, 1, 300);
     hash(&SAMPLE, 20, 60);
+}
+
+#[test]
+fn the_state_is_the_same_when_threads_share_the_work() {
+    // Jobs are divided by chunks: of enemies there are several after a while, and of their shots when a second is over.
+    let world = run(&SAMPLE, &options(500), 65);
+    assert!(chunks_with::<Enemy>(&world) > 4, "{}", chunks_with::<Enemy>(&world));
+    assert!(chunks_with::<EnemyShot>(&world) > 1, "{}", chunks_with::<EnemyShot>(&world));
+    hash(&SAMPLE, 500, 65);
 }
 
 #[test]
