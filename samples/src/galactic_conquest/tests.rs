@@ -49,14 +49,43 @@ fn owned_planets_grow_by_100_in_a_tenth_of_a_second() {
     let (mut world, [planet, ..]) = quiet_world();
     let rock = world.spawn((Planet { radius: 5.0, occupants: 7 }, Team::Neutral));
     world.add_system(grow.after(take_turns));
-    for turns in 1..5 {
+    for turns in 1..=100 {
         // The first update of a world that was given no time is as long as the others.
         (0..10).for_each(|_| world.update(0.01));
         let grown = occupants(&world, planet) - 10;
+        // Whether a turn comes with this update or with the next is a matter of rounding, also after a hundred of them.
         assert!((grown - 100 * turns).abs() <= 100, "{grown} after {turns} turns");
         assert_eq!(grown % 100, 0);
     }
     assert_eq!(occupants(&world, rock), 7);
+}
+
+#[test]
+fn somebody_is_sent_off_every_tenth_of_a_second() {
+    let mut world = World::new("Test");
+    let planet = Planet { radius: 5.0, occupants: 10 };
+    // So many that each turn finds one from which nobody was sent: nobody leaves here.
+    world.spawn_many(150, (planet, Position(Vec2::ZERO), Team::One));
+    let random = Random::new(1);
+    let game = Game { random, next_turn: TURN, is_turn: false, most_ships: 1000 };
+    world.create_singleton(game).unwrap();
+    world.add_system(take_turns);
+    world.add_system(play.after(take_turns));
+    let mut updates = Vec::new();
+    for update in 1..=1000 {
+        world.update(0.01);
+        let launches = world.query::<&Launch>().count();
+        assert!(launches <= updates.len() + 1, "one at a time");
+        if launches > updates.len() {
+            updates.push(update);
+        }
+    }
+    assert!((99..=101).contains(&updates.len()), "{} in ten seconds", updates.len());
+    let apart = updates.windows(2).map(|pair| pair[1] - pair[0]);
+    assert!(apart.into_iter().all(|distance| (9..=11).contains(&distance)), "{updates:?}");
+    for (planet, launch) in &world.query::<(&Planet, &Launch)>() {
+        assert_eq!((planet.occupants, launch.ships), (0, 10), "all of them");
+    }
 }
 
 #[test]
