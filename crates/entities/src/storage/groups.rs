@@ -29,8 +29,8 @@ pub(crate) struct Groups {
 /// The chunks with one combination of values.
 #[derive(Clone, Default)]
 pub(crate) struct Group {
-    /// The indices of the values, in the order of the columns. Empty if the group's number is free.
-    pub(crate) values: Box<[u32]>,
+    /// The indices of the values, in the order of the columns. Empty if the group's number is free: the next one has the memory.
+    pub(crate) values: Vec<u32>,
     /// Those of the chunks that have room. New entities go to the last.
     pub(crate) with_room: Vec<u32>,
     /// How many chunks there are. Without one the group goes.
@@ -73,14 +73,11 @@ impl Groups {
         if let Some(number) = self.find(values) {
             return number;
         }
-        let group = Group { values: values.into(), ..Group::default() };
-        let number = if let Some(number) = self.free.pop() {
-            self.list[number as usize] = group;
-            number
-        } else {
-            self.list.push(group);
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.list.push(Group::default());
             list_place(self.list.len() - 1)
-        };
+        });
+        self.list[number as usize].values.extend_from_slice(values);
         let list = &self.list;
         self.by_values
             .insert_unique(hash_of(values), number, |&at| hash_of(&list[at as usize].values));
@@ -88,12 +85,13 @@ impl Groups {
     }
 
     /// Takes a group out if it has no chunks, and returns its values.
-    fn remove_empty(&mut self, number: u32) -> Option<Box<[u32]>> {
+    fn remove_empty(&mut self, number: u32) -> Option<FewNumbers> {
         let group = &mut self.list[number as usize];
         if group.chunks > 0 || group.values.is_empty() {
             return None;
         }
-        let Group { values, .. } = std::mem::take(group);
+        group.with_room.clear();
+        let values: FewNumbers = group.values.drain(..).collect();
         if let Ok(entry) = self.by_values.find_entry(hash_of(&values), |&at| at == number) {
             entry.remove();
         }
@@ -301,7 +299,7 @@ impl Storage {
     pub(crate) fn forget_group(&mut self, archetype: u32, group: u32) {
         let Some(groups) = self.archetypes.groups_mut(archetype) else { return };
         let Some(values) = groups.remove_empty(group) else { return };
-        for (&table, &value) in groups.tables.iter().zip(&values) {
+        for (&table, &value) in groups.tables.iter().zip(&*values) {
             self.shared.forget_unused(table, value);
         }
     }
