@@ -46,7 +46,7 @@ impl Storage {
         let Self { archetypes, chunks, table, version, .. } = self;
         old_ids.clear();
         old_ids.extend_from_slice(chunk.entities());
-        let number = chunks.insert(|sequence| {
+        let number = chunks.insert(|sequence, _| {
             let shape = &archetypes[archetype].shape;
             // SAFETY: archetypes live as long as the storage. The rest is as the caller promises.
             unsafe { chunk.settle(archetype, group, shape, sequence) };
@@ -99,7 +99,8 @@ impl Storage {
         let (memory, values) = copy.into_parts();
         let memory = memory.expect("the whole chunk was copied");
         let shape = &self.archetypes[archetype].shape;
-        let mut chunk = Chunk::new(memory, archetype, shape, 0, values);
+        let states = &mut self.chunks.states;
+        let mut chunk = Chunk::new(memory, archetype, shape, 0, values, states);
         chunk.len = of.len;
         chunk.enabled = of.enabled.clone();
         // SAFETY: it is new, and of the shape of the archetype, with memory of this storage. The rest is as the caller promises.

@@ -16,6 +16,7 @@ use super::chunk_values::ChunkValues;
 use super::column_index::Found;
 use super::enabled::EnabledMasks;
 use super::row_place::RowPlace;
+use super::state_memory::StateMemory;
 use super::transfer::Transfer;
 use crate::component::ComponentType;
 use crate::entity::Entity;
@@ -93,6 +94,7 @@ impl Chunk {
         shape: &Arc<ArchetypeShape>,
         sequence: u64,
         values: ChunkValues,
+        states: &mut StateMemory,
     ) -> Self {
         Self {
             data: memory.as_ptr(),
@@ -103,10 +105,10 @@ impl Chunk {
             room_place: NOWHERE,
             order_version: Version::NEVER,
             order_events: 0,
-            state: ChunkState::new(shape),
+            state: ChunkState::new(shape, states),
             flags: flags_of(shape),
             place: NOWHERE,
-            enabled: EnabledMasks::new(shape.enableable.len(), shape.capacity),
+            enabled: EnabledMasks::new_in(shape.enableable.len(), shape.capacity, states),
             sequence,
             values,
             group: NOWHERE,
@@ -145,20 +147,21 @@ impl Chunk {
         shape: &ArchetypeShape,
         transfer: &Transfer,
         version: Version,
+        states: &mut StateMemory,
     ) {
         debug_assert!(transfer.to == archetype && self.len <= shape.capacity);
         debug_assert!(transfer.refits || (transfer.whole && self.capacity == shape.capacity));
         let is_tracked = self.is_tracked() || !shape.tracked.is_empty();
         let tracking = is_tracked.then(|| self.take_tracking_for(shape, transfer, version));
-        self.state.rearrange(shape.types.len(), &transfer.kept, version);
+        self.state.rearrange(shape.types.len(), &transfer.kept, version, states);
         if let Some(Some(tracking)) = tracking {
             self.state.set_tracking(tracking);
         }
         let has_masks = !(self.enabled.is_empty() && shape.enableable.is_empty());
         if has_masks || self.capacity != shape.capacity {
-            let masks = shape.enableable.len();
+            let size = (shape.enableable.len(), shape.capacity);
             let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
-            self.enabled = self.enabled.rearranged(masks, shape.capacity, self.len, kept, new);
+            self.enabled.rearrange(size, self.len, kept, new, states);
         }
         self.capacity = shape.capacity;
         self.shape = NonNull::from(shape);

@@ -2,12 +2,14 @@
 
 #![expect(unsafe_code, reason = "memory at an address that stays")]
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::Layout;
 use std::cell::Cell;
+use std::mem;
 use std::ptr::NonNull;
 
 use super::archetype::ArchetypeShape;
 use super::fetch::fetch;
+use super::state_memory::{StateMemory, allocate, are_alike, free};
 use super::tracking::Tracking;
 use crate::version::Version;
 
@@ -38,28 +40,29 @@ const _: () = assert!(align_of::<Header>() >= align_of::<Version>());
 unsafe impl Send for ChunkState {}
 
 impl ChunkState {
+    /// Without types.
+    const NONE: Self =
+        Self { versions: NonNull::dangling(), types: 0, uniform: Cell::new(Version::NEVER) };
+
     /// For a chunk of this shape, without rows.
-    pub(crate) fn new(shape: &ArchetypeShape) -> Self {
+    pub(crate) fn new(shape: &ArchetypeShape, memory: &mut StateMemory) -> Self {
         let tracked = shape.tracked.len();
         let tracking = (tracked > 0).then(|| Tracking::new(tracked, shape.capacity));
-        Self::with(shape.types.len(), tracking)
+        Self::with(shape.types.len(), tracking, |bytes| memory.take(bytes))
     }
 
-    fn with(types: usize, tracking: Option<Tracking>) -> Self {
+    fn with(
+        types: usize,
+        tracking: Option<Tracking>,
+        allocate: impl FnOnce(usize) -> NonNull<u8>,
+    ) -> Self {
         let types = u32::try_from(types).expect("a chunk has room for fewer columns");
-        let Some(layout) = Self::layout(types) else {
+        let Some(bytes) = Self::bytes(types) else {
             debug_assert!(tracking.is_none(), "without types nothing is tracked");
-            return Self {
-                versions: NonNull::dangling(),
-                types,
-                uniform: Cell::new(Version::NEVER),
-            };
+            return Self::NONE;
         };
-        // SAFETY: the layout has a size.
-        let memory = unsafe { alloc(layout) };
-        let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout));
-        let header = memory.cast::<Header>();
-        // SAFETY: it comes first.
+        let header = allocate(bytes).cast::<Header>();
+        // SAFETY: it comes first, and there are at least so many bytes.
         unsafe { header.write(tracking) };
         // SAFETY: the versions follow it.
         let versions = unsafe { header.add(1) }.cast::<Version>();
@@ -70,13 +73,25 @@ impl ChunkState {
         Self { versions, types, uniform: Cell::new(Version::NEVER) }
     }
 
-    /// `None` if nothing has to be allocated.
-    fn layout(types: u32) -> Option<Layout> {
+    /// How much memory is needed for so many types, if any is.
+    fn bytes(types: u32) -> Option<usize> {
         (types > 0).then(|| {
             let versions = Layout::array::<Version>(room_for(types) as usize);
             let both = versions.and_then(|versions| Layout::new::<Header>().extend(versions));
-            both.expect("as large as a chunk at most").0
+            both.expect("as large as a chunk at most").0.size()
         })
+    }
+
+    /// Gives the memory back, unless so many of its size are kept already. Without types then.
+    pub(super) fn recycle(&mut self, memory: &mut StateMemory, most: usize) {
+        let gone = mem::ManuallyDrop::new(mem::replace(self, Self::NONE));
+        if let Some(bytes) = Self::bytes(gone.types) {
+            let header = gone.header();
+            // SAFETY: there is a header, which is not used afterwards.
+            unsafe { header.drop_in_place() };
+            // SAFETY: it is memory for so many bytes, and not used afterwards.
+            unsafe { memory.give_back(header.cast(), bytes, most) };
+        }
     }
 
     /// Where the header is. There are types.
@@ -116,15 +131,25 @@ impl ChunkState {
 
     /// Lets the chunk be of another archetype: the versions of columns that both have, in pairs of the old and the new ones,
     /// are kept, and all others of so many types become this version. What is tracked row by row was taken out.
-    pub(crate) fn rearrange(&mut self, types: usize, kept: &[(u32, u32)], version: Version) {
+    pub(super) fn rearrange(
+        &mut self,
+        types: usize,
+        kept: &[(u32, u32)],
+        version: Version,
+        memory: &mut StateMemory,
+    ) {
         /// More types than entities mostly have.
         const FEW: usize = 16;
 
         debug_assert!(self.tracking().is_none());
         let count = u32::try_from(types).expect("a chunk has room for fewer columns");
         let uniform = if self.uniform.get() == version { version } else { Version::NEVER };
-        if room_for(count) != room_for(self.types) || types > FEW {
-            let other = Self::with(types, None);
+        let is_room = match (Self::bytes(count), Self::bytes(self.types)) {
+            (Some(bytes), Some(others)) => are_alike(bytes, others),
+            (bytes, others) => bytes == others,
+        };
+        if !is_room || types > FEW {
+            let other = Self::with(types, None, |bytes| memory.take(bytes));
             other.uniform.set(uniform);
             for at in 0..types {
                 // SAFETY: there is room for so many.
@@ -135,6 +160,8 @@ impl ChunkState {
                 // SAFETY: as above.
                 unsafe { other.versions.add(new as usize).write(self.version(old)) };
             }
+            // No more of a size than there are chunks, which had it once.
+            self.recycle(memory, usize::MAX);
             *self = other;
             return;
         }
@@ -148,7 +175,7 @@ impl ChunkState {
             versions[new as usize] = self.version(old);
         }
         for (at, &version) in versions[..types].iter().enumerate() {
-            // SAFETY: there is room for as many as before, rounded up, which are as many as there are now.
+            // SAFETY: the memory is as large as that which so many need.
             unsafe { self.versions.add(at).write(version) };
         }
         self.types = count;
@@ -317,7 +344,7 @@ fn room_for(types: u32) -> u32 {
 impl Clone for ChunkState {
     fn clone(&self) -> Self {
         let tracking = self.tracking().cloned();
-        let copy = Self::with(self.types as usize, tracking);
+        let copy = Self::with(self.types as usize, tracking, allocate);
         copy.uniform.set(self.uniform.get());
         // SAFETY: both have room for so many, apart from each other.
         unsafe { copy.versions.copy_from_nonoverlapping(self.versions, self.types as usize) };
@@ -327,12 +354,12 @@ impl Clone for ChunkState {
 
 impl Drop for ChunkState {
     fn drop(&mut self) {
-        if let Some(layout) = Self::layout(self.types) {
+        if let Some(bytes) = Self::bytes(self.types) {
             let header = self.header();
             // SAFETY: there is a header, which is not used afterwards.
             unsafe { header.drop_in_place() };
-            // SAFETY: it was allocated with this layout.
-            unsafe { dealloc(header.cast().as_ptr(), layout) };
+            // SAFETY: it is memory for so many bytes, and not used afterwards.
+            unsafe { free(header.cast(), bytes) };
         }
     }
 }

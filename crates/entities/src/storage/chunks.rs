@@ -15,6 +15,7 @@ use super::arena::ChunkMemory;
 use super::chunk::Chunk;
 use super::chunk_copy::ChunkCopy;
 use super::fetch::fetch;
+use super::state_memory::StateMemory;
 use super::staying::Staying;
 use super::transfer::Transfer;
 use super::uniform_chunks::UniformChunks;
@@ -59,13 +60,15 @@ pub(crate) struct Chunks {
     may_be_shared: bool,
     /// Which of them may have one version for all columns.
     uniform: UniformChunks,
+    /// Memory of chunks that are gone.
+    pub(super) states: StateMemory,
 }
 
 impl Chunks {
-    /// Adds a chunk, which is told the number it will have in all of time.
-    pub(crate) fn insert(&mut self, make: impl FnOnce(u64) -> Chunk) -> u32 {
+    /// Adds a chunk, which is told the number it will have in all of time, and given memory of chunks that are gone.
+    pub(crate) fn insert(&mut self, make: impl FnOnce(u64, &mut StateMemory) -> Chunk) -> u32 {
         self.sequence += 1;
-        let chunk = make(self.sequence);
+        let chunk = make(self.sequence, &mut self.states);
         let address = ChunkAddress { data: chunk.data, archetype: chunk.archetype };
         if let Some(number) = self.free.pop() {
             *self.place_mut(number) = Some(chunk);
@@ -94,6 +97,14 @@ impl Chunks {
     pub(crate) fn remove(&mut self, number: u32) -> Chunk {
         self.free.push(number);
         self.place_mut(number).take().expect("a chunk of this number")
+    }
+
+    /// Keeps the memory of a chunk that was removed, but for that of its values. Nothing is known of its rows any more.
+    pub(super) fn recycle(&mut self, chunk: &mut Chunk) {
+        // Each chunk has two pieces, perhaps of one size.
+        let most = 2 * self.chunks.len();
+        chunk.state.recycle(&mut self.states, most);
+        chunk.enabled.recycle(&mut self.states, most);
     }
 
     /// The place of a chunk, to be changed: this one alone, since jobs may be reading others.
@@ -169,8 +180,13 @@ impl Chunks {
         transfer: &Transfer,
         version: Version,
     ) {
+        debug_assert!(self.get(number).is_some());
+        // SAFETY: it is there. Others are not borrowed: jobs may be reading them.
+        let chunk =
+            unsafe { (*self.chunks.as_mut_ptr().add(number as usize)).as_mut().unwrap_unchecked() };
+        let states = &mut self.states;
         // SAFETY: as the caller promises.
-        unsafe { self.at_mut(number).change_archetype(transfer.to, shape, transfer, version) };
+        unsafe { chunk.change_archetype(transfer.to, shape, transfer, version, states) };
         self.addresses[number as usize].archetype = transfer.to;
     }
 
@@ -259,7 +275,8 @@ impl Chunks {
         let chunks = chunks.collect::<Vec<_>>().into();
         let (free, sequence) = (self.free.clone(), self.sequence);
         let uniform = self.uniform.clone();
-        Self { chunks, addresses, free, sequence, may_be_shared: true, uniform }
+        let states = StateMemory::default();
+        Self { chunks, addresses, free, sequence, may_be_shared: true, uniform, states }
     }
 
     /// Whether a chunk may have memory that forks have too. If not, all is the world's alone.

@@ -2,9 +2,11 @@
 
 #![expect(unsafe_code, reason = "memory at an address that stays")]
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::mem;
 use std::ptr::NonNull;
 use std::slice;
+
+use super::state_memory::{StateMemory, allocate, free};
 
 /// A mask for each enableable type of a chunk: a bit for each row that has room, one if it is enabled.
 ///
@@ -26,23 +28,41 @@ unsafe impl Send for EnabledMasks {}
 impl EnabledMasks {
     /// So many masks, for rows that are not there yet.
     pub(crate) fn new(masks: usize, capacity: u32) -> Self {
-        let masks = u32::try_from(masks).expect("a chunk has room for fewer columns");
-        let words_each = capacity.div_ceil(u64::BITS);
-        let words = match Self::layout(masks, words_each) {
-            Some(layout) => {
-                // SAFETY: the layout has a size.
-                let memory = unsafe { alloc_zeroed(layout) };
-                NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout)).cast()
-            }
-            None => NonNull::dangling(),
-        };
-        Self { words, masks, words_each }
+        Self::with(masks, capacity, allocate)
     }
 
-    /// `None` if nothing has to be allocated.
-    fn layout(masks: u32, words_each: u32) -> Option<Layout> {
-        let words = masks as usize * words_each as usize;
-        (words > 0).then(|| Layout::array::<u64>(words).expect("a bit for each row and column"))
+    /// As [`new`](Self::new), with memory that was kept.
+    pub(super) fn new_in(masks: usize, capacity: u32, memory: &mut StateMemory) -> Self {
+        Self::with(masks, capacity, |bytes| memory.take(bytes))
+    }
+
+    fn with(masks: usize, capacity: u32, allocate: impl FnOnce(usize) -> NonNull<u8>) -> Self {
+        let masks = u32::try_from(masks).expect("a chunk has room for fewer columns");
+        let mut all =
+            Self { words: NonNull::dangling(), masks, words_each: capacity.div_ceil(u64::BITS) };
+        if let Some(bytes) = all.bytes() {
+            let memory = allocate(bytes);
+            // SAFETY: there are so many.
+            unsafe { memory.write_bytes(0, bytes) };
+            all.words = memory.cast();
+        }
+        all
+    }
+
+    /// How much memory there is, if any is needed.
+    fn bytes(&self) -> Option<usize> {
+        let words = self.masks as usize * self.words_each as usize;
+        (words > 0).then_some(words * size_of::<u64>())
+    }
+
+    /// Gives the memory back, unless so many of its size are kept already. Without masks then.
+    pub(super) fn recycle(&mut self, memory: &mut StateMemory, most: usize) {
+        let none = Self { words: NonNull::dangling(), masks: 0, words_each: 0 };
+        let gone = mem::ManuallyDrop::new(mem::replace(self, none));
+        if let Some(bytes) = gone.bytes() {
+            // SAFETY: it is memory for so many bytes, and not used afterwards.
+            unsafe { memory.give_back(gone.words.cast(), bytes, most) };
+        }
     }
 
     /// Whether there is no enableable type.
@@ -238,17 +258,21 @@ impl EnabledMasks {
         }
     }
 
-    /// The masks of the same rows in an archetype with others: those that both have, in pairs of these and the new ones, and
-    /// those that are new, which are enabled.
-    pub(crate) fn rearranged(
-        &self,
-        masks: usize,
-        capacity: u32,
+    /// Lets the masks be those of the same rows in an archetype with others, which has so many, and room for so many rows: those
+    /// that both have, in pairs of these and the new ones, and those that are new, which are enabled.
+    pub(super) fn rearrange(
+        &mut self,
+        (masks, capacity): (usize, u32),
         rows: u32,
         kept: &[(u32, u32)],
         new: &[u32],
-    ) -> Self {
-        let mut all = Self::new(masks, capacity);
+        memory: &mut StateMemory,
+    ) {
+        let is_same = kept.len() == masks && kept.iter().all(|(old, new)| old == new);
+        if is_same && self.is_for(masks, capacity) {
+            return;
+        }
+        let mut all = Self::new_in(masks, capacity, memory);
         for &(old, ours) in kept {
             // There may be room for fewer rows, or for more.
             all.words_mut(ours).iter_mut().zip(self.words(old)).for_each(|(new, old)| *new = *old);
@@ -256,7 +280,9 @@ impl EnabledMasks {
         for &mask in new {
             fill(all.words_mut(mask), 0, rows);
         }
-        all
+        // No more of a size than there are chunks, which had it once.
+        self.recycle(memory, usize::MAX);
+        *self = all;
     }
 }
 
@@ -331,9 +357,9 @@ impl Clone for EnabledMasks {
 
 impl Drop for EnabledMasks {
     fn drop(&mut self) {
-        if let Some(layout) = Self::layout(self.masks, self.words_each) {
-            // SAFETY: it was allocated with this layout.
-            unsafe { dealloc(self.words.cast().as_ptr(), layout) };
+        if let Some(bytes) = self.bytes() {
+            // SAFETY: it is memory for so many bytes, and not used afterwards.
+            unsafe { free(self.words.cast(), bytes) };
         }
     }
 }

@@ -36,6 +36,7 @@ mod shared;
 mod sought_values;
 mod staged;
 mod state_hash;
+mod state_memory;
 mod staying;
 mod tracking;
 mod transfer;

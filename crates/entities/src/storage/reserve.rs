@@ -191,7 +191,7 @@ impl Drop for Reserved<'_> {
         for run in self.runs.drain(..).rev() {
             // A chunk that was opened has one run that begins there, and perhaps others.
             if run.first == 0 && self.storage.chunks[run.chunk].len == 0 {
-                retired.push(self.storage.retire_chunk(run.chunk).into_parts());
+                retired.push(self.storage.close_chunk(run.chunk).into_parts());
             }
         }
         let dead = self.storage.forget_groups(mem::take(&mut self.groups));

@@ -62,9 +62,9 @@ impl Storage {
         values: ChunkValues,
     ) -> u32 {
         let owner = &mut self.archetypes[archetype];
-        let number = self
-            .chunks
-            .insert(|sequence| Chunk::new(memory, archetype, &owner.shape, sequence, values));
+        let number = self.chunks.insert(|sequence, states| {
+            Chunk::new(memory, archetype, &owner.shape, sequence, values, states)
+        });
         self.chunks[number].group = group;
         self.enlist_chunk(number);
         number
@@ -95,6 +95,13 @@ impl Storage {
             self.leave_room_list(chunk.archetype, chunk.group, chunk.room_place);
         }
         self.leave_group(chunk.archetype, chunk.group, chunk.order_events);
+        chunk
+    }
+
+    /// As [`retire_chunk`](Self::retire_chunk), for chunks of which nothing will be asked but what they consist of.
+    pub(crate) fn close_chunk(&mut self, number: u32) -> Chunk {
+        let mut chunk = self.retire_chunk(number);
+        self.chunks.recycle(&mut chunk);
         chunk
     }
 
@@ -281,7 +288,7 @@ impl Storage {
     #[inline(never)]
     fn finish_removal(&mut self, number: u32, left: &[u32]) {
         if self.chunks[number].len == 0 {
-            let (memory, _values, shape, _) = self.retire_chunk(number).into_parts();
+            let (memory, _values, shape, _) = self.close_chunk(number).into_parts();
             let _dead = self.shared.take_dead();
             return finish(memory, shape, left);
         }
@@ -318,7 +325,7 @@ impl Storage {
     /// Removes a chunk with all its entities.
     pub(crate) fn destroy_chunk(&mut self, number: u32) {
         self.chunks[number].note_order(self.version);
-        let chunk = self.retire_chunk(number);
+        let chunk = self.close_chunk(number);
         self.table.free_rows(chunk.entities());
         let (memory, _values, shape, rows) = chunk.into_parts();
         let _dead = self.shared.take_dead();

@@ -178,7 +178,7 @@ unsafe fn take_away<'t>(
 ) -> Option<ChunkMemory> {
     if step.rows == storage.chunks[step.chunk].len {
         storage.chunks[step.chunk].note_order(storage.version);
-        let chunk = storage.retire_chunk(step.chunk);
+        let chunk = storage.close_chunk(step.chunk);
         // SAFETY: as the caller promises. Archetypes live as long as the world, which is borrowed.
         return unsafe { dead.add_chunk(chunk, left) };
     }

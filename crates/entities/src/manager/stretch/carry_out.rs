@@ -214,7 +214,7 @@ impl Stretch {
             rest = before;
             if rows.len() == storage.chunks[number].len as usize {
                 storage.chunks[number].note_order(storage.version);
-                drop(storage.retire_chunk(number).into_parts());
+                drop(storage.close_chunk(number).into_parts());
                 continue;
             }
             // From the last on, so that the rows that take the place of others are none of those that are to go.
