@@ -1,4 +1,5 @@
-//! In a steady state, recording, playing and clearing command buffers allocates nothing.
+//! In a steady state, recording, playing and clearing command buffers allocates nothing, and neither do changes of all that a query
+//! finds.
 //!
 //! In a file of its own, with one test: it counts what the whole process allocates.
 #![cfg(feature = "derive")]
@@ -12,8 +13,8 @@ use std::sync::atomic::Ordering;
 
 use ancho_entities::{
     Archetype, ArchetypeChunk, Buffer, BufferElement, CommandRecorder, Component, ComponentType,
-    Disabled, Entity, EntityCommandBuffer, LateQuery, LinkedEntityGroup, Managed, ManagedComponent,
-    Shared, SharedComponent, With, World, WorldSettings,
+    Disabled, EnabledMut, Entity, EntityCommandBuffer, LateQuery, LinkedEntityGroup, Managed,
+    ManagedComponent, Shared, SharedComponent, With, World, WorldSettings,
 };
 use ancho_jobs::JobPool;
 
@@ -31,6 +32,15 @@ struct Awake;
 
 #[derive(Component, Clone, Copy, Default)]
 struct Brief;
+
+#[derive(Component, Clone, Copy)]
+struct Scale(f32);
+
+#[derive(Component, Clone, Default)]
+struct Cloned(u32);
+
+#[derive(Component, Clone, Copy)]
+struct Gone;
 
 #[derive(BufferElement, Clone, Copy)]
 #[buffer(inline = 8)]
@@ -75,12 +85,10 @@ struct Part {
     then: Option<fn(&mut CommandRecorder, &[Entity])>,
     /// How often values that are recorded ask for memory of their own, by nature.
     values: usize,
-    /// The same, done with the world alone: changes of all that a query finds are planned first, and ask for memory.
-    alone: Option<fn(&mut World)>,
 }
 
 const fn part(name: &'static str, record: fn(&mut CommandRecorder, &Old)) -> Part {
-    Part { name, record, then: None, values: 0, alone: None }
+    Part { name, record, then: None, values: 0 }
 }
 
 impl Part {
@@ -90,10 +98,6 @@ impl Part {
 
     const fn values(self, values: usize) -> Self {
         Self { values, ..self }
-    }
-
-    const fn like_alone(self, alone: fn(&mut World)) -> Self {
-        Self { alone: Some(alone), ..self }
     }
 }
 
@@ -267,18 +271,15 @@ const PARTS: &[Part] = &[
     part("add and remove by query", |commands, _| {
         commands.for_query::<&Position, ()>().add(Brief);
         commands.for_query::<&Position, ()>().remove::<Brief>();
-    })
-    .like_alone(|world| {
-        _ = world.query_mut::<&Position>().add(Brief).unwrap();
-        _ = world.query_mut::<&Position>().remove::<Brief>().unwrap();
+    }),
+    part("add_types and remove_types by query", |commands, _| {
+        let types = [ComponentType::of::<Brief>()];
+        commands.for_query::<&Position, ()>().add_types(&types);
+        commands.for_query::<&Position, ()>().remove_types(&types);
     }),
     part("spawn, and despawn by query", |commands, _| {
         (0..200).for_each(|at| _ = commands.spawn((Position(at as f32), Brief)));
         commands.for_query::<(), With<Brief>>().despawn();
-    })
-    .like_alone(|world| {
-        (0..200).for_each(|at| _ = world.spawn((Position(at as f32), Brief)));
-        _ = world.query_mut::<()>().filter::<With<Brief>>().despawn().unwrap();
     }),
     part("instantiate, and despawn a slice", |commands, old| {
         for &entity in &old.all[..50] {
@@ -287,6 +288,52 @@ const PARTS: &[Part] = &[
         }
     })
     .then(|commands, brief| commands.despawn_slice(brief)),
+];
+
+/// Changes of all that a query finds, which leave everything as it was.
+const BY_QUERY: &[(&str, fn(&mut World))] = &[
+    ("add and remove", |world| {
+        world.query_mut::<&Position>().add(Brief).unwrap();
+        world.query_mut::<&Position>().remove::<Brief>().unwrap();
+    }),
+    ("add what is copied, and remove it", |world| {
+        let set = (Scale(2.0), Target::default());
+        world.query_mut::<&Position>().add(set).unwrap();
+        world.query_mut::<&Position>().remove::<Scale>().unwrap();
+    }),
+    ("add what is cloned, to some anew", |world| {
+        world.query_mut::<&Awake>().add(Cloned(1)).unwrap();
+        world.query_mut::<&Position>().add((Cloned(2), Brief)).unwrap();
+        world.query_mut::<&Position>().remove::<(Cloned, Brief)>().unwrap();
+    }),
+    ("add_types and remove_types", |world| {
+        let types = [ComponentType::of::<Brief>(), ComponentType::of::<Cloned>()];
+        world.query_mut::<&Position>().add_types(&types).unwrap();
+        world.query_mut::<&Position>().remove_types(&types).unwrap();
+    }),
+    ("some of each chunk", |world| {
+        let mut at = 0;
+        world.query_mut::<EnabledMut<Awake>>().for_each(|mut awake| {
+            at += 1;
+            awake.set(at % 3 != 0);
+        });
+        world.query_mut::<&Awake>().add(Brief).unwrap();
+        world.query_mut::<&Brief>().filter::<With<Awake>>().remove::<Brief>().unwrap();
+    }),
+    ("spawn and despawn", |world| {
+        world.spawn_many(200, (Position(0.0), Brief, Gone));
+        world.query_mut::<&Gone>().despawn().unwrap();
+    }),
+    ("spawn and despawn what fills chunks", |world| {
+        world.spawn_many(3000, (Position(0.0), Awake, Gone));
+        world.query_mut::<&Gone>().add(Brief).unwrap();
+        world.query_mut::<&Gone>().add(Scale(1.0)).unwrap();
+        world.query_mut::<&Gone>().despawn().unwrap();
+    }),
+    ("others, for entities with shared values", |world| {
+        world.query_mut::<()>().filter::<With<Shared<Team>>>().add(Brief).unwrap();
+        world.query_mut::<()>().filter::<With<Shared<Team>>>().remove::<Brief>().unwrap();
+    }),
 ];
 
 /// Who records.
@@ -388,10 +435,6 @@ fn record(
 fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() {
     let mut wrong = Vec::new();
     for part in PARTS {
-        let alone = part.alone.map(|alone| {
-            let (mut world, _) = world(0);
-            count_frames(|| alone(&mut world), 1, usize::MAX)[0]
-        });
         for by in [By::MainThread, By::World, By::SingleJob, By::ParallelJob] {
             for workers in [0, 2] {
                 let (mut world, old) = world(workers);
@@ -426,13 +469,9 @@ fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() {
                         }
                     },
                     most,
-                    alone.unwrap_or(expected),
+                    expected,
                 );
-                let all = [
-                    ("recorded", recorded, expected),
-                    ("played", played, alone.unwrap_or(expected)),
-                ];
-                for (what, counts, expected) in all {
+                for (what, counts) in [("recorded", recorded), ("played", played)] {
                     if counts.last() != Some(&expected) {
                         let name = part.name;
                         wrong.push(format!(
@@ -441,6 +480,13 @@ fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() {
                     }
                 }
             }
+        }
+    }
+    for (name, change) in BY_QUERY {
+        let (mut world, _) = world(0);
+        let counts = count_frames(|| change(&mut world), 1, 0);
+        if counts != [0] {
+            wrong.push(format!("{name}, by the world alone: {counts:?}"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
