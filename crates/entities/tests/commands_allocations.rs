@@ -290,8 +290,10 @@ const PARTS: &[Part] = &[
     .then(|commands, brief| commands.despawn_slice(brief)),
 ];
 
+type ByQuery = (&'static str, fn(&mut World));
+
 /// Changes of all that a query finds, which leave everything as it was.
-const BY_QUERY: &[(&str, fn(&mut World))] = &[
+const BY_QUERY: &[ByQuery] = &[
     ("add and remove", |world| {
         world.query_mut::<&Position>().add(Brief).unwrap();
         world.query_mut::<&Position>().remove::<Brief>().unwrap();

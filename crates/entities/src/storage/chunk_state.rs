@@ -41,8 +41,9 @@ unsafe impl Send for ChunkState {}
 
 impl ChunkState {
     /// Without types.
-    const NONE: Self =
-        Self { versions: NonNull::dangling(), types: 0, uniform: Cell::new(Version::NEVER) };
+    fn none() -> Self {
+        Self { versions: NonNull::dangling(), types: 0, uniform: Cell::new(Version::NEVER) }
+    }
 
     /// For a chunk of this shape, without rows.
     pub(crate) fn new(shape: &ArchetypeShape, memory: &mut StateMemory) -> Self {
@@ -59,7 +60,7 @@ impl ChunkState {
         let types = u32::try_from(types).expect("a chunk has room for fewer columns");
         let Some(bytes) = Self::bytes(types) else {
             debug_assert!(tracking.is_none(), "without types nothing is tracked");
-            return Self::NONE;
+            return Self::none();
         };
         let header = allocate(bytes).cast::<Header>();
         // SAFETY: it comes first, and there are at least so many bytes.
@@ -84,7 +85,7 @@ impl ChunkState {
 
     /// Gives the memory back, unless so many of its size are kept already. Without types then.
     pub(super) fn recycle(&mut self, memory: &mut StateMemory, most: usize) {
-        let gone = mem::ManuallyDrop::new(mem::replace(self, Self::NONE));
+        let gone = mem::ManuallyDrop::new(mem::replace(self, Self::none()));
         if let Some(bytes) = Self::bytes(gone.types) {
             let header = gone.header();
             // SAFETY: there is a header, which is not used afterwards.
