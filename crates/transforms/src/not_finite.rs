@@ -1,6 +1,6 @@
 //! Entities whose place is not a number.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use ancho_entities::Entity;
 
@@ -8,30 +8,28 @@ use crate::error::TransformError;
 
 /// Which entities have a place that is not a number, noted by all threads.
 ///
-/// What is told of them is the same whatever thread comes first.
+/// What is told of them is the same whatever thread comes first, and however often they are found.
 #[derive(Debug)]
 pub(crate) struct NotFinite {
-    /// The one with the lowest index: index and version.
-    lowest: AtomicU64,
-    count: AtomicUsize,
+    found: Mutex<Vec<Entity>>,
 }
 
 impl NotFinite {
     pub(crate) fn new() -> Self {
-        Self { lowest: AtomicU64::new(u64::MAX), count: AtomicUsize::new(0) }
+        Self { found: Mutex::new(Vec::new()) }
     }
 
     #[cold]
     pub(crate) fn note(&self, entity: Entity) {
-        let number = u64::from(entity.index()) << 32 | u64::from(entity.version());
-        self.lowest.fetch_min(number, Ordering::Relaxed);
-        self.count.fetch_add(1, Ordering::Relaxed);
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).push(entity);
     }
 
     /// What there is to tell, if there is something.
     pub(crate) fn into_error(self) -> Option<TransformError> {
-        let (lowest, count) = (self.lowest.into_inner(), self.count.into_inner());
-        let entity = Entity::from_parts((lowest >> 32) as u32, lowest as u32);
-        (count > 0).then_some(TransformError::NotFinite { entity, count })
+        let mut found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        found.sort_unstable_by_key(|entity| (entity.index(), entity.version()));
+        found.dedup();
+        let entity = *found.first()?;
+        Some(TransformError::NotFinite { entity, count: found.len() })
     }
 }

@@ -243,3 +243,15 @@ fn the_words_fit_whatever_is_not_a_number() {
         )
     );
 }
+
+#[test]
+fn who_comes_without_a_place_that_is_a_number_is_counted_once() {
+    let mut world = world();
+    let flat = world.spawn(at(f32::NAN, 0.0, 0.0));
+    update_with(&mut world, flat);
+    // Others come to its chunk, and it is found again.
+    let others: Vec<_> = (0..3).map(|_| world.spawn(at(f32::NAN, 0.0, 0.0))).collect();
+    let errors = update_transforms(&mut world).unwrap_err();
+    let expected = TransformError::NotFinite { entity: flat, count: 1 + others.len() };
+    assert_eq!(errors.iter().collect::<Vec<_>>(), [&expected]);
+}
