@@ -69,6 +69,44 @@ fn boids_go_as_far_as_their_flock_is_fast() {
 }
 
 #[test]
+fn a_cell_knows_its_boids_and_what_is_nearest_to_their_middle() {
+    let mut world = World::new("Test");
+    world.insert_resource(Flights::default());
+    world.add_system(find_out);
+    let mut boid = |x: f32, y: f32, heading: Vec3, flock: Flock| {
+        world.spawn((Position(Vec3::new(x, y, 1.0)), Heading(heading), Shared::new(flock)))
+    };
+    // Three in a cell, which is eight wide; one in the next; and one that has company only of another flock.
+    boid(1.0, 1.0, Vec3::X, Flock::CALM);
+    boid(3.0, 1.0, Vec3::Y, Flock::CALM);
+    boid(5.0, 4.0, Vec3::X, Flock::CALM);
+    boid(-1.0, 1.0, Vec3::Z, Flock::CALM);
+    boid(2.0, 2.0, Vec3::Z, Flock::WILD);
+    // 16 and 15 units from the middle of the three, although the first of them is nearer to the former.
+    let targets = [Vec3::new(-13.0, 2.0, 1.0), Vec3::new(18.0, 2.0, 1.0)];
+    let obstacles = [Vec3::new(3.0, 2.0, 31.0), Vec3::new(3.0, 2.0, -30.0)];
+    world.spawn_batch(targets.map(|place| (Target, Position(place))));
+    world.spawn_batch(obstacles.map(|place| (Obstacle, Position(place))));
+    world.update(0.01);
+    world.entities().jobs().complete_everything();
+
+    let flights = &world.resource::<Flights>().0;
+    let cells = |flock: Flock| {
+        let flight = flights.iter().find(|flight| flight.flock == flock).unwrap();
+        flight.cells.get().unwrap()
+    };
+    assert_eq!((flights.len(), cells(Flock::CALM).len(), cells(Flock::WILD).len()), (2, 2, 1));
+    let cell = cells(Flock::CALM).get(&IVec3::ZERO).unwrap();
+    assert_eq!(cell.positions / cell.count, Vec3::new(3.0, 2.0, 1.0));
+    assert_eq!((cell.count, cell.headings), (3.0, Vec3::new(2.0, 1.0, 0.0)));
+    assert_eq!((cell.target, cell.obstacle), (targets[1], obstacles[0]));
+    let next = cells(Flock::CALM).get(&IVec3::new(-1, 0, 0)).unwrap();
+    assert_eq!((next.count, next.headings), (1.0, Vec3::Z));
+    let wild = cells(Flock::WILD).get(&IVec3::ZERO).unwrap();
+    assert_eq!((wild.count, wild.positions), (1.0, Vec3::new(2.0, 2.0, 1.0)));
+}
+
+#[test]
 fn boids_keep_apart_align_and_seek_by_their_weights() {
     // Two in a cell: one here that flies to +z, and one at +x that flies to +x. Target and obstacle are far up and away.
     let cell = Cell {
