@@ -172,6 +172,11 @@ mod tests {
         for (position, _) in &cubes {
             assert!((position.0.length() - 25.0).abs() < 1e-3);
         }
+        for (x, z) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
+            let is_there = |position: &Vec3| position.x * x > 0.0 && position.z * z > 0.0;
+            let count = cubes.iter().filter(|(position, _)| is_there(&position.0)).count();
+            assert!((10..40).contains(&count), "all around, {count} of 100 in a quarter");
+        }
         assert_eq!(world.query::<&CircleSpawner>().count(), 0);
     }
 

@@ -41,6 +41,15 @@ impl Pilot {
     }
 }
 
+#[cfg(test)]
+impl Pilot {
+    /// Holds the stick that shoots, as far as that, and touches nothing else.
+    pub(super) fn hold_to_shoot(&mut self, shoot: Vec3) {
+        (self.shoot, self.shoots_for) = (shoot, KEY_SECONDS);
+        self.steers_for = PATIENCE;
+    }
+}
+
 /// What a player consists of, beside its look.
 pub(super) fn new() -> (Player, Pilot, Position, Heading, Health) {
     let player = Player { movement: Vec3::ZERO, shoot: Vec3::ZERO, cooldown: 0.0 };

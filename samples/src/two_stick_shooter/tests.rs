@@ -123,6 +123,40 @@ fn the_player_shoots_every_tenth_of_a_second() {
 }
 
 #[test]
+fn the_player_shoots_if_the_stick_is_more_than_half_way_out() {
+    for (stick, shots) in [(0.5, 0), (0.51, 1)] {
+        let mut world = with_enemy(100, Vec3::new(0.0, 0.0, 20.0));
+        press(&mut world, Key::Char('d'));
+        go_on(&mut world, 130);
+        assert_eq!(world.query::<&PlayerShot>().count(), 0, "who is steered does not shoot");
+        let pilot = world.query_mut::<&mut Pilot>().single().unwrap();
+        pilot.hold_to_shoot(stick * Vec3::NEG_X);
+        go_on(&mut world, 3);
+        let headings = world.query::<&Heading>().filter::<With<PlayerShot>>();
+        assert_eq!(headings.count(), shots, "{stick}");
+        assert!(headings.iter().all(|heading| heading.0 == Vec3::NEG_X), "its length is one");
+    }
+}
+
+#[test]
+fn the_player_stays_within_30_units_of_the_middle() {
+    for (key, way) in [('w', Vec3::Z), ('s', Vec3::NEG_Z), ('a', Vec3::NEG_X), ('d', Vec3::X)] {
+        let mut world = with_enemy(100, Vec3::new(0.0, 0.0, 20.0));
+        let near = 29.6 * way;
+        world.query_mut::<&mut Position>().filter::<With<Player>>().for_each(|p| p.0 = near);
+        let place = |world: &World| world.query::<(&Position, &Player)>().single().unwrap().0.0;
+        press(&mut world, Key::Char(key));
+        // A quarter of a unit in each frame.
+        go_on(&mut world, 1);
+        assert!((place(&world) - 29.85 * way).length() < 1e-3, "{}", place(&world));
+        for _ in 0..2 {
+            go_on(&mut world, 1);
+            assert_eq!(place(&world), 30.0 * way);
+        }
+    }
+}
+
+#[test]
 fn a_shot_lives_for_two_seconds() {
     // Nobody is hit: the player is too far away to be reached in that time.
     let mut world = with_shooting_enemy(Vec3::new(0.0, 0.0, 29.0), Vec3::new(0.0, 0.0, -29.0));
