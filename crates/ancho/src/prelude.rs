@@ -1,4 +1,4 @@
-//! The names that most programs want: `use ancho::prelude::*;`.
+//! The names that most programs want: `use ancho::prelude::*;`. There are 40 of them at most.
 //!
 //! What is not in a typical system is not here, but in the modules of the crate.
 
@@ -6,18 +6,18 @@
 #[cfg(feature = "derive")]
 pub use ancho_burst::burst;
 #[doc(no_inline)]
-pub use ancho_collections::{NativeArray, NativeHashMap, NativeList};
+pub use ancho_collections::NativeList;
 #[doc(no_inline)]
 pub use ancho_entities::{
-    Aspect, Buffer, BufferElement, Changed, Commands, Component, DynamicBuffer, Entity,
-    EntityCommandBuffer, EntityManager, EntityQuery, IntoSystem, Local, Lookup, Managed,
-    ManagedComponent, Prefab, Query, Res, ResMut, Shared, SharedComponent, Single, System, Time,
+    Buffer, BufferElement, Changed, Commands, CommandsAt, Component, EndSimulation, Entity,
+    EntityQuery, Initialization, IntoSystem, Local, Lookup, Prefab, Presentation, Query, Res,
+    ResMut, Shared, SharedComponent, Simulation, Single, System, SystemGroup, SystemResult, Time,
     With, Without, World,
 };
 #[doc(no_inline)]
 pub use ancho_jobs::{JobHandle, JobPool, JobScheduler};
 #[doc(no_inline)]
 #[cfg(feature = "transforms")]
-pub use ancho_transforms::{AddTransforms, LocalToWorld, LocalTransform, Parent};
+pub use ancho_transforms::{AddTransforms, LocalToWorld, Parent};
 #[doc(no_inline)]
-pub use glam::{Mat4, Quat, Vec2, Vec3, Vec4};
+pub use glam::{Quat, Vec2, Vec3};
