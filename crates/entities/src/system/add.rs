@@ -58,7 +58,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// If it is a patch and is to have a place (A0097), two of its parameters exclude each other (A0100, A0101, A0102), its group is
+    /// If it is a patch and is to have a place (A0097), something is said of it that is for functions (A0098), two of its parameters exclude each other (A0100, A0101, A0102), its group is
     /// not there (A0110), something is said of it that is for groups (A0111), `on_create` fails (A0112), the world has such a struct,
     /// group or point (A0116), or it cannot be created when it is asked for (A0132 to A0134). Then nothing was added.
     ///
@@ -148,6 +148,10 @@ impl World {
         if !is_group && (rate.is_some() || unsorted) {
             let what = if unsorted { "unsorted" } else { "rate" };
             return Err(SystemError::OnlyForGroups { system: name, what });
+        }
+        if !is_function && (requirements.matching || in_jobs) {
+            let what = if in_jobs { "in_jobs" } else { "require_matching" };
+            return Err(SystemError::OnlyForFunctions { system: name, what });
         }
         if is_patch {
             let said = [

@@ -159,7 +159,7 @@ pub trait IntoSystem<Marker>: Sized {
     }
 
     /// Has a function run only while there are entities for one of its own queries, unless something is
-    /// [required](Self::require). Unity's `RequireMatchingQueriesForUpdate`.
+    /// [required](Self::require). Said of anything else, it is an error (A0098). Unity's `RequireMatchingQueriesForUpdate`.
     fn require_matching(self) -> SystemBuilder {
         self.built(|builder| builder.requirements.matching = true)
     }
@@ -216,7 +216,7 @@ pub trait IntoSystem<Marker>: Sized {
     /// Says that a function uses its queries in jobs that it schedules, and does not wait for them itself.
     ///
     /// Only an [order for latency](crate::World::order_systems_for_latency) goes by it. If it is not true, the order is not the
-    /// best, and nothing else is wrong.
+    /// best, and nothing else is wrong. Said of anything but a function, it is an error (A0098).
     fn in_jobs(self) -> SystemBuilder {
         self.built(|builder| builder.in_jobs = true)
     }

@@ -67,6 +67,13 @@ pub enum SystemError {
         /// What was said.
         what: &'static str,
     },
+    /// A0098: something was said of a system that only functions have, whose parameters are known.
+    OnlyForFunctions {
+        /// The system.
+        system: String,
+        /// What was said.
+        what: &'static str,
+    },
     /// A0112: the system could not be created, and was not added.
     NotCreated {
         /// The system.
@@ -130,6 +137,11 @@ impl fmt::Display for SystemError {
             Self::OnlyForGroups { system, what } => write!(
                 f,
                 "A0111: `{what}` is for groups, and `{system}` is none; say it of the group that it is in"
+            ),
+            Self::OnlyForFunctions { system, what } => write!(
+                f,
+                "A0098: `{what}` is for functions, whose queries are known, and `{system}` is none; take it away, and say with \
+                 `require` or `require_any` which entities it needs"
             ),
             Self::OfPatch { system, what } => write!(
                 f,

@@ -1,9 +1,9 @@
 //! Parameters that exclude each other, and what else cannot be added.
 
 use ancho_entities::{
-    Absent, Commands, EnabledMut, EnabledRef, EntityManager, FixedRateSimple, IntoSystem, Lookup,
-    ParamSet, Query, Res, ResMut, Simulation, Single, System, SystemGroup, SystemResult, Time,
-    With, Without, World,
+    Absent, CommandPoint, Commands, EnabledMut, EnabledRef, EntityManager, FixedRateSimple,
+    IntoSystem, Lookup, ParamSet, Query, Res, ResMut, Simulation, Single, System, SystemGroup,
+    SystemResult, Time, With, Without, World,
 };
 use ancho_jobs::JobScheduler;
 
@@ -115,6 +115,10 @@ struct Physics;
 
 impl SystemGroup for Physics {}
 
+struct Point;
+
+impl CommandPoint for Point {}
+
 fn nothing() {}
 
 #[test]
@@ -169,6 +173,23 @@ fn a0097_sy16_nobody_is_before_or_after_a_patch() {
     world.add_system(nothing);
     world.add_system((|| {}).after(nothing));
     world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn a0098_what_goes_by_parameters_is_for_functions() {
+    assert_eq!(
+        refusal(Once.require_matching()),
+        "A0098: `require_matching` is for functions, whose queries are known, and `it` is none; take it away, and say with \
+         `require` or `require_any` which entities it needs"
+    );
+    assert!(
+        refusal(Physics.require_matching())
+            .starts_with("A0098: `require_matching` is for functions")
+    );
+    for message in [refusal(Once.in_jobs()), refusal(Physics.in_jobs()), refusal(Point.in_jobs())] {
+        assert!(message.starts_with("A0098: `in_jobs` is for functions"), "{message}");
+    }
+    accepted((|_: Query<&A>| {}).require_matching().in_jobs());
 }
 
 #[test]
