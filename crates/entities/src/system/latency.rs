@@ -12,8 +12,8 @@ impl World {
     /// In each group, functions that are [said to schedule jobs](crate::IntoSystem::in_jobs) run as early as they can, then those
     /// that wait for no job, then those that wait. All constraints hold, and two systems of which one changes what the other uses
     /// stay in the order they have: what is computed is the same, bit by bit. What a function uses is known by its parameters.
-    /// Structs, groups and points may use anything, and so may functions with [`Commands`](crate::Commands), `&EntityManager` or
-    /// `&mut World`: no system passes them.
+    /// Structs, groups and points may use anything, and so may functions with [`Commands`](crate::Commands), `&EntityManager`,
+    /// `&mut EntityManager`, `&JobScheduler` or `&mut World`: no system passes them.
     ///
     /// What systems share that is not in the world is not seen, nor what is changed though it is only read, as an atomic number in
     /// a resource or component: let such systems run [after](crate::IntoSystem::after) each other.

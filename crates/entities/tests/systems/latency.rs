@@ -1,9 +1,12 @@
 //! Orders that leave jobs more time.
 
 use ancho_entities::{
-    Changed, Commands, CommandsAt, Component, EndSimulation, IntoSystem, Query, Res, ResMut,
-    Simulation, System, SystemGroup, SystemKind, SystemResult, With, World,
+    Changed, CommandPoint, Commands, CommandsAt, Component, EndSimulation, EntityManager,
+    IntoSystem, Query, Res, ResMut, Simulation, System, SystemGroup, SystemKind, SystemResult,
+    With, World,
 };
+
+use ancho_jobs::JobScheduler;
 
 use crate::common::{A, B, Shared, Switch, world};
 
@@ -173,10 +176,18 @@ fn s4_nobody_passes_who_may_use_anything() {
 
     impl SystemGroup for Inner {}
 
-    let barriers: [fn(&mut World); 4] = [
+    struct Point;
+
+    impl CommandPoint for Point {}
+
+    let barriers: [fn(&mut World); 8] = [
         |world| _ = world.add_system(Struct.named("barrier")),
         |world| _ = world.add_system((|_: Commands| {}).named("barrier")),
         |world| _ = world.add_system((|_: &mut World| {}).named("barrier")),
+        |world| _ = world.add_system((|_: &JobScheduler| {}).named("barrier")),
+        |world| _ = world.add_system((|_: &EntityManager| {}).named("barrier")),
+        |world| _ = world.add_system((|_: &mut EntityManager| {}).named("barrier")),
+        |world| _ = world.add_system(Point),
         |world| _ = world.add_system(Inner),
     ];
     for add in barriers {
