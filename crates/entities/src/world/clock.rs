@@ -21,6 +21,9 @@ impl World {
     /// Lets it be another time, until it is [popped](Self::pop_time). Times that a system pushes and does not pop are popped when it has
     /// returned.
     ///
+    /// An [update](Self::update) while a time is pushed goes on from that time, and counts from its
+    /// [frame](Time::frame). When it is popped, time and frame are what they were before it was pushed, whatever was updated meanwhile.
+    ///
     /// # Errors
     ///
     /// With A0120 if it cannot be.

@@ -348,6 +348,23 @@ fn w2_bad_times_are_refused_and_no_system_runs() {
 }
 
 #[test]
+fn w2_an_update_goes_on_from_a_time_that_was_pushed() {
+    let mut world = world();
+    world.add_system(|time: Time, mut log: ResMut<Log>| {
+        log.0.push(format!("{} in {}", time.elapsed(), time.frame()));
+    });
+    world.try_update(0.25).unwrap();
+    world.push_time(Time::new(10.0, 0.0).at_frame(7)).unwrap();
+    world.try_update(0.25).unwrap();
+    world.try_update(0.25).unwrap();
+    assert_eq!(world.pop_time().unwrap().elapsed(), 10.5);
+    assert_eq!((world.time().elapsed(), world.time().frame()), (0.25, 1));
+    world.try_update(0.25).unwrap();
+    assert_eq!(take(&mut world), ["0.25 in 1", "10.25 in 8", "10.5 in 9", "0.5 in 2"]);
+    assert!(world.pop_time().is_err());
+}
+
+#[test]
 fn w2_times_that_a_system_pushes_are_popped_when_it_returns() {
     let mut world = world();
     world.add_system(|world: &mut World| {
