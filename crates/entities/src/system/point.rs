@@ -18,7 +18,8 @@ use crate::commands::EntityCommandBuffer;
 /// recorded what. One that is [not to be played](EntityCommandBuffer::set_should_play) is passed over. Unity's
 /// `EntityCommandBufferSystem`.
 ///
-/// Every world has points at the beginnings and ends of its [groups](crate::SystemGroup).
+/// Every world has points at the beginnings and ends of the [groups](crate::SystemGroup) that it comes with, but for the end of
+/// [`Presentation`](crate::Presentation). Groups of one's own have those that are added to them.
 ///
 /// # Examples
 ///

@@ -264,7 +264,7 @@ impl World {
     ///
     /// # Panics
     ///
-    /// If a system cannot be added, or two functions were marked with `#[bootstrap]`.
+    /// If a system cannot be added, or two functions were marked with `#[bootstrap]`; and if the function that was marked panics.
     ///
     /// # Determinism
     ///
@@ -299,6 +299,10 @@ impl World {
     /// # Errors
     ///
     /// If a system cannot be added. With A0129 if two functions were marked with `#[bootstrap]`.
+    ///
+    /// # Panics
+    ///
+    /// If a function was marked with `#[bootstrap]`, and panics: as with [`Bootstrap::build`], if a system cannot be added.
     ///
     /// # Examples
     ///
