@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ancho_entities::{
     Buffer, ChunkArena, Component, ComponentType, DynamicQuery, Entity, EntityCommandBuffer,
     EntityError, EntityQuery, FieldKind, LinkedEntityGroup, Lookup, OutOfMemory, Query,
-    RegisterError, RuntimeType, With, Without, World, WorldSettings,
+    RegisterError, RuntimeType, SharedComponent, Version, With, Without, World, WorldSettings,
 };
 
 #[derive(Component, Clone, Copy, Debug, Default)]
@@ -425,5 +425,24 @@ fn a0094_queries_that_disagree_on_switches() {
         || DynamicQuery::new().or(DynamicQuery::new().ignore_enabled()),
         "A0094: of two queries that become one, only the second ignores what is switched off; call `ignore_enabled` on both \
          or on neither",
+    );
+}
+
+#[test]
+fn a0096_queries_that_are_told_different_things() {
+    #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    #[shared(name = "game::Team")]
+    struct Team(u32);
+
+    let query = DynamicQuery::new;
+    panics(
+        || query().or(query().with_shared(Team(1))),
+        "A0096: of two queries that become one, the second asks for a value of `Shared<game::Team>`; call `with_shared` on what `or` \
+         returns",
+    );
+    panics(
+        || query().since(Version::from_number(7)).or(query().since(Version::from_number(9))),
+        "A0096: of two queries that become one, the first asks for changes since 7, and the second since 9; call `since` on \
+         what `or` returns",
     );
 }

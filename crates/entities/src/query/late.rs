@@ -200,7 +200,8 @@ impl<D: QueryData, F: QueryFilter> From<&EntityQuery<D, F>> for LateQuery {
 
 impl From<DynamicQuery> for LateQuery {
     fn from(query: DynamicQuery) -> Self {
-        Self { asked: AskedFor::Dynamic(query), settings: Settings::default() }
+        let settings = query.settings().clone();
+        Self { asked: AskedFor::Dynamic(query), settings }
     }
 }
 

@@ -4,7 +4,7 @@ use super::kept_chunks::KeptChunks;
 use super::plan::{Plan, Term};
 use super::settings::Options;
 use crate::component::ComponentType;
-use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE, Staying};
+use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE, Staying, Storage};
 
 /// What a query knows of the archetypes of a world.
 pub(crate) struct Matched {
@@ -202,6 +202,13 @@ impl Matched {
     pub(crate) fn has(&self, archetype: u32) -> bool {
         let word = self.is_match.get(archetype as usize / 64);
         word.is_some_and(|word| word >> (archetype % 64) & 1 != 0)
+    }
+
+    /// How many rows the archetypes have that match.
+    pub(super) fn count_rows(&self, storage: &Storage) -> usize {
+        let archetypes = self.matches.iter().map(|found| &storage.archetypes[found.archetype]);
+        let chunks = archetypes.flat_map(|archetype| &archetype.chunks);
+        chunks.map(|&chunk| storage.chunks[chunk].len as usize).sum()
     }
 
     /// The match of an archetype, if it does.

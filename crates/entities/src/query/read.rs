@@ -170,10 +170,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     /// ```
     #[track_caller]
     pub fn count_unfiltered(&self) -> usize {
-        let storage = &self.entities.storage;
-        let matches = self.matched().matches.iter();
-        let chunks = matches.flat_map(|found| &storage.archetypes[found.archetype].chunks);
-        chunks.map(|&chunk| storage.chunks[chunk].len as usize).sum()
+        self.matched().count_rows(&self.entities.storage)
     }
 
     /// Whether no entity has such components, whatever is switched off, has changed or is shared.

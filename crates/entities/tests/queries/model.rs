@@ -196,14 +196,26 @@ impl Model {
             Op::ByQuery(what, which) => {
                 let x_on = |row: &Row| row.x.is_some_and(|(_, on)| on);
                 match which {
-                    0 => self.by_query::<()>(what, |_| true),
-                    1 => self.by_query::<With<X>>(what, x_on),
-                    2 => self.by_query::<(With<A>, Without<X>)>(what, |row| {
-                        row.a.is_some() && !x_on(row)
-                    }),
-                    3 => self.by_query::<IsDisabled<Y>>(what, |row| row.y == Some(false)),
-                    4 => self.by_query::<With<Shared<Team>>>(what, |row| row.team.is_some()),
-                    _ => self.by_query::<Changed<A>>(what, |row| row.a.is_some()),
+                    0 => self.by_query::<()>(what, &Cond::All(&[]), |_| true),
+                    1 => self.by_query::<With<X>>(what, &Cond::With(Kind::X), x_on),
+                    2 => {
+                        let cond = Cond::All(&[Cond::With(Kind::A), Cond::Without(Kind::X)]);
+                        self.by_query::<(With<A>, Without<X>)>(what, &cond, |row| {
+                            row.a.is_some() && !x_on(row)
+                        });
+                    }
+                    3 => {
+                        let is_off = |row: &Row| row.y == Some(false);
+                        self.by_query::<IsDisabled<Y>>(what, &Cond::Off(Kind::Y), is_off);
+                    }
+                    4 => {
+                        let cond = Cond::With(Kind::Team);
+                        self.by_query::<With<Shared<Team>>>(what, &cond, |row| row.team.is_some());
+                    }
+                    _ => {
+                        let cond = Cond::Changed(&[Kind::A]);
+                        self.by_query::<Changed<A>>(what, &cond, |row| row.a.is_some());
+                    }
                 }
             }
             Op::Fork => {
@@ -219,9 +231,14 @@ impl Model {
         }
     }
 
-    /// Does something to all that a filter finds, which it knows by what the rows have.
-    fn by_query<F: QueryFilter>(&mut self, what: u8, wanted: impl Fn(&Row) -> bool) {
+    /// Does something to all that a filter finds, which it knows by what the rows have. Every other time it is done by types of the
+    /// run time, where that can be.
+    fn by_query<F: QueryFilter>(&mut self, what: u8, cond: &Cond, wanted: impl Fn(&Row) -> bool) {
         let now = Some(self.now());
+        let (turn, dynamic) = (self.turn.get(), cond.dynamic());
+        self.turn.set(turn.wrapping_add(1));
+        let by_types = turn & 1 != 0;
+        let (of_x, of_y) = (ComponentType::of::<X>(), ComponentType::of::<Y>());
         let query = self.world.query_mut::<()>().filter::<F>();
         let is_found = |row: &Row| wanted(row) && !row.prefab && !row.disabled;
         let mut rows: Vec<_> = self.rows.iter_mut().map(|(_, row)| row).collect();
@@ -229,18 +246,30 @@ impl Model {
         let count =
             |is_counted: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is_counted(row)).count();
         let (found, expected) = match what {
+            0 if by_types => (dynamic.despawn(&mut self.world).unwrap(), rows.len()),
             0 => (query.despawn().unwrap(), rows.len()),
             1 => (query.add(A(7)).unwrap(), count(&|row| row.a.is_none())),
             2 => (query.add(X(8)).unwrap(), count(&|row| row.x.is_none())),
+            3 if by_types => {
+                let added = dynamic.add_types(&mut self.world, &[of_y]);
+                (added.unwrap(), count(&|row| row.y.is_none()))
+            }
             3 => (query.add(Y).unwrap(), count(&|row| row.y.is_none())),
             4 => (query.add(Shared::new(Team(2))).unwrap(), count(&|row| row.team.is_none())),
             5 => (query.remove::<A>().unwrap(), count(&|row| row.a.is_some())),
+            6 if by_types => {
+                let removed = dynamic.remove_types(&mut self.world, &[of_x]);
+                (removed.unwrap(), count(&|row| row.x.is_some()))
+            }
             6 => (query.remove::<X>().unwrap(), count(&|row| row.x.is_some())),
             7 => (query.remove::<Y>().unwrap(), count(&|row| row.y.is_some())),
             8 => (query.remove::<Shared<Team>>().unwrap(), count(&|row| row.team.is_some())),
             9 => (query.set_enabled(false).unwrap(), rows.len()),
             10 | 11 => {
-                let switched = query.set_component_enabled::<X>(what == 10);
+                let switched = match by_types {
+                    true => dynamic.set_type_enabled(&mut self.world, of_x, what == 10),
+                    false => query.set_component_enabled::<X>(what == 10),
+                };
                 if count(&|row| row.x.is_none()) > 0 {
                     switched.unwrap_err();
                     return;
@@ -403,10 +432,23 @@ impl Model {
         values.sort_by_key(|(entity, _)| *entity);
         of_a.sort_by_key(|(entity, _)| *entity);
         assert_eq!(values, of_a, "{name}");
-        if let Some(dynamic) = cond.dynamic().map(|dynamic| options.of_dynamic(dynamic)) {
-            assert_eq!(dynamic.to_entities(&self.world), found, "{name}");
-            assert_eq!(dynamic.count(&self.world), found.len());
+        let dynamic = options.of_dynamic(cond.dynamic()).since(since);
+        assert_eq!(dynamic.to_entities(&self.world), found, "{name}");
+        assert_eq!(dynamic.count(&self.world), found.len());
+        assert_eq!(dynamic.is_empty(&self.world), found.is_empty());
+        assert_eq!(dynamic.count_unfiltered(&self.world), unfiltered, "{name}");
+        let mask_of_types = dynamic.mask(&self.world);
+        for (entity, _) in &self.rows {
+            let is_found = sorted.binary_search(entity).is_ok();
+            assert_eq!(dynamic.matches(&self.world, *entity), is_found, "{entity}: {name}");
+            assert_eq!(mask_of_types.matches(*entity), mask.matches(*entity), "{entity}: {name}");
         }
+        let mut of_chunks = Vec::new();
+        for chunk in dynamic.chunks(&self.world) {
+            assert!(chunk.count() > 0 && chunk.count() == chunk.rows().count(), "{name}");
+            of_chunks.extend(chunk.entities());
+        }
+        assert_eq!(of_chunks, found, "{name}");
     }
 
     fn ask(&self) {

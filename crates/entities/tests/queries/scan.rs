@@ -142,31 +142,34 @@ impl Cond {
         }
     }
 
-    /// The same as a query by types of the run time, if there is one.
-    pub(crate) fn dynamic(&self) -> Option<DynamicQuery> {
+    /// The same as a query by types of the run time.
+    pub(crate) fn dynamic(&self) -> DynamicQuery {
         match self {
             Self::Or(list) => {
-                let all: Option<Vec<_>> =
-                    list.iter().map(|cond| cond.add_to(DynamicQuery::new())).collect();
-                all?.into_iter().reduce(DynamicQuery::or)
+                let all = list.iter().map(|cond| cond.add_to(DynamicQuery::new()));
+                all.reduce(DynamicQuery::or).expect("there is one")
+            }
+            // What is asked for besides is asked of all of them.
+            Self::All([conds @ .., union @ Self::Or(_)]) => {
+                conds.iter().fold(union.dynamic(), |query, cond| cond.add_to(query))
             }
             _ => self.add_to(DynamicQuery::new()),
         }
     }
 
-    fn add_to(&self, query: DynamicQuery) -> Option<DynamicQuery> {
-        Some(match self {
+    fn add_to(&self, query: DynamicQuery) -> DynamicQuery {
+        match self {
             Self::With(kind) => query.all([ty(*kind)]),
             Self::Without(kind) => query.none([ty(*kind)]),
             Self::Present(kind) => query.present([ty(*kind)]),
             Self::Absent(kind) => query.absent([ty(*kind)]),
             Self::Off(kind) => query.disabled([ty(*kind)]),
             Self::Any(kinds) => query.any(kinds.iter().map(|&kind| ty(kind))),
-            Self::All(list) => {
-                return list.iter().try_fold(query, |query, cond| cond.add_to(query));
-            }
-            Self::Changed(_) | Self::Order | Self::Or(_) => return None,
-        })
+            Self::Changed(kinds) => query.changed(kinds.iter().map(|&kind| ty(kind))),
+            Self::Order => query.order_changed(),
+            Self::All(list) => list.iter().fold(query, |query, cond| cond.add_to(query)),
+            Self::Or(_) => unreachable!("the model asks for no union among several"),
+        }
     }
 }
 

@@ -534,7 +534,42 @@ fn what_is_about_everything_waits_for_everybody() {
         assert_eq!(stage.world.despawn_all(), Ok(10));
     });
     waits_for(ALL, |stage| {
-        assert_eq!(DynamicQuery::new().all([x()]).count(&stage.world), 1);
+        let query = DynamicQuery::new().all([x()]);
+        assert_eq!(query.chunks(&stage.world).map(|found| found.count()).sum::<usize>(), 1);
+    });
+}
+
+#[test]
+fn q11_en7_queries_of_run_time_wait_for_who_decides_on_what_is_found() {
+    waits_for(&["X?!"], |stage| {
+        let query = DynamicQuery::new().all([x()]);
+        assert_eq!(query.count(&stage.world), 1);
+    });
+    waits_for(&["X?!"], |stage| {
+        let query = DynamicQuery::new().all([x()]);
+        assert_eq!(query.to_entities(&stage.world), [stage.ax]);
+    });
+    waits_for(&["X?!"], |stage| {
+        let query = DynamicQuery::new().all([x()]);
+        assert!(!query.is_empty(&stage.world) && query.matches(&stage.world, stage.ax));
+    });
+    waits_for(&["X!"], |stage| {
+        let query = DynamicQuery::new().changed([x()]);
+        assert_eq!(query.count(&stage.world), 1);
+    });
+    waits_for(&[], |stage| {
+        let query = DynamicQuery::new().all([x()]);
+        assert_eq!(query.count_unfiltered(&stage.world), 1);
+        assert!(query.mask(&stage.world).matches(stage.ax));
+        let there = DynamicQuery::new().present([x()]).with_shared(Team(1));
+        assert!(there.is_empty(&stage.world));
+    });
+    waits_for(&["ax", "table"], |stage| {
+        assert_eq!(DynamicQuery::new().all([x()]).despawn(&mut stage.world), Ok(1));
+    });
+    waits_for(&["X", "X!", "X?", "X?!"], |stage| {
+        let query = DynamicQuery::new().all([x()]);
+        assert_eq!(query.set_type_enabled(&mut stage.world, x(), false), Ok(1));
     });
 }
 

@@ -1,21 +1,23 @@
 //! Queries whose components are known only at run time.
 
+mod ask;
+mod change;
+mod chunk;
+
 use std::fmt;
 
-use super::matched::{Bit, Masks, matching_rows};
 use super::plan::{Need, Part, Plan, Term, refuse_not_enableable};
-use super::settings::{Options, Settings};
-use super::walk::Walk;
+use super::settings::{Options, Settings, Since};
 use crate::component::ComponentType;
-use crate::entity::Entity;
-use crate::entity_map::EntityMap;
-use crate::error::EntityError;
-use crate::manager::{ArchetypeChunk, EntityManager, Found};
+use crate::shared::SharedComponent;
+use crate::version::Version;
+
+pub use chunk::FoundChunk;
 
 /// A query whose components are known only at run time: for tools, scripts and files.
 ///
-/// It finds entities and chunks. What is in them is read as bytes, or with the types that are known after all. The conditions
-/// are those of the [filters](crate::QueryFilter). Unity's `EntityQueryBuilder`.
+/// It finds entities and chunks, and changes all that it finds. What is in them is read as bytes, or with the types that are
+/// known after all. The conditions are those of the [filters](crate::QueryFilter). Unity's `EntityQueryBuilder`.
 ///
 /// # Examples
 ///
@@ -45,6 +47,8 @@ use crate::manager::{ArchetypeChunk, EntityManager, Found};
 pub struct DynamicQuery {
     /// What it finds is what one of them finds. There is one at least.
     alternatives: Vec<Alternative>,
+    /// What is said of all of them. Each has its own options.
+    settings: Settings,
 }
 
 #[derive(Clone, Default)]
@@ -57,7 +61,7 @@ struct Alternative {
 
 impl Default for DynamicQuery {
     fn default() -> Self {
-        Self { alternatives: vec![Alternative::default()] }
+        Self { alternatives: vec![Alternative::default()], settings: Settings::default() }
     }
 }
 
@@ -75,6 +79,13 @@ impl DynamicQuery {
         let types: Vec<_> = types.into_iter().collect();
         for alternative in &mut self.alternatives {
             alternative.terms.extend(types.iter().copied().map(term));
+        }
+        self
+    }
+
+    fn one(mut self, term: Term) -> Self {
+        for alternative in &mut self.alternatives {
+            alternative.terms.push(term.clone());
         }
         self
     }
@@ -115,12 +126,8 @@ impl DynamicQuery {
     }
 
     /// Asks for one of these components at least, switched on: [`Any`](crate::Any). None given is no condition.
-    pub fn any(mut self, types: impl IntoIterator<Item = ComponentType>) -> Self {
-        let term = Term::Any(types.into_iter().collect());
-        for alternative in &mut self.alternatives {
-            alternative.terms.push(term.clone());
-        }
-        self
+    pub fn any(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.one(Term::Any(types.into_iter().collect()))
     }
 
     /// Asks that none of these components is there and on: [`Without`](crate::Without).
@@ -152,6 +159,68 @@ impl DynamicQuery {
         self.each(types, Term::Disabled)
     }
 
+    /// Asks that one of these components was written [since](Self::since) a version: [`Changed`](crate::Changed). None given is no
+    /// condition.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let seen = world.entities().version();
+    /// let changed = DynamicQuery::new().changed([ComponentType::of::<Health>()]).since(seen);
+    /// assert!(changed.is_empty(&world));
+    ///
+    /// world.entities_mut().advance_version();
+    /// world.get_mut::<Health>(orc)?.0 = 15;
+    /// assert_eq!(changed.to_entities(&world), [orc]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn changed(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        let types: Box<[_]> = types.into_iter().collect();
+        if types.is_empty() { self } else { self.one(Term::Changed(types)) }
+    }
+
+    /// Asks for entities of chunks to which one came, or which one left, [since](Self::since) a version:
+    /// [`OrderChanged`](crate::OrderChanged).
+    pub fn order_changed(self) -> Self {
+        self.one(Term::OrderChanged)
+    }
+
+    /// Lets [`changed`](Self::changed) and [`order_changed`](Self::order_changed) mean what is newer than this version.
+    ///
+    /// Until it is said, everything counts as changed.
+    pub fn since(mut self, version: Version) -> Self {
+        self.settings.since = Since(version);
+        self
+    }
+
+    /// Asks for entities with this value of a [shared component](crate::SharedComponent), as
+    /// [`QueryRef::with_shared`](crate::QueryRef::with_shared). It can be said of any number of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{DynamicQuery, Shared, SharedComponent, World};
+    ///
+    /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(3, Shared::new(Team(1)));
+    /// world.spawn_many(4, Shared::new(Team(2)));
+    /// assert_eq!(DynamicQuery::new().with_shared(Team(2)).count(&world), 4);
+    /// ```
+    pub fn with_shared<T: SharedComponent>(mut self, value: T) -> Self {
+        self.settings.add_shared(value);
+        self
+    }
+
     /// Includes entities that are [`Disabled`](crate::Disabled).
     pub fn include_disabled(self) -> Self {
         self.with(Options::DISABLED)
@@ -174,7 +243,8 @@ impl DynamicQuery {
     ///
     /// # Panics
     ///
-    /// With A0094 if one of them passes over what is switched off and the other does not.
+    /// With A0094 if one of them passes over what is switched off and the other does not. With A0096 if one of them asks for a
+    /// [shared value](Self::with_shared), or for what is newer than another [version](Self::since): that is said of the union.
     ///
     /// # Examples
     ///
@@ -208,6 +278,21 @@ impl DynamicQuery {
                  `ignore_enabled` on both or on neither"
             );
         }
+        let asks = |query: &Self| query.settings.shared().first().map(|(component, _)| *component);
+        if let Some(component) = asks(&self).or(asks(&other)) {
+            let which = if asks(&self).is_some() { "first" } else { "second" };
+            panic!(
+                "A0096: of two queries that become one, the {which} asks for a value of `{component}`; call `with_shared` on \
+                 what `or` returns"
+            );
+        }
+        let (since, other_since) = (self.settings.since.0, other.settings.since.0);
+        if since != other_since {
+            panic!(
+                "A0096: of two queries that become one, the first asks for changes since {since}, and the second since \
+                 {other_since}; call `since` on what `or` returns"
+            );
+        }
         self.alternatives.extend(other.alternatives);
         self
     }
@@ -237,6 +322,11 @@ impl DynamicQuery {
         self.with(Options::WRITE_GROUPS)
     }
 
+    /// What is said of all that it asks for.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// What is asked of a world.
     #[track_caller]
     pub(super) fn plan(&self) -> Plan {
@@ -248,193 +338,6 @@ impl DynamicQuery {
             [only] => plan(only),
             several => Plan::union(several.iter().map(plan).collect()),
         }
-    }
-
-    /// The chunks in which entities are found, in the order of [`EntityManager::chunks`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
-    ///
-    /// #[derive(Component, Clone)]
-    /// #[component(enableable)]
-    /// struct Engine;
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let car = world.spawn(Engine);
-    /// world.spawn_many(9, Engine);
-    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
-    /// let query = DynamicQuery::new().all([ComponentType::of::<Engine>()]);
-    /// let found = query.chunks(&world).next().unwrap();
-    /// assert_eq!((found.chunk().len(), found.count()), (10, 9));
-    /// assert_eq!(found.rows().collect::<Vec<_>>(), (1..10).collect::<Vec<_>>());
-    /// ```
-    pub fn chunks<'w>(
-        &self,
-        world: &'w impl AsRef<EntityManager>,
-    ) -> impl Iterator<Item = FoundChunk<'w>> {
-        let entities = world.as_ref();
-        entities.jobs.before_everything();
-        let plan = self.plan();
-        let archetypes = &entities.storage.archetypes;
-        let matched = entities.queries.of_plan(&plan, archetypes);
-        let chunks = matched.matches.iter().flat_map(move |found| {
-            let chunks = archetypes[found.archetype].chunks.iter();
-            chunks.map(|&number| FoundChunk { chunk: entities.chunk(number), bits: &found.bits })
-        });
-        chunks.filter(|found| found.count() > 0)
-    }
-
-    /// The entities that are found, in the order of [`chunks`](Self::chunks).
-    pub fn to_entities(&self, world: &impl AsRef<EntityManager>) -> Vec<Entity> {
-        let mut all = Vec::new();
-        for found in self.chunks(world) {
-            all.extend(found.entities());
-        }
-        all
-    }
-
-    /// How many entities are found.
-    pub fn count(&self, world: &impl AsRef<EntityManager>) -> usize {
-        self.chunks(world).map(|found| found.count()).sum()
-    }
-
-    /// Moves all entities of a world that are found to another one. Returns which entity became which.
-    ///
-    /// See [`QueryMut::move_to`](crate::QueryMut::move_to).
-    ///
-    /// # Errors
-    ///
-    /// As [`EntityManager::move_entities_from`]. Then nothing has moved.
-    ///
-    /// # Panics
-    ///
-    /// As there.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
-    ///
-    /// #[derive(Component, Clone)]
-    /// struct Asleep;
-    ///
-    /// let (mut game, mut aside) = (World::new("Game"), World::new("Aside"));
-    /// game.spawn_many(10, ());
-    /// game.spawn_many(5, Asleep);
-    /// let asleep = DynamicQuery::new().all([ComponentType::of::<Asleep>()]);
-    /// let moved = asleep.move_to(&mut game, &mut aside)?;
-    /// assert_eq!((moved.len(), game.entity_count(), aside.entity_count()), (5, 10, 5));
-    /// # Ok::<(), ancho_entities::EntityError>(())
-    /// ```
-    #[track_caller]
-    pub fn move_to(
-        &self,
-        from: &mut impl AsMut<EntityManager>,
-        to: &mut impl AsMut<EntityManager>,
-    ) -> Result<EntityMap, EntityError> {
-        let from = from.as_mut();
-        let found = self.found(from);
-        to.as_mut().move_found_from(from, &found)
-    }
-
-    /// Copies all entities of a world that are found to another one. Returns which entity was copied to which.
-    ///
-    /// See [`QueryRef::copy_to`](crate::QueryRef::copy_to).
-    ///
-    /// # Errors
-    ///
-    /// As [`EntityManager::copy_entities_from`]. Then nothing was copied.
-    ///
-    /// # Panics
-    ///
-    /// As there.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Health(u32);
-    ///
-    /// let (mut game, mut preview) = (World::new("Game"), World::new("Preview"));
-    /// game.spawn_many(10, ());
-    /// game.spawn_many(5, Health(20));
-    /// let healthy = DynamicQuery::new().all([ComponentType::of::<Health>()]);
-    /// let copied = healthy.copy_to(&game, &mut preview)?;
-    /// assert_eq!((copied.len(), game.entity_count(), preview.entity_count()), (5, 15, 5));
-    /// # Ok::<(), ancho_entities::EntityError>(())
-    /// ```
-    #[track_caller]
-    pub fn copy_to(
-        &self,
-        from: &impl AsRef<EntityManager>,
-        to: &mut impl AsMut<EntityManager>,
-    ) -> Result<EntityMap, EntityError> {
-        let from = from.as_ref();
-        let found = self.found(from);
-        to.as_mut().copy_found_from(from, &found)
-    }
-
-    /// All rows that are found, to be moved or copied.
-    #[track_caller]
-    fn found(&self, entities: &EntityManager) -> Found {
-        let matched = entities.queries.of_plan(&self.plan(), &entities.storage.archetypes);
-        entities.before_moving(matched.matches.iter().map(|found| found.archetype));
-        Walk::reading(entities, matched, &Settings::default()).found(Found::default())
-    }
-}
-
-/// A chunk in which entities are found, and which: what [`DynamicQuery::chunks`] returns.
-#[derive(Clone, Copy)]
-pub struct FoundChunk<'w> {
-    chunk: ArchetypeChunk<'w>,
-    bits: &'w [Bit],
-}
-
-impl<'w> FoundChunk<'w> {
-    /// The chunk.
-    pub fn chunk(&self) -> ArchetypeChunk<'w> {
-        self.chunk
-    }
-
-    /// How many of its entities are found: never zero.
-    pub fn count(&self) -> usize {
-        if self.bits.is_empty() {
-            return self.chunk.len();
-        }
-        self.words().map(|word| word.count_ones() as usize).sum()
-    }
-
-    /// The rows of the entities that are found, from the first on.
-    pub fn rows(&self) -> impl Iterator<Item = usize> {
-        (0..).step_by(64).zip(self.words()).flat_map(|(first, word): (usize, u64)| {
-            (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| first + bit)
-        })
-    }
-
-    /// The entities that are found.
-    pub fn entities(&self) -> impl Iterator<Item = Entity> {
-        self.rows().map(|row| self.chunk.entities()[row])
-    }
-
-    /// A bit for each row, one if it is found.
-    fn words(&self) -> impl Iterator<Item = u64> + use<'w> {
-        let Self { chunk, bits } = *self;
-        let (enabled, rows) = (&chunk.chunk.enabled, chunk.chunk.len);
-        let masks = Masks { enabled, changed: &[] };
-        (0..rows.div_ceil(u64::BITS)).map(move |word| matching_rows(bits, &masks, word, rows))
-    }
-}
-
-impl fmt::Debug for FoundChunk<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FoundChunk")
-            .field("chunk", &self.chunk)
-            .field("count", &self.count())
-            .finish()
     }
 }
 

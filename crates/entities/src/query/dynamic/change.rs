@@ -1,0 +1,216 @@
+//! All that a dynamic query finds is changed at once, moved or copied.
+
+use super::DynamicQuery;
+use crate::component::ComponentType;
+use crate::entity_map::EntityMap;
+use crate::error::EntityError;
+use crate::manager::{EntityManager, Found};
+use crate::query::late::LateQuery;
+use crate::query::walk::Walk;
+
+/// Changes of all entities that are found, as [`QueryMut`](crate::QueryMut) makes them.
+impl DynamicQuery {
+    /// All rows that are found, to be changed, moved or copied.
+    #[track_caller]
+    fn found(&self, entities: &EntityManager) -> Found {
+        let matched = self.matched(entities);
+        // That includes those who switch or change what decides on what is found.
+        entities.before_moving(matched.matches.iter().map(|found| found.archetype));
+        Walk::reading(entities, matched, self.settings()).found(Found::default())
+    }
+
+    /// Destroys all entities that are found, and their components. Returns how many there were.
+    ///
+    /// See [`QueryMut::despawn`](crate::QueryMut::despawn).
+    ///
+    /// # Errors
+    ///
+    /// As there. Then nothing was destroyed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Dead;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(10, ());
+    /// world.spawn_many(5, Dead);
+    /// let dead = DynamicQuery::new().all([ComponentType::of::<Dead>()]);
+    /// assert_eq!(dead.despawn(&mut world), Ok(5));
+    /// assert_eq!(world.entity_count(), 10);
+    /// ```
+    #[track_caller]
+    pub fn despawn(&self, world: &mut impl AsMut<EntityManager>) -> Result<usize, EntityError> {
+        let entities = world.as_mut();
+        let found = self.found(entities);
+        entities.despawn_found(&found)
+    }
+
+    /// Gives all entities that are found those of the components that they lack, with their defaults. Returns how many lacked
+    /// one.
+    ///
+    /// See [`QueryMut::add_types`](crate::QueryMut::add_types).
+    ///
+    /// # Errors
+    ///
+    /// As there. Then nothing was changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
+    ///
+    /// #[derive(Component, Default, Clone, Copy, Debug, PartialEq)]
+    /// struct Armour(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (orc, knight) = (world.spawn(()), world.spawn(Armour(9)));
+    /// let armour = ComponentType::of::<Armour>();
+    /// assert_eq!(DynamicQuery::new().add_types(&mut world, &[armour]), Ok(1));
+    /// assert_eq!((world.get(orc), world.get(knight)), (Ok(&Armour(0)), Ok(&Armour(9))));
+    /// assert_eq!(DynamicQuery::new().remove_types(&mut world, &[armour]), Ok(2));
+    /// ```
+    #[track_caller]
+    pub fn add_types(
+        &self,
+        world: &mut impl AsMut<EntityManager>,
+        types: &[ComponentType],
+    ) -> Result<usize, EntityError> {
+        let entities = world.as_mut();
+        let found = self.found(entities);
+        entities.add_types_to_found(&found, types)
+    }
+
+    /// Removes components from all entities that are found, as far as they have them. Returns how many had one.
+    ///
+    /// See [`QueryMut::remove_types`](crate::QueryMut::remove_types).
+    ///
+    /// # Errors
+    ///
+    /// As there. Then nothing was changed.
+    #[track_caller]
+    pub fn remove_types(
+        &self,
+        world: &mut impl AsMut<EntityManager>,
+        types: &[ComponentType],
+    ) -> Result<usize, EntityError> {
+        let entities = world.as_mut();
+        let found = self.found(entities);
+        entities.remove_types_from_found(&found, types)
+    }
+
+    /// Switches a component of all entities that are found on or off. Returns how many they are.
+    ///
+    /// See [`QueryMut::set_type_enabled`](crate::QueryMut::set_type_enabled).
+    ///
+    /// # Errors
+    ///
+    /// As there. Then none was switched.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(1000, Engine);
+    /// let engine = ComponentType::of::<Engine>();
+    /// let running = DynamicQuery::new().all([engine]);
+    /// assert_eq!(running.set_type_enabled(&mut world, engine, false), Ok(1000));
+    /// assert!(running.is_empty(&world));
+    /// ```
+    #[track_caller]
+    pub fn set_type_enabled(
+        &self,
+        world: &mut impl AsMut<EntityManager>,
+        ty: ComponentType,
+        enabled: bool,
+    ) -> Result<usize, EntityError> {
+        LateQuery::from(self).set_type_enabled(world.as_mut(), ty, enabled)
+    }
+
+    /// Moves all entities of a world that are found to another one. Returns which entity became which.
+    ///
+    /// See [`QueryMut::move_to`](crate::QueryMut::move_to).
+    ///
+    /// # Errors
+    ///
+    /// As [`EntityManager::move_entities_from`]. Then nothing has moved.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Asleep;
+    ///
+    /// let (mut game, mut aside) = (World::new("Game"), World::new("Aside"));
+    /// game.spawn_many(10, ());
+    /// game.spawn_many(5, Asleep);
+    /// let asleep = DynamicQuery::new().all([ComponentType::of::<Asleep>()]);
+    /// let moved = asleep.move_to(&mut game, &mut aside)?;
+    /// assert_eq!((moved.len(), game.entity_count(), aside.entity_count()), (5, 10, 5));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    #[track_caller]
+    pub fn move_to(
+        &self,
+        from: &mut impl AsMut<EntityManager>,
+        to: &mut impl AsMut<EntityManager>,
+    ) -> Result<EntityMap, EntityError> {
+        let from = from.as_mut();
+        let found = self.found(from);
+        to.as_mut().move_found_from(from, &found)
+    }
+
+    /// Copies all entities of a world that are found to another one. Returns which entity was copied to which.
+    ///
+    /// See [`QueryRef::copy_to`](crate::QueryRef::copy_to).
+    ///
+    /// # Errors
+    ///
+    /// As [`EntityManager::copy_entities_from`]. Then nothing was copied.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let (mut game, mut preview) = (World::new("Game"), World::new("Preview"));
+    /// game.spawn_many(10, ());
+    /// game.spawn_many(5, Health(20));
+    /// let healthy = DynamicQuery::new().all([ComponentType::of::<Health>()]);
+    /// let copied = healthy.copy_to(&game, &mut preview)?;
+    /// assert_eq!((copied.len(), game.entity_count(), preview.entity_count()), (5, 15, 5));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    #[track_caller]
+    pub fn copy_to(
+        &self,
+        from: &impl AsRef<EntityManager>,
+        to: &mut impl AsMut<EntityManager>,
+    ) -> Result<EntityMap, EntityError> {
+        let from = from.as_ref();
+        let found = self.found(from);
+        to.as_mut().copy_found_from(from, &found)
+    }
+}
