@@ -89,6 +89,10 @@ pub(super) fn enabled_all(cell: Cell) -> Reading {
     enabled(cell, |_| true)
 }
 
+pub(super) fn enabled_none(cell: Cell) -> Reading {
+    enabled(cell, |_| false)
+}
+
 pub(super) fn enabled_runs(cell: Cell) -> Reading {
     enabled(cell, work::in_runs)
 }

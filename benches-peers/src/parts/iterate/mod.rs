@@ -238,7 +238,22 @@ pub(crate) static PART: Part = Part {
                 ("flat", flat::enabled_all),
             ],
             limits: FLAT,
-            requires: &[],
+            // Where all of a chunk are on, no entity is asked.
+            requires: &[at_most(1.1, Under::Case("iter_1m"))],
+        },
+        // The same, with all of them disabled.
+        Case {
+            name: "enabled_none_1m",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("ancho", ancho::enabled_none),
+                ("flecs", flecs::enabled_none),
+                ("raw", raw::enabled_none),
+                ("flat", flat::enabled_none),
+            ],
+            limits: FLAT,
+            // Where all of a chunk are off, no entity is asked.
+            requires: &[at_most(0.05, Under::Case("enabled_all_1m"))],
         },
         // The same, with a thousand disabled after every thousand.
         Case {
