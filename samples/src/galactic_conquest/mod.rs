@@ -166,7 +166,7 @@ fn play(
     if !game.is_turn {
         return;
     }
-    let mut all: Vec<Entity> = planets.iter_mut().map(|(entity, ..)| entity).collect();
+    let mut all = planets.to_entities();
     let ready = all.len();
     all.extend(targets.iter());
     if ready == 0 || all.len() < 2 {
@@ -193,6 +193,9 @@ fn launch(
     let most = ((LAUNCHES * time.delta()) as i32).max(1);
     let mut room = game.most_ships.saturating_sub(ships.count());
     for (planet_entity, planet, place, &team, launch) in &mut planets {
+        if room == 0 {
+            break;
+        }
         let count = launch.ships.min(most).min(room as i32);
         let prefab = commands.spawn((Ship { target: launch.target }, *place, team, Prefab));
         let new = commands.instantiate_many(prefab, count as usize).to_vec();

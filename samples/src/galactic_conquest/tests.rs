@@ -108,6 +108,21 @@ fn ships_leave_from_anywhere_on_the_rim_as_fast_as_they_can() {
 }
 
 #[test]
+fn nothing_is_made_while_there_is_no_room_for_ships() {
+    let (mut world, [source, target, _]) = quiet_world();
+    world.add(source, Launch { target, ships: 40 }).unwrap();
+    world.query_mut::<&mut Game>().for_each(|game| game.most_ships = 16);
+    world.update(0.016);
+    let changes = world.entities().order_version();
+    (0..3).for_each(|_| world.update(0.016));
+    assert_eq!(world.entities().order_version(), changes, "also no prefab");
+    assert_eq!(
+        (world.query::<&Ship>().count(), world.get::<Launch>(source).unwrap().ships),
+        (16, 24)
+    );
+}
+
+#[test]
 fn ships_fly_4_units_a_second_around_planets() {
     let (mut world, [_, planet, target]) = quiet_world();
     let ship = world.spawn((Ship { target }, Position(Vec2::X * 10.0), Team::One));

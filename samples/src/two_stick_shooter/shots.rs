@@ -1,6 +1,6 @@
 //! Shots: how they come to be, whom they hit, and when they are gone.
 
-use ancho::entities::{CommandPoint, CommandsAt, EndSimulation, JobError};
+use ancho::entities::{CommandPoint, CommandsAt, EndSimulation, JobError, SystemResult};
 use ancho::prelude::*;
 
 use super::player::Player;
@@ -72,22 +72,24 @@ pub(super) fn spawn_shots(requests: Query<(Entity, &ShotRequest)>, mut commands:
 pub(super) fn damage<Receiver: Component, Of: Component>(
     mut receivers: Query<(&Position, &mut Health), With<Receiver>>,
     mut shots: Query<(&Position, &mut Shot), With<Of>>,
-) {
-    let places: Vec<Vec3> = receivers.iter_mut().map(|(position, _)| position.0).collect();
-    let flying: Vec<(Vec3, i32)> =
-        shots.iter_mut().map(|(position, shot)| (position.0, shot.energy)).collect();
+) -> SystemResult {
+    // What is only copied does not count as changed.
+    let places: Vec<Position> = receivers.to_components()?;
+    let flying: Vec<(Position, Shot)> =
+        shots.to_components()?.into_iter().zip(shots.to_components()?).collect();
     receivers.schedule_parallel(move |(position, health)| {
-        let hits = flying.iter().filter(|(shot, _)| meet(*shot, position.0));
-        let damage: i32 = hits.map(|(_, energy)| energy).sum();
+        let hits = flying.iter().filter(|(place, _)| meet(place.0, position.0));
+        let damage: i32 = hits.map(|(_, shot)| shot.energy).sum();
         if damage > 0 {
             health.0 = (health.0 - damage).max(0);
         }
     });
     shots.schedule_parallel(move |(position, shot)| {
-        if places.iter().any(|place| meet(*place, position.0)) {
+        if places.iter().any(|place| meet(place.0, position.0)) {
             shot.time_to_live = 0.0;
         }
     });
+    Ok(())
 }
 
 fn meet(a: Vec3, b: Vec3) -> bool {
