@@ -16,7 +16,9 @@ pub(crate) const SAMPLE: Sample = Sample {
     name: "chain",
     summary: "200 chains of 100 links, each link held by the one before it, in one job",
     kind: Kind::World(WorldSample {
+        counts: "links of chains",
         entities: 20_000,
+        most: 1_000_000,
         frames: 300,
         seed: None,
         build,

@@ -1,10 +1,10 @@
 //! What the gallery is asked to do.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::gallery::{Sample, Show, View};
+use crate::gallery::{Kind, Sample, Show, View, WorldSample};
 use crate::samples::{DEFAULT, SAMPLES, find};
 
 pub(crate) const USAGE: &str = "\
@@ -19,7 +19,7 @@ usage: cargo run --release [-- COMMAND] [OPTIONS]
   --frames N       stop after so many frames
   --workers N      so many threads beside the main one; 0 does everything on that
   --seed S         where random numbers begin, if a sample has some
-  --entities N     how many there are of what a sample has many of
+  --entities N     how many there are of what a sample has many of; `help` tells of what
   --trace FILE     write what each thread did, for https://ui.perfetto.dev
   --picture FILE   write what is seen at the end, as an SVG picture
   --view VIEW      `terminal` or `none`; what fits if it is not said";
@@ -38,7 +38,7 @@ const CHECKED_FRAMES: u32 = 60;
 /// Most numbers of workers that are allowed: more than any machine has use for.
 const MOST_WORKERS: usize = 512;
 
-/// Most entities that are allowed: more would not fit in the memory of most machines.
+/// Most entities that any sample allows: more would not fit in the memory of most machines.
 const MOST_ENTITIES: usize = 50_000_000;
 
 /// Returns what is to be done, or a sentence that says what is wrong.
@@ -137,6 +137,9 @@ fn command(words: &[String], options: &[&str], mut show: Show) -> Result<Command
             return Err(format!("`{extra}` is one thing too many; ask for one at a time."));
         }
     };
+    if let Command::Show(show) = &command {
+        check(show)?;
+    }
     match options.iter().find(|option| !allowed.contains(option)) {
         None => Ok(command),
         Some(option) if allowed.is_empty() => {
@@ -148,6 +151,38 @@ fn command(words: &[String], options: &[&str], mut show: Show) -> Result<Command
             allowed.join(", ")
         )),
     }
+}
+
+/// Says in a sentence what cannot be shown together.
+fn check(show: &Show) -> Result<(), String> {
+    let name = show.sample.name;
+    match (&show.sample.kind, show.entities) {
+        (Kind::World(sample), Some(entities)) if entities > sample.most => {
+            let WorldSample { counts, most, .. } = sample;
+            return Err(format!(
+                "`--entities` takes at most {most} for `{name}`, not {entities}: it counts {counts}."
+            ));
+        }
+        (Kind::Jobs(_), _) if show.view == Some(View::Terminal) => {
+            return Err(format!(
+                "`{name}` paints no picture for `--view terminal`; without it, it prints what it does."
+            ));
+        }
+        _ => {}
+    }
+    match (&show.trace, &show.picture) {
+        (Some(trace), Some(picture)) if is_same_file(trace, picture) => {
+            let path = trace.display();
+            Err(format!("`--trace` and `--picture` cannot both be written to `{path}`."))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether two names are of one file, as far as names tell.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let full = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    full(one) == full(other)
 }
 
 fn view(value: &OsStr) -> Result<View, String> {
@@ -173,8 +208,6 @@ where
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     fn parse_words(words: &str) -> Result<Command, String> {
@@ -254,6 +287,25 @@ mod tests {
             mistake("check --view none"),
             "`--view` means nothing for `check`; it takes --frames."
         );
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_told_in_a_sentence() {
+        let mistake = |words| parse_words(words).unwrap_err();
+        assert_eq!(
+            mistake("dungeon --entities 10001"),
+            "`--entities` takes at most 10000 for `dungeon`, not 10001: it counts rooms."
+        );
+        assert_eq!(shown("dungeon --entities 10000").entities, Some(10_000));
+        for paths in ["--trace a --picture a", "--trace a --picture ./a"] {
+            let expected = "`--trace` and `--picture` cannot both be written to `a`.";
+            assert_eq!(mistake(paths), expected);
+        }
+        assert_eq!(
+            mistake("life --view terminal"),
+            "`life` paints no picture for `--view terminal`; without it, it prints what it does."
+        );
+        assert_eq!(shown("life --view none").view, Some(View::None));
     }
 
     #[cfg(unix)]

@@ -48,30 +48,30 @@ fn add_with_struct(jobs: &JobScheduler, a: f32, b: &mut JobSlice<f32>) -> Sample
 
 fn show(stage: &Stage<'_>) -> SampleResult<()> {
     let jobs = stage.jobs;
-    println!("before:           a = 5, b[0] = 3");
+    say!("before:           a = 5, b[0] = 3");
     let mut b = JobSlice::new(1, 3.0);
     let a = add_with_closure(jobs, 5.0, &mut b)?;
-    println!("after a closure:  a = {a}, b[0] = {}", b.as_slice()?[0]);
+    say!("after a closure:  a = {a}, b[0] = {}", b.as_slice()?[0]);
 
     let mut b = JobSlice::new(1, 3.0).named("b");
     let a = add_with_struct(jobs, 5.0, &mut b)?;
-    println!("after a struct:   a = {a}, b[0] = {}", b.as_slice()?[0]);
+    say!("after a struct:   a = {a}, b[0] = {}", b.as_slice()?[0]);
 
-    println!("\nTwo jobs that write `b`, in no order, are refused, on every run:");
+    say!("\nTwo jobs that write `b`, in no order, are refused, on every run:");
     let first = jobs.named("First").schedule_job(&[], Add { a, b: b.write() })?;
     match jobs.named("Second").schedule_job(&[], Add { a, b: b.write() }) {
         Ok(_) => return Err("two jobs that race were accepted".into()),
-        Err(refused) => println!("  {refused}"),
+        Err(refused) => say!("  {refused}"),
     }
-    println!("\nSo is the owner, until the job is completed:");
+    say!("\nSo is the owner, until the job is completed:");
     match b.as_slice() {
         Ok(_) => return Err("an array in use was lent".into()),
-        Err(refused) => println!("  {refused}"),
+        Err(refused) => say!("  {refused}"),
     }
 
     let second = jobs.named("Second").schedule_job(&[first], Add { a, b: b.write() })?;
     jobs.complete(second);
-    println!("\nOne after the other they are fine: b[0] = {}", b.as_slice()?[0]);
+    say!("\nOne after the other they are fine: b[0] = {}", b.as_slice()?[0]);
     Ok(())
 }
 

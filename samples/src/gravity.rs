@@ -18,7 +18,9 @@ pub(crate) const SAMPLE: Sample = Sample {
     name: "gravity",
     summary: "1,000 asteroids that stars attract, in seven patterns",
     kind: Kind::World(WorldSample {
+        counts: "asteroids",
         entities: 1_000,
+        most: 5_000_000,
         frames: 600,
         seed: Some(1),
         build,

@@ -16,7 +16,9 @@ pub(crate) const SAMPLE: Sample = Sample {
     name: "hierarchy",
     summary: "100 circles of 100 cubes, which turn on a circle that turns",
     kind: Kind::World(WorldSample {
+        counts: "cubes",
         entities: 10_000,
+        most: 1_000_000,
         frames: 300,
         seed: Some(1),
         build,

@@ -123,18 +123,18 @@ fn step_cell(above: &[u8], row: &[u8], below: &[u8]) -> u8 {
 
 fn show(stage: &Stage<'_>) -> SampleResult<()> {
     let mut board = Board::random(SIZE, SIZE);
-    println!("living cells at the start: {}", board.population()?);
+    say!("living cells at the start: {}", board.population()?);
     let start = Instant::now();
     board.run(stage.jobs, stage.frames)?;
     let seconds = start.elapsed().as_secs_f64();
-    println!("living cells {} generations later: {}", stage.frames, board.population()?);
-    println!(
+    say!("living cells {} generations later: {}", stage.frames, board.population()?);
+    say!(
         "{SIZE} x {SIZE} cells on {} threads: {:.3} ms a generation, {:.2} billion cells a second",
         stage.jobs.thread_count(),
         seconds * 1000.0 / f64::from(stage.frames),
         (SIZE * SIZE) as f64 * f64::from(stage.frames) / seconds / 1e9,
     );
-    println!("the upper left corner:\n{}", board.corner(64, 16)?);
+    say!("the upper left corner:\n{}", board.corner(64, 16)?);
     Ok(())
 }
 

@@ -2,7 +2,10 @@
 //!
 //! A sample is a module that a newcomer reads in a few minutes. Start with `rotation`; those about jobs alone start with
 //! `first_job`. What they share is in `gallery`.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "showing things is what samples do")]
+#![expect(clippy::print_stderr, reason = "mistakes are told there")]
+
+#[macro_use]
+mod say;
 
 mod battle;
 mod boids;
@@ -40,11 +43,12 @@ fn main() -> ExitCode {
         Command::Show(show) => gallery::show(&show),
         Command::Check { samples, frames } => gallery::check(&samples, frames),
         Command::List => {
-            print!("{}", samples::list());
+            say!("{}", samples::list().trim_end());
             Ok(())
         }
         Command::Help => {
-            println!("{USAGE}");
+            let counts = samples::counts();
+            say!("{USAGE}\n\nwhat `--entities` counts:\n{}", counts.trim_end());
             Ok(())
         }
     };

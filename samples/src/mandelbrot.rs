@@ -143,21 +143,21 @@ fn show(stage: &Stage<'_>) -> SampleResult<()> {
     let Stage { jobs, frames, .. } = *stage;
     let mut picture = Picture::new(WIDTH, HEIGHT);
     picture.draw(jobs, View::FIRST)?;
-    print!("{}", picture.as_text(80, 25)?);
+    say!("{}", picture.as_text(80, 25)?.trim_end_matches('\n'));
     let steps = picture.steps.as_slice()?;
     let sum = |steps: &[u8]| steps.iter().map(|&steps| u64::from(steps)).sum::<u64>();
     let (all, upper) = (sum(steps), sum(&steps[..steps.len() / 2]));
-    println!("The upper half is {} % of the work.\n", upper * 100 / all);
+    say!("The upper half is {} % of the work.\n", upper * 100 / all);
 
     jobs.pool().set_profiling(true);
     let start = Instant::now();
     let together_hash = picture.run(jobs, frames)?;
     let together = start.elapsed();
     jobs.pool().set_profiling(false);
-    println!("{frames} frames on {} threads: {:.2} s", jobs.thread_count(), together.as_secs_f64());
+    say!("{frames} frames on {} threads: {:.2} s", jobs.thread_count(), together.as_secs_f64());
     for (thread, work) in work_by_thread(jobs.pool()) {
         let name = if thread == 0 { "the owner".to_owned() } else { format!("worker {thread}") };
-        println!("  {name} worked {:.2} s", work.as_secs_f64());
+        say!("  {name} worked {:.2} s", work.as_secs_f64());
     }
 
     let mode = jobs.mode();
@@ -166,8 +166,8 @@ fn show(stage: &Stage<'_>) -> SampleResult<()> {
     let alone_hash = picture.run(jobs, frames)?;
     let alone = start.elapsed();
     jobs.set_mode(mode);
-    println!("{frames} frames on one thread: {:.2} s", alone.as_secs_f64());
-    println!("speed-up: {:.2}", alone.as_secs_f64() / together.as_secs_f64());
+    say!("{frames} frames on one thread: {:.2} s", alone.as_secs_f64());
+    say!("speed-up: {:.2}", alone.as_secs_f64() / together.as_secs_f64());
     if together_hash != alone_hash {
         return Err("the pictures are not the same".into());
     }

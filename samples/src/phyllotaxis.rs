@@ -14,7 +14,9 @@ pub(crate) const SAMPLE: Sample = Sample {
     name: "phyllotaxis",
     summary: "50,000 cubes in the order of a sunflower's seeds, all on one that turns",
     kind: Kind::World(WorldSample {
+        counts: "cubes",
         entities: 50_000,
+        most: 5_000_000,
         frames: 300,
         seed: None,
         build,

@@ -19,7 +19,9 @@ pub(crate) const SAMPLE: Sample = Sample {
     name: "rotation",
     summary: "cubes on a circle, and a sphere that sets spinning those it passes",
     kind: Kind::World(WorldSample {
+        counts: "cubes",
         entities: 100,
+        most: 1_000_000,
         frames: 600,
         seed: Some(1),
         build,

@@ -1,6 +1,6 @@
 //! The list of samples.
 
-use crate::gallery::Sample;
+use crate::gallery::{Kind, Sample, WorldSample};
 use crate::{
     battle, boids, chain, dungeon, first_job, galactic_conquest, gravity, hierarchy, life,
     mandelbrot, native_counter, phyllotaxis, rotation, two_stick_shooter,
@@ -41,11 +41,23 @@ pub(crate) fn list() -> String {
     SAMPLES.iter().map(line).collect()
 }
 
+/// What `--entities` counts in each sample, how many there are otherwise, and how many there may be.
+pub(crate) fn counts() -> String {
+    let lines = SAMPLES.iter().filter_map(|sample| {
+        let Kind::World(WorldSample { counts, entities, most, .. }) = &sample.kind else {
+            return None;
+        };
+        Some(format!("  {:<20}{counts}: {entities} if it is not said, up to {most}\n", sample.name))
+    });
+    lines.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::SAMPLES;
+    use crate::gallery::Kind;
 
     #[test]
     fn names_are_unique_and_can_be_typed() {
@@ -53,6 +65,18 @@ mod tests {
         assert_eq!(names.len(), SAMPLES.len());
         for name in names {
             assert!(name.bytes().all(|byte| byte == b'_' || byte.is_ascii_lowercase()), "{name}");
+        }
+    }
+
+    #[test]
+    fn there_may_be_more_than_there_are_and_it_is_told_of_what() {
+        let counts = super::counts();
+        assert!(
+            counts.contains("  dungeon             rooms: 60 if it is not said, up to 10000\n")
+        );
+        for sample in SAMPLES {
+            let Kind::World(world) = &sample.kind else { continue };
+            assert!(world.entities * 10 <= world.most, "{}", sample.name);
         }
     }
 

@@ -32,7 +32,9 @@ pub(crate) const SAMPLE: Sample = Sample {
     name: "battle",
     summary: "100,000 units of two armies march, strike, fall and are replaced",
     kind: Kind::World(WorldSample {
+        counts: "units of both armies",
         entities: 100_000,
+        most: 5_000_000,
         frames: 600,
         seed: Some(1),
         build,
@@ -135,13 +137,14 @@ impl Army {
 
 fn build(options: &Options) -> SampleResult<World> {
     let mut world = options.world("Battle");
-    let count = options.entities / 2;
+    let half = options.entities / 2;
     // Twice as much room as there are units, and twice as wide as high.
     let height = (options.entities as f32).max(64.0).sqrt();
     let corner = Vec2::new(2.0 * height, height);
 
     let mut random = Random::new(options.seed);
-    for army in Army::BOTH {
+    // Of an odd number, the first army has one more.
+    for (army, count) in Army::BOTH.into_iter().zip([options.entities - half, half]) {
         world.spawn(Camp { army, losses: 0 });
         // They stand in rows, a step apart, and look at each other across the middle.
         let in_row = (height * 0.8) as usize;

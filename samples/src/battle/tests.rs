@@ -30,6 +30,13 @@ fn armies_stand_apart_and_meet() {
 }
 
 #[test]
+fn of_an_odd_number_one_army_has_one_more() {
+    let world = run(&SAMPLE, &options(2_001), 1);
+    let units = |army| world.query::<&Health>().with_shared(army).count();
+    assert_eq!(Army::BOTH.map(units), [1_001, 1_000]);
+}
+
+#[test]
 fn units_stay_as_many_on_the_field_and_the_fallen_are_replaced() {
     let mut world = run(&SAMPLE, &options(2_000), 0);
     let first: Vec<Entity> = world.query::<Entity>().filter::<With<Health>>().to_entities();

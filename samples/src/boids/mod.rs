@@ -29,7 +29,9 @@ pub(crate) const SAMPLE: Sample = Sample {
     name: "boids",
     summary: "50,000 boids in flocks that follow targets and shy away from obstacles",
     kind: Kind::World(WorldSample {
+        counts: "boids of both flocks",
         entities: 50_000,
+        most: 5_000_000,
         frames: 600,
         seed: Some(1),
         build,

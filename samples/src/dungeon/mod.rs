@@ -18,8 +18,9 @@ pub(crate) const SAMPLE: Sample = Sample {
     name: "dungeon",
     summary: "rooms and corridors made of prefabs, explored by torchlight",
     kind: Kind::World(WorldSample {
-        // So many rooms.
+        counts: "rooms",
         entities: 60,
+        most: 10_000,
         frames: 900,
         seed: Some(1),
         build,

@@ -25,7 +25,7 @@ pub(crate) fn check(samples: &[&Sample], frames: u32) -> SampleResult<()> {
             Kind::Jobs(jobs) => hash_in_all_cases(|scheduler| (jobs.state_hash)(scheduler, frames)),
         };
         match hash {
-            Ok(hash) => println!("{}: state hash {hash:016x}", sample.name),
+            Ok(hash) => say!("{}: state hash {hash:016x}", sample.name),
             Err(error) => failures.push(format!("{}: {error}", sample.name)),
         }
     }

@@ -44,8 +44,12 @@ pub(crate) enum Kind {
 /// A world that is updated frame by frame, and can be watched.
 #[derive(Debug)]
 pub(crate) struct WorldSample {
-    /// How many there are of what the sample has many of, if `--entities` says nothing.
+    /// What the sample has many of, in a few words.
+    pub(crate) counts: &'static str,
+    /// How many there are of that, if `--entities` says nothing.
     pub(crate) entities: usize,
+    /// How many there may be: more would be no fun to wait for.
+    pub(crate) most: usize,
     /// How many frames it runs for where nobody watches, if `--frames` says nothing.
     pub(crate) frames: u32,
     /// Where random numbers begin, if `--seed` says nothing. Where nothing is random, there is none, and `--seed` is refused.

@@ -46,7 +46,7 @@ pub(crate) fn show(show: &Show) -> SampleResult<()> {
         trace: Output::open("trace", show.trace.as_deref())?,
         picture: Output::open("picture", show.picture.as_deref())?,
     };
-    println!("{}: {}", show.sample.name, show.sample.summary);
+    say!("{}: {}", show.sample.name, show.sample.summary);
     match &show.sample.kind {
         Kind::World(sample) => show_world(show, sample, pool, files),
         Kind::Jobs(sample) => show_jobs(show, sample, &pool, files),
@@ -83,7 +83,7 @@ impl Output {
         let mut file = BufWriter::new(file);
         let written = content(&mut file).and_then(|()| file.flush());
         written.map_err(|error| cannot_be_written(what, &path, &error))?;
-        println!("{what:<11} {}{hint}", path.display());
+        say!("{what:<11} {}{hint}", path.display());
         Ok(())
     }
 }
@@ -101,7 +101,7 @@ fn show_world(show: &Show, sample: &WorldSample, pool: JobPool, files: Files) ->
         View::Terminal => terminal::run(&mut run, show.sample.name, show.frames)?,
         View::None => quiet::run(&mut run, show.frames.unwrap_or(sample.frames))?,
     }
-    println!("{}", run.summary());
+    say!("{}", run.summary());
     if let (Some(file), Some(events)) = (files.trace, run.trace()) {
         write_trace(events, file)?;
     }
@@ -132,8 +132,8 @@ fn show_jobs(show: &Show, sample: &JobSample, pool: &JobPool, files: Files) -> S
     let start = Instant::now();
     let state_hash = (sample.state_hash)(&jobs, frames)?;
     let (ms, threads) = (start.elapsed().as_secs_f64() * 1e3, jobs.thread_count());
-    println!("{frames} frames in {ms:.3} ms, threads: {threads}");
-    println!("state hash  {state_hash:016x}");
+    say!("{frames} frames in {ms:.3} ms, threads: {threads}");
+    say!("state hash  {state_hash:016x}");
     match files.trace {
         Some(file) => write_trace(&pool.take_events(), file),
         None => Ok(()),

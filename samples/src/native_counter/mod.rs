@@ -28,7 +28,9 @@ pub(crate) const SAMPLE: Sample = Sample {
     name: "native_counter",
     summary: "a container of one's own, with which all threads count a million numbers",
     kind: Kind::World(WorldSample {
+        counts: "numbers",
         entities: 1_000_000,
+        most: 50_000_000,
         frames: 300,
         seed: Some(1),
         build,

@@ -189,9 +189,36 @@ fn a_line_grows_with_the_frames() {
 fn every_sample_of_the_list_runs_without_a_view() {
     let list = printed("list");
     let names: Vec<_> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(names.len() >= 14 && names[0] == "battle", "{list}");
+    let expected = "rotation two_stick_shooter boids gravity galactic_conquest phyllotaxis native_counter \
+                    dungeon battle";
+    assert!(expected.split(' ').all(|name| names.contains(&name)), "{list}");
+    assert_eq!(names[0], "battle");
     for name in names {
         state_hash(&format!("{name} --frames 2 --view none"));
+    }
+}
+
+#[test]
+fn help_tells_what_is_counted() {
+    let help = printed("help");
+    for line in [
+        "  dungeon             rooms: 60 if",
+        "  two_stick_shooter   enemies that come at a time: 1 if",
+    ] {
+        assert!(help.contains(line), "{help}");
+    }
+}
+
+#[test]
+fn who_stops_reading_ends_the_program_without_a_word() {
+    for arguments in ["list", "help", "first_job", "rotation --frames 1"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut gallery = Command::new(env!("CARGO_BIN_EXE_samples"));
+        let gallery = gallery.args(arguments.split(' ')).stdin(Stdio::null()).stdout(writer);
+        let output = gallery.stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments}");
+        assert!(output.stderr.is_empty(), "{output:?}");
     }
 }
 
