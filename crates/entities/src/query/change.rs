@@ -21,8 +21,10 @@ use crate::shared::{Shared, SharedComponent};
 ///
 /// It is much faster. A chunk in which all entities are found is not taken apart: if the change is one of components without data
 /// (tags and shared components), the chunk becomes one of the other archetype as it is, in no more time than it takes for one
-/// entity. Chunks that share memory with a fork go on sharing it then. Of other chunks the entities that are found are copied,
-/// component by component. A chunk that is less than half full is not kept as it is if there is room for its entities elsewhere.
+/// entity. Chunks that share memory with a fork go on sharing it then. If components with data come or go, a chunk that is almost
+/// full keeps as many entities as it has room for, where they are or a little further, unless it shares its memory. Entities of
+/// other chunks are copied, component by component. A chunk that is less than half full is not kept as it is if there is room for its
+/// entities elsewhere, unless nothing but a shared value is another.
 ///
 /// If there is no memory, nothing is changed.
 ///

@@ -1,7 +1,8 @@
 //! Which archetypes queries find, and when (Q1, Q2, Q3, A12).
 
 use ancho_entities::{
-    ComponentType, Disabled, Entity, EntityQuery, Prefab, Present, RuntimeType, With, Without,
+    Absent, ComponentType, Disabled, Entity, EntityQuery, Prefab, Present, RuntimeType, With,
+    Without,
 };
 
 use crate::common::*;
@@ -85,6 +86,10 @@ fn q3_prefabs_and_disabled_entities_are_passed_over() {
     // In other places it does not.
     assert_eq!(query().filter::<ancho_entities::Any<(Prefab, A)>>().to_entities(), [plain]);
     assert_eq!(query().filter::<Without<Prefab>>().to_entities(), [plain]);
+    assert_eq!(query().filter::<Absent<Prefab>>().to_entities(), [plain]);
+    assert_eq!(query().filter::<Absent<Prefab>>().include_prefabs().to_entities(), [plain]);
+    let absent = query().filter::<Absent<Prefab>>().include_disabled();
+    assert_eq!(absent.to_entities(), [plain, disabled]);
     assert_eq!(world.query::<Option<&Prefab>>().to_entities(), [plain]);
 }
 

@@ -3,8 +3,9 @@
 use std::cell::Cell;
 
 use ancho_entities::{
-    Absent, Any, Changed, ComponentType, Disabled, Entity, IsDisabled, Or, OrderChanged, Prefab,
-    Present, QueryFilter, Shared, Version, With, Without, World, WorldSettings,
+    Absent, Any, Changed, ComponentType, Disabled, DynamicQuery, Entity, IsDisabled, Or,
+    OrderChanged, Prefab, Present, QueryFilter, Shared, Version, With, Without, World,
+    WorldSettings,
 };
 use proptest::prelude::*;
 
@@ -29,6 +30,8 @@ enum Op {
     Write,
     /// Does something to all that one of the queries finds.
     ByQuery(u8, u8),
+    /// Gives all X that are found other values, in the order of the entities.
+    CopyFrom,
     /// The world becomes its fork, and the other is written to.
     Fork,
     Advance,
@@ -52,6 +55,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (0..200_usize).prop_map(Op::WriteA),
         1 => Just(Op::Write),
         2 => (0..15_u8, 0..6_u8).prop_map(|(what, which)| Op::ByQuery(what, which)),
+        1 => Just(Op::CopyFrom),
         1 => Just(Op::Fork),
         3 => Just(Op::Advance),
         1 => Just(Op::Ask),
@@ -216,6 +220,19 @@ impl Model {
                         let cond = Cond::Changed(&[Kind::A]);
                         self.by_query::<Changed<A>>(what, &cond, |row| row.a.is_some());
                     }
+                }
+            }
+            Op::CopyFrom => {
+                let found = self.world.query::<&X>().to_entities();
+                let values: Vec<X> = (0..found.len() as u32).map(|at| X(at * 3)).collect();
+                self.world.query_mut::<&X>().copy_from(&values).unwrap();
+                let more = self.world.query_mut::<&X>().copy_from(&[&values[..], &[X(1)]].concat());
+                more.unwrap_err();
+                for (entity, value) in found.into_iter().zip(values) {
+                    let (_, row) =
+                        self.rows.iter_mut().find(|(other, _)| *other == entity).unwrap();
+                    assert!(row.x.is_some_and(|(_, on)| on));
+                    (row.x, row.x_at) = (Some((value.0, true)), now);
                 }
             }
             Op::Fork => {
@@ -460,7 +477,21 @@ impl Model {
             let query = self.world.query::<&X>().with_shared(Team(team));
             let query = query.include_prefabs().include_disabled();
             let teammates = self.rows.iter().filter(|(_, row)| row.team == Some(team) && x_on(row));
-            assert_eq!(query.count(), teammates.count());
+            let mut teammates: Vec<Entity> = teammates.map(|(entity, _)| *entity).collect();
+            assert_eq!(query.count(), teammates.len());
+            let mut found = query.to_entities();
+            let dynamic =
+                DynamicQuery::new().all([ComponentType::of::<X>()]).with_shared(Team(team));
+            let dynamic = dynamic.include_prefabs().include_disabled();
+            assert_eq!(dynamic.to_entities(&self.world), found);
+            found.sort();
+            teammates.sort();
+            assert_eq!(found, teammates);
+            let matches = |entity| teammates.binary_search(&entity).is_ok();
+            for (entity, _) in &self.rows {
+                assert_eq!(query.matches(*entity), matches(*entity));
+                assert_eq!(dynamic.matches(&self.world, *entity), matches(*entity));
+            }
         }
         let never = self.world.query::<()>().filter::<Changed<(A, X, Y)>>();
         assert!(never.since(Version::from_number(u32::MAX / 2)).is_empty());
