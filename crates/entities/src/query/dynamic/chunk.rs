@@ -8,7 +8,8 @@ use crate::query::changed_rows::find_changed;
 use crate::query::matched::{Masks, Match, matching_rows};
 use crate::version::Version;
 
-/// A chunk in which entities are found, and which: what [`DynamicQuery::chunks`] returns.
+/// A chunk in which entities are found, and which: what
+/// [`DynamicQuery::chunks`](crate::DynamicQuery::chunks) returns.
 #[derive(Clone, Copy)]
 pub struct FoundChunk<'w> {
     pub(super) chunk: ArchetypeChunk<'w>,
