@@ -5,13 +5,20 @@ use crate::storage::Chunk;
 use crate::version::Version;
 
 /// Whether a chunk fulfils the conditions of a match about changes, with what is not known of whole chunks taken as true.
-// Mostly nothing has changed, which is found out without a call, unless there are several possibilities.
+// Mostly nothing has changed, which is found out without a call, unless there are several possibilities. The compiler makes
+// functions of iterators here, hence loops.
 #[inline(always)]
 pub(super) fn may_have_changed(chunk: &Chunk, found: &Match, since: Version) -> bool {
-    found.changed.iter().all(|bit| match bit {
-        Bit::Changed(which) => may_have_happened(chunk, &found.changes[*which as usize], since),
-        _ => may_fulfil(std::slice::from_ref(bit), chunk, found, since),
-    })
+    for bit in &found.changed {
+        let may_be = match bit {
+            Bit::Changed(which) => may_have_happened(chunk, &found.changes[*which as usize], since),
+            _ => may_fulfil(std::slice::from_ref(bit), chunk, found, since),
+        };
+        if !may_be {
+            return false;
+        }
+    }
+    true
 }
 
 #[inline(never)]
@@ -28,7 +35,12 @@ fn may_fulfil(bits: &[Bit], chunk: &Chunk, found: &Match, since: Version) -> boo
 fn may_have_happened(chunk: &Chunk, change: &Change, since: Version) -> bool {
     match change {
         Change::Columns(columns) => {
-            columns.iter().any(|column| chunk.state.version(column.column).is_newer_than(since))
+            for column in columns {
+                if chunk.state.version(column.column).is_newer_than(since) {
+                    return true;
+                }
+            }
+            false
         }
         Change::Order => chunk.order_version.is_newer_than(since),
     }
