@@ -162,7 +162,7 @@ impl QueryCommands<'_> {
     /// [`QueryMut::add_types`](crate::QueryMut::add_types).
     pub fn add_types(self, types: &[ComponentType]) {
         let Self { recorder, query } = self;
-        recorder.record_list(Entity::NULL, AddTypesToFound(query), types.iter().copied());
+        recorder.record_list(Entity::NULL, TypesOfFound::<true>(query), types.iter().copied());
     }
 
     /// Removes components from them. See [`QueryMut::remove`](crate::QueryMut::remove).
@@ -173,7 +173,7 @@ impl QueryCommands<'_> {
     /// Removes components from them. See [`QueryMut::remove_types`](crate::QueryMut::remove_types).
     pub fn remove_types(self, types: &[ComponentType]) {
         let Self { recorder, query } = self;
-        recorder.record_list(Entity::NULL, RemoveTypesFromFound(query), types.iter().copied());
+        recorder.record_list(Entity::NULL, TypesOfFound::<false>(query), types.iter().copied());
     }
 
     /// Replaces the value of a shared component. See [`QueryMut::set_shared`](crate::QueryMut::set_shared).
@@ -362,9 +362,10 @@ impl Operation for EnableFound {
     }
 }
 
-struct AddTypesToFound(LateQuery);
+/// Adds components to all that a query finds, or removes them.
+struct TypesOfFound<const ADDS: bool>(LateQuery);
 
-impl ListCommand for AddTypesToFound {
+impl<const ADDS: bool> ListCommand for TypesOfFound<ADDS> {
     type Element = ComponentType;
 
     const KIND: Kind = Kind::Other;
@@ -376,8 +377,9 @@ impl ListCommand for AddTypesToFound {
         _: Entity,
     ) -> Result<(), Fault> {
         resolve_query(player, &mut self.0)?;
-        self.0.change(player.entities, |entities, found| {
-            entities.add_types_to_found(found, types.as_slice())
+        self.0.change(player.entities, |entities, found| match ADDS {
+            true => entities.add_types_to_found(found, types.as_slice()),
+            false => entities.remove_types_from_found(found, types.as_slice()),
         })?;
         Ok(())
     }
@@ -387,35 +389,7 @@ impl ListCommand for AddTypesToFound {
     }
 
     fn describe(count: usize, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "add {count} types to all that a query finds")
-    }
-}
-
-struct RemoveTypesFromFound(LateQuery);
-
-impl ListCommand for RemoveTypesFromFound {
-    type Element = ComponentType;
-
-    const KIND: Kind = Kind::Other;
-
-    fn play(
-        mut self,
-        types: Elements<'_, ComponentType>,
-        player: &mut Player<'_>,
-        _: Entity,
-    ) -> Result<(), Fault> {
-        resolve_query(player, &mut self.0)?;
-        self.0.change(player.entities, |entities, found| {
-            entities.remove_types_from_found(found, types.as_slice())
-        })?;
-        Ok(())
-    }
-
-    fn duplicate(&mut self) -> Result<Self, Fault> {
-        Ok(Self(self.0.clone()))
-    }
-
-    fn describe(count: usize, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "remove {count} types from all that a query finds")
+        let (verb, preposition) = if ADDS { ("add", "to") } else { ("remove", "from") };
+        write!(f, "{verb} {count} types {preposition} all that a query finds")
     }
 }

@@ -16,7 +16,21 @@ impl DynamicQuery {
         let matched = self.matched(entities);
         // That includes those who switch or change what decides on what is found.
         entities.before_moving(matched.matches.iter().map(|found| found.archetype));
-        Walk::reading(entities, matched, self.settings()).found(Found::default())
+        Walk::reading(entities, matched, self.settings()).found(entities.take_found())
+    }
+
+    /// Does something to everything that is found.
+    #[track_caller]
+    fn change<R>(
+        &self,
+        world: &mut impl AsMut<EntityManager>,
+        change: impl FnOnce(&mut EntityManager, &Found) -> R,
+    ) -> R {
+        let entities = world.as_mut();
+        let found = self.found(entities);
+        let result = change(entities, &found);
+        entities.keep_found(found);
+        result
     }
 
     /// Destroys all entities that are found, and their components. Returns how many there were.
@@ -44,9 +58,7 @@ impl DynamicQuery {
     /// ```
     #[track_caller]
     pub fn despawn(&self, world: &mut impl AsMut<EntityManager>) -> Result<usize, EntityError> {
-        let entities = world.as_mut();
-        let found = self.found(entities);
-        entities.despawn_found(&found)
+        self.change(world, EntityManager::despawn_found)
     }
 
     /// Gives all entities that are found those of the components that they lack, with their defaults. Returns how many lacked
@@ -79,9 +91,7 @@ impl DynamicQuery {
         world: &mut impl AsMut<EntityManager>,
         types: &[ComponentType],
     ) -> Result<usize, EntityError> {
-        let entities = world.as_mut();
-        let found = self.found(entities);
-        entities.add_types_to_found(&found, types)
+        self.change(world, |entities, found| entities.add_types_to_found(found, types))
     }
 
     /// Removes components from all entities that are found, as far as they have them. Returns how many had one.
@@ -97,9 +107,7 @@ impl DynamicQuery {
         world: &mut impl AsMut<EntityManager>,
         types: &[ComponentType],
     ) -> Result<usize, EntityError> {
-        let entities = world.as_mut();
-        let found = self.found(entities);
-        entities.remove_types_from_found(&found, types)
+        self.change(world, |entities, found| entities.remove_types_from_found(found, types))
     }
 
     /// Switches a component of all entities that are found on or off. Returns how many they are.
@@ -170,9 +178,7 @@ impl DynamicQuery {
         from: &mut impl AsMut<EntityManager>,
         to: &mut impl AsMut<EntityManager>,
     ) -> Result<EntityMap, EntityError> {
-        let from = from.as_mut();
-        let found = self.found(from);
-        to.as_mut().move_found_from(from, &found)
+        self.change(from, |from, found| to.as_mut().move_found_from(from, found))
     }
 
     /// Copies all entities of a world that are found to another one. Returns which entity was copied to which.
@@ -211,6 +217,8 @@ impl DynamicQuery {
     ) -> Result<EntityMap, EntityError> {
         let from = from.as_ref();
         let found = self.found(from);
-        to.as_mut().copy_found_from(from, &found)
+        let copied = to.as_mut().copy_found_from(from, &found);
+        from.keep_found(found);
+        copied
     }
 }
