@@ -218,7 +218,8 @@ impl World {
         self.systems.profiles = measured;
     }
 
-    /// When the system that is just being updated ran before: what is newer has changed for it.
+    /// When the system that is just being updated, or told something, ran before: what is newer has changed for it.
+    /// [`Version::NEVER`] if it did not run yet, and outside of systems.
     ///
     /// # Examples
     ///

@@ -101,7 +101,7 @@ impl World {
         }
         let mut waiting = std::mem::take(&mut self.systems.points.get_mut(place).waiting);
         let started = self.systems.profiles.then(Instant::now);
-        self.entities.storage.version = self.entities.storage.version.next();
+        self.raise_version();
         let mut failed = Vec::new();
         for Waiting { mut buffer, recorder, name } in waiting.drain(..) {
             self.wait_for_recording(&buffer, recorder);

@@ -8,6 +8,7 @@ use super::id::SystemId;
 use super::table::Flags;
 use super::turn::Turn;
 pub(super) use crate::panics::discard;
+use crate::version::Version;
 use crate::world::World;
 
 impl World {
@@ -21,12 +22,16 @@ impl World {
         let _turn = Turn::begin(world);
         self.collect_jobs(outer);
         self.entities.jobs.list_scheduled(true);
+        let mut since = Version::NEVER;
         if let Some(slot) = self.systems.slot_mut(id) {
             slot.flags.set(Flags::EXECUTING, true);
+            since = slot.last_run;
         }
+        let outer_since = std::mem::replace(&mut self.systems.since, since);
         let result = catch_unwind(AssertUnwindSafe(|| function(self)));
         if self.systems.id == world {
             self.systems.executing = outer;
+            self.systems.since = outer_since;
             self.collect_jobs(Some(id));
             let listed = outer.is_some() || self.systems.is_updating;
             self.entities.jobs.list_scheduled(listed);
@@ -51,6 +56,8 @@ impl World {
             return true;
         };
         let world = self.systems.id;
+        // What it changes is new for the system that ran before it.
+        self.raise_version();
         let outcome = self.while_executing(id, |world| what(&mut *system, world));
         if self.systems.id != world {
             self.exchanged(system);

@@ -92,8 +92,9 @@ impl World {
     /// Updates one system now, or a group with all that is in it: if it is enabled, and has what it requires. Systems can do that,
     /// too.
     ///
-    /// What counts as changed for a system is what has changed since it ran, whoever updates it. If a system updates another, and both
-    /// change the same components, the first may take changes of the second for its own.
+    /// What counts as changed for a system is what has changed since it ran, whoever updates it: also what a system changes that has
+    /// updated it, when it goes on. If a system updates another, and both change the same components, the first may take changes of the
+    /// second for its own.
     ///
     /// # Errors
     ///
@@ -143,8 +144,8 @@ impl World {
                 self.run(id);
                 if self.systems.executing.is_none() {
                     self.entities.jobs.list_scheduled(false);
-                    self.begin_outside();
                 }
+                self.raise_version();
             }
         }
         self.errors_since(before)
@@ -220,12 +221,13 @@ impl World {
         if self.systems.id == world {
             self.systems.is_updating = false;
             self.entities.jobs.list_scheduled(false);
-            self.begin_outside();
+            self.raise_version();
         }
     }
 
-    /// What is changed outside of systems comes after the last of them, for all.
-    fn begin_outside(&mut self) {
+    /// What is changed from now on is new for all systems that have run: also if one of them goes on that has updated others.
+    #[inline]
+    pub(super) fn raise_version(&mut self) {
         self.entities.storage.version = self.entities.storage.version.next();
     }
 
@@ -298,7 +300,7 @@ impl World {
         if outer.is_some() {
             self.collect_jobs(outer);
         }
-        self.entities.storage.version = self.entities.storage.version.next();
+        self.raise_version();
         let (world, depth) = (self.systems.id, self.time.depth());
         let outcome = catch_unwind(AssertUnwindSafe(|| system.update(self, since)));
         if self.systems.id != world {

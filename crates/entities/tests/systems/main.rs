@@ -25,3 +25,4 @@ mod refused;
 mod singletons;
 mod stretches;
 mod tools;
+mod versions;

@@ -1,0 +1,275 @@
+//! V1: what others have changed since a system ran is newer than its last run, whoever did it, and when.
+
+use ancho_entities::{
+    Changed, CommandsAt, EndSimulation, IntoSystem, OrderChanged, Query, ResMut, System,
+    SystemResult, Version, World,
+};
+
+use crate::common::{A, B, Log, Shared, say, take, world};
+
+/// Says in how many chunks `A` has changed, and how many entities these have.
+fn watch(changed: Query<(), Changed<A>>, moved: Query<&A, OrderChanged>, mut log: ResMut<Log>) {
+    log.0.push(format!("{} {}", changed.count(), moved.count()));
+}
+
+/// Does something when it starts, stops or is destroyed.
+#[derive(Default)]
+struct Hooks {
+    start: Option<fn(&mut World)>,
+    update: Option<fn(&mut World)>,
+    stop: Option<fn(&mut World)>,
+    destroy: Option<fn(&mut World)>,
+}
+
+fn call(hook: Option<fn(&mut World)>, world: &mut World) -> SystemResult {
+    hook.into_iter().for_each(|hook| hook(world));
+    Ok(())
+}
+
+impl System for Hooks {
+    fn on_start_running(&mut self, world: &mut World) -> SystemResult {
+        call(self.start, world)
+    }
+
+    fn on_update(&mut self, world: &mut World) -> SystemResult {
+        call(self.update, world)
+    }
+
+    fn on_stop_running(&mut self, world: &mut World) -> SystemResult {
+        call(self.stop, world)
+    }
+
+    fn on_destroy(&mut self, world: &mut World) -> SystemResult {
+        call(self.destroy, world)
+    }
+}
+
+fn spawn(world: &mut World) {
+    world.spawn(A(1));
+}
+
+fn write(world: &mut World) {
+    world.singleton_mut::<A>().unwrap().0 += 1;
+}
+
+#[test]
+fn v1_what_a_system_spawns_when_it_starts_is_new_for_the_one_before_it() {
+    let mut world = world();
+    world.add_system(watch);
+    world.add_system(Hooks { start: Some(spawn), ..Hooks::default() });
+    (0..3).for_each(|_| world.try_update(0.1).unwrap());
+    assert_eq!(take(&mut world), ["0 0", "1 1", "0 0"]);
+}
+
+#[test]
+fn v1_what_a_system_changes_when_it_stops_is_new_for_the_one_before_it() {
+    let mut world = world();
+    world.spawn(A(1));
+    world.add_system(watch);
+    let id = world.add_system(Hooks { stop: Some(write), ..Hooks::default() });
+    world.try_update(0.1).unwrap();
+    world.set_enabled(id, false).unwrap();
+    (0..3).for_each(|_| world.try_update(0.1).unwrap());
+    assert_eq!(take(&mut world), ["1 1", "0 0", "1 0", "0 0"]);
+}
+
+#[test]
+fn v1_what_a_system_changes_when_it_is_destroyed_is_new_for_the_one_before_it() {
+    let mut world = world();
+    world.spawn(A(1));
+    world.add_system(watch);
+    // It removes itself before it runs, and goes right after the watcher.
+    fn go(world: &mut World) {
+        let own = world.executing_system().unwrap();
+        world.remove_system(own).unwrap();
+    }
+    world.add_system(Hooks { start: Some(go), destroy: Some(write), ..Hooks::default() });
+    (0..3).for_each(|_| world.try_update(0.1).unwrap());
+    assert_eq!(take(&mut world), ["1 1", "1 0", "0 0"]);
+}
+
+#[test]
+fn v1_what_a_system_changes_after_it_has_updated_another_is_new_for_that() {
+    let mut world = world();
+    world.spawn(A(1));
+    let watcher = world.add_system(watch.enabled(false));
+    world.add_system(move |world: &mut World| {
+        world.set_enabled(watcher, true).unwrap();
+        world.update_system(watcher).unwrap();
+        world.set_enabled(watcher, false).unwrap();
+        write(world);
+    });
+    (0..3).for_each(|_| world.try_update(0.1).unwrap());
+    assert_eq!(take(&mut world), ["1 1", "1 0", "1 0"]);
+}
+
+#[test]
+fn v1_what_a_system_changes_after_it_has_updated_another_is_new_for_a_patch() {
+    let mut world = world();
+    world.spawn(A(1));
+    let inner = world.add_system(say("inner").enabled(false));
+    world.add_system(watch.patch());
+    world.add_system(move |world: &mut World| {
+        world.set_enabled(inner, true).unwrap();
+        world.update_system(inner).unwrap();
+        world.set_enabled(inner, false).unwrap();
+        write(world);
+        world.resource_mut::<Log>().0.push("outer".to_owned());
+    });
+    world.try_update(0.1).unwrap();
+    take(&mut world);
+    world.try_update(0.1).unwrap();
+    let lines = take(&mut world);
+    let after = |name| lines[1 + lines.iter().position(|line| line == name).unwrap()].as_str();
+    assert_eq!((after("inner"), after("outer")), ("0 0", "1 0"));
+}
+
+#[test]
+fn v1_a_hook_that_updates_a_watcher_goes_on_after_it() {
+    let mut world = world();
+    world.spawn(A(1));
+    world.add_system(watch);
+    fn update_and_write(world: &mut World) {
+        let watcher = world.find_system(watch).unwrap();
+        world.update_system(watcher).unwrap();
+        write(world);
+    }
+    world.add_system(Hooks { start: Some(update_and_write), ..Hooks::default() });
+    (0..3).for_each(|_| world.try_update(0.1).unwrap());
+    assert_eq!(take(&mut world), ["1 1", "0 0", "1 0", "0 0"]);
+}
+
+#[test]
+fn v1_what_a_point_carries_out_is_new_for_all_before_it() {
+    let mut world = world();
+    world.add_system(watch);
+    let mut frame = 0;
+    let spawner = move |mut commands: CommandsAt<EndSimulation>| {
+        frame += 1;
+        if frame == 1 {
+            commands.commands().spawn(A(1));
+        }
+    };
+    world.add_system(spawner.before(watch));
+    (0..3).for_each(|_| world.try_update(0.1).unwrap());
+    assert_eq!(take(&mut world), ["0 0", "1 1", "0 0"]);
+}
+
+#[test]
+fn v1_what_is_changed_between_updates_is_new_for_all() {
+    let mut world = world();
+    world.spawn(A(1));
+    let id = world.add_system(watch.last());
+    world.try_update(0.1).unwrap();
+    write(&mut world);
+    world.try_update(0.1).unwrap();
+    world.update_system(id).unwrap();
+    write(&mut world);
+    world.update_system(id).unwrap();
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["1 1", "1 0", "0 0", "1 0", "0 0"]);
+}
+
+#[test]
+fn v1_what_jobs_change_after_their_system_is_new_for_all_and_once() {
+    let mut world = world();
+    world.spawn((A(1), B(1)));
+    world.add_system(watch.named("before"));
+    let mut frame = 0;
+    let schedule = move |mut all: Query<&mut A>| {
+        frame += 1;
+        if frame == 2 {
+            all.schedule(|a| a.0 += 1);
+        }
+    };
+    world.add_system(schedule.after("before"));
+    world.add_system(watch.named("after").last());
+    (0..4).for_each(|_| world.try_update(0.1).unwrap());
+    let frames = ["1 1", "1 1", "0 0", "1 0", "1 0", "0 0", "0 0", "0 0"];
+    assert_eq!(take(&mut world), frames);
+}
+
+#[test]
+fn v1_jobs_of_hooks_are_new_for_the_system_before_it() {
+    let mut world = world();
+    world.spawn(A(1));
+    world.add_system(watch);
+    fn schedule(world: &mut World) {
+        let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap();
+    }
+    world.add_system(Hooks { start: Some(schedule), ..Hooks::default() });
+    (0..3).for_each(|_| world.try_update(0.1).unwrap());
+    assert_eq!(take(&mut world), ["1 1", "1 0", "0 0"]);
+}
+
+#[test]
+fn v1_a_system_does_not_see_what_it_has_changed_itself() {
+    let mut world = world();
+    world.spawn(A(1));
+    let inner = world.add_system((|| {}).enabled(false));
+    let log = Shared::default();
+    let seen = log.clone();
+    world.add_system(move |world: &mut World| {
+        let since = world.last_run();
+        let changed = world.query::<()>().filter::<Changed<A>>().since(since).count();
+        seen.push(changed.to_string());
+        write(world);
+        world.update_system(inner).unwrap();
+        write(world);
+    });
+    (0..3).for_each(|_| world.try_update(0.1).unwrap());
+    assert_eq!(log.take(), ["1", "0", "0"]);
+}
+
+#[test]
+fn v1_hooks_are_told_when_their_own_system_ran() {
+    let log = Shared::default();
+
+    struct Asks(Shared);
+
+    impl Asks {
+        fn ask(&self, world: &World) -> SystemResult {
+            let last = world.last_run();
+            self.0.push(if last == Version::NEVER { "never" } else { "before" });
+            Ok(())
+        }
+    }
+
+    impl System for Asks {
+        fn on_create(&mut self, world: &mut World) -> SystemResult {
+            self.ask(world)
+        }
+
+        fn on_start_running(&mut self, world: &mut World) -> SystemResult {
+            self.ask(world)
+        }
+
+        fn on_update(&mut self, _: &mut World) -> SystemResult {
+            Ok(())
+        }
+
+        fn on_stop_running(&mut self, world: &mut World) -> SystemResult {
+            self.ask(world)
+        }
+    }
+
+    let mut world = world();
+    world.add_system(|| {});
+    let asks = log.clone();
+    let mut frame = 0;
+    world.add_system(move |world: &mut World| {
+        frame += 1;
+        if frame == 2 {
+            world.add_system(Asks(asks.clone()));
+            let id = world.find_system(ancho_entities::system_type::<Asks>()).unwrap();
+            let before = world.last_run();
+            world.update_system(id).unwrap();
+            assert_eq!(world.last_run(), before);
+            world.remove_system(id).unwrap();
+            assert_eq!(world.last_run(), before);
+        }
+    });
+    (0..2).for_each(|_| world.try_update(0.1).unwrap());
+    assert_eq!(log.take(), ["never", "never", "before"]);
+    assert_eq!(world.last_run(), Version::NEVER);
+}
