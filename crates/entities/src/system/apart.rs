@@ -11,6 +11,7 @@ use super::error::SystemFault;
 use super::id::SystemId;
 use super::rate::RateTurn;
 use super::table::{Flags, Slot};
+use super::update::has_run;
 use crate::world::World;
 
 impl World {
@@ -41,7 +42,9 @@ impl World {
     fn fail_apart(&mut self, id: SystemId, depth: usize, outcome: std::thread::Result<Outcome>) {
         self.time.unwind_to(depth);
         let version = self.entities.storage.version;
-        if let Some(slot) = self.systems.slot_mut(id) {
+        if has_run(&outcome)
+            && let Some(slot) = self.systems.slot_mut(id)
+        {
             slot.last_run = version;
         }
         self.note(id, outcome);

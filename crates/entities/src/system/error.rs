@@ -247,6 +247,31 @@ pub enum SystemFault {
     WorldExchanged,
 }
 
+impl SystemFault {
+    /// Whether the system was not even called.
+    pub(super) fn is_before_run(&self) -> bool {
+        match self {
+            Self::NoResource { .. }
+            | Self::NotSingle { .. }
+            | Self::NoData { .. }
+            | Self::NoPoint { .. }
+            | Self::Memory(_) => true,
+            Self::Panicked { .. }
+            | Self::Failed { .. }
+            | Self::Playback(_)
+            | Self::Commands(_)
+            | Self::Job(_)
+            | Self::JobOfWorld(_)
+            | Self::Order(_)
+            | Self::Time(_)
+            | Self::RateTime(_)
+            | Self::NoSuchSystem
+            | Self::IsExecuting
+            | Self::WorldExchanged => false,
+        }
+    }
+}
+
 /// What went wrong in an update, and with which system.
 ///
 /// # Examples

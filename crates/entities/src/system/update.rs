@@ -316,7 +316,9 @@ impl World {
             Some(slot) => {
                 slot.system = Some(system);
                 slot.flags.set(Flags::EXECUTING, false);
-                slot.last_run = version;
+                if has_run(&outcome) {
+                    slot.last_run = version;
+                }
             }
             // What executes is only marked to be removed. But the world was elsewhere meanwhile, and was updated there.
             None => return self.drop_of(id, system),
@@ -474,6 +476,12 @@ impl Systems {
             record.profile.total += took;
         }
     }
+}
+
+/// Whether a system was called. What has changed stays new for one that was not, because something is missing.
+#[inline]
+pub(super) fn has_run(outcome: &std::thread::Result<Outcome>) -> bool {
+    !matches!(outcome, Ok(Err(fault)) if fault.is_before_run())
 }
 
 #[expect(clippy::print_stderr, reason = "what goes wrong is told, also if nobody has asked to be")]

@@ -1,7 +1,7 @@
 //! V1: what others have changed since a system ran is newer than its last run, whoever did it, and when.
 
 use ancho_entities::{
-    Changed, CommandsAt, EndSimulation, IntoSystem, OrderChanged, Query, ResMut, System,
+    Changed, CommandsAt, EndSimulation, IntoSystem, OrderChanged, Query, Res, ResMut, System,
     SystemResult, Version, World,
 };
 
@@ -219,6 +219,49 @@ fn v1_a_system_does_not_see_what_it_has_changed_itself() {
     });
     (0..3).for_each(|_| world.try_update(0.1).unwrap());
     assert_eq!(log.take(), ["1", "0", "0"]);
+}
+
+#[test]
+fn v1_what_has_changed_stays_new_for_a_system_that_was_not_run() {
+    struct Fuel;
+
+    fn watch_with_fuel(changed: Query<(), Changed<A>>, _: Res<Fuel>, mut log: ResMut<Log>) {
+        log.0.push(changed.count().to_string());
+    }
+
+    // Systems are updated in another way if it is measured how long they take.
+    for profiled in [false, true] {
+        let mut world = world();
+        world.profile_systems(profiled);
+        world.insert_resource(Fuel);
+        world.spawn(A(1));
+        world.add_system(watch_with_fuel);
+        world.try_update(0.1).unwrap();
+        write(&mut world);
+        world.remove_resource::<Fuel>();
+        assert!(world.try_update(0.1).unwrap_err().to_string().starts_with("A0103: "));
+        world.insert_resource(Fuel);
+        world.try_update(0.1).unwrap();
+        world.try_update(0.1).unwrap();
+        assert_eq!(take(&mut world), ["1", "1", "0"]);
+    }
+}
+
+#[test]
+fn v1_what_was_new_is_old_for_a_system_that_has_failed() {
+    fn watch_and_fail(changed: Query<(), Changed<A>>, mut log: ResMut<Log>) -> Result<(), String> {
+        log.0.push(changed.count().to_string());
+        Err("no fuel".to_owned())
+    }
+
+    for profiled in [false, true] {
+        let mut world = world();
+        world.profile_systems(profiled);
+        world.spawn(A(1));
+        world.add_system(watch_and_fail);
+        (0..2).for_each(|_| assert!(world.try_update(0.1).is_err()));
+        assert_eq!(take(&mut world), ["1", "0"]);
+    }
 }
 
 #[test]
