@@ -127,8 +127,8 @@ impl Fences {
     }
 
     #[inline(always)]
-    pub(super) fn list_scheduled(&self, listed: bool) {
-        self.lists_scheduled.set(listed);
+    pub(super) fn list_scheduled(&self, listed: bool) -> bool {
+        self.lists_scheduled.replace(listed)
     }
 
     pub(super) fn take_scheduled(&self) -> Vec<JobHandle> {

@@ -70,10 +70,10 @@ impl Jobs {
         self.fences.give_back_scheduled(list);
     }
 
-    /// Says whether jobs are listed that are scheduled.
+    /// Says whether jobs are listed that are scheduled. Returns whether they were.
     #[inline(always)]
-    pub(crate) fn list_scheduled(&self, listed: bool) {
-        self.fences.list_scheduled(listed);
+    pub(crate) fn list_scheduled(&self, listed: bool) -> bool {
+        self.fences.list_scheduled(listed)
     }
 
     /// Lists a job that a system has returned, unless it is listed already.

@@ -21,7 +21,7 @@ impl World {
         let (world, outer) = (self.systems.id, self.systems.executing.replace(id));
         let _turn = Turn::begin(world);
         self.collect_jobs(outer);
-        self.entities.jobs.list_scheduled(true);
+        let listed = self.entities.jobs.list_scheduled(true);
         let mut since = Version::NEVER;
         if let Some(slot) = self.systems.slot_mut(id) {
             slot.flags.set(Flags::EXECUTING, true);
@@ -33,7 +33,6 @@ impl World {
             self.systems.executing = outer;
             self.systems.since = outer_since;
             self.collect_jobs(Some(id));
-            let listed = outer.is_some() || self.systems.is_updating;
             self.entities.jobs.list_scheduled(listed);
             if let Some(slot) = self.systems.slot_mut(id) {
                 slot.flags.set(Flags::EXECUTING, false);

@@ -139,13 +139,14 @@ impl World {
                 self.systems.fail(id, SystemFault::IsExecuting);
             }
             Some(_) => {
-                let _turn = Turn::begin(self.systems.id);
-                self.entities.jobs.list_scheduled(true);
+                let world = self.systems.id;
+                let _turn = Turn::begin(world);
+                let listed = self.entities.jobs.list_scheduled(true);
                 self.run(id);
-                if self.systems.executing.is_none() {
-                    self.entities.jobs.list_scheduled(false);
+                if self.systems.id == world {
+                    self.entities.jobs.list_scheduled(listed);
+                    self.raise_version();
                 }
-                self.raise_version();
             }
         }
         self.errors_since(before)

@@ -35,6 +35,30 @@ fn a0107_a_job_that_fails_is_told_with_its_system_in_the_next_update() {
 }
 
 #[test]
+fn a0107_a_job_of_a_system_that_is_updated_alone_is_told_with_it() {
+    let mut world = world();
+    world.spawn(A(0));
+    let mut runs = 0;
+    let system = move |all: Query<&mut A>| {
+        runs += 1;
+        let _ = all.job().named("Divide").schedule(move |_| panic!("run {runs}")).unwrap();
+    };
+    let id = world.add_system(system.named("scheduler"));
+    // It starts to run with the first, and runs on with the second.
+    world.update_system(id).unwrap();
+    world.update_system(id).unwrap();
+    world.set_enabled(id, false).unwrap();
+    let errors = world.try_update(0.1).unwrap_err();
+    for (error, run) in errors.iter().zip(1..) {
+        let expected = format!(
+            "A0107: a job of system `scheduler` failed: A0011: job `Divide` panicked: run {run} "
+        );
+        assert!(error.to_string().starts_with(&expected), "{error}");
+    }
+    assert_eq!(errors.iter().len(), 2);
+}
+
+#[test]
 fn a0107_a_job_of_no_system_that_fails_is_told_with_the_world() {
     for has_systems in [false, true] {
         let mut world = World::new("test");
