@@ -24,7 +24,7 @@ impl World {
             return Err(no_such(&format!("{id:?}")));
         }
         self.expel(id);
-        if !self.systems.is_updating && self.systems.executing.is_none() {
+        if !self.systems.is_in_turn() {
             self.report_errors();
         }
         Ok(())

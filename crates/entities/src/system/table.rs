@@ -263,6 +263,12 @@ impl Systems {
         self.slot_mut(id)?.record.as_deref_mut()
     }
 
+    /// Whether a system is just being updated or told something, or the world is just being updated.
+    #[inline]
+    pub(super) fn is_in_turn(&self) -> bool {
+        self.is_updating || self.executing.is_some()
+    }
+
     /// What a system is called.
     pub(super) fn name_of(&self, id: SystemId) -> Arc<str> {
         self.record(id).map_or_else(|| format!("{id:?}").into(), |record| Arc::clone(&record.name))

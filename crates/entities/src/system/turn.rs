@@ -37,7 +37,7 @@ impl World {
     /// Forgets an update that nobody goes on with, if there is one: another world was put in the place of this one.
     #[inline]
     pub(super) fn forget_lost_turn(&mut self) {
-        if self.systems.is_updating || self.systems.executing.is_some() {
+        if self.systems.is_in_turn() {
             self.forget_turn_if_lost();
         }
     }

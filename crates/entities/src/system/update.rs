@@ -52,7 +52,11 @@ impl World {
     /// ```
     pub fn update(&mut self, seconds: impl Into<f64>) {
         self.update_all(seconds.into());
-        self.report_errors();
+        // To a system it is not told what went wrong with others: who updates it is.
+        self.forget_lost_turn();
+        if !self.systems.is_in_turn() {
+            self.report_errors();
+        }
     }
 
     /// Updates all systems, as [`update`](Self::update), and returns what went wrong.
@@ -60,7 +64,8 @@ impl World {
     /// # Errors
     ///
     /// What went wrong with systems (A0103 to A0107, A0113 to A0118), with their order (A0097, A0123 to A0128) or with jobs that
-    /// the last update has left; or if time cannot pass so (A0120), or the world is just being updated (A0109), and then no system has run.
+    /// the last update has left; or if time cannot pass so (A0120), or a system of the world is just being updated or told something
+    /// (A0109), and then no system has run.
     ///
     /// # Examples
     ///
@@ -83,8 +88,7 @@ impl World {
     pub fn try_update(&mut self, seconds: impl Into<f64>) -> Result<(), UpdateErrors> {
         self.forget_lost_turn();
         // What went wrong since the last update is told too, but not to a system what went wrong with others.
-        let is_inside = self.systems.is_updating || self.systems.executing.is_some();
-        let before = if is_inside { self.systems.errors.len() } else { 0 };
+        let before = if self.systems.is_in_turn() { self.systems.errors.len() } else { 0 };
         self.update_all(seconds.into());
         self.errors_since(before)
     }
@@ -199,7 +203,7 @@ impl World {
 
     fn update_all(&mut self, seconds: f64) {
         self.forget_lost_turn();
-        if self.systems.is_updating {
+        if self.systems.is_in_turn() {
             let (system, fault) = (self.name().into(), SystemFault::IsExecuting);
             self.systems.errors.push(UpdateError { system, fault });
             return;
