@@ -137,7 +137,18 @@ impl Error for TimeError {}
 pub(crate) struct TimeStack {
     current: Time,
     pushed: Vec<Time>,
+    /// How many of them were pushed by others than the system that runs, which pops none of these.
+    floor: usize,
     maximum_delta: f64,
+}
+
+/// How many times were pushed when somebody began to run, and what the floor was before.
+///
+/// Both are kept here: the world may have been elsewhere meanwhile, and have forgotten its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Floors {
+    own: usize,
+    outer: usize,
 }
 
 impl TimeStack {
@@ -146,7 +157,8 @@ impl TimeStack {
 
     /// The time of a world that was never updated.
     pub(crate) fn new() -> Self {
-        Self { current: Time::default(), pushed: Vec::new(), maximum_delta: Self::MAXIMUM_DELTA }
+        let (current, maximum_delta) = (Time::default(), Self::MAXIMUM_DELTA);
+        Self { current, pushed: Vec::new(), floor: 0, maximum_delta }
     }
 
     /// What time it is.
@@ -171,7 +183,7 @@ impl TimeStack {
 
     /// Begins the next update, which stands for `delta` seconds, and at most for the maximum.
     ///
-    /// Nothing may be pushed: the time that goes on is that of the world.
+    /// If a time was pushed, it is that one which goes on.
     pub(crate) fn advance(&mut self, delta: f64) -> Result<Time, TimeError> {
         check_delta(delta)?;
         let delta = delta.min(self.maximum_delta);
@@ -198,6 +210,9 @@ impl TimeStack {
 
     /// Makes it the time it was before the last [`push`](Self::push), and says which it was until now.
     pub(crate) fn pop(&mut self) -> Result<Time, TimeError> {
+        if self.pushed.len() <= self.floor {
+            return Err(TimeError::NothingPushed);
+        }
         let earlier = self.pushed.pop().ok_or(TimeError::NothingPushed)?;
         Ok(std::mem::replace(&mut self.current, earlier))
     }
@@ -205,6 +220,28 @@ impl TimeStack {
     /// How many times were pushed and not popped.
     pub(crate) fn depth(&self) -> usize {
         self.pushed.len()
+    }
+
+    /// Begins to keep who runs from popping what is pushed now.
+    #[inline]
+    pub(crate) fn raise_floor(&mut self) -> Floors {
+        let own = self.pushed.len();
+        Floors { own, outer: std::mem::replace(&mut self.floor, own) }
+    }
+
+    /// Ends what [`raise_floor`](Self::raise_floor) began, and goes back to where it was then.
+    #[inline]
+    pub(crate) fn unwind_to_floor(&mut self, floors: Floors) {
+        self.floor = floors.outer;
+        if self.pushed.len() > floors.own {
+            self.unwind_to(floors.own);
+        }
+    }
+
+    /// Goes back to where it was at this depth, and nobody runs any more.
+    pub(crate) fn forget_floors(&mut self, depth: usize) {
+        self.unwind_to(depth);
+        self.floor = 0;
     }
 
     /// Goes back to where it was at this depth, for who did not come to popping.
@@ -280,6 +317,23 @@ mod tests {
         assert_eq!((times.current().elapsed(), times.depth()), (1.0, 1));
         times.unwind_to(depth);
         assert_eq!((times.current().elapsed(), times.depth()), (1.0, 1));
+    }
+
+    #[test]
+    fn nobody_pops_what_others_have_pushed() {
+        let mut times = TimeStack::new();
+        times.push(Time::new(1.0, 0.0)).unwrap();
+        let outside = times.raise_floor();
+        assert_eq!(times.pop(), Err(TimeError::NothingPushed));
+        times.push(Time::new(2.0, 0.0)).unwrap();
+        let outer = times.raise_floor();
+        assert_eq!(times.pop(), Err(TimeError::NothingPushed));
+        times.push(Time::new(3.0, 0.0)).unwrap();
+        times.unwind_to_floor(outer);
+        assert_eq!(times.pop().unwrap().elapsed(), 2.0);
+        assert_eq!(times.pop(), Err(TimeError::NothingPushed));
+        times.unwind_to_floor(outside);
+        assert_eq!(times.pop().unwrap().elapsed(), 1.0);
     }
 
     #[test]

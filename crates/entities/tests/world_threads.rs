@@ -5,7 +5,9 @@
 
 use std::thread;
 
-use ancho_entities::{ChunkArena, Component, ComponentType, Entity, EntityManager, ResMut, World};
+use ancho_entities::{
+    ChunkArena, Component, ComponentType, Entity, EntityManager, ResMut, Time, World,
+};
 
 #[derive(Component, Clone, Debug, PartialEq)]
 struct Name(String);
@@ -125,4 +127,25 @@ fn a0115_a_world_that_was_updated_elsewhere_and_put_back_has_lost_the_system() {
     assert_eq!(world.resource::<Log>().0, ["after"; 2]);
     world.try_update(0.1).unwrap();
     assert_eq!(world.resource::<Log>().0[2..], ["after", "new"]);
+}
+
+#[test]
+fn w2_a_world_that_was_updated_elsewhere_keeps_the_times_that_were_pushed_outside() {
+    fn wander(world: &mut World) {
+        world.push_time(Time::new(50.0, 1.0)).unwrap();
+        let mut own = std::mem::replace(world, World::new("new"));
+        let elsewhere = thread::spawn(move || {
+            own.try_update(0.25).unwrap();
+            own
+        });
+        *world = elsewhere.join().unwrap();
+    }
+
+    let mut world = World::new("old");
+    let wander = world.add_system(wander);
+    world.push_time(Time::new(10.0, 1.0)).unwrap();
+    world.update_system(wander).unwrap();
+    assert_eq!(world.pop_time().unwrap().elapsed(), 10.25);
+    assert_eq!(world.time(), Time::default());
+    assert!(world.pop_time().is_err());
 }

@@ -18,6 +18,7 @@ impl World {
         id: SystemId,
         function: impl FnOnce(&mut Self) -> R,
     ) -> Result<R, String> {
+        self.begin_turn();
         let (world, outer) = (self.systems.id, self.systems.executing.replace(id));
         let _turn = Turn::begin(world);
         self.collect_jobs(outer);
@@ -28,10 +29,12 @@ impl World {
             since = slot.last_run;
         }
         let outer_since = std::mem::replace(&mut self.systems.since, since);
+        let floors = self.time.raise_floor();
         let result = catch_unwind(AssertUnwindSafe(|| function(self)));
         if self.systems.id == world {
             self.systems.executing = outer;
             self.systems.since = outer_since;
+            self.time.unwind_to_floor(floors);
             self.collect_jobs(Some(id));
             self.entities.jobs.list_scheduled(listed);
             if let Some(slot) = self.systems.slot_mut(id) {

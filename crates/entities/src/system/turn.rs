@@ -36,7 +36,7 @@ impl Drop for Turn {
 impl World {
     /// Forgets an update that nobody goes on with, if there is one: another world was put in the place of this one.
     #[inline]
-    pub(super) fn forget_lost_turn(&mut self) {
+    pub(crate) fn forget_lost_turn(&mut self) {
         if self.systems.is_in_turn() {
             self.forget_turn_if_lost();
         }
@@ -51,7 +51,7 @@ impl World {
         self.systems.is_updating = false;
         self.systems.executing = None;
         self.systems.since = Version::NEVER;
-        self.time.unwind_to(self.systems.time_depth);
+        self.time.forget_floors(self.systems.time_depth);
         self.entities.jobs.list_scheduled(false);
         // Who ran when it happened is gone.
         let is_gone = |slot: &Slot| {

@@ -143,6 +143,7 @@ impl World {
                 self.systems.fail(id, SystemFault::IsExecuting);
             }
             Some(_) => {
+                self.begin_turn();
                 let world = self.systems.id;
                 let _turn = Turn::begin(world);
                 let listed = self.entities.jobs.list_scheduled(true);
@@ -219,8 +220,8 @@ impl World {
         let Some(root) = self.systems.root else { return };
         let world = self.systems.id;
         let _turn = Turn::begin(world);
+        self.begin_turn();
         self.systems.is_updating = true;
-        self.systems.time_depth = self.time.depth();
         self.entities.jobs.list_scheduled(true);
         self.run(root);
         if self.systems.id == world {
@@ -234,6 +235,13 @@ impl World {
     #[inline]
     pub(super) fn raise_version(&mut self) {
         self.entities.storage.version = self.entities.storage.version.next();
+    }
+
+    /// Notes what is to be gone back to if the turn that begins gets lost, unless it is part of another.
+    pub(super) fn begin_turn(&mut self) {
+        if !self.systems.is_in_turn() {
+            self.systems.time_depth = self.time.depth();
+        }
     }
 
     /// Updates a system, if it is there, and to run.
@@ -306,16 +314,14 @@ impl World {
             self.collect_jobs(outer);
         }
         self.raise_version();
-        let (world, depth) = (self.systems.id, self.time.depth());
+        let (world, floors) = (self.systems.id, self.time.raise_floor());
         let outcome = catch_unwind(AssertUnwindSafe(|| system.update(self, since)));
         if self.systems.id != world {
             return self.exchanged(system);
         }
         self.systems.executing = outer;
         self.systems.since = outer_since;
-        if self.time.depth() != depth {
-            self.time.unwind_to(depth);
-        }
+        self.time.unwind_to_floor(floors);
         let version = self.entities.storage.version;
         match self.systems.slot_mut(id) {
             Some(slot) => {

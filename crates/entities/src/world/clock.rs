@@ -18,8 +18,8 @@ impl World {
         self.time.set(time)
     }
 
-    /// Lets it be another time, until it is [popped](Self::pop_time). Times that a system pushes and does not pop are popped when it has
-    /// returned.
+    /// Lets it be another time, until it is [popped](Self::pop_time). Times that a system pushes and does not pop, when it is updated
+    /// or told something, are popped when it has returned.
     ///
     /// An [update](Self::update) while a time is pushed goes on from that time, and counts from its
     /// [frame](Time::frame). When it is popped, time and frame are what they were before it was pushed, whatever was updated meanwhile.
@@ -49,8 +49,9 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0122 if nothing was pushed.
+    /// With A0122 if nothing was pushed; in a system, if it has pushed nothing itself.
     pub fn pop_time(&mut self) -> Result<Time, TimeError> {
+        self.forget_lost_turn();
         self.time.pop()
     }
 

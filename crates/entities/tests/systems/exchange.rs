@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    Commands, Entity, FixedStep, IntoSystem, Local, Query, Res, System, SystemResult, World,
+    Commands, Entity, FixedStep, IntoSystem, Local, Query, Res, System, SystemResult, Time, World,
 };
 
 use crate::common::{A, B, Shared, say};
@@ -163,4 +163,22 @@ fn queries_know_that_their_world_was_given_other_entities() {
     world.try_update(0.1).unwrap();
     assert_eq!(log.take(), ["3", "15", "20"]);
     world.check_invariants().unwrap();
+}
+
+#[test]
+fn w2_a_world_that_was_taken_away_keeps_the_times_that_were_pushed_outside() {
+    let taken = Arc::new(Mutex::new(None));
+    let mut world = World::new("old");
+    let place = taken.clone();
+    let thief = world.add_system(move |world: &mut World| {
+        world.push_time(Time::new(50.0, 1.0)).unwrap();
+        *place.lock().unwrap() = Some(std::mem::replace(world, World::new("new")));
+    });
+    world.push_time(Time::new(10.0, 1.0)).unwrap();
+    assert!(world.update_system(thief).unwrap_err().to_string().starts_with("A0115: "));
+    let mut old: World = taken.lock().unwrap().take().unwrap();
+    assert_eq!(old.pop_time().unwrap().elapsed(), 10.0);
+    assert_eq!(old.time(), Time::default());
+    assert!(old.pop_time().is_err());
+    old.try_update(0.1).unwrap();
 }

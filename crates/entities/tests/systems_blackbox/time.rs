@@ -235,3 +235,89 @@ fn w2_a_time_that_a_system_pushed_and_forgot_does_not_stay() {
     assert!(world.try_update(0.25).is_err());
     assert_eq!(seen.elapsed(), [0.25, 0.5]);
 }
+
+#[test]
+fn w2_times_that_a_system_pushes_when_it_is_told_something_are_popped() {
+    let push = |world: &mut World| {
+        world.push_time(Time::new(10.0, 1.0))?;
+        world.push_time(Time::new(20.0, 1.0))?;
+        Ok(())
+    };
+    let (seen, trace) = (Seen::default(), Trace::default());
+    let mut world = World::new("Simulation");
+    let probe = Probe::<0>::new(&trace).creating(push).starting(push).stopping(push);
+    let id = world.add_system(probe.destroying(push));
+    assert_eq!(world.time(), Time::default());
+    world.add_system(seen.system());
+    world.try_update(0.25).unwrap();
+    world.set_enabled(id, false).unwrap();
+    world.try_update(0.25).unwrap();
+    world.remove_system(id).unwrap();
+    world.try_update(0.25).unwrap();
+    assert_eq!(seen.elapsed(), [0.25, 0.5, 0.75]);
+    assert_eq!(trace.take(), "create start update stop destroy");
+    assert!(world.pop_time().is_err(), "nothing is left");
+}
+
+#[test]
+fn w2_a_system_that_panics_when_it_starts_leaves_no_time_behind() {
+    let (seen, trace) = (Seen::default(), Trace::default());
+    let mut world = World::new("Simulation");
+    let probe = Probe::<0>::new(&trace).starting(|world| {
+        world.push_time(Time::new(10.0, 1.0))?;
+        panic!("in start");
+    });
+    world.add_system(probe);
+    world.add_system(seen.system());
+    assert!(world.try_update(0.25).is_err());
+    assert_eq!(seen.elapsed(), [0.25]);
+    assert!(world.pop_time().is_err());
+}
+
+#[test]
+fn a0122_a_system_pops_no_time_that_it_has_not_pushed() {
+    let refused =
+        "A0122: there is no earlier time to go back to; call `pop_time` once for each `push_time`";
+    let (mut world, seen) = stepping(FixedRateSimple::new(0.5));
+    let trace = Trace::default();
+    let pop = move |world: &mut World| {
+        assert_eq!(world.pop_time().unwrap_err().to_string(), refused);
+        world.push_time(Time::new(10.0, 1.0))?;
+        assert_eq!(world.pop_time()?.elapsed(), 10.0);
+        assert_eq!(world.pop_time().unwrap_err().to_string(), refused);
+        Ok(())
+    };
+    let probe = Probe::<0>::new(&trace).creating(pop).starting(pop).updating(pop);
+    let id = world.add_system(probe.stopping(pop).destroying(pop).in_group(Steps));
+    world.add_system(seen.system().in_group(Steps));
+    // Nor one that was pushed from outside.
+    world.push_time(Time::new(100.0, 1.0)).unwrap();
+    world.try_update(0.25).unwrap();
+    world.try_update(0.25).unwrap();
+    world.set_enabled(id, false).unwrap();
+    world.update_system(id).unwrap();
+    world.remove_system(id).unwrap();
+    assert_eq!(trace.take(), "create start update update stop destroy");
+    assert_eq!(seen.elapsed(), [0.0, 0.0, 0.5, 0.5]);
+    assert_eq!(world.time().elapsed(), 100.5);
+    world.pop_time().unwrap();
+    assert_eq!(world.time().elapsed(), 0.0);
+}
+
+#[test]
+fn a0122_a_system_that_updates_another_keeps_its_times() {
+    let trace = Trace::default();
+    let mut world = World::new("Simulation");
+    let inner = world.add_system(Probe::<1>::new(&trace).updating(|world| {
+        assert!(world.pop_time().is_err());
+        Ok(())
+    }));
+    let outer = world.add_system(Probe::<0>::new(&trace).updating(move |world| {
+        world.push_time(Time::new(10.0, 1.0))?;
+        world.update_system(inner)?;
+        assert_eq!(world.pop_time()?.elapsed(), 10.0);
+        Ok(())
+    }));
+    world.update_system(outer).unwrap();
+    assert_eq!(world.time(), Time::default());
+}
