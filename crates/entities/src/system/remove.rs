@@ -136,15 +136,12 @@ impl World {
             self.complete_jobs();
         }
         all.sort_by_key(|&id| self.systems.record(id).map(|record| record.created));
-        for &id in &all {
-            let is_group = |slot: &Slot| slot.flags.has(Flags::GROUP);
-            if !self.systems.slot(id).is_some_and(is_group) {
-                self.stop(id);
-            }
-        }
-        for &id in all.iter().rev() {
-            self.expel(id);
-        }
+        let is_group = |slot: &Slot| slot.flags.has(Flags::GROUP);
+        let (groups, others): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|&id| self.systems.slot(id).is_some_and(is_group));
+        others.iter().for_each(|&id| self.stop(id));
+        // Groups would take with them who came to them later, and is older than others.
+        groups.iter().chain(&others).rev().for_each(|&id| self.expel(id));
         self.report_errors();
     }
 }

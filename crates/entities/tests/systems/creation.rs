@@ -207,3 +207,22 @@ fn sy8_if_one_cannot_be_created_those_before_it_go_again() {
     world.try_update(0.1).unwrap();
     assert_eq!(log.take(), [""; 0]);
 }
+
+#[test]
+fn sy8_systems_that_came_to_a_group_later_are_destroyed_the_other_way_round_too() {
+    struct Outer;
+
+    impl SystemGroup for Outer {}
+
+    let log = Shared::default();
+    let mut world = World::new("test");
+    let old = world.add_system(told::<1>(&log));
+    world.add_system(told::<2>(&log));
+    world.add_system(Outer);
+    world.add_system(told::<3>(&log).in_group(Outer));
+    world.add_system(told::<4>(&log));
+    world.set_group(old, Outer).unwrap();
+    log.take();
+    drop(world);
+    assert_eq!(log.take(), ["-4", "-3", "-2", "-1"]);
+}

@@ -188,6 +188,8 @@ struct Known {
     is_started: bool,
     /// Whether it is just being created, and has come to no group yet.
     is_new: bool,
+    /// How many were created before it.
+    created: usize,
 }
 
 /// Who is there, those of each group in their order.
@@ -197,6 +199,8 @@ struct Model {
     is_needed: bool,
     /// What each probe was told last.
     last: [&'static str; PROBES],
+    /// How many were created.
+    created: usize,
 }
 
 impl Model {
@@ -241,8 +245,10 @@ impl Model {
             Event::Done((5, key, group, requires)) => {
                 // If it is known, it has just gone with its group, which is still going.
                 self.remove(key);
-                let (is_enabled, is_started, is_new) = (true, false, true);
-                self.all.push(Known { key, group, requires, is_enabled, is_started, is_new });
+                let (is_enabled, is_started, is_new, created) = (true, false, true, self.created);
+                self.created += 1;
+                let known = Known { key, group, requires, is_enabled, is_started, is_new, created };
+                self.all.push(known);
             }
             Event::Done((0, key, ..)) => {
                 let Some(at) = self.all.iter().position(|known| known.key == key) else { return };
@@ -282,6 +288,21 @@ impl Model {
                 }
             }
         }
+    }
+
+    /// What is told when the world goes, and nobody does anything: those that run stop, then all are destroyed, the last first.
+    fn end(&self) -> Vec<Event> {
+        let mut all: Vec<_> = self.all.iter().collect();
+        all.sort_by_key(|known| known.created);
+        let probe = |known: &Known| match known.key {
+            Key::Probe(number) => Some((number, known.is_started)),
+            Key::Group(_) => None,
+        };
+        let probes: Vec<_> = all.into_iter().filter_map(probe).collect();
+        let started = probes.iter().filter(|(_, is_started)| *is_started);
+        let stops = started.map(|&(number, _)| Event::Told(number, "stop"));
+        let destroys = probes.iter().rev().map(|&(number, _)| Event::Told(number, "destroy"));
+        stops.chain(destroys).collect()
     }
 
     fn stop(&self, known: &Known, told: &mut Vec<Event>) {
@@ -329,8 +350,15 @@ fn check(steps: &[Step]) -> Vec<Event> {
             assert_eq!(is_there, model.known(key).is_some(), "{key:?}");
         }
     }
+    if steps.len().is_multiple_of(2) {
+        plans.lock().unwrap().ops.as_flattened_mut().iter_mut().for_each(Vec::clear);
+    }
+    let is_quiet = plans.lock().unwrap().ops.as_flattened().iter().all(Vec::is_empty);
     drop(world);
     let happened = std::mem::take(&mut plans.lock().unwrap().events);
+    if is_quiet {
+        assert_eq!(happened, model.end(), "{model:?}");
+    }
     happened.iter().for_each(|event| model.see(event));
     assert!(model.last.iter().all(|last| ["", "destroy"].contains(last)), "{:?}", model.last);
     assert_eq!(Arc::strong_count(&plans), 1, "nobody is left");
