@@ -271,6 +271,7 @@ impl World {
         if self.systems.by_type.get(&type_id) == Some(&id) {
             self.systems.by_type.remove(&type_id);
         }
-        self.systems.free(id);
+        let (name, record) = (self.systems.name_of(id), self.systems.free(id));
+        self.drop_of(&name, record);
     }
 }

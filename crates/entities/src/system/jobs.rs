@@ -38,6 +38,7 @@ impl World {
         }
         self.systems.jobs = jobs;
         self.systems.jobs.clear();
+        self.systems.gone.clear();
         self.entities.jobs.before_everything();
         for failed in self.entities.jobs.take_failures() {
             let (system, fault) = (self.name().into(), SystemFault::JobOfWorld(failed));

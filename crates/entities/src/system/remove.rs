@@ -1,6 +1,7 @@
 //! How systems stop and go.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use super::erased::ErasedSystem;
 use super::error::{SystemError, SystemFault, UpdateError, panic_message};
@@ -86,7 +87,7 @@ impl World {
         self.tell(id, |system, world| system.destroy(world));
         self.leave_group(id);
         let Some(record) = self.systems.record(id) else { return };
-        let (type_id, point) = (record.type_id, record.point);
+        let (name, type_id, point) = (Arc::clone(&record.name), record.type_id, record.point);
         if self.systems.by_type.get(&type_id) == Some(&id) {
             self.systems.by_type.remove(&type_id);
         }
@@ -94,23 +95,25 @@ impl World {
             let point = self.systems.points.get_mut(point);
             point.system = None;
             let waiting = std::mem::take(&mut point.waiting);
-            self.drop_of(id, waiting);
+            self.drop_of(&name, waiting);
         }
         let system = self.systems.slot_mut(id).and_then(|slot| slot.system.take());
-        self.systems.free(id);
+        let record = self.systems.free(id);
         if self.systems.root == Some(id) {
             // The next system that is added comes with another one.
             self.systems.root = None;
         }
-        self.drop_of(id, system);
+        self.drop_of(&name, system);
+        self.drop_of(&name, record);
     }
 
-    /// Drops what was a system's, which may do anything.
-    pub(super) fn drop_of<T>(&mut self, id: SystemId, what: T) {
+    /// Drops what was a system's, which may do anything. It is told by its name if it is gone already.
+    pub(super) fn drop_of<T>(&mut self, name: &Arc<str>, what: T) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(what))) {
             let message = panic_message(&*payload);
             discard(payload);
-            self.systems.fail(id, SystemFault::Panicked { message });
+            let (system, fault) = (Arc::clone(name), SystemFault::Panicked { message });
+            self.systems.errors.push(UpdateError { system, fault });
         }
     }
 

@@ -57,6 +57,8 @@ pub(crate) struct Systems {
     pub(super) handler: Option<ErrorHandler>,
     /// The jobs that systems have scheduled since the update began.
     pub(super) jobs: Vec<(JobHandle, SystemId)>,
+    /// What those of them were called that are gone.
+    pub(super) gone: Vec<(SystemId, Arc<str>)>,
 }
 
 /// Who is told of errors.
@@ -235,6 +237,7 @@ impl Default for Systems {
             errors: Vec::new(),
             handler: None,
             jobs: Vec::new(),
+            gone: Vec::new(),
         }
     }
 }
@@ -269,9 +272,13 @@ impl Systems {
         self.is_updating || self.executing.is_some()
     }
 
-    /// What a system is called.
+    /// What a system is called, or was if it is gone and its jobs are not.
     pub(super) fn name_of(&self, id: SystemId) -> Arc<str> {
-        self.record(id).map_or_else(|| format!("{id:?}").into(), |record| Arc::clone(&record.name))
+        if let Some(record) = self.record(id) {
+            return Arc::clone(&record.name);
+        }
+        let gone = self.gone.iter().find(|(gone, _)| *gone == id);
+        gone.map_or_else(|| format!("{id:?}").into(), |(_, name)| Arc::clone(name))
     }
 
     /// All systems, by their places.
@@ -332,13 +339,21 @@ impl Systems {
         SystemId::new(self.id as u32, index, slot.generation)
     }
 
-    /// Frees the place of a system.
-    pub(super) fn free(&mut self, id: SystemId) {
-        if let Some(slot) = self.slot_mut(id) {
-            (slot.system, slot.record) = (None, None);
-            slot.generation = slot.generation.wrapping_add(1);
-            self.free.push(id.index());
+    /// Frees the place of a system. Returns what was known of it, for the caller to drop: code of the user may be in it.
+    #[must_use = "dropping it may do anything"]
+    pub(super) fn free(&mut self, id: SystemId) -> Option<Box<Record>> {
+        let slot = self.slot_mut(id)?;
+        slot.system = None;
+        let record = slot.record.take();
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(id.index());
+        // A job of it may fail later, and is told by its name.
+        if let Some(record) = &record
+            && self.jobs.iter().any(|&(_, system)| system == id)
+        {
+            self.gone.push((id, Arc::clone(&record.name)));
         }
+        record
     }
 
     /// Notes that something went wrong with a system.

@@ -332,7 +332,10 @@ impl World {
                 }
             }
             // What executes is only marked to be removed. But the world was elsewhere meanwhile, and was updated there.
-            None => return self.drop_of(id, system),
+            None => {
+                let name: Arc<str> = system.name().into();
+                return self.drop_of(&name, system);
+            }
         }
         if !matches!(outcome, Ok(Ok(()))) {
             self.note(id, outcome);

@@ -145,7 +145,7 @@ fn a_system_that_is_destroyed_may_remove_and_update_others() {
 }
 
 #[test]
-fn a_system_whose_memory_fails_to_go_is_told_or_swallowed_and_nothing_else() {
+fn a0105_a_system_whose_memory_fails_to_go_is_told_by_its_name() {
     struct Bomb;
 
     impl Drop for Bomb {
@@ -164,14 +164,17 @@ fn a_system_whose_memory_fails_to_go_is_told_or_swallowed_and_nothing_else() {
         }
     }
 
-    let trace = Trace::default();
+    let (trace, errors) = (Trace::default(), Trace::default());
     let mut world = World::new("Simulation");
-    let id = world.add_system(Holder { _bomb: Bomb });
+    let handler = errors.clone();
+    world.set_error_handler(move |error| handler.note(error.to_string()));
+    let id = world.add_system(Holder { _bomb: Bomb }.named("holder"));
     world.add_system(noting(&trace, "other"));
     world.try_update(0.1).unwrap();
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.remove_system(id)));
-    assert!(caught.is_err() || !world.has_system(id));
-    let _ = world.try_update(0.1);
+    world.remove_system(id).unwrap();
+    assert!(!world.has_system(id));
+    assert_eq!(errors.take(), "A0105: system `holder` panicked: in a destructor");
+    world.try_update(0.1).unwrap();
     assert_eq!(trace.take(), "other other");
 }
 
@@ -330,4 +333,31 @@ fn sixteen_parameters_are_enough() {
     );
     world.try_update(0.1).unwrap();
     assert_eq!(seen.load(Ordering::Relaxed), 28);
+}
+
+#[test]
+fn a0105_a_rate_that_fails_to_go_is_told_by_the_name_of_its_group() {
+    struct Bomb;
+
+    impl RateManager for Bomb {
+        fn next_update(&mut self, _: RateTurn) -> Option<Time> {
+            None
+        }
+    }
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("in a destructor");
+        }
+    }
+
+    let errors = Trace::default();
+    let mut world = World::new("Simulation");
+    let handler = errors.clone();
+    world.set_error_handler(move |error| handler.note(error.to_string()));
+    let id = world.add_system(Group.rate(Bomb).named("steps"));
+    world.remove_system(id).unwrap();
+    assert_eq!(errors.take(), "A0105: system `steps` panicked: in a destructor");
+    assert!(!world.has_system(id));
+    world.try_update(0.1).unwrap();
 }
