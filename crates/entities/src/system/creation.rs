@@ -152,9 +152,8 @@ impl Systems {
         let mut constraints = Vec::with_capacity(builders.len());
         for builder in builders {
             let mut before = builder.create_before.clone();
-            if let Some(target) = before.iter().find(|target| !is_added(target))
-                && let Some(there) = self.meant_by(target)
-            {
+            let mut others = before.iter().filter(|target| !is_added(target));
+            if let Some(there) = others.find_map(|target| self.meant_by(target)) {
                 let (system, target) = (builder.name.clone(), self.name_of(there).to_string());
                 return Err(CreationError::AlreadyThere { system, target });
             }

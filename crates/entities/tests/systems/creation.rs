@@ -226,3 +226,17 @@ fn sy8_systems_that_came_to_a_group_later_are_destroyed_the_other_way_round_too(
     drop(world);
     assert_eq!(log.take(), ["-4", "-3", "-2", "-1"]);
 }
+
+#[test]
+fn a0133_all_that_are_named_are_looked_at() {
+    let log = Shared::default();
+    let mut world = World::new("test");
+    world.add_system(told::<1>(&log).named("there"));
+    let two = told::<2>(&log).named("two").create_before("nobody").create_before("there");
+    let refused = world.try_add_system(two).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("A0133: `two` is to be created before `there`, which is in"),
+        "{refused}"
+    );
+    assert_eq!(log.take(), ["+1"]);
+}
