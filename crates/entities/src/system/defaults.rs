@@ -15,6 +15,8 @@ impl World {
         if self.systems.root.is_some() {
             return;
         }
+        // These are part of every world, and count for nothing.
+        let version = self.systems.version;
         let mut root = Root.into_builder();
         root.group = None;
         // A world that is being dropped needs none.
@@ -40,6 +42,6 @@ impl World {
             let added = self.admit(builder);
             debug_assert!(added.is_ok(), "{added:?}");
         }
-        self.systems.version = 0;
+        self.systems.version = version;
     }
 }

@@ -103,11 +103,39 @@ fn w1_entities_can_be_used_until_the_last_system_is_destroyed() {
 fn w1_the_version_of_systems_rises_when_they_come_and_go() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
-    let before = world.system_order().to_string();
+    let mut version = world.systems_version();
+    let mut has_risen = |world: &World| {
+        let before = std::mem::replace(&mut version, world.systems_version());
+        version > before
+    };
     let id = world.add_system(noting(&trace, "a").named("a"));
-    assert_ne!(world.system_order().to_string(), before);
+    assert!(has_risen(&world));
+    world.try_update(0.1).unwrap();
+    assert!(!has_risen(&world), "nobody came or went");
+    world.add_system(Group);
+    assert!(has_risen(&world));
     world.remove_system(id).unwrap();
-    assert_eq!(world.system_order().to_string(), before);
+    assert!(has_risen(&world));
+    let id = world.add_system(noting(&trace, "patch").patch());
+    assert!(has_risen(&world));
+    world.remove_system(id).unwrap();
+    assert!(has_risen(&world));
+}
+
+#[test]
+fn w1_the_version_of_systems_rises_also_if_all_of_them_go() {
+    let trace = Trace::default();
+    let mut world = World::new("Simulation");
+    world.add_system(noting(&trace, "a"));
+    let before = world.systems_version();
+    let root = world.find_system(ancho_entities::Root).unwrap();
+    world.remove_system(root).unwrap();
+    let without = world.systems_version();
+    assert!(without > before);
+    world.add_system(noting(&trace, "b"));
+    assert!(world.systems_version() > without);
+    world.try_update(0.1).unwrap();
+    assert_eq!(trace.take(), "b");
 }
 
 #[test]
