@@ -24,6 +24,10 @@ fn add_to_b(mut all: Query<&mut B>) {
     all.schedule(|b| b.0 = b.0 * 5 + 1);
 }
 
+fn add_to_sum(mut all: Query<&mut Sum>) {
+    all.schedule(|sum| sum.0 += 1);
+}
+
 fn a_to_b(mut all: Query<(&A, &mut B)>) {
     all.schedule(|(a, b)| b.0 ^= a.0);
 }
@@ -193,11 +197,16 @@ fn s4_nobody_passes_who_may_use_anything() {
     for add in barriers {
         let mut world = four();
         add(&mut world);
-        world.add_system(add_to_b.named("after").in_jobs());
+        world.add_system(add_to_sum.named("after").in_jobs());
         world.order_systems_for_latency(true);
         let found = order(&mut world).replace("barrier ", "");
         assert_eq!(found, "+a +b a b after");
     }
+    // Without one, it passes.
+    let mut world = four();
+    world.add_system(add_to_sum.named("after").in_jobs());
+    world.order_systems_for_latency(true);
+    assert_eq!(order(&mut world), "+a +b after a b");
 }
 
 #[test]

@@ -249,8 +249,11 @@ fn who_waits_is_put_behind_who_does_not() {
 fn who_creates_entities_stays_between_others() {
     let all = ["move", "spawn", "other"].map(child);
     let barrier = SystemUses { everything: true, ..SystemUses::default() };
-    let uses = [uses(&[], &[], &[], &[1]), barrier, uses(&[2], &[], &[], &[])];
-    assert_eq!(lengthened(&all, &uses), "move spawn other");
+    let [mover, other] = [uses(&[], &[], &[], &[1]), uses(&[], &[], &[], &[2])];
+    assert_eq!(lengthened(&all, &[mover.clone(), barrier, other.clone()]), "move spawn other");
+    // One that only waits is passed.
+    let waits = uses(&[1], &[], &[], &[]);
+    assert_eq!(lengthened(&all, &[mover, waits, other]), "move other spawn");
 }
 
 #[test]
