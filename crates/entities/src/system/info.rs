@@ -254,25 +254,47 @@ impl World {
         self.systems.since
     }
 
-    /// Says whether a system runs. One that runs is told that it stops when its next update would have come.
+    /// Says whether a system runs; if several are [meant](SystemTarget), whether all of them do. One that runs is told that it stops
+    /// when its next update would have come.
     ///
     /// # Errors
     ///
     /// With A0108 if it is not there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{ResMut, World};
+    ///
+    /// struct Turns(u32);
+    ///
+    /// fn turn(mut turns: ResMut<Turns>) {
+    ///     turns.0 += 1;
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Turns(0));
+    /// world.add_systems((turn, turn));
+    /// world.update(0.1);
+    /// world.set_enabled(turn, false)?;
+    /// world.update(0.1);
+    /// assert_eq!(world.resource::<Turns>().0, 2);
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
     pub fn set_enabled<M>(
         &mut self,
         system: impl SystemTarget<M>,
         enabled: bool,
     ) -> Result<(), SystemError> {
         self.add_default_groups();
-        let id = self.id_of(system)?;
-        if let Some(slot) = self.systems.slot_mut(id) {
-            slot.flags.set(Flags::ENABLED, enabled);
+        let target = system.into_target();
+        if !self.systems.set_enabled(&target.0, enabled) {
+            return Err(no_such(&format!("`{}`", target.name())));
         }
         Ok(())
     }
 
-    /// Whether a system is to run.
+    /// Whether a system is to run; if several are [meant](SystemTarget), the one of them that was added first.
     ///
     /// # Errors
     ///

@@ -166,6 +166,17 @@ pub(super) struct Record {
     pub(super) uses: SystemUses<Thing>,
 }
 
+impl Record {
+    /// Whether a target means it, which has this id.
+    fn is_meant(&self, id: SystemId, target: &Target) -> bool {
+        match target {
+            Target::Type(ty, _) => self.type_id == *ty,
+            Target::System(other) => id == *other,
+            Target::Name(name) => *self.name == **name,
+        }
+    }
+}
+
 /// The systems of a group.
 pub(super) struct Children {
     /// In the order in which they were added.
@@ -288,7 +299,7 @@ impl Systems {
         there.map(move |(index, slot)| SystemId::new(world, index as u32, slot.generation))
     }
 
-    /// The systems that a target means, in the order in which they were added.
+    /// The system that a target means. Of several, the one that was added first.
     pub(super) fn meant_by(&self, target: &Target) -> Option<SystemId> {
         match target {
             Target::System(id) => return self.record(*id).map(|_| *id),
@@ -299,16 +310,27 @@ impl Systems {
             }
             Target::Name(_) => {}
         }
-        let is_meant = |id: &SystemId| {
-            let record = self.record(*id);
-            record.is_some_and(|record| match target {
-                Target::Type(ty, _) => record.type_id == *ty,
-                Target::System(other) => id == other,
-                Target::Name(name) => *record.name == **name,
-            })
-        };
+        let is_meant =
+            |id: &SystemId| self.record(*id).is_some_and(|record| record.is_meant(*id, target));
         let created = |id: &SystemId| self.record(*id).map(|record| record.created);
         self.ids().filter(is_meant).min_by_key(created)
+    }
+
+    /// Switches all systems on or off that a target means. Returns whether there are some.
+    pub(super) fn set_enabled(&mut self, target: &Target, enabled: bool) -> bool {
+        if let Target::System(id) = target {
+            let slot = self.slot_mut(*id);
+            return slot.map(|slot| slot.flags.set(Flags::ENABLED, enabled)).is_some();
+        }
+        let (world, mut is_there) = (self.id as u32, false);
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            let id = SystemId::new(world, index as u32, slot.generation);
+            if slot.record.as_ref().is_some_and(|record| record.is_meant(id, target)) {
+                slot.flags.set(Flags::ENABLED, enabled);
+                is_there = true;
+            }
+        }
+        is_there
     }
 
     /// The struct, group or point of a type.

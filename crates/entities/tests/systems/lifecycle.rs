@@ -1,10 +1,11 @@
 //! What structs are told, and when.
 
 use ancho_entities::{
-    EntityQuery, IntoSystem, Simulation, System, SystemError, SystemGroup, SystemResult, World,
+    EntityQuery, IntoSystem, ResMut, Simulation, System, SystemError, SystemGroup, SystemResult,
+    World,
 };
 
-use crate::common::{A, B, Shared};
+use crate::common::{A, B, Log, Shared, say, take};
 
 /// Notes everything that it is told.
 struct Noting {
@@ -278,4 +279,26 @@ fn sy2_a_start_that_fails_is_followed_by_no_update() {
     world.try_update(0.1).unwrap();
     assert_eq!(world.system_mut::<Bad>().unwrap().0, 1);
     let _ = Simulation;
+}
+
+#[test]
+fn sy3_a_function_that_is_there_twice_is_switched_twice() {
+    fn count(mut log: ResMut<Log>) {
+        log.0.push("count".to_owned());
+    }
+
+    let mut world = crate::common::world();
+    let ids = [count, count].map(|system| world.add_system(system));
+    let named = world.add_system(say("named").named("other"));
+    world.set_enabled(count, false).unwrap();
+    assert_eq!(ids.map(|id| world.is_enabled(id)), [Ok(false), Ok(false)]);
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["named"]);
+    world.set_enabled(ids[1], true).unwrap();
+    assert_eq!(world.is_enabled(count), Ok(false), "the first one");
+    world.set_enabled(count, true).unwrap();
+    world.set_enabled("other", false).unwrap();
+    assert_eq!(world.is_enabled(named), Ok(false));
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["count", "count"]);
 }
