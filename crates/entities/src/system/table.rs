@@ -54,6 +54,8 @@ pub(crate) struct Systems {
     pub(super) since: Version,
     /// What went wrong since the update began.
     pub(super) errors: Vec<UpdateError>,
+    /// What else went wrong with the one that runs, if it ends with several faults.
+    pub(super) other_faults: Vec<SystemFault>,
     pub(super) handler: Option<ErrorHandler>,
     /// The jobs that systems have scheduled since the update began.
     pub(super) jobs: Vec<(JobHandle, SystemId)>,
@@ -246,6 +248,7 @@ impl Default for Systems {
             for_latency: false,
             since: Version::NEVER,
             errors: Vec::new(),
+            other_faults: Vec::new(),
             handler: None,
             jobs: Vec::new(),
             gone: Vec::new(),
@@ -376,6 +379,22 @@ impl Systems {
             self.gone.push((id, Arc::clone(&record.name)));
         }
         record
+    }
+
+    /// Notes that something went wrong with the system that runs, and maybe not as the first. What was first is what it ends with.
+    #[cold]
+    pub(super) fn failed_too(
+        &mut self,
+        before: Result<(), SystemFault>,
+        fault: SystemFault,
+    ) -> Result<(), SystemFault> {
+        match before {
+            Ok(()) => Err(fault),
+            first => {
+                self.other_faults.push(fault);
+                first
+            }
+        }
     }
 
     /// Notes that something went wrong with a system.

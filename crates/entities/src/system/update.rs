@@ -358,6 +358,9 @@ impl World {
                 self.systems.fail(id, SystemFault::Panicked { message });
             }
         }
+        for fault in std::mem::take(&mut self.systems.other_faults) {
+            self.systems.fail(id, fault);
+        }
     }
 
     /// Does what comes after each system but groups: its jobs start, and patches run.

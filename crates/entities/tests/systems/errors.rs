@@ -129,3 +129,28 @@ fn a_thousand_frames_of_failures_leave_nothing_behind() {
     assert_eq!((log.take().len(), world.entity_count()), (2_000, 0));
     world.check_invariants().unwrap();
 }
+
+#[test]
+fn a0078_of_two_buffers_of_one_function_both_are_told() {
+    let mut world = world();
+    let (first, second) = (world.spawn(A(1)), world.spawn(A(1)));
+    world.despawn(first).unwrap();
+    world.despawn(second).unwrap();
+    let late = move |mut one: Commands, mut two: Commands, mut three: Commands| {
+        one.add(first, A(2));
+        two.spawn(A(3));
+        three.add(second, A(2));
+    };
+    world.add_system(late.named("late"));
+    for profiled in [false, true] {
+        world.profile_systems(profiled);
+        let errors = world.try_update(0.1).unwrap_err();
+        let told: Vec<_> = errors.iter().map(|error| error.to_string()).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        for (line, entity) in told.iter().zip([first, second]) {
+            assert!(line.starts_with("A0078: of system `late` not all commands"), "{line}");
+            assert!(line.contains(&format!("entity {entity} ")), "{line}");
+        }
+    }
+    assert_eq!(world.entity_count(), 2);
+}

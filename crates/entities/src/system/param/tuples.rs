@@ -58,9 +58,13 @@ macro_rules! implement {
 
             #[inline]
             fn finish(state: &mut Self::State, world: &mut World) -> Result<(), SystemFault> {
-                // One that fails does not keep the others from it. The first failure is told.
+                // One that fails does not keep the others from it, and all are told.
                 let mut result = Ok(());
-                $(result = result.and($name::finish(&mut state.$index, world));)+
+                $(
+                    if let Err(fault) = $name::finish(&mut state.$index, world) {
+                        result = world.systems.failed_too(result, fault);
+                    }
+                )+
                 result
             }
 
