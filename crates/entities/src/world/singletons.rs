@@ -86,9 +86,10 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0137 if there is one already.
+    /// With A0137 if there is one already, also if it is switched off, or the entity is [`Disabled`](crate::Disabled).
     pub fn create_singleton<T: Component>(&mut self, value: T) -> Result<Entity, EntityError> {
-        match self.query::<Entity>().filter::<With<T>>().iter().next() {
+        let there = self.query::<Entity>().filter::<With<T>>().ignore_enabled().include_disabled();
+        match there.iter().next() {
             None => Ok(self.spawn(value)),
             Some(entity) => {
                 Err(EntityError::SingletonExists { component: ComponentType::of::<T>(), entity })
@@ -138,12 +139,14 @@ impl World {
     ///
     /// # Errors
     ///
-    /// With A0137 if an entity has such a buffer already.
+    /// With A0137 if an entity has such a buffer already, also if it is switched off, or the entity is
+    /// [`Disabled`](crate::Disabled).
     pub fn create_singleton_buffer<T: BufferElement>(
         &mut self,
         elements: Buffer<T>,
     ) -> Result<Entity, EntityError> {
-        match self.query::<Entity>().filter::<With<Buffer<T>>>().iter().next() {
+        let there = self.query::<Entity>().filter::<With<Buffer<T>>>();
+        match there.ignore_enabled().include_disabled().iter().next() {
             None => Ok(self.spawn(elements)),
             Some(entity) => Err(EntityError::SingletonExists {
                 component: ComponentType::of_buffer::<T>(),

@@ -1,11 +1,11 @@
 //! Components that one entity has.
 
 use ancho_entities::{
-    Buffer, BufferElement, Component, ComponentType, EntityError, EntityQuery, IntoSystem, ResMut,
-    Shared, SharedComponent, Single, With, World,
+    Buffer, BufferElement, Component, ComponentType, Disabled, EntityError, EntityQuery,
+    IntoSystem, Prefab, ResMut, Shared, SharedComponent, Single, With, World,
 };
 
-use crate::common::{A, B, Log, Tag, take, world};
+use crate::common::{A, B, Log, Switch, Tag, take, world};
 
 #[test]
 fn sy14_singletons_of_a_world() {
@@ -166,4 +166,40 @@ fn sy14_singletons_of_systems_are_written_and_optional() {
     world.despawn(tagged).unwrap();
     world.try_update(0.1).unwrap();
     assert_eq!(take(&mut world), ["21"]);
+}
+
+#[test]
+fn sy3_shared_values_do_not_matter_to_what_is_required() {
+    let mut world = world();
+    let second = EntityQuery::<&A>::new().with_shared(Team(2));
+    let system = |mut log: ResMut<Log>| log.0.push("runs".to_owned());
+    world.add_system(system.require(second));
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), [""; 0], "there is no entity");
+    let first = world.spawn((A(1), Shared::new(Team(1))));
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), ["runs"], "there is one, of another value");
+    world.despawn(first).unwrap();
+    world.try_update(0.1).unwrap();
+    assert_eq!(take(&mut world), [""; 0]);
+}
+
+#[test]
+fn a0137_a_singleton_that_is_switched_off_is_there() {
+    let mut world = world();
+    let entity = world.create_singleton(Switch(1)).unwrap();
+    world.entities_mut().set_component_enabled::<Switch>(entity, false).unwrap();
+    let component = ComponentType::of::<Switch>();
+    let there = Err(EntityError::SingletonExists { component, entity });
+    assert_eq!(world.create_singleton(Switch(2)), there);
+    let entity = world.create_singleton_buffer(Buffer::from([Order(1)])).unwrap();
+    world.add(entity, Disabled).unwrap();
+    let component = ComponentType::of_buffer::<Order>();
+    let there = Err(EntityError::SingletonExists { component, entity });
+    assert_eq!(world.create_singleton_buffer(Buffer::<Order>::default()), there);
+    // A prefab is none: it is what others are made of.
+    let prefab = world.spawn((A(1), Prefab));
+    let entity = world.create_singleton(A(2)).unwrap();
+    assert_ne!(entity, prefab);
+    assert_eq!(world.entity_count(), 4);
 }
