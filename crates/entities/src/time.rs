@@ -63,7 +63,7 @@ impl Time {
         self.elapsed as f32
     }
 
-    /// Which update of the world this is: 1 in the first, and 0 before it.
+    /// Which update of the world this is: 1 in the first, and 0 before it, and again after `u64::MAX`.
     ///
     /// All updates that a group makes within one of the world have the same number.
     #[inline]
@@ -188,7 +188,7 @@ impl TimeStack {
         check_delta(delta)?;
         let delta = delta.min(self.maximum_delta);
         let elapsed = self.current.elapsed + delta;
-        let frame = self.current.frame + 1;
+        let frame = self.current.frame.wrapping_add(1);
         self.set(Time { elapsed, delta, frame })?;
         Ok(self.current)
     }
@@ -334,6 +334,13 @@ mod tests {
         assert_eq!(times.pop(), Err(TimeError::NothingPushed));
         times.unwind_to_floor(outside);
         assert_eq!(times.pop().unwrap().elapsed(), 1.0);
+    }
+
+    #[test]
+    fn frames_begin_anew_after_the_last_one() {
+        let mut times = TimeStack::new();
+        times.set(Time::default().at_frame(u64::MAX)).unwrap();
+        assert_eq!(times.advance(0.25).unwrap().frame(), 0);
     }
 
     #[test]
