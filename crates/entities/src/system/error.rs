@@ -36,11 +36,6 @@ pub enum SystemError {
         /// How it was asked for.
         system: String,
     },
-    /// A0109: the system is just being updated.
-    IsExecuting {
-        /// The system.
-        system: String,
-    },
     /// A0110: this is no group.
     NotAGroup {
         /// What was to be done.
@@ -120,10 +115,6 @@ impl fmt::Display for SystemError {
             Self::NoSuchSystem { system } => write!(
                 f,
                 "A0108: this world has no system {system}; add it, or ask the world that has it"
-            ),
-            Self::IsExecuting { system } => write!(
-                f,
-                "A0109: `{system}` is just being updated; do it when it has returned, or from outside"
             ),
             Self::NotAGroup { what, target } => write!(
                 f,
