@@ -60,7 +60,8 @@ impl World {
     ///
     /// If it is a patch and is to have a place (A0097), something is said of it that is for functions (A0098), two of its parameters exclude each other (A0100, A0101, A0102), its group is
     /// not there (A0110), something is said of it that is for groups (A0111), `on_create` fails (A0112), the world has such a struct,
-    /// group or point (A0116), or it cannot be created when it is asked for (A0132 to A0134). Then nothing was added.
+    /// group or point (A0116), the world is being dropped (A0117), or it cannot be created when it is asked for (A0132 to A0134). Then
+    /// nothing was added. With A0108 if `on_create` has put another world in the place of its own.
     ///
     /// # Examples
     ///

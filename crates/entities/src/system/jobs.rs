@@ -163,6 +163,10 @@ impl World {
     /// Begins to record commands that are carried out when a point comes, also in jobs. Each call begins a buffer, and they are played
     /// in this order.
     ///
+    /// What is recorded is carried out also if the system fails afterwards, unlike that of a parameter
+    /// [`CommandsAt`](crate::CommandsAt): a buffer that is not to be played has to be
+    /// [told so](EntityCommandBuffer::set_should_play).
+    ///
     /// # Errors
     ///
     /// With A0114 if the world has no such point.

@@ -63,8 +63,8 @@ impl World {
     ///
     /// # Errors
     ///
-    /// What went wrong with systems (A0103 to A0107, A0113 to A0118), with their order (A0097, A0123 to A0128) or with jobs that
-    /// the last update has left; or if time cannot pass so (A0120), or a system of the world is just being updated or told something
+    /// What went wrong with systems (A0078, A0103 to A0107, A0113 to A0118), with their order (A0097, A0123 to A0128) or with jobs
+    /// that the last update has left; or if time cannot pass so (A0120), or a system of the world is just being updated or told something
     /// (A0109), and then no system has run.
     ///
     /// # Examples
