@@ -59,6 +59,9 @@ struct Script(u32);
 #[derive(Component, Clone, Copy)]
 struct Stays;
 
+#[derive(Component, Clone, Copy)]
+struct Large;
+
 /// A value that is there once, and which all name.
 fn team(number: usize) -> Shared<Team> {
     static TEAMS: OnceLock<[Shared<Team>; 2]> = OnceLock::new();
@@ -72,6 +75,8 @@ struct Old {
     shared: Vec<Entity>,
     /// Roots of groups of three.
     roots: Vec<Entity>,
+    /// The root of a group of many, of several archetypes, who refer to each other.
+    large: Entity,
     /// One of each archetype that others come to and leave: it has room.
     staying: Vec<Entity>,
     archetype: Archetype,
@@ -85,10 +90,12 @@ struct Part {
     then: Option<fn(&mut CommandRecorder, &[Entity])>,
     /// How often values that are recorded ask for memory of their own, by nature.
     values: usize,
+    /// And copies of values that are made when this is played.
+    copies: usize,
 }
 
 const fn part(name: &'static str, record: fn(&mut CommandRecorder, &Old)) -> Part {
-    Part { name, record, then: None, values: 0 }
+    Part { name, record, then: None, values: 0, copies: 0 }
 }
 
 impl Part {
@@ -98,6 +105,10 @@ impl Part {
 
     const fn values(self, values: usize) -> Self {
         Self { values, ..self }
+    }
+
+    const fn copies(self, copies: usize) -> Self {
+        Self { copies, ..self }
     }
 }
 
@@ -258,6 +269,56 @@ const PARTS: &[Part] = &[
             commands.set_enabled(entity, true);
         }
     }),
+    part("set_enabled of groups", |commands, old| {
+        for enabled in [false, true] {
+            old.roots.iter().for_each(|&root| commands.set_enabled(root, enabled));
+            commands.set_enabled(old.large, enabled);
+        }
+    }),
+    part("set_enabled by query, with groups", |commands, _| {
+        for enabled in [false, true] {
+            commands.for_query::<(), With<Stays>>().include_disabled().set_enabled(enabled);
+            commands.for_query::<(), With<Large>>().include_disabled().set_enabled(enabled);
+        }
+    }),
+    part("instantiate groups, and despawn one by one", |commands, old| {
+        for &root in &old.roots {
+            let copy = commands.instantiate(root);
+            commands.add(copy, Brief);
+        }
+    })
+    .then(|commands, brief| brief.iter().for_each(|&root| commands.despawn(root))),
+    part("instantiate groups, and despawn a slice", |commands, old| {
+        for &root in &old.roots {
+            let copy = commands.instantiate(root);
+            commands.add(copy, Brief);
+        }
+    })
+    .then(|commands, brief| commands.despawn_slice(brief)),
+    part("instantiate groups, and despawn by query", |commands, old| {
+        for &root in &old.roots {
+            let copy = commands.instantiate(root);
+            commands.add(copy, Gone);
+        }
+        commands.for_query::<(), With<Gone>>().despawn();
+    }),
+    // The list of so many members has no room in a chunk.
+    part("instantiate a large group, and despawn it", |commands, old| {
+        for _ in 0..3 {
+            let copy = commands.instantiate(old.large);
+            commands.add(copy, Brief);
+        }
+    })
+    .then(|commands, brief| brief.iter().for_each(|&root| commands.despawn(root)))
+    .copies(3),
+    part("instantiate a large group, and despawn by query", |commands, old| {
+        for _ in 0..3 {
+            let copy = commands.instantiate(old.large);
+            commands.add(copy, Gone);
+        }
+        commands.for_query::<(), With<Gone>>().despawn();
+    })
+    .copies(3),
     part("functions", |commands, old| {
         let first = old.all[0];
         commands.run("move", move |entities| {
@@ -377,6 +438,20 @@ fn world(workers: usize) -> (World, Arc<Old>) {
         root
     };
     let roots = (0..10).map(root).collect();
+    let member = |at: usize| {
+        let member = world.spawn((Position(0.0), Target(all[at])));
+        if at.is_multiple_of(3) {
+            world.add(member, (Scale(1.0), Cloned(1))).unwrap();
+            world.entities_mut().set_name(member, "Snaga").unwrap();
+        }
+        member
+    };
+    let mut members: Vec<_> = (0..40).map(member).collect();
+    let large = members[0];
+    members.iter().for_each(|&member| world.set(member, Target(large)).unwrap());
+    world
+        .add(large, (Large, members.drain(..).map(LinkedEntityGroup).collect::<Buffer<_>>()))
+        .unwrap();
     let staying = vec![
         world.spawn(set(0)),
         world.spawn((Position(0.0), team(0))),
@@ -398,9 +473,16 @@ fn world(workers: usize) -> (World, Arc<Old>) {
             Buffer::<LinkedEntityGroup>::new(),
             Brief,
         )),
+        world.spawn((
+            Position(0.0),
+            Target::default(),
+            Stays,
+            Buffer::<LinkedEntityGroup>::new(),
+            Disabled,
+        )),
     ];
     let archetype = world.entities_mut().archetype::<(Position, Brief)>();
-    (world, Arc::new(Old { all, shared, roots, staying, archetype }))
+    (world, Arc::new(Old { all, shared, roots, large, staying, archetype }))
 }
 
 fn record(
@@ -444,14 +526,14 @@ fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() {
                 let mut brief = Vec::with_capacity(500);
                 // Memory goes from one worker to another, and it takes a while until all of it is large enough.
                 let most = if workers == 0 { 1 } else { 20 };
-                let expected = 50 * part.values;
+                let expected = [50 * part.values, 50 * (part.values + part.copies)];
                 let recorded = count_frames(
                     || {
                         record(&world, &mut buffer, &old, part, by);
                         buffer.clear().unwrap();
                     },
                     most,
-                    expected,
+                    expected[0],
                 );
                 let played = count_frames(
                     || {
@@ -471,9 +553,10 @@ fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() {
                         }
                     },
                     most,
-                    expected,
+                    expected[1],
                 );
-                for (what, counts) in [("recorded", recorded), ("played", played)] {
+                let both = [("recorded", recorded), ("played", played)];
+                for ((what, counts), expected) in both.into_iter().zip(expected) {
                     if counts.last() != Some(&expected) {
                         let name = part.name;
                         wrong.push(format!(

@@ -2,12 +2,13 @@
 
 #![expect(unsafe_code, reason = "says what a member consists of")]
 
-use std::collections::BTreeMap;
+use std::mem;
 
 use ancho_collections::FixedState;
 use hashbrown::HashSet;
 
 use super::EntityManager;
+use super::distinct::Distinct;
 use crate::buffer::{Buffer, BufferElement};
 use crate::component::{ComponentType, Duplicate, TypeSlot};
 use crate::entity::Entity;
@@ -77,6 +78,33 @@ impl BufferElement for LinkedEntityGroup {
     }
 }
 
+/// What changes of groups have lists for, so that the next has the memory. Between two of them, nothing is in these.
+///
+/// Who changes something takes them, and puts them back when all is done. If code of the user panics meanwhile, they are dropped.
+#[derive(Default)]
+pub(super) struct GroupLists {
+    pub(super) members: Distinct,
+    /// Who is to be looked at next, from the end.
+    pub(super) next: Vec<Entity>,
+    /// Archetypes, chunks and rows.
+    pub(super) rows: Vec<(u32, u32, u32)>,
+    /// Who moves, and by which transfer.
+    moves: Vec<(Entity, u32)>,
+    /// The archetypes, and the groups of those, that they move to.
+    homes: Vec<(u32, u32)>,
+}
+
+impl GroupLists {
+    /// Leaves nothing but the memory.
+    pub(super) fn clear(&mut self) {
+        self.members.clear();
+        self.next.clear();
+        self.rows.clear();
+        self.moves.clear();
+        self.homes.clear();
+    }
+}
+
 impl EntityManager {
     /// Whether entities of a chunk may be roots of groups.
     pub(super) fn has_groups(&self, chunk: u32) -> bool {
@@ -84,13 +112,12 @@ impl EntityManager {
     }
 
     /// The members of an entity's group, the root among them.
-    pub(super) fn group_of(&self, entity: Entity) -> Vec<Entity> {
+    pub(super) fn group_of(&self, entity: Entity) -> &[LinkedEntityGroup] {
         if self.locate(entity).is_ok_and(|location| !self.has_groups(location.chunk)) {
             // Who writes the groups of others is not waited for.
-            return Vec::new();
+            return &[];
         }
-        let members = self.buffer::<LinkedEntityGroup>(entity).unwrap_or(&[]);
-        members.iter().map(|member| member.0).collect()
+        self.buffer::<LinkedEntityGroup>(entity).unwrap_or(&[])
     }
 
     /// Makes a list of the members of an entity's group that are there, each once, or of the entity, if it has none. What was seen is
@@ -119,19 +146,16 @@ impl EntityManager {
     /// Despawns a root with its group, and the groups of its members: all of them, or none. Returns how many entities that
     /// were.
     pub(super) fn despawn_group(&mut self, root: Entity) -> Result<usize, EntityError> {
-        let mut seen = HashSet::<_, FixedState>::default();
-        let mut all = Vec::new();
-        let mut next = vec![root];
+        let mut lists = mem::take(&mut self.group_lists);
+        let GroupLists { members, next, moves, homes, .. } = &mut lists;
+        next.push(root);
         while let Some(entity) = next.pop() {
-            if self.exists(entity) && seen.insert(entity) {
-                all.push(entity);
+            if self.exists(entity) && members.insert(entity) {
                 // In the order of the group, whose first is taken from the end of the list.
-                next.extend(self.group_of(entity).into_iter().rev());
+                next.extend(self.group_of(entity).iter().rev().map(|member| member.0));
             }
         }
-        let mut moves = Vec::new();
-        let mut written = Vec::new();
-        for &entity in &all {
+        for &entity in &**members {
             let location = self.locate(entity)?;
             let owner = &self.storage.chunks[location.chunk];
             if owner.shape().stays() {
@@ -140,38 +164,42 @@ impl EntityManager {
                 if self.transfers[transfer].to != from {
                     moves.push((entity, transfer));
                 }
-            } else if owner.len > 1 {
-                // The last of a chunk goes with it, and nothing is written.
-                written.push(location.chunk);
             }
         }
         let to = moves.iter().map(|&(_, transfer)| self.transfers[transfer].to);
-        self.before_moving(self.archetypes_of(&all).chain(to));
-        for chunk in written {
-            self.storage.make_unique(chunk)?;
+        self.before_moving(self.archetypes_of(members).chain(to));
+        for &entity in &**members {
+            let location = self.locate(entity)?;
+            let owner = &self.storage.chunks[location.chunk];
+            // The last of a chunk goes with it, and nothing is written.
+            if !owner.shape().stays() && owner.len > 1 {
+                self.storage.make_unique(location.chunk)?;
+            }
         }
-        self.make_way(&moves)?;
+        self.make_way(moves, homes)?;
         let mut despawned = 0;
-        self.with_each(all, |manager, entity| {
+        self.with_each(members, |manager, entity| {
             let gone =
                 manager.locate(entity).and_then(|location| manager.despawn_one(entity, location));
             despawned += usize::from(gone.expect("there is room for what stays"));
         });
+        lists.clear();
+        self.group_lists = lists;
         Ok(despawned)
     }
 
     /// Does something with one entity after another: with all of them, also when the values of one panic.
-    pub(super) fn with_each(&mut self, entities: Vec<Entity>, act: impl FnMut(&mut Self, Entity)) {
+    pub(super) fn with_each(&mut self, entities: &[Entity], act: impl FnMut(&mut Self, Entity)) {
         /// Goes on with those that are left.
         struct Rest<'a, F: FnMut(&mut EntityManager, Entity)> {
             manager: &'a mut EntityManager,
-            entities: std::vec::IntoIter<Entity>,
+            entities: std::slice::Iter<'a, Entity>,
             act: F,
         }
 
         impl<F: FnMut(&mut EntityManager, Entity)> Rest<'_, F> {
             fn go_on(&mut self) {
-                for entity in self.entities.by_ref() {
+                for &entity in self.entities.by_ref() {
                     (self.act)(self.manager, entity);
                 }
             }
@@ -183,12 +211,15 @@ impl EntityManager {
             }
         }
 
-        Rest { manager: self, entities: entities.into_iter(), act }.go_on();
+        Rest { manager: self, entities: entities.iter(), act }.go_on();
     }
 
-    /// Sees to it that there is memory for these entities to move by these transfers, all of them at once.
-    fn make_way(&mut self, moves: &[(Entity, u32)]) -> Result<(), EntityError> {
-        let mut rows = BTreeMap::<(u32, u32), usize>::new();
+    /// Sees to it that there is memory for these entities to move by these transfers, all of them at once. Where to is listed.
+    fn make_way(
+        &mut self,
+        moves: &[(Entity, u32)],
+        homes: &mut Vec<(u32, u32)>,
+    ) -> Result<(), EntityError> {
         let mut reserved = Reserved::nothing(&mut self.storage, &mut self.runs);
         for &(entity, transfer) in moves {
             let Some(location) = reserved.storage.table.locate(entity) else { continue };
@@ -196,11 +227,13 @@ impl EntityManager {
             let transfer = &self.transfers[transfer];
             if !transfer.ends {
                 let group = reserved.group_by(transfer, location.chunk);
-                *rows.entry((transfer.to, group)).or_default() += 1;
+                homes.push((transfer.to, group));
             }
         }
-        for ((archetype, group), rows) in rows {
-            reserved.more(archetype, group, rows)?;
+        homes.sort_unstable();
+        for same in homes.chunk_by(|one, other| one == other) {
+            let (archetype, group) = same[0];
+            reserved.more(archetype, group, same.len())?;
         }
         // Who moves goes to the chunk that was opened last, so that none stays empty.
         reserved.into_storage();
@@ -233,22 +266,23 @@ impl EntityManager {
                 Ok(false)
             };
         }
-        let mut members = self.group_of(entity);
-        members.push(entity);
-        let mut seen = HashSet::<_, FixedState>::default();
-        members.retain(|&member| {
-            self.exists(member) && enabled == self.has::<Disabled>(member) && seen.insert(member)
-        });
+        let mut lists = mem::take(&mut self.group_lists);
+        let GroupLists { members, moves, homes, .. } = &mut lists;
+        let group = self.group_of(entity).iter().map(|member| member.0);
+        for member in group.chain([entity]) {
+            if self.exists(member) && enabled == self.has::<Disabled>(member) {
+                members.insert(member);
+            }
+        }
         if members.len() > 1 {
             let change = if enabled { Change::Remove } else { Change::Add };
-            let mut moves = Vec::with_capacity(members.len());
-            for &member in &members {
+            for &member in &**members {
                 let from = self.storage.archetype_at(self.locate(member)?);
                 moves.push((member, self.transfer_of::<Disabled>(from, change)?));
             }
             let to = moves.iter().map(|&(_, transfer)| self.transfers[transfer].to);
-            self.before_moving(self.archetypes_of(&members).chain(to));
-            self.make_way(&moves)?;
+            self.before_moving(self.archetypes_of(members).chain(to));
+            self.make_way(moves, homes)?;
         }
         let is_change = !members.is_empty();
         let mut refused = None;
@@ -256,6 +290,8 @@ impl EntityManager {
         self.with_each(members, |manager, member| {
             refused = refused.take().or(manager.switch_alone(member, enabled).err());
         });
+        lists.clear();
+        self.group_lists = lists;
         refused.map_or(Ok(is_change), Err)
     }
 

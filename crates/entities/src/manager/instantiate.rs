@@ -2,14 +2,13 @@
 
 #![expect(unsafe_code, reason = "duplicates rows of chunks")]
 
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::Arc;
 
-use ancho_collections::FixedState;
-use hashbrown::{HashMap, HashSet};
-
-use super::references::References;
+use super::distinct::Distinct;
+use super::references::{ReferenceLists, References};
 use super::{EntityManager, NewEntities};
 use crate::component::Copying;
 use crate::entity::Entity;
@@ -62,19 +61,35 @@ impl EntityManager {
         count: usize,
     ) -> Result<NewEntities<'_>, EntityError> {
         self.locate(source)?;
-        let members = self.group_of(source);
-        match members.first() {
-            None => {
-                let alone = self.source(source)?;
-                self.instantiate_sources(&mut [alone], count)?;
+        let mut lists = mem::take(&mut self.instance_lists);
+        let made = self
+            .list_sources(source, &mut lists)
+            .and_then(|()| self.instantiate_sources(&mut lists, count));
+        lists.clear();
+        self.instance_lists = lists;
+        made.map(|()| NewEntities::new(&self.storage, &self.runs))
+    }
+
+    /// Lists what is to be done to instantiate an entity, or the members of its group, each once.
+    fn list_sources(
+        &mut self,
+        source: Entity,
+        lists: &mut InstanceLists,
+    ) -> Result<(), EntityError> {
+        let group = self.group_of(source);
+        match group.first() {
+            None => lists.sources.push(self.source(source)?),
+            Some(first) if first.0 == source => {
+                group.iter().for_each(|member| _ = lists.members.insert(member.0));
+                for &member in &*lists.members {
+                    lists.sources.push(self.source(member)?);
+                }
             }
-            Some(&first) if first == source => {
-                let mut sources = self.sources(&members)?;
-                self.instantiate_sources(&mut sources, count)?;
+            Some(first) => {
+                return Err(EntityError::GroupWithoutRoot { root: source, first: first.0 });
             }
-            Some(&first) => return Err(EntityError::GroupWithoutRoot { root: source, first }),
         }
-        Ok(NewEntities::new(&self.storage, &self.runs))
+        Ok(())
     }
 
     /// What is to be done to instantiate an entity, if that can be.
@@ -97,27 +112,17 @@ impl EntityManager {
             }
         }
         let data = ptr::null_mut();
-        Ok(Source { entity, from, data, shape, transfer, to, group: NOWHERE, quiet })
-    }
-
-    /// What is to be done to instantiate the members of a group, each once.
-    fn sources(&mut self, members: &[Entity]) -> Result<Vec<Source>, EntityError> {
-        let mut seen = HashSet::<_, FixedState>::default();
-        let mut sources = Vec::with_capacity(members.len());
-        for &member in members {
-            if seen.insert(member) {
-                sources.push(self.source(member)?);
-            }
-        }
-        Ok(sources)
+        let (group, place) = (NOWHERE, 0);
+        Ok(Source { entity, from, data, shape, transfer, to, group, quiet, place })
     }
 
     /// Instantiates entities so many times, as one. The first stays the first, and the runs are its own, then.
     fn instantiate_sources(
         &mut self,
-        sources: &mut [Source],
+        lists: &mut InstanceLists,
         count: usize,
     ) -> Result<(), EntityError> {
+        let InstanceLists { sources, references: reference_lists, filled, name, .. } = lists;
         let archetypes = sources.iter().flat_map(|source| {
             // What is copied may not be written meanwhile.
             [self.storage.archetype_at(source.from), source.to]
@@ -147,7 +152,8 @@ impl EntityManager {
         };
         let mut references = sources.iter().any(refers).then(|| {
             let entities = sources.iter().map(|source| source.entity);
-            References::new(entities, count, &reserved.storage.table)
+            let lists = mem::take(reference_lists);
+            References::new(entities, count, &reserved.storage.table, lists)
         });
         let mut done = 0;
         // The source of a run. All runs are asked about, in their order.
@@ -197,7 +203,8 @@ impl EntityManager {
                 resume_unwind(panic);
             }
         } else {
-            let mut filled = Vec::with_capacity(reserved.runs.len());
+            // Dropped before what is reserved, if something panics.
+            let mut new_rows = mem::take(filled);
             for &run in reserved.runs.iter() {
                 let source = source_of(run);
                 let chunk = &reserved.storage.chunks[run.chunk];
@@ -208,13 +215,14 @@ impl EntityManager {
                 for &columns in &self.transfers[source.transfer].kept {
                     new.columns.extend(write(chunk, run, source, columns));
                 }
-                filled.push(new);
+                new_rows.push(new);
                 if let Some(references) = &mut references {
                     // SAFETY: the rows have just been written, to memory that is the world's alone.
                     unsafe { references.replace(chunk, run) };
                 }
             }
-            filled.into_iter().for_each(NewRows::keep);
+            new_rows.drain(..).for_each(NewRows::keep);
+            *filled = new_rows;
             reserved.commit();
         }
         if let Some(references) = references {
@@ -224,8 +232,9 @@ impl EntityManager {
                     .all(|(at, instance)| instance == references.instances.get(at)),
                 "the instances are others than those that are referred to"
             );
+            *reference_lists = references.into_lists();
         }
-        self.finish_instances(sources, count);
+        self.finish_instances(sources, count, name);
         Ok(())
     }
 
@@ -234,7 +243,7 @@ impl EntityManager {
     fn take_back(&mut self) {
         let mut created: Vec<_> = NewEntities::new(&self.storage, &self.runs).collect();
         created.reverse();
-        self.with_each(created, |manager, entity| {
+        self.with_each(&created, |manager, entity| {
             if let Ok(location) = manager.locate(entity) {
                 // Their memory is the world's alone, so that it is not refused.
                 let _ = manager.despawn_one(entity, location);
@@ -244,7 +253,7 @@ impl EntityManager {
 
     /// Lets what was just created be switched off where the sources are, and have their names. Leaves the runs of the first
     /// source.
-    fn finish_instances(&mut self, sources: &[Source], count: usize) {
+    fn finish_instances(&mut self, sources: &[Source], count: usize, name: &mut String) {
         let (mut done, mut of_first) = (0, 0);
         for at in 0..self.runs.len() {
             let source = &sources[done / count];
@@ -255,10 +264,12 @@ impl EntityManager {
                     (first..first + rows).for_each(|row| enabled.set(ours, row, false));
                 }
             }
-            if let Some(name) = self.entity_name(source.entity).map(Box::<str>::from) {
+            if let Some(given) = self.entity_name(source.entity) {
+                name.clear();
+                name.push_str(given);
                 for row in first..first + rows {
                     let instance = self.storage.chunks[chunk].entities()[row as usize];
-                    self.names_mut().set(instance, &name);
+                    self.names_mut().set(instance, name);
                 }
             }
             done += rows as usize;
@@ -271,12 +282,32 @@ impl EntityManager {
 /// Puts those side by side that go to one archetype, and one group of it, in the order of the first of each.
 fn put_together(sources: &mut [Source]) {
     if sources.len() > 1 {
-        let mut order = HashMap::<_, _, FixedState>::default();
-        for source in &*sources {
-            let next = order.len();
-            order.entry(source.home()).or_insert(next);
+        (0..).zip(&mut *sources).for_each(|(place, source)| source.place = place);
+        sources.sort_unstable_by_key(|source| (source.home(), source.place));
+        for same in sources.chunk_by_mut(|one, other| one.home() == other.home()) {
+            // In the upper half, where the first of them was. Each has a place of its own all the same.
+            let first = same[0].place << u32::BITS;
+            same.iter_mut().for_each(|source| source.place |= first);
         }
-        sources.sort_by_key(|source| order[&source.home()]);
+        sources.sort_unstable_by_key(|source| source.place);
+    }
+}
+
+/// What is needed to instantiate entities, so that the next time has the memory. Between two of them, nothing is in these.
+#[derive(Default)]
+pub(super) struct InstanceLists {
+    members: Distinct,
+    sources: Vec<Source>,
+    references: ReferenceLists,
+    filled: Vec<NewRows<'static>>,
+    name: String,
+}
+
+impl InstanceLists {
+    /// Leaves nothing but the memory.
+    fn clear(&mut self) {
+        self.members.clear();
+        self.sources.clear();
     }
 }
 
@@ -301,7 +332,12 @@ struct Source {
     group: u32,
     /// Whether no code of the user's runs.
     quiet: bool,
+    /// Where it is among those that are instantiated with it.
+    place: u64,
 }
+
+// SAFETY: the address is that of memory of the world, and used only while nobody else has the world.
+unsafe impl Send for Source {}
 
 #[cfg(test)]
 mod tests {

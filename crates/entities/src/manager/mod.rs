@@ -12,6 +12,7 @@ mod copy;
 mod create;
 mod create_parallel;
 mod destroy;
+mod distinct;
 mod enabled;
 mod fences;
 mod found;
@@ -127,6 +128,10 @@ pub struct EntityManager {
     fills: Vec<Fill>,
     /// Lists for changes of all that a query finds.
     memory: found::Memory,
+    /// Lists for changes of groups.
+    group_lists: groups::GroupLists,
+    /// Lists for entities that are instantiated.
+    instance_lists: instantiate::InstanceLists,
     /// Commands that are carried out together.
     pub(crate) stretch: Stretch,
     strict: bool,
@@ -154,6 +159,8 @@ impl EntityManager {
             runs: Vec::new(),
             fills: Vec::new(),
             memory: found::Memory::default(),
+            group_lists: groups::GroupLists::default(),
+            instance_lists: instantiate::InstanceLists::default(),
             stretch: Stretch::default(),
             strict,
             not_sync: PhantomData,

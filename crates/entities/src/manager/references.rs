@@ -7,55 +7,76 @@ use hashbrown::HashMap;
 
 use crate::entity::Entity;
 use crate::field::EntityRemap;
-use crate::storage::{Chunk, EntityTable, Few, Run, Upcoming};
+use crate::storage::{Chunk, EntityTable, Run, Upcoming};
 
 /// So many sources are found by looking at all of them.
 const FEW: usize = 8;
 
 /// Which entities take the place of the sources, in values that were copied from them.
 pub(super) struct References {
-    /// The sources, and where each is among them, if they are not few.
-    places: HashMap<Entity, usize, FixedState>,
-    sources: Few<Entity, FEW>,
+    lists: ReferenceLists,
     /// How many instances each has.
     count: usize,
     /// The instances to be, those of one source after those of another.
     pub(super) instances: Upcoming,
     /// How many rows were looked at.
     done: usize,
+}
+
+/// The lists of references. When they are not needed any more, the next ones have their memory.
+#[derive(Default)]
+pub(super) struct ReferenceLists {
+    sources: Vec<Entity>,
+    /// Where each of the sources is among them, if they are not few.
+    places: HashMap<Entity, usize, FixedState>,
     /// What the value before referred to, in its order, and where the instances of that begin. Copies of one value refer to the same, so that those of the first are
     /// looked for, and then only compared.
-    known: Few<(Entity, Option<usize>), FEW>,
+    known: Vec<(Entity, Option<usize>)>,
+    /// Memory for the instances to be.
+    instances: Vec<Entity>,
 }
 
 impl References {
-    /// For sources that have so many instances each, which are made next.
+    /// For sources that have so many instances each, which are made next, with lists that have nothing in them.
     pub(super) fn new(
         sources: impl Iterator<Item = Entity>,
         count: usize,
         table: &EntityTable,
+        mut lists: ReferenceLists,
     ) -> Self {
-        let sources: Few<_, FEW> = sources.collect();
-        let mut places = HashMap::default();
-        if sources.len() > FEW {
-            places.extend(sources.iter().enumerate().map(|(at, &source)| (source, at)));
+        lists.sources.extend(sources);
+        if lists.sources.len() > FEW {
+            let places = lists.sources.iter().enumerate().map(|(at, &source)| (source, at));
+            lists.places.extend(places);
         }
-        let instances = table.upcoming(sources.len() * count);
-        Self { places, sources, count, instances, done: 0, known: Few::new() }
+        let memory = std::mem::take(&mut lists.instances);
+        let instances = table.upcoming(lists.sources.len() * count, memory);
+        Self { lists, count, instances, done: 0 }
+    }
+
+    /// The lists, with nothing in them.
+    pub(super) fn into_lists(self) -> ReferenceLists {
+        let mut lists = self.lists;
+        lists.sources.clear();
+        lists.places.clear();
+        lists.known.clear();
+        lists.instances = self.instances.into_list();
+        lists
     }
 
     /// Where the instances of an entity begin, if it is a source: what a value refers to in this place.
     #[cold]
     #[inline(never)]
     fn find(&mut self, entity: Entity, place: usize) -> Option<usize> {
-        let source = if self.sources.len() > FEW {
-            self.places.get(&entity).copied()
+        let ReferenceLists { sources, places, known, .. } = &mut self.lists;
+        let source = if sources.len() > FEW {
+            places.get(&entity).copied()
         } else {
-            self.sources.iter().position(|&source| source == entity)
+            sources.iter().position(|&source| source == entity)
         };
         let first = source.map(|source| source * self.count);
-        self.known.truncate(place);
-        self.known.push((entity, first));
+        known.truncate(place);
+        known.push((entity, first));
         first
     }
 
@@ -71,12 +92,12 @@ impl References {
         self.done += rows as usize;
         for (ty, column) in shape.types.iter().zip(&shape.columns) {
             let Some(remap) = ty.0.remap else { continue };
-            self.known.truncate(0);
+            self.lists.known.clear();
             for row in 0..rows as usize {
                 let at = nth + row;
                 let mut asked = 0;
                 let mut instance_of = |entity| {
-                    let first = match self.known.get(asked) {
+                    let first = match self.lists.known.get(asked) {
                         Some(&(before, first)) if before == entity => first,
                         _ => self.find(entity, asked),
                     };

@@ -19,11 +19,6 @@ impl<T, const N: usize> Few<T, N> {
         Self { first: [const { None }; N], len: 0, more: Vec::new() }
     }
 
-    /// With room for so many.
-    pub(crate) fn with_capacity(count: usize) -> Self {
-        Self { more: Vec::with_capacity(count.saturating_sub(N)), ..Self::new() }
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -47,16 +42,6 @@ impl<T, const N: usize> Few<T, N> {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.first.iter().flatten().chain(&self.more)
-    }
-
-    /// Leaves the first so many.
-    #[inline]
-    pub(crate) fn truncate(&mut self, len: usize) {
-        if len < self.len {
-            self.first.iter_mut().take(self.len).skip(len).for_each(|value| *value = None);
-            self.more.truncate(len.saturating_sub(N));
-            self.len = len;
-        }
     }
 }
 
@@ -144,15 +129,12 @@ mod tests {
         for count in 0..10 {
             let mut few: Few<String, 3> = (0..count).map(|at| at.to_string()).collect();
             let mut list: Vec<_> = (0..count).map(|at| at.to_string()).collect();
-            for len in (0..=count).rev() {
-                few.truncate(len);
-                list.truncate(len);
+            for last in ["next", "last"] {
                 assert_eq!(few.len(), list.len());
                 assert!(few.iter().eq(&list));
                 assert!((0..12).all(|at| few.get(at) == list.get(at)));
-                few.push("last".into());
-                list.push("last".into());
-                assert!(few.iter().eq(&list));
+                few.push(last.into());
+                list.push(last.into());
             }
             assert!(few.into_iter().eq(list));
         }

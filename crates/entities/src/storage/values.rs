@@ -135,6 +135,9 @@ pub(crate) struct NewRows<'a> {
     pub(crate) columns: FewNumbers,
 }
 
+// SAFETY: the values are its own, and may be sent, as all components. The shape is read by everybody.
+unsafe impl Send for NewRows<'_> {}
+
 impl<'a> NewRows<'a> {
     /// Notes rows without any values.
     ///

@@ -246,7 +246,7 @@ impl<'d, 'f> Plan<'d, 'f> {
 
 /// Which entities will become which when they have come: they get the next ids, in the order in which they were found.
 fn foresee(storage: &Storage, source: &Storage, found: &Found) -> EntityMap {
-    let upcoming = storage.table.upcoming(found.rows());
+    let upcoming = storage.table.upcoming(found.rows(), Vec::new());
     let mut map = EntityMap::default();
     let (mut new, mut done) = (Vec::new(), 0);
     for run in found.by_archetype().flat_map(|(_, runs)| runs) {

@@ -14,11 +14,11 @@ mod values;
 
 use std::mem;
 
-use ancho_collections::{FixedState, Rejected};
-use hashbrown::HashSet;
+use ancho_collections::Rejected;
 
 use super::EntityManager;
 use super::give::shared_values_of;
+use super::groups::GroupLists;
 use crate::component::{ComponentType, SharedValue};
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -61,6 +61,14 @@ impl Found {
             self.archetypes.push((archetype, self.runs.len()));
         }
         self.runs.push(run);
+    }
+
+    /// Adds a row of an archetype, behind all that were added.
+    fn push_row(&mut self, archetype: u32, chunk: u32, row: u32) {
+        match self.runs.last_mut() {
+            Some(run) if run.chunk == chunk && run.first + run.rows == row => run.rows += 1,
+            _ => self.push(archetype, Run { chunk, first: row, rows: 1 }),
+        }
     }
 
     /// How many rows there are.
@@ -273,28 +281,37 @@ impl EntityManager {
     }
 
     /// What was found, and the members of its groups, and of theirs.
-    fn with_groups(&self, found: &Found) -> Found {
-        let mut places = places_of(found);
-        let mut seen = HashSet::<_, FixedState>::default();
-        let mut next = self.members_of(found);
+    fn with_groups(&mut self, found: &Found) -> Found {
+        let mut lists = mem::take(&mut self.group_lists);
+        let GroupLists { members, next, rows, .. } = &mut lists;
+        rows.extend(rows_of(found));
+        self.list_members(found, next);
         while let Some(entity) = next.pop() {
             if let Some(at) = self.storage.table.locate(entity)
-                && seen.insert(entity)
+                && members.insert(entity)
             {
-                places.push((at.chunk, at.row));
-                next.extend(self.group_of(entity));
+                rows.push((self.storage.archetype_at(at), at.chunk, at.row));
+                next.extend(self.group_of(entity).iter().map(|member| member.0));
             }
         }
-        self.found_of(places)
+        let all = self.found_of(rows);
+        lists.clear();
+        self.group_lists = lists;
+        all
     }
 
     /// What was found, and the members of its groups.
-    fn with_members(&self, found: &Found) -> Found {
-        let mut places = places_of(found);
-        let members = self.members_of(found).into_iter();
-        let members = members.filter_map(|member| self.storage.table.locate(member));
-        places.extend(members.map(|at| (at.chunk, at.row)));
-        self.found_of(places)
+    fn with_members(&mut self, found: &Found) -> Found {
+        let mut lists = mem::take(&mut self.group_lists);
+        let GroupLists { next, rows, .. } = &mut lists;
+        rows.extend(rows_of(found));
+        self.list_members(found, next);
+        let members = next.iter().filter_map(|&member| self.storage.table.locate(member));
+        rows.extend(members.map(|at| (self.storage.archetype_at(at), at.chunk, at.row)));
+        let all = self.found_of(rows);
+        lists.clear();
+        self.group_lists = lists;
+        all
     }
 
     /// All rows there are.
@@ -311,44 +328,30 @@ impl EntityManager {
 
     /// The rows of these entities, some perhaps named twice.
     pub(super) fn found_entities(&self, entities: &[Entity]) -> Result<Found, EntityError> {
-        let places = entities.iter().map(|&entity| {
+        let rows = entities.iter().map(|&entity| {
             let at = self.locate(entity)?;
-            Ok((at.chunk, at.row))
+            Ok((self.storage.archetype_at(at), at.chunk, at.row))
         });
-        Ok(self.found_of(places.collect::<Result<_, EntityError>>()?))
+        Ok(self.found_of(&mut rows.collect::<Result<_, EntityError>>()?))
     }
 
-    /// Rows in any order, some perhaps named twice.
-    fn found_of(&self, mut places: Vec<(u32, u32)>) -> Found {
-        places.sort_unstable();
-        places.dedup();
-        let mut runs: Vec<Run> = Vec::new();
-        for (chunk, row) in places {
-            match runs.last_mut() {
-                Some(run) if run.chunk == chunk && run.first + run.rows == row => run.rows += 1,
-                _ => runs.push(Run { chunk, first: row, rows: 1 }),
-            }
-        }
-        // Those of one archetype together, in the order of their chunks.
-        runs.sort_by_key(|run| self.storage.chunks[run.chunk].archetype);
+    /// Rows of chunks of archetypes in any order, some perhaps named twice.
+    fn found_of(&self, rows: &mut Vec<(u32, u32, u32)>) -> Found {
+        rows.sort_unstable();
+        rows.dedup();
         let mut found = self.take_found();
-        found.reserve(runs.len());
-        for run in runs {
-            found.push(self.storage.chunks[run.chunk].archetype, run);
-        }
+        rows.iter().for_each(|&(archetype, chunk, row)| found.push_row(archetype, chunk, row));
         found
     }
 
-    /// The members of groups whose roots were found.
-    fn members_of(&self, found: &Found) -> Vec<Entity> {
-        let mut members = Vec::new();
+    /// Lists the members of groups whose roots were found.
+    fn list_members(&self, found: &Found, members: &mut Vec<Entity>) {
         for run in found.runs.iter().filter(|run| self.has_groups(run.chunk)) {
             let entities = self.storage.chunks[run.chunk].entities();
             for &root in &entities[run.first as usize..][..run.rows as usize] {
-                members.extend(self.group_of(root));
+                members.extend(self.group_of(root).iter().map(|member| member.0));
             }
         }
-        members
     }
 }
 
@@ -369,13 +372,12 @@ impl Drop for Held<'_> {
     }
 }
 
-/// The chunks and rows of what was found.
-fn places_of(found: &Found) -> Vec<(u32, u32)> {
-    let rows = |run: &Run| {
-        (run.first..run.first + run.rows).map({
-            let chunk = run.chunk;
-            move |row| (chunk, row)
-        })
+/// The archetypes, chunks and rows of what was found.
+fn rows_of(found: &Found) -> impl Iterator<Item = (u32, u32, u32)> {
+    let rows = |archetype, &Run { chunk, first, rows }: &Run| {
+        (first..first + rows).map(move |row| (archetype, chunk, row))
     };
-    found.runs.iter().flat_map(rows).collect()
+    found
+        .by_archetype()
+        .flat_map(move |(archetype, runs)| runs.iter().flat_map(move |run| rows(archetype, run)))
 }
