@@ -9,7 +9,7 @@ mod counting_allocator;
 
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
     Archetype, ArchetypeChunk, Buffer, BufferElement, CommandRecorder, Component, ComponentType,
@@ -66,6 +66,12 @@ struct Large;
 fn team(number: usize) -> Shared<Team> {
     static TEAMS: OnceLock<[Shared<Team>; 2]> = OnceLock::new();
     TEAMS.get_or_init(|| [Shared::new(Team(0)), Shared::new(Team(1))])[number].clone()
+}
+
+/// A value that nobody had before.
+fn new_team() -> Shared<Team> {
+    static NEXT: AtomicU32 = AtomicU32::new(2);
+    Shared::new(Team(NEXT.fetch_add(1, Ordering::Relaxed)))
 }
 
 /// Who is there all the time.
@@ -243,6 +249,37 @@ const PARTS: &[Part] = &[
         old.all.iter().for_each(|&entity| commands.remove::<Managed<Script>>(entity));
     })
     .values(400),
+    part("spawn with shared values that are new, and despawn one by one", |commands, _| {
+        for at in 0..20 {
+            commands.spawn((Position(at as f32), new_team(), Brief));
+        }
+    })
+    .then(|commands, brief| brief.iter().for_each(|&entity| commands.despawn(entity)))
+    .values(20),
+    part("spawn with shared values that are new, and despawn a slice", |commands, _| {
+        for at in 0..20 {
+            commands.spawn((Position(at as f32), new_team(), Brief));
+        }
+    })
+    .then(|commands, brief| commands.despawn_slice(brief))
+    .values(20),
+    part("spawn with shared values that are new, and despawn by query", |commands, _| {
+        for at in 0..20 {
+            commands.spawn((Position(at as f32), new_team(), Gone));
+        }
+        commands.for_query::<(), With<Gone>>().despawn();
+    })
+    .values(20),
+    part("shared values that are new", |commands, old| {
+        old.shared[..20].iter().for_each(|&entity| commands.set(entity, new_team()));
+        old.shared[..20].iter().for_each(|&entity| commands.set(entity, team(0)));
+    })
+    .values(20),
+    part("shared values that are new, by query", |commands, _| {
+        commands.for_query::<(), With<Shared<Team>>>().add(new_team());
+        commands.for_query::<(), With<Shared<Team>>>().add(team(0));
+    })
+    .values(1),
     part("names", |commands, old| {
         for (at, &entity) in old.all.iter().enumerate() {
             commands.set_name(entity, if at % 2 == 0 { "Grishnákh" } else { "Uglúk" });

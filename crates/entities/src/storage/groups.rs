@@ -11,7 +11,7 @@ use super::arena::OutOfMemory;
 use super::chunk::{Chunk, NOWHERE};
 use super::few::{Few, FewNumbers};
 use super::rows::list_place;
-use super::shared::Sought;
+use super::shared::{Sought, make_roomy};
 use super::transfer::{SharedSource, Transfer};
 use crate::component::{ComponentType, SharedValue};
 
@@ -75,7 +75,9 @@ impl Groups {
         }
         let number = self.free.pop().unwrap_or_else(|| {
             self.list.push(Group::default());
-            list_place(self.list.len() - 1)
+            let list = &self.list;
+            make_roomy(&mut self.by_values, list.len(), |&at| hash_of(&list[at as usize].values));
+            list_place(list.len() - 1)
         });
         self.list[number as usize].values.extend_from_slice(values);
         let list = &self.list;

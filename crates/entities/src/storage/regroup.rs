@@ -31,17 +31,15 @@ impl Storage {
         }
         self.make_unique(number)?;
         let group = self.group_of(transfer.to, wanted);
-        let reserved = Reserved::in_group(self, runs, transfer.to, group, rows as usize)?;
-        let targets = reserved.runs.clone();
-        let storage = reserved.into_storage();
+        Reserved::in_group(self, runs, transfer.to, group, rows as usize)?.into_storage();
         let mut from = first;
-        for target in targets {
+        for &target in &*runs {
             // SAFETY: the rows are there, and others are reserved for them in a chunk of another group.
-            unsafe { storage.copy_rows(number, from, target, transfer, None) };
+            unsafe { self.copy_rows(number, from, target, transfer, None) };
             from += target.rows;
         }
         // SAFETY: the chunk is the world's alone. The rows were moved, and are not all of them.
-        unsafe { storage.close_gap(number, first, rows, &[]) };
+        unsafe { self.close_gap(number, first, rows, &[]) };
         Ok(())
     }
 

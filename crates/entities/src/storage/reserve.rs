@@ -8,7 +8,6 @@ use std::ptr;
 use super::arena::OutOfMemory;
 use super::transfer::Transfer;
 use super::{Chunk, NOWHERE, Storage, Wanted};
-use crate::component::SharedValue;
 
 /// Rows that lie side by side in a chunk.
 #[derive(Clone, Copy, Debug)]
@@ -176,7 +175,8 @@ impl<'s> Reserved<'s> {
         }
         // Where there are no rows, nobody is going to open a chunk.
         let groups = mem::take(&mut this.groups);
-        drop(this.storage.forget_groups(groups));
+        this.storage.forget_groups(groups);
+        drop(this.storage.shared.take_dead());
     }
 }
 
@@ -194,26 +194,23 @@ impl Drop for Reserved<'_> {
                 retired.push(self.storage.close_chunk(run.chunk).into_parts());
             }
         }
-        let dead = self.storage.forget_groups(mem::take(&mut self.groups));
-        // Only now, since the values of chunks are dropped, which is code of the user.
-        drop((retired, dead));
+        self.storage.forget_groups(mem::take(&mut self.groups));
+        // Only now, since the values of chunks are dropped, which is code of the user. Those that chunks shared follow them.
+        let _dead = self.storage.shared.take_dead();
+        drop(retired);
     }
 }
 
 impl Storage {
-    /// Takes those of the groups out that have no chunks. Returns the values that nobody else has, to be dropped.
-    fn forget_groups(&mut self, mut groups: Vec<(u32, u32)>) -> Vec<SharedValue> {
-        if groups.is_empty() {
-            self.noted_groups = groups;
-            return Vec::new();
-        }
+    /// Takes those of the groups out that have no chunks. The values that nobody else has are
+    /// [dead](super::SharedValues::take_dead).
+    fn forget_groups(&mut self, mut groups: Vec<(u32, u32)>) {
         groups.sort_unstable();
         groups.dedup();
         for (archetype, group) in groups.drain(..) {
             self.forget_group(archetype, group);
         }
         self.noted_groups = groups;
-        self.shared.take_dead()
     }
 
     /// Gives rows behind the last of a chunk, which have values already, their entities.

@@ -56,6 +56,16 @@ pub(crate) enum Sought {
     Unknown(u64, SharedValue),
 }
 
+/// Values that nobody has any more. They are dropped with this: all of them, also when one panics. The memory of their list is kept.
+#[must_use = "to drop them runs code of the user, which is for the end of a change"]
+pub(crate) struct DeadValues<'s>(&'s mut Vec<SharedValue>);
+
+impl Drop for DeadValues<'_> {
+    fn drop(&mut self) {
+        self.0.clear();
+    }
+}
+
 impl SharedValues {
     /// The table of a type, if there is one.
     pub(crate) fn table(&self, ty: ComponentType) -> Option<u32> {
@@ -198,9 +208,8 @@ impl SharedValues {
     }
 
     /// The values that nobody has any more, to be dropped when everything else is done.
-    #[must_use = "to drop them runs code of the user, which is for the end of a change"]
-    pub(crate) fn take_dead(&mut self) -> Vec<SharedValue> {
-        std::mem::take(&mut self.dead)
+    pub(crate) fn take_dead(&mut self) -> DeadValues<'_> {
+        DeadValues(&mut self.dead)
     }
 
     /// A second one with the same values. Runs no code of the user.
@@ -272,10 +281,23 @@ impl Table {
             index
         } else {
             self.slots.push(slot);
-            u32::try_from(self.slots.len() - 1).expect("fewer shared values than entities")
+            let slots = &self.slots;
+            make_roomy(&mut self.by_value, slots.len(), |&at| slots[at as usize].hash);
+            u32::try_from(slots.len() - 1).expect("fewer shared values than entities")
         };
         let slots = &self.slots;
         self.by_value.insert_unique(hash, index, |&at| slots[at as usize].hash);
         index
+    }
+}
+
+/// Makes room in a table of values that come and go, of which there are so many at most: so much that it never asks for memory again.
+///
+/// Places of values that are gone are not used again at once. When there are no others left, they are cleared up, if the table is at
+/// least half empty; else a larger one is made.
+pub(super) fn make_roomy(table: &mut HashTable<u32>, most: usize, hash: impl Fn(&u32) -> u64) {
+    // One in eight of the buckets stays empty.
+    if table.num_buckets() < 4 * most {
+        table.reserve(3 * most - table.len(), hash);
     }
 }
