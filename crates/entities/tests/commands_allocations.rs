@@ -62,6 +62,10 @@ struct Stays;
 #[derive(Component, Clone, Copy)]
 struct Large;
 
+#[derive(Component, Clone, Copy)]
+#[component(track_changes)]
+struct Tracked(f32);
+
 /// A value that is there once, and which all name.
 fn team(number: usize) -> Shared<Team> {
     static TEAMS: OnceLock<[Shared<Team>; 2]> = OnceLock::new();
@@ -280,6 +284,18 @@ const PARTS: &[Part] = &[
         commands.for_query::<(), With<Shared<Team>>>().add(team(0));
     })
     .values(1),
+    part("spawn what is tracked, and despawn a slice", |commands, _| {
+        for at in 0..200 {
+            commands.spawn((Position(at as f32), Tracked(1.0), Brief));
+        }
+    })
+    .then(|commands, brief| commands.despawn_slice(brief)),
+    part("add what is tracked, and remove it once it was played", |commands, old| {
+        old.all.iter().for_each(|&entity| commands.add(entity, (Tracked(1.0), Brief)));
+    })
+    .then(|commands, brief| {
+        brief.iter().for_each(|&entity| commands.remove::<(Tracked, Brief)>(entity));
+    }),
     part("names", |commands, old| {
         for (at, &entity) in old.all.iter().enumerate() {
             commands.set_name(entity, if at % 2 == 0 { "Grishnákh" } else { "Uglúk" });
@@ -428,6 +444,13 @@ const BY_QUERY: &[ByQuery] = &[
         world.spawn_many(3000, (Position(0.0), Awake, Gone));
         world.query_mut::<&Gone>().add(Brief).unwrap();
         world.query_mut::<&Gone>().add(Scale(1.0)).unwrap();
+        world.query_mut::<&Gone>().despawn().unwrap();
+    }),
+    ("spawn what is tracked, change it, and despawn it", |world| {
+        world.spawn_many(3000, (Tracked(0.0), Awake, Gone));
+        world.query_mut::<&Gone>().add(Brief).unwrap();
+        world.query_mut::<&Gone>().add(Scale(1.0)).unwrap();
+        world.query_mut::<&Gone>().remove::<Tracked>().unwrap();
         world.query_mut::<&Gone>().despawn().unwrap();
     }),
     ("others, for entities with shared values", |world| {

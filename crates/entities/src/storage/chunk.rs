@@ -152,7 +152,7 @@ impl Chunk {
         debug_assert!(transfer.to == archetype && self.len <= shape.capacity);
         debug_assert!(transfer.refits || (transfer.whole && self.capacity == shape.capacity));
         let is_tracked = self.is_tracked() || !shape.tracked.is_empty();
-        let tracking = is_tracked.then(|| self.take_tracking_for(shape, transfer, version));
+        let tracking = is_tracked.then(|| self.take_tracking_for(shape, transfer, version, states));
         self.state.rearrange(shape.types.len(), &transfer.kept, version, states);
         if let Some(Some(tracking)) = tracking {
             self.state.set_tracking(tracking);

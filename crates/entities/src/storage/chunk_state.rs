@@ -48,7 +48,7 @@ impl ChunkState {
     /// For a chunk of this shape, without rows.
     pub(crate) fn new(shape: &ArchetypeShape, memory: &mut StateMemory) -> Self {
         let tracked = shape.tracked.len();
-        let tracking = (tracked > 0).then(|| Tracking::new(tracked, shape.capacity));
+        let tracking = (tracked > 0).then(|| memory.take_tracking(tracked, shape.capacity));
         Self::with(shape.types.len(), tracking, |bytes| memory.take(bytes))
     }
 
@@ -85,7 +85,10 @@ impl ChunkState {
 
     /// Gives the memory back, unless so many of its size are kept already. Without types then.
     pub(super) fn recycle(&mut self, memory: &mut StateMemory, most: usize) {
-        let gone = mem::ManuallyDrop::new(mem::replace(self, Self::none()));
+        let mut gone = mem::ManuallyDrop::new(mem::replace(self, Self::none()));
+        if let Some(tracking) = gone.take_tracking() {
+            memory.give_tracking_back(tracking, most);
+        }
         if let Some(bytes) = Self::bytes(gone.types) {
             let header = gone.header();
             // SAFETY: there is a header, which is not used afterwards.

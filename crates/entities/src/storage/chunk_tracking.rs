@@ -4,6 +4,7 @@
 
 use super::archetype::ArchetypeShape;
 use super::chunk::Chunk;
+use super::state_memory::StateMemory;
 use super::tracking::{TrackedColumn, Tracking};
 use super::transfer::Transfer;
 use crate::version::Version;
@@ -222,6 +223,7 @@ impl Chunk {
         shape: &ArchetypeShape,
         transfer: &Transfer,
         version: Version,
+        memory: &mut StateMemory,
     ) -> Option<Tracking> {
         let old = self.state.take_tracking();
         let theirs = |column: u32| {
@@ -229,7 +231,7 @@ impl Chunk {
             pair.and_then(|&(theirs, _)| self.tracked_place(theirs))
         };
         let columns = shape.tracked.iter().map(|&column| theirs(column));
-        Tracking::rearranged(old, columns, shape.capacity, version)
+        Tracking::rearranged(old, columns, shape.capacity, version, memory)
     }
 
     /// Lets a row be noted as another is, which is gone then. They may be the same.

@@ -5,6 +5,8 @@
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
+use super::tracking::Tracking;
+
 /// Memory of chunks that are gone, for chunks to come: so that opening one mostly asks nobody for memory.
 ///
 /// It comes in powers of two, so that few sizes do for all archetypes. It is aligned to 16 bytes.
@@ -12,6 +14,8 @@ use std::ptr::NonNull;
 pub(crate) struct StateMemory {
     /// By size, from the smallest on. What is larger than the last is not kept.
     kept: [Vec<NonNull<u8>>; SIZES],
+    /// What was tracked row by row, by the number of columns.
+    tracked: Vec<Vec<Tracking>>,
 }
 
 /// The smallest size has so many bits behind its first.
@@ -40,6 +44,39 @@ impl StateMemory {
             Some(kept) if kept.len() < most => kept.push(memory),
             // SAFETY: the caller's promise.
             _ => unsafe { free(memory, bytes) },
+        }
+    }
+
+    /// To track so many columns of a chunk without rows.
+    pub(super) fn take_tracking(&mut self, columns: usize, capacity: u32) -> Tracking {
+        /// Among how many one is looked for whose memory is as large as is needed.
+        const LOOKED_AT: usize = 8;
+
+        let Some(kept) = self.tracked.get_mut(columns).filter(|kept| !kept.is_empty()) else {
+            return Tracking::new(columns, capacity);
+        };
+        let mut last = (0..kept.len()).rev().take(LOOKED_AT);
+        let at = last.find(|&at| kept[at].is_for(capacity)).unwrap_or(kept.len() - 1);
+        let mut tracking = kept.swap_remove(at);
+        tracking.renew(capacity);
+        tracking
+    }
+
+    /// Keeps the memory of what was tracked, unless so many of as many columns are kept already.
+    pub(super) fn give_tracking_back(&mut self, mut tracking: Tracking, most: usize) {
+        /// Of how many the versions of single rows are kept, which may be half as large as a chunk.
+        const WHOLE: usize = 64;
+
+        let columns = tracking.len();
+        if columns >= self.tracked.len() {
+            self.tracked.resize_with(columns + 1, Vec::new);
+        }
+        let kept = &mut self.tracked[columns];
+        if kept.len() < most {
+            if kept.len() >= WHOLE {
+                tracking.forget_rows();
+            }
+            kept.push(tracking);
         }
     }
 }

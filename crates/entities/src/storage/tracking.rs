@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 
 use super::enabled::{EnabledMasks, fill};
 use super::fetch::fetch;
+use super::state_memory::StateMemory;
 use crate::version::Version;
 
 /// When each row of a chunk was last written, for each of its types that [track](crate::Component::TRACK_CHANGES) that.
@@ -65,6 +66,36 @@ impl Tracking {
         Self { columns: NonNull::from(Box::leak(columns.into_boxed_slice())) }
     }
 
+    /// How many columns there are.
+    pub(super) fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether there is memory for so many rows, no more and no less.
+    pub(super) fn is_for(&self, capacity: u32) -> bool {
+        self.columns().iter().all(|column| column.mask.is_for(1, capacity))
+    }
+
+    /// As if it was [new](Self::new), with the memory that it has.
+    pub(super) fn renew(&mut self, capacity: u32) {
+        for column in self.columns_mut() {
+            let TrackedColumn { mut mask, mut rows, .. } =
+                std::mem::replace(column, TrackedColumn::new(0));
+            if mask.is_for(1, capacity) {
+                mask.words_mut(0).fill(0);
+            } else {
+                mask = EnabledMasks::new(1, capacity);
+            }
+            rows.clear();
+            *column = TrackedColumn { capacity, mask, rows, ..TrackedColumn::new(0) };
+        }
+    }
+
+    /// Gives the memory back that there is for the versions of single rows.
+    pub(super) fn forget_rows(&mut self) {
+        self.columns_mut().iter_mut().for_each(|column| column.rows = Vec::new());
+    }
+
     fn columns(&self) -> &[TrackedColumn] {
         // SAFETY: they are there, and borrowed as this is.
         unsafe { self.columns.as_ref() }
@@ -117,26 +148,28 @@ impl Tracking {
 
     /// The same rows in an archetype with other columns. For each of those it is said which of the columns it was, and those that
     /// are new were written at this version, all rows of them. `None` if there are no columns.
-    pub(crate) fn rearranged(
+    pub(super) fn rearranged(
         old: Option<Self>,
-        columns: impl Iterator<Item = Option<u32>>,
+        columns: impl ExactSizeIterator<Item = Option<u32>>,
         capacity: u32,
         version: Version,
+        memory: &mut StateMemory,
     ) -> Option<Self> {
         let mut old = old;
-        let columns = columns.map(|column| {
-            // Each is taken once at most, so that nothing is copied. What is put there instead allocates nothing.
-            let column = column.zip(old.as_mut()).map(|(at, old)| {
-                std::mem::replace(&mut old.columns_mut()[at as usize], TrackedColumn::new(0))
-            });
-            column.unwrap_or_else(|| {
-                let mut new = TrackedColumn::new(capacity);
-                new.set_all(version);
-                new
-            })
-        });
-        let columns: Vec<_> = columns.collect();
-        (!columns.is_empty()).then(|| Self::of(columns))
+        let mut new = (columns.len() > 0).then(|| memory.take_tracking(columns.len(), capacity));
+        let places = new.iter_mut().flat_map(|new| new.columns_mut());
+        for (place, column) in places.zip(columns) {
+            match column.zip(old.as_mut()) {
+                // Each is taken once at most, so that nothing is copied.
+                Some((at, old)) => std::mem::swap(place, &mut old.columns_mut()[at as usize]),
+                None => place.set_all(version),
+            }
+        }
+        if let Some(old) = old {
+            // No more than there are chunks, which had it once.
+            memory.give_tracking_back(old, usize::MAX);
+        }
+        new
     }
 
     /// When a row was written.
@@ -410,6 +443,7 @@ mod tests {
     fn rows_are_as_in_a_list_of_versions() {
         for seed in 0..300 {
             let mut numbers = Numbers(seed);
+            let mut memory = StateMemory::default();
             let mut tracking = Tracking::new(1, CAPACITY);
             let mut model: Vec<u32> = Vec::new();
             let mut now = 1;
@@ -464,8 +498,9 @@ mod tests {
                         let new = numbers.below(2) == 0;
                         let columns = [Some(0).filter(|_| !new)].into_iter();
                         let version = Version::from_number(now);
+                        let old = Some(tracking);
                         let other =
-                            Tracking::rearranged(Some(tracking), columns, CAPACITY, version);
+                            Tracking::rearranged(old, columns, CAPACITY, version, &mut memory);
                         tracking = other.unwrap();
                         if new {
                             model.fill(now);
