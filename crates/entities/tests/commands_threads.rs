@@ -34,6 +34,9 @@ struct Friend(Entity);
 #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
 struct Team(u32);
 
+#[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
+struct Crew(Entity);
+
 #[derive(ManagedComponent, Clone, Debug, PartialEq)]
 struct Note(Entity);
 
@@ -121,6 +124,36 @@ fn cb5_jobs_over_entities_record_the_same_everywhere() {
                 3 => commands.add(new, Managed::new(Note(new))),
                 4 => commands.add(entity, Shared::new(Team(a.0 % 4))),
                 _ => commands.despawn(new),
+            }
+        });
+        _ = job.unwrap();
+    });
+}
+
+#[test]
+fn cb3_cb5_sh7_shared_values_with_placeholders_are_the_same_everywhere() {
+    same_everywhere(300, |world, buffer| {
+        // Those of the playback before stand for entities that are there.
+        let crews: Vec<_> = world.entities().shared_values::<Crew>().collect();
+        assert!(crews.iter().all(|crew| world.exists(crew.0)), "{crews:?}");
+        let query = world.query::<(Entity, &A)>();
+        let job = query.job().with(buffer.writer());
+        let job = job.schedule_parallel(|(entity, a), commands| {
+            let captain = commands.spawn(Link(entity));
+            let crew = Shared::new(Crew(captain));
+            match a.0 % 5 {
+                0 => commands.add(entity, crew),
+                1 => _ = commands.spawn_many(3, (Link(captain), crew)),
+                2 => {
+                    let mate = commands.spawn((crew.clone(), Link(entity)));
+                    commands.add_shared(captain, Crew(mate));
+                    commands.set(mate, crew);
+                }
+                3 => {
+                    let mates = [(); 2].map(|()| Shared::new(Crew(captain)));
+                    commands.spawn_batch(mates.map(|mate| (mate, Link(entity))));
+                }
+                _ => commands.add_shared(entity, Crew(entity)),
             }
         });
         _ = job.unwrap();

@@ -10,7 +10,7 @@ use ancho_entities::{
 };
 
 use crate::managed::{Memo, Page};
-use crate::shared::{Mesh, Registry, Team};
+use crate::shared::{Banner, Mesh, Registry, Team};
 
 /// How many values there are that must be dropped.
 pub(crate) static LIVE: AtomicIsize = AtomicIsize::new(0);
@@ -153,16 +153,17 @@ pub(crate) const PAGE: usize = 19;
 pub(crate) const MEMO: usize = 20;
 pub(crate) const PER_NAME: usize = 21;
 pub(crate) const PER_FOLLOW: usize = 22;
+pub(crate) const BANNER: usize = 23;
 
 /// All kinds that can be named.
-pub(crate) const NAMED: [usize; 22] =
-    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22];
+pub(crate) const NAMED: [usize; 23] =
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23];
 /// Which of them can be switched off.
 pub(crate) const ENABLEABLE: [usize; 5] = [GHOST, FOLLOW, RUNTIME, ITEMS, PAGE];
 /// Which of them stay when an entity is despawned.
 pub(crate) const CLEANUP: [usize; 4] = [STAYS, REMAINS, REGISTRY, MEMO];
 /// Whose value is that of a chunk's entities, and decides which chunk they are in.
-pub(crate) const SHARED: [usize; 3] = [TEAM, MESH, REGISTRY];
+pub(crate) const SHARED: [usize; 4] = [TEAM, MESH, REGISTRY, BANNER];
 /// Whose value is the chunk's.
 pub(crate) const PER_CHUNK: [usize; 2] = [PER_NAME, PER_FOLLOW];
 /// Which of them are not created without a value.
@@ -229,7 +230,7 @@ pub(crate) fn number_of(kind: usize, number: u64) -> u64 {
         TAG | GHOST => 0,
         TEAM => number % 5,
         MESH => number % 3,
-        REGISTRY => number % 4,
+        REGISTRY | BANNER => number % 4,
         _ => (number * 31 + kind as u64) & 0xffff,
     }
 }
@@ -262,6 +263,7 @@ pub(crate) fn type_of(kind: usize) -> ComponentType {
         TEAM => ComponentType::of_shared::<Team>(),
         MESH => ComponentType::of_shared::<Mesh>(),
         REGISTRY => ComponentType::of_shared::<Registry>(),
+        BANNER => ComponentType::of_shared::<Banner>(),
         PAGE => ComponentType::of_managed::<Page>(),
         MEMO => ComponentType::of_managed::<Memo>(),
         PER_NAME => ComponentType::of_chunk::<Name>(),

@@ -113,7 +113,7 @@ pub(crate) trait Cloned: Set + CloneSet {}
 impl<S: Set + CloneSet> Cloned for S {}
 
 /// How many sets there are.
-pub(crate) const SETS: usize = 36;
+pub(crate) const SETS: usize = 38;
 
 /// Calls a method with one of the sets: `any_set!(which, S => self.method::<S>())`.
 macro_rules! any_set {
@@ -122,12 +122,12 @@ macro_rules! any_set {
         use $crate::components::{Name, Only, Small, Tag};
         use $crate::shared::{Mesh, Team};
         match $which % $crate::sets::SETS {
-            30 => { type $set = Only; $call }
-            31 => { type $set = (Only, (Small, Name)); $call }
-            32 => { type $set = (Small, (Tag, Small)); $call }
-            33 => { type $set = ((Name,), Tag, Name); $call }
-            34 => { type $set = (Shared<Team>, Small, Shared<Team>); $call }
-            35 => { type $set = (Only, Shared<Mesh>); $call }
+            32 => { type $set = Only; $call }
+            33 => { type $set = (Only, (Small, Name)); $call }
+            34 => { type $set = (Small, (Tag, Small)); $call }
+            35 => { type $set = ((Name,), Tag, Name); $call }
+            36 => { type $set = (Shared<Team>, Small, Shared<Team>); $call }
+            37 => { type $set = (Only, Shared<Mesh>); $call }
             which => $crate::sets::clone_set!(which, $set => $call),
         }
     }};
@@ -141,8 +141,8 @@ macro_rules! clone_set {
             Follow, Ghost, Item, Large, Name, Remain, Small, Stays, Tag, Wide,
         };
         use $crate::managed::{Memo, Page};
-        use $crate::shared::{Mesh, Registry, Team};
-        match $which % 30 {
+        use $crate::shared::{Banner, Mesh, Registry, Team};
+        match $which % 32 {
             0 => {
                 type $set = Small;
                 $call
@@ -257,6 +257,14 @@ macro_rules! clone_set {
             }
             28 => {
                 type $set = Shared<Registry>;
+                $call
+            }
+            29 => {
+                type $set = Shared<Banner>;
+                $call
+            }
+            30 => {
+                type $set = (Follow, Shared<Banner>, PerChunk<Follow>);
                 $call
             }
             _ => {

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use ancho_entities::{Entity, Shared, SharedComponent, World};
 
-use crate::components::{Follow, GHOST, Ghost, Live, MESH, REGISTRY, TEAM, number_of};
+use crate::components::{BANNER, Follow, GHOST, Ghost, Live, MESH, REGISTRY, TEAM, number_of};
 use crate::plain::{Plain, Row};
 use crate::script::{Pair, Run, Step};
 use crate::sets::{Part, Set};
@@ -21,9 +21,9 @@ pub(crate) trait SharedKind: SharedComponent {
 }
 
 macro_rules! shared {
-    ($($kind:ident $name:ident $has_default:literal, $(#[$option:meta])*;)*) => {$(
+    ($($kind:ident $name:ident($inner:ident) $has_default:literal, $(#[$option:meta])*;)*) => {$(
         $(#[$option])*
-        pub(crate) struct $name(u32, #[field(opaque)] Live);
+        pub(crate) struct $name($inner, #[field(opaque)] Live);
 
         // Only the number is compared, and many are found in one place.
         impl PartialEq for $name {
@@ -36,7 +36,7 @@ macro_rules! shared {
 
         impl Hash for $name {
             fn hash<H: Hasher>(&self, state: &mut H) {
-                (self.0 % 2).hash(state);
+                (self.number() % 2).hash(state);
             }
         }
 
@@ -45,21 +45,50 @@ macro_rules! shared {
             const HAS_DEFAULT: bool = $has_default;
 
             fn make(number: u64) -> Self {
-                Self(number as u32, Live::new())
+                Self($inner::inner(number), Live::new())
             }
 
             fn number(&self) -> u64 {
-                self.0.into()
+                self.0.number()
             }
         }
     )*};
 }
 
+/// What is in a shared component.
+trait Inner {
+    fn inner(number: u64) -> Self;
+
+    fn number(self) -> u64;
+}
+
+impl Inner for u32 {
+    fn inner(number: u64) -> Self {
+        number as Self
+    }
+
+    fn number(self) -> u64 {
+        self.into()
+    }
+}
+
+impl Inner for Entity {
+    fn inner(number: u64) -> Self {
+        Self::from_bits(number)
+    }
+
+    fn number(self) -> u64 {
+        self.to_bits()
+    }
+}
+
 shared! {
-    TEAM Team true, #[derive(SharedComponent, Default)];
-    MESH Mesh false, #[derive(SharedComponent)];
+    TEAM Team(u32) true, #[derive(SharedComponent, Default)];
+    MESH Mesh(u32) false, #[derive(SharedComponent)];
     // Stays when its entity is despawned.
-    REGISTRY Registry true, #[derive(SharedComponent, Default)] #[shared(cleanup)];
+    REGISTRY Registry(u32) true, #[derive(SharedComponent, Default)] #[shared(cleanup)];
+    // Refers to an entity.
+    BANNER Banner(Entity) true, #[derive(SharedComponent, Clone, Default)];
 }
 
 impl<T: SharedKind> Set for Shared<T> {
@@ -79,13 +108,17 @@ impl<T: SharedKind> Set for Shared<T> {
 /// Calls a method with one of the shared components.
 macro_rules! any_shared {
     ($which:expr, $kind:ident => $call:expr) => {
-        match $which % 4 {
+        match $which % 5 {
             0 => {
                 type $kind = Mesh;
                 $call
             }
             1 => {
                 type $kind = Registry;
+                $call
+            }
+            2 => {
+                type $kind = Banner;
                 $call
             }
             _ => {
@@ -98,7 +131,7 @@ macro_rules! any_shared {
 
 /// Whether an entity has the shared values of a row.
 pub(crate) fn compare_shared(world: &World, entity: Entity, row: &Row) {
-    for which in 0..3 {
+    for which in 0..4 {
         any_shared!(which, T => {
             let found = world.shared::<T>(entity).ok().map(SharedKind::number);
             assert_eq!(found, row.get(&T::KIND).map(|value| value.number), "{entity}");
@@ -112,7 +145,7 @@ pub(crate) type Orders = BTreeMap<(usize, u64), u32>;
 /// Compares the values that a world has with those of its chunks. Returns a number for the order in which they are listed.
 pub(crate) fn compare_shared_values(world: &World, plain: &Plain, orders: &mut Orders) -> u64 {
     let mut order = 0;
-    for which in 0..3 {
+    for which in 0..4 {
         any_shared!(which, T => order = compare_values::<T>(world, plain, orders, order));
     }
     order

@@ -6,9 +6,9 @@ use ancho_collections::Rejected;
 use ancho_entities::{ComponentType, Entity, EntityError, World};
 
 use crate::components::{
-    CLEANUP, ITEMS, LARGE, MARK, MEMO, MESH, NAME, NAMED, NO_DEFAULT, ONLY, PAGE, PER_CHUNK,
-    PER_FOLLOW, PER_NAME, REGISTRY, REMAINS, RUNTIME, SMALL, STAYS, TEAM, number_of, script_bytes,
-    type_of,
+    BANNER, CLEANUP, ITEMS, LARGE, MARK, MEMO, MESH, NAME, NAMED, NO_DEFAULT, ONLY, PAGE,
+    PER_CHUNK, PER_FOLLOW, PER_NAME, REGISTRY, REMAINS, RUNTIME, SMALL, STAYS, TEAM, number_of,
+    script_bytes, type_of,
 };
 use crate::plain::{Row, stays};
 use crate::script::{Pair, Run, Step};
@@ -41,7 +41,7 @@ pub(crate) fn error_of<T, V>(
 }
 
 /// Kinds that come beside those which entities have often.
-const FURTHER: [&[usize]; 24] = [
+const FURTHER: [&[usize]; 26] = [
     &[],
     &[LARGE],
     &[ONLY],
@@ -49,6 +49,7 @@ const FURTHER: [&[usize]; 24] = [
     &[TEAM],
     &[MESH],
     &[REGISTRY],
+    &[BANNER],
     &[PAGE],
     &[MEMO],
     &[REMAINS],
@@ -65,6 +66,7 @@ const FURTHER: [&[usize]; 24] = [
     &[TEAM, ITEMS, PAGE, PER_NAME],
     &[PAGE, PER_FOLLOW],
     &[ITEMS, TEAM],
+    &[BANNER, TEAM, PER_NAME],
     &[STAYS, REMAINS, MEMO, REGISTRY],
 ];
 

@@ -3,7 +3,8 @@
 use ancho_entities::{Entity, EntityError};
 
 use crate::components::{
-    ENABLEABLE, Kind, NAME, NAMED, PER_CHUNK, RUNTIME, SMALL, number_of, script_bytes, type_of,
+    BANNER, ENABLEABLE, Kind, NAME, NAMED, PER_CHUNK, RUNTIME, SMALL, number_of, script_bytes,
+    type_of,
 };
 use crate::groups::refer_to;
 use crate::plain::home_of;
@@ -201,6 +202,11 @@ impl Run {
             for row in plain.entities.values_mut() {
                 for kind in refer_to(row, moved) {
                     row.get_mut(&kind).unwrap().written = plain.now;
+                }
+                // A shared value is another one then, unless it refers to nobody. Instances have it as it is.
+                if let Some(banner) = row.get_mut(&BANNER).filter(|banner| banner.number != 0) {
+                    banner.number = moved(Entity::from_bits(banner.number)).to_bits();
+                    banner.written = plain.now;
                 }
             }
         }
