@@ -234,6 +234,21 @@ const PARTS: &[Part] = &[
         old.shared.iter().for_each(|&entity| commands.add(entity, Brief));
         old.shared.iter().for_each(|&entity| commands.remove::<Brief>(entity));
     }),
+    part("others in turn, for entities with shared values", |commands, old| {
+        for (at, &entity) in old.shared.iter().enumerate() {
+            commands.add(entity, Brief);
+            commands.set(entity, Position(2.0));
+            if at % 3 == 0 {
+                commands.remove::<Brief>(entity);
+            }
+        }
+    })
+    .then(|commands, brief| {
+        for &entity in brief {
+            commands.set(entity, Position(3.0));
+            commands.remove::<Brief>(entity);
+        }
+    }),
     part("spawn with shared values that are there, and despawn a slice", |commands, _| {
         for at in 0..200 {
             commands.spawn((Position(1.0), team(at % 2), Brief));

@@ -393,8 +393,8 @@ impl EntityManager {
     ///
     /// - `add_types`, `create_of`, `instantiate`, `set_enabled`, `set_name`, `add_buffer`, `set_buffer`, `append`, and functions
     /// - commands for several entities: slices, groups, queries, `spawn_many` and `spawn_batch`
-    /// - commands that give shared components, and all commands for entities that have some, or values of chunks, or more than 64
-    ///   components, or were despawned and have only what stays
+    /// - commands that give or remove shared components; those that entities have go along with them otherwise
+    /// - all commands for entities that have values of chunks, or more than 64 components, or were despawned and have only what stays
     /// - `despawn` of roots of groups, and of entities with components that stay
     ///
     /// # Errors

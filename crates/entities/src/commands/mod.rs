@@ -12,8 +12,9 @@
 //!
 //! Where runs are short, what commands have in common is not the verb but the entity, and what it becomes. So a [walk](walk) over such
 //! a log has commands [folded](fold) first: noted as if they were carried out, as long as none fails, and then carried out together.
-//! An entity moves once at most then, those that become alike are moved together, and what cancels out is never done. Which way is
-//! taken depends on the commands alone.
+//! An entity moves once at most then, those that become alike are moved together, and what cancels out is never done. Shared values
+//! that entities have go along with them; what gives or takes one is carried out by itself. Which way is taken depends on the commands
+//! alone.
 //!
 //! In long runs, noting takes longer than carrying out. Of those that name the same entities in the same order it is only asked whether
 //! they [cancel out](cancel): then they are left out.

@@ -130,7 +130,7 @@ impl<'l> Walk<'l> {
             let panic = player.panic.take();
             // One command is as quickly carried out as noted.
             let done = if count > 1 { carry_out(player) } else { Carried::NotAtAll };
-            player.entities.stretch.clear();
+            player.entities.clear_stretch();
             let panic = match done {
                 Carried::Out => panic,
                 Carried::NotAtAll => {

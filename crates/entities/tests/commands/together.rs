@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_entities::{
     Changed, ChunkArena, CommandFault, Component, ComponentType, Entity, EntityCommandBuffer,
-    EntityError, RuntimeType, World, WorldSettings,
+    EntityError, RuntimeType, Shared, SharedComponent, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -67,6 +67,99 @@ fn cb10_of_values_that_are_set_again_the_last_is_there_and_the_others_are_droppe
         assert_eq!(query.iter().map(|(value, _)| value.number).collect::<Vec<_>>(), [4]);
     }
     assert_eq!(ledger.live(), 0);
+}
+
+#[test]
+fn cb10_sh7_shared_values_go_along_with_their_entities() {
+    const COLOURS: [&str; 3] = ["red", "blue", "green"];
+    let colour = |at: usize| COLOURS[at % COLOURS.len()];
+    for limit in [2, 1000] {
+        let mut world = chunks_of(limit);
+        let all: Vec<_> =
+            (0..60).map(|at| world.spawn((A(0), Shared::new(Team(colour(at)))))).collect();
+        let archetypes = world.entities().archetype_count();
+        play(&mut world, |commands| {
+            for (at, &entity) in all.iter().enumerate() {
+                commands.add(entity, B("b".into()));
+                commands.set(entity, A(at as u32));
+                match at % 5 {
+                    0 => commands.remove::<B>(entity),
+                    1 => {
+                        commands.add(entity, Glow(1));
+                        commands.remove::<(A, B)>(entity);
+                    }
+                    2 => commands.despawn(entity),
+                    3 => commands.remove::<A>(entity),
+                    _ => {
+                        commands.remove::<A>(entity);
+                        // This is looked for one by one, and what comes after it goes on from there.
+                        commands.set_shared(entity, Team("green"));
+                        commands.add(entity, Tag);
+                    }
+                }
+            }
+        })
+        .unwrap();
+        // No archetype was made for `A`, `B` and `Glow` together, nor for `A` and `B`.
+        assert_eq!(world.entities().archetype_count(), archetypes + 3, "{limit}");
+        for (at, &entity) in all.iter().enumerate() {
+            let has = |kinds: [bool; 4]| {
+                let has = [world.has::<A>(entity), world.has::<B>(entity)];
+                has.into_iter()
+                    .chain([world.has::<Glow>(entity), world.has::<Tag>(entity)])
+                    .eq(kinds)
+            };
+            let expected = match at % 5 {
+                0 => {
+                    assert_eq!(world.get(entity), Ok(&A(at as u32)));
+                    has([true, false, false, false])
+                }
+                1 => has([false, false, true, false]),
+                2 => !world.exists(entity),
+                3 => has([false, true, false, false]),
+                _ => has([false, true, false, true]),
+            };
+            assert!(expected, "{at}");
+            if at % 5 != 2 {
+                let team = if at % 5 == 4 { "green" } else { colour(at) };
+                assert_eq!(world.shared(entity), Ok(&Team(team)), "{at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sh1_shared_values_of_those_that_are_despawned_together_go_last() {
+    /// Panics when it is dropped, if it is told to.
+    #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    struct Fragile(u32, bool);
+
+    impl Drop for Fragile {
+        fn drop(&mut self) {
+            if self.1 && !std::thread::panicking() {
+                panic!("told to");
+            }
+        }
+    }
+
+    let ledger = Ledger::new();
+    for fragile in [false, true] {
+        let mut world = world();
+        let set = |at: u32| (ledger.value(at), Shared::new(Fragile(at, fragile && at == 1)));
+        let all: Vec<_> = (0..4).map(|at| world.spawn(set(at))).collect();
+        let mut buffer = EntityCommandBuffer::new();
+        let commands = buffer.commands().unwrap();
+        for &entity in &all[..3] {
+            commands.add(entity, Tag);
+            commands.despawn(entity);
+        }
+        let played = catch_unwind(AssertUnwindSafe(|| world.play(&mut buffer).is_ok()));
+        assert_eq!(played.ok(), (!fragile).then_some(true));
+        // All of them are gone, and nothing is left of their values.
+        assert_eq!((world.entity_count(), ledger.live()), (1, 1));
+        assert_eq!(world.entities().shared_values::<Fragile>().count(), 1);
+        world.check_invariants().unwrap();
+    }
 }
 
 #[test]

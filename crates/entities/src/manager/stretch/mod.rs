@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Each entity goes at once from what it had to what it has in the end, or comes there, or goes; those that end alike go together. What
-//! was given to it and taken again, or given twice, is never in a chunk.
+//! was given to it and taken again, or given twice, is never in a chunk. Shared values go along with their entities; where one is given
+//! or taken, the stretch ends.
 //!
 //! 1. [`shapes`]: which types an entity has on its way, without archetypes for them.
 //! 2. [`noting`]: what becomes of the entities is noted, command by command. Nothing changes.
@@ -33,9 +34,13 @@ mod vanishing;
 
 use std::fmt;
 
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
 pub(crate) use noting::{Gift, Given, Giving, Owner};
 pub(crate) use vanishing::{Course, End};
 
+use super::EntityManager;
 use crate::entity::Entity;
 use crate::storage::{Cellar, NOWHERE};
 use landings::Landings;
@@ -60,6 +65,10 @@ pub(crate) struct Stretch {
     /// Values that are not where they are to be, and such as are dropped at the end.
     cellar: Cellar,
     targets: Vec<Target>,
+    /// Entities that move and have shared values.
+    grouped: Vec<u32>,
+    /// The targets of those, by archetype and group.
+    by_group: HashMap<(u32, u32), u32, FixedState>,
     /// Entities that stay where they are and are given something.
     stay: Vec<u32>,
     /// Rows that entities leave: the chunk in the upper half, the row in the lower.
@@ -97,11 +106,22 @@ impl Stretch {
         for target in self.targets.drain(..) {
             self.shapes[target.shape].target = NOWHERE;
         }
+        self.grouped.clear();
+        self.by_group.clear();
         self.ops.clear();
         self.gone.clear();
         self.stay.clear();
         self.leaving.clear();
         self.cellar.clear();
+    }
+}
+
+impl EntityManager {
+    /// Forgets what was noted, and drops what is left of it: that is code of the user. The shared values that nobody has any more
+    /// follow it, also when something panics.
+    pub(crate) fn clear_stretch(&mut self) {
+        let _dead = self.storage.shared.take_dead();
+        self.stretch.clear();
     }
 }
 

@@ -128,12 +128,13 @@ impl EntityManager {
         is_allowed.then_some(Gift { at, entity, to: way.to, set })
     }
 
-    /// Where a way leads, if entities there can be folded too.
+    /// Where a way leads, if entities there can be folded too. Whose shared values become others is looked for one by one: that is
+    /// code of the user.
     #[inline]
     fn way(&mut self, from: u32, set: u32, change: Change) -> Option<Way> {
         let edge = Edge { from, set, change };
         let way = self.stretch.shapes.way(edge, &self.sets, &self.storage.settings);
-        self.stretch.shapes[way.to].folds.then_some(way)
+        (way.keeps_shared && self.stretch.shapes[way.to].folds).then_some(way)
     }
 
     /// Notes that an entity is given what it can be given, if that is anything.

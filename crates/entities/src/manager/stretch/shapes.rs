@@ -25,6 +25,8 @@ pub(super) struct Shape {
     pub(super) archetype: u32,
     /// Whether commands for entities of it can be carried out together with others: the rest is done one by one.
     pub(super) folds: bool,
+    /// Whether some of the types are shared, so that entities of it are in groups.
+    pub(super) has_shared: bool,
     /// Whether nothing is left of an entity that is despawned, and nobody goes with it.
     pub(super) goes: bool,
     /// Where entities are gathered that end in this shape, while a stretch is carried out, or [`NOWHERE`].
@@ -39,6 +41,8 @@ pub(super) struct Way {
     pub(super) has_one: bool,
     /// Whether it has all of them.
     pub(super) has_all: bool,
+    /// Whether the entity has the same shared values then.
+    pub(super) keeps_shared: bool,
 }
 
 /// All shapes that were met, by their numbers. The first is that without types.
@@ -100,7 +104,7 @@ impl Shapes {
         if let Some(&number) = self.by_types.get(types) {
             return number;
         }
-        let is_simple = |ty: &ComponentType| ty.0.shared.is_none() && ty.0.per_chunk.is_none();
+        let is_simple = |ty: &ComponentType| ty.0.per_chunk.is_none();
         let is_residue = types.contains(&ComponentType::of::<CleanupEntity>());
         let group = ComponentType::of_buffer::<LinkedEntityGroup>();
         let folds = types.len() <= MOST_TYPES
@@ -108,9 +112,10 @@ impl Shapes {
             && !is_residue
             && ArchetypeShape::new(types, settings).is_ok();
         let goes = types.iter().all(|&ty| !ty.is_cleanup() && ty != group);
+        let has_shared = types.iter().any(|ty| ty.is_shared());
         let number = u32::try_from(self.list.len()).expect("fewer shapes than entities");
-        let shape = Shape { types: types.into(), archetype: NOWHERE, folds, goes, target: NOWHERE };
-        self.list.push(shape);
+        let (archetype, target) = (NOWHERE, NOWHERE);
+        self.list.push(Shape { types: types.into(), archetype, folds, has_shared, goes, target });
         self.by_types.insert(types.into(), number);
         number
     }
@@ -163,6 +168,8 @@ impl Shapes {
         let mut types = self[edge.from].types.to_vec();
         let has_one = set.iter().any(|ty| types.contains(ty));
         let has_all = set.iter().all(|ty| types.contains(ty));
+        let is_lost = |ty: &ComponentType| edge.change != Change::Remove || types.contains(ty);
+        let keeps_shared = !set.iter().any(|ty| ty.is_shared() && is_lost(ty));
         match edge.change {
             Change::Remove => types.retain(|ty| !set.contains(ty)),
             Change::Add => {
@@ -173,7 +180,7 @@ impl Shapes {
         }
         let sorted = sort_types(&mut types);
         debug_assert!(sorted.is_ok(), "sets have no type twice, and what is there is not added");
-        Way { to: self.of_types(&types, settings), has_one, has_all }
+        Way { to: self.of_types(&types, settings), has_one, has_all, keeps_shared }
     }
 }
 

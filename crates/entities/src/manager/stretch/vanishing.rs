@@ -111,7 +111,7 @@ impl EntityManager {
             let edge = Edge { from: shape, set, change };
             let way = self.stretch.shapes.way(edge, &self.sets, &self.storage.settings);
             let is_refused = change == Change::Set && !way.has_all;
-            if is_refused || !self.is_simple(way.to, end) {
+            if is_refused || !way.keeps_shared || !self.is_simple(way.to, end) {
                 return false;
             }
             shape = way.to;
