@@ -14,7 +14,7 @@ use super::plan::{Part, Plan, plan_of};
 use super::prepared::EntityQuery;
 use super::settings::{Options, Settings, Since};
 use super::split::conflict;
-use super::uses::{add_copied, may_meet};
+use super::uses::{Viewed, add_copied, may_meet};
 use super::view::Query;
 use crate::component::ComponentType;
 use crate::manager::EntityManager;
@@ -86,8 +86,10 @@ impl KeptQuery {
 
     /// Notes whether a job of it gets in the way of other views of the system: of these queries.
     pub(crate) fn settle<'q>(&mut self, others: impl IntoIterator<Item = (&'q Plan, bool)>) {
-        self.meets = others.into_iter().any(|(plan, is_lookup)| {
-            may_meet(&self.plan, plan, is_lookup) && apart(&self.plan, plan) != Apart::Archetypes
+        let job = Viewed { query: &self.plan, is_lookup: self.is_lookup };
+        self.meets = others.into_iter().any(|(query, is_lookup)| {
+            may_meet(job, Viewed { query, is_lookup })
+                && apart(job.query, query) != Apart::Archetypes
         });
     }
 

@@ -16,7 +16,7 @@ use super::matched::{Match, Matched};
 use super::plan::{Part, Plan, plan_of};
 use super::prepared::EntityQuery;
 use super::settings::{Options, Settings};
-use super::uses::{add_copied, meets};
+use super::uses::{Viewed, add_copied, meets};
 use super::view::Query;
 use crate::all_tuples::all_tuples;
 use crate::error::EntityError;
@@ -107,6 +107,12 @@ struct SplitPart<'w> {
     name: fn() -> String,
 }
 
+impl SplitPart<'_> {
+    fn viewed(&self) -> Viewed<'_, Matched> {
+        Viewed { query: self.matched, is_lookup: self.is_lookup }
+    }
+}
+
 /// How many parts there may be without memory of their own: worlds are split in each frame.
 const FEW: usize = 8;
 
@@ -152,19 +158,19 @@ impl<'w> Splitting<'w> {
     /// The next part, and whether a job of it gets in the way of other views.
     fn next(&mut self) -> (NonNull<EntityManager>, &'w Matched, bool) {
         let part = self.parts.iter().nth(self.viewed).expect("as many views as parts");
-        let meets = self.meets_others(self.viewed, part.matched);
+        let meets = self.meets_others(self.viewed, part);
         self.viewed += 1;
         (self.entities, part.matched, meets)
     }
 
     /// Whether a job of one of the parts gets in the way of views of the others.
-    fn meets_others(&self, at: usize, job: &Matched) -> bool {
+    fn meets_others(&self, at: usize, job: &SplitPart<'_>) -> bool {
         // SAFETY: as in `add`.
         let archetypes = unsafe { &(*self.entities.as_ptr()).storage.archetypes };
         let others = self.parts.iter().enumerate().filter(|&(other, _)| other != at);
-        others.map(|(_, other)| other).any(|&SplitPart { matched, is_lookup, .. }| {
-            meets(job, matched, is_lookup, archetypes)
-                && apart(&job.plan, &matched.plan) != Apart::Archetypes
+        others.map(|(_, other)| other).any(|view| {
+            meets(job.viewed(), view.viewed(), archetypes)
+                && apart(&job.matched.plan, &view.matched.plan) != Apart::Archetypes
         })
     }
 

@@ -81,17 +81,46 @@ pub(super) fn add_uses(
     }
 }
 
-/// Whether a job of a query gets in the way of who goes on with a view of another one, or of a lookup, on the thread of the
-/// world. Neither changes what the other gives, perhaps of the same entities.
+/// Adds the versions of all that a query gives: when each of it was last written.
+///
+/// The version of a column, and those of its rows if they are tracked, belong to the values of the component, also if there
+/// are none: a mask alone does not cover them, nor does what is read of a tag.
+///
+/// | who notes that something was written | what is claimed |
+/// |---|---|
+/// | who writes values, on the thread of the world or in a job | `Values`, to write |
+/// | who switches a component, of a tag too | `Mask` and `Values`, to write |
+/// | who adds, moves or removes rows, or replaces shared values | `Rows` of the archetypes and `Table`, to write |
+/// | a view in the midst of a loop, and what was given to be tracked | nothing more: such jobs [meet](meets) it |
+///
+/// | who asks | what is claimed |
+/// |---|---|
+/// | a query with [`Changed`](crate::Changed), of these components | `Values`, to read; and `Rows`, in a job |
+/// | a lookup in a job, of all that it gives | `Values`, to read, as here; `Rows` and `Table` |
+/// | a lookup on the thread of the world, and a chunk | `Values`, to read |
+pub(super) fn add_versions(plan: &Plan, uses: &mut Vec<ResourceUse>) {
+    for part in plan.parts.iter() {
+        let access = if part.write { Access::Write } else { Access::Read };
+        add(uses, Resource::Values(part.ty), access);
+    }
+}
+
+/// What a view is of, or a job: a query, or a lookup.
+pub(super) struct Viewed<'a, Q> {
+    pub(super) query: &'a Q,
+    pub(super) is_lookup: bool,
+}
+
+/// Whether a job of a query, or one that takes a lookup along, gets in the way of who goes on with a view of another one on the
+/// thread of the world. Neither changes what the other gives, perhaps of the same entities.
 ///
 /// Views take turns, so that they may ask for what another of them notes: whether a component is on, and when it was
 /// changed. A job waits for them, and they for the job, when a loop begins and when something is looked for. But who is in
 /// the midst of a loop looks at masks and versions, and notes when values are given; and what was given switches components, or
 /// notes that it was changed.
 pub(super) fn meets(
-    job: &Matched,
-    view: &Matched,
-    is_lookup: bool,
+    job: Viewed<'_, Matched>,
+    view: Viewed<'_, Matched>,
     archetypes: &Archetypes,
 ) -> bool {
     let reads_mask = |matched: &Matched, ty| {
@@ -99,24 +128,39 @@ pub(super) fn meets(
         add_uses(matched, archetypes, Asked::Data, &mut uses);
         uses.iter().any(|&(resource, _)| resource == Resource::Mask(ty))
     };
-    let (job_reads, view_reads) = (|ty| reads_mask(job, ty), |ty| reads_mask(view, ty));
-    meets_by(&job.plan, &view.plan, is_lookup, job_reads, view_reads)
+    let job_reads = |ty| reads_mask(job.query, ty);
+    let view_reads = |ty| reads_mask(view.query, ty);
+    meets_by(job.plan(), view.plan(), job_reads, view_reads)
 }
 
-/// Whether a job of a query [meets](meets) a view of another one, or of a lookup, whatever archetypes there will be.
-pub(super) fn may_meet(job: &Plan, view: &Plan, is_lookup: bool) -> bool {
-    let (job_reads, view_reads) = (|ty| may_read_mask(job, ty), |ty| may_read_mask(view, ty));
-    meets_by(job, view, is_lookup, job_reads, view_reads)
+/// Whether a job [meets](meets) a view, whatever archetypes there will be.
+pub(super) fn may_meet(job: Viewed<'_, Plan>, view: Viewed<'_, Plan>) -> bool {
+    let job_reads = |ty| may_read_mask(job.query, ty);
+    let view_reads = |ty| may_read_mask(view.query, ty);
+    meets_by(job, view, job_reads, view_reads)
+}
+
+impl<Q> Clone for Viewed<'_, Q> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Q> Copy for Viewed<'_, Q> {}
+
+impl<'a> Viewed<'a, Matched> {
+    fn plan(self) -> Viewed<'a, Plan> {
+        Viewed { query: &self.query.plan, is_lookup: self.is_lookup }
+    }
 }
 
 fn meets_by(
-    job: &Plan,
-    view: &Plan,
-    is_lookup: bool,
+    job: Viewed<'_, Plan>,
+    view: Viewed<'_, Plan>,
     job_reads_mask: impl Fn(ComponentType) -> bool,
     view_reads_mask: impl Fn(ComponentType) -> bool,
 ) -> bool {
-    let writes = |plan: &Plan, ty| plan.parts.iter().any(|part| part.write && part.ty == ty);
+    let has = |plan: &Plan, is_asked: &dyn Fn(&Part) -> bool| plan.parts.iter().any(is_asked);
     let asks = |plan: &Plan, ty| {
         let mut asks = false;
         plan.each_changed(|changed| asks |= changed == ty);
@@ -124,14 +168,18 @@ fn meets_by(
     };
     let by_view = |&Part { ty, bits, .. }: &Part| {
         // A lookup notes what it gives when it does. What is tracked may note more, later.
-        let notes = !is_lookup || ty.tracks_changes();
-        notes && (writes(job, ty) || asks(job, ty)) || bits && job_reads_mask(ty)
+        let notes = !view.is_lookup || ty.tracks_changes();
+        // A job may ask of all that it looks for when it was written.
+        let uses = has(job.query, &|part| part.ty == ty && (part.write || job.is_lookup));
+        notes && (uses || asks(job.query, ty)) || bits && job_reads_mask(ty)
     };
     let by_job = |&Part { ty, bits, .. }: &Part| {
-        !is_lookup && (asks(view, ty) || bits && view_reads_mask(ty))
+        !view.is_lookup && (asks(view.query, ty) || bits && view_reads_mask(ty))
     };
-    view.parts.iter().filter(|part| part.write).any(by_view)
-        || job.parts.iter().filter(|part| part.write).any(by_job)
+    let written = |plan: &Plan, is_met: &dyn Fn(&Part) -> bool| {
+        plan.parts.iter().filter(|part| part.write).any(is_met)
+    };
+    written(view.query, &by_view) || written(job.query, &by_job)
 }
 
 /// Whether it can matter to a query if a component is on.

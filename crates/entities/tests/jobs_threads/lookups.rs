@@ -1,6 +1,9 @@
 //! Data of many entities in any order, in jobs.
 
-use ancho_entities::{ChunkInJob, ChunkJob, Entity, JobLookup, Lookup, Query};
+use ancho_entities::{
+    ChunkInJob, ChunkJob, EnabledMut, EnabledRef, Entity, JobLookup, JobLookupView, Lookup,
+    ParallelData, Query, ReadOnlyData, Version, World,
+};
 use ancho_jobs::{JobSlice, ParallelJobStruct, SliceRead};
 
 use crate::common::*;
@@ -118,4 +121,61 @@ fn i8_jobs_know_in_which_chunks_something_was_written() {
         }
         world.entities().jobs().complete(job.unwrap());
     }
+}
+
+/// Something that is done to an entity.
+type Write = fn(&mut World, Entity);
+
+/// Sees to it that who writes waits for a job that asks when that was last done, of data that it looks for.
+fn writers_wait_for<D>(spawn: fn(&mut World) -> Entity, writes: &[(&str, Write)])
+where
+    D: ReadOnlyData<Static = D> + ParallelData + 'static,
+{
+    for (name, write) in writes {
+        let mut world = world_of(1, 10);
+        let entity = spawn(&mut world);
+        world.spawn(Tag);
+        let gate = Gate::default();
+        let stand = gate.stand();
+        let (once, values) = world.split::<(Query<&Tag>, Lookup<D>)>();
+        let once = once.job().with(values.into_job());
+        let job = once.schedule(move |_, values: &mut JobLookupView<'_, D>| {
+            assert!(values.did_change(entity, Version::NEVER));
+            stand();
+            assert!(values.did_change(entity, Version::NEVER));
+        });
+        let _ = job.unwrap();
+        gate.await_job(&world);
+        gate.after(name, || write(&mut world, entity));
+    }
+}
+
+/// Goes through something in a job, and waits for it.
+fn go_through<D: ParallelData + 'static>(world: &mut World) {
+    let job = world.query_mut::<D>().job().schedule(|_| ()).unwrap();
+    world.entities().jobs().complete(job);
+}
+
+#[test]
+fn i8_who_writes_waits_for_jobs_that_ask_when_that_was_done() {
+    // Whether the component is on is looked for, and not its values.
+    writers_wait_for::<EnabledRef<'static, X>>(
+        |world| world.spawn(X(1)),
+        &[
+            ("get_mut", |world, entity| world.get_mut::<X>(entity).unwrap().0 += 1),
+            ("query_mut", |world, _| world.query_mut::<&mut X>().for_each(|x| x.0 += 1)),
+            ("a job that writes", |world, _| go_through::<&'static mut X>(world)),
+        ],
+    );
+    // Of a tag there are no values.
+    writers_wait_for::<&'static Y>(
+        |world| world.spawn(Y),
+        &[
+            ("switching", |world, entity| {
+                world.entities_mut().set_component_enabled::<Y>(entity, false).unwrap();
+            }),
+            ("query_mut", |world, _| world.query_mut::<&mut Y>().for_each(|_| {})),
+            ("a job that switches", |world, _| go_through::<EnabledMut<'static, Y>>(world)),
+        ],
+    );
 }

@@ -4,7 +4,7 @@
 //! for, nor ask for what it changes, beside it: not only values, but what is switched off and what has changed, too. Such a job
 //! is done before the call that schedules it returns.
 
-use ancho_entities::{Changed, EnabledMut, EntityQuery, JobError, Query, With, World};
+use ancho_entities::{Changed, EnabledMut, EntityQuery, JobError, Lookup, Query, With, World};
 
 use crate::common::*;
 
@@ -94,4 +94,20 @@ fn en7_an_array_does_not_ask_what_is_on() {
     let job = switches.job().with(all.into_array().unwrap());
     let job = job.schedule_parallel(|mut on, (a, x)| on.set(a.0 % 2 == 0 && x.is_some())).unwrap();
     world.entities().jobs().complete(job);
+}
+
+#[test]
+fn i8_a_job_does_not_ask_when_another_part_switched_what_it_looks_for() {
+    takes_its_turn(|world| {
+        let (mut switches, values, asking, other) =
+            world.split::<(Query<EnabledMut<X>>, Lookup<&X>, Query<&A>, Query<&B>)>();
+        let jobs = other.into_array()?.jobs();
+        let mut switches = switches.iter_mut();
+        switches.next();
+        let _ = asking.job().with(values.into_job()).schedule(|_, _| {})?;
+        assert_eq!(jobs.uncompleted(), 0, "it was done");
+        // In other chunks it counts as changed from then on.
+        switches.for_each(|mut on| on.set(false));
+        Ok(())
+    });
 }

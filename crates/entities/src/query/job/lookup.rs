@@ -21,7 +21,7 @@ use super::super::matched::Matched;
 use super::super::parallel::ParallelData;
 use super::super::piece::{PieceView, SharedOf};
 use super::super::pool::Pooled;
-use super::super::uses::{Asked, add_uses};
+use super::super::uses::{Asked, add_uses, add_versions};
 use super::lookup_memory::LookupMemory;
 use super::lookup_view::{JobLookupView, JobLookupViewMut, UncheckedLookupView, debug};
 use crate::manager::{EntityManager, Jobs, Resource};
@@ -219,6 +219,7 @@ fn token<'w, D: QueryData>(
     memory.at_once = meets;
     memory.uses.clear();
     add_uses(matched, &storage.archetypes, Asked::Data, &mut memory.uses);
+    add_versions(&matched.plan, &mut memory.uses);
     memory.uses.push((Resource::Table, Access::Read));
     storage.chunks.stay();
     // SAFETY: the job declares that it reads the table: who changes it waits for the job.

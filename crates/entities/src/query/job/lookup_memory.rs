@@ -86,7 +86,8 @@ impl LookupMemory {
     ///
     /// # Safety
     ///
-    /// - nobody writes what is looked for meanwhile
+    /// - nobody notes meanwhile that what is looked for was written, as who [declares](super::super::uses::add_versions) to read
+    ///   its versions can rely on
     pub(super) unsafe fn did_change(&self, chunk: u32, since: Version) -> bool {
         // SAFETY: the chunk is there, as the table says, and the match is that of its archetype. Its versions were written out.
         let (found, chunk) =

@@ -134,7 +134,8 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
     ///
     /// Neighbours of what was written count as written, too.
     pub fn did_change(&self, entity: Entity, since: Version) -> bool {
-        // SAFETY: it was made for this data, which nobody writes while the job reads it.
+        // SAFETY: it was made for this data. The job has declared that it asks when that was written, and its own query notes
+        // what it writes before a thread is given anything, or on the only thread.
         unsafe {
             let found = self.memory.find::<D>(entity);
             found.is_some_and(|(_, at)| self.memory.did_change(at.chunk, since))
