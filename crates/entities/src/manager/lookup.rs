@@ -91,7 +91,8 @@ impl<'w, T: Component> ComponentLookup<'w, T> {
 
     /// Whether the component was written in the entity's chunk since; not if the entity is gone or does not have it.
     ///
-    /// Neighbours of what was written count as written, too.
+    /// Neighbours of what was written count as written, too, unless the component [tracks changes](Component::TRACK_CHANGES): then
+    /// it is known of the entity itself.
     ///
     /// # Examples
     ///
@@ -217,10 +218,15 @@ impl<'w> ColumnLookup<'w> {
         Some(column.wrapping_add(row as usize * size))
     }
 
-    /// When the column of an entity's chunk was last written, if the entity is there and has such a value.
+    /// When the value of an entity was last written, if the entity is there and has one; unless that is tracked, when one of its
+    /// chunk was.
     pub(super) fn change_version(&self, entity: Entity) -> Option<Version> {
-        let chunk = &self.chunks[self.pages.locate(entity)?.chunk];
-        Some(chunk.state.version(chunk.find(self.ty)?.column))
+        let Location { chunk, row } = self.pages.locate(entity)?;
+        let chunk = &self.chunks[chunk];
+        let column = chunk.find(self.ty)?.column;
+        // SAFETY: the chunk has the column and the row. Jobs that write it were waited for, and others would have to borrow the
+        // world mutably.
+        Some(unsafe { chunk.row_version(column, row) })
     }
 
     /// How many chunks have such a column.

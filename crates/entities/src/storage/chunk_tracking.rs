@@ -170,6 +170,21 @@ impl Chunk {
         }
     }
 
+    /// When the value of a row was last written; unless the column is tracked, when one of all rows was.
+    ///
+    /// # Safety
+    ///
+    /// - there is such a column, and such a row
+    /// - nobody notes meanwhile that something of the column is written
+    pub(crate) unsafe fn row_version(&self, column: u32, row: u32) -> Version {
+        // It is made of no list: others may be using those of other columns.
+        // SAFETY: it is there, or null, and nobody changes it.
+        match unsafe { self.tracked_column(column).as_ref() } {
+            Some(tracked) => tracked.version(row),
+            None => self.state.version(column),
+        }
+    }
+
     /// Notes that rows behind the last came from another chunk, where this was the first of them: when their values were written
     /// comes with them, and those that the transfer writes are new.
     #[inline(always)]

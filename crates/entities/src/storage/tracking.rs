@@ -382,7 +382,7 @@ impl TrackedColumn {
         self.others = self.others.newest(version);
     }
 
-    fn version(&self, row: u32) -> Version {
+    pub(crate) fn version(&self, row: u32) -> Version {
         match self.mask.get(0, row) {
             true => self.newest,
             false => self.rows.get(row as usize).copied().unwrap_or(self.all),

@@ -123,6 +123,30 @@ fn i8_jobs_know_in_which_chunks_something_was_written() {
     }
 }
 
+#[test]
+fn i8_jobs_know_which_entities_were_written_if_that_is_tracked() {
+    for workers in WORKERS {
+        let mut world = world_of(workers, 10);
+        let all: Vec<_> = world.spawn_batch((0..30).map(|at| (T(at), E(1), A(at)))).collect();
+        world.spawn(Tag);
+        let since = world.entities().version();
+        world.entities_mut().advance_version();
+        world.get_mut::<T>(all[15]).unwrap().0 += 1;
+        world.entities_mut().set_component_enabled::<E>(all[7], false).unwrap();
+        let (write, values) = world.split::<(Query<&Tag>, Lookup<&mut T>)>();
+        let last = all[29];
+        let write = write.job().with(values.into_job_mut());
+        let _ = write.schedule(move |_, t| t.get_mut(last).unwrap().0 += 1).unwrap();
+        let (ask, values) = world.split::<(Query<&Tag>, Lookup<(&T, EnabledRef<E>)>)>();
+        let asked = all.clone();
+        let job = ask.job().with(values.into_job()).schedule_parallel(move |_, values| {
+            let changed = |at: &usize| values.did_change(asked[*at], since);
+            assert_eq!((0..30).filter(changed).collect::<Vec<_>>(), [7, 15, 29]);
+        });
+        world.entities().jobs().complete(job.unwrap());
+    }
+}
+
 /// Something that is done to an entity.
 type Write = fn(&mut World, Entity);
 

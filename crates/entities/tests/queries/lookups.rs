@@ -1,6 +1,6 @@
 //! What is known of an entity by its id (I8, I9).
 
-use ancho_entities::{Buffer, Entity};
+use ancho_entities::{Buffer, BufferElement, Entity, TrackedMut};
 
 use crate::common::*;
 
@@ -62,6 +62,42 @@ fn i8_lookups_say_what_changed() {
     assert_eq!(changed(bare), (false, false));
     assert_eq!(changed(Entity::NULL), (false, false));
     assert!(!a.did_change(all[3], world.entities().version()));
+}
+
+#[derive(BufferElement, Clone, Copy)]
+#[buffer(name = "queries::NotedItem", track_changes)]
+struct NotedItem(u32);
+
+#[test]
+fn i8_lookups_say_which_entities_changed_if_that_is_tracked() {
+    let mut world = chunks_of(2);
+    let all: Vec<_> = world
+        .spawn_batch((0..6).map(|at| (T(at), S, Buffer::from([NotedItem(at)]), A(at))))
+        .collect();
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    world.get_mut::<T>(all[3]).unwrap().0 += 1;
+    world.get_mut::<A>(all[3]).unwrap().0 += 1;
+    world.buffer_mut::<NotedItem>(all[0]).unwrap()[0].0 += 1;
+    world.set(all[5], S).unwrap();
+    // Who has a look at all of them, to write a few, has not written the others.
+    for mut value in world.query_mut::<TrackedMut<T>>() {
+        if value.0 == 4 {
+            value.0 += 1;
+        }
+    }
+    let entities = world.entities();
+    let (t, s, a) = (entities.lookup::<T>(), entities.lookup::<S>(), entities.lookup::<A>());
+    let items = entities.buffer_lookup::<NotedItem>();
+    let which = |did_change: &dyn Fn(Entity) -> bool| {
+        let numbers = (0..all.len()).filter(|&at| did_change(all[at]));
+        numbers.collect::<Vec<_>>()
+    };
+    assert_eq!(which(&|entity| t.did_change(entity, seen)), [3, 4]);
+    assert_eq!(which(&|entity| s.did_change(entity, seen)), [5]);
+    assert_eq!(which(&|entity| items.did_change(entity, seen)), [0]);
+    assert_eq!(which(&|entity| a.did_change(entity, seen)), [2, 3], "whole chunks");
+    assert!(!t.did_change(all[3], entities.version()) && !t.did_change(Entity::NULL, seen));
 }
 
 #[test]

@@ -82,18 +82,20 @@ impl LookupMemory {
         Some((fetch, at))
     }
 
-    /// Whether something that is looked for was written since, in a chunk that has it.
+    /// Whether something that is looked for was written since: of an entity, where that is tracked, or else in its chunk, which
+    /// has what is looked for.
     ///
     /// # Safety
     ///
     /// - nobody notes meanwhile that what is looked for was written, as who [declares](super::super::uses::add_versions) to read
     ///   its versions can rely on
-    pub(super) unsafe fn did_change(&self, chunk: u32, since: Version) -> bool {
+    pub(super) unsafe fn did_change(&self, at: Location, since: Version) -> bool {
+        let chunk = at.chunk as usize;
         // SAFETY: the chunk is there, as the table says, and the match is that of its archetype. Its versions were written out.
-        let (found, chunk) =
-            unsafe { (&*self.found[chunk as usize], &*self.chunks.add(chunk as usize)) };
+        let (found, chunk) = unsafe { (&*self.found[chunk], &*self.chunks.add(chunk)) };
         let mut there = found.places.iter().filter(|place| place.is_there());
-        there.any(|place| chunk.state.version(place.column).is_newer_than(since))
+        // SAFETY: the columns are those of its archetype, and the table names rows that are there. The rest is the caller's promise.
+        there.any(|place| unsafe { chunk.row_version(place.column, at.row) }.is_newer_than(since))
     }
 
     /// Notes that something of a chunk was given to be written, to be marked when all threads are done.

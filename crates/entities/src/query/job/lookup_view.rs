@@ -132,13 +132,14 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
 
     /// Whether something of the data was written in the entity's chunk since; not if the entity is gone or does not have it.
     ///
-    /// Neighbours of what was written count as written, too.
+    /// Neighbours of what was written count as written, too, unless the component
+    /// [tracks changes](crate::Component::TRACK_CHANGES): then it is known of the entity itself.
     pub fn did_change(&self, entity: Entity, since: Version) -> bool {
         // SAFETY: it was made for this data. The job has declared that it asks when that was written, and its own query notes
         // what it writes before a thread is given anything, or on the only thread.
         unsafe {
             let found = self.memory.find::<D>(entity);
-            found.is_some_and(|(_, at)| self.memory.did_change(at.chunk, since))
+            found.is_some_and(|(_, at)| self.memory.did_change(at, since))
         }
     }
 }
