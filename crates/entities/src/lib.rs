@@ -59,11 +59,12 @@ pub use per_chunk::PerChunk;
 pub use query::{
     Absent, Any, ArrayHeld, Aspect, Changed, ChunkAt, ChunkData, ChunkInJob, ChunkJob,
     DynamicQuery, EnabledMut, EnabledRef, EntityAt, EntityJob, EntityLookup, EntityPlace,
-    EntityQuery, FoundChunk, IndexInQuery, IsDisabled, JobError, JobLookup, JobLookupMut,
-    JobLookupView, JobLookupViewMut, LateQuery, Lookup, LookupHeld, Or, OrderChanged, ParallelData,
-    Present, Query, QueryArray, QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob,
-    QueryJobWith, QueryMask, QueryMut, QueryRef, ReadOnlyData, SplitParts, TrackedMut,
-    UncheckedLookup, UncheckedLookupView, With, Without,
+    EntityQuery, FilterWriteGroups, FoundChunk, IgnoreEnabled, IncludeDisabled, IncludePrefabs,
+    IndexInQuery, IsDisabled, JobError, JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut,
+    LateQuery, Lookup, LookupHeld, Or, OrderChanged, ParallelData, Present, Query, QueryArray,
+    QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask,
+    QueryMut, QueryRef, ReadOnlyData, SplitParts, TrackedMut, UncheckedLookup, UncheckedLookupView,
+    With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
@@ -99,9 +100,9 @@ pub mod __macro {
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
     pub use crate::query::{
-        AspectField, ChunkField, ColumnFetch, KnownGroups, ManagedField, Need, ParallelField,
-        ParallelViewField, Part, PieceMarks, PieceView, Place, PlainField, ReadOnlyField,
-        SharedField, Splitting, Term,
+        AspectField, ChunkField, ColumnFetch, KnownGroups, ManagedField, Need, Options,
+        ParallelField, ParallelViewField, Part, PieceMarks, PieceView, Place, PlainField,
+        ReadOnlyField, SharedField, Splitting, Term,
     };
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;

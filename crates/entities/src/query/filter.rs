@@ -5,6 +5,7 @@
 use std::marker::PhantomData;
 
 use super::plan::Term;
+use super::settings::Options;
 use crate::component::ComponentType;
 use crate::set::ComponentSet;
 
@@ -29,7 +30,10 @@ use crate::set::ComponentSet;
 /// What is named are components as `has` takes them: `T`, `Buffer<T>`, `Shared<T>`, `Managed<T>`, `PerChunk<T>`, and tuples.
 ///
 /// Entities that are [`Disabled`](crate::Disabled), and [prefabs](crate::Prefab), are passed over, unless the query includes
-/// them or asks for the mark, as data or by `With` or `Present`.
+/// them or asks for the mark, as data or by `With` or `Present`. That, and more, is said of a query by methods, and where it is a
+/// type, as it is among the parameters of a system, by filters that are no conditions:
+/// [`IncludeDisabled`](crate::IncludeDisabled), [`IncludePrefabs`](crate::IncludePrefabs),
+/// [`IgnoreEnabled`](crate::IgnoreEnabled) and [`FilterWriteGroups`](crate::FilterWriteGroups).
 ///
 /// # Examples
 ///
@@ -65,6 +69,10 @@ use crate::set::ComponentSet;
     note = "use `With<T>`, `Without<T>`, `Any<(T, U)>`, `Changed<T>`, or tuples of filters"
 )]
 pub unsafe trait QueryFilter: 'static {
+    /// What is said of the whole query.
+    #[doc(hidden)]
+    const OPTIONS: Options = Options::NONE;
+
     /// Calls the function for each condition.
     #[doc(hidden)]
     fn terms(each: &mut dyn FnMut(Term));

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 
 use super::filter::QueryFilter;
 use super::plan::Term;
+use super::settings::Options;
 use crate::all_tuples::all_tuples;
 
 /// Entities that pass one of these filters at least: a filter of a tuple of filters. Unity's queries of several descriptions.
@@ -81,6 +82,12 @@ macro_rules! implement {
             }
         }
     };
+                const {
+                    assert!(
+                        Options::NONE$(.with($name::OPTIONS))+.is_none(),
+                        "what is said of a whole query cannot be one of several filters; write it beside the `Or`"
+                    );
+                }
 }
 
 all_tuples!(implement);

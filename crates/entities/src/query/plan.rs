@@ -70,7 +70,7 @@ pub(super) fn plan_of<D: QueryData, F: QueryFilter>(options: Options) -> Plan {
     let (mut parts, mut terms) = (Vec::new(), Vec::new());
     D::parts(&mut |part| parts.push(part));
     F::terms(&mut |term| terms.push(term));
-    Plan::new(type_name::<D>(), parts, terms, options)
+    Plan::new(type_name::<D>(), parts, terms, options.with(F::OPTIONS))
 }
 
 impl Plan {

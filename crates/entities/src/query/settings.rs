@@ -9,9 +9,11 @@ use crate::version::Version;
 
 /// What a query includes that others pass over, or the other way round. Bits of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Options(u8);
+pub struct Options(u8);
 
 impl Options {
+    /// Nothing is said.
+    pub(crate) const NONE: Self = Self(0);
     /// Entities that are [disabled](crate::Disabled).
     pub(crate) const DISABLED: Self = Self(1);
     /// [Prefabs](crate::Prefab).
@@ -23,6 +25,10 @@ impl Options {
 
     pub(crate) const fn has(self, option: Self) -> bool {
         self.0 & option.0 != 0
+    }
+
+    pub(crate) const fn is_none(self) -> bool {
+        self.0 == 0
     }
 
     pub(crate) const fn with(self, option: Self) -> Self {

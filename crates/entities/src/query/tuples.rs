@@ -10,6 +10,7 @@ use super::matched::Place;
 use super::parallel::ParallelData;
 use super::piece::{PieceMarks, PieceView};
 use super::plan::{Part, Term};
+use super::settings::Options;
 use crate::all_tuples::all_tuples;
 
 /// Implements the traits for a tuple, of parts with their indices.
@@ -130,6 +131,8 @@ macro_rules! implement {
 
         // SAFETY: the conditions of all parts.
         unsafe impl<$($name: QueryFilter),+> QueryFilter for ($($name,)+) {
+            const OPTIONS: Options = Options::NONE$(.with($name::OPTIONS))+;
+
             fn terms(each: &mut dyn FnMut(Term)) {
                 $($name::terms(each);)+
             }

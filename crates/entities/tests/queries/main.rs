@@ -27,6 +27,7 @@ mod marks;
 mod model;
 mod no_limits;
 mod one_by_one;
+mod option_filters;
 mod pairs;
 mod panics;
 mod scan;

@@ -1,0 +1,100 @@
+//! What is said of a whole query, as filters (Q3, Q15).
+
+use ancho_entities::{
+    Component, Entity, FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs, Lookup,
+    Query, QueryFilter, QueryMut, ResMut, With, Without,
+};
+
+use crate::common::*;
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "queries::Weight")]
+struct Weight(u32);
+
+/// Writes weights in its own way.
+#[derive(Component, Clone, Copy)]
+#[component(name = "queries::Floating", write_group(Weight))]
+struct Floating;
+
+type Found<'w> = QueryMut<'w, (Entity, &'static X)>;
+
+type Say = for<'w> fn(Found<'w>) -> Found<'w>;
+
+/// Sees to it that a filter does what is said by methods.
+fn is_the_same_as<F: QueryFilter>(say: Say) {
+    let mut world = crowd(20);
+    let expected = say(world.query_mut()).as_ref().to_entities();
+    assert_eq!(world.query::<(Entity, &X)>().filter::<F>().to_entities(), expected);
+    let given = world.query_mut::<(Entity, &X)>().filter::<F>().into_iter();
+    assert_eq!(given.map(|(entity, _)| entity).collect::<Vec<_>>(), expected);
+    // Before and behind others, and said twice.
+    assert_eq!(world.query::<&X>().filter::<((), (F, With<X>), F)>().to_entities(), expected);
+    let (found, _) = world.split::<(Query<&X, F>, Lookup<&A, F>)>();
+    assert_eq!(found.to_entities(), expected);
+}
+
+#[test]
+fn q3_options_are_filters_too() {
+    is_the_same_as::<()>(|query| query);
+    is_the_same_as::<IncludeDisabled>(|query| query.include_disabled());
+    is_the_same_as::<IncludePrefabs>(|query| query.include_prefabs());
+    is_the_same_as::<IgnoreEnabled>(|query| query.ignore_enabled());
+    is_the_same_as::<(IncludeDisabled, (IgnoreEnabled, IncludePrefabs))>(|query| {
+        query.include_disabled().include_prefabs().ignore_enabled()
+    });
+}
+
+#[test]
+fn q3_options_decide_on_what_can_be_split() {
+    let mut world = crowd(20);
+    // What is switched off does not count, so that a component that can be switched tells them apart.
+    let (with, without) = world.split::<(
+        Query<&mut A, (With<X>, IgnoreEnabled)>,
+        Query<&mut A, (Without<X>, IgnoreEnabled)>,
+    )>();
+    assert!(with.count() > 0 && without.count() > 0);
+}
+
+/// What a system has seen.
+#[derive(Default)]
+struct Seen(Vec<usize>);
+
+fn count(
+    mut seen: ResMut<Seen>,
+    plain: Query<&X>,
+    disabled: Query<&X, IncludeDisabled>,
+    prefabs: Query<&X, (With<X>, IncludePrefabs)>,
+    all: Query<&X, (IncludeDisabled, IncludePrefabs, IgnoreEnabled)>,
+) {
+    seen.0 = vec![plain.count(), disabled.count(), prefabs.count(), all.count()];
+}
+
+fn sink(mut weights: Query<&mut Weight, FilterWriteGroups>) {
+    weights.for_each(|weight| weight.0 += 1);
+}
+
+#[test]
+fn q3_systems_say_options_of_their_queries() {
+    let mut world = crowd(20);
+    world.insert_resource(Seen::default());
+    world.add_system(count);
+    world.update(0.1);
+    let expected = [
+        world.query::<&X>().count(),
+        world.query::<&X>().include_disabled().count(),
+        world.query::<&X>().include_prefabs().count(),
+        world.query::<&X>().include_disabled().include_prefabs().ignore_enabled().count(),
+    ];
+    assert_eq!(world.resource::<Seen>().0, expected);
+    assert!(expected[1..].iter().all(|&count| count > expected[0]), "they make a difference");
+}
+
+#[test]
+fn q15_systems_leave_to_others_what_those_write() {
+    let mut world = world();
+    let (stone, cloud) = (world.spawn(Weight(1)), world.spawn((Weight(1), Floating)));
+    world.add_system(sink);
+    world.update(0.1);
+    assert_eq!(world.get::<Weight>(stone).unwrap().0, 2);
+    assert_eq!(world.get::<Weight>(cloud).unwrap().0, 1);
+}
