@@ -10,8 +10,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
-    Aspect, Buffer, Changed, Component, EnabledMut, Entity, Query, Shared, Without, World,
-    WorldSettings,
+    Aspect, Buffer, Changed, ChunkArena, Component, EnabledMut, Entity, Query, Shared, Without,
+    World, WorldSettings,
 };
 use ancho_jobs::{JobPool, JobScheduler};
 
@@ -195,6 +195,47 @@ fn a_fork_keeps_what_it_had() {
     fork.query_mut::<&mut A>().for_each_parallel(|a| a.0 += 1);
     assert_eq!(fork.state_hash(), world.state_hash());
     fork.check_invariants().unwrap();
+}
+
+#[test]
+fn q9_chunks_that_are_not_picked_are_left_as_they_are() {
+    for workers in [0, 2] {
+        let pool = JobPool::builder().workers(workers).build().unwrap();
+        let arena = ChunkArena::new();
+        let settings = WorldSettings::new().chunk_capacity_limit(10).job_pool(&pool);
+        let settings = settings.arena(arena.clone());
+        let mut world = Checked(World::with_settings("Simulation", settings));
+        let all: Vec<_> = world.spawn_batch((0..50).map(|at| (A(at), X(at)))).collect();
+        // In the last chunk all are off. It is shown all the same.
+        for &entity in &all[40..] {
+            world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        }
+        let fork = Checked(world.fork().unwrap());
+        let (before, used) = (fork.state_hash(), arena.stats().used);
+        let seen = world.entities().version();
+        world.entities_mut().advance_version();
+        let mut shown = Vec::new();
+        let picked = world.query_mut::<(&mut A, &mut X)>().for_each_picked_chunk_parallel(
+            |entities| {
+                shown.extend_from_slice(entities);
+                entities.contains(&all[25])
+            },
+            |(a, x)| {
+                a.iter_mut().for_each(|a| a.0 += 100);
+                x.iter_mut().for_each(|x| x.0 += 100);
+            },
+        );
+        picked.unwrap();
+        assert_eq!(shown, all);
+        let changed = world.query::<()>().filter::<Changed<(A, X)>>().since(seen).to_entities();
+        assert_eq!(changed, all[20..30]);
+        assert_eq!(arena.stats().used - used, 16 * 1024, "one chunk was copied");
+        assert_eq!(fork.state_hash(), before);
+        for (at, &entity) in (0..).zip(&all) {
+            let added = if (20..30).contains(&at) { 100 } else { 0 };
+            assert_eq!(world.get::<A>(entity), Ok(&A(at + added)));
+        }
+    }
 }
 
 #[test]
