@@ -1,6 +1,9 @@
 //! Filters by what changed (Q9, Q10).
 
-use ancho_entities::{Changed, OrderChanged, With};
+use ancho_entities::{
+    ArchetypeChunk, Buffer, Changed, ComponentType, Entity, Lookup, Managed, OrderChanged,
+    PerChunk, Present, Query, Shared, Version, With, World,
+};
 
 use crate::common::*;
 
@@ -10,9 +13,8 @@ fn q9_only_written_chunks_pass() {
     let all: Vec<_> = world.spawn_batch((0..12).map(|at| (A(at), B(0)))).collect();
     let seen = world.entities().version();
     world.entities_mut().advance_version();
-    let changed = |world: &ancho_entities::World| {
-        world.query::<&A>().filter::<Changed<A>>().since(seen).to_entities()
-    };
+    let changed =
+        |world: &World| world.query::<&A>().filter::<Changed<A>>().since(seen).to_entities();
     assert!(changed(&world).is_empty());
     world.get_mut::<A>(all[5]).unwrap().0 = 50;
     // Neighbours in the chunk pass too, no others.
@@ -52,7 +54,7 @@ fn q9_chunks_without_matching_rows_are_not_marked() {
     let seen = world.entities().version();
     world.entities_mut().advance_version();
     world.query_mut::<&mut X>().for_each(|x| x.0 = 1);
-    let changed = world.query::<()>().filter::<(Changed<X>, ancho_entities::Present<X>)>();
+    let changed = world.query::<()>().filter::<(Changed<X>, Present<X>)>();
     assert_eq!(changed.since(seen).to_entities(), all[4..]);
 }
 
@@ -74,7 +76,7 @@ fn q10_chunks_that_entities_came_to_or_left() {
     let all: Vec<_> = world.spawn_many(384, A(0)).collect();
     let seen = world.entities().version();
     world.entities_mut().advance_version();
-    let moved = |world: &ancho_entities::World| {
+    let moved = |world: &World| {
         let chunks = world.query::<()>().filter::<(OrderChanged, With<A>)>().since(seen);
         chunks.count()
     };
@@ -92,7 +94,7 @@ fn q10_chunks_that_entities_came_to_or_left() {
 #[test]
 fn v5_versions_that_wrap_around() {
     let mut world = world();
-    world.entities_mut().set_version(ancho_entities::Version::from_number(u32::MAX));
+    world.entities_mut().set_version(Version::from_number(u32::MAX));
     world.spawn(A(0));
     let seen = world.entities().version();
     world.entities_mut().advance_version();
@@ -103,7 +105,7 @@ fn v5_versions_that_wrap_around() {
 
 #[test]
 fn q9_what_is_not_there_with_its_group_is_not_marked_by_any_way_of_asking() {
-    let ways: [fn(&mut ancho_entities::World); 4] = [
+    let ways: [fn(&mut World); 4] = [
         |world| world.query_mut::<Option<(&A, &mut B)>>().for_each(|_| ()),
         |world| world.query_mut::<Option<(&A, &mut B)>>().into_iter().for_each(|_| ()),
         |world| world.query_mut::<Option<(&A, &mut B)>>().for_each_chunk(|_| ()),
@@ -122,5 +124,89 @@ fn q9_what_is_not_there_with_its_group_is_not_marked_by_any_way_of_asking() {
             let marked = world.query::<()>().filter::<Changed<B>>().since(seen).count();
             assert_eq!(marked, usize::from(with_a), "way {at}, with A: {with_a}");
         }
+    }
+}
+
+/// When each component of each chunk was written.
+fn versions(world: &World) -> Vec<Option<Version>> {
+    let types = [
+        ComponentType::of::<A>(),
+        ComponentType::of::<X>(),
+        ComponentType::of::<T>(),
+        ComponentType::of_buffer::<Item>(),
+        ComponentType::of_managed::<Script>(),
+        ComponentType::of_shared::<Team>(),
+        ComponentType::of_chunk::<B>(),
+    ];
+    let of_chunk = |chunk: ArchetypeChunk<'_>| types.map(|ty| chunk.change_version_of(ty));
+    world.entities().chunks().flat_map(of_chunk).collect()
+}
+
+#[test]
+fn v3_no_way_of_reading_counts_as_a_change() {
+    type All<'w> = (
+        (Entity, &'w A, Option<&'w X>, &'w T),
+        (&'w Buffer<Item>, &'w Shared<Team>, &'w PerChunk<B>),
+    );
+    let ways: [(&str, fn(&mut World, Entity)); 16] = [
+        ("into_iter", |world, _| world.query_mut::<All<'_>>().into_iter().for_each(drop)),
+        ("try_iter", |world, _| world.query_mut::<All<'_>>().try_iter().unwrap().for_each(drop)),
+        ("for_each", |world, _| world.query_mut::<All<'_>>().for_each(drop)),
+        ("for_each_chunk", |world, _| world.query_mut::<(&A, &T)>().for_each_chunk(drop)),
+        ("get", |world, one| assert!(world.query_mut::<All<'_>>().get(one).is_some())),
+        ("single", |world, _| assert!(world.query_mut::<All<'_>>().single().is_err())),
+        ("for_each_parallel", |world, _| world.query_mut::<All<'_>>().for_each_parallel(drop)),
+        ("for_each_pair", |world, _| world.query_mut::<All<'_>>().for_each_pair(|_, _| ())),
+        ("managed", |world, _| world.query_mut::<&Managed<Script>>().for_each(drop)),
+        ("iter", |world, _| world.query::<All<'_>>().iter().for_each(drop)),
+        ("copy_to", |world, _| {
+            let copied = world.query_mut::<&A>().as_ref().copy_to(&mut World::new("Other"));
+            assert_eq!(copied.unwrap().len(), 10);
+        }),
+        ("a job", |world, _| {
+            let job = world.query_mut::<All<'_>>().job().schedule_parallel(|_| ()).unwrap();
+            world.entities().jobs().complete(job);
+        }),
+        ("a view", |world, _| {
+            let (mut all, _) = world.split::<(Query<All<'_>>, Lookup<&A>)>();
+            all.for_each(drop);
+            all.iter_mut().for_each(drop);
+        }),
+        ("Lookup::get", |world, one| {
+            let (_, all) = world.split::<(Query<&A>, Lookup<All<'_>>)>();
+            assert!(all.get(one).is_some());
+        }),
+        ("Lookup::get_mut", |world, one| {
+            let (_, mut all) = world.split::<(Query<&A>, Lookup<All<'_>>)>();
+            assert!(all.get_mut(one).is_some());
+        }),
+        ("a lookup of a job", |world, one| {
+            let (some, all) = world.split::<(Query<&A>, Lookup<All<'_>>)>();
+            let job = some.job().with(all.into_job_mut());
+            let job = job.schedule(move |_, all| assert!(all.get_mut(one).is_some())).unwrap();
+            world.entities().jobs().complete(job);
+        }),
+    ];
+    for (name, way) in ways {
+        let mut world = chunks_of(4);
+        let all: Vec<_> = world
+            .spawn_batch((0..10).map(|at| {
+                let values = (A(at), X(at), T(at), Buffer::from([Item(at)]));
+                (
+                    values,
+                    Shared::new(Team(at / 5)),
+                    PerChunk::<B>::new(),
+                    Managed::new(Script("s".into())),
+                )
+            }))
+            .collect();
+        let before = versions(&world);
+        assert!(before.iter().all(Option::is_some));
+        world.entities_mut().advance_version();
+        way(&mut world, all[3]);
+        assert_eq!(versions(&world), before, "{name}");
+        // And the same of writing does.
+        world.query_mut::<&mut A>().get(all[3]).unwrap().0 += 1;
+        assert_ne!(versions(&world), before);
     }
 }
