@@ -211,6 +211,11 @@ impl Matched {
         chunks.map(|&chunk| storage.chunks[chunk].len as usize).sum()
     }
 
+    /// Whether the archetypes that match have no chunks, and so no rows.
+    pub(super) fn has_no_chunks(&self, storage: &Storage) -> bool {
+        self.matches.iter().all(|found| storage.archetypes[found.archetype].chunks.is_empty())
+    }
+
     /// The match of an archetype, if it does.
     pub(crate) fn find(&self, archetype: u32) -> Option<&Match> {
         let at = self.matches.binary_search_by_key(&archetype, |found| found.archetype).ok()?;

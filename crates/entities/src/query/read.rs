@@ -178,8 +178,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     /// Unity's `IsEmptyIgnoreFilter`.
     #[track_caller]
     pub fn is_empty_unfiltered(&self) -> bool {
-        let archetypes = &self.entities.storage.archetypes;
-        self.matched().matches.iter().all(|found| archetypes[found.archetype].chunks.is_empty())
+        self.matched().has_no_chunks(&self.entities.storage)
     }
 
     /// The entities, in the order in which they are given.

@@ -265,6 +265,9 @@ impl Model {
         let (found, expected) = match what {
             0 if by_types => (dynamic.despawn(&mut self.world).unwrap(), rows.len()),
             0 => (query.despawn().unwrap(), rows.len()),
+            1 if by_types => {
+                (dynamic.add(&mut self.world, A(7)).unwrap(), count(&|row| row.a.is_none()))
+            }
             1 => (query.add(A(7)).unwrap(), count(&|row| row.a.is_none())),
             2 => (query.add(X(8)).unwrap(), count(&|row| row.x.is_none())),
             3 if by_types => {
@@ -281,6 +284,7 @@ impl Model {
             6 => (query.remove::<X>().unwrap(), count(&|row| row.x.is_some())),
             7 => (query.remove::<Y>().unwrap(), count(&|row| row.y.is_some())),
             8 => (query.remove::<Shared<Team>>().unwrap(), count(&|row| row.team.is_some())),
+            9 if by_types => (dynamic.set_enabled(&mut self.world, false).unwrap(), rows.len()),
             9 => (query.set_enabled(false).unwrap(), rows.len()),
             10 | 11 => {
                 let switched = match by_types {
@@ -294,7 +298,10 @@ impl Model {
                 (switched.unwrap(), rows.len())
             }
             12 => {
-                let set = query.set_shared(Team(0));
+                let set = match by_types {
+                    true => dynamic.set_shared(&mut self.world, Team(0)),
+                    false => query.set_shared(Team(0)),
+                };
                 if count(&|row| row.team.is_none()) > 0 {
                     set.unwrap_err();
                     return;

@@ -122,6 +122,15 @@ impl DynamicQuery {
         self.matched(entities).count_rows(&entities.storage)
     }
 
+    /// Whether no entity has such components, whatever is switched off, has changed or is shared.
+    ///
+    /// See [`QueryRef::is_empty_unfiltered`](crate::QueryRef::is_empty_unfiltered). It waits for no job.
+    #[track_caller]
+    pub fn is_empty_unfiltered(&self, world: &impl AsRef<EntityManager>) -> bool {
+        let entities = world.as_ref();
+        self.matched(entities).has_no_chunks(&entities.storage)
+    }
+
     /// Whether an entity is one of those that are found.
     ///
     /// It waits only for jobs that decide on that. Of many entities [`mask`](Self::mask) tells faster whether they have the

@@ -1,5 +1,7 @@
 //! All that a dynamic query finds is changed at once, moved or copied.
 
+use ancho_collections::Rejected;
+
 use super::DynamicQuery;
 use crate::component::ComponentType;
 use crate::entity_map::EntityMap;
@@ -7,6 +9,8 @@ use crate::error::EntityError;
 use crate::manager::{EntityManager, Found};
 use crate::query::late::LateQuery;
 use crate::query::walk::Walk;
+use crate::set::CloneSet;
+use crate::shared::{Shared, SharedComponent};
 
 /// Changes of all entities that are found, as [`QueryMut`](crate::QueryMut) makes them.
 impl DynamicQuery {
@@ -61,6 +65,37 @@ impl DynamicQuery {
         self.change(world, EntityManager::despawn_found)
     }
 
+    /// Gives all entities that are found clones of these components; those that they have already are replaced. Returns for how
+    /// many entities one was new.
+    ///
+    /// See [`QueryMut::add`](crate::QueryMut::add).
+    ///
+    /// # Errors
+    ///
+    /// As there. Then nothing was changed, and the components are given back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, DynamicQuery, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Armour(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (orc, knight) = (world.spawn(()), world.spawn(Armour(9)));
+    /// assert_eq!(DynamicQuery::new().add(&mut world, Armour(1)).unwrap(), 1);
+    /// assert_eq!((world.get(orc), world.get(knight)), (Ok(&Armour(1)), Ok(&Armour(1))));
+    /// ```
+    #[track_caller]
+    pub fn add<S: CloneSet>(
+        &self,
+        world: &mut impl AsMut<EntityManager>,
+        components: S,
+    ) -> Result<usize, Rejected<S, EntityError>> {
+        self.change(world, |entities, found| entities.add_to_found(found, components))
+    }
+
     /// Gives all entities that are found those of the components that they lack, with their defaults. Returns how many lacked
     /// one.
     ///
@@ -108,6 +143,72 @@ impl DynamicQuery {
         types: &[ComponentType],
     ) -> Result<usize, EntityError> {
         self.change(world, |entities, found| entities.remove_types_from_found(found, types))
+    }
+
+    /// Replaces the value of a shared component of all entities that are found. Returns how many had another.
+    ///
+    /// See [`QueryMut::set_shared`](crate::QueryMut::set_shared).
+    ///
+    /// # Errors
+    ///
+    /// As there. Then nothing was changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{DynamicQuery, Shared, SharedComponent, World};
+    ///
+    /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(10, Shared::new(Team(3)));
+    /// world.spawn_many(5, Shared::new(Team(4)));
+    /// let third = DynamicQuery::new().with_shared(Team(3));
+    /// assert_eq!(third.set_shared(&mut world, Team(4)), Ok(10));
+    /// assert!(third.is_empty(&world));
+    /// ```
+    #[track_caller]
+    pub fn set_shared<T: SharedComponent>(
+        &self,
+        world: &mut impl AsMut<EntityManager>,
+        value: T,
+    ) -> Result<usize, EntityError> {
+        let value = Shared::new(value);
+        self.change(world, |entities, found| entities.set_shared_of_found(found, value))
+    }
+
+    /// Lets all entities that are found take part, or not: [`Disabled`](crate::Disabled) is removed from them and the members of
+    /// their groups, or added. Returns for how many entities that was a change.
+    ///
+    /// See [`QueryMut::set_enabled`](crate::QueryMut::set_enabled).
+    ///
+    /// # Errors
+    ///
+    /// As there. Then nothing was changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, DynamicQuery, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Orc;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(10, Orc);
+    /// let orcs = DynamicQuery::new().all([ComponentType::of::<Orc>()]);
+    /// assert_eq!(orcs.set_enabled(&mut world, false), Ok(10));
+    /// assert!(orcs.is_empty(&world));
+    /// assert_eq!(orcs.include_disabled().set_enabled(&mut world, true), Ok(10));
+    /// ```
+    #[track_caller]
+    pub fn set_enabled(
+        &self,
+        world: &mut impl AsMut<EntityManager>,
+        enabled: bool,
+    ) -> Result<usize, EntityError> {
+        self.change(world, |entities, found| entities.set_found_enabled(found, enabled))
     }
 
     /// Switches a component of all entities that are found on or off. Returns how many they are.
