@@ -1,11 +1,16 @@
 //! Entities that never move again.
 
-use ancho_entities::Component;
+use ancho_entities::{Component, EntityError, With, Without, World};
+
+use crate::links::Links;
+use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 
 /// An entity that will not move any more, once its [`LocalToWorld`](crate::LocalToWorld) has been made.
 ///
 /// The update that finds it makes the matrix a last time, and adds [`FrozenPending`]; the next one makes that [`Frozen`]. From
 /// then on the entity is left as it is, also if its parent moves. Its children go on being placed by it.
+///
+/// Who rests, since it or an entity above it is [`Disabled`](ancho_entities::Disabled), is not frozen before it takes part again.
 ///
 /// # Examples
 ///
@@ -41,3 +46,39 @@ pub struct FrozenPending;
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[component(name = "ancho::Frozen")]
 pub struct Frozen;
+
+/// Freezes what was found to be static the last time, and looks for what is.
+///
+/// Who is below one that rests is not placed, and so is not frozen either.
+pub(crate) fn freeze(world: &mut World, links: &mut Links) -> Result<(), EntityError> {
+    type Pending = (With<(FrozenPending, LocalToWorld)>, Without<CustomLocalToWorld>);
+    type Found =
+        (With<(Static, LocalToWorld)>, Without<(FrozenPending, Frozen, CustomLocalToWorld)>);
+    let are_all = links.list_awake::<Pending>(world);
+    if are_all && !links.awake.is_empty() {
+        // Whole chunks at once.
+        world
+            .query_mut::<()>()
+            .filter::<Pending>()
+            .add(Frozen)
+            .map_err(|rejected| rejected.error)?;
+        world.query_mut::<()>().filter::<Pending>().remove::<FrozenPending>()?;
+    } else {
+        for &entity in &links.awake {
+            if !world.has::<Frozen>(entity) {
+                world.add(entity, Frozen).map_err(|rejected| rejected.error)?;
+            }
+            world.remove::<FrozenPending>(entity)?;
+        }
+    }
+    let are_all = links.list_awake::<Found>(world);
+    if are_all {
+        let found = world.query_mut::<()>().filter::<Found>();
+        found.add(FrozenPending).map_err(|rejected| rejected.error)?;
+    } else {
+        for &entity in &links.awake {
+            world.add(entity, FrozenPending).map_err(|rejected| rejected.error)?;
+        }
+    }
+    Ok(())
+}

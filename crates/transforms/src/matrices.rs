@@ -4,7 +4,7 @@ use ancho_entities::{Any, EntityError, With, Without, World};
 
 use crate::compose::Placing;
 use crate::error::{TransformError, TransformErrors};
-use crate::freeze::{Frozen, FrozenPending, Static};
+use crate::freeze::freeze;
 use crate::not_finite::NotFinite;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 use crate::parent::Parent;
@@ -25,8 +25,8 @@ pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), Transfo
 fn update_all(world: &mut World, state: &mut State, bad: &NotFinite) -> Result<(), EntityError> {
     state.hierarchy.forget_lost(world);
     add_matrices(world)?;
-    freeze(world)?;
     let State { placed, links, hierarchy, places, buffers, .. } = state;
+    freeze(world, links)?;
     if links.changed || hierarchy.is_outdated(world, *placed) {
         hierarchy.rebuild(world, places);
         links.changed = false;
@@ -43,20 +43,5 @@ pub(crate) fn add_matrices(world: &mut World) -> Result<(), EntityError> {
     lacking.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
     let child = world.query_mut::<()>().filter::<Child>();
     child.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
-    Ok(())
-}
-
-/// Freezes what was found to be static the last time, and looks for what is.
-fn freeze(world: &mut World) -> Result<(), EntityError> {
-    type Pending = (With<(FrozenPending, LocalToWorld)>, Without<CustomLocalToWorld>);
-    type Found =
-        (With<(Static, LocalToWorld)>, Without<(FrozenPending, Frozen, CustomLocalToWorld)>);
-    let pending = world.query_mut::<()>().filter::<Pending>();
-    if !pending.as_ref().is_empty() {
-        pending.add(Frozen).map_err(|rejected| rejected.error)?;
-        world.query_mut::<()>().filter::<Pending>().remove::<FrozenPending>()?;
-    }
-    let found = world.query_mut::<()>().filter::<Found>();
-    found.add(FrozenPending).map_err(|rejected| rejected.error)?;
     Ok(())
 }

@@ -12,6 +12,7 @@
 mod attach;
 mod buffers;
 mod cycles;
+mod rest;
 mod seen;
 
 use ancho_entities::{
@@ -44,6 +45,8 @@ pub(crate) struct Links {
     /// Kept for its memory.
     edits: Vec<Edit>,
     seen: Seen,
+    /// Those that were last listed, with none above them that rests.
+    pub(crate) awake: Vec<Entity>,
     /// What orders to attach have given in this update.
     given: Vec<Given>,
     /// Whether an entity has another parent than when somebody last asked.

@@ -1,11 +1,12 @@
 //! What does not move any more: T18-6, T18-8.
 
+use ancho_entities::{Disabled, Prefab};
 use ancho_transforms::{
     CustomLocalToWorld, Frozen, FrozenPending, LocalToWorld, Parent, Position, Static,
 };
 use glam::{Mat4, Vec3};
 
-use crate::common::{at, place, update, world};
+use crate::common::{at, chain, place, update, world};
 
 #[test]
 fn t18_6_static_is_frozen_after_one_more_update() {
@@ -120,4 +121,50 @@ fn t18_8_who_has_both_matrices_is_left_alone_and_goes_by_his_own() {
         world.get_mut::<Position>(parent).unwrap().0.x += 1.0;
     }
     assert!(!world.has::<Frozen>(alone));
+}
+
+#[test]
+fn t18_6_t5_below_a_disabled_ancestor_nothing_is_frozen_before_it_is_placed() {
+    let mut world = world();
+    let root = world.spawn((at(1.0, 0.0, 0.0), Disabled));
+    let inner = world.spawn((at(0.0, 1.0, 0.0), Parent(root), Static));
+    let leaf = world.spawn((at(0.0, 0.0, 1.0), Parent(inner), Static));
+    let prefab = world.spawn((at(1.0, 0.0, 0.0), Prefab));
+    let of_prefab = world.spawn((at(0.0, 1.0, 0.0), Parent(prefab), Static));
+    let other = world.spawn(at(5.0, 0.0, 0.0));
+    let frozen = world.spawn((at(0.0, 1.0, 0.0), Parent(other), Static));
+    for _ in 0..3 {
+        update(&mut world);
+    }
+    for waiting in [inner, leaf, of_prefab] {
+        assert!(!world.has::<FrozenPending>(waiting) && !world.has::<Frozen>(waiting));
+    }
+    assert!(world.has::<Frozen>(frozen), "beside them others are");
+    assert_eq!(place(&world, frozen), Vec3::new(5.0, 1.0, 0.0));
+
+    world.remove::<Disabled>(root).unwrap();
+    update(&mut world);
+    update(&mut world);
+    assert!(world.has::<Frozen>(inner) && world.has::<Frozen>(leaf));
+    world.get_mut::<Position>(root).unwrap().0 = Vec3::ZERO;
+    update(&mut world);
+    assert_eq!(place(&world, inner), Vec3::new(1.0, 1.0, 0.0));
+    assert_eq!(place(&world, leaf), Vec3::new(1.0, 1.0, 1.0));
+}
+
+#[test]
+fn t18_6_t5_who_is_to_be_frozen_waits_while_an_ancestor_is_disabled() {
+    let mut world = world();
+    let chain = chain(&mut world, 3);
+    update(&mut world);
+    world.add(chain[2], Static).unwrap();
+    update(&mut world);
+    assert!(world.has::<FrozenPending>(chain[2]));
+    world.add(chain[0], Disabled).unwrap();
+    update(&mut world);
+    assert!(world.has::<FrozenPending>(chain[2]) && !world.has::<Frozen>(chain[2]));
+    world.remove::<Disabled>(chain[0]).unwrap();
+    update(&mut world);
+    assert!(!world.has::<FrozenPending>(chain[2]) && world.has::<Frozen>(chain[2]));
+    assert_eq!(place(&world, chain[2]), Vec3::new(3.0, 0.0, 0.0));
 }

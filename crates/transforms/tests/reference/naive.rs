@@ -5,8 +5,8 @@ use std::ops::Mul;
 
 use ancho_entities::{Component, Disabled, Entity, World};
 use ancho_transforms::{
-    Attach, Attached, CustomLocalToWorld, Frozen, LocalToParent, LocalToWorld, LocalTransform,
-    Parent, Position, PostTransformMatrix, Rotation, Scale,
+    Attach, Attached, CustomLocalToWorld, Frozen, FrozenPending, LocalToParent, LocalToWorld,
+    LocalTransform, Parent, Position, PostTransformMatrix, Rotation, Scale,
 };
 use glam::{Mat4, Quat, Vec3};
 
@@ -145,7 +145,9 @@ pub(crate) fn placed(world: &World, living: &BTreeSet<Entity>, entity: Entity) -
     if let Ok(custom) = world.get::<CustomLocalToWorld>(entity) {
         return Some(Matrix::from(custom.0));
     }
-    let is_given = world.has::<Frozen>(entity) || world.has::<Steered>(entity);
+    // Who is frozen by the update is not placed by it any more.
+    let is_frozen = world.has::<Frozen>(entity) || world.has::<FrozenPending>(entity);
+    let is_given = is_frozen || world.has::<Steered>(entity);
     if is_given || rests(world, living, entity) {
         return world.get::<LocalToWorld>(entity).ok().map(|place| Matrix::from(place.0));
     }

@@ -286,15 +286,12 @@ impl Forest {
         }
     }
 
-    /// What takes part, and only some of it. It is frozen two updates later, until which nothing else happens.
+    /// Only some of it. What takes part is frozen two updates later, until which nothing else happens.
     fn make_static(&mut self, entity: Entity) -> &'static str {
         let Forest { world, living, .. } = self;
         let frozen = living.iter().filter(|entity| world.has::<Frozen>(**entity)).count();
         // Who is placed by the program is not frozen before that ends.
-        if frozen * 5 > living.len()
-            || naive::rests(world, living, entity)
-            || world.has::<CustomLocalToWorld>(entity)
-        {
+        if frozen * 5 > living.len() || world.has::<CustomLocalToWorld>(entity) {
             return "left";
         }
         self.world.add(entity, Static).unwrap();
