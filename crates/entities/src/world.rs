@@ -248,6 +248,11 @@ impl World {
         self.entities.exists(entity)
     }
 
+    /// See [`EntityManager::is_residue`].
+    pub fn is_residue(&self, entity: Entity) -> bool {
+        self.entities.is_residue(entity)
+    }
+
     /// See [`EntityManager::get`].
     ///
     /// # Errors

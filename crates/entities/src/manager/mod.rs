@@ -183,6 +183,36 @@ impl EntityManager {
         self.storage.table.locate(entity).is_some()
     }
 
+    /// Whether an entity was despawned, and is only there for what stays of it.
+    ///
+    /// It has components with [`Component::CLEANUP`](crate::Component::CLEANUP), and goes when the last of them is removed. Who keeps
+    /// something for other entities asks this before he takes one of them for alive, since it [exists](Self::exists) until then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// #[component(cleanup)]
+    /// struct Registered;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Registered);
+    /// assert!(!world.is_residue(orc));
+    /// world.despawn(orc)?;
+    /// assert!(world.exists(orc) && world.is_residue(orc));
+    /// world.remove::<Registered>(orc)?;
+    /// assert!(!world.exists(orc) && !world.is_residue(orc));
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn is_residue(&self, entity: Entity) -> bool {
+        self.storage.table.locate(entity).is_some_and(|location| {
+            let archetype = self.storage.chunks[location.chunk].archetype;
+            self.storage.archetypes[archetype].shape.is_residue()
+        })
+    }
+
     /// All entities, chunk by chunk.
     ///
     /// # Determinism

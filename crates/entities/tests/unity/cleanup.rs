@@ -44,6 +44,33 @@ fn despawning_leaves_what_stays() {
 }
 
 #[test]
+fn what_is_left_is_told_from_what_lives() {
+    // CL1
+    for mut world in both() {
+        let (entity, other) = (world.spawn((A(1), Handle(7), Registered)), world.spawn(Handle(8)));
+        let plain = world.spawn(A(1));
+        for living in [entity, other, plain] {
+            assert!(!world.is_residue(living));
+        }
+        world.despawn(entity).unwrap();
+        world.despawn(plain).unwrap();
+        assert!(world.is_residue(entity) && !world.is_residue(other));
+        assert!(!world.is_residue(plain), "nothing is left of it");
+        assert!(!world.is_residue(Entity::NULL));
+        // Whatever it is given, and whatever of it goes.
+        world.add(entity, B(2)).unwrap();
+        world.remove::<Handle>(entity).unwrap();
+        assert!(world.is_residue(entity));
+        world.remove::<Registered>(entity).unwrap();
+        world.remove::<B>(entity).unwrap();
+        assert!(!world.is_residue(entity));
+        // Another one that has its index.
+        let next = world.spawn(Handle(9));
+        assert!(!world.is_residue(next) && !world.is_residue(entity));
+    }
+}
+
+#[test]
 fn despawning_what_is_left_changes_nothing() {
     // CL1
     for mut world in both() {
