@@ -1,13 +1,13 @@
 //! Makes matrices of what has changed.
 
-use ancho_entities::{Any, EntityError, With, Without, World};
+use ancho_entities::{Any, Buffer, Entity, EntityError, With, Without, World};
 
 use crate::compose::Placing;
 use crate::error::{TransformError, TransformErrors};
 use crate::freeze::freeze;
 use crate::not_finite::NotFinite;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
-use crate::parent::Parent;
+use crate::parent::{Child, Parent};
 use crate::state::{State, end_moment};
 use crate::{flat, propagate};
 
@@ -38,10 +38,17 @@ fn update_all(world: &mut World, state: &mut State, bad: &NotFinite) -> Result<(
 /// Gives a matrix to all that should have one.
 pub(crate) fn add_matrices(world: &mut World) -> Result<(), EntityError> {
     type Lacking = (Any<Placing>, Without<(LocalToWorld, CustomLocalToWorld)>);
-    type Child = (With<Parent>, Without<(LocalToWorld, CustomLocalToWorld)>);
+    type Below = (With<Parent>, Without<(LocalToWorld, CustomLocalToWorld)>);
     let lacking = world.query_mut::<()>().filter::<Lacking>();
     lacking.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
-    let child = world.query_mut::<()>().filter::<Child>();
-    child.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
+    let below = world.query_mut::<()>().filter::<Below>();
+    below.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
+    // What is left of parents that were despawned has none, either.
+    type Bare = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
+    let bare = world.query::<Entity>().filter::<Bare>();
+    let lost: Vec<Entity> = bare.iter().filter(|&parent| !world.is_residue(parent)).collect();
+    for parent in lost {
+        world.add(parent, LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
+    }
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use ancho_entities::{Buffer, Entity, EntityError, World};
 
-use super::Edit;
 use super::seen::Seen;
+use super::{Edit, is_gone};
 use crate::error::{TransformError, TransformErrors};
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 use crate::parent::{Child, PreviousParent};
@@ -35,7 +35,7 @@ pub(super) fn leave(
             }
         }
         // Of who is gone nothing is left to leave.
-        if is_placed(world, old) {
+        if !is_gone(world, old) {
             let missing = group.iter().filter(|edit| seen.see(edit.child, round) != round);
             errors.extend(
                 missing.map(|edit| TransformError::NotInParent { child: edit.child, parent: old }),
@@ -53,7 +53,7 @@ pub(super) fn leave(
     Ok(())
 }
 
-/// Whether an entity is one that can be a parent.
+/// Whether an entity has a matrix, as parents have.
 fn is_placed(world: &World, entity: Entity) -> bool {
     world.has::<LocalToWorld>(entity) || world.has::<CustomLocalToWorld>(entity)
 }

@@ -16,11 +16,10 @@ mod rest;
 mod seen;
 
 use ancho_entities::{
-    Any, Buffer, Changed, Disabled, Entity, EntityError, OrderChanged, Prefab, QueryFilter,
-    Version, With, Without, World,
+    Buffer, Changed, Disabled, Entity, EntityError, OrderChanged, Prefab, QueryFilter, Version,
+    With, Without, World,
 };
 
-use crate::compose::Placing;
 use crate::error::{TransformError, TransformErrors};
 use crate::matrices::add_matrices;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
@@ -72,7 +71,7 @@ fn update_all(
 ) -> Result<(), EntityError> {
     attach::carry_out(world, &mut links.given, errors)?;
     begin_links(world)?;
-    // From here on all that are placed by something have a matrix, and those that have none are gone.
+    // From here on all that should have a matrix have one, and parents that have none are gone.
     add_matrices(world)?;
     let mut edits = std::mem::take(&mut links.edits);
     edits.clear();
@@ -237,10 +236,5 @@ fn rests(world: &World, entity: Entity) -> bool {
 
 /// Whether an entity is not there, or was despawned and only what stays of it is there.
 pub(crate) fn is_gone(world: &World, entity: Entity) -> bool {
-    type Linked = Any<(PreviousParent, Buffer<Child>)>;
-    // What will get a matrix, or another one, is there.
-    type Unplaced = Without<(LocalToWorld, CustomLocalToWorld, Parent)>;
-    type Nowhere = Without<Placing>;
-    type Gone = (Linked, Unplaced, Nowhere);
-    !world.exists(entity) || world.query::<()>().filter::<Gone>().matches(entity)
+    !world.exists(entity) || world.is_residue(entity)
 }

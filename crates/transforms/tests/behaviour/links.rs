@@ -1,6 +1,6 @@
 //! Who is whose child: T3, T18-7.
 
-use ancho_entities::{Buffer, Entity, LinkedEntityGroup, Prefab};
+use ancho_entities::{Buffer, Component, Entity, LinkedEntityGroup, Prefab};
 use ancho_transforms::{
     Child, LocalToWorld, LocalTransform, Parent, Position, PreviousParent, TransformError,
     update_transforms,
@@ -223,6 +223,52 @@ fn t3_a_child_that_is_not_in_the_buffer_of_its_parent_is_told_and_leaves() {
     assert!(!world.exists(all[0]));
     assert_eq!(children(&world, other), [all[1], all[3]]);
     update(&mut world);
+}
+
+/// Stays when its entity is despawned, and has nothing to do with transforms.
+#[derive(Component, Clone, Copy)]
+#[component(name = "tests::Stays", cleanup)]
+struct Stays;
+
+#[test]
+fn t3_what_another_component_keeps_of_a_parent_is_no_parent() {
+    let mut world = world();
+    // One that was never a parent, and one that was.
+    let first = world.spawn((at(1.0, 0.0, 0.0), Stays));
+    let second = world.spawn((at(1.0, 0.0, 0.0), Stays));
+    let old = world.spawn((at(0.0, 1.0, 0.0), Parent(second)));
+    update(&mut world);
+    world.despawn(first).unwrap();
+    world.despawn(second).unwrap();
+    let all = [first, second].map(|parent| world.spawn((at(0.0, 1.0, 0.0), Parent(parent))));
+    for _ in 0..2 {
+        update(&mut world);
+        for child in [old, all[0], all[1]] {
+            assert!(!world.has::<Parent>(child) && !world.has::<PreviousParent>(child));
+            assert_eq!(place(&world, child), Vec3::Y);
+        }
+        for gone in [first, second] {
+            assert!(!world.has::<LocalToWorld>(gone) && !world.has::<Buffer<Child>>(gone));
+        }
+    }
+    for gone in [first, second] {
+        world.remove::<Stays>(gone).unwrap();
+        assert!(!world.exists(gone));
+    }
+}
+
+#[test]
+fn t3_a_parent_without_a_place_that_loses_its_matrix_is_not_gone() {
+    let mut world = world();
+    let group = world.spawn(());
+    let child = world.spawn((at(0.0, 1.0, 0.0), Parent(group)));
+    update(&mut world);
+    world.remove::<LocalToWorld>(group).unwrap();
+    let late = world.spawn((at(0.0, 2.0, 0.0), Parent(group)));
+    update(&mut world);
+    assert_eq!(world.get(group), Ok(&LocalToWorld::IDENTITY));
+    assert_eq!(children(&world, group), [child, late]);
+    assert_eq!(world.get(child), Ok(&Parent(group)));
 }
 
 #[test]
