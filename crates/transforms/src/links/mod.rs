@@ -39,7 +39,7 @@ struct Edit {
 /// What is remembered of parents and children from one update to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    /// Children whose parents are disabled, so that they wait for them.
+    /// Children whose parents are disabled, so that they wait for them. Each is there once.
     waiting: Vec<Entity>,
     /// Kept for its memory.
     edits: Vec<Edit>,
@@ -88,15 +88,21 @@ fn update_all(
     find_edits::<Changed<Parent>>(world, since, &mut edits);
     // Who was disabled and is not any more has not changed.
     find_edits::<OrderChanged>(world, since, &mut edits);
-    links.waiting.retain(|&child| match edit_of(world, child) {
-        Some(edit) if edit.old == Entity::NULL && rests(world, edit.new) => true,
+    let Links { waiting, seen, .. } = links;
+    let round = seen.next_round();
+    waiting.retain(|&child| match edit_of(world, child) {
+        Some(edit) if edit.old == Entity::NULL && rests(world, edit.new) => {
+            // It goes on waiting, however it was found.
+            seen.see(child, round);
+            true
+        }
         edit => {
             edits.extend(edit);
             false
         }
     });
     // An entity may have been found more than once. What is found first decides on the order.
-    once_each(&mut edits, &mut links.seen);
+    edits.retain(|edit| seen.see(edit.child, round) != round);
     if !edits.is_empty() {
         links.changed = true;
         refuse_missing(world, &mut edits, &mut links.waiting)?;
@@ -169,12 +175,6 @@ fn find_edits<F: QueryFilter>(world: &World, since: Version, edits: &mut Vec<Edi
     });
 }
 
-/// Leaves the first edit of each child.
-fn once_each(edits: &mut Vec<Edit>, seen: &mut Seen) {
-    let round = seen.next_round();
-    edits.retain(|edit| seen.see(edit.child, round) != round);
-}
-
 /// What has become of the parent of a child.
 fn edit_of(world: &World, child: Entity) -> Option<Edit> {
     let (parent, previous) =
@@ -237,4 +237,38 @@ fn rests(world: &World, entity: Entity) -> bool {
 /// Whether an entity is not there, or was despawned and only what stays of it is there.
 pub(crate) fn is_gone(world: &World, entity: Entity) -> bool {
     !world.exists(entity) || world.is_residue(entity)
+}
+
+#[cfg(test)]
+mod tests {
+    use ancho_entities::{Disabled, World};
+    use glam::Vec3;
+
+    use super::update;
+    use crate::inputs::Position;
+    use crate::parent::Parent;
+    use crate::state::State;
+
+    #[test]
+    fn t5_who_waits_for_a_parent_waits_once() {
+        let mut world = World::new("Simulation");
+        let mut state = State::default();
+        let parent = world.spawn((Position(Vec3::X), Disabled));
+        let child = world.spawn((Position(Vec3::Y), Parent(parent)));
+        update(&mut world, &mut state).unwrap();
+        assert_eq!(state.links.waiting, [child]);
+        for number in 0..100 {
+            // Others come to its chunk, or its parent is written.
+            if number % 2 == 0 {
+                world.spawn((Position(Vec3::Y), Parent(child)));
+            } else {
+                world.get_mut::<Parent>(child).unwrap().0 = parent;
+            }
+            update(&mut world, &mut state).unwrap();
+            assert_eq!(state.links.waiting, [child]);
+        }
+        world.remove::<Disabled>(parent).unwrap();
+        update(&mut world, &mut state).unwrap();
+        assert!(state.links.waiting.is_empty());
+    }
 }
