@@ -2,7 +2,9 @@
 
 use ancho_entities::{Component, EntityError, With, Without, World};
 
+use crate::hierarchy::Hierarchy;
 use crate::links::Links;
+use crate::not_finite::NotFinite;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 
 /// An entity that will not move any more, once its [`LocalToWorld`](crate::LocalToWorld) has been made.
@@ -11,6 +13,7 @@ use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 /// then on the entity is left as it is, also if its parent moves. Its children go on being placed by it.
 ///
 /// Who rests, since it or an entity above it is [`Disabled`](ancho_entities::Disabled), is not frozen before it takes part again.
+/// Who has a place that is not a number (A0141) is not frozen before it has another, and each update names it until then.
 ///
 /// # Examples
 ///
@@ -50,7 +53,11 @@ pub struct Frozen;
 /// Freezes what was found to be static the last time, and looks for what is.
 ///
 /// Who is below one that rests is not placed, and so is not frozen either.
-pub(crate) fn freeze(world: &mut World, links: &mut Links) -> Result<(), EntityError> {
+pub(crate) fn freeze(
+    world: &mut World,
+    links: &mut Links,
+    hierarchy: &mut Hierarchy,
+) -> Result<(), EntityError> {
     type Pending = (With<(FrozenPending, LocalToWorld)>, Without<CustomLocalToWorld>);
     type Found =
         (With<(Static, LocalToWorld)>, Without<(FrozenPending, Frozen, CustomLocalToWorld)>);
@@ -72,12 +79,24 @@ pub(crate) fn freeze(world: &mut World, links: &mut Links) -> Result<(), EntityE
         }
     }
     let are_all = links.list_awake::<Found>(world);
+    // They are placed a last time, also if they have not moved: who has no place has to be found now.
+    links.awake.iter().for_each(|&entity| hierarchy.forget(entity));
     if are_all {
         let found = world.query_mut::<()>().filter::<Found>();
         found.add(FrozenPending).map_err(|rejected| rejected.error)?;
     } else {
         for &entity in &links.awake {
             world.add(entity, FrozenPending).map_err(|rejected| rejected.error)?;
+        }
+    }
+    Ok(())
+}
+
+/// Has those not be frozen that could not be placed. They are found again by the next update.
+pub(crate) fn leave_unfrozen(world: &mut World, bad: &NotFinite) -> Result<(), EntityError> {
+    for &entity in bad.found().iter() {
+        if world.has::<FrozenPending>(entity) {
+            world.remove::<FrozenPending>(entity)?;
         }
     }
     Ok(())

@@ -146,11 +146,14 @@ impl Hierarchy {
     /// placed as if they had just come.
     pub(crate) fn forget_lost(&mut self, world: &World) {
         let lost = world.query::<Entity>().filter::<Lost>();
-        lost.for_each(|entity| {
-            if let Some(known) = self.known.get_mut(entity.index() as usize) {
-                *known = Known::default();
-            }
-        });
+        lost.for_each(|entity| self.forget(entity));
+    }
+
+    /// Forgets what is known of an entity, so that it has to be placed as if it had just come.
+    pub(crate) fn forget(&mut self, entity: Entity) {
+        if let Some(known) = self.known.get_mut(entity.index() as usize) {
+            *known = Known::default();
+        }
     }
 
     /// Looks at all nodes, and marks those that have to be placed since they have come or have another parent.

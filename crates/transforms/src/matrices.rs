@@ -4,7 +4,7 @@ use ancho_entities::{Any, Buffer, Entity, EntityError, With, Without, World};
 
 use crate::compose::Placing;
 use crate::error::{TransformError, TransformErrors};
-use crate::freeze::freeze;
+use crate::freeze::{freeze, leave_unfrozen};
 use crate::not_finite::NotFinite;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 use crate::parent::{Child, Parent};
@@ -26,13 +26,14 @@ fn update_all(world: &mut World, state: &mut State, bad: &NotFinite) -> Result<(
     state.hierarchy.forget_lost(world);
     add_matrices(world)?;
     let State { placed, links, hierarchy, places, buffers, .. } = state;
-    freeze(world, links)?;
+    freeze(world, links, hierarchy)?;
     if links.changed || hierarchy.is_outdated(world, *placed) {
         hierarchy.rebuild(world, places);
         links.changed = false;
     }
     propagate::update(world, hierarchy, places, buffers, *placed, bad)?;
-    flat::update(world, *placed, bad)
+    flat::update(world, *placed, bad)?;
+    leave_unfrozen(world, bad)
 }
 
 /// Gives a matrix to all that should have one.

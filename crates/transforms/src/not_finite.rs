@@ -1,6 +1,6 @@
 //! Entities whose place is not a number.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ancho_entities::Entity;
 
@@ -21,7 +21,12 @@ impl NotFinite {
 
     #[cold]
     pub(crate) fn note(&self, entity: Entity) {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).push(entity);
+        self.found().push(entity);
+    }
+
+    /// All that have been noted so far, as often as they were.
+    pub(crate) fn found(&self) -> MutexGuard<'_, Vec<Entity>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What there is to tell, if there is something.

@@ -1,8 +1,9 @@
 //! What does not move any more: T18-6, T18-8.
 
-use ancho_entities::{Disabled, Prefab};
+use ancho_entities::{Disabled, Entity, Prefab, World};
 use ancho_transforms::{
     CustomLocalToWorld, Frozen, FrozenPending, LocalToWorld, Parent, Position, Static,
+    TransformError, update_transforms,
 };
 use glam::{Mat4, Vec3};
 
@@ -167,4 +168,56 @@ fn t18_6_t5_who_is_to_be_frozen_waits_while_an_ancestor_is_disabled() {
     update(&mut world);
     assert!(!world.has::<FrozenPending>(chain[2]) && world.has::<Frozen>(chain[2]));
     assert_eq!(place(&world, chain[2]), Vec3::new(3.0, 0.0, 0.0));
+}
+
+/// Updates, and expects that just these are not numbers, of which the first has the lowest index.
+#[track_caller]
+fn update_with(world: &mut World, bad: &[Entity]) {
+    let errors = update_transforms(world).unwrap_err();
+    let expected = TransformError::NotFinite { entity: bad[0], count: bad.len() };
+    assert_eq!(errors.iter().collect::<Vec<_>>(), [&expected]);
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn t18_6_who_is_not_a_number_is_frozen_when_it_is_one() {
+    let mut world = world();
+    let bad = at(f32::NAN, 0.0, 0.0);
+    let flat = world.spawn((bad, Static));
+    let root = world.spawn((bad, Static));
+    let below = world.spawn((at(0.0, 1.0, 0.0), Parent(root)));
+    let parent = world.spawn(at(2.0, 0.0, 0.0));
+    let leaf = world.spawn((bad, Parent(parent), Static));
+    let all = [flat, root, leaf];
+    for _ in 0..3 {
+        // It is told as long as it is so, since they are looked at until they are frozen.
+        update_with(&mut world, &all);
+        for entity in all {
+            assert!(!world.has::<FrozenPending>(entity) && !world.has::<Frozen>(entity));
+        }
+    }
+    for entity in all {
+        world.get_mut::<Position>(entity).unwrap().0 = Vec3::X;
+    }
+    update(&mut world);
+    update(&mut world);
+    assert!(all.iter().all(|&entity| world.has::<Frozen>(entity)));
+    assert_eq!(all.map(|entity| place(&world, entity).x), [1.0, 1.0, 3.0]);
+    assert_eq!(place(&world, below), Vec3::new(1.0, 1.0, 0.0));
+}
+
+#[test]
+fn t18_6_who_was_told_before_it_became_static_is_not_frozen() {
+    let mut world = world();
+    let parent = world.spawn(at(2.0, 0.0, 0.0));
+    let flat = world.spawn(at(f32::NAN, 0.0, 0.0));
+    let leaf = world.spawn((at(f32::NAN, 0.0, 0.0), Parent(parent)));
+    update_with(&mut world, &[flat, leaf]);
+    update(&mut world);
+    world.add(flat, Static).unwrap();
+    world.add(leaf, Static).unwrap();
+    for _ in 0..3 {
+        update_with(&mut world, &[flat, leaf]);
+    }
+    assert!(!world.has::<Frozen>(flat) && !world.has::<Frozen>(leaf));
 }
