@@ -23,20 +23,24 @@ pub(super) fn leave(
     let mut stay = Vec::new();
     for group in leaving.chunk_by(|a, b| a.old == b.old) {
         let old = group[0].old;
-        let round = seen.next_round();
+        // What is in a buffer may be anything, if somebody else has written to it: only those that leave are noted.
+        let (leaving, found) = (seen.next_round(), seen.next_round());
+        for edit in group {
+            seen.see(edit.child, leaving);
+        }
         let children = world.buffer::<Child>(old).unwrap_or_default();
         let previous = world.entities().lookup::<PreviousParent>();
         stay.clear();
         for &child in children {
             if previous.get(child.0).is_some_and(|parent| parent.0 == old) {
                 stay.push(child);
-            } else {
-                seen.see(child.0, round);
+            } else if seen.is_seen(child.0, leaving) {
+                seen.see(child.0, found);
             }
         }
         // Of who is gone nothing is left to leave.
         if !is_gone(world, old) {
-            let missing = group.iter().filter(|edit| seen.see(edit.child, round) != round);
+            let missing = group.iter().filter(|edit| seen.see(edit.child, found) != found);
             errors.extend(
                 missing.map(|edit| TransformError::NotInParent { child: edit.child, parent: old }),
             );

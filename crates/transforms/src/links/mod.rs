@@ -75,7 +75,7 @@ fn update_all(
     add_matrices(world)?;
     let mut edits = std::mem::take(&mut links.edits);
     edits.clear();
-    forget_gone_parents(world, &mut edits)?;
+    links.changed |= forget_gone_parents(world, &mut edits)?;
     attach::detach(world)?;
     leave_parents(world, &mut edits)?;
     links.changed |= !edits.is_empty();
@@ -126,17 +126,19 @@ fn begin_links(world: &mut World) -> Result<(), EntityError> {
     Ok(())
 }
 
-/// Children of those that are gone lose their parents, and the buffers of those go.
-fn forget_gone_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<(), EntityError> {
+/// Children of those that are gone lose their parents, and the buffers of those go. Returns whether there were any.
+///
+/// Edits are what is listed meanwhile: there is nothing else to do for them.
+fn forget_gone_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<bool, EntityError> {
     type Gone = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
     let gone = world.query::<(Entity, &Buffer<Child>)>().filter::<Gone>();
     gone.for_each(|(old, children)| {
         edits.extend(children.iter().map(|&Child(child)| Edit { child, old, new: Entity::NULL }));
     });
     if edits.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
-    for &Edit { child, old, .. } in &*edits {
+    for Edit { child, old, .. } in edits.drain(..) {
         if world.get::<PreviousParent>(child).is_ok_and(|previous| previous.0 == old) {
             // It has been given another parent already, unless it is the same.
             match world.get::<Parent>(child) {
@@ -148,7 +150,7 @@ fn forget_gone_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<(), E
         }
     }
     world.query_mut::<()>().filter::<Gone>().remove::<Buffer<Child>>()?;
-    Ok(())
+    Ok(true)
 }
 
 /// Children that have no parent any more, or are gone, are to leave the buffers of those that they had.

@@ -272,6 +272,24 @@ fn t3_a_parent_without_a_place_that_loses_its_matrix_is_not_gone() {
 }
 
 #[test]
+fn t3_who_is_in_a_buffer_without_being_there_does_no_harm() {
+    let mut world = world();
+    let strange = [Entity::from_parts(u32::MAX, 1), Entity::from_parts(u32::MAX - 1, 7)];
+    let parent = world.spawn(at(1.0, 0.0, 0.0));
+    let all = [(); 3].map(|()| world.spawn((at(0.0, 1.0, 0.0), Parent(parent))));
+    update(&mut world);
+    world.buffer_mut::<Child>(parent).unwrap().extend_from_slice(&strange.map(Child));
+    world.remove::<Parent>(all[1]).unwrap();
+    update(&mut world);
+    assert_eq!(children(&world, parent), [all[0], all[2]]);
+    // Also if the parent goes.
+    world.buffer_mut::<Child>(parent).unwrap().extend_from_slice(&strange.map(Child));
+    world.despawn(parent).unwrap();
+    update(&mut world);
+    assert!(!world.exists(parent) && !world.has::<Parent>(all[0]));
+}
+
+#[test]
 fn many_cycles_are_told_one_by_one() {
     let mut world = world();
     let all: Vec<_> = world.spawn_many(10_000, at(1.0, 0.0, 0.0)).collect();
