@@ -11,6 +11,8 @@ use crate::parent::{Parent, PreviousParent};
 ///
 /// All edits count at once: it does not matter which comes first. Each entity is looked at once, and again if what is undone makes
 /// other cycles. Whose edits are undone is listed.
+///
+/// A cycle without an edit is one of previous parents that somebody else has written: all of it loses its parents.
 pub(super) fn undo_cycles(
     world: &mut World,
     edits: &mut Vec<Edit>,
@@ -26,6 +28,10 @@ pub(super) fn undo_cycles(
         if cycles.is_empty() {
             return Ok(());
         }
+        let edited = seen.next_round();
+        for edit in &*edits {
+            seen.see(edit.child, edited);
+        }
         let members = seen.next_round();
         for cycle in cycles {
             if let Some(edit) = cycle.iter().find_map(|&child| left_at_rest(world, child)) {
@@ -33,8 +39,13 @@ pub(super) fn undo_cycles(
                 edits.push(edit);
                 continue;
             }
+            let has_edits = cycle.iter().any(|&member| seen.is_seen(member, edited));
             for &member in &cycle {
-                seen.see(member, members);
+                if has_edits {
+                    seen.see(member, members);
+                } else {
+                    edits.push(lose_parent(world, member)?);
+                }
             }
             errors.extend([TransformError::Cycle { entities: cycle }]);
         }
@@ -82,6 +93,13 @@ fn left_at_rest(world: &World, child: Entity) -> Option<Edit> {
     let old = world.get::<PreviousParent>(child).ok()?.0;
     let is_another = world.get::<Parent>(child).map_or(true, |parent| parent.0 != old);
     (is_another && rests(world, child)).then_some(Edit { child, old, new: Entity::NULL })
+}
+
+/// Has an entity have no parent any more.
+fn lose_parent(world: &mut World, child: Entity) -> Result<Edit, EntityError> {
+    let old = world.get::<PreviousParent>(child)?.0;
+    world.remove::<(Parent, PreviousParent)>(child)?;
+    Ok(Edit { child, old, new: Entity::NULL })
 }
 
 /// Has a child keep the parent that it had.

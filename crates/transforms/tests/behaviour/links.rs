@@ -290,6 +290,36 @@ fn t3_who_is_in_a_buffer_without_being_there_does_no_harm() {
 }
 
 #[test]
+fn t3_previous_parents_that_somebody_else_wrote_are_no_endless_way() {
+    let mut world = world();
+    let (first, second) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
+    let of_first = world.spawn((at(0.0, 1.0, 0.0), Parent(first)));
+    let of_second = world.spawn((at(0.0, 1.0, 0.0), Parent(second)));
+    update(&mut world);
+    // Each is below the other, and always was.
+    let previous = |entity| *world.get::<PreviousParent>(entity).unwrap();
+    let (below_first, below_second) = (previous(of_first), previous(of_second));
+    world.add(first, (Parent(second), below_second)).unwrap();
+    world.add(second, (Parent(first), below_first)).unwrap();
+    let late = world.spawn((at(0.0, 3.0, 0.0), Parent(first)));
+    let errors = update_transforms(&mut world).unwrap_err();
+    let told: Vec<_> = errors.iter().cloned().collect();
+    let expected = [
+        TransformError::Cycle { entities: vec![first, second] },
+        TransformError::NotInParent { child: second, parent: first },
+        TransformError::NotInParent { child: first, parent: second },
+    ];
+    assert_eq!(told, expected);
+    for _ in 0..2 {
+        update(&mut world);
+        assert!(!world.has::<Parent>(first) && !world.has::<PreviousParent>(second));
+        assert_eq!(children(&world, first), [of_first, late]);
+        assert_eq!(place(&world, late), Vec3::new(1.0, 3.0, 0.0));
+        assert_eq!(place(&world, of_second), Vec3::new(2.0, 1.0, 0.0));
+    }
+}
+
+#[test]
 fn many_cycles_are_told_one_by_one() {
     let mut world = world();
     let all: Vec<_> = world.spawn_many(10_000, at(1.0, 0.0, 0.0)).collect();
