@@ -320,6 +320,24 @@ fn t3_previous_parents_that_somebody_else_wrote_are_no_endless_way() {
 }
 
 #[test]
+fn cycles_that_are_refused_leave_siblings_in_their_order() {
+    let mut world = world();
+    let root = world.spawn(at(1.0, 0.0, 0.0));
+    let all = [(); 3].map(|()| world.spawn((at(0.0, 1.0, 0.0), Parent(root))));
+    let below = all.map(|child| world.spawn((at(0.0, 0.0, 1.0), Parent(child))));
+    update(&mut world);
+    for (child, below) in all.into_iter().zip(below) {
+        world.get_mut::<Parent>(child).unwrap().0 = below;
+    }
+    assert_eq!(update_transforms(&mut world).unwrap_err().iter().len(), 3);
+    assert_eq!(children(&world, root), all);
+    world.get_mut::<Parent>(all[1]).unwrap().0 = below[1];
+    assert_eq!(update_transforms(&mut world).unwrap_err().iter().len(), 1);
+    assert_eq!(children(&world, root), all);
+    update(&mut world);
+}
+
+#[test]
 fn many_cycles_are_told_one_by_one() {
     let mut world = world();
     let all: Vec<_> = world.spawn_many(10_000, at(1.0, 0.0, 0.0)).collect();
