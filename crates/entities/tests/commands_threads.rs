@@ -2,10 +2,11 @@
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 
+use std::mem;
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    Buffer, BufferElement, ChunkInJob, ChunkJob, CommandLog, Component, EnabledMut, Entity,
+    Buffer, BufferElement, ChunkInJob, ChunkJob, CommandFault, CommandLog, Component, EnabledMut, Entity,
     EntityAt, EntityCommandBuffer, EntityJob, Managed, ManagedComponent, PlaybackError, Shared,
     SharedComponent, With, World, WorldSettings,
 };
@@ -549,4 +550,31 @@ fn cb1_w5_a_buffer_is_played_by_the_job_that_a_world_is_lent_to() {
         assert!(world.query::<&Wide>().iter().map(|wide| wide.0[15]).eq(0..MANY));
         world.check_invariants().unwrap();
     }
+}
+
+/// So large that a thousand of them are moved by all threads.
+#[derive(Component, Clone, Copy)]
+struct Large(#[field(opaque)] [u8; 8192]);
+
+#[test]
+fn ids_of_two_worlds_in_one_recorder_create_no_entity_twice() {
+    let mut one = world(1, ExecutionMode::Parallel, 0);
+    let other = world(1, ExecutionMode::Parallel, 0);
+    let (mut first, mut second) = (EntityCommandBuffer::new(), EntityCommandBuffer::new());
+    let mut commands = one.commands(&mut first).unwrap();
+    for _ in 0..600 {
+        commands.spawn(Large([1; 8192]));
+    }
+    let recorder = mem::take(&mut *commands);
+    let mut commands = other.commands(&mut second).unwrap();
+    *commands = recorder;
+    for _ in 0..600 {
+        commands.spawn(Large([2; 8192]));
+    }
+    *first.commands().unwrap() = mem::take(&mut *commands);
+    let Err(PlaybackError::Stopped(stopped)) = one.play(&mut first) else { panic!("twice") };
+    assert!(matches!(stopped.fault(), CommandFault::PromiseBroken { .. }), "{stopped}");
+    one.entities().check_invariants().unwrap();
+    let all: Vec<Entity> = one.query::<Entity>().iter().collect();
+    assert_eq!(all.len(), one.entity_count());
 }

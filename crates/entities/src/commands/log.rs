@@ -110,7 +110,8 @@ impl ConcurrentWrite for CommandLog {
     fn settle(&mut self, _: ContainerLabel) {
         let Self { lanes, batches, spare, next_lane, goes_on, .. } = self;
         batches.settle(|lane| {
-            *next_lane = lane.lane + 1;
+            // It may be another than was lent, with a number that was used already.
+            *next_lane = (lane.lane + 1).max(*next_lane);
             *goes_on = false;
             lanes.push(mem::replace(lane, spare.pop().unwrap_or_default()));
         });

@@ -87,7 +87,8 @@ impl<S: ComponentSet> Filling<'_, S> {
 
 impl EntityManager {
     /// Creates an entity of each of the sets of components, on all threads, with these ids, which are set aside. Returns whether it
-    /// did, and the sets were moved: if there is no memory, or one thread, or what is to be kept on this one, nothing was done.
+    /// did, and the sets were moved: if there is no memory, or one thread, or what is to be kept on this one, or an id comes twice,
+    /// nothing was done.
     pub(crate) fn spawn_spaced<S: ComponentSet>(
         &mut self,
         sets: Spaced<S>,
@@ -107,8 +108,10 @@ impl EntityManager {
         let home = self.sets.get(number).home.as_ref().expect("it was just found");
         let reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, ids.len());
         let Ok(mut reserved) = reserved else { return false };
-        let handed_out = reserved.storage.table.hand_out_next(ids);
-        debug_assert_eq!(handed_out, Ok(()), "all are set aside");
+        // One may be there twice.
+        if reserved.storage.table.hand_out_next(ids).is_err() {
+            return false;
+        }
         self.fills.clear();
         let mut before = 0;
         reserved.fill(|chunk, run| {

@@ -1,9 +1,13 @@
 //! Uses that nobody has in mind, after which everything is in order all the same.
 
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use ancho_entities::{Component, Entity, EntityCommandBuffer, EntityTracker, PlaybackError, World};
+use ancho_entities::{
+    CommandRecorder, Component, Entity, EntityCommandBuffer, EntityTracker,
+    PlaybackError, World,
+};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
 struct A(u32);
@@ -129,7 +133,7 @@ fn recorders_that_were_exchanged_do_no_harm() {
     one.commands(&mut first).unwrap().spawn(A(1));
     other.commands(&mut second).unwrap().spawn_many(3, A(1));
     let mut recorder = one.commands(&mut first).unwrap();
-    std::mem::swap(&mut *recorder, &mut *other.commands(&mut second).unwrap());
+    mem::swap(&mut *recorder, &mut *other.commands(&mut second).unwrap());
     drop(first);
     let mut third = EntityCommandBuffer::new();
     third.commands().unwrap().spawn(A(3));
@@ -137,6 +141,80 @@ fn recorders_that_were_exchanged_do_no_harm() {
     _ = other.play(&mut second);
     one.entities().check_invariants().unwrap();
     other.entities().check_invariants().unwrap();
+}
+
+/// Has two lanes of a buffer create entities, of which the second takes the place of the first among those who record: a job keeps what
+/// it was lent, and hands in nothing.
+fn record_twice(
+    world: &World,
+    buffer: &mut EntityCommandBuffer,
+    record: fn(&mut CommandRecorder, Entity),
+    others: u32,
+) {
+    let jobs = world.entities().jobs();
+    let kept = Arc::new(Mutex::new(CommandRecorder::default()));
+    let orc = world.query::<Entity>().iter().next().unwrap();
+    for number in 0..others {
+        buffer.commands().unwrap().set(orc, A(number));
+    }
+    let slot = Arc::clone(&kept);
+    let first = jobs.schedule(&[], buffer.writer(), move |mut commands| {
+        record(&mut commands, orc);
+        *slot.lock().unwrap() = mem::take(&mut *commands);
+    });
+    jobs.complete(first.unwrap());
+    let second = jobs.schedule(&[], buffer.writer(), move |mut commands| {
+        record(&mut commands, orc);
+    });
+    jobs.complete(second.unwrap());
+    *buffer.commands().unwrap() = mem::take(&mut kept.lock().unwrap());
+}
+
+#[test]
+fn a_recorder_that_a_job_has_kept_creates_no_entity_twice() {
+    let records: [fn(&mut CommandRecorder, Entity); 7] = [
+        |commands, _| {
+            commands.spawn(A(1));
+            commands.spawn(X(1));
+        },
+        |commands, _| {
+            for _ in 0..20 {
+                commands.spawn(A(1));
+            }
+        },
+        |commands, _| _ = commands.spawn_batch((0..3).map(A)),
+        |commands, _| _ = commands.spawn_many(3, A(1)),
+        |commands, orc| _ = commands.instantiate_many(orc, 3),
+        |commands, _| {
+            // These come to nothing.
+            let all: Vec<Entity> = (0..20).map(|_| commands.spawn(A(1))).collect();
+            all.iter().for_each(|&new| commands.add(new, X(1)));
+            all.iter().for_each(|&new| commands.despawn(new));
+        },
+        |commands, _| {
+            let new = commands.spawn(A(1));
+            commands.despawn(new);
+            commands.spawn(X(1));
+        },
+    ];
+    for (at, record) in records.into_iter().enumerate() {
+        for others in [1, 100] {
+            let mut world = World::new("Simulation");
+            world.spawn(A(0));
+            let mut buffer = EntityCommandBuffer::new();
+            record_twice(&world, &mut buffer, record, others);
+            let played = world.play(&mut buffer);
+            world.entities().check_invariants().unwrap();
+            if let Err(error) = played {
+                assert!(matches!(error, PlaybackError::Stopped(_)), "{at}: {error}");
+            }
+            let mut all: Vec<Entity> = world.query::<Entity>().iter().collect();
+            let count = all.len();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!((all.len(), world.entity_count()), (count, count), "{at}: an id is two rows");
+        }
+    }
 }
 
 #[test]

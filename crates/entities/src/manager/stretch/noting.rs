@@ -108,7 +108,8 @@ impl EntityManager {
     /// Whether an entity can be created with a set of components.
     #[inline]
     pub(crate) fn can_create(&mut self, entity: Entity, set: u32) -> Option<Gift> {
-        if !self.storage.table.is_marked(entity) {
+        // Two commands can create one entity, if recorders were exchanged: the table knows only of what was carried out.
+        if !self.storage.table.is_marked(entity) || self.stretch.is_touched(entity) {
             return None;
         }
         let from = self.stretch.shapes.empty(&self.storage.settings);
@@ -206,6 +207,12 @@ impl EntityManager {
 }
 
 impl Stretch {
+    /// Whether a command has named an entity of this index.
+    #[inline]
+    fn is_touched(&self, entity: Entity) -> bool {
+        self.marks.get(entity.index() as usize).is_some_and(|&mark| mark != 0)
+    }
+
     /// Notes an entity that was not named before. Returns its place.
     #[inline]
     fn touch(&mut self, entity: Entity, chunk: u32, row: u32, shape: u32) -> u32 {
