@@ -290,9 +290,9 @@ impl Default for EntityCommandBuffer {
 impl fmt::Debug for EntityCommandBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.log.get() {
-            Ok(log) => f
+            Ok(_) => f
                 .debug_struct("EntityCommandBuffer")
-                .field("commands", &log.len())
+                .field("commands", &self.len())
                 .field("should_play", &self.should_play)
                 .finish(),
             Err(error) => write!(f, "EntityCommandBuffer({})", error.summary()),

@@ -360,6 +360,7 @@ impl Drop for Playing<'_> {
         if !self.log.reusable {
             // What was not carried out is dropped. One that panics is the last.
             for lane in &mut self.log.lanes {
+                lane.keys.clear();
                 lane.memory.clear();
             }
         }

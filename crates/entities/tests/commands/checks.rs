@@ -154,3 +154,25 @@ fn cb11_a_check_looks_at_who_is_enabled_and_at_roots_of_groups() {
         assert_eq!((checked.number(), checked.fault()), (1, played.fault()));
     }
 }
+
+#[test]
+fn cb11_of_a_played_buffer_there_is_nothing_left_to_trace_or_check() {
+    for fails in [false, true] {
+        let mut world = world();
+        let old = world.spawn(A(1));
+        let mut buffer = EntityCommandBuffer::new();
+        let commands = buffer.commands().unwrap();
+        for key in [2, 1] {
+            commands.set_sort_key(Some(key));
+            commands.set(old, A(key));
+        }
+        if fails {
+            commands.set(Entity::NULL, A(1));
+        }
+        assert!(format!("{buffer:?}").contains(if fails { "commands: 3" } else { "commands: 2" }));
+        assert_eq!(world.play(&mut buffer).is_err(), fails);
+        assert_eq!((buffer.trace().as_str(), buffer.len()), ("", 0));
+        world.check_commands(&buffer).unwrap();
+        assert!(format!("{buffer:?}").contains("commands: 0"), "{buffer:?}");
+    }
+}
