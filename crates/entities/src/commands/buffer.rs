@@ -162,8 +162,8 @@ impl EntityCommandBuffer {
 
     /// Which entity a placeholder stands for, once the buffer was played, and until it is cleared.
     ///
-    /// `None` for placeholders of others, and, if a command has failed, for entities that were not created, or are gone already. An entity
-    /// that is no placeholder stands for itself.
+    /// `None` for placeholders of others, and, if a command has failed, for entities that were not created. An entity that is no
+    /// placeholder stands for itself.
     pub fn resolve(&self, entity: Entity) -> Option<Entity> {
         let log = self.log.get().ok()?;
         if !entity.is_placeholder() {
