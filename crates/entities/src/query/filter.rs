@@ -66,7 +66,9 @@ use crate::set::ComponentSet;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a filter of queries",
     label = "not a filter",
-    note = "use `With<T>`, `Without<T>`, `Any<(T, U)>`, `Changed<T>`, or tuples of filters"
+    note = "use `With<T>`, `Without<T>`, `Any<(T, U)>`, `Changed<T>`, or tuples of filters; what they name is a component, or a \
+            tuple of components, each of which has `#[derive(Component)]`",
+    note = "`Entity` is no component, since there is no entity without: ask for it as data, `query::<Entity>()`"
 )]
 pub unsafe trait QueryFilter: 'static {
     /// What is said of the whole query.
@@ -85,7 +87,9 @@ macro_rules! filter_of_each {
         #[derive(Debug)]
         pub struct $name<S>(PhantomData<fn() -> S>);
 
+        // The filter is what is told not to be one, since what is to be done depends on what it was to be.
         // SAFETY: a condition for each component.
+        #[diagnostic::do_not_recommend]
         unsafe impl<S: ComponentSet> QueryFilter for $name<S> {
             fn terms(each: &mut dyn FnMut(Term)) {
                 S::types(&mut |ty| each(Term::$term(ty)));
@@ -102,6 +106,7 @@ macro_rules! filter_of_any {
         pub struct $name<S>(PhantomData<fn() -> S>);
 
         // SAFETY: one condition.
+        #[diagnostic::do_not_recommend]
         unsafe impl<S: ComponentSet> QueryFilter for $name<S> {
             fn terms(each: &mut dyn FnMut(Term)) {
                 each(Term::$term(types::<S>()));
