@@ -10,7 +10,7 @@ use ancho_collections::{Allocator, FixedState};
 use ancho_entities::{
     Changed, Commands, CommandsAt, Component, EndFixedStep, EndSimulation, Entity, EntityQuery,
     FixedStep, IntoSystem, Local, Lookup, ParamSet, Query, Res, ResMut, Single, System,
-    SystemResult, Time, UpdateAllocator, World, WorldSettings,
+    SystemResult, Time, UpdateAllocator, With, World, WorldSettings,
 };
 use ancho_jobs::JobPool;
 use counting_allocator::ALLOCATIONS;
@@ -23,6 +23,10 @@ struct B(f32);
 
 #[derive(Component, Clone, Copy)]
 struct Score(f32);
+
+#[derive(Component, Clone, Copy)]
+#[component(enableable)]
+struct Awake;
 
 #[derive(Default)]
 struct Struct {
@@ -53,7 +57,7 @@ fn commands(mut commands: Commands, all: Query<(Entity, &Score)>, mut last: Loca
 
 fn at_point(
     mut commands: CommandsAt<EndSimulation>,
-    mut all: Query<Entity, ancho_entities::With<Score>>,
+    mut all: Query<Entity, With<Score>>,
 ) {
     all.for_each(|entity| commands.commands().set(entity, Score(1.0)));
 }
@@ -61,7 +65,7 @@ fn at_point(
 /// There is something to carry out in every second step.
 fn at_point_now_and_then(
     mut commands: CommandsAt<EndFixedStep>,
-    mut all: Query<Entity, ancho_entities::With<Score>>,
+    mut all: Query<Entity, With<Score>>,
     mut steps: Local<u32>,
 ) {
     *steps += 1;
@@ -86,6 +90,17 @@ fn others(
     assert!(lookup.get(Entity::NULL).is_none());
 }
 
+/// Loops that are nested, one that ends early, and one in a closure.
+fn loops(scores: Query<&Score>, mut all: Query<(&mut A, &B)>, awake: Query<Entity, With<Awake>>) {
+    for score in &scores {
+        for (a, b) in &mut all {
+            a.0 += b.0 * score.0;
+        }
+        assert!(awake.iter().take(2).all(|entity| awake.iter().any(|other| other == entity)));
+    }
+    assert!(all.iter_mut().map(|(a, _)| a.0).sum::<f32>() >= 0.0);
+}
+
 /// More memory than a block has at first, so that there are several. (A container has a part of its own in other memory.)
 fn memory(memory: UpdateAllocator, mut last: Local<Option<Numbers>>) {
     let mut numbers =
@@ -102,6 +117,7 @@ fn world(workers: usize) -> World {
     let mut world = World::with_settings("test", WorldSettings::new().job_pool(&pool));
     world.spawn_many(10_000, (A(0.0), B(1.0)));
     world.spawn(Score(0.0));
+    world.spawn_many(100, Awake);
     // The chunk that others come to and leave stays.
     world.spawn(A(0.0));
     world.insert_resource(1_u32);
@@ -112,6 +128,7 @@ fn world(workers: usize) -> World {
     world.add_system(at_point);
     world.add_system(at_point_now_and_then.in_group(FixedStep));
     world.add_system(others);
+    world.add_system(loops);
     world.add_system(memory);
     world.add_system(memory.in_group(FixedStep));
     world.add_system((|| {}).in_group(FixedStep));

@@ -19,6 +19,7 @@ mod in_system;
 mod iter;
 mod job;
 mod kept_chunks;
+mod kept_cursor;
 mod kinds;
 mod late;
 mod lookup;
