@@ -156,13 +156,14 @@ fn for_each_member(
 ) -> Result<(), Fault> {
     let root = player.target(target)?;
     which.resolve(player.resolved)?;
-    let mut members = mem::take(&mut player.list);
-    let found = player.entities.linked_members(root, &mut members, &mut player.seen);
+    let mut members = mem::take(&mut player.members);
+    let found = player.entities.linked_members(root, &mut members);
     let result = found.map_err(Fault::from).and_then(|()| {
-        which.retain(player.entities, &mut members);
+        which.retain(player.entities, members.list_mut());
         members.iter().try_for_each(|&member| function(player, member))
     });
-    player.list = members;
+    members.clear();
+    player.members = members;
     result
 }
 

@@ -6,9 +6,8 @@ use std::fmt;
 use std::mem;
 use std::sync::Arc;
 
-use ancho_collections::{Container, FixedState, Lanes, ParallelWriter};
+use ancho_collections::{Container, Lanes, ParallelWriter};
 use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel, current_job};
-use hashbrown::HashSet;
 
 use super::buffer::EntityCommandBuffer;
 use super::error::{StoppedAt, already_played};
@@ -20,7 +19,7 @@ use super::recorder::{CommandRecorder, NO_KEY};
 use super::verb::Kind;
 use super::walk::Walk;
 use crate::entity::Entity;
-use crate::manager::EntityManager;
+use crate::manager::{Distinct, EntityManager};
 
 /// What an [`EntityCommandBuffer`] shares with jobs: what its tokens are of.
 #[derive(Debug)]
@@ -45,7 +44,7 @@ pub struct CommandLog {
     /// Memory for what is needed while this is played.
     segments: Vec<Segment>,
     list: Vec<Entity>,
-    seen: HashSet<Entity, FixedState>,
+    members: Distinct,
 }
 
 /// Commands that are played one after the other.
@@ -133,7 +132,7 @@ impl CommandLog {
             promised_by: None,
             segments: Vec::new(),
             list: Vec::new(),
-            seen: HashSet::default(),
+            members: Distinct::default(),
         }
     }
 
@@ -336,12 +335,12 @@ impl Playing<'_> {
             resolved: &self.log.resolved,
             keeps,
             list: mem::take(&mut self.log.list),
-            seen: mem::take(&mut self.log.seen),
+            members: mem::take(&mut self.log.members),
             panic: None,
         };
         let played = Walk::new(&self.log.lanes, &segments).play(&mut player);
-        let Player { list, seen, .. } = player;
-        (self.log.segments, self.log.list, self.log.seen) = (segments, list, seen);
+        let Player { list, members, .. } = player;
+        (self.log.segments, self.log.list, self.log.members) = (segments, list, members);
         played.map_err(|mut stopped| {
             stopped.commands = self.log.len();
             stopped

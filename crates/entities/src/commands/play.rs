@@ -4,9 +4,6 @@
 
 use std::marker::PhantomData;
 
-use ancho_collections::FixedState;
-use hashbrown::HashSet;
-
 use super::fold::Panic;
 use super::lane::{Found, VerbRun, find};
 use super::placeholder::Placeholder;
@@ -15,7 +12,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::field::EntityRemap;
-use crate::manager::{EntityManager, Spaced};
+use crate::manager::{Distinct, EntityManager, Spaced};
 use crate::set::ComponentSet;
 
 /// Why a command could not be carried out.
@@ -113,8 +110,8 @@ pub(super) struct Player<'p> {
     pub(super) keeps: bool,
     /// Memory for lists of entities.
     pub(super) list: Vec<Entity>,
-    /// Memory for who was seen.
-    pub(super) seen: HashSet<Entity, FixedState>,
+    /// Memory for lists of members of groups.
+    pub(super) members: Distinct,
     /// What has panicked while a command was noted.
     pub(super) panic: Option<Panic>,
 }

@@ -8,8 +8,8 @@ use hashbrown::HashSet;
 use crate::entity::Entity;
 
 /// Entities in the order in which they came, each once. It keeps its memory when it is cleared.
-#[derive(Default)]
-pub(super) struct Distinct {
+#[derive(Debug, Default)]
+pub(crate) struct Distinct {
     list: Vec<Entity>,
     /// All of them, once they are not few.
     seen: HashSet<Entity, FixedState>,
@@ -21,7 +21,7 @@ const FEW: usize = 16;
 
 impl Distinct {
     /// Adds an entity, unless it is there. Returns whether it was not.
-    pub(super) fn insert(&mut self, entity: Entity) -> bool {
+    pub(crate) fn insert(&mut self, entity: Entity) -> bool {
         let is_new = if self.list.len() < FEW {
             !self.list.contains(&entity)
         } else {
@@ -36,8 +36,13 @@ impl Distinct {
         is_new
     }
 
+    /// The list, so that some can be taken out of it. It has to be cleared before others are added.
+    pub(crate) fn list_mut(&mut self) -> &mut Vec<Entity> {
+        &mut self.list
+    }
+
     /// Leaves nothing but the memory.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.list.clear();
         self.seen.clear();
     }

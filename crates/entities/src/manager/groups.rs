@@ -4,9 +4,6 @@
 
 use std::mem;
 
-use ancho_collections::FixedState;
-use hashbrown::HashSet;
-
 use super::EntityManager;
 use super::distinct::Distinct;
 use crate::buffer::{Buffer, BufferElement};
@@ -120,26 +117,24 @@ impl EntityManager {
         self.buffer::<LinkedEntityGroup>(entity).unwrap_or(&[])
     }
 
-    /// Makes a list of the members of an entity's group that are there, each once, or of the entity, if it has none. What was seen is
-    /// noted in a set, whose memory can be used again, as can that of the list.
+    /// Lists the members of an entity's group that are there, each once, or the entity, if it has none.
     pub(crate) fn linked_members(
         &self,
         root: Entity,
-        members: &mut Vec<Entity>,
-        seen: &mut HashSet<Entity, FixedState>,
+        members: &mut Distinct,
     ) -> Result<(), EntityError> {
-        members.clear();
-        seen.clear();
         let location = self.locate(root)?;
         // Who writes the groups of others is not waited for.
         if self.has_groups(location.chunk) {
-            let group = self.buffer::<LinkedEntityGroup>(root)?.iter().map(|member| member.0);
-            members.extend(group.filter(|&member| self.exists(member) && seen.insert(member)));
-            if !self.buffer::<LinkedEntityGroup>(root)?.is_empty() {
+            let group = self.buffer::<LinkedEntityGroup>(root)?;
+            for member in group.iter().filter(|member| self.exists(member.0)) {
+                members.insert(member.0);
+            }
+            if !group.is_empty() {
                 return Ok(());
             }
         }
-        members.push(root);
+        members.insert(root);
         Ok(())
     }
 

@@ -46,6 +46,7 @@ pub use buffers::BufferLookup;
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
 use create_parallel::Fill;
 pub(crate) use create_parallel::{MANY_BYTES, Spaced};
+pub(crate) use distinct::Distinct;
 pub(crate) use found::Found;
 pub use groups::LinkedEntityGroup;
 pub use lookup::{ComponentLookup, GetMany};
