@@ -105,11 +105,14 @@ macro_rules! filter_of_any {
         #[derive(Debug)]
         pub struct $name<S>(PhantomData<fn() -> S>);
 
-        // SAFETY: one condition.
+        // SAFETY: one condition at most.
         #[diagnostic::do_not_recommend]
         unsafe impl<S: ComponentSet> QueryFilter for $name<S> {
             fn terms(each: &mut dyn FnMut(Term)) {
-                each(Term::$term(types::<S>()));
+                let types = types::<S>();
+                if !types.is_empty() {
+                    each(Term::$term(types));
+                }
             }
         }
     };
@@ -258,7 +261,7 @@ filter_of_any! {
     /// It chooses whole chunks: neighbours of what was written are chosen too, and nothing that was written is missed. What is
     /// borrowed to be written counts as written. Of components that [track changes](crate::Component::TRACK_CHANGES) it chooses
     /// the entities that were written, and no neighbours. Who remembers the version at which he wrote does not see his own writing.
-    /// Entities that have none of them are not chosen.
+    /// Entities that have none of them are not chosen. Of nothing, `Changed<()>`, it is no condition.
     ///
     /// Beside other filters it is asked for as they are; as one of several possibilities in [`Or`](crate::Or).
     ///

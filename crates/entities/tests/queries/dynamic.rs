@@ -1,8 +1,8 @@
 //! Queries by types that are known only at run time (A12, Q1, Q3, Q4, Q8–Q11, Q13, EN5, EN9).
 
 use ancho_entities::{
-    Absent, Any, ComponentType, DynamicQuery, EntityCommandBuffer, EntityError, IsDisabled,
-    Present, QueryFilter, RuntimeType, Shared, Version, With, Without, World,
+    Absent, Any, Changed, ComponentType, DynamicQuery, EntityCommandBuffer, EntityError,
+    IsDisabled, Present, QueryFilter, RuntimeType, Shared, Version, With, Without, World,
 };
 
 use crate::common::*;
@@ -79,6 +79,7 @@ fn q9_q10_what_has_changed_by_types_of_the_run_time() {
     assert!([&of_a, &of_t, &moved].iter().all(|query| query.is_empty(&*world)));
     assert_eq!(of_a.clone().since(Version::NEVER).to_entities(&*world), all);
     assert_eq!(query().changed([]).count(&*world), 95, "no condition");
+    assert_eq!(world.query::<()>().filter::<Changed<()>>().since(seen).count(), 95, "nor this");
     world.entities_mut().advance_version();
     world.get_mut::<A>(all[5]).unwrap().0 = 1;
     world.get_mut::<T>(all[25]).unwrap().0 = 1;
