@@ -282,7 +282,7 @@ impl fmt::Display for EntityError {
                     if to_change { (" to be changed", "&mut ") } else { ("", "&") };
                 write!(
                     f,
-                    "A0135: the query does not give `{component}`{given}, and another query of the system may have it; ask for \
+                    "A0135: the query does not give `{component}`{given}, and another query may have it at the same time; ask for \
                      `{reference}{component}` in the data of the query"
                 )
             }

@@ -200,7 +200,7 @@ fn q12_values_that_the_query_does_not_give_are_refused() {
     let refused = query.job().schedule_to_components::<A>(values.write()).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "A0135: the query does not give `queries::A`, and another query of the system may have it; ask for `&queries::A` in the \
+        "A0135: the query does not give `queries::A`, and another query may have it at the same time; ask for `&queries::A` in the \
          data of the query"
     );
     let optional = world.query::<Option<&A>>();

@@ -53,14 +53,14 @@ fn q12_what_another_view_may_change_is_not_listed() {
     first.0 += 1;
     assert_eq!(
         refused.to_string(),
-        "A0135: the query does not give `queries::A`, and another query of the system may have it; ask for `&queries::A` in the \
+        "A0135: the query does not give `queries::A`, and another query may have it at the same time; ask for `&queries::A` in the \
          data of the query"
     );
     assert!(matches!(optional.to_components::<X>(), Err(EntityError::NotGiven { .. })));
     let (mut read,) = world.split::<(Query<&A>,)>();
     assert_eq!(
         read.copy_from(&[A(1); 50]).unwrap_err().to_string(),
-        "A0135: the query does not give `queries::A` to be changed, and another query of the system may have it; ask for \
+        "A0135: the query does not give `queries::A` to be changed, and another query may have it at the same time; ask for \
          `&mut queries::A` in the data of the query"
     );
 }
