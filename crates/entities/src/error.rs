@@ -151,6 +151,8 @@ pub enum EntityError {
     },
     /// A0088: a query was to find one entity, and found none or several.
     NotSingle {
+        /// Its data.
+        query: &'static str,
         /// How many it found.
         found: usize,
     },
@@ -292,12 +294,15 @@ impl fmt::Display for EntityError {
                  entity first",
                 if component.is_buffer() { "singleton_buffer_mut" } else { "set_singleton" }
             ),
-            Self::NotSingle { found: 0 } => f.write_str(
-                "A0088: the query finds no entity, and one was expected; ask with `is_empty`, or use `iter().next()`",
-            ),
-            Self::NotSingle { found } => write!(
+            Self::NotSingle { query, found: 0 } => write!(
                 f,
-                "A0088: the query finds {found} entities, and one was expected; filter out the others, or use `iter`"
+                "A0088: the query for `{query}` finds no entity, and one was expected; ask with `is_empty`, or use \
+                 `iter().next()`"
+            ),
+            Self::NotSingle { query, found } => write!(
+                f,
+                "A0088: the query for `{query}` finds {found} entities, and one was expected; filter out the others, or use \
+                 `iter`"
             ),
             Self::NotSingleton { component, found: 0 } => {
                 let [create, ask] = if component.is_buffer() {

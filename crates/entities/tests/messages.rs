@@ -316,13 +316,14 @@ fn a0087_not_in_the_query() {
 fn a0088_not_one() {
     let mut world = World::new("Simulation");
     reads(
-        &world.query::<Entity>().single().unwrap_err(),
-        "A0088: the query finds no entity, and one was expected; ask with `is_empty`, or use `iter().next()`",
+        &world.query::<&Health>().single().unwrap_err(),
+        "A0088: the query for `&messages::Health` finds no entity, and one was expected; ask with `is_empty`, or use \
+         `iter().next()`",
     );
     world.spawn_many(3, Health(1));
     reads(
-        &world.query::<Entity>().single().unwrap_err(),
-        "A0088: the query finds 3 entities, and one was expected; filter out the others, or use `iter`",
+        &world.query::<&Health>().single().unwrap_err(),
+        "A0088: the query for `&messages::Health` finds 3 entities, and one was expected; filter out the others, or use `iter`",
     );
 }
 

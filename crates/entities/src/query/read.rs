@@ -384,7 +384,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     {
         match (self.count(), self.iter().next()) {
             (1, Some(item)) => Ok(item),
-            (found, _) => Err(EntityError::NotSingle { found }),
+            (found, _) => Err(EntityError::NotSingle { query: type_name::<D>(), found }),
         }
     }
 

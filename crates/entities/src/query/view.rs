@@ -337,7 +337,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     {
         match (self.count(), self.iter().next()) {
             (1, Some(item)) => Ok(item),
-            (found, _) => Err(EntityError::NotSingle { found }),
+            (found, _) => Err(EntityError::NotSingle { query: type_name::<D>(), found }),
         }
     }
 
@@ -370,7 +370,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     pub fn single_mut(&mut self) -> Result<D::Item<'_>, EntityError> {
         match self.count() {
             1 => Ok(self.iter_mut().next().expect("there is one")),
-            found => Err(EntityError::NotSingle { found }),
+            found => Err(EntityError::NotSingle { query: type_name::<D>(), found }),
         }
     }
 

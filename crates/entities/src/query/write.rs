@@ -325,7 +325,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     pub fn single(self) -> Result<D::Item<'w>, EntityError> {
         let found = self.as_ref().count();
         if found != 1 {
-            return Err(EntityError::NotSingle { found });
+            return Err(EntityError::NotSingle { query: type_name::<D>(), found });
         }
         Ok(self.try_iter()?.next().expect("there is one"))
     }

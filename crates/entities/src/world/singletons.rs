@@ -186,7 +186,7 @@ fn of_buffer<T: BufferElement>(error: EntityError) -> EntityError {
 
 fn named(error: EntityError, component: ComponentType) -> EntityError {
     match error {
-        EntityError::NotSingle { found } => EntityError::NotSingleton { component, found },
+        EntityError::NotSingle { found, .. } => EntityError::NotSingleton { component, found },
         other => other,
     }
 }

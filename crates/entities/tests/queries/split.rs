@@ -226,8 +226,8 @@ fn i6_what_is_said_of_a_query_holds_in_a_split() {
     assert_eq!(team.iter().map(|a| a.0).collect::<Vec<_>>(), [0, 1, 9]);
     assert_eq!((team.count(), all.count()), (3, 4));
     assert!(!team.is_empty());
-    assert!(matches!(team.single(), Err(EntityError::NotSingle { found: 3 })));
-    assert!(matches!(team.single_mut(), Err(EntityError::NotSingle { found: 3 })));
+    assert!(matches!(team.single(), Err(EntityError::NotSingle { found: 3, .. })));
+    assert!(matches!(team.single_mut(), Err(EntityError::NotSingle { found: 3, .. })));
     assert!(format!("{team:?}").contains("Query<"));
 
     let seen = world.entities().version();
