@@ -64,7 +64,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
         result
     }
 
-    /// Destroys all entities that are found, and their components. Returns how many there were.
+    /// Destroys all entities that are found, and their components. Returns how many went, members of groups included.
     ///
     /// What has components that stay ([`Component::CLEANUP`]) keeps those, and with the root of a
     /// [group](crate::LinkedEntityGroup) its members go, whether or not they are found. See

@@ -37,7 +37,7 @@ impl DynamicQuery {
         result
     }
 
-    /// Destroys all entities that are found, and their components. Returns how many there were.
+    /// Destroys all entities that are found, and their components. Returns how many went, members of groups included.
     ///
     /// See [`QueryMut::despawn`](crate::QueryMut::despawn).
     ///
