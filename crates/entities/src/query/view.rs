@@ -12,6 +12,7 @@ use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::iter::QueryIter;
 use super::loops::{count, each_row, each_slices, entities, get, refuse};
+use super::mask::QueryMask;
 use super::matched::Matched;
 use super::pairs::each_pair;
 use super::settings::Settings;
@@ -211,6 +212,31 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         self.walk_for(Asked::Found).has_row(found, at.chunk, at.row)
     }
 
+    /// What tells of an entity whether it has such components, whatever is switched off, has changed or is shared. See
+    /// [`QueryRef::mask`](crate::QueryRef::mask). It waits for no job.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, Query, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Orc;
+    ///
+    /// #[derive(Component)]
+    /// struct Target(Entity);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (orc, stone) = (world.spawn(Orc), world.spawn(()));
+    /// world.spawn_batch([Target(orc), Target(stone)]);
+    /// let (orcs, targets) = world.split::<(Query<&Orc>, Query<&Target>)>();
+    /// let mask = orcs.mask();
+    /// assert_eq!(targets.iter().filter(|target| mask.matches(target.0)).count(), 1);
+    /// ```
+    pub fn mask(&self) -> QueryMask<'_> {
+        QueryMask::new(self.storage(), self.matched)
+    }
+
     /// What is given for each entity, one after the other.
     ///
     /// # Examples
@@ -269,7 +295,8 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
 
     /// Calls a function with what is given for each entity.
     ///
-    /// The loop is compiled for the CPU at hand: see [`QueryMut::for_each`](crate::QueryMut::for_each).
+    /// The loop is compiled for the CPU at hand: see [`QueryMut::for_each`](crate::QueryMut::for_each). A query that only reads can
+    /// be cloned, which costs little: so `all.clone().for_each(…)` nests, also where there is only a shared reference.
     ///
     /// # Examples
     ///
