@@ -64,7 +64,7 @@ pub(super) unsafe fn each_slices<'w, D: ChunkData, C: FnMut(D::Slices<'w>)>(
         move || {
             // SAFETY: the caller's promise. As in `each_row`, for all rows of the run.
             unsafe {
-                walk.for_each_run::<D>(
+                walk.for_each_run::<D, true>(
                     #[inline(always)]
                     |fetch, first, end| function(D::slices(fetch, first, end - first)),
                 )

@@ -113,7 +113,7 @@ where
     let mut runs = Vec::new();
     // SAFETY: the caller's promise.
     unsafe {
-        walk.for_each_run::<D>(|fetch, first, end| runs.push((fetch, first, end)))?;
+        walk.for_each_run::<D, false>(|fetch, first, end| runs.push((fetch, first, end)))?;
     }
     let runs = &*runs;
     dispatch_as::<C, _, _>(

@@ -192,13 +192,13 @@ impl<'w> Walk<'w> {
     }
 
     /// Calls a function for all rows that match, those together that lie side by side: with what was fetched from their
-    /// chunk, the first of them, and the one after the last.
+    /// chunk, the first of them, and the one after the last. They are given as slices, or one by one: then what is off is not.
     ///
     /// # Safety
     ///
     /// - as for [`for_each_row`](Self::for_each_row)
     #[inline(always)]
-    pub(crate) unsafe fn for_each_run<D: QueryData>(
+    pub(crate) unsafe fn for_each_run<D: QueryData, const AS_SLICES: bool>(
         &self,
         mut function: impl FnMut(D::Fetch, usize, usize),
     ) -> Result<(), OutOfMemory> {
@@ -207,7 +207,7 @@ impl<'w> Walk<'w> {
             self.for_each_plain_chunk::<D, false>(
                 #[inline(always)]
                 |fetch, rows| {
-                    track::<D, true>(fetch, 0..rows);
+                    track::<D, AS_SLICES>(fetch, 0..rows);
                     function(fetch, 0, rows as usize);
                 },
             )
@@ -225,7 +225,7 @@ impl<'w> Walk<'w> {
                 let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
                 while run.start < run.end {
                     // SAFETY: these are rows of the chunk, which are given now.
-                    unsafe { track::<D, true>(fetch, run.clone()) };
+                    unsafe { track::<D, AS_SLICES>(fetch, run.clone()) };
                     function(fetch, run.start as usize, run.end as usize);
                     // SAFETY: as in `for_each_row`.
                     let masks = Masks { enabled: unsafe { &(*place).enabled }, changed: &changed };

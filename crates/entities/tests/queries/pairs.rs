@@ -1,6 +1,6 @@
 //! Each two entities of a query (I6).
 
-use ancho_entities::{Buffer, EnabledMut, Entity, PerChunk, Shared};
+use ancho_entities::{Buffer, Changed, EnabledMut, Entity, PerChunk, Present, Shared};
 
 use crate::common::*;
 
@@ -27,6 +27,20 @@ fn i6_each_pair_comes_once_and_in_order() {
         assert_eq!(written, expected);
         assert!(world.query::<&A>().iter().map(|a| a.0).eq((0..9).map(|at| at + 800)));
     }
+}
+
+#[test]
+fn q9_what_is_off_is_not_given_to_be_changed() {
+    let mut world = chunks_of(4);
+    let all: Vec<_> = world.spawn_batch((0..6).map(|at| (A(at), E(0)))).collect();
+    for &entity in &all[1..5] {
+        world.entities_mut().set_component_enabled::<E>(entity, false).unwrap();
+    }
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    world.query_mut::<(&A, Option<&mut E>)>().for_each_pair(|_, _| ());
+    let changed = world.query::<()>().filter::<(Changed<E>, Present<E>)>().since(seen);
+    assert_eq!(changed.to_entities(), [all[0], all[5]]);
 }
 
 #[test]
