@@ -254,6 +254,11 @@ impl Aspect {
                     }
 
                     #[inline(always)]
+                    fn expect_row(fetch: Self::Fetch, row: ::core::primitive::usize) {
+                        <#tuple>::expect_row(fetch.0, row)
+                    }
+
+                    #[inline(always)]
                     unsafe fn mark(
                         marks: &mut ::ancho_entities::__macro::PieceMarks<'_>,
                         places: &[::ancho_entities::__macro::Place],
