@@ -16,7 +16,21 @@ pub(crate) enum Apart {
 }
 
 /// More lists of conditions than that are not taken apart.
-const MOST_ALTERNATIVES: usize = 64;
+pub(super) const MOST_ALTERNATIVES: usize = 64;
+
+/// Whether the alternatives of a query are too many to be taken apart.
+pub(super) fn has_too_many_alternatives(plan: &Plan) -> bool {
+    fn count(terms: &[Term]) -> usize {
+        terms.iter().fold(1, |all, term| match term {
+            Term::Or(lists) => {
+                let ways = lists.iter().map(|terms| count(terms));
+                all.saturating_mul(ways.fold(0, usize::saturating_add))
+            }
+            _ => all,
+        })
+    }
+    count(&plan.terms) > MOST_ALTERNATIVES
+}
 
 /// What tells the entities of two queries apart, whatever archetypes there are now.
 pub(crate) fn apart(left: &Plan, right: &Plan) -> Apart {

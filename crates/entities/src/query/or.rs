@@ -15,6 +15,10 @@ use crate::all_tuples::all_tuples;
 /// passed then. Entities that are [`Disabled`](crate::Disabled), and [prefabs](crate::Prefab), are found by those filters that
 /// ask for the mark.
 ///
+/// Where a world is [split](crate::EntityManager::split), and among the parameters of a system, queries are told apart by each
+/// of these filters, as long as there are no more than 64 ways to pass those of a query. Beyond that, what tells them apart stands
+/// beside the `Or`.
+///
 /// [`Changed`](crate::Changed) and [`OrderChanged`](crate::OrderChanged) may be among them. They let whole chunks pass, as they do
 /// alone: also entities that pass none of the others, if something changed in their chunk. Of components that
 /// [track changes](crate::Component::TRACK_CHANGES) they let the entities pass that were written. Where no filter can be passed, by

@@ -7,7 +7,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use super::apart::{Apart, apart};
+use super::apart::{Apart, MOST_ALTERNATIVES, apart, has_too_many_alternatives};
 use super::data::QueryData;
 use super::filter::QueryFilter;
 use super::lookup::{EntityLookup, Lookup};
@@ -255,6 +255,13 @@ pub(super) fn conflict(left: &Plan, right: &Plan) -> Option<(Part, Part)> {
 fn refuse_split(apart: Apart, what: Part, parts: [(usize, &SplitPart<'_>, Part); 2]) -> ! {
     let ty = what.ty;
     let what = if what.bits { "whether it is on, of" } else { "the values of" };
+    let mixed = parts.iter().find(|(_, part, _)| has_too_many_alternatives(&part.matched.plan));
+    let mixed = mixed.map_or(String::new(), |(number, ..)| {
+        format!(
+            " outside of `Or`: there are more than {MOST_ALTERNATIVES} ways to pass the filters of part {number}, and they are not \
+             looked at one by one"
+        )
+    });
     let [left, right] = parts.map(|(number, part, of)| {
         let does = if of.write { "changes" } else { "reads" };
         let name = (part.name)();
@@ -269,7 +276,7 @@ fn refuse_split(apart: Apart, what: Part, parts: [(usize, &SplitPart<'_>, Part);
     }
     panic!(
         "A0092: the world cannot be split so: {left} and {right} {what} `{ty}`, perhaps of one entity; ask for it in one part, \
-         or filter one by `With<T>` and the other by `Without<T>`, of a component that tells their entities apart"
+         or filter one by `With<T>` and the other by `Without<T>`, of a component that tells their entities apart{mixed}"
     );
 }
 

@@ -140,6 +140,13 @@ fn allowed<P: SplitParts>() {
     world.split::<P>();
 }
 
+/// There are 128 ways to pass these filters. All of them ask for the tag.
+type ManyWays = (
+    (Or<(With<A>, With<B>)>, Or<(With<A>, With<X>)>, Or<(With<A>, With<Y>)>),
+    (Or<(With<B>, With<A>)>, Or<(With<X>, With<A>)>, Or<(With<Y>, With<A>)>),
+    Or<(With<Tag>, (With<Tag>, With<B>))>,
+);
+
 #[test]
 fn i6_what_one_part_can_change_no_other_has() {
     refused::<(Query<&mut A>, Query<&A>)>(
@@ -163,6 +170,12 @@ fn i6_what_one_part_can_change_no_other_has() {
     // Both may have one more entity.
     refused::<(Query<&mut A, Or<(With<Tag>, With<B>)>>, Query<&A, Without<Tag>>)>("A0092: ", &[]);
     refused::<(Query<&mut A, Any<(Tag, B)>>, Query<&A, Without<Tag>>)>("A0092: ", &[]);
+    // So many ways are not looked at one by one. What stands beside them is seen.
+    refused::<(Query<&mut A, ManyWays>, Query<&A, Without<Tag>>)>(
+        "A0092: ",
+        &["more than 64 ways to pass the filters of part 1"],
+    );
+    allowed::<(Query<&mut A, (ManyWays, With<Tag>)>, Query<&A, Without<Tag>>)>();
     // A lookup finds what is disabled.
     refused::<(Query<&mut A, With<Disabled>>, Lookup<&A>)>("A0092: ", &[]);
 
