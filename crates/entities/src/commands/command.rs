@@ -391,18 +391,30 @@ impl CommandRecorder {
         self.commands += 1;
     }
 
-    /// Records a command with a list. Returns how many elements that has.
+    /// Records a command with a list.
     pub(super) fn record_list<C: ListCommand>(
         &mut self,
         target: Entity,
         command: C,
         elements: impl IntoIterator<Item = C::Element>,
-    ) -> usize {
+    ) {
+        self.record_list_of(target, command, elements, usize::MAX);
+    }
+
+    /// Records a command with a list of at most so many elements. Returns how many there are, or nothing, if there are more: then nothing
+    /// is recorded.
+    pub(super) fn record_list_of<C: ListCommand>(
+        &mut self,
+        target: Entity,
+        command: C,
+        elements: impl IntoIterator<Item = C::Element>,
+        most: usize,
+    ) -> Option<usize> {
+        let verb = ListVerbOf::<C>::VERB;
         // SAFETY: the verb is made for lists of this type.
-        let count =
-            unsafe { self.memory.push_list(ListVerbOf::<C>::VERB, target, command, elements) };
+        let count = unsafe { self.memory.push_list(verb, target, command, elements, most) }?;
         self.commands += 1;
-        count
+        Some(count)
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames};
 use super::fold::Folding;
 use super::play::{Fault, Player, resolve_entities};
-use super::recorder::{CommandRecorder, Created};
+use super::recorder::{CommandRecorder, Created, too_many_entities};
 use super::verb::{Deed, Kind, deed_with};
 use crate::entity::Entity;
 use crate::manager::{Archetype, EntityManager, MANY_BYTES};
@@ -53,7 +53,10 @@ impl CommandRecorder {
     {
         let target = self.create(0).target();
         let command = SpawnBatch(std::marker::PhantomData::<fn() -> I::Item>);
-        let count = self.record_list(target, command, sets);
+        let most = self.most_to_create();
+        let Some(count) = self.record_list_of(target, command, sets, most) else {
+            too_many_entities();
+        };
         self.create(count)
     }
 

@@ -179,7 +179,7 @@ impl LaneMemory {
         self.len = end;
     }
 
-    /// Adds a command with a list of elements. Returns how many they are.
+    /// Adds a command with a list of elements. Returns how many they are, or nothing, and adds nothing, if there are more than so many.
     ///
     /// # Safety
     ///
@@ -190,7 +190,8 @@ impl LaneMemory {
         target: Entity,
         fixed: P,
         elements: impl IntoIterator<Item = T>,
-    ) -> usize {
+        most: usize,
+    ) -> Option<usize> {
         /// Elements of a command that is not there yet.
         struct Unfinished<'l, T> {
             memory: &'l mut LaneMemory,
@@ -217,6 +218,9 @@ impl LaneMemory {
             self.grow(at, first, verb.align);
         }
         let elements = elements.into_iter();
+        if elements.size_hint().0 > most {
+            return None;
+        }
         let expected = first.saturating_add(elements.size_hint().0.saturating_mul(size_of::<T>()));
         // What is promised is not always kept: more than this is found room for when it comes.
         let expected = expected.min(first + (1 << 24));
@@ -238,6 +242,9 @@ impl LaneMemory {
             },
         );
         let count = unfinished.count;
+        if count > most {
+            return None;
+        }
         mem::forget(unfinished);
         let bytes = first - place + count * size_of::<T>();
         let end = align_up(place + bytes, STEP);
@@ -252,7 +259,7 @@ impl LaneMemory {
         }
         self.note(verb, at);
         self.len = end;
-        count
+        Some(count)
     }
 
     /// Where the memory begins, for who goes through it.

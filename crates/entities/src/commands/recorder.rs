@@ -124,12 +124,17 @@ impl CommandRecorder {
         }
     }
 
+    /// How many more entities can be created.
+    pub(super) fn most_to_create(&self) -> usize {
+        (NUMBERS - self.created) as usize
+    }
+
     /// The placeholder of the next entity that is created, of so many.
     #[inline]
     #[track_caller]
     pub(super) fn create(&mut self, count: usize) -> Created {
         let first = self.created;
-        if count > (NUMBERS - first) as usize {
+        if count > self.most_to_create() {
             too_many_entities();
         }
         self.created = first + count as u32;
@@ -139,7 +144,7 @@ impl CommandRecorder {
 
 #[cold]
 #[track_caller]
-fn too_many_entities() -> ! {
+pub(super) fn too_many_entities() -> ! {
     panic!(
         "A0083: at most {NUMBERS} entities are created by the commands of one batch or thread before they are played; play them, \
          or use several buffers"

@@ -179,10 +179,26 @@ fn a0083_too_many_entities() {
         "A0083: at most 16777215 entities are created by the commands of one batch or thread before they are played; play them, \
          or use several buffers"
     );
+    // Of batches it may be known only at the end how large they are.
+    let too_large = panic_message(|| commands.spawn_batch([(); 2]));
+    assert_eq!(too_large, said);
+    let too_large = panic_message(|| commands.spawn_batch((0..9).filter(|at| at % 3 == 0).map(A)));
+    assert_eq!((too_large, commands.len()), (said, 1));
     // Up to there it goes on.
     commands.spawn(());
     assert!(panic_message(|| commands.spawn(())).starts_with("A0083: "));
     assert_eq!(commands.len(), 2);
+}
+
+#[test]
+fn a0083_a_batch_that_is_too_large_is_dropped() {
+    let ledger = Ledger::new();
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    commands.spawn_many((1 << 24) - 3, ());
+    let sets = (0..9).filter(|at| at % 3 == 0).map(|at| ledger.value(at));
+    assert!(panic_message(|| commands.spawn_batch(sets)).starts_with("A0083: "));
+    assert_eq!((ledger.live(), commands.len()), (0, 1));
 }
 
 #[test]
