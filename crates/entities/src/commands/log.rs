@@ -75,7 +75,7 @@ impl Seen<'_> {
 impl fmt::Display for Seen<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // SAFETY: there is a payload of the verb.
-        unsafe { (self.found.verb.describe)(self.found.payload, self.target, f) }
+        unsafe { (self.found.verb.describe)(self.found.payload, self.lane.shown(self.target), f) }
     }
 }
 
@@ -330,6 +330,8 @@ impl Playing<'_> {
         let mut segments = mem::take(&mut self.log.segments);
         self.log.segments(&mut segments);
         let keeps = self.log.reusable;
+            let promised = of_lane.ids.iter().position(|id| id.is_null());
+            of_lane.promised = promised.unwrap_or(of_lane.ids.len());
         let mut player = Player {
             entities: &mut *self.entities,
             resolved: &self.log.resolved,

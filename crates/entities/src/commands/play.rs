@@ -61,6 +61,8 @@ impl From<EntityError> for CommandFault {
 pub(super) struct LaneIds {
     pub(super) lane: u32,
     pub(super) ids: Vec<Entity>,
+    /// How many of the first were known when they were recorded.
+    pub(super) promised: usize,
 }
 
 /// What the placeholders of a buffer stand for.
@@ -81,6 +83,15 @@ impl Resolved {
         self.ids_from(entity).and_then(|ids| {
             ids.first().copied().ok_or(Fault::NotCreatedYet { placeholder: entity })
         })
+    }
+
+    /// What a target is called: by its id, if that was known when it was recorded.
+    pub(super) fn shown(&self, target: Entity) -> Entity {
+        let id = Placeholder::of(target).filter(|of| of.stamp == self.stamp).and_then(|of| {
+            let lane = self.lanes.iter().find(|ids| ids.lane == of.lane)?;
+            lane.ids[..lane.promised].get(of.number as usize)
+        });
+        id.copied().unwrap_or(target)
     }
 
     /// The ids from that of a placeholder on, of the same lane.

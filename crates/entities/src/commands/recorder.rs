@@ -124,6 +124,14 @@ impl CommandRecorder {
         }
     }
 
+    /// What a target is called: by its id, if the recorder has promised it one.
+    pub(super) fn shown(&self, target: Entity) -> Entity {
+        let id = Placeholder::of(target)
+            .filter(|of| (of.stamp, of.lane) == (self.stamp, self.lane))
+            .and_then(|of| self.ids.get(of.number as usize));
+        id.copied().filter(|id| !id.is_null()).unwrap_or(target)
+    }
+
     /// How many more entities can be created.
     pub(super) fn most_to_create(&self) -> usize {
         (NUMBERS - self.created) as usize

@@ -9,7 +9,7 @@ use super::error::StoppedAt;
 use super::fold::Panic;
 use super::lane::{Found, VerbRun, find};
 use super::log::Segment;
-use super::play::{Fault, Player, Run};
+use super::play::{Fault, Player, Resolved, Run};
 use super::recorder::CommandRecorder;
 
 /// How many commands are carried out together at most. What is noted of them has room in the caches then, and there are enough of
@@ -107,7 +107,8 @@ impl<'l> Walk<'l> {
             let result = unsafe { (now.verb.play)(player, &mut run) };
             if let Err(fault) = result {
                 let number = self.played + now.count - run.left();
-                return Err(stopped_at(&run, fault, number, lane.job));
+                let job = lane.job;
+                return Err(stopped_at(&run, player.resolved, fault, number, job));
             }
             debug_assert_eq!(run.left(), 0, "a verb takes commands until there are no more");
             self.go_on(now.count, run.position(), now.count == rest.count);
@@ -208,9 +209,16 @@ fn carry_out(player: &mut Player<'_>) -> Carried {
 
 /// Says which command of a run has failed: the last that was taken.
 #[cold]
-fn stopped_at(run: &Run<'_>, fault: Fault, number: usize, job: Option<&'static str>) -> StoppedAt {
+fn stopped_at(
+    run: &Run<'_>,
+    resolved: &Resolved,
+    fault: Fault,
+    number: usize,
+    job: Option<&'static str>,
+) -> StoppedAt {
     let command = match run.last {
         Some((Found { verb, payload, .. }, target)) => {
+            let target = resolved.shown(target);
             // SAFETY: there is a payload of the verb, which may have been used.
             fmt::from_fn(|f| unsafe { (verb.describe)(payload, target, f) }).to_string()
         }

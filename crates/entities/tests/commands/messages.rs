@@ -160,7 +160,7 @@ fn a0082_a_promise_that_is_broken() {
         &mut world,
         buffer,
         &format!(
-            "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `spawn placeholder 0.0 with `game::A``; those before it \
+            "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `spawn {id} with `game::A``; those before it \
              were carried out, those after it were not: A0082: the id {id}, which the entity was promised, is not there any more, \
              since all entities were despawned meanwhile; clear the buffer, and record anew"
         ),
@@ -199,6 +199,17 @@ fn a0083_a_batch_that_is_too_large_is_dropped() {
     let sets = (0..9).filter(|at| at % 3 == 0).map(|at| ledger.value(at));
     assert!(panic_message(|| commands.spawn_batch(sets)).starts_with("A0083: "));
     assert_eq!((ledger.live(), commands.len()), (0, 1));
+}
+
+#[test]
+fn cb8_what_is_created_is_called_by_the_id_that_was_promised() {
+    let mut world = world();
+    let mut buffer = EntityCommandBuffer::new();
+    let mut commands = world.commands(&mut buffer).unwrap();
+    let new = commands.spawn((A(1), Link(foreign())));
+    assert_eq!(buffer.trace(), format!("1: spawn {new} with `game::A`, `game::Link`\n"));
+    let said = stopped(world.play(&mut buffer));
+    assert_eq!(said.command(), format!("spawn {new} with `game::A`, `game::Link`"));
 }
 
 #[test]
