@@ -235,6 +235,13 @@ impl<O: Operation> Command for ForQuery<O> {
         Ok(Self { operation: self.operation.duplicate()?, query: self.query.clone() })
     }
 
+    fn play_kept(&mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        if self.query.may_name_entities() {
+            return self.duplicate()?.play(player, target);
+        }
+        self.operation.duplicate()?.play(player, &self.query)
+    }
+
     fn describe(&self, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.operation.describe(f)?;
         // Of the query it says what can be copied.
@@ -365,6 +372,20 @@ impl Operation for EnableFound {
 /// Adds components to all that a query finds, or removes them.
 struct TypesOfFound<const ADDS: bool>(LateQuery);
 
+impl<const ADDS: bool> TypesOfFound<ADDS> {
+    fn change(
+        query: &LateQuery,
+        types: &Elements<'_, ComponentType>,
+        player: &mut Player<'_>,
+    ) -> Result<(), Fault> {
+        query.change(player.entities, |entities, found| match ADDS {
+            true => entities.add_types_to_found(found, types.as_slice()),
+            false => entities.remove_types_from_found(found, types.as_slice()),
+        })?;
+        Ok(())
+    }
+}
+
 impl<const ADDS: bool> ListCommand for TypesOfFound<ADDS> {
     type Element = ComponentType;
 
@@ -377,11 +398,19 @@ impl<const ADDS: bool> ListCommand for TypesOfFound<ADDS> {
         _: Entity,
     ) -> Result<(), Fault> {
         resolve_query(player, &mut self.0)?;
-        self.0.change(player.entities, |entities, found| match ADDS {
-            true => entities.add_types_to_found(found, types.as_slice()),
-            false => entities.remove_types_from_found(found, types.as_slice()),
-        })?;
-        Ok(())
+        Self::change(&self.0, &types, player)
+    }
+
+    fn play_kept(
+        &mut self,
+        types: Elements<'_, ComponentType>,
+        player: &mut Player<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        if self.0.may_name_entities() {
+            return self.duplicate()?.play(types, player, target);
+        }
+        Self::change(&self.0, &types, player)
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {

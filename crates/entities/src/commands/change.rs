@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem;
 
 use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames};
 use super::fold::Folding;
@@ -15,7 +16,7 @@ use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
-use crate::storage::Change;
+use crate::storage::{Cellar, Change};
 
 impl CommandRecorder {
     /// Destroys an entity, as [`EntityManager::despawn`](crate::EntityManager::despawn) does.
@@ -420,6 +421,27 @@ impl ListCommand for RemoveTypes {
 
 /// Implements the commands for slices that give each entity a set.
 macro_rules! give_slice {
+/// Has a buffer consist of duplicates of these elements. One of them may be refused: then it stays as it is.
+fn replace_by_duplicates<T: BufferElement>(
+    mut elements: Elements<'_, T>,
+    player: &mut Player<'_>,
+    cellar: &mut Cellar,
+    buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
+) -> Result<(), Fault> {
+    let resolved = player.resolved;
+    let all = elements.duplicates(cellar, |element| {
+        let mut other = duplicate_element(element)?;
+        if T::HAS_ENTITIES {
+            resolve_by(resolved, |map| other.remap(map))?;
+        }
+        Ok(other)
+    })?;
+    let mut buffer = buffer(player.entities)?;
+    buffer.clear();
+    buffer.extend(all);
+    Ok(())
+}
+
     ($name:ident, $one:ident, $words:literal) => {
         struct $name<S>(S);
 
@@ -499,19 +521,12 @@ fn replace_elements<T: BufferElement>(
     buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
 ) -> Result<(), Fault> {
     if player.keeps {
-        // One of them may be refused.
-        let mut all = Vec::with_capacity(elements.len());
-        while let Some(element) = elements.next(duplicate_element) {
-            let mut element = element?;
-            if T::HAS_ENTITIES {
-                resolve_by(player.resolved, |map| element.remap(map))?;
-            }
-            all.push(element);
-        }
-        let mut buffer = buffer(player.entities)?;
-        buffer.clear();
-        buffer.extend(all);
-        return Ok(());
+        // With the memory of the last time.
+        let mut cellar = mem::take(player.entities.stretch.cellar());
+        let replaced = replace_by_duplicates(elements, player, &mut cellar, buffer);
+        cellar.clear();
+        *player.entities.stretch.cellar() = cellar;
+        return replaced;
     }
     if T::HAS_ENTITIES {
         let all = elements.rest_mut();

@@ -2,7 +2,9 @@
 
 #![expect(unsafe_code, reason = "payloads of commands, whose types their verbs know")]
 
+use std::alloc::Layout;
 use std::fmt;
+use std::marker::PhantomData;
 use std::mem::needs_drop;
 use std::ptr;
 use std::slice;
@@ -15,6 +17,7 @@ use super::verb::{Deed, Kind, List, Verb};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::{EntityManager, Spaced};
+use crate::storage::Cellar;
 
 /// A command: what was recorded of it, beside its target.
 pub(super) trait Command: Sized + Send + 'static {
@@ -42,15 +45,19 @@ pub(super) trait Command: Sized + Send + 'static {
     /// A second one that does the same, for commands that are played several times.
     fn duplicate(&mut self) -> Result<Self, Fault>;
 
+    /// Carries it out, and keeps it for the next time.
+    #[inline]
+    fn play_kept(&mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        self.duplicate()?.play(player, target)
+    }
+
     /// Says in words what it does. It may have been moved from here: only fields that can be copied are looked at.
     fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
     /// Carries out commands that follow each other, until there are no more, or one fails.
     #[inline]
     fn play_run(player: &mut Player<'_>, run: &mut CommandRun<'_, '_, Self>) -> Result<(), Fault> {
-        while let Some((target, command)) = run.next()? {
-            command.play(player, target)?;
-        }
+        while run.play_next(player)? {}
         Ok(())
     }
 }
@@ -59,7 +66,7 @@ pub(super) trait Command: Sized + Send + 'static {
 pub(super) struct CommandRun<'a, 'r, C> {
     run: &'a mut Run<'r>,
     keeps: bool,
-    of: std::marker::PhantomData<C>,
+    of: PhantomData<C>,
 }
 
 impl<C: Command> CommandRun<'_, '_, C> {
@@ -88,6 +95,21 @@ impl<C: Command> CommandRun<'_, '_, C> {
     pub(super) fn all_at_once<S>(
         &mut self,
         part: impl FnOnce(&mut C) -> &mut S,
+    /// Carries out the next. Returns whether there was one.
+    #[inline(always)]
+    pub(super) fn play_next(&mut self, player: &mut Player<'_>) -> Result<bool, Fault> {
+        let Some((target, payload)) = self.run.next() else { return Ok(false) };
+        let payload = payload.cast::<C>();
+        if self.keeps {
+            // SAFETY: there is a command of this type, which nobody else uses meanwhile.
+            unsafe { &mut *payload }.play_kept(player, target)?;
+        } else {
+            // SAFETY: there is a command of this type, which is not used again.
+            unsafe { payload.read() }.play(player, target)?;
+        }
+        Ok(true)
+    }
+
         function: impl FnOnce(Spaced<S>) -> bool,
     ) -> bool {
         !self.keeps
@@ -143,7 +165,7 @@ unsafe fn play_commands<C: Command>(
     run: &mut Run<'_>,
 ) -> Result<(), Fault> {
     let keeps = player.keeps;
-    C::play_run(player, &mut CommandRun { run, keeps, of: std::marker::PhantomData })
+    C::play_run(player, &mut CommandRun { run, keeps, of: PhantomData })
 }
 
 /// See [`Verb`].
@@ -211,7 +233,7 @@ pub(super) struct Elements<'e, T> {
     count: usize,
     next: usize,
     keeps: bool,
-    memory: std::marker::PhantomData<&'e mut T>,
+    memory: PhantomData<&'e mut T>,
 }
 
 impl<T> Elements<'_, T> {
@@ -237,14 +259,23 @@ impl<T> Elements<'_, T> {
         } else {
             // SAFETY: it is not used again.
             Ok(unsafe { element.read() })
+    /// Carries it out, and keeps it for the next time.
+    fn play_kept(
+        &mut self,
+        elements: Elements<'_, Self::Element>,
+        player: &mut Player<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        self.duplicate()?.play(elements, player, target)
+    }
+
         })
     }
 }
 
 impl<T> Elements<'_, T> {
-    /// All that were not taken, to be changed where they are. Not for those that are kept for the next playback.
+    /// All that were not taken, where they are. Those that are kept for the next playback are to stay as they are.
     pub(super) fn rest_mut(&mut self) -> &mut [T] {
-        debug_assert!(!self.keeps, "what is kept stays as it is");
         // SAFETY: there are so many, and they are this one's to use.
         unsafe { slice::from_raw_parts_mut(self.first.add(self.next), self.count - self.next) }
     }
@@ -296,6 +327,59 @@ impl<C: ListCommand> ListVerbOf<C> {
 ///
 /// - the payload is a list of such a command, whose elements nobody else uses; if they are not kept, they are used here alone
 unsafe fn elements_of<'e, C: ListCommand>(
+impl<T> Elements<'_, T> {
+    /// Duplicates of all of them, in memory that a world keeps: either each has one, or none does.
+    pub(super) fn duplicates<'c>(
+        &mut self,
+        cellar: &'c mut Cellar,
+        mut duplicate: impl FnMut(&mut T) -> Result<T, Fault>,
+    ) -> Result<Duplicates<'c, T>, Fault> {
+        let layout = Layout::array::<T>(self.count).expect("as large as what was recorded");
+        let first = cellar.place(layout).cast::<T>();
+        let mut made = Duplicates { first, count: 0, next: 0, memory: PhantomData };
+        for element in self.rest_mut() {
+            let other = duplicate(element)?;
+            // SAFETY: there is room for as many as there are elements.
+            unsafe { first.add(made.count).write(other) };
+            made.count += 1;
+        }
+        Ok(made)
+    }
+}
+
+/// Duplicates of elements, which are dropped with it, unless they are taken.
+pub(super) struct Duplicates<'c, T> {
+    first: *mut T,
+    count: usize,
+    next: usize,
+    memory: PhantomData<&'c mut T>,
+}
+
+impl<T> Iterator for Duplicates<'_, T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        if self.next == self.count {
+            return None;
+        }
+        self.next += 1;
+        // SAFETY: there are so many, and each is taken once.
+        Some(unsafe { self.first.add(self.next - 1).read() })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.count - self.next;
+        (left, Some(left))
+    }
+}
+
+impl<T> Drop for Duplicates<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: these were not taken, and will not be.
+        unsafe { drop_each(self.first.add(self.next), self.count - self.next) };
+    }
+}
+
     payload: *mut u8,
     keeps: bool,
 ) -> Elements<'e, C::Element> {
@@ -303,7 +387,7 @@ unsafe fn elements_of<'e, C: ListCommand>(
     unsafe {
         let count = (*payload.cast::<List<C>>()).count;
         let first = payload.add(List::<C>::first::<C::Element>()).cast();
-        Elements { first, count, next: 0, keeps, memory: std::marker::PhantomData }
+        Elements { first, count, next: 0, keeps, memory: PhantomData }
     }
 }
 
@@ -336,14 +420,13 @@ unsafe fn play_lists<C: ListCommand>(
         let elements = unsafe { elements_of::<C>(payload, keeps) };
         // SAFETY: as above.
         let fixed = unsafe { &raw mut (*payload.cast::<List<C>>()).fixed };
-        let command = if keeps {
+        if keeps {
             // SAFETY: nobody else uses it meanwhile.
-            unsafe { &mut *fixed }.duplicate()?
+            unsafe { &mut *fixed }.play_kept(elements, player, target)?;
         } else {
             // SAFETY: it is not used again.
-            unsafe { fixed.read() }
-        };
-        command.play(elements, player, target)?;
+            unsafe { fixed.read() }.play(elements, player, target)?;
+        }
     }
     Ok(())
 }

@@ -96,6 +96,11 @@ impl LateQuery {
         self.settings.remap_entities(map);
     }
 
+    /// Whether there may be entities in shared values that are asked for.
+    pub(crate) fn may_name_entities(&self) -> bool {
+        self.settings.may_name_entities()
+    }
+
     pub(crate) fn add_option(&mut self, option: Options) {
         match &mut self.asked {
             AskedFor::Types { .. } => self.settings.options = self.settings.options.with(option),

@@ -76,6 +76,14 @@ impl Settings {
         }
     }
 
+    /// Whether there may be entities in the values.
+    pub(crate) fn may_name_entities(&self) -> bool {
+        let may = |(ty, _): &(ComponentType, SharedValue)| {
+            ty.0.shared.is_some_and(|functions| functions.remap.is_some())
+        };
+        self.shared().iter().any(may)
+    }
+
     pub(crate) fn shared(&self) -> &[(ComponentType, SharedValue)] {
         self.shared.as_ref().map_or(&[], |shared| shared)
     }
