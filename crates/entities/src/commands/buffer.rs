@@ -344,8 +344,8 @@ impl EntityManager {
         Ok(Commands::new(log, self))
     }
 
-    /// Looks at what was recorded, without carrying it out: whether the entities are there that it is done to, and none of them
-    /// is a prefab.
+    /// Looks at what was recorded, without carrying it out: whether the entities are there that it is done to, also those of slices and
+    /// those that instances are made of, and none of them is a prefab that is changed.
     ///
     /// What else can be wrong shows when the buffer is played. Playing checks all that is needed by itself; this is for tools and
     /// tests, which want to know beforehand.
@@ -403,6 +403,9 @@ impl EntityManager {
     /// has ids of another world (A0082).
     ///
     /// # Panics
+    /// A command that fails does nothing, also if it is one for several entities. Only a function, one for several entities for which there
+    /// is no memory, and a slice in a strict world that names an entity twice are done in part.
+    ///
     ///
     /// If code of the user does, such as `clone` or `drop` of a component. The commands before that are carried out, and if it is
     /// `drop`, perhaps some after it.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::command::{Command, Elements, ListCommand, TypeNames};
+use super::command::{Command, Elements, ListCommand, TypeNames, set_leaves};
 use super::play::{Fault, Player, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
 use super::verb::Kind;
@@ -216,6 +216,11 @@ trait Operation: Send + Sized + 'static {
     fn duplicate(&mut self) -> Result<Self, Fault>;
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    /// Whether it may give components that stay when an entity is destroyed.
+    fn leaves(&self) -> bool {
+        false
+    }
 }
 
 struct ForQuery<O> {
@@ -246,6 +251,10 @@ impl<O: Operation> Command for ForQuery<O> {
         self.operation.describe(f)?;
         // Of the query it says what can be copied.
         write!(f, " all that {} finds", self.query)
+    }
+
+    fn leaves(&self) -> bool {
+        self.operation.leaves()
     }
 }
 
@@ -289,6 +298,10 @@ impl<S: CloneSet> Operation for AddToFound<S> {
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "add {} to", TypeNames(S::types))
+    }
+
+    fn leaves(&self) -> bool {
+        set_leaves::<S>()
     }
 }
 
@@ -420,5 +433,9 @@ impl<const ADDS: bool> ListCommand for TypesOfFound<ADDS> {
     fn describe(count: usize, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (verb, preposition) = if ADDS { ("add", "to") } else { ("remove", "from") };
         write!(f, "{verb} {count} types {preposition} all that a query finds")
+    }
+
+    fn leaves(types: Elements<'_, ComponentType>) -> bool {
+        ADDS && types.as_slice().iter().any(|ty| ty.is_cleanup())
     }
 }

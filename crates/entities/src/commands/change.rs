@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 
-use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames};
+use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames, set_leaves};
 use super::fold::Folding;
 use super::play::{Fault, Player, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
@@ -14,7 +14,7 @@ use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
-use crate::set::{CloneSet, ComponentSet};
+use crate::set::ComponentSet;
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::{Cellar, Change};
 
@@ -23,11 +23,6 @@ impl CommandRecorder {
     #[inline(always)]
     pub fn despawn(&mut self, entity: Entity) {
         self.record(entity, Despawn);
-    }
-
-    /// Destroys entities.
-    pub fn despawn_slice(&mut self, entities: &[Entity]) {
-        self.record_list(Entity::NULL, DespawnSlice, entities.iter().copied());
     }
 
     /// Gives an entity components; those that it has already are replaced. As
@@ -61,22 +56,6 @@ impl CommandRecorder {
         self.record_list(entity, RemoveTypes, types.iter().copied());
     }
 
-    /// Gives each of the entities clones of components.
-    pub fn add_to_slice<S: CloneSet>(&mut self, entities: &[Entity], set: S) {
-        self.record_list(Entity::NULL, AddToSlice(set), entities.iter().copied());
-    }
-
-    /// Replaces components of each of the entities by clones of these.
-    pub fn set_slice<S: CloneSet>(&mut self, entities: &[Entity], set: S) {
-        self.record_list(Entity::NULL, SetSlice(set), entities.iter().copied());
-    }
-
-    /// Removes components from each of the entities, as far as it has them.
-    pub fn remove_from_slice<S: ComponentSet>(&mut self, entities: &[Entity]) {
-        let command = RemoveFromSlice::<S>(PhantomData);
-        self.record_list(Entity::NULL, command, entities.iter().copied());
-    }
-
     /// Gives an entity a shared component, or another value of it.
     ///
     /// The value is put where it can be shared, which takes memory each time. To [`add`](Self::add) a clone of a [`Shared`] that is kept
@@ -95,11 +74,6 @@ impl CommandRecorder {
     /// Removes a shared component from an entity.
     pub fn remove_shared<T: SharedComponent>(&mut self, entity: Entity) {
         self.remove::<Shared<T>>(entity);
-    }
-
-    /// Replaces the value of a shared component of each of the entities.
-    pub fn set_shared_slice<T: SharedComponent>(&mut self, entities: &[Entity], value: T) {
-        self.set_slice(entities, Shared::new(value));
     }
 
     /// Gives an entity a buffer with these elements; one that it has is replaced.
@@ -210,37 +184,6 @@ impl Command for Despawn {
     }
 }
 
-struct DespawnSlice;
-
-impl ListCommand for DespawnSlice {
-    type Element = Entity;
-
-    const KIND: Kind = Kind::Other;
-
-    fn play(
-        self,
-        entities: Elements<'_, Entity>,
-        player: &mut Player<'_>,
-        _: Entity,
-    ) -> Result<(), Fault> {
-        player.list.clear();
-        for &target in entities.as_slice() {
-            let entity = player.target(target)?;
-            player.list.push(entity);
-        }
-        player.entities.despawn_slice(&player.list)?;
-        Ok(())
-    }
-
-    fn duplicate(&mut self) -> Result<Self, Fault> {
-        Ok(Self)
-    }
-
-    fn describe(count: usize, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "despawn {count} entities")
-    }
-}
-
 pub(super) struct Add<S>(pub(super) S);
 
 impl<S: ComponentSet> Add<S> {
@@ -282,6 +225,10 @@ impl<S: ComponentSet> Command for Add<S> {
 
     fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "add {} to {target}", TypeNames(S::types))
+    }
+
+    fn leaves(&self) -> bool {
+        set_leaves::<S>()
     }
 }
 
@@ -331,8 +278,16 @@ impl<S: ComponentSet> Command for Set<S> {
 
 pub(super) struct Remove<S>(pub(super) PhantomData<fn() -> S>);
 
+impl<S: ComponentSet> Remove<S> {
+    /// Takes the components from an entity.
+    pub(super) fn take(player: &mut Player<'_>, entity: Entity) -> Result<(), Fault> {
+        player.entities.remove::<S>(entity)?;
+        Ok(())
+    }
+}
+
 impl<S: ComponentSet> Command for Remove<S> {
-    const KIND: Kind = Kind::Touch;
+    const KIND: Kind = Kind::Remove;
     const FOLDS: bool = true;
     const DEED: Deed = Deed::Change(Change::Remove);
 
@@ -347,8 +302,7 @@ impl<S: ComponentSet> Command for Remove<S> {
     #[inline(always)]
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         let entity = player.target(target)?;
-        player.entities.remove::<S>(entity)?;
-        Ok(())
+        Self::take(player, entity)
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
@@ -385,6 +339,10 @@ impl ListCommand for AddTypes {
     fn describe(count: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "add {count} types to {target}")
     }
+
+    fn leaves(types: Elements<'_, ComponentType>) -> bool {
+        types.as_slice().iter().any(|ty| ty.is_cleanup())
+    }
 }
 
 struct RemoveTypes;
@@ -392,7 +350,7 @@ struct RemoveTypes;
 impl ListCommand for RemoveTypes {
     type Element = ComponentType;
 
-    const KIND: Kind = Kind::Touch;
+    const KIND: Kind = Kind::Remove;
     const FOLDS: bool = true;
 
     fn fold(folding: Folding<'_, '_, Self>, types: Elements<'_, ComponentType>) -> bool {
@@ -416,95 +374,6 @@ impl ListCommand for RemoveTypes {
 
     fn describe(count: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "remove {count} types from {target}")
-    }
-}
-
-/// Implements the commands for slices that give each entity a set.
-macro_rules! give_slice {
-/// Has a buffer consist of duplicates of these elements. One of them may be refused: then it stays as it is.
-fn replace_by_duplicates<T: BufferElement>(
-    mut elements: Elements<'_, T>,
-    player: &mut Player<'_>,
-    cellar: &mut Cellar,
-    buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
-) -> Result<(), Fault> {
-    let resolved = player.resolved;
-    let all = elements.duplicates(cellar, |element| {
-        let mut other = duplicate_element(element)?;
-        if T::HAS_ENTITIES {
-            resolve_by(resolved, |map| other.remap(map))?;
-        }
-        Ok(other)
-    })?;
-    let mut buffer = buffer(player.entities)?;
-    buffer.clear();
-    buffer.extend(all);
-    Ok(())
-}
-
-    ($name:ident, $one:ident, $words:literal) => {
-        struct $name<S>(S);
-
-        impl<S: CloneSet> ListCommand for $name<S> {
-            type Element = Entity;
-
-            const KIND: Kind = Kind::Other;
-
-            fn play(
-                mut self,
-                entities: Elements<'_, Entity>,
-                player: &mut Player<'_>,
-                _: Entity,
-            ) -> Result<(), Fault> {
-                for (at, &target) in entities.as_slice().iter().enumerate() {
-                    let entity = player.target(target)?;
-                    if S::HAS_ENTITIES && at == 0 {
-                        resolve_entities(player.resolved, &mut self.0)?;
-                    }
-                    $one(self.0.clone_set()).give(player, entity)?;
-                }
-                Ok(())
-            }
-
-            fn duplicate(&mut self) -> Result<Self, Fault> {
-                duplicate_set(&mut self.0).map(Self)
-            }
-
-            fn describe(count: usize, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, $words, TypeNames(S::types), count)
-            }
-        }
-    };
-}
-
-give_slice!(AddToSlice, Add, "add {} to {} entities");
-give_slice!(SetSlice, Set, "set {} of {} entities");
-
-struct RemoveFromSlice<S>(PhantomData<fn() -> S>);
-
-impl<S: ComponentSet> ListCommand for RemoveFromSlice<S> {
-    type Element = Entity;
-
-    const KIND: Kind = Kind::Other;
-
-    fn play(
-        self,
-        entities: Elements<'_, Entity>,
-        player: &mut Player<'_>,
-        _: Entity,
-    ) -> Result<(), Fault> {
-        for &target in entities.as_slice() {
-            Remove::<S>(PhantomData).play(player, target)?;
-        }
-        Ok(())
-    }
-
-    fn duplicate(&mut self) -> Result<Self, Fault> {
-        Ok(Self(PhantomData))
-    }
-
-    fn describe(count: usize, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "remove {} from {count} entities", TypeNames(S::types))
     }
 }
 
@@ -538,6 +407,27 @@ fn replace_elements<T: BufferElement>(
     while let Some(Ok(element)) = elements.next(duplicate_element) {
         buffer.push(element);
     }
+    Ok(())
+}
+
+/// Has a buffer consist of duplicates of these elements. One of them may be refused: then it stays as it is.
+fn replace_by_duplicates<T: BufferElement>(
+    mut elements: Elements<'_, T>,
+    player: &mut Player<'_>,
+    cellar: &mut Cellar,
+    buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
+) -> Result<(), Fault> {
+    let resolved = player.resolved;
+    let all = elements.duplicates(cellar, |element| {
+        let mut other = duplicate_element(element)?;
+        if T::HAS_ENTITIES {
+            resolve_by(resolved, |map| other.remap(map))?;
+        }
+        Ok(other)
+    })?;
+    let mut buffer = buffer(player.entities)?;
+    buffer.clear();
+    buffer.extend(all);
     Ok(())
 }
 

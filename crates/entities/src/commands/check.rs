@@ -4,7 +4,7 @@ use ancho_collections::FixedState;
 use hashbrown::HashSet;
 
 use super::error::StoppedAt;
-use super::log::CommandLog;
+use super::log::{CommandLog, Seen};
 use super::placeholder::Placeholder;
 use super::play::Fault;
 use super::verb::Kind;
@@ -19,62 +19,103 @@ impl CommandLog {
     pub(super) fn check(&self, entities: &EntityManager) -> Result<(), StoppedAt> {
         let mut segments = Vec::new();
         self.segments(&mut segments);
-        let promised = entities.storage.table.promised_indices();
-        let mut despawned = HashSet::<Entity, FixedState>::default();
+        let mut check = Check {
+            log: self,
+            entities,
+            promised: entities.storage.table.promised_indices(),
+            despawned: HashSet::default(),
+            leaves: false,
+        };
         self.for_each(&segments, |command| {
-            let (kind, target) = (command.kind(), command.target);
-            let is_checked = match kind {
-                Kind::Other => false,
-                // To despawn what is not there does nothing.
-                Kind::Despawn => entities.is_strict() || target.is_placeholder(),
-                Kind::Touch => true,
-            };
-            let is_despawned =
-                despawned.contains(&target) && (kind != Kind::Despawn || entities.is_strict());
-            if is_checked
-                && let Err(fault) = self.check_target(entities, target, is_despawned, &promised)
-            {
-                return Err(StoppedAt {
-                    number: command.number,
-                    commands: self.len(),
-                    command: command.to_string(),
-                    job: command.lane.job,
-                    fault,
-                    is_checked: true,
-                });
+            check.look_at(&command).map_err(|fault| StoppedAt {
+                number: command.number,
+                commands: self.len(),
+                command: command.to_string(),
+                job: command.lane.job,
+                fault,
+                is_checked: true,
+            })
+        })
+    }
+}
+
+/// Commands of a log that are looked at, one after the other.
+struct Check<'c> {
+    log: &'c CommandLog,
+    entities: &'c EntityManager,
+    /// Indices of ids that are set aside.
+    promised: Vec<u32>,
+    /// Who is gone, as far as it can be told.
+    despawned: HashSet<Entity, FixedState>,
+    /// Whether entities may have been given components that stay when they are destroyed. Then they may be there afterwards.
+    leaves: bool,
+}
+
+impl Check<'_> {
+    fn look_at(&mut self, command: &Seen<'_>) -> Result<(), Fault> {
+        let kind = command.kind();
+        if kind != Kind::Other {
+            let mut refused = None;
+            command.named(&mut |entity| {
+                if refused.is_none() {
+                    refused = self.check_target(kind, entity).err();
+                }
+            });
+            if let Some(fault) = refused {
+                return Err(fault);
             }
-            if kind == Kind::Despawn {
-                despawned.insert(target);
-            }
-            Ok(())
+        }
+        self.leaves |= command.leaves();
+        if kind == Kind::Despawn && !self.leaves {
+            command.named(&mut |entity| {
+                if !self.stays(entity) {
+                    self.despawned.insert(entity);
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether something is left of an entity when it is destroyed.
+    fn stays(&self, entity: Entity) -> bool {
+        let storage = &self.entities.storage;
+        storage.table.locate(entity).is_some_and(|location| {
+            storage.chunks[location.chunk].shape().types.iter().any(|ty| ty.is_cleanup())
         })
     }
 
     /// Whether a command can be carried out on this entity, which an earlier one may have destroyed.
-    fn check_target(
-        &self,
-        entities: &EntityManager,
-        target: Entity,
-        is_despawned: bool,
-        promised: &[u32],
-    ) -> Result<(), Fault> {
+    fn check_target(&self, kind: Kind, target: Entity) -> Result<(), Fault> {
+        // Where there is nothing to be taken, nothing is done.
+        let passes_over =
+            matches!(kind, Kind::Despawn | Kind::Remove) && !self.entities.is_strict();
+        let is_despawned = self.despawned.contains(&target);
+        if is_despawned && passes_over {
+            return Ok(());
+        }
         if let Some(Placeholder { stamp, lane, number }) = Placeholder::of(target) {
-            if stamp != self.stamp {
+            if stamp != self.log.stamp {
                 return Err(Fault::ForeignPlaceholder { placeholder: target });
             }
-            let lane = self.lanes.binary_search_by_key(&lane, |lane| lane.lane);
-            let is_created = lane.is_ok_and(|lane| number < self.lanes[lane].created);
+            let lanes = &self.log.lanes;
+            let lane = lanes.binary_search_by_key(&lane, |lane| lane.lane);
+            let is_created = lane.is_ok_and(|lane| number < lanes[lane].created);
             if !is_created || is_despawned {
                 return Err(Fault::NotCreatedYet { placeholder: target });
             }
             return Ok(());
         }
-        let table = &entities.storage.table;
-        if is_despawned || (!entities.exists(target) && !table.is_set_aside(target, promised)) {
+        let table = &self.entities.storage.table;
+        let is_there = self.entities.exists(target) || table.is_set_aside(target, &self.promised);
+        if is_despawned || !is_there {
+            if passes_over {
+                return Ok(());
+            }
             let slot_version = table.slot_version(target.index());
             return Err(EntityError::NoSuchEntity { entity: target, slot_version }.into());
         }
-        if entities.has_type(target, ComponentType::of::<Prefab>()) {
+        let is_changed = matches!(kind, Kind::Touch | Kind::Remove);
+        if is_changed && self.entities.has_type(target, ComponentType::of::<Prefab>()) {
             return Err(Fault::TouchesPrefab { entity: target });
         }
         Ok(())

@@ -17,6 +17,7 @@ use super::verb::{Deed, Kind, List, Verb};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::{EntityManager, Spaced};
+use crate::set::ComponentSet;
 use crate::storage::Cellar;
 
 /// A command: what was recorded of it, beside its target.
@@ -54,6 +55,16 @@ pub(super) trait Command: Sized + Send + 'static {
     /// Says in words what it does. It may have been moved from here: only fields that can be copied are looked at.
     fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
+    /// Calls a function with each entity that it is done to.
+    fn named(&self, target: Entity, each: &mut dyn FnMut(Entity)) {
+        each(target);
+    }
+
+    /// Whether it may give components that stay when an entity is destroyed.
+    fn leaves(&self) -> bool {
+        false
+    }
+
     /// Carries out commands that follow each other, until there are no more, or one fails.
     #[inline]
     fn play_run(player: &mut Player<'_>, run: &mut CommandRun<'_, '_, Self>) -> Result<(), Fault> {
@@ -85,16 +96,6 @@ impl<C: Command> CommandRun<'_, '_, C> {
         Ok(Some((target, command)))
     }
 
-    /// How many there are.
-    pub(super) fn left(&self) -> usize {
-        self.run.left()
-    }
-
-    /// Has all of them carried out at once by a function, which is given a part of each. It returns
-    /// whether it did, and has moved them then. Not if they are kept, or not all equally far apart.
-    pub(super) fn all_at_once<S>(
-        &mut self,
-        part: impl FnOnce(&mut C) -> &mut S,
     /// Carries out the next. Returns whether there was one.
     #[inline(always)]
     pub(super) fn play_next(&mut self, player: &mut Player<'_>) -> Result<bool, Fault> {
@@ -110,6 +111,16 @@ impl<C: Command> CommandRun<'_, '_, C> {
         Ok(true)
     }
 
+    /// How many there are.
+    pub(super) fn left(&self) -> usize {
+        self.run.left()
+    }
+
+    /// Has all of them carried out at once by a function, which is given a part of each. It returns
+    /// whether it did, and has moved them then. Not if they are kept, or not all equally far apart.
+    pub(super) fn all_at_once<S>(
+        &mut self,
+        part: impl FnOnce(&mut C) -> &mut S,
         function: impl FnOnce(Spaced<S>) -> bool,
     ) -> bool {
         !self.keeps
@@ -140,6 +151,8 @@ impl<C: Command> VerbOf<C> {
         fold: if C::FOLDS { Some(fold_command::<C>) } else { None },
         describe: describe_command::<C>,
         kind: C::KIND,
+        named: named_by_command::<C>,
+        leaves: command_leaves::<C>,
         deed: C::DEED,
         set: C::set_number,
     };
@@ -197,6 +210,30 @@ unsafe fn describe_command<C: Command>(
     unsafe { &*payload.cast::<C>() }.describe(target, f)
 }
 
+/// See [`Verb`].
+///
+/// # Safety
+///
+/// - as there
+unsafe fn named_by_command<C: Command>(
+    payload: *mut u8,
+    target: Entity,
+    each: &mut dyn FnMut(Entity),
+) {
+    // SAFETY: there is a command of this type, which nobody else uses.
+    unsafe { &*payload.cast::<C>() }.named(target, each);
+}
+
+/// See [`Verb`].
+///
+/// # Safety
+///
+/// - as there
+unsafe fn command_leaves<C: Command>(payload: *mut u8) -> bool {
+    // SAFETY: there is a command of this type, which nobody else uses.
+    unsafe { &*payload.cast::<C>() }.leaves()
+}
+
 /// A command with a list of elements, whose number is known when it is recorded. This is what it has beside them.
 pub(super) trait ListCommand: Sized + Send + 'static {
     /// One of the elements.
@@ -223,8 +260,28 @@ pub(super) trait ListCommand: Sized + Send + 'static {
     /// A second one that does the same, elements aside.
     fn duplicate(&mut self) -> Result<Self, Fault>;
 
+    /// Carries it out, and keeps it for the next time.
+    fn play_kept(
+        &mut self,
+        elements: Elements<'_, Self::Element>,
+        player: &mut Player<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        self.duplicate()?.play(elements, player, target)
+    }
+
     /// Says in words what it does, with so many elements.
     fn describe(count: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    /// Calls a function with each entity that it is done to.
+    fn named(_: Elements<'_, Self::Element>, target: Entity, each: &mut dyn FnMut(Entity)) {
+        each(target);
+    }
+
+    /// Whether it may give components that stay when an entity is destroyed.
+    fn leaves(_: Elements<'_, Self::Element>) -> bool {
+        false
+    }
 }
 
 /// The elements of a command.
@@ -259,16 +316,6 @@ impl<T> Elements<'_, T> {
         } else {
             // SAFETY: it is not used again.
             Ok(unsafe { element.read() })
-    /// Carries it out, and keeps it for the next time.
-    fn play_kept(
-        &mut self,
-        elements: Elements<'_, Self::Element>,
-        player: &mut Player<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
-        self.duplicate()?.play(elements, player, target)
-    }
-
         })
     }
 }
@@ -281,52 +328,6 @@ impl<T> Elements<'_, T> {
     }
 }
 
-impl<T: Copy> Elements<'_, T> {
-    pub(super) fn as_slice(&self) -> &[T] {
-        // SAFETY: there are so many, and those that can be copied are there also if they were taken.
-        unsafe { slice::from_raw_parts(self.first, self.count) }
-    }
-}
-
-impl<T> Drop for Elements<'_, T> {
-    fn drop(&mut self) {
-        if !self.keeps && needs_drop::<T>() {
-            // SAFETY: these were not taken, and will not be.
-            unsafe {
-                let rest = self.first.add(self.next);
-                drop_each(rest, self.count - self.next);
-            }
-        }
-    }
-}
-
-/// The verb of a type of commands with lists.
-struct ListVerbOf<C>(C);
-
-impl<C: ListCommand> ListVerbOf<C> {
-    const VERB: &'static Verb = &Verb {
-        align: List::<C>::align::<C::Element>(),
-        size: Verb::LISTED,
-        drop: if needs_drop::<C>() || needs_drop::<C::Element>() {
-            Some(drop_list::<C>)
-        } else {
-            None
-        },
-        play: play_lists::<C>,
-        fold: if C::FOLDS { Some(fold_list::<C>) } else { None },
-        describe: describe_list::<C>,
-        kind: C::KIND,
-        deed: Deed::Other,
-        set: |_| None,
-    };
-}
-
-/// The elements of a list.
-///
-/// # Safety
-///
-/// - the payload is a list of such a command, whose elements nobody else uses; if they are not kept, they are used here alone
-unsafe fn elements_of<'e, C: ListCommand>(
 impl<T> Elements<'_, T> {
     /// Duplicates of all of them, in memory that a world keeps: either each has one, or none does.
     pub(super) fn duplicates<'c>(
@@ -380,6 +381,54 @@ impl<T> Drop for Duplicates<'_, T> {
     }
 }
 
+impl<T: Copy> Elements<'_, T> {
+    pub(super) fn as_slice(&self) -> &[T] {
+        // SAFETY: there are so many, and those that can be copied are there also if they were taken.
+        unsafe { slice::from_raw_parts(self.first, self.count) }
+    }
+}
+
+impl<T> Drop for Elements<'_, T> {
+    fn drop(&mut self) {
+        if !self.keeps && needs_drop::<T>() {
+            // SAFETY: these were not taken, and will not be.
+            unsafe {
+                let rest = self.first.add(self.next);
+                drop_each(rest, self.count - self.next);
+            }
+        }
+    }
+}
+
+/// The verb of a type of commands with lists.
+struct ListVerbOf<C>(C);
+
+impl<C: ListCommand> ListVerbOf<C> {
+    const VERB: &'static Verb = &Verb {
+        align: List::<C>::align::<C::Element>(),
+        size: Verb::LISTED,
+        drop: if needs_drop::<C>() || needs_drop::<C::Element>() {
+            Some(drop_list::<C>)
+        } else {
+            None
+        },
+        play: play_lists::<C>,
+        fold: if C::FOLDS { Some(fold_list::<C>) } else { None },
+        describe: describe_list::<C>,
+        kind: C::KIND,
+        named: named_by_list::<C>,
+        leaves: list_leaves::<C>,
+        deed: Deed::Other,
+        set: |_| None,
+    };
+}
+
+/// The elements of a list.
+///
+/// # Safety
+///
+/// - the payload is a list of such a command, whose elements nobody else uses; if they are not kept, they are used here alone
+unsafe fn elements_of<'e, C: ListCommand>(
     payload: *mut u8,
     keeps: bool,
 ) -> Elements<'e, C::Element> {
@@ -465,6 +514,30 @@ unsafe fn describe_list<C: ListCommand>(
     C::describe(count, target, f)
 }
 
+/// See [`Verb`].
+///
+/// # Safety
+///
+/// - as there
+unsafe fn named_by_list<C: ListCommand>(
+    payload: *mut u8,
+    target: Entity,
+    each: &mut dyn FnMut(Entity),
+) {
+    // SAFETY: there is a list, whose elements are only looked at: it keeps them.
+    C::named(unsafe { elements_of::<C>(payload, true) }, target, each);
+}
+
+/// See [`Verb`].
+///
+/// # Safety
+///
+/// - as there
+unsafe fn list_leaves<C: ListCommand>(payload: *mut u8) -> bool {
+    // SAFETY: there is a list, whose elements are only looked at: it keeps them.
+    C::leaves(unsafe { elements_of::<C>(payload, true) })
+}
+
 impl CommandRecorder {
     /// Records a command.
     #[inline(always)]
@@ -499,6 +572,13 @@ impl CommandRecorder {
         self.commands += 1;
         Some(count)
     }
+}
+
+/// Whether a component of a set stays when its entity is destroyed.
+pub(super) fn set_leaves<S: ComponentSet>() -> bool {
+    let mut leaves = false;
+    S::types(&mut |ty| leaves |= ty.is_cleanup());
+    leaves
 }
 
 /// The names of types, for messages: `Health`, `Armour`.

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
-use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames};
+use super::change::duplicate_set;
+use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames, set_leaves};
 use super::fold::Folding;
-use super::play::{Fault, Player, resolve_entities};
+use super::play::{Fault, Player, check_by, resolve_by, resolve_entities};
 use super::recorder::{CommandRecorder, Created, too_many_entities};
 use super::verb::{Deed, Kind, deed_with};
 use crate::entity::Entity;
+use crate::field::EntityRemap;
 use crate::manager::{Archetype, EntityManager, MANY_BYTES};
 use crate::set::{CloneSet, ComponentSet};
 
@@ -130,11 +132,15 @@ impl<S: ComponentSet> Command for Spawn<S> {
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
-        self.0.duplicate_set().map(Self).map_err(|component| Fault::NotDuplicable { component })
+        duplicate_set(&mut self.0).map(Self)
     }
 
     fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "spawn {target} with {}", TypeNames(S::types))
+    }
+
+    fn leaves(&self) -> bool {
+        set_leaves::<S>()
     }
 
     fn play_run(player: &mut Player<'_>, run: &mut CommandRun<'_, '_, Self>) -> Result<(), Fault> {
@@ -208,14 +214,16 @@ impl<S: CloneSet> Command for SpawnMany<S> {
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
-        let set = self.set.duplicate_set();
-        let set = set.map_err(|component| Fault::NotDuplicable { component })?;
-        Ok(Self { count: self.count, set })
+        Ok(Self { count: self.count, set: duplicate_set(&mut self.set)? })
     }
 
     fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.count;
         write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
+    }
+
+    fn leaves(&self) -> bool {
+        set_leaves::<S>()
     }
 }
 
@@ -232,20 +240,26 @@ impl<S: ComponentSet> ListCommand for SpawnBatch<S> {
         player: &mut Player<'_>,
         target: Entity,
     ) -> Result<(), Fault> {
+        let (resolved, keeps) = (player.resolved, player.keeps);
+        if S::HAS_ENTITIES {
+            // Those of the last may be refused: then there is to be none.
+            let all = sets.rest_mut();
+            let remap = |map: &mut EntityRemap<'_>| {
+                all.iter_mut().for_each(|set| set.remap_entities(map));
+            };
+            if keeps { check_by(resolved, remap) } else { resolve_by(resolved, remap) }?;
+        }
         player.hand_out(target, sets.len())?;
-        let resolved = player.resolved;
         let mut fault = None;
         let next = || {
             let duplicate = |set: &mut S| {
-                set.duplicate_set().map_err(|component| Fault::NotDuplicable { component })
-            };
-            let set = sets.next(duplicate)?.and_then(|mut set| {
+                let mut other = duplicate_set(set)?;
                 if S::HAS_ENTITIES {
-                    resolve_entities(resolved, &mut set)?;
+                    resolve_entities(resolved, &mut other)?;
                 }
-                Ok(set)
-            });
-            set.map_err(|why| fault = Some(why)).ok()
+                Ok(other)
+            };
+            sets.next(duplicate)?.map_err(|why| fault = Some(why)).ok()
         };
         player.entities.spawn_each(std::iter::from_fn(next))?;
         fault.map_or(Ok(()), Err)
@@ -257,6 +271,10 @@ impl<S: ComponentSet> ListCommand for SpawnBatch<S> {
 
     fn describe(count: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
+    }
+
+    fn leaves(_: Elements<'_, S>) -> bool {
+        set_leaves::<S>()
     }
 }
 
@@ -279,6 +297,11 @@ impl Command for CreateOf {
     fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "create {target} of an archetype")
     }
+
+    fn leaves(&self) -> bool {
+        // It is known to the world alone.
+        true
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -288,7 +311,11 @@ struct Instantiate {
 }
 
 impl Command for Instantiate {
-    const KIND: Kind = Kind::Other;
+    const KIND: Kind = Kind::Look;
+
+    fn named(&self, _: Entity, each: &mut dyn FnMut(Entity)) {
+        each(self.source);
+    }
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         let source = player.target(self.source)?;

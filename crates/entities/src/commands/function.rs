@@ -63,4 +63,9 @@ where
     fn describe(&self, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
+
+    fn leaves(&self) -> bool {
+        // Nobody knows.
+        true
+    }
 }

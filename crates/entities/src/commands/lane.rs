@@ -7,7 +7,7 @@ use std::fmt;
 use std::mem;
 use std::ptr::{self, NonNull};
 
-use super::verb::{Kind, List, Verb};
+use super::verb::{Deed, List, Verb};
 use crate::entity::Entity;
 use crate::panics::FirstPanic;
 
@@ -140,7 +140,7 @@ impl LaneMemory {
         // What is the same may be taken for different, if the compiler has made two verbs of one. Then there are more runs, which is
         // the same to all verbs but those that destroy: of what is destroyed together, other rows take the place.
         let is_same = |other: &'static Verb| {
-            ptr::eq(other, verb) || (verb.kind == Kind::Despawn && other.kind == Kind::Despawn)
+            ptr::eq(other, verb) || (verb.deed == Deed::Destroy && other.deed == Deed::Destroy)
         };
         match self.runs.last_mut() {
             Some(run) if is_same(run.verb) && !self.begins_run => run.count += 1,

@@ -2,20 +2,23 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem;
 
 use super::change::{Add, Remove, Set, duplicate_set};
-use super::command::{Command, TypeNames};
+use super::command::{Command, TypeNames, set_leaves};
 use super::play::{Fault, Player, Resolved, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
+use super::slices::{check_list, for_each_of_list};
 use super::verb::Kind;
 use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::query::LateQuery;
 use crate::set::{CloneSet, ComponentSet};
+use crate::storage::Change;
 
 impl CommandRecorder {
     /// Gives all members of an entity's [group](crate::LinkedEntityGroup), or the entity, if it has none, clones of components.
+    ///
+    /// If one of them is refused when this is played, none is changed, unless there is no memory: then those before it are.
     pub fn add_to_linked<S: CloneSet>(&mut self, root: Entity, set: S) {
         self.record(root, AddToLinked { set, members: All });
     }
@@ -83,6 +86,8 @@ impl CommandRecorder {
     }
 
     /// Removes components from all members of an entity's [group](crate::LinkedEntityGroup), as far as they have them.
+    ///
+    /// As [`add_to_linked`](Self::add_to_linked): all of them are changed, or none.
     pub fn remove_from_linked<S: ComponentSet>(&mut self, root: Entity) {
         self.record(root, RemoveFromLinked { types: PhantomData::<fn() -> S>, members: All });
     }
@@ -110,6 +115,9 @@ trait Members: Clone + Send + 'static {
     /// Puts entities in place of their placeholders in what is asked for.
     fn resolve(&mut self, resolved: &Resolved) -> Result<(), Fault>;
 
+    /// Whether there may be entities in what is asked for.
+    fn may_name_entities(&self) -> bool;
+
     /// Leaves only those in a list that are meant.
     fn retain(&self, entities: &EntityManager, members: &mut Vec<Entity>);
 
@@ -126,6 +134,10 @@ impl Members for All {
         Ok(())
     }
 
+    fn may_name_entities(&self) -> bool {
+        false
+    }
+
     fn retain(&self, _: &EntityManager, _: &mut Vec<Entity>) {}
 
     fn describe(&self, root: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,6 +150,10 @@ impl Members for LateQuery {
         resolve_by(resolved, |map| self.remap_entities(map))
     }
 
+    fn may_name_entities(&self) -> bool {
+        self.may_name_entities()
+    }
+
     fn retain(&self, entities: &EntityManager, members: &mut Vec<Entity>) {
         self.retain_found(entities, members);
     }
@@ -147,24 +163,30 @@ impl Members for LateQuery {
     }
 }
 
-/// Calls a function with each member of an entity's group that is there and meant, or with the entity, if it has none.
-fn for_each_member(
+/// Puts each member of an entity's group that is there and meant in the player's list, or the entity, if it has none.
+fn find_members(
     player: &mut Player<'_>,
     target: Entity,
-    mut which: impl Members,
-    mut function: impl FnMut(&mut Player<'_>, Entity) -> Result<(), Fault>,
+    which: &impl Members,
 ) -> Result<(), Fault> {
     let root = player.target(target)?;
-    which.resolve(player.resolved)?;
-    let mut members = mem::take(&mut player.members);
-    let found = player.entities.linked_members(root, &mut members);
-    let result = found.map_err(Fault::from).and_then(|()| {
-        which.retain(player.entities, members.list_mut());
-        members.iter().try_for_each(|&member| function(player, member))
-    });
+    if which.may_name_entities() {
+        // It may be kept for the next time.
+        let mut which = which.clone();
+        which.resolve(player.resolved)?;
+        return find_among(player, root, &which);
+    }
+    find_among(player, root, which)
+}
+
+fn find_among(player: &mut Player<'_>, root: Entity, which: &impl Members) -> Result<(), Fault> {
+    let Player { entities, list, members, .. } = player;
     members.clear();
-    player.members = members;
-    result
+    entities.linked_members(root, members)?;
+    list.clear();
+    list.extend_from_slice(members);
+    which.retain(entities, list);
+    Ok(())
 }
 
 struct AddToLinked<S, M> {
@@ -172,18 +194,26 @@ struct AddToLinked<S, M> {
     members: M,
 }
 
+impl<S: CloneSet, M: Members> AddToLinked<S, M> {
+    fn give(mut set: S, members: &M, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        find_members(player, target, members)?;
+        check_list::<S>(player, Change::Add)?;
+        if S::HAS_ENTITIES && !player.list.is_empty() {
+            resolve_entities(player.resolved, &mut set)?;
+        }
+        for_each_of_list(player, |player, member| Add(set.clone_set()).give(player, member))
+    }
+}
+
 impl<S: CloneSet, M: Members> Command for AddToLinked<S, M> {
     const KIND: Kind = Kind::Touch;
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        let Self { mut set, members } = self;
-        let mut is_resolved = !S::HAS_ENTITIES;
-        for_each_member(player, target, members, |player, member| {
-            if !mem::replace(&mut is_resolved, true) {
-                resolve_entities(player.resolved, &mut set)?;
-            }
-            Add(set.clone_set()).give(player, member)
-        })
+        Self::give(self.set, &self.members, player, target)
+    }
+
+    fn play_kept(&mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        Self::give(duplicate_set(&mut self.set)?, &self.members, player, target)
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
@@ -194,6 +224,10 @@ impl<S: CloneSet, M: Members> Command for AddToLinked<S, M> {
         write!(f, "add {} to ", TypeNames(S::types))?;
         self.members.describe(target, f)
     }
+
+    fn leaves(&self) -> bool {
+        set_leaves::<S>()
+    }
 }
 
 struct SetLinked<S, M> {
@@ -201,21 +235,27 @@ struct SetLinked<S, M> {
     members: M,
 }
 
+impl<S: CloneSet, M: Members> SetLinked<S, M> {
+    fn give(mut set: S, members: &M, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        find_members(player, target, members)?;
+        let Player { entities, list, .. } = player;
+        list.retain(|&member| entities.has::<S>(member));
+        if S::HAS_ENTITIES && !player.list.is_empty() {
+            resolve_entities(player.resolved, &mut set)?;
+        }
+        for_each_of_list(player, |player, member| Set(set.clone_set()).give(player, member))
+    }
+}
+
 impl<S: CloneSet, M: Members> Command for SetLinked<S, M> {
     const KIND: Kind = Kind::Touch;
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        let Self { mut set, members } = self;
-        let mut is_resolved = !S::HAS_ENTITIES;
-        for_each_member(player, target, members, |player, member| {
-            if !player.entities.has::<S>(member) {
-                return Ok(());
-            }
-            if !mem::replace(&mut is_resolved, true) {
-                resolve_entities(player.resolved, &mut set)?;
-            }
-            Set(set.clone_set()).give(player, member)
-        })
+        Self::give(self.set, &self.members, player, target)
+    }
+
+    fn play_kept(&mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        Self::give(duplicate_set(&mut self.set)?, &self.members, player, target)
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
@@ -236,10 +276,14 @@ struct RemoveFromLinked<S, M> {
 impl<S: ComponentSet, M: Members> Command for RemoveFromLinked<S, M> {
     const KIND: Kind = Kind::Touch;
 
-    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        for_each_member(player, target, self.members, |player, member| {
-            Remove::<S>(PhantomData).play(player, member)
-        })
+    fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        self.play_kept(player, target)
+    }
+
+    fn play_kept(&mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        find_members(player, target, &self.members)?;
+        check_list::<S>(player, Change::Remove)?;
+        for_each_of_list(player, Remove::<S>::take)
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {

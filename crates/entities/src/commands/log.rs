@@ -70,6 +70,18 @@ impl Seen<'_> {
     pub(super) fn kind(&self) -> Kind {
         self.found.verb.kind
     }
+
+    /// Calls a function with each entity that it is done to.
+    pub(super) fn named(&self, each: &mut dyn FnMut(Entity)) {
+        // SAFETY: there is a payload of the verb, which was not used, and the log is not changed meanwhile.
+        unsafe { (self.found.verb.named)(self.found.payload, self.target, each) };
+    }
+
+    /// Whether it may give components that stay when an entity is destroyed.
+    pub(super) fn leaves(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { (self.found.verb.leaves)(self.found.payload) }
+    }
 }
 
 impl fmt::Display for Seen<'_> {
@@ -318,6 +330,8 @@ impl Playing<'_> {
                 of_lane.ids = mem::take(&mut lane.ids);
             }
             of_lane.lane = lane.lane;
+            let promised = of_lane.ids.iter().position(|id| id.is_null());
+            of_lane.promised = promised.unwrap_or(of_lane.ids.len());
             for id in of_lane.ids.iter_mut().filter(|id| id.is_null()) {
                 *id = table.set_aside();
             }
@@ -330,8 +344,6 @@ impl Playing<'_> {
         let mut segments = mem::take(&mut self.log.segments);
         self.log.segments(&mut segments);
         let keeps = self.log.reusable;
-            let promised = of_lane.ids.iter().position(|id| id.is_null());
-            of_lane.promised = promised.unwrap_or(of_lane.ids.len());
         let mut player = Player {
             entities: &mut *self.entities,
             resolved: &self.log.resolved,

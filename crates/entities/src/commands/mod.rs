@@ -39,6 +39,7 @@ mod placeholder;
 mod play;
 mod promises;
 mod recorder;
+mod slices;
 mod trace;
 mod verb;
 mod walk;

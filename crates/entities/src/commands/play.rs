@@ -185,6 +185,22 @@ pub(super) fn resolve_by(
     fault.map_or(Ok(()), Err)
 }
 
+/// Refuses what [`resolve_by`] refuses, and leaves everything as it is.
+pub(super) fn check_by(
+    resolved: &Resolved,
+    remap: impl FnOnce(&mut EntityRemap<'_>),
+) -> Result<(), Fault> {
+    let mut fault = None;
+    let mut check = |entity| {
+        if let Err(why) = resolved.resolve(entity) {
+            fault.get_or_insert(why);
+        }
+        entity
+    };
+    remap(&mut EntityRemap::new(&mut check));
+    fault.map_or(Ok(()), Err)
+}
+
 /// Commands of one verb that follow each other.
 pub(super) struct Run<'r> {
     data: *mut u8,

@@ -38,6 +38,18 @@ pub(super) struct Verb {
     /// - there is a payload of this verb. It may have been used: then only what can be copied is read of it
     pub(super) describe: unsafe fn(*const u8, Entity, &mut fmt::Formatter<'_>) -> fmt::Result,
     pub(super) kind: Kind,
+    /// Calls a function with each entity that a command is done to, as its kind says.
+    ///
+    /// # Safety
+    ///
+    /// - there is a payload of this verb, which was not used, and nobody else uses meanwhile
+    pub(super) named: unsafe fn(*mut u8, Entity, &mut dyn FnMut(Entity)),
+    /// Whether entities may be given components that stay when they are destroyed.
+    ///
+    /// # Safety
+    ///
+    /// - as for `named`
+    pub(super) leaves: unsafe fn(*mut u8) -> bool,
     pub(super) deed: Deed,
     /// The number of the set of components that it gives or takes, if the world has one.
     pub(super) set: fn(&mut EntityManager) -> Option<u32>,
@@ -54,11 +66,15 @@ pub(super) type FoldCommand = unsafe fn(&mut Player<'_>, Entity, *mut u8, *mut E
 /// What others have to know of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Destroys the target.
+    /// Destroys those that it names.
     Despawn,
-    /// Changes, looks at or creates the target.
+    /// Takes components from those that it names.
+    Remove,
+    /// Changes or creates those that it names.
     Touch,
-    /// Does something to entities that are not named, or looks at them.
+    /// Only looks at those that it names.
+    Look,
+    /// Names nobody.
     Other,
 }
 

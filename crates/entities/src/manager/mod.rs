@@ -15,6 +15,7 @@ mod destroy;
 mod distinct;
 mod enabled;
 mod fences;
+mod foresight;
 mod found;
 mod gates;
 mod give;

@@ -171,7 +171,7 @@ impl EntityManager {
         self.set_shared_for_all(entities, ty, &Shared::new(value).into_erased())
     }
 
-    fn set_shared_for_all(
+    pub(crate) fn set_shared_for_all(
         &mut self,
         entities: &[Entity],
         ty: ComponentType,

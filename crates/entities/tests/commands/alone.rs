@@ -16,6 +16,8 @@ struct Old {
     text: Entity,
     empty: Entity,
     shared: Entity,
+    /// A whole chunk, and one more.
+    team: [Entity; 4],
     items: Entity,
     root: Entity,
     member: Entity,
@@ -37,6 +39,7 @@ fn before(workers: usize) -> (Checked, Old) {
         text: world.spawn((A(2), B("two".into()))),
         empty: world.spawn(()),
         shared: world.spawn((A(3), Shared::new(Team("red")))),
+        team: [1, 2, 3, 4].map(|at| world.spawn((A(at), Shared::new(Team("green"))))),
         items: world.spawn((A(4), Buffer::from([Item(1), Item(2)]))),
         root,
         member,
@@ -249,6 +252,17 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         |w, o| _ = w.add(o.plain, (0..40).map(Item).collect::<Buffer<Item>>()).unwrap(),
     ),
     (
+    (
+        "set_shared_slice of a whole chunk",
+        |c, o| c.set_shared_slice(&o.team[..3], Team("blue")),
+        |w, o| w.set_shared_slice(&o.team[..3], Team("blue")).unwrap(),
+    ),
+    (
+        "set_shared_slice of some of several chunks",
+        |c, o| c.set_shared_slice(&[o.team[3], o.shared, o.team[0]], Team("blue")),
+        |w, o| w.set_shared_slice(&[o.team[3], o.shared, o.team[0]], Team("blue")).unwrap(),
+    ),
+    ("set_shared_slice of none", |c, _| c.set_shared_slice(&[], Team("blue")), |_, _| ()),
         "add_buffer to what has one",
         |c, o| c.add_buffer(o.items, [Item(9)]),
         |w, o| _ = w.add(o.items, Buffer::from([Item(9)])).unwrap(),

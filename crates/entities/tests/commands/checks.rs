@@ -176,3 +176,44 @@ fn cb11_of_a_played_buffer_there_is_nothing_left_to_trace_or_check() {
         assert!(format!("{buffer:?}").contains("commands: 0"), "{buffer:?}");
     }
 }
+
+#[test]
+fn cb11_a_check_lets_pass_what_is_done_to_what_stays() {
+    let mut world = world();
+    let (stays, old) = (world.spawn((A(1), Stays(1))), world.spawn(A(1)));
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    commands.despawn(stays);
+    commands.set(stays, Stays(2));
+    commands.remove::<Stays>(stays);
+    commands.add(old, Stays(1));
+    commands.despawn(old);
+    commands.set(old, Stays(3));
+    let new = commands.spawn((A(1), Stays(1)));
+    commands.despawn(new);
+    commands.set(new, Stays(4));
+    let checked = world.check_commands(&buffer);
+    world.play(&mut buffer).unwrap();
+    assert!(checked.is_ok(), "playing it is no error: {checked:?}");
+    assert!(!world.exists(stays));
+    assert_eq!(world.get(old), Ok(&Stays(3)));
+}
+
+#[test]
+fn cb11_a_check_finds_what_an_earlier_command_has_despawned() {
+    let mut world = world();
+    let (old, other) = (world.spawn(A(1)), world.spawn(A(1)));
+    let records: [fn(&mut CommandRecorder, Entity); 2] =
+        [|c, gone| c.despawn(gone), |c, gone| c.despawn_slice(&[gone])];
+    for record in records {
+        let mut buffer = EntityCommandBuffer::new();
+        let commands = buffer.commands().unwrap();
+        commands.set(other, A(2));
+        record(commands, old);
+        commands.remove::<A>(old);
+        commands.set_slice(&[other, old], A(3));
+        let said = stopped(world.check_commands(&buffer));
+        assert_eq!(said.number(), 4);
+        assert!(matches!(said.fault(), CommandFault::Entity(EntityError::NoSuchEntity { .. })));
+    }
+}

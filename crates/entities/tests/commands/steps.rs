@@ -259,6 +259,19 @@ impl<W: Copy> Step<W> {
         }
     }
 
+    /// Whether it is done to several entities, one after the other.
+    pub(crate) fn is_of_several(&self) -> bool {
+        matches!(
+            self,
+            Self::AddToSlice(..)
+                | Self::SetSlice(..)
+                | Self::RemoveFromSlice(..)
+                | Self::AddToLinked(..)
+                | Self::SetLinked(..)
+                | Self::RemoveFromLinked(..)
+        )
+    }
+
     /// The same, with others named: targets by the first function, those in values by the second.
     pub(crate) fn map<V>(&self, target: &dyn Fn(W) -> V, value: &dyn Fn(W) -> V) -> Step<V> {
         let given = |given: &Given<W>| Given {

@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, ComponentType, Entity, EntityCommandBuffer, EntityError,
-    LateQuery, LinkedEntityGroup, Shared, World, WorldSettings,
+    LateQuery, LinkedEntityGroup, PlaybackError, Prefab, Shared, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -53,7 +53,7 @@ const ALL: &[(&str, Record, Direct)] = &[
     (
         "set_shared_slice",
         |c, e| c.set_shared_slice(&[e], Team("t")),
-        |w, e| w.set(e, Shared::new(Team("t"))).map_err(|r| r.error),
+        |w, e| w.set_shared_slice(&[e], Team("t")),
     ),
     (
         "remove_shared",
@@ -182,7 +182,7 @@ fn cb1_cb8_targets_of_all_kinds_are_taken_and_refused_as_by_the_world() {
                     Ok(()) => played.unwrap_or_else(|error| panic!("{what}: {error}")),
                     Err(error) => {
                         let stopped = match played {
-                            Err(ancho_entities::PlaybackError::Stopped(stopped)) => stopped,
+                            Err(PlaybackError::Stopped(stopped)) => stopped,
                             other => panic!("{what}: {other:?} instead of {error}"),
                         };
                         assert_eq!(stopped.number(), 1, "{what}");
@@ -231,7 +231,7 @@ fn cb1_cb8_the_second_and_the_last_of_a_run_are_refused_too() {
                 });
                 match (failed, played) {
                     (None, Ok(_)) => (),
-                    (Some(at), Err(ancho_entities::PlaybackError::Stopped(stopped))) => {
+                    (Some(at), Err(PlaybackError::Stopped(stopped))) => {
                         assert_eq!(stopped.number(), at + 1, "{what}");
                     }
                     (failed, played) => panic!("{what}: {failed:?}, and {played:?}"),
@@ -248,6 +248,113 @@ fn cb3_placeholders_of_another_buffer_are_refused_as_targets() {
     for &(name, record, _) in ALL {
         let (mut world, placeholder) = (world(), foreign());
         let (number, fault) = fails(&mut world, |commands| {
+/// Whether somebody is not there, as far as a check before playing can tell.
+fn is_missing(fault: CommandFault) -> bool {
+    matches!(
+        fault,
+        CommandFault::Entity(EntityError::NoSuchEntity { .. })
+            | CommandFault::ForeignPlaceholder { .. }
+    )
+}
+
+#[test]
+fn cb11_a_check_says_of_targets_what_playing_says() {
+    for strict in [false, true] {
+        for &(name, record, _) in ALL {
+            let mut targets = before(strict).1;
+            targets.push(("of another buffer", foreign()));
+            for (kind, target) in targets {
+                let what = format!("{name} of one that is {kind}, strict: {strict}");
+                let mut world = before(strict).0;
+                let mut buffer = EntityCommandBuffer::new();
+                let commands = buffer.commands().unwrap();
+                commands.spawn(Tag);
+                record(commands, target);
+                let checked = world.check_commands(&buffer);
+                let said = |done: Result<(), PlaybackError>| {
+                    done.is_err().then(|| {
+                        let stopped = stopped(done);
+                        (stopped.number(), stopped.fault())
+                    })
+                };
+                let checked = said(checked);
+                let played = said(world.play(&mut buffer)).filter(|&(_, fault)| is_missing(fault));
+                assert_eq!(checked, played, "{what}");
+            }
+        }
+    }
+}
+
+type RecordSlice = fn(&mut CommandRecorder, &[Entity]);
+
+const SLICES: &[(&str, RecordSlice)] = &[
+    ("despawn_slice", |c, all| c.despawn_slice(all)),
+    ("add_to_slice", |c, all| c.add_to_slice(all, B("x".into()))),
+    ("set_slice", |c, all| c.set_slice(all, A(7))),
+    ("remove_from_slice", |c, all| c.remove_from_slice::<A>(all)),
+    ("set_shared_slice", |c, all| c.set_shared_slice(all, Team("t"))),
+];
+
+#[test]
+fn cb11_a_check_looks_at_all_of_a_slice_and_minds_prefabs() {
+    for &(name, record) in SLICES {
+        let (mut world, targets) = before(true);
+        let (full, dead) = (targets[5].1, targets[1].1);
+        let prefab = world.spawn((A(1), Shared::new(Team("f")), Prefab));
+        let check = |targets: &[Entity]| {
+            let mut buffer = EntityCommandBuffer::new();
+            record(buffer.commands().unwrap(), targets);
+            world.check_commands(&buffer)
+        };
+        check(&[full]).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let said = stopped(check(&[full, dead])).fault();
+        assert!(is_missing(said), "{name}: {said}");
+        let said = check(&[full, prefab]);
+        if name == "despawn_slice" {
+            said.unwrap_or_else(|error| panic!("{name}: {error}"));
+        } else {
+            let minds = CommandFault::TouchesPrefab { entity: prefab };
+            assert_eq!(stopped(said).fault(), minds, "{name}");
+        }
+    }
+}
+
+#[test]
+fn cb8_a_slice_is_changed_as_a_whole_or_not_at_all() {
+    for strict in [false, true] {
+        for &(name, record) in SLICES {
+            let others = before(strict).1;
+            let mut others: Vec<_> =
+                others.into_iter().filter(|&(kind, _)| kind != "full").collect();
+            others.push(("of another buffer", foreign()));
+            for (kind, other) in others {
+                let (mut world, targets) = before(strict);
+                let full = targets[5].1;
+                let hash = world.state_hash();
+                let played = play(&mut world, |commands| record(commands, &[full, other]));
+                if played.is_err() {
+                    let what = format!("{name} of one that is {kind}, strict: {strict}");
+                    assert_eq!(world.state_hash(), hash, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn cb8_a_batch_is_created_as_a_whole_or_not_at_all() {
+    for reusable in [false, true] {
+        let mut world = world();
+        let old = world.spawn(A(1));
+        let mut buffer =
+            if reusable { EntityCommandBuffer::reusable() } else { EntityCommandBuffer::new() };
+        buffer.commands().unwrap().spawn_batch([old, foreign(), old].map(Link));
+        let fault = stopped(world.play(&mut buffer)).fault();
+        assert!(matches!(fault, CommandFault::ForeignPlaceholder { .. }), "{fault}");
+        assert_eq!(world.entity_count(), 1);
+    }
+}
+
             commands.spawn(Tag);
             record(commands, placeholder);
             commands.spawn(Tag);
@@ -296,7 +403,7 @@ fn cb3_placeholders_of_what_is_created_later_are_refused_as_targets() {
         let played = world.play(&mut buffer);
         let count = world.entity_count();
         world.check_invariants().unwrap();
-        let Err(ancho_entities::PlaybackError::Stopped(stopped)) = played else {
+        let Err(PlaybackError::Stopped(stopped)) = played else {
             wrong.push(format!("{name}: {played:?}, and {count} entities are there"));
             continue;
         };
