@@ -391,8 +391,9 @@ impl EntityManager {
     ///
     /// One by one, everywhere, are carried out:
     ///
-    /// - `add_types`, `create_of`, `instantiate`, `set_enabled`, `set_name`, `add_buffer`, `set_buffer`, `append`, and functions
-    /// - commands for several entities: slices, groups, queries, `spawn_many` and `spawn_batch`
+    /// - `add_types`, `set_archetype`, `create_of`, `instantiate`, `set_enabled`, `set_name`, `add_buffer`, `set_buffer`, `append`, and
+    ///   functions
+    /// - commands for several entities: slices, groups, queries, `spawn_many`, `spawn_batch`, `create_many` and `swap_components`
     /// - commands that give or remove shared components; those that entities have go along with them otherwise
     /// - all commands for entities that have values of chunks, or more than 64 components, or were despawned and have only what stays
     /// - `despawn` of roots of groups, and of entities with components that stay
@@ -402,10 +403,10 @@ impl EntityManager {
     /// If a command fails (A0078), a job records in the buffer that was not completed (A0003), the buffer was played (A0080), or
     /// has ids of another world (A0082).
     ///
-    /// # Panics
     /// A command that fails does nothing, also if it is one for several entities. Only a function, one for several entities for which there
     /// is no memory, and a slice in a strict world that names an entity twice are done in part.
     ///
+    /// # Panics
     ///
     /// If code of the user does, such as `clone` or `drop` of a component. The commands before that are carried out, and if it is
     /// `drop`, perhaps some after it.

@@ -13,7 +13,7 @@ use crate::buffer::{BufferElement, DynamicBuffer};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::manager::EntityManager;
+use crate::manager::{Archetype, EntityManager};
 use crate::set::ComponentSet;
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::{Cellar, Change};
@@ -114,6 +114,17 @@ impl CommandRecorder {
     /// Lets an entity take part or not, with its group. As [`EntityManager::set_enabled`](crate::EntityManager::set_enabled).
     pub fn set_enabled(&mut self, entity: Entity, enabled: bool) {
         self.record(entity, SetEnabled(enabled));
+    }
+
+    /// Moves an entity to an archetype of the world in which this is played: what both have is kept. As
+    /// [`EntityManager::set_archetype`](crate::EntityManager::set_archetype).
+    pub fn set_archetype(&mut self, entity: Entity, archetype: Archetype) {
+        self.record(entity, SetArchetype(archetype));
+    }
+
+    /// Exchanges all components of two entities. As [`EntityManager::swap_components`](crate::EntityManager::swap_components).
+    pub fn swap_components(&mut self, left: Entity, right: Entity) {
+        self.record(left, SwapComponents { other: right });
     }
 
     /// Gives an entity a name, which messages and tools show. An empty one takes it away.
@@ -583,5 +594,59 @@ impl ListCommand for SetName {
 
     fn describe(_: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "name {target}")
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SetArchetype(Archetype);
+
+impl Command for SetArchetype {
+    const KIND: Kind = Kind::Touch;
+
+    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        let entity = player.target(target)?;
+        player.entities.set_archetype(entity, self.0)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(*self)
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "move {target} to an archetype")
+    }
+
+    fn leaves(&self) -> bool {
+        // It is known to the world alone.
+        true
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SwapComponents {
+    other: Entity,
+}
+
+impl Command for SwapComponents {
+    const KIND: Kind = Kind::Touch;
+
+    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+        let (left, right) = (player.target(target)?, player.target(self.other)?);
+        player.entities.swap_components(left, right)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(*self)
+    }
+
+    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exchange the components of {target} and {}", self.other)
+    }
+
+    fn named(&self, target: Entity, each: &mut dyn FnMut(Entity)) {
+        each(target);
+        each(self.other);
     }
 }

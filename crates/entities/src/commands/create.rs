@@ -71,8 +71,21 @@ impl CommandRecorder {
     #[track_caller]
     pub fn create_of(&mut self, archetype: Archetype) -> Entity {
         let target = self.create(1).target();
-        self.record(target, CreateOf(archetype));
+        self.record(target, CreateOf { archetype, count: 1 });
         target
+    }
+
+    /// Creates so many entities of an archetype of the world in which this is played, every component with its default. Returns their
+    /// placeholders.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Self::spawn).
+    #[track_caller]
+    pub fn create_many(&mut self, archetype: Archetype, count: usize) -> Created {
+        let created = self.create(count);
+        self.record(created.target(), CreateOf { archetype, count });
+        created
     }
 
     /// Creates an entity with copies of another's components, as [`instantiate`](crate::EntityManager::instantiate) does. Returns
@@ -279,14 +292,17 @@ impl<S: ComponentSet> ListCommand for SpawnBatch<S> {
 }
 
 #[derive(Clone, Copy)]
-struct CreateOf(Archetype);
+struct CreateOf {
+    archetype: Archetype,
+    count: usize,
+}
 
 impl Command for CreateOf {
     const KIND: Kind = Kind::Touch;
 
     fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        player.hand_out(target, 1)?;
-        player.entities.create(self.0)?;
+        player.hand_out(target, self.count)?;
+        player.entities.create_many(self.archetype, self.count)?;
         Ok(())
     }
 
@@ -295,7 +311,10 @@ impl Command for CreateOf {
     }
 
     fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "create {target} of an archetype")
+        match self.count {
+            1 => write!(f, "create {target} of an archetype"),
+            count => write!(f, "create {count} entities from {target} on of an archetype"),
+        }
     }
 
     fn leaves(&self) -> bool {

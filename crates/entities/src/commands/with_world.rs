@@ -121,6 +121,17 @@ impl<'w> Commands<'w> {
         self.promise(1)[0]
     }
 
+    /// Creates so many entities of an archetype, every component with its default. Returns their ids.
+    ///
+    /// # Panics
+    ///
+    /// As [`CommandRecorder::spawn`].
+    #[track_caller]
+    pub fn create_many(&mut self, archetype: Archetype, count: usize) -> &[Entity] {
+        self.recorder.create_many(archetype, count);
+        self.promise(count)
+    }
+
     /// Creates an entity with copies of another's components. Returns its id.
     ///
     /// # Panics

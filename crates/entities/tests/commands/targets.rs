@@ -90,6 +90,11 @@ const ALL: &[(&str, Record, Direct)] = &[
         |c, e| c.set_enabled(e, false),
         |w, e| w.entities_mut().set_enabled(e, false).map(drop),
     ),
+    (
+        "swap_components",
+        |c, e| c.swap_components(e, e),
+        |w, e| w.entities_mut().swap_components(e, e),
+    ),
     ("set_name", |c, e| c.set_name(e, "x"), |w, e| w.entities_mut().set_name(e, "x")),
     (
         "add_to_linked",
@@ -243,11 +248,6 @@ fn cb1_cb8_the_second_and_the_last_of_a_run_are_refused_too() {
     }
 }
 
-#[test]
-fn cb3_placeholders_of_another_buffer_are_refused_as_targets() {
-    for &(name, record, _) in ALL {
-        let (mut world, placeholder) = (world(), foreign());
-        let (number, fault) = fails(&mut world, |commands| {
 /// Whether somebody is not there, as far as a check before playing can tell.
 fn is_missing(fault: CommandFault) -> bool {
     matches!(
@@ -355,6 +355,11 @@ fn cb8_a_batch_is_created_as_a_whole_or_not_at_all() {
     }
 }
 
+#[test]
+fn cb3_placeholders_of_another_buffer_are_refused_as_targets() {
+    for &(name, record, _) in ALL {
+        let (mut world, placeholder) = (world(), foreign());
+        let (number, fault) = fails(&mut world, |commands| {
             commands.spawn(Tag);
             record(commands, placeholder);
             commands.spawn(Tag);
