@@ -129,6 +129,15 @@ impl Drop for Counted {
     }
 }
 
+/// A value that is counted, and kept beside chunks.
+#[derive(ManagedComponent, Clone, Debug)]
+#[managed(name = "game::Papers")]
+pub(crate) struct Papers {
+    #[field(opaque)]
+    pub(crate) value: Counted,
+    pub(crate) about: Entity,
+}
+
 /// Records, and plays.
 #[track_caller]
 pub(crate) fn play(
