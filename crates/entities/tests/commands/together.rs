@@ -399,3 +399,39 @@ fn types_that_no_memory_has_room_for_are_removed_with_others() {
     assert!(world.has::<(A, Tag, Glow)>(entity) && !world.has::<B>(entity));
     assert_eq!(world.get(entity), Ok(&A(2)));
 }
+
+#[test]
+fn cb10_more_commands_than_are_carried_out_together_come_to_what_one_by_one_they_come_to() {
+    let (mut world, mut expected) = (world(), world());
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let (mut new, mut same) = (Vec::new(), Vec::new());
+    // Runs are short, and those that are created before the seam are changed behind it.
+    for at in 0..15_000 {
+        new.push(commands.spawn(A(at)));
+        same.push(expected.spawn(A(at)));
+        let [half, third, fourth] = [2, 3, 4].map(|part| at as usize / part);
+        commands.add(new[at as usize], Glow(at));
+        expected.add(same[at as usize], Glow(at)).unwrap();
+        commands.set(new[half], A(at + 1));
+        expected.set(same[half], A(at + 1)).unwrap();
+        commands.remove::<Glow>(new[third]);
+        expected.remove::<Glow>(same[third]).unwrap();
+        commands.add(new[fourth], B(at.to_string()));
+        expected.add(same[fourth], B(at.to_string())).unwrap();
+    }
+    for at in (0..15_000).step_by(7) {
+        commands.despawn(new[at]);
+        expected.despawn(same[at]).unwrap();
+    }
+    assert!(commands.len() > 70_000);
+    world.play(&mut buffer).unwrap();
+    assert_eq!(world.entity_count(), expected.entity_count());
+    for (new, same) in new.into_iter().zip(same) {
+        let entity = buffer.resolve(new).unwrap();
+        assert_eq!(world.exists(entity), expected.exists(same));
+        assert_eq!(world.get::<A>(entity).ok(), expected.get::<A>(same).ok());
+        assert_eq!(world.get::<B>(entity).ok(), expected.get::<B>(same).ok());
+        assert_eq!(world.get::<Glow>(entity).ok(), expected.get::<Glow>(same).ok());
+    }
+}
