@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
 use std::num::NonZero;
+use std::ptr::NonNull;
 use std::{ptr, slice};
 
 use super::matched::Place;
@@ -245,7 +246,8 @@ const LINE: usize = 64;
 /// A column, and where it is said which rows are switched on.
 #[derive(Debug)]
 pub struct ColumnFetch<T> {
-    pub(super) first: *mut T,
+    /// What tells that there is a column, where one may be missing.
+    pub(super) first: NonNull<T>,
     /// The words of the mask, or null if nobody asks.
     pub(super) words: *const u64,
     /// Where the rows are noted that are written, or null if nobody tracks them.
@@ -265,7 +267,9 @@ impl<T> ColumnFetch<T> {
     #[inline(always)]
     pub(super) fn new(view: PieceView<'_>, place: Place, enableable: bool) -> Self {
         let words = if enableable { mask_words(view, place) } else { ptr::null_mut() };
-        Self { first: column(view, place.offset), words, written: ptr::null_mut() }
+        // SAFETY: no memory begins at zero.
+        let first = unsafe { NonNull::new_unchecked(column(view, place.offset)) };
+        Self { first, words, written: ptr::null_mut() }
     }
 
     /// The column at a place that is there, which is written. `enableable` and `tracked` are what the type says of itself.
@@ -418,7 +422,7 @@ unsafe impl<T: Component> QueryData for &T {
 
     #[inline(always)]
     fn expect_row(fetch: ColumnFetch<T>, row: usize) {
-        fetch_now(fetch.first.wrapping_add(row).cast());
+        fetch_now(fetch.first.as_ptr().wrapping_add(row).cast());
     }
 
     #[inline(always)]
@@ -436,7 +440,7 @@ unsafe impl<T: Component> QueryData for &T {
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> &'w T {
         // SAFETY: there is a value in each row, which nobody changes.
-        unsafe { &*fetch.first.add(row) }
+        unsafe { &*fetch.first.as_ptr().add(row) }
     }
 }
 
@@ -453,7 +457,7 @@ unsafe impl<T: Component> ChunkData for &T {
     #[inline(always)]
     unsafe fn slices<'w>(fetch: ColumnFetch<T>, first: usize, count: usize) -> &'w [T] {
         // SAFETY: there is a value in each row, which nobody changes.
-        unsafe { slice::from_raw_parts(fetch.first.add(first), count) }
+        unsafe { slice::from_raw_parts(fetch.first.as_ptr().add(first), count) }
     }
 }
 
@@ -472,7 +476,7 @@ unsafe impl<T: Component> QueryData for &mut T {
 
     #[inline(always)]
     fn expect_row(fetch: ColumnFetch<T>, row: usize) {
-        fetch_now(fetch.first.wrapping_add(row).cast());
+        fetch_now(fetch.first.as_ptr().wrapping_add(row).cast());
     }
 
     #[inline(always)]
@@ -491,7 +495,7 @@ unsafe impl<T: Component> QueryData for &mut T {
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> &'w mut T {
         // SAFETY: there is a value in each row, which nobody else uses.
-        unsafe { &mut *fetch.first.add(row) }
+        unsafe { &mut *fetch.first.as_ptr().add(row) }
     }
 }
 
@@ -505,7 +509,7 @@ unsafe impl<T: Component> ChunkData for &mut T {
     #[inline(always)]
     unsafe fn slices<'w>(fetch: ColumnFetch<T>, first: usize, count: usize) -> &'w mut [T] {
         // SAFETY: there is a value in each row, which nobody else uses.
-        unsafe { slice::from_raw_parts_mut(fetch.first.add(first), count) }
+        unsafe { slice::from_raw_parts_mut(fetch.first.as_ptr().add(first), count) }
     }
 }
 

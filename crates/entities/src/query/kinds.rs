@@ -19,7 +19,7 @@ use crate::shared::{Shared, SharedComponent};
 /// Where the buffer of a row is, of a column of buffers.
 #[inline(always)]
 fn buffer_at<T: BufferElement>(fetch: ColumnFetch<u8>, row: usize) -> *mut Header {
-    fetch.first.wrapping_add(row * BufferLayout::of::<T>().size).cast()
+    fetch.first.as_ptr().wrapping_add(row * BufferLayout::of::<T>().size).cast()
 }
 
 // SAFETY: one part, at one place, which is read.
@@ -216,7 +216,7 @@ unsafe impl<T: ManagedComponent> QueryData for &Managed<T> {
     unsafe fn get<'w>(fetch: ColumnFetch<Box<T>>, row: usize) -> &'w T {
         // SAFETY: there is a value in each row, which nobody changes, and no other thread reads: the memory is shared with
         // no fork, and this stays on its thread unless `T` may be shared.
-        unsafe { &*fetch.first.add(row) }
+        unsafe { &*fetch.first.as_ptr().add(row) }
     }
 }
 
@@ -244,6 +244,6 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<Box<T>>, row: usize) -> &'w mut T {
         // SAFETY: there is a value in each row, which nobody else uses.
-        unsafe { &mut *fetch.first.add(row) }
+        unsafe { &mut *fetch.first.as_ptr().add(row) }
     }
 }

@@ -144,7 +144,7 @@ unsafe impl<T: Component> QueryData for TrackedMut<'_, T> {
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> TrackedMut<'w, T> {
         // SAFETY: there is a value in each row, which nobody else uses.
-        let value = unsafe { &mut *fetch.first.add(row) };
+        let value = unsafe { &mut *fetch.first.as_ptr().add(row) };
         TrackedMut { value, written: fetch.written, row }
     }
 

@@ -58,7 +58,7 @@ pub(crate) use chunk_layout::DoesNotFit;
 pub(crate) use chunk_values::ChunkValues;
 pub(crate) use dead::{Dead, DeadLists};
 pub(crate) use enabled::EnabledMasks;
-pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages, Upcoming};
+pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages, SeenSlots, Upcoming};
 pub(crate) use fetch::{fetch, fetch_soon};
 pub(crate) use few::{Few, FewNumbers};
 pub(crate) use groups::{FEW_SHARED, Wanted};

@@ -8,7 +8,6 @@
 use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
@@ -226,11 +225,7 @@ fn token<'w, D: QueryData>(
     unsafe { memory.pages.see(&storage.table) };
     memory.version = storage.version;
     let numbers = storage.chunks.numbers();
-    let words = LookupMemory::words::<D>();
-    memory.has.clear();
-    memory.has.resize(numbers.div_ceil(64), 0);
-    memory.fetched.clear();
-    memory.fetched.resize(numbers * words, MaybeUninit::uninit());
+    memory.begin::<D>(numbers);
     memory.found.clear();
     memory.found.resize(numbers, std::ptr::null());
     memory.written.clear();
@@ -253,10 +248,7 @@ fn token<'w, D: QueryData>(
             memory.found[at] = found;
             // SAFETY: these are the places of the data in the archetype of the chunk.
             let fetch = unsafe { D::fetch(PieceView { chunk, shared }, &found.places) };
-            memory.has[at / 64] |= 1 << (at % 64);
-            let place = memory.fetched[at * words..].as_mut_ptr().cast::<D::Fetch>();
-            // SAFETY: there is room for it, of the right alignment.
-            unsafe { place.write(fetch) };
+            memory.note::<D>(at, fetch);
         }
     }
     Token { memory: pooled, jobs, of: PhantomData }
@@ -280,7 +272,7 @@ unsafe impl<D: ReadOnlyData + ParallelData + 'static> JobData for JobLookup<'_, 
     }
 
     unsafe fn whole(held: &mut LookupHeld<D>) -> JobLookupView<'_, D> {
-        JobLookupView { memory: held.memory.get(), of: PhantomData }
+        JobLookupView { finder: held.memory.get().finder(), of: PhantomData }
     }
 }
 
@@ -297,7 +289,7 @@ unsafe impl<D: ReadOnlyData + ParallelData + 'static> ParallelJobData for JobLoo
 
     #[inline(always)]
     unsafe fn open(held: &LookupHeld<D>) -> JobLookupView<'_, D> {
-        JobLookupView { memory: held.memory.get(), of: PhantomData }
+        JobLookupView { finder: held.memory.get().finder(), of: PhantomData }
     }
 
     #[inline(always)]
@@ -329,7 +321,7 @@ unsafe impl<D: ParallelData + 'static> JobData for JobLookupMut<'_, D> {
     }
 
     unsafe fn whole(held: &mut LookupHeld<D>) -> JobLookupViewMut<'_, D> {
-        JobLookupViewMut { memory: held.memory.get(), of: PhantomData }
+        JobLookupViewMut { finder: held.memory.get().finder(), of: PhantomData }
     }
 }
 
@@ -347,7 +339,7 @@ unsafe impl<D: ParallelData + 'static> JobData for UncheckedLookup<'_, D> {
     }
 
     unsafe fn whole(held: &mut LookupHeld<D>) -> UncheckedLookupView<'_, D> {
-        UncheckedLookupView { memory: held.memory.get(), of: PhantomData }
+        UncheckedLookupView { finder: held.memory.get().finder(), of: PhantomData }
     }
 
     const SETTLES: bool = D::MARKS;
@@ -371,7 +363,7 @@ unsafe impl<D: ParallelData + 'static> ParallelJobData for UncheckedLookup<'_, D
 
     #[inline(always)]
     unsafe fn open(held: &LookupHeld<D>) -> UncheckedLookupView<'_, D> {
-        UncheckedLookupView { memory: held.memory.get(), of: PhantomData }
+        UncheckedLookupView { finder: held.memory.get().finder(), of: PhantomData }
     }
 
     #[inline(always)]

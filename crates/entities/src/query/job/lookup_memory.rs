@@ -10,16 +10,14 @@ use super::super::matched::Match;
 use super::super::piece::PieceMarks;
 use crate::entity::Entity;
 use crate::manager::ResourceUse;
-use crate::storage::{Chunk, Location, SeenPages};
+use crate::storage::{Chunk, Location, SeenPages, SeenSlots};
 use crate::version::Version;
 
 /// What a job looks for entities in: where they are, and what was fetched from each chunk.
 pub(crate) struct LookupMemory {
     pub(super) pages: SeenPages<'static>,
-    /// What was fetched from each chunk, by its number, as so many words.
+    /// What was fetched from each chunk, by its number, or that it does not have what is looked for: as so many words.
     pub(super) fetched: Vec<MaybeUninit<u64>>,
-    /// Whether a chunk has what is looked for: a bit for each.
-    pub(super) has: Vec<u64>,
     /// What a chunk is a match of.
     pub(super) found: Vec<*const Match>,
     /// Which chunks were written: a bit for each, if several threads write.
@@ -42,7 +40,6 @@ impl Default for LookupMemory {
         Self {
             pages: SeenPages::default(),
             fetched: Vec::new(),
-            has: Vec::new(),
             found: Vec::new(),
             written: Vec::new(),
             chunks: std::ptr::null(),
@@ -56,30 +53,33 @@ impl Default for LookupMemory {
 impl LookupMemory {
     /// How many words are needed for what is fetched from a chunk.
     pub(super) const fn words<D: QueryData>() -> usize {
-        assert!(align_of::<D::Fetch>() <= align_of::<u64>());
-        size_of::<D::Fetch>().div_ceil(size_of::<u64>())
+        assert!(align_of::<Option<D::Fetch>>() <= align_of::<u64>());
+        size_of::<Option<D::Fetch>>().div_ceil(size_of::<u64>())
     }
 
-    /// Where the data of an entity is: what was fetched from its chunk.
-    ///
-    /// # Safety
-    ///
-    /// - it was made for this data
-    #[inline(always)]
-    pub(super) unsafe fn find<D: QueryData>(&self, entity: Entity) -> Option<(D::Fetch, Location)> {
-        let at = self.pages.locate(entity)?;
-        let chunk = at.chunk as usize;
-        // SAFETY: the table names chunks that are there, and there is a bit for each.
-        let has = unsafe { *self.has.get_unchecked(chunk / 64) };
-        if has >> (chunk % 64) & 1 == 0 {
-            return None;
+    /// Begins to note what is fetched from so many chunks: from none of them anything yet.
+    pub(super) fn begin<D: QueryData>(&mut self, chunks: usize) {
+        let words = Self::words::<D>();
+        self.fetched.clear();
+        self.fetched.resize(chunks * words, MaybeUninit::uninit());
+        for place in self.fetched.chunks_exact_mut(words) {
+            // SAFETY: there is room for it, of the right alignment.
+            unsafe { place.as_mut_ptr().cast::<Option<D::Fetch>>().write(None) };
         }
-        // SAFETY: there is one for each chunk, which was written if it has what is looked for.
-        let fetch = unsafe {
-            let words = self.fetched.as_ptr().add(chunk * Self::words::<D>());
-            words.cast::<D::Fetch>().read()
-        };
-        Some((fetch, at))
+    }
+
+    /// Notes what was fetched from a chunk.
+    pub(super) fn note<D: QueryData>(&mut self, chunk: usize, fetch: D::Fetch) {
+        let words = Self::words::<D>();
+        let place = &mut self.fetched[chunk * words..][..words];
+        // SAFETY: there is room for it, of the right alignment.
+        unsafe { place.as_mut_ptr().cast::<Option<D::Fetch>>().write(Some(fetch)) };
+    }
+
+    /// What is needed to find entities.
+    #[inline(always)]
+    pub(super) fn finder(&self) -> Finder<'_> {
+        Finder { slots: self.pages.slots(), fetched: self.fetched.as_ptr(), memory: self }
     }
 
     /// Whether something that is looked for was written since: of an entity, where that is tracked, or else in its chunk, which
@@ -138,12 +138,60 @@ impl LookupMemory {
                     self.mark::<D>(chunk);
                     if D::TRACKS {
                         let rows = (*self.chunks.add(chunk as usize)).len as usize;
-                        let words = Self::words::<D>();
-                        let fetch = self.fetched.as_ptr().add(chunk as usize * words);
-                        D::track(fetch.cast::<D::Fetch>().read(), 0, rows, false);
+                        if let Some(fetch) = self.finder().fetched_from::<D>(chunk) {
+                            D::track(fetch, 0, rows, false);
+                        }
                     }
                 }
             }
         }
+    }
+}
+
+/// What is needed to find entities in the memory of a lookup, as numbers that stay in registers while a job writes to something
+/// else.
+#[derive(Clone, Copy)]
+pub(super) struct Finder<'v> {
+    slots: SeenSlots<'v>,
+    fetched: *const MaybeUninit<u64>,
+    pub(super) memory: &'v LookupMemory,
+}
+
+// SAFETY: it is a reference to the memory, and what is known of it, which does not change as long as it is borrowed.
+unsafe impl Send for Finder<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Finder<'_> {}
+
+impl Finder<'_> {
+    /// Has the memory of an entity's slot on its way.
+    #[inline(always)]
+    pub(super) fn expect(self, entity: Entity) {
+        self.slots.fetch(entity);
+    }
+
+    /// Where the data of an entity is: what was fetched from its chunk.
+    ///
+    /// # Safety
+    ///
+    /// - the memory was made for this data
+    #[inline(always)]
+    pub(super) unsafe fn find<D: QueryData>(self, entity: Entity) -> Option<(D::Fetch, Location)> {
+        let at = self.slots.locate(entity)?;
+        // SAFETY: the caller's promise. The table names chunks that are there.
+        let fetch = unsafe { self.fetched_from::<D>(at.chunk) }?;
+        Some((fetch, at))
+    }
+
+    /// What was fetched from a chunk, if it has what is looked for.
+    ///
+    /// # Safety
+    ///
+    /// - the memory was made for this data
+    /// - the chunk is one of the world
+    #[inline(always)]
+    unsafe fn fetched_from<D: QueryData>(self, chunk: u32) -> Option<D::Fetch> {
+        let words = LookupMemory::words::<D>();
+        // SAFETY: there is one for each chunk of the world, which was written for this data.
+        unsafe { self.fetched.add(chunk as usize * words).cast::<Option<D::Fetch>>().read() }
     }
 }

@@ -10,27 +10,27 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::super::data::{QueryData, ReadOnlyData};
-use super::lookup_memory::LookupMemory;
+use super::lookup_memory::Finder;
 use crate::entity::Entity;
 use crate::version::Version;
 
 /// Data of entities in any order, as a job reads it.
 pub struct JobLookupView<'v, D> {
-    pub(super) memory: &'v LookupMemory,
+    pub(super) finder: Finder<'v>,
     /// It may not become a subtype, whose values may lie otherwise.
     pub(super) of: PhantomData<fn(D) -> D>,
 }
 
 /// Data of entities in any order, as a job changes it.
 pub struct JobLookupViewMut<'v, D> {
-    pub(super) memory: &'v LookupMemory,
+    pub(super) finder: Finder<'v>,
     /// It may not become a subtype, whose values may lie otherwise.
     pub(super) of: PhantomData<fn(D) -> D>,
 }
 
 /// Data of entities in any order, as several threads change it, which use different entities.
 pub struct UncheckedLookupView<'v, D> {
-    pub(super) memory: &'v LookupMemory,
+    pub(super) finder: Finder<'v>,
     /// It may not become a subtype, whose values may lie otherwise.
     pub(super) of: PhantomData<fn(D) -> D>,
 }
@@ -41,7 +41,7 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
     pub fn get(&self, entity: Entity) -> Option<D::Item<'v>> {
         // SAFETY: it was made for this data. The row is there, and nobody changes what is read.
         unsafe {
-            let (fetch, at) = self.memory.find::<D>(entity)?;
+            let (fetch, at) = self.finder.find::<D>(entity)?;
             Some(D::get(fetch, at.row as usize))
         }
     }
@@ -77,7 +77,7 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
         for at in 0..2 * AHEAD {
             let entity = entities.next();
             left += usize::from(entity.is_some());
-            ahead.step(self.memory, at, entity.unwrap_or(Entity::NULL));
+            ahead.step(self.finder, at, entity.unwrap_or(Entity::NULL));
         }
         std::iter::from_fn(move || {
             if left == 0 {
@@ -89,7 +89,7 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
             let given = ahead.found[at % AHEAD].map(|(fetch, row)| unsafe { D::get(fetch, row) });
             let entity = entities.next();
             left -= usize::from(entity.is_none());
-            ahead.step(self.memory, at + 2 * AHEAD, entity.unwrap_or(Entity::NULL));
+            ahead.step(self.finder, at + 2 * AHEAD, entity.unwrap_or(Entity::NULL));
             Some(given)
         })
     }
@@ -98,7 +98,7 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
     #[inline]
     pub fn has(&self, entity: Entity) -> bool {
         // SAFETY: it was made for this data.
-        unsafe { self.memory.find::<D>(entity) }.is_some()
+        unsafe { self.finder.find::<D>(entity) }.is_some()
     }
 
     /// Where an entity is, if it is there and has the data. A lookup of [`Entity`] knows all that are there. Unity's
@@ -126,7 +126,7 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
     #[inline]
     pub fn place(&self, entity: Entity) -> Option<EntityPlace> {
         // SAFETY: it was made for this data.
-        let (_, at) = unsafe { self.memory.find::<D>(entity) }?;
+        let (_, at) = unsafe { self.finder.find::<D>(entity) }?;
         Some(EntityPlace { chunk_number: at.chunk, row: at.row as usize })
     }
 
@@ -138,8 +138,8 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
         // SAFETY: it was made for this data. The job has declared that it asks when that was written, and its own query notes
         // what it writes before a thread is given anything, or on the only thread.
         unsafe {
-            let found = self.memory.find::<D>(entity);
-            found.is_some_and(|(_, at)| self.memory.did_change(at, since))
+            let found = self.finder.find::<D>(entity);
+            found.is_some_and(|(_, at)| self.finder.memory.did_change(at, since))
         }
     }
 }
@@ -167,12 +167,12 @@ struct Ahead<D: QueryData> {
 impl<D: QueryData> Ahead<D> {
     /// Has the slot of an entity on its way, and the value of the one that came so many before it.
     #[inline(always)]
-    fn step(&mut self, memory: &LookupMemory, at: usize, entity: Entity) {
-        memory.pages.fetch(entity);
+    fn step(&mut self, finder: Finder<'_>, at: usize, entity: Entity) {
+        finder.expect(entity);
         let before = std::mem::replace(&mut self.next[at % AHEAD], entity);
         if at >= AHEAD {
             // SAFETY: it was made for this data.
-            let found = unsafe { memory.find::<D>(before) };
+            let found = unsafe { finder.find::<D>(before) };
             let found = found.map(|(fetch, at)| (fetch, at.row as usize));
             if let Some((fetch, row)) = found {
                 D::expect_row(fetch, row);
@@ -191,7 +191,7 @@ impl<D: QueryData> JobLookupViewMut<'_, D> {
     {
         // SAFETY: as for who reads.
         unsafe {
-            let (fetch, at) = self.memory.find::<D>(entity)?;
+            let (fetch, at) = self.finder.find::<D>(entity)?;
             Some(D::get(fetch, at.row as usize))
         }
     }
@@ -201,9 +201,9 @@ impl<D: QueryData> JobLookupViewMut<'_, D> {
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
         // SAFETY: it was made for this data. The row is there, and this is borrowed mutably, so that nobody else uses it.
         unsafe {
-            let (fetch, at) = self.memory.find::<D>(entity)?;
+            let (fetch, at) = self.finder.find::<D>(entity)?;
             if D::MARKS {
-                self.memory.mark::<D>(at.chunk);
+                self.finder.memory.mark::<D>(at.chunk);
             }
             if D::TRACKS {
                 D::track(fetch, at.row as usize, 1, false);
@@ -216,7 +216,7 @@ impl<D: QueryData> JobLookupViewMut<'_, D> {
     #[inline]
     pub fn has(&self, entity: Entity) -> bool {
         // SAFETY: it was made for this data.
-        unsafe { self.memory.find::<D>(entity) }.is_some()
+        unsafe { self.finder.find::<D>(entity) }.is_some()
     }
 }
 
@@ -257,9 +257,9 @@ impl<'v, D: QueryData> UncheckedLookupView<'v, D> {
     pub unsafe fn get_mut(&self, entity: Entity) -> Option<D::Item<'v>> {
         // SAFETY: it was made for this data. The row is there, and nobody else uses it, as the caller promises.
         unsafe {
-            let (fetch, at) = self.memory.find::<D>(entity)?;
+            let (fetch, at) = self.finder.find::<D>(entity)?;
             if D::MARKS {
-                self.memory.note_written(at.chunk);
+                self.finder.memory.note_written(at.chunk);
             }
             Some(D::get(fetch, at.row as usize))
         }
@@ -269,7 +269,7 @@ impl<'v, D: QueryData> UncheckedLookupView<'v, D> {
     #[inline]
     pub fn has(&self, entity: Entity) -> bool {
         // SAFETY: it was made for this data.
-        unsafe { self.memory.find::<D>(entity) }.is_some()
+        unsafe { self.finder.find::<D>(entity) }.is_some()
     }
 }
 

@@ -88,28 +88,57 @@ impl SeenPages<'_> {
         self.high_water = table.high_water;
     }
 
+    /// Where the slots are.
+    #[inline(always)]
+    pub(crate) fn slots(&self) -> SeenSlots<'_> {
+        SeenSlots { pages: self.pages.as_ptr(), high_water: self.high_water, table: PhantomData }
+    }
+
     /// Has the memory of an entity's slot on its way.
     #[inline]
     pub(crate) fn fetch(&self, entity: Entity) {
-        if let Some(slot) = self.slot(entity.index()) {
-            fetch(slot.as_ptr().cast());
-        }
-    }
-
-    #[inline]
-    fn slot(&self, index: u32) -> Option<NonNull<Slot>> {
-        if index >= self.high_water {
-            return None;
-        }
-        // SAFETY: there are pages for all indices below the water mark.
-        let page = unsafe { *self.pages.get_unchecked((index >> PAGE_SHIFT) as usize) };
-        // SAFETY: a page has so many slots.
-        Some(unsafe { page.add(index as usize % PAGE_SLOTS) })
+        self.slots().fetch(entity);
     }
 
     /// Says where an entity is, if it exists.
     #[inline]
     pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
+        self.slots().locate(entity)
+    }
+}
+
+/// Where the slots of a table are, as numbers that stay in registers: who writes to memory while it looks for entities would
+/// have those of [`SeenPages`] read again for each.
+#[derive(Clone, Copy)]
+pub(crate) struct SeenSlots<'t> {
+    pages: *const NonNull<Slot>,
+    high_water: u32,
+    table: PhantomData<&'t ()>,
+}
+
+impl SeenSlots<'_> {
+    /// Has the memory of an entity's slot on its way.
+    #[inline]
+    pub(crate) fn fetch(self, entity: Entity) {
+        if let Some(slot) = self.slot(entity.index()) {
+            fetch(slot.as_ptr().cast());
+        }
+    }
+
+    #[inline(always)]
+    fn slot(self, index: u32) -> Option<NonNull<Slot>> {
+        if index >= self.high_water {
+            return None;
+        }
+        // SAFETY: there are pages for all indices below the water mark, in a list that is borrowed.
+        let page = unsafe { *self.pages.add((index >> PAGE_SHIFT) as usize) };
+        // SAFETY: a page has so many slots.
+        Some(unsafe { page.add(index as usize % PAGE_SLOTS) })
+    }
+
+    /// Says where an entity is, if it exists.
+    #[inline(always)]
+    pub(crate) fn locate(self, entity: Entity) -> Option<Location> {
         // SAFETY: slots below the water mark are initialised, and not written while the table is borrowed.
         unsafe { self.slot(entity.index())?.read() }.location_of(entity)
     }
