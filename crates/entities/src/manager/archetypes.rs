@@ -106,19 +106,20 @@ impl EntityManager {
         Ok(self.storage.archetypes[number].shape.capacity as usize)
     }
 
-    /// How often entities with this component came, went or moved.
+    /// A number that rises whenever entities with this component come, go or move.
     ///
-    /// It rises by one for each entity or batch that is created or destroyed, and by two for one that moves between
-    /// archetypes which both have the component.
+    /// It is [`order_version`](Self::order_version) for archetypes with the component: it rises by one for each chunk of such an
+    /// archetype that entities come to or leave, and so by two for an entity that moves between two of them.
     pub fn component_order_version<T: Component>(&self) -> u32 {
         let ty = ComponentType::of::<T>();
         self.order_events(|shape| shape.has(ty))
     }
 
-    /// How often entities came, went or moved: how many structural changes there were.
+    /// A number that rises whenever entities come, go or move. As long as it is the same, there was no structural change.
     ///
-    /// It rises by one for each entity or batch that is created or destroyed, and by two for one that moves between
-    /// archetypes. Batches are cut at chunks.
+    /// It is not how many there were: it rises by one for each chunk that entities come to, and by one for each that they leave. So
+    /// it does for an entity that is created or destroyed, by two for one that moves to another archetype, and by as many
+    /// as there are chunks for a batch. After 2³² it begins anew: compare it for being the same, not for being less.
     ///
     /// # Complexity
     ///
