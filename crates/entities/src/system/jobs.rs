@@ -22,9 +22,37 @@ fn panicked(payload: Box<dyn std::any::Any + Send>) -> String {
 }
 
 impl World {
-    /// Completes all jobs that systems have scheduled, and all others that use the world. An [update](Self::update) begins with it.
+    /// Completes all jobs that use entities of the world, whoever has scheduled them, and all whose handles systems have returned.
+    /// An [update](Self::update) begins with it.
+    ///
+    /// It does not wait for a job that uses containers alone, and that nobody has told the world of: one that was scheduled by
+    /// [`EntityManager::jobs`](crate::EntityManager::jobs), or by a system which does not return its handle. Such a job may take
+    /// many updates. It is completed by its handle, or with all others by
+    /// [`JobScheduler::complete_everything`](ancho_jobs::JobScheduler::complete_everything).
     ///
     /// What has failed is told by the next update, or by its handler.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    /// use ancho_jobs::JobCell;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(10, Health(20));
+    /// let heal = world.query_mut::<&mut Health>().schedule_parallel(|health| health.0 += 1)?;
+    /// let mut sum = JobCell::new(0);
+    /// let count = world.entities().jobs().schedule(&[], sum.write(), |sum| *sum = (1..=10).sum())?;
+    /// world.complete_jobs();
+    /// assert!(world.entities().jobs().is_completed(heal));
+    /// assert!(!world.entities().jobs().is_completed(count));
+    /// world.entities().jobs().complete_everything();
+    /// assert_eq!(*sum.get()?, 55);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn complete_jobs(&mut self) {
         self.collect_jobs(self.systems.executing);
         let jobs = std::mem::take(&mut self.systems.jobs);

@@ -132,6 +132,27 @@ fn jobs_over_containers_that_systems_return_are_completed_by_the_next_update() {
 }
 
 #[test]
+fn jobs_over_containers_that_nobody_tells_the_world_of_go_on_beyond_updates() {
+    fn add(jobs: &JobScheduler, mut sum: ResMut<JobCell<u32>>) -> Result<(), ScheduleError> {
+        if sum.get().is_ok() {
+            _ = jobs.schedule(&[], sum.write(), |sum| *sum += 1)?;
+        }
+        Ok(())
+    }
+
+    let mut world = world();
+    world.insert_resource(JobCell::new(0_u32));
+    world.add_system(add);
+    for _ in 0..3 {
+        world.try_update(0.1).unwrap();
+    }
+    world.complete_jobs();
+    assert!(world.resource::<JobCell<u32>>().get().is_err());
+    world.entities().jobs().complete_everything();
+    assert_eq!(world.resource::<JobCell<u32>>().get(), Ok(&1));
+}
+
+#[test]
 fn a0107_jobs_that_systems_return_are_told_with_them_and_others_are_left_alone() {
     let mut world = world();
     world.spawn(A(1));
