@@ -63,8 +63,8 @@ pub use query::{
     IndexInQuery, IsDisabled, JobError, JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut,
     LateQuery, Lookup, LookupHeld, Or, OrderChanged, ParallelData, Present, Query, QueryArray,
     QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask,
-    QueryMut, QueryRef, ReadOnlyData, SplitParts, TrackedMut, UncheckedLookup, UncheckedLookupView,
-    With, Without,
+    QueryMut, QueryRef, ReadOnlyData, ReadableData, SplitParts, TrackedMut, UncheckedLookup,
+    UncheckedLookupView, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};

@@ -6,9 +6,9 @@ use std::mem;
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    Buffer, BufferElement, ChunkInJob, ChunkJob, CommandFault, CommandLog, Component, EnabledMut, Entity,
-    EntityAt, EntityCommandBuffer, EntityJob, Managed, ManagedComponent, PlaybackError, Shared,
-    SharedComponent, With, World, WorldSettings,
+    Buffer, BufferElement, ChunkInJob, ChunkJob, CommandFault, CommandLog, Component, EnabledMut,
+    Entity, EntityAt, EntityCommandBuffer, EntityJob, Managed, ManagedComponent, PlaybackError,
+    Shared, SharedComponent, With, World, WorldSettings,
 };
 use ancho_jobs::{CellConcurrent, ExecutionMode, JobPool, ParallelFor, ParallelJobStruct};
 

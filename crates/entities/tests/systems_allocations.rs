@@ -55,10 +55,7 @@ fn commands(mut commands: Commands, all: Query<(Entity, &Score)>, mut last: Loca
     assert_eq!(all.count(), 1);
 }
 
-fn at_point(
-    mut commands: CommandsAt<EndSimulation>,
-    mut all: Query<Entity, With<Score>>,
-) {
+fn at_point(mut commands: CommandsAt<EndSimulation>, mut all: Query<Entity, With<Score>>) {
     all.for_each(|entity| commands.commands().set(entity, Score(1.0)));
 }
 

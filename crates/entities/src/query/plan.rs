@@ -113,6 +113,17 @@ impl Plan {
         Self { parts: parts.into(), terms: terms.into(), options }
     }
 
+    /// Whether something can be changed.
+    pub(super) fn writes(&self) -> bool {
+        self.parts.iter().any(|part| part.write)
+    }
+
+    /// A plan that finds the same, and reads what this one writes.
+    pub(super) fn reading(mut self) -> Self {
+        self.parts.iter_mut().for_each(|part| part.write = false);
+        self
+    }
+
     /// A plan for everything that one of several finds, which agree on whether they ignore what is switched off. What one of
     /// them writes counts as written. What each of them leaves to others is among its conditions, as what it passes over is.
     pub(crate) fn union(plans: Vec<Self>) -> Self {

@@ -71,11 +71,11 @@ use crate::storage::Storage;
 #[must_use = "a query does nothing until it is asked for something"]
 pub struct Query<'w, D, F = ()> {
     /// Of a world that is borrowed mutably by the views of one split, each of which uses other parts of it.
-    entities: NonNull<EntityManager>,
+    pub(super) entities: NonNull<EntityManager>,
     pub(super) matched: &'w Matched,
     pub(super) settings: Settings,
     /// Whether a job of it gets in the way of other views.
-    meets: bool,
+    pub(super) meets: bool,
     /// Not of the manager: what keeps a view on its thread is said in one sentence then, and not in one for each part of a world.
     world: PhantomData<&'w mut ()>,
     /// Neither may become a subtype, whose values may lie otherwise.
@@ -238,6 +238,8 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     }
 
     /// What is given for each entity, one after the other.
+    ///
+    /// Of a query that can change something, [`as_read_only`](Self::as_read_only) has it.
     ///
     /// # Examples
     ///

@@ -5,8 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    CommandRecorder, Component, Entity, EntityCommandBuffer, EntityTracker,
-    PlaybackError, World,
+    CommandRecorder, Component, Entity, EntityCommandBuffer, EntityTracker, PlaybackError, World,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
@@ -212,7 +211,11 @@ fn a_recorder_that_a_job_has_kept_creates_no_entity_twice() {
             let count = all.len();
             all.sort_unstable();
             all.dedup();
-            assert_eq!((all.len(), world.entity_count()), (count, count), "{at}: an id is two rows");
+            assert_eq!(
+                (all.len(), world.entity_count()),
+                (count, count),
+                "{at}: an id is two rows"
+            );
         }
     }
 }

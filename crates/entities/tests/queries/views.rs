@@ -1,7 +1,8 @@
 //! What can be asked of a world as a whole can be asked of a view of it (Q11, Q12, Q13).
 
 use ancho_entities::{
-    Changed, Entity, EntityError, EntityQuery, Query, Shared, Version, With, Without, World,
+    Buffer, Changed, EnabledMut, Entity, EntityError, EntityQuery, Query, Shared, Version, With,
+    Without, World,
 };
 
 use crate::common::*;
@@ -144,4 +145,41 @@ fn views_that_read_are_cloned_and_asked_at_once() {
         others.for_each_pair(|left, right| assert!(left.0 < right.0));
     }
     assert_eq!(sum.single_mut().unwrap().0, 100);
+}
+
+#[test]
+fn q1_what_can_be_changed_is_looked_at_and_counts_as_it_was() {
+    let mut world = chunks_of(7);
+    let all = fill(&mut world);
+    world.add(all[1], Buffer::from([Item(3)])).unwrap();
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    let expected: Vec<u32> = world.query::<(&A, &X)>().iter().map(|(a, _)| a.0).collect();
+    let (mut some, lists) =
+        world.split::<(Query<(&mut A, EnabledMut<X>)>, Query<Option<&mut Buffer<Item>>>)>();
+    let read = some.as_read_only();
+    let on = read.iter().filter(|(_, x)| x.get()).map(|(a, _)| a.0);
+    assert_eq!(on.collect::<Vec<_>>(), expected);
+    // Loops nest, also with those of another view that read.
+    let (first, _) = read.get(all[0]).unwrap();
+    assert!(some.as_read_only().iter().all(|(a, _)| a.0 >= first.0));
+    assert_eq!(lists.as_read_only().iter().flatten().flatten().collect::<Vec<_>>(), [&Item(3)]);
+    some.for_each(|(a, _)| a.0 += 1);
+    let changed = world.query::<()>().filter::<Changed<A>>().since(seen).count();
+    assert_eq!(changed, 50, "by the loop that could");
+}
+
+#[test]
+fn q1_a_view_that_looks_marks_nothing_and_cannot_write() {
+    let mut world = chunks_of(7);
+    fill(&mut world);
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    let (all,) = world.split::<(Query<&mut A>,)>();
+    let mut read = all.as_read_only();
+    read.for_each(|_| {});
+    assert_eq!((read.count(), read.to_components::<A>().unwrap().len()), (50, 50));
+    assert!(matches!(read.copy_from(&[A(1); 50]), Err(EntityError::NotGiven { .. })));
+    assert!(read.job().schedule(|_| {}).is_ok());
+    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).count(), 0);
 }

@@ -8,8 +8,8 @@
 
 use ancho_entities::{
     Absent, Any, Buffer, BufferElement, Changed, Component, ComponentType, DynamicQuery,
-    EnabledMut, Entity, EntityQuery, IsDisabled, Managed, ManagedComponent, Or, Present, QueryData,
-    QueryFilter, With, Without, World, WriteGroup,
+    EnabledMut, Entity, EntityQuery, IsDisabled, Managed, ManagedComponent, Or, Present, Query,
+    QueryData, QueryFilter, With, Without, World, WriteGroup,
 };
 
 use crate::common::*;
@@ -237,4 +237,19 @@ fn q15_groups_of_generic_types() {
 
     assert_eq!(Member::<u8>::WRITE_GROUPS, [WriteGroup::of::<Target<u8>>()]);
     assert_ne!(Member::<u8>::WRITE_GROUPS, [WriteGroup::of::<Target<u16>>()]);
+}
+
+#[test]
+fn q15_who_looks_at_what_can_be_written_sees_no_more() {
+    let mut world = world();
+    world.spawn_batch([Out(1), Out(2)]);
+    world.spawn((Out(3), First(0)));
+    let description = EntityQuery::<&mut Out>::new().filter_write_groups();
+    let mut all: Query<&mut Out> = world.split_with(description);
+    let found = |all: &Query<&Out>| all.iter().map(|out| out.0).collect::<Vec<_>>();
+    assert_eq!(found(&all.as_read_only()), [1, 2]);
+    assert_eq!(found(&all.as_read_only().as_read_only()), [1, 2]);
+    assert_eq!(all.iter_mut().count(), 2);
+    let (all,) = world.split::<(Query<&mut Out>,)>();
+    assert_eq!(found(&all.as_read_only()), [1, 2, 3]);
 }
