@@ -3,6 +3,7 @@
 #![cfg(not(loom))]
 
 mod all_tuples;
+mod bisect;
 mod buffer;
 mod commands;
 mod component;
@@ -33,6 +34,7 @@ pub use ancho_derive::{
 };
 #[cfg(feature = "auto")]
 pub use ancho_derive::{bootstrap, system};
+pub use bisect::{Bisection, BisectionError, Difference, DivergedAt, DivergedPlace, Divergence};
 pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
 };

@@ -358,6 +358,7 @@ fn info<T: SharedComponent>(index: u32) -> TypeInfo {
         shared: Some(SharedFunctions {
             hash: hash_value::<T>,
             equal: equal_values::<T>,
+            shape: T::SHAPE,
             feed: feed_value::<T>,
             default: has_default.then_some(make_default::<T>),
             remap: T::HAS_ENTITIES.then_some(remap_value::<T> as RemapShared),

@@ -63,6 +63,8 @@ pub(crate) struct SharedFunctions {
     /// A number that equal values have in common.
     pub(crate) hash: fn(&(dyn Any + Send + Sync)) -> u64,
     pub(crate) equal: fn(&(dyn Any + Send + Sync), &(dyn Any + Send + Sync)) -> bool,
+    /// What a value consists of.
+    pub(crate) shape: &'static Shape,
     /// Feeds a value to a hasher, field by field.
     pub(crate) feed: fn(&(dyn Any + Send + Sync), &mut StateHasher),
     /// Makes the value of entities that are given none, if there is one.

@@ -54,6 +54,8 @@ pub struct StateHasher {
     /// How many bytes of the next block are there: always less than a block.
     filled: u8,
     block: [u8; BLOCK],
+    /// The blocks themselves, if somebody wants to know what was written.
+    record: Option<Vec<u8>>,
 }
 
 impl StateHasher {
@@ -71,7 +73,7 @@ impl StateHasher {
         let [first, second, third, fourth] = SECRETS;
         // No lane begins with its own secret, or two words of it could be swapped.
         let lanes = [fourth, first, second, third];
-        Self { lanes, blocks: 0, filled: 0, block: [0; BLOCK] }
+        Self { lanes, blocks: 0, filled: 0, block: [0; BLOCK], record: None }
     }
 
     /// Writes one byte.
@@ -232,11 +234,17 @@ impl StateHasher {
             room.copy_from_slice(head);
             self.lanes = mixed(self.lanes, &self.block);
             self.blocks += 1;
+            if let Some(record) = &mut self.record {
+                record.extend_from_slice(&self.block);
+            }
             bytes = rest;
         }
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
         self.lanes = blocks.iter().fold(self.lanes, mixed);
         self.blocks += blocks.len() as u64;
+        if let Some(record) = &mut self.record {
+            record.extend_from_slice(blocks.as_flattened());
+        }
         self.block[..rest.len()].copy_from_slice(rest);
         self.filled = rest.len() as u8;
     }
@@ -266,6 +274,15 @@ impl StateHasher {
     }
 
     /// Writes a few bytes, where there is room for them: all but one in sixteen words.
+    /// What a function writes, as it is: the stream, and not its hash.
+    pub(crate) fn stream_of(write: impl FnOnce(&mut Self)) -> Vec<u8> {
+        let mut state = Self { record: Some(Vec::new()), ..Self::new() };
+        write(&mut state);
+        let mut stream = state.record.unwrap_or_default();
+        stream.extend_from_slice(&state.block[..usize::from(state.filled)]);
+        stream
+    }
+
     #[inline]
     fn push<const N: usize>(&mut self, bytes: [u8; N]) {
         let filled = usize::from(self.filled);

@@ -20,6 +20,7 @@ use ancho_collections::FixedState;
 use ancho_jobs::{Access, AccessList, ContainerLabel, Fence, JobHandle, JobScheduler};
 use hashbrown::HashMap;
 
+use super::declared_writes::DeclaredWrites;
 use super::jobs::Jobs;
 use crate::component::ComponentType;
 use crate::world::World;
@@ -52,6 +53,8 @@ pub(crate) struct Fences {
     scheduled: RefCell<Vec<JobHandle>>,
     lists_scheduled: Cell<bool>,
     has_scheduled: Cell<bool>,
+    /// What jobs have declared, if somebody watches.
+    pub(super) writes: DeclaredWrites,
 }
 
 #[derive(Default)]
@@ -156,6 +159,7 @@ impl Fences {
             accesses.order(known.fence(resource, scheduler), access);
         }
         self.is_live.set(true);
+        self.writes.declare(uses);
     }
 
     /// Completes the jobs that are in the way of uses.
@@ -199,7 +203,8 @@ impl Fences {
     }
 
     /// Sees to it that who schedules again and again, and never waits, does not fill all memory.
-    fn note_scheduled(&self, scheduler: &JobScheduler, job: JobHandle) {
+    fn note_scheduled(&self, scheduler: &JobScheduler, job: JobHandle, name: &'static str) {
+        self.writes.scheduled(name);
         if self.lists_scheduled.get() {
             self.scheduled.borrow_mut().push(job);
             self.has_scheduled.set(true);
@@ -271,7 +276,7 @@ impl Jobs {
     }
 
     /// After a job was scheduled.
-    pub(crate) fn after_scheduling(&self, job: JobHandle) {
-        self.fences.note_scheduled(self.scheduler(), job);
+    pub(crate) fn after_scheduling(&self, job: JobHandle, name: &'static str) {
+        self.fences.note_scheduled(self.scheduler(), job, name);
     }
 }

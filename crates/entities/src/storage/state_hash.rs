@@ -3,6 +3,8 @@
 #![expect(unsafe_code, reason = "values in chunks")]
 
 use super::Storage;
+use super::chunk::Chunk;
+use crate::component::ComponentType;
 use crate::field::{EntityRemap, StateHasher};
 
 impl Storage {
@@ -21,35 +23,76 @@ impl Storage {
             }
             state.write_u64(archetype.chunks.len() as u64);
             for &number in &archetype.chunks {
-                let chunk = &self.chunks[number];
-                state.write_u64(chunk.len.into());
-                for entity in chunk.entities() {
-                    state.write_u64(entity.to_bits());
-                }
-                for mask in 0..shape.enableable.len() as u32 {
-                    chunk.enabled.words(mask).iter().for_each(|&word| state.write_u64(word));
-                }
-                for (ty, column) in shape.types.iter().zip(&shape.columns) {
-                    // SAFETY: the chunk has so many values of this type there.
-                    unsafe {
-                        (ty.0.hash)(
-                            ty.0.shape,
-                            chunk.column(column.offset),
-                            chunk.len as usize,
-                            state,
-                        );
-                    }
-                }
-                for (_, ty, value) in chunk.values.iter() {
-                    // SAFETY: there is a value of this type.
-                    unsafe { (ty.0.hash)(ty.0.shape, value.as_ptr(), 1, state) };
-                }
-                for (table, index) in self.archetypes.values_of(chunk) {
-                    self.shared.feed(table, index, state);
-                }
+                self.hash_chunk(&self.chunks[number], state);
             }
         }
+        self.hash_free(state);
+    }
+
+    /// Feeds a chunk to a hasher.
+    pub(crate) fn hash_chunk(&self, chunk: &Chunk, state: &mut StateHasher) {
+        let shape = chunk.shape();
+        state.write_u64(chunk.len.into());
+        for entity in chunk.entities() {
+            state.write_u64(entity.to_bits());
+        }
+        for mask in 0..shape.enableable.len() as u32 {
+            chunk.enabled.words(mask).iter().for_each(|&word| state.write_u64(word));
+        }
+        for (ty, column) in shape.types.iter().zip(&shape.columns) {
+            // SAFETY: the chunk has so many values of this type there.
+            unsafe {
+                (ty.0.hash)(ty.0.shape, chunk.column(column.offset), chunk.len as usize, state);
+            }
+        }
+        for (_, ty, value) in chunk.values.iter() {
+            // SAFETY: there is a value of this type.
+            unsafe { (ty.0.hash)(ty.0.shape, value.as_ptr(), 1, state) };
+        }
+        for (table, index) in self.archetypes.values_of(chunk) {
+            self.shared.feed(table, index, state);
+        }
+    }
+
+    /// Feeds the free ids to a hasher.
+    pub(crate) fn hash_free(&self, state: &mut StateHasher) {
         self.table.hash_free(&mut |word| state.write_u64(word));
+    }
+
+    /// What a value of a chunk writes to a hasher: the one in this row, of the column at this place among those of the chunk.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row or column.
+    pub(crate) fn stream_of_row(chunk: &Chunk, column: usize, row: usize) -> Vec<u8> {
+        assert!(row < chunk.len as usize, "a row of the chunk");
+        let shape = chunk.shape();
+        let ty = shape.types[column];
+        let value = chunk.column(shape.columns[column].offset).wrapping_add(row * ty.size());
+        // SAFETY: the chunk has a value of this type there.
+        StateHasher::stream_of(|state| unsafe { (ty.0.hash)(ty.0.shape, value, 1, state) })
+    }
+
+    /// What the values that a chunk has for itself write to a hasher, each with its column and its type.
+    pub(crate) fn streams_of_chunk(chunk: &Chunk) -> Vec<(u32, ComponentType, Vec<u8>)> {
+        let of_value = |(column, ty, value): (u32, ComponentType, std::ptr::NonNull<u8>)| {
+            // SAFETY: there is a value of this type.
+            let write = |state: &mut StateHasher| unsafe {
+                (ty.0.hash)(ty.0.shape, value.as_ptr(), 1, state);
+            };
+            (column, ty, StateHasher::stream_of(write))
+        };
+        chunk.values.iter().map(of_value).collect()
+    }
+
+    /// What the shared values of a chunk write to a hasher, each with its column.
+    pub(crate) fn streams_of_shared(&self, chunk: &Chunk) -> Vec<(u32, Vec<u8>)> {
+        let columns = chunk.shape().shared.iter().copied();
+        let values = self.archetypes.values_of(chunk);
+        let of_value = |(column, (table, index))| {
+            (column, StateHasher::stream_of(|state| self.shared.feed(table, index, state)))
+        };
+        columns.zip(values).map(of_value).collect()
     }
 
     /// Replaces the entities that components refer to. The chunks are the world's alone.

@@ -18,7 +18,8 @@ impl World {
     /// Updates systems, as long as they are functions that cannot reach the systems of their world, or have nothing to do.
     /// Returns how many. The next one, if there is one, has to be looked at more closely.
     pub(super) fn run_apart(&mut self, sorted: &[SystemId]) -> usize {
-        if self.systems.profiles || !self.systems.patches.is_empty() {
+        let systems = &self.systems;
+        if systems.profiles || !systems.patches.is_empty() || systems.watcher.is_some() {
             return 0;
         }
         if self.systems.executing.is_some() {

@@ -40,9 +40,11 @@ mod tell;
 mod turn;
 mod update;
 mod uses;
+mod watch;
 
 pub use builder::{IntoSystem, IsBuilder, IsFunction, IsGroup, IsPoint, IsStruct, SystemBuilder};
 pub use creation::{CreationError, IntoSystems};
+pub(crate) use error::panic_message;
 pub use error::{SystemError, SystemFault, SystemResult, UpdateError, UpdateErrors};
 pub use function::{SystemFunction, SystemOutput};
 pub use group::{
@@ -61,3 +63,4 @@ pub use point::{
 pub use structs::System;
 pub(crate) use table::Systems;
 pub use target::{ById, ByName, ByType, Said, SystemIs, SystemTarget, system_type};
+pub(crate) use watch::Moment;

@@ -21,6 +21,7 @@ use super::point::Points;
 use super::rate::RateManager;
 use super::requirement::Requirements;
 use super::uses::Thing;
+use super::watch::Watcher;
 use crate::version::Version;
 use crate::world::TwoUpdates;
 
@@ -61,6 +62,10 @@ pub(crate) struct Systems {
     pub(super) jobs: Vec<(JobHandle, SystemId)>,
     /// What those of them were called that are gone.
     pub(super) gone: Vec<(SystemId, Arc<str>)>,
+    /// Who looks at the world after each system.
+    pub(super) watcher: Option<Watcher>,
+    /// How many of the errors it has seen.
+    pub(super) seen_errors: usize,
 }
 
 /// Who is told of errors.
@@ -252,6 +257,8 @@ impl Default for Systems {
             handler: None,
             jobs: Vec::new(),
             gone: Vec::new(),
+            watcher: None,
+            seen_errors: 0,
         }
     }
 }

@@ -11,6 +11,7 @@ use super::rate::RateTurn;
 use super::table::{Flags, Systems};
 use super::tell::discard;
 use super::turn::Turn;
+use super::watch::Moment;
 use crate::time::Time;
 use crate::world::World;
 
@@ -187,6 +188,7 @@ impl World {
         if errors.len() <= before {
             return Ok(());
         }
+        self.systems.seen_errors = self.systems.seen_errors.min(before);
         Err(UpdateErrors(errors.drain(before..).collect()))
     }
 
@@ -196,6 +198,7 @@ impl World {
             return;
         }
         let errors = std::mem::take(&mut self.systems.errors);
+        self.systems.seen_errors = 0;
         match &mut self.systems.handler {
             Some(handler) => errors.iter().for_each(handler),
             None => errors.iter().for_each(print),
@@ -217,6 +220,9 @@ impl World {
         }
         self.entities.take_back_promises();
         self.memory.advance();
+        if self.systems.watcher.is_some() {
+            self.look(Moment::Begun);
+        }
         let Some(root) = self.systems.root else { return };
         let world = self.systems.id;
         let _turn = Turn::begin(world);
@@ -225,6 +231,9 @@ impl World {
         self.entities.jobs.list_scheduled(true);
         self.run(root);
         if self.systems.id == world {
+            if self.systems.watcher.is_some() {
+                self.look(Moment::Ended);
+            }
             self.systems.is_updating = false;
             self.entities.jobs.list_scheduled(false);
             self.raise_version();
@@ -367,6 +376,9 @@ impl World {
     #[inline]
     fn after_system(&mut self, id: SystemId) {
         self.start_jobs(id);
+        if self.systems.watcher.is_some() {
+            self.look_after(id);
+        }
         let Some(slot) = self.systems.slots.get(id.index() as usize) else { return };
         let flags = slot.flags;
         if flags.has(Flags::REMOVED) {

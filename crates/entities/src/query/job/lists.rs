@@ -220,7 +220,8 @@ impl<D: QueryData> QueryJob<'_, D> {
         C: FnOnce(&Rows, usize, X::Whole<'_>) + Send + 'static,
     {
         let token = QueryToken { rows, jobs: self.jobs(), extra };
-        let scheduled = self.builder(self.name.unwrap_or(name)).schedule(
+        let name = self.name.unwrap_or(name);
+        let scheduled = self.builder(name).schedule(
             self.dependencies,
             token,
             move |whole: QueryWhole<'_, X>| {
@@ -229,7 +230,7 @@ impl<D: QueryData> QueryJob<'_, D> {
                 function(rows, count, extra);
             },
         );
-        self.noted(scheduled)
+        self.noted(name, scheduled)
     }
 }
 

@@ -396,6 +396,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         also: Option<ResourceUse>,
     ) -> Result<Pooled<Rows>, JobError> {
         let jobs = self.jobs();
+        jobs.begin_declaring();
         // SAFETY: the manager is borrowed for the lifetime. Views that have other parts of it have no references but while they
         // are asked.
         let storage = unsafe { &(*self.entities.as_ptr()).storage };
@@ -455,13 +456,17 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
                 );
             },
         );
-        self.noted(scheduled)
+        self.noted(name, scheduled)
     }
 
     /// What became of a job that was to be scheduled.
-    fn noted(&self, scheduled: Result<JobHandle, ScheduleError>) -> Result<JobHandle, JobError> {
+    fn noted(
+        &self,
+        name: &'static str,
+        scheduled: Result<JobHandle, ScheduleError>,
+    ) -> Result<JobHandle, JobError> {
         let handle = scheduled?;
-        self.jobs().after_scheduling(handle);
+        self.jobs().after_scheduling(handle, name);
         Ok(handle)
     }
 
@@ -486,7 +491,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             // SAFETY: the rows were collected for this data. All that was in the way is done, and nobody else begins.
             move |whole: QueryWhole<'_, X>| unsafe { whole.each_piece::<D, C>(divide, piece) },
         );
-        self.noted(scheduled)
+        self.noted(name, scheduled)
     }
 
     /// Calls a function for each chunk, now, on this thread.

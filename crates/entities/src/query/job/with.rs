@@ -132,7 +132,7 @@ impl<'w, D: QueryData, X: JobData> QueryJobWith<'w, D, X> {
             // SAFETY: the rows were collected for this data. All that was in the way is done, and nobody else begins.
             move |whole: QueryWhole<'_, X>| unsafe { whole.each::<D, C>(function) },
         );
-        self.job.noted(scheduled)
+        self.job.noted(name, scheduled)
     }
 
     /// Schedules a job that all threads do. See [`QueryJob::schedule_parallel`] and [`QueryJob::with`].

@@ -1,0 +1,287 @@
+//! Where two runs of a program part.
+//!
+//! ```text
+//! first thread:   make ─┬─ update ─ system ─┬─ system ─┬─ … ─┬─ frame ends ─┬─
+//!                    compare             compare    compare   compare     compare
+//! second thread:  make ─┴─ update ─ system ─┴─ system ─┴─ … ─┴─ frame ends ─┴─
+//! ```
+//!
+//! Both worlds live at once, each on a thread, and wait for each other after each system. So nothing has to happen a second time to
+//! be found: what differs by chance would not. A state hash tells that something differs, and only then both describe what they
+//! have, from archetypes down to fields.
+
+mod divergence;
+mod layout;
+mod leaves;
+mod side;
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+pub use divergence::{BisectionError, Difference, DivergedAt, DivergedPlace, Divergence};
+use side::{Channel, Outcome, Side};
+
+use crate::panics::discard;
+use crate::system::panic_message;
+use crate::world::World;
+
+/// How many frames are compared, if nothing is said.
+const FRAMES: u64 = 600;
+
+type Make<'a> = Arc<dyn Fn() -> World + Send + Sync + 'a>;
+type Drive<'a> = Box<dyn FnMut(&mut World, u64) + Send + 'a>;
+
+/// Runs a program twice, and finds the first system, job, chunk, entity and field that differ.
+///
+/// It is for those who look for the cause of a desync: why two players, or a recording and its replay, do not see the same. Give it
+/// the world twice, in two ways that should make no difference: with more workers, in
+/// [shuffle mode](ancho_jobs::ExecutionMode::Shuffle), from a file and from the network.
+///
+/// Both run at the same time, each on a thread of its own. After each system its jobs are completed, and the
+/// [states](World::state_hash) compared. So are the order of systems, and what goes wrong. What is not part of the state, as resources,
+/// is seen when it makes a difference to components.
+///
+/// What is found is told as a [`Divergence`].
+///
+/// # Determinism
+///
+/// Since jobs are completed after each system, those of two systems never run side by side. Whether the values of jobs depend on the
+/// order of their batches is best found with [shuffled](ancho_jobs::ExecutionMode::Shuffle) ones, against
+/// [serial](ancho_jobs::ExecutionMode::Serial) ones.
+///
+/// The [CPU level](ancho_burst::CpuLevel) is the same for both, since it is that of the process.
+///
+/// # Complexity
+///
+/// Each system costs a [state hash](World::state_hash) of the whole world.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Bisection, Component, Query, World, WorldSettings};
+/// use ancho_jobs::JobPool;
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Distance(f32);
+///
+/// fn race(workers: usize) -> World {
+///     let pool = JobPool::builder().workers(workers).build().unwrap();
+///     let mut world = World::with_settings("Race", WorldSettings::new().job_pool(&pool));
+///     world.spawn_many(1000, Distance(0.0));
+///     world.add_system(|mut all: Query<&mut Distance>| {
+///         all.schedule_parallel(|distance| distance.0 += 0.1);
+///     });
+///     world
+/// }
+///
+/// let found = Bisection::of(|| race(0)).against(|| race(2)).frames(10).run()?;
+/// assert!(found.is_none(), "{}", found.unwrap());
+/// # Ok::<(), ancho_entities::BisectionError>(())
+/// ```
+#[must_use = "it does nothing before `run`"]
+pub struct Bisection<'a> {
+    make: [Make<'a>; 2],
+    drive: [Drive<'a>; 2],
+    frames: u64,
+}
+
+impl<'a> Bisection<'a> {
+    /// Compares the world that a function makes with itself: called twice, it is to make the same.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// use ancho_entities::{Bisection, Component, DivergedAt, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Number(u32);
+    ///
+    /// // It belongs to no world, so that each begins with another.
+    /// static NEXT: AtomicU32 = AtomicU32::new(0);
+    ///
+    /// let careless = || {
+    ///     let mut world = World::new("Nursery");
+    ///     world.spawn(Number(NEXT.fetch_add(1, Ordering::Relaxed)));
+    ///     world
+    /// };
+    /// let found = Bisection::of(careless).run()?.unwrap();
+    /// assert_eq!(found.at, DivergedAt::Made);
+    /// # Ok::<(), ancho_entities::BisectionError>(())
+    /// ```
+    pub fn of(make: impl Fn() -> World + Send + Sync + 'a) -> Self {
+        let make: Make<'a> = Arc::new(make);
+        let update = |world: &mut World, _: u64| drop(world.try_update(1.0 / 60.0));
+        Self {
+            make: [Arc::clone(&make), make],
+            drive: [Box::new(update), Box::new(update)],
+            frames: FRAMES,
+        }
+    }
+
+    /// Compares it with the world that another function makes.
+    pub fn against(mut self, make: impl Fn() -> World + Send + Sync + 'a) -> Self {
+        self.make[1] = Arc::new(make);
+        self
+    }
+
+    /// Compares so many frames. It is 600 if nothing is said.
+    pub fn frames(mut self, frames: u64) -> Self {
+        self.frames = frames;
+        self
+    }
+
+    /// Has a function do what is to be done in each frame: give input, update the world. It is told the number of the frame, from zero.
+    /// If nothing is said, the world is updated by a sixtieth of a second.
+    ///
+    /// Each run has a clone of the function, and of what it has captured.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Bisection, ResMut, World};
+    ///
+    /// struct Key(Option<char>);
+    ///
+    /// let keys = ['w', 'a', 'd'];
+    /// let make = || {
+    ///     let mut world = World::new("Player");
+    ///     world.insert_resource(Key(None));
+    ///     world
+    /// };
+    /// let found = Bisection::of(make)
+    ///     .frames(100)
+    ///     .drive(|world, frame| {
+    ///         world.resource_mut::<Key>().0 = keys.get(frame as usize).copied();
+    ///         world.update(1.0 / 30.0);
+    ///     })
+    ///     .run()?;
+    /// assert!(found.is_none());
+    /// # Ok::<(), ancho_entities::BisectionError>(())
+    /// ```
+    pub fn drive(mut self, drive: impl FnMut(&mut World, u64) + Clone + Send + 'a) -> Self {
+        self.drive = [Box::new(drive.clone()), Box::new(drive)];
+        self
+    }
+
+    /// Runs both, until they part. `None` if they are the same to the end.
+    ///
+    /// When they have parted, both end the frame without being compared.
+    ///
+    /// # Errors
+    ///
+    /// With A0089 if what drives the worlds panics in both; in one alone, it is what they part by. With A0090 if the hash of a component
+    /// panics.
+    ///
+    /// # Panics
+    ///
+    /// If the system has no threads left.
+    pub fn run(self) -> Result<Option<Divergence>, BisectionError> {
+        let Self { make, drive, frames } = self;
+        let ((to_first, of_first), (to_second, of_second)) = (channel(), channel());
+        let sides = [
+            Side::new(0, Channel { to: to_second, from: of_first }),
+            Side::new(1, Channel { to: to_first, from: of_second }),
+        ]
+        .map(|side| Arc::new(Mutex::new(side)));
+        let [first, second] = make;
+        let [drive_first, drive_second] = drive;
+        let ended = thread::scope(|scope| {
+            let threads = [(&sides[0], first, drive_first), (&sides[1], second, drive_second)].map(
+                |(side, make, drive)| {
+                    scope.spawn(move || end_in_peace(side, &*make, drive, frames))
+                },
+            );
+            threads.map(|thread| thread.join().unwrap_or_else(|payload| Some(told(payload))))
+        });
+        for side in &sides {
+            match lock(side).outcome.take() {
+                Some(Outcome::Diverged(found)) => return Ok(Some(*found)),
+                Some(Outcome::BothPanicked { frame, messages }) => {
+                    return Err(BisectionError::Panicked { frame, messages });
+                }
+                None => {}
+            }
+        }
+        let lost = (0..).zip(ended).find_map(|(run, message)| Some((run, message?)));
+        lost.map_or(Ok(None), |(run, message)| Err(BisectionError::Lost { run, message }))
+    }
+
+    /// Runs both, and panics if they part. For tests.
+    ///
+    /// # Panics
+    ///
+    /// With what [`run`](Self::run) finds, or its error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Bisection, World};
+    ///
+    /// Bisection::of(|| World::new("Empty")).frames(3).assert_same();
+    /// ```
+    #[track_caller]
+    pub fn assert_same(self) {
+        match self.run() {
+            Ok(None) => {}
+            Ok(Some(found)) => panic!("{found}"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl fmt::Debug for Bisection<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bisection").field("frames", &self.frames).finish_non_exhaustive()
+    }
+}
+
+/// Nothing is lost if somebody has panicked meanwhile.
+fn lock(side: &Mutex<Side>) -> MutexGuard<'_, Side> {
+    side.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a panic has said.
+fn told(payload: Box<dyn std::any::Any + Send>) -> String {
+    let message = panic_message(&*payload);
+    discard(payload);
+    message
+}
+
+/// Runs one side. Whatever happens, the other does not wait for it afterwards. Returns what a panic has said.
+fn end_in_peace(
+    side: &Arc<Mutex<Side>>,
+    make: &dyn Fn() -> World,
+    drive: Drive<'_>,
+    frames: u64,
+) -> Option<String> {
+    let ran = catch_unwind(AssertUnwindSafe(|| run_side(side, make, drive, frames)));
+    lock(side).end();
+    ran.err().map(told)
+}
+
+fn run_side(side: &Arc<Mutex<Side>>, make: &dyn Fn() -> World, mut drive: Drive<'_>, frames: u64) {
+    let mut world = match catch_unwind(AssertUnwindSafe(make)) {
+        Ok(world) => world,
+        Err(payload) => {
+            let message = told(payload);
+            return lock(side).meet(None, DivergedAt::Made, Some(message));
+        }
+    };
+    let watched = Arc::clone(side);
+    world.watch(move |world, moment| lock(&watched).see(world, moment));
+    lock(side).meet(Some(&mut world), DivergedAt::Made, None);
+    for frame in 0..frames {
+        if lock(side).is_done() {
+            return;
+        }
+        lock(side).frame = frame;
+        let driven = catch_unwind(AssertUnwindSafe(|| drive(&mut world, frame)));
+        let panic = driven.err().map(told);
+        lock(side).meet(Some(&mut world), DivergedAt::EndOfFrame, panic);
+    }
+}

@@ -1,0 +1,288 @@
+//! One of two runs, as it is compared with the other.
+//!
+//! Both say at the same moments what they are like, and wait for what the other says. Whatever comes next is decided by what both
+//! have said, on both sides in the same way, so that neither waits for an answer that does not come.
+
+use std::mem::{Discriminant, discriminant};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+use super::divergence::{Difference, DivergedAt, DivergedPlace, Divergence};
+use super::layout::{self, ChunkPlace, Item, ItemKind, Layout, LayoutDifference};
+use super::leaves;
+use crate::entity::Entity;
+use crate::manager::JobWrites;
+use crate::system::{Moment, SystemFault};
+use crate::world::World;
+
+/// What one run says to the other.
+#[derive(Debug)]
+pub(super) enum Message {
+    Look(Look),
+    Layout(Layout),
+    Items(Vec<Item>),
+    Name(Option<String>),
+}
+
+/// What a run is like at a moment.
+#[derive(Debug)]
+pub(super) struct Look {
+    at: DivergedAt,
+    world: String,
+    hash: u64,
+    faults: Vec<Fault>,
+    jobs: Vec<JobWrites>,
+    panic: Option<String>,
+}
+
+/// Something that went wrong.
+#[derive(Debug)]
+struct Fault {
+    /// `None` if it is the world.
+    system: Option<Arc<str>>,
+    kind: Discriminant<SystemFault>,
+    text: String,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Diverged(Box<Divergence>),
+    BothPanicked { frame: u64, messages: [String; 2] },
+}
+
+/// How a run speaks with the other.
+#[derive(Debug)]
+pub(super) struct Channel {
+    pub(super) to: Sender<Arc<Message>>,
+    pub(super) from: Receiver<Arc<Message>>,
+}
+
+/// One of two runs.
+#[derive(Debug)]
+pub(super) struct Side {
+    /// 0 or 1.
+    run: usize,
+    /// `None` when there is nothing more to say.
+    channel: Option<Channel>,
+    pub(super) frame: u64,
+    /// When everything was the same for the last time, and the state hash then.
+    last: (u64, DivergedAt),
+    hash: u64,
+    pub(super) outcome: Option<Outcome>,
+}
+
+impl Side {
+    pub(super) fn new(run: usize, channel: Channel) -> Self {
+        let last = (0, DivergedAt::Made);
+        Self { run, channel: Some(channel), frame: 0, last, hash: 0, outcome: None }
+    }
+
+    /// Whether the runs are not compared any more.
+    pub(super) fn is_done(&self) -> bool {
+        self.channel.is_none()
+    }
+
+    /// Says nothing more. The other does not wait for it.
+    pub(super) fn end(&mut self) {
+        self.channel = None;
+    }
+
+    /// Compares the runs at a moment of an update.
+    pub(super) fn see(&mut self, world: &mut World, moment: Moment) {
+        let at = match moment {
+            Moment::Begun => DivergedAt::BeforeSystems,
+            Moment::Ended => DivergedAt::AfterSystems,
+            Moment::After(name) => DivergedAt::System(name.to_string()),
+            Moment::Passed(name) => {
+                return self.compare(Some(world), DivergedAt::System(name.to_string()), true, None);
+            }
+        };
+        self.compare(Some(world), at, false, None);
+    }
+
+    /// Compares the runs outside of updates. What drives this one may have panicked.
+    pub(super) fn meet(
+        &mut self,
+        world: Option<&mut World>,
+        at: DivergedAt,
+        panic: Option<String>,
+    ) {
+        self.compare(world, at, false, panic);
+    }
+
+    /// Compares the runs. If nothing was done, the state is as it was.
+    fn compare(
+        &mut self,
+        mut world: Option<&mut World>,
+        at: DivergedAt,
+        nothing_done: bool,
+        panic: Option<String>,
+    ) {
+        if self.is_done() {
+            if let Some(world) = world {
+                world.entities.jobs.watch_writes(false);
+            }
+            return;
+        }
+        let look = self.look(world.as_deref_mut(), at, nothing_done, panic);
+        let Some(both) = self.exchange(Message::Look(look)) else { return };
+        let [Message::Look(first), Message::Look(second)] = both.each_ref().map(|it| &**it) else {
+            return self.end();
+        };
+        if let [Some(one), Some(other)] = [first, second].map(|look| look.panic.clone()) {
+            let messages = [one, other];
+            return self.finish(Outcome::BothPanicked { frame: self.frame, messages });
+        }
+        let (now, last) = ((self.frame, first.at.clone()), self.last.clone());
+        let ((frame, at), difference) = if first.panic.is_some() || second.panic.is_some() {
+            let message = [first, second].map(|look| look.panic.clone());
+            (last, Some(Difference::Panic { message }))
+        } else if first.at != second.at {
+            (last, Some(Difference::Order { next: [first, second].map(|look| look.at.clone()) }))
+        } else if !first.faults.iter().map(Fault::key).eq(second.faults.iter().map(Fault::key)) {
+            let text = |fault: &Fault| fault.text.clone();
+            let told = [first, second].map(|look| look.faults.iter().map(text).collect());
+            (now, Some(Difference::Faults { told }))
+        } else if first.hash != second.hash
+            && let Some(world) = world
+        {
+            (now, self.describe(world))
+        } else {
+            self.last = now;
+            return;
+        };
+        let Some(difference) = difference else { return self.end() };
+        let worlds = [first, second].map(|look| look.world.clone());
+        let mut found = Divergence { worlds, frame, at, difference, jobs: Vec::new() };
+        if let Some(component) = found.component() {
+            for job in first.jobs.iter().chain(&second.jobs) {
+                if job.writes.contains(&component) && !found.jobs.contains(&job.name) {
+                    found.jobs.push(job.name);
+                }
+            }
+        }
+        self.finish(Outcome::Diverged(Box::new(found)));
+    }
+
+    fn finish(&mut self, outcome: Outcome) {
+        self.outcome = Some(outcome);
+        self.end();
+    }
+
+    /// What this run is like now.
+    fn look(
+        &mut self,
+        world: Option<&mut World>,
+        at: DivergedAt,
+        nothing_done: bool,
+        panic: Option<String>,
+    ) -> Look {
+        let (faults, jobs) = (Vec::new(), Vec::new());
+        let mut look = Look { at, world: String::new(), hash: 0, faults, jobs, panic };
+        let Some(world) = world else { return look };
+        world.complete_jobs();
+        if !nothing_done {
+            self.hash = world.state_hash();
+        }
+        look.hash = self.hash;
+        look.jobs = world.entities.jobs.take_writes();
+        look.world = world.name().to_owned();
+        look.faults.extend(world.unseen_errors().iter().map(|error| Fault {
+            system: (error.system() != look.world).then(|| error.system().into()),
+            kind: discriminant(error.fault()),
+            text: error.to_string(),
+        }));
+        look
+    }
+
+    /// Tells the other something, and waits for what it tells. `None` if there is no other any more.
+    fn exchange(&mut self, mine: Message) -> Option<[Arc<Message>; 2]> {
+        let Channel { to, from } = self.channel.as_ref()?;
+        let mine = Arc::new(mine);
+        let answer = to.send(Arc::clone(&mine)).ok().and_then(|()| from.recv().ok());
+        let Some(theirs) = answer else {
+            self.end();
+            return None;
+        };
+        Some(if self.run == 0 { [mine, theirs] } else { [theirs, mine] })
+    }
+
+    /// Finds out what differs between two states. `None` if the other run is gone.
+    fn describe(&mut self, world: &World) -> Option<Difference> {
+        let both = self.exchange(Message::Layout(Layout::of(&world.entities.storage)))?;
+        let [Message::Layout(first), Message::Layout(second)] = both.each_ref().map(|it| &**it)
+        else {
+            return None;
+        };
+        let mut difference = match layout::compare([first, second]) {
+            LayoutDifference::Entities(difference) => difference,
+            LayoutDifference::Chunk(place) => self.describe_chunk(world, &place)?,
+            LayoutDifference::FreeIds => Difference::FreeIds,
+            LayoutDifference::Nothing => Difference::Hash,
+        };
+        match &mut difference {
+            Difference::Exists { entity, name, .. } | Difference::Types { entity, name, .. } => {
+                *name = self.name_of(world, *entity)?;
+            }
+            Difference::Enabled { place, .. } | Difference::Value { place, .. } => {
+                if let Some(entity) = place.entity {
+                    place.name = self.name_of(world, entity)?;
+                }
+            }
+            _ => {}
+        }
+        Some(difference)
+    }
+
+    fn describe_chunk(&mut self, world: &World, place: &ChunkPlace) -> Option<Difference> {
+        let both = self.exchange(Message::Items(layout::items(&world.entities.storage, place)))?;
+        let [Message::Items(first), Message::Items(second)] = both.each_ref().map(|it| &**it)
+        else {
+            return None;
+        };
+        let differs = |(one, other): &(&Item, &Item)| one.stream != other.stream;
+        let Some((one, other)) = first.iter().zip(second).find(differs) else {
+            return Some(Difference::Hash);
+        };
+        let component = one.component;
+        let place = DivergedPlace {
+            archetype: place.types.clone(),
+            chunk: place.chunk,
+            differing_chunks: place.differing,
+            entity: one.entity,
+            name: None,
+        };
+        let streams = [&one.stream[..], &other.stream];
+        Some(match one.kind {
+            ItemKind::Enabled => {
+                let enabled = streams.map(|stream| stream == [1]);
+                Difference::Enabled { place, component, enabled }
+            }
+            ItemKind::Value(shape) => {
+                let is_memory = component.0.type_id.is_none();
+                let part = leaves::first_difference(shape, is_memory, streams);
+                Difference::Value { place, component, field: part.path, values: part.values }
+            }
+        })
+    }
+
+    /// The name of an entity, in the first run if it has one there.
+    #[expect(clippy::option_option, reason = "without the other run there is no answer at all")]
+    fn name_of(&mut self, world: &World, entity: Entity) -> Option<Option<String>> {
+        let mine = world.entities.entity_name(entity).map(str::to_owned);
+        let both = self.exchange(Message::Name(mine))?;
+        let mut names = both.iter().filter_map(|message| match &**message {
+            Message::Name(name) => name.clone(),
+            _ => None,
+        });
+        Some(names.next())
+    }
+}
+
+impl Fault {
+    /// What is compared. Words may tell of something that differs and does not matter.
+    fn key(&self) -> (Option<&str>, Discriminant<SystemFault>) {
+        (self.system.as_deref(), self.kind)
+    }
+}
