@@ -36,11 +36,6 @@ impl Distinct {
         is_new
     }
 
-    /// The list, so that some can be taken out of it. It has to be cleared before others are added.
-    pub(crate) fn list_mut(&mut self) -> &mut Vec<Entity> {
-        &mut self.list
-    }
-
     /// Leaves nothing but the memory.
     pub(crate) fn clear(&mut self) {
         self.list.clear();

@@ -82,16 +82,16 @@ macro_rules! implement {
         // SAFETY: one condition, made of those of the parts.
         unsafe impl<$($name: QueryFilter),+> QueryFilter for Or<($($name,)+)> {
             fn terms(each: &mut dyn FnMut(Term)) {
-                each(Term::Or(Box::new([$(terms::<$name>()),+])));
-            }
-        }
-    };
                 const {
                     assert!(
                         Options::NONE$(.with($name::OPTIONS))+.is_none(),
                         "what is said of a whole query cannot be one of several filters; write it beside the `Or`"
                     );
                 }
+                each(Term::Or(Box::new([$(terms::<$name>()),+])));
+            }
+        }
+    };
 }
 
 all_tuples!(implement);
