@@ -14,6 +14,7 @@ usage: cargo run --release [-- COMMAND] [OPTIONS]
   NAME             show a sample
   list             list the samples
   check [NAME]     run all samples, or one, on several numbers of workers and CPU levels, and compare the results
+  bisect NAME      run a sample twice at once, in order and shuffled, and tell the first system and field that differ
   help             this text
 
   --frames N       stop after so many frames
@@ -28,12 +29,16 @@ usage: cargo run --release [-- COMMAND] [OPTIONS]
 pub(crate) enum Command {
     Show(Show),
     Check { samples: Vec<&'static Sample>, frames: u32 },
+    Bisect { sample: &'static Sample, frames: u32, workers: usize },
     List,
     Help,
 }
 
 /// How many frames are checked, if nothing is said.
 const CHECKED_FRAMES: u32 = 60;
+
+/// How many workers shuffle, if nothing is said.
+const SHUFFLING_WORKERS: usize = 2;
 
 /// Most numbers of workers that are allowed: more than any machine has use for.
 const MOST_WORKERS: usize = 512;
@@ -127,6 +132,13 @@ fn command(words: &[String], options: &[&str], mut show: Show) -> Result<Command
         ["check", name] => {
             let frames = show.frames.unwrap_or(CHECKED_FRAMES);
             (Command::Check { samples: vec![find(name)?], frames }, vec!["--frames"])
+        }
+        ["bisect"] => return Err("`bisect` needs the name of a sample.".to_owned()),
+        ["bisect", name] => {
+            let frames = show.frames.unwrap_or(CHECKED_FRAMES);
+            let workers = show.workers.unwrap_or(SHUFFLING_WORKERS);
+            let command = Command::Bisect { sample: find(name)?, frames, workers };
+            (command, vec!["--frames", "--workers"])
         }
         [name] => {
             show.sample = find(name)?;
@@ -234,6 +246,10 @@ mod tests {
         );
         let one = parse_words("check life --frames 5").unwrap();
         assert!(matches!(one, Command::Check { samples, frames: 5 } if samples[0].name == "life"));
+        let two = parse_words("bisect boids --frames 7").unwrap();
+        assert!(
+            matches!(two, Command::Bisect { sample, frames: 7, workers: 2 } if sample.name == "boids")
+        );
     }
 
     #[test]
@@ -283,6 +299,7 @@ mod tests {
             mistake("life --entities 3"),
             "`--entities` means nothing for `life`; it takes --frames, --workers, --trace, --view."
         );
+        assert_eq!(mistake("bisect"), "`bisect` needs the name of a sample.");
         assert_eq!(
             mistake("check --view none"),
             "`--view` means nothing for `check`; it takes --frames."

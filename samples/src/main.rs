@@ -42,6 +42,7 @@ fn main() -> ExitCode {
     let done = match command {
         Command::Show(show) => gallery::show(&show),
         Command::Check { samples, frames } => gallery::check(&samples, frames),
+        Command::Bisect { sample, frames, workers } => gallery::bisect(sample, frames, workers),
         Command::List => {
             say!("{}", samples::list().trim_end());
             Ok(())

@@ -1,5 +1,6 @@
 //! What all samples share: what a sample is, how it is run, and how it is shown.
 
+mod bisect;
 mod canvas;
 mod check;
 mod picture;
@@ -12,6 +13,7 @@ mod terminal;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use bisect::bisect;
 pub(crate) use canvas::{Canvas, Color};
 pub(crate) use check::check;
 #[cfg(test)]

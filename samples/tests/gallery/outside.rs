@@ -243,3 +243,15 @@ fn an_argument_that_is_no_text_is_a_mistake_too() {
     let told = told([OsStr::from_bytes(b"b\xE4ttle")]);
     assert!(told.starts_with("`b\u{FFFD}ttle` is not UTF-8; names of samples and options are."));
 }
+
+#[test]
+fn a_sample_is_the_same_when_it_is_bisected() {
+    assert_eq!(
+        printed("bisect rotation --frames 3 --workers 1"),
+        "rotation: the same for 3 frames, in order without workers and shuffled with 1\n"
+    );
+    let output = gallery(["bisect", "life"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let expected = "`life` is about jobs alone, and has no world to compare.\n";
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
+}

@@ -1,0 +1,42 @@
+//! Where two runs of a sample part, if they do.
+
+use ancho::entities::{Bisection, World};
+use ancho::jobs::{ExecutionMode, JobPool};
+
+use super::{Kind, Options, STEP, Sample, SampleResult, WorldSample};
+
+/// Runs a sample twice at the same time, and compares the worlds after each system: on no workers with everything in its order, and on
+/// so many with everything shuffled. Fails with what differs first.
+pub(crate) fn bisect(sample: &Sample, frames: u32, workers: usize) -> SampleResult<()> {
+    let name = sample.name;
+    let Kind::World(world) = &sample.kind else {
+        return Err(format!("`{name}` is about jobs alone, and has no world to compare.").into());
+    };
+    let serial = options(world, 0)?;
+    let shuffled = options(world, workers)?;
+    // If it cannot be made at all, that is told as such.
+    drop(world.world(&serial)?);
+    let found = Bisection::of(|| made(world, &serial, ExecutionMode::Serial))
+        .against(|| made(world, &shuffled, ExecutionMode::Shuffle { seed: 42 }))
+        .frames(frames.into())
+        .drive(|world, _| drop(world.try_update(STEP)))
+        .run()?;
+    if let Some(found) = found {
+        return Err(format!("{name}: {found}").into());
+    }
+    say!(
+        "{name}: the same for {frames} frames, in order without workers and shuffled with {workers}"
+    );
+    Ok(())
+}
+
+fn options(sample: &WorldSample, workers: usize) -> SampleResult<Options> {
+    let (entities, seed) = (sample.entities, sample.seed.unwrap_or_default());
+    Ok(Options { entities, seed, pool: JobPool::builder().workers(workers).build()? })
+}
+
+fn made(sample: &WorldSample, options: &Options, mode: ExecutionMode) -> World {
+    let world = sample.world(options).unwrap_or_else(|error| panic!("{error}"));
+    world.entities().jobs().set_mode(mode);
+    world
+}
