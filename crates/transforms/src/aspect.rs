@@ -3,6 +3,7 @@
 use ancho_entities::{Aspect, Entity};
 use glam::{Quat, Vec3};
 
+use crate::compose::is_finite;
 use crate::local_transform::LocalTransform;
 use crate::outputs::LocalToWorld;
 use crate::parent::Parent;
@@ -84,7 +85,7 @@ impl TransformAspect<'_> {
 
     /// Places it where something else is in the world, by the matrix of its parent, which is [`None`] if it has none. Of different
     /// scales it takes the largest, and shear is left out. Returns whether it could: a parent that is scaled to nothing has no place for
-    /// it.
+    /// it, and what is infinite or not a number is none. Then it is left as it is.
     ///
     /// The matrix is that of the last update. If the parent has moved since, [`world_transform`](crate::world_transform) has the one
     /// of now.
@@ -114,15 +115,14 @@ impl TransformAspect<'_> {
     /// ```
     pub fn place_in_world(&mut self, parent: Option<&LocalToWorld>, place: LocalTransform) -> bool {
         let local = match parent {
-            Some(parent) => crate::relative_to(parent, place.to_matrix()),
-            None => {
-                *self.local = place;
-                return true;
+            Some(parent) => {
+                crate::relative_to(parent, place.to_matrix()).map(LocalTransform::from_matrix)
             }
+            None => Some(place),
         };
-        match local {
+        match local.filter(|local| is_finite(&local.affine())) {
             Some(local) => {
-                *self.local = LocalTransform::from_matrix(local);
+                *self.local = local;
                 true
             }
             None => false,

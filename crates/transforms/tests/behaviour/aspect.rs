@@ -124,6 +124,26 @@ fn t8_below_a_parent_that_is_scaled_to_nothing_there_is_no_place() {
 }
 
 #[test]
+fn t8_what_is_not_a_number_is_no_place() {
+    let (mut world, upper, lower) = family();
+    let above = *world.get::<LocalToWorld>(upper).unwrap();
+    for bad in [f32::NAN, f32::INFINITY] {
+        for place in [
+            LocalTransform::from_position(Vec3::new(0.0, bad, 0.0)),
+            LocalTransform::from_rotation(Quat::from_xyzw(0.0, bad, 0.0, 1.0)),
+            LocalTransform::from_scale(bad),
+        ] {
+            for mut aspect in world.query_mut::<TransformAspect>() {
+                assert!(!aspect.place_in_world(None, place));
+                assert!(!aspect.place_in_world(Some(&above), place));
+            }
+        }
+    }
+    assert_eq!(world.get(upper), Ok(&parent()), "it is where it was");
+    assert_eq!(world.get(lower), Ok(&child()), "it is where it was");
+}
+
+#[test]
 fn relative_to_a_parent_of_any_shape() {
     let shape = Mat4::from_scale_rotation_translation(
         Vec3::new(2.0, 0.5, 3.0),
