@@ -49,16 +49,65 @@ pub struct TransformAspect<'w> {
 
 impl TransformAspect<'_> {
     /// Where it was in the world when that was last updated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    /// use ancho_transforms::{LocalTransform, TransformAspect, update_transforms};
+    /// use glam::Vec3;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(LocalTransform::from_position(Vec3::X));
+    /// update_transforms(&mut world)?;
+    /// for mut ship in world.query_mut::<TransformAspect>() {
+    ///     ship.translate(Vec3::Y);
+    ///     assert_eq!(ship.world_position(), Vec3::X, "it is still there");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn world_position(&self) -> Vec3 {
         self.in_world.position()
     }
 
     /// Where a point of its space was in the world when that was last updated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    /// use ancho_transforms::{LocalTransform, TransformAspect, update_transforms};
+    /// use glam::Vec3;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(LocalTransform::from_position(Vec3::X).scaled(2.0));
+    /// update_transforms(&mut world)?;
+    /// for ship in world.query_mut::<TransformAspect>() {
+    ///     assert_eq!(ship.to_world(Vec3::Y), Vec3::new(1.0, 2.0, 0.0));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_world(&self, point: Vec3) -> Vec3 {
         self.in_world.to_world(point)
     }
 
     /// Where a point of the world was in its space when that was last updated. `None` if it is scaled to nothing along an axis.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    /// use ancho_transforms::{LocalTransform, TransformAspect, update_transforms};
+    /// use glam::Vec3;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(LocalTransform::from_position(Vec3::X).scaled(2.0));
+    /// update_transforms(&mut world)?;
+    /// for ship in world.query_mut::<TransformAspect>() {
+    ///     assert_eq!(ship.to_local(Vec3::new(1.0, 2.0, 0.0)), Some(Vec3::Y));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_local(&self, point: Vec3) -> Option<Vec3> {
         self.in_world.to_local(point)
     }
@@ -68,12 +117,54 @@ impl TransformAspect<'_> {
         *self.local = self.local.translated(way);
     }
 
-    /// Moves it, in its own space: along the axes that it has.
+    /// Moves it, in its own space: along the axes that it has. How far is measured in the space of its parent: it is turned, and not
+    /// scaled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    /// use ancho_transforms::{LocalTransform, TransformAspect, look_rotation, update_transforms};
+    /// use glam::Vec3;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(LocalTransform::from_rotation(look_rotation(Vec3::X, Vec3::Y)).scaled(2.0));
+    /// update_transforms(&mut world)?;
+    /// for mut ship in world.query_mut::<TransformAspect>() {
+    ///     // Forward, which is along the x axis of the world.
+    ///     ship.translate_local(Vec3::Z);
+    ///     assert!(ship.local.position.abs_diff_eq(Vec3::X, 1e-6));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn translate_local(&mut self, way: Vec3) {
         *self.local = self.local.translated(self.local.transform_direction(way));
     }
 
     /// Turns it where it is, about axes of its own.
+    ///
+    /// Of many turns one after the other the length of the rotation strays from one, and the matrix scales: who turns something in
+    /// each frame sees to it that it stays of length one, as [`Rotation::turned`](crate::Rotation::turned) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::f32::consts::FRAC_PI_2;
+    ///
+    /// use ancho_entities::World;
+    /// use ancho_transforms::{LocalTransform, TransformAspect, update_transforms};
+    /// use glam::{Quat, Vec3};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(LocalTransform::IDENTITY);
+    /// update_transforms(&mut world)?;
+    /// for mut ship in world.query_mut::<TransformAspect>() {
+    ///     ship.rotate(Quat::from_rotation_y(FRAC_PI_2));
+    ///     ship.local.rotation = ship.local.rotation.normalize();
+    ///     assert!(ship.local.forward().abs_diff_eq(Vec3::X, 1e-6));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn rotate(&mut self, rotation: Quat) {
         *self.local = self.local.rotated(rotation);
     }

@@ -173,6 +173,21 @@ impl LocalTransform {
     ///
     /// Of many turns one after the other the length of the rotation strays from one, and the matrix scales: who turns something in
     /// each frame sees to it that it stays of length one, as [`Rotation::turned`](crate::Rotation::turned) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::f32::consts::FRAC_PI_2;
+    ///
+    /// use ancho_transforms::LocalTransform;
+    /// use glam::{Quat, Vec3};
+    ///
+    /// let ship = LocalTransform::from_position(Vec3::Y).rotated(Quat::from_rotation_y(FRAC_PI_2));
+    /// assert_eq!(ship.position, Vec3::Y);
+    /// assert!(ship.forward().abs_diff_eq(Vec3::X, 1e-6));
+    /// // About the x axis that it has now: it looks down.
+    /// assert!(ship.rotated_x(FRAC_PI_2).forward().abs_diff_eq(-Vec3::Y, 1e-6));
+    /// ```
     #[must_use = "the transform itself does not change"]
     pub fn rotated(self, rotation: Quat) -> Self {
         Self { rotation: self.turn() * none_if_zero(rotation), ..self }
@@ -213,11 +228,31 @@ impl LocalTransform {
     }
 
     /// Where a point of its space is in that of its parent.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_transforms::LocalTransform;
+    /// use glam::Vec3;
+    ///
+    /// let ship = LocalTransform::from_position(Vec3::X).scaled(2.0);
+    /// assert_eq!(ship.transform_point(Vec3::Y), Vec3::new(1.0, 2.0, 0.0));
+    /// ```
     pub fn transform_point(&self, point: Vec3) -> Vec3 {
         self.position + self.turn() * (point * self.scale)
     }
 
     /// A direction of its space in that of its parent: turned, neither moved nor scaled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_transforms::{LocalTransform, look_rotation};
+    /// use glam::Vec3;
+    ///
+    /// let ship = LocalTransform::new(Vec3::Y, look_rotation(Vec3::X, Vec3::Y), 2.0);
+    /// assert!(ship.transform_direction(Vec3::Z).abs_diff_eq(Vec3::X, 1e-6));
+    /// ```
     pub fn transform_direction(&self, direction: Vec3) -> Vec3 {
         self.turn() * direction
     }
@@ -248,9 +283,13 @@ impl LocalTransform {
 
     /// What undoes it: leads from the space of its parent to its own.
     ///
+    /// Its rotation is expected to have a length of one, or of zero, which counts as none: what is turned by one of another length
+    /// is not undone by this. See [`transform`](Self::transform) for an example.
+    ///
     /// # Errors
     ///
-    /// With A0144 if its scale is zero, or not a number.
+    /// With A0144 if its scale is zero, infinite, not a number, or so small that no number is as large as what undoes it. A position or
+    /// rotation that is not a number is no error here: what undoes it is none, either.
     pub fn inverse(&self) -> Result<Self, TransformError> {
         let scale = self.scale.recip();
         if !scale.is_finite() || scale == 0.0 {

@@ -4,8 +4,9 @@ use glam::{Mat3, Quat, Vec3};
 
 /// The rotation that has the z axis point forward, and the y axis as close to `up` as can be.
 ///
-/// Neither has to be of length one. Where `forward` is zero, or not a number, it is no rotation; where `up` leads the same way, or
-/// is zero, another direction takes its place. Unity's `quaternion.lookRotation`, with these answers where that has none.
+/// Neither has to be of length one. Where `forward` is no direction, it is no rotation: if it is zero, infinite, not a number, or so
+/// short or long that the square of its length is zero or infinite. Where `up` is none, or leads the same way or the opposite one,
+/// another direction takes its place. Unity's `quaternion.lookRotation`, with these answers where that has none.
 ///
 /// # Examples
 ///
