@@ -109,6 +109,8 @@ fn update_all(
         let mut undone = Vec::new();
         cycles::undo_cycles(world, &mut edits, &mut links.seen, &mut undone, errors)?;
         attach::take_back(world, &links.given, &undone, &mut links.seen)?;
+        // Some have just lost their parents.
+        attach::detach(world)?;
         buffers::leave(world, &edits, &mut links.seen, errors)?;
         buffers::enter(world, &mut edits)?;
     }

@@ -78,6 +78,28 @@ fn attached_ones_that_lose_their_parents_are_detached() {
 }
 
 #[test]
+fn attached_ones_whose_parents_are_nobody_are_detached_at_once() {
+    let mut world = world();
+    let parent = world.spawn(at(1.0, 0.0, 0.0));
+    let all = [(); 2].map(|()| world.spawn(at(0.0, 1.0, 0.0)));
+    for child in all {
+        world.spawn(Attach { parent, child });
+    }
+    update(&mut world);
+    let gone = world.spawn(());
+    world.despawn(gone).unwrap();
+    for (child, nobody) in all.into_iter().zip([gone, ancho_entities::Entity::NULL]) {
+        world.get_mut::<Parent>(child).unwrap().0 = nobody;
+    }
+    update(&mut world);
+    for child in all {
+        assert!(!world.has::<Parent>(child) && !world.has::<Attached>(child));
+        assert!(!world.has::<LocalToParent>(child));
+        assert_eq!(place(&world, child), Vec3::Y);
+    }
+}
+
+#[test]
 fn orders_that_name_nobody_are_errors() {
     let mut world = world();
     let child = world.spawn(at(0.0, 1.0, 0.0));
