@@ -15,8 +15,8 @@ pub enum TransformError {
         /// The entities, each followed by its parent, and the last by the first.
         entities: Vec<Entity>,
     },
-    /// A0141: what an entity is placed by is not a number, or is infinite. What is placed by it stays where it was: the entity itself,
-    /// or, if the program gives its matrix, what is below it.
+    /// A0141: what an entity is placed by is not a number, or is infinite, or so large that sums of it are. What is placed by it stays
+    /// where it was: the entity itself, or, if the program gives its matrix, what is below it.
     NotFinite {
         /// The entity; of several, the one with the lowest index.
         entity: Entity,

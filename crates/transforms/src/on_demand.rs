@@ -1,9 +1,9 @@
 //! Where an entity is now.
 
-use ancho_entities::{Any, Entity, With, Without, World};
+use ancho_entities::{Any, Entity, EntityError, With, Without, World};
 use glam::{Affine3A, Mat4};
 
-use crate::compose::{InputData, Inputs, Placing};
+use crate::compose::{InputData, Inputs, Placing, is_finite};
 use crate::error::TransformError;
 use crate::freeze::Frozen;
 use crate::links::is_gone;
@@ -13,15 +13,22 @@ use crate::parent::Parent;
 /// Where an entity is now: the matrix that the next update would make, by the values and parents that it and its ancestors have at
 /// this moment.
 ///
-/// An [`Attach`](crate::Attach) counts when it has been carried out, and so does that an [`Attached`](crate::Attached) is removed.
+/// An ancestor that has a [`Parent`], and nothing else that it is placed by, is where that one is. What the update does otherwise:
+///
+/// - It leaves entities as they are that are [`Disabled`](ancho_entities::Disabled) or a [`Prefab`](ancho_entities::Prefab), or are
+///   below such a one. This is where they would be.
+/// - It makes a [`FrozenPending`](crate::FrozenPending) entity [`Frozen`] where it was, though it has moved since.
+/// - It carries out each [`Attach`](crate::Attach), and sees that an [`Attached`](crate::Attached) is removed. Neither counts here
+///   before it has.
+/// - It gives a place to a parent that has none, and undoes what makes a cycle. Here both are errors.
 ///
 /// It is for one entity, now and then. [`LocalToWorld`] is there already, and as good if nothing has moved since the last update.
 /// Unity's `ComputeWorldTransformMatrix`.
 ///
 /// # Errors
 ///
-/// If there is no such entity; with A0142 if it or an ancestor has nothing that it is placed by, with A0140 if it is its own ancestor,
-/// with A0141 if the result is not finite.
+/// If there is no such entity, or only what is left of it; with A0142 if it or an ancestor has nothing that it is placed by, with A0140 if it is its own ancestor,
+/// with A0141 if it, or an ancestor on the way, is at a place that the update would refuse.
 ///
 /// # Complexity
 ///
@@ -42,8 +49,7 @@ use crate::parent::Parent;
 /// # Ok::<(), ancho_transforms::TransformError>(())
 /// ```
 pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, TransformError> {
-    // Says why, if it does not exist.
-    world.entities().entity_archetype(entity)?;
+    check_is_there(world, entity)?;
     let mut branch = Vec::new();
     let mut at = entity;
     let most = world.entity_count();
@@ -51,7 +57,7 @@ pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, Tr
         match step(world, at) {
             Step::There(matrix) => break matrix,
             Step::Relative(matrix, parent) => {
-                branch.push((at, matrix));
+                branch.push(matrix);
                 at = parent;
             }
             Step::Nowhere => {
@@ -62,15 +68,28 @@ pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, Tr
             return Err(cycle_at(world, at));
         }
     };
+    let mut are_all_finite = is_finite(&matrix);
     // From the root on, as the systems do, so that it is the same to the last bit.
-    for (_, local) in branch.iter().rev() {
+    for local in branch.iter().rev() {
         matrix *= *local;
+        are_all_finite &= is_finite(&matrix);
     }
-    if matrix.is_finite() {
+    if are_all_finite {
         Ok(LocalToWorld::from(matrix))
     } else {
         Err(TransformError::NotFinite { entity, count: 1 })
     }
+}
+
+/// Says why an entity does not exist. What is left of one that was despawned does not, either.
+fn check_is_there(world: &World, entity: Entity) -> Result<(), EntityError> {
+    world.entities().entity_archetype(entity)?;
+    if world.is_residue(entity) {
+        // As if its slot were free already.
+        let slot_version = Some(entity.version().wrapping_add(1));
+        return Err(EntityError::NoSuchEntity { entity, slot_version });
+    }
+    Ok(())
 }
 
 /// Where an entity is.
@@ -141,7 +160,7 @@ fn cycle_at(world: &World, entity: Entity) -> TransformError {
 ///
 /// # Errors
 ///
-/// If there is no such entity; with A0140 if it is its own ancestor.
+/// If there is no such entity, or only what is left of it; with A0140 if it is its own ancestor.
 ///
 /// # Complexity
 ///
@@ -161,8 +180,7 @@ fn cycle_at(world: &World, entity: Entity) -> TransformError {
 /// # Ok::<(), ancho_transforms::TransformError>(())
 /// ```
 pub fn depth_of(world: &World, entity: Entity) -> Result<usize, TransformError> {
-    // Says why, if it does not exist.
-    world.entities().entity_archetype(entity)?;
+    check_is_there(world, entity)?;
     let most = world.entity_count();
     let mut depth = 0;
     let mut at = entity;

@@ -1,6 +1,9 @@
 //! Where an entity is now: T7.
 
-use ancho_transforms::{Parent, Position, Static, TransformError, world_transform};
+use ancho_transforms::{
+    LocalToWorld, Parent, Position, Scale, Static, TransformError, depth_of, update_transforms,
+    world_transform,
+};
 use glam::Vec3;
 
 use crate::common::{at, chain, matrix, update, world};
@@ -22,8 +25,19 @@ fn t7_who_has_no_place_is_named() {
     let child = world.spawn((at(1.0, 0.0, 0.0), Parent(nowhere)));
     let error = world_transform(&world, child).unwrap_err();
     assert_eq!(error, TransformError::NotPlaced { entity: child, ancestor: nowhere });
-    let message = error.to_string();
-    assert!(message.starts_with("A0142: ") && message.contains(&nowhere.to_string()), "{message}");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "A0142: {child} has no place in the world, since its ancestor {nowhere} has none; give that a `LocalTransform`, or one \
+             of `Position`, `Rotation`, `Scale`"
+        )
+    );
+    assert_eq!(
+        world_transform(&world, nowhere).unwrap_err().to_string(),
+        format!(
+            "A0142: {nowhere} has no place in the world; give it a `LocalTransform`, or one of `Position`, `Rotation`, `Scale`"
+        )
+    );
     world.despawn(nowhere).unwrap();
     assert_eq!(world_transform(&world, child).unwrap().position(), Vec3::X);
     assert!(world_transform(&world, nowhere).unwrap_err().to_string().starts_with("A0050: "));
@@ -43,6 +57,49 @@ fn t7_cycles_and_numbers_that_are_none_are_errors() {
     let bad = world.spawn(at(f32::NAN, 0.0, 0.0));
     let error = world_transform(&world, bad).unwrap_err();
     assert_eq!(error, TransformError::NotFinite { entity: bad, count: 1 });
+}
+
+#[test]
+fn t7_an_ancestor_that_has_a_parent_and_nothing_else_is_where_that_is() {
+    let mut world = world();
+    let root = world.spawn(at(1.0, 0.0, 0.0));
+    let inner = world.spawn((LocalToWorld::IDENTITY, Parent(root)));
+    let leaf = world.spawn((at(0.0, 1.0, 0.0), Parent(inner)));
+    let before = [inner, leaf].map(|entity| world_transform(&world, entity).unwrap().0);
+    update(&mut world);
+    assert_eq!([inner, leaf].map(|entity| matrix(&world, entity)), before);
+    assert_eq!(world_transform(&world, leaf).unwrap().position(), Vec3::new(1.0, 1.0, 0.0));
+}
+
+#[test]
+fn t7_what_is_left_of_an_entity_does_not_exist() {
+    let mut world = world();
+    let chain = chain(&mut world, 3);
+    update(&mut world);
+    world.despawn(chain[1]).unwrap();
+    assert!(world.exists(chain[1]), "until the next update");
+    let expected = format!("A0050: entity {} does not exist any more: it was despawned", chain[1]);
+    for error in
+        [world_transform(&world, chain[1]).unwrap_err(), depth_of(&world, chain[1]).unwrap_err()]
+    {
+        assert!(error.to_string().starts_with(&expected), "{error}");
+    }
+    assert_eq!(depth_of(&world, chain[2]), Ok(0));
+}
+
+#[test]
+fn t7_what_the_update_refuses_is_refused() {
+    let mut world = world();
+    // Numbers whose sums are none.
+    let root = world.spawn((at(2e38, 0.0, 0.0), Scale(Vec3::splat(2e38))));
+    let leaf = world.spawn((at(-1.0, 0.0, 0.0), Scale(Vec3::splat(1e-38)), Parent(root)));
+    for entity in [root, leaf] {
+        let error = world_transform(&world, entity).unwrap_err();
+        assert_eq!(error, TransformError::NotFinite { entity, count: 1 });
+    }
+    let errors = update_transforms(&mut world).unwrap_err();
+    let expected = TransformError::NotFinite { entity: root, count: 1 };
+    assert_eq!(errors.iter().collect::<Vec<_>>(), [&expected]);
 }
 
 #[test]
