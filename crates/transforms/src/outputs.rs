@@ -12,7 +12,8 @@ use glam::{Affine3A, Mat4, Quat, Vec3};
 /// himself says so with a component in its [write group](ancho_entities::Component::WRITE_GROUPS), or has a
 /// [`CustomLocalToWorld`](crate::CustomLocalToWorld).
 ///
-/// An entity that has it, and nothing that it is made of, is left as it is: it never moves.
+/// An entity that has it, and neither a [`Parent`](crate::Parent) nor anything that it is made of, is left as it is: it never moves.
+/// With a parent and nothing else it is where the parent is.
 ///
 /// # Examples
 ///

@@ -12,6 +12,8 @@ use ancho_entities::{BufferElement, Component, Entity};
 ///   To despawn them along with it, put them in its [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup).
 /// - A parent that would be its own ancestor: an error (A0140) that names the entities, and they keep the parents that they had.
 /// - A child or parent that is [`Disabled`](ancho_entities::Disabled): the branch below rests as it is, until it is enabled.
+/// - A parent that is a [`Prefab`](ancho_entities::Prefab): the same, also for children that are none. Such a child is not instantiated
+///   along with it, unless it is in its [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup).
 ///
 /// # Examples
 ///
