@@ -1,7 +1,9 @@
 //! The same matrices, to the last bit, whatever the number of threads.
 
+use std::sync::mpsc;
+
 use ancho_entities::{Entity, World, WorldSettings};
-use ancho_jobs::JobPool;
+use ancho_jobs::{JobPool, JobScheduler};
 use ancho_transforms::{
     LocalToWorld, LocalTransform, Parent, Position, Rotation, update_transforms,
 };
@@ -106,5 +108,39 @@ fn t4_what_is_below_a_root_that_moves_alone_is_shared_by_all_threads() {
         assert_eq!(shared_levels(&mut world, &pool), 1);
         assert_eq!(place(&world, 585), [5.0, 1.0, 0.0]);
         assert_eq!(place(&world, all.len() - 1), [5.0, 0.0, 0.0]);
+    }
+}
+
+#[test]
+fn t4_a_world_inside_of_a_job_is_updated_by_one_thread() {
+    for workers in [0, 2] {
+        let pool = JobPool::builder().workers(workers).build().unwrap();
+        let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
+        let all = bush(&mut world);
+        let jobs = JobScheduler::new(&pool);
+        let (sender, receiver) = mpsc::channel();
+        let root = all[0];
+        let job = jobs
+            .schedule(&[], (), move |()| {
+                let first = update_transforms(&mut world);
+                // Levels of many, which all threads share elsewhere.
+                world.get_mut::<LocalTransform>(root).unwrap().position.y = 1.0;
+                sender.send((first, update_transforms(&mut world), world)).unwrap();
+            })
+            .unwrap();
+        jobs.complete(job);
+        let (first, second, mut world) = receiver.recv().unwrap();
+        assert_eq!((first, second), (Ok(()), Ok(())));
+        let place = |world: &World, node: usize| {
+            world.get::<LocalToWorld>(all[node]).unwrap().position().to_array()
+        };
+        assert_eq!(place(&world, 0), [1.0, 1.0, 0.0]);
+        for node in 585..all.len() {
+            assert_eq!(place(&world, node), [5.0, 1.0, 0.0]);
+        }
+        // Outside it goes on as it did.
+        world.get_mut::<LocalTransform>(root).unwrap().position.y = 2.0;
+        update_transforms(&mut world).unwrap();
+        assert_eq!(place(&world, all.len() - 1), [5.0, 2.0, 0.0]);
     }
 }

@@ -109,7 +109,13 @@ fn orders_that_name_nobody_are_errors() {
     let errors = update_transforms(&mut world).unwrap_err();
     let expected = TransformError::NothingToAttach { parent, child, missing: parent };
     assert_eq!(errors.iter().collect::<Vec<_>>(), [&expected]);
-    assert!(errors.to_string().starts_with("A0145: "), "{errors}");
+    assert_eq!(
+        errors.to_string(),
+        format!(
+            "A0145: {child} cannot be attached to {parent}, since {parent} does not exist; the order was despawned: see who \
+             despawned the entity before the transforms were updated"
+        )
+    );
     assert!(!world.exists(order) && !world.has::<Parent>(child));
     assert_eq!(place(&world, child), Vec3::Y);
 }

@@ -1,7 +1,7 @@
 //! Branches that rest: T5.
 
-use ancho_entities::Buffer;
-use ancho_transforms::{Child, Parent, Position};
+use ancho_entities::{Buffer, Prefab};
+use ancho_transforms::{Child, LocalToWorld, Parent, Position, PreviousParent};
 use glam::Vec3;
 
 use crate::common::{at, chain, children, place, update, world};
@@ -54,4 +54,28 @@ fn t5_a_disabled_child_follows_when_it_is_enabled() {
     update(&mut world);
     assert_eq!(children(&world, new), [child]);
     assert_eq!(place(&world, child), Vec3::new(2.0, 1.0, 0.0));
+}
+
+#[test]
+fn t5_a_child_below_a_prefab_rests_until_that_is_none() {
+    let mut world = world();
+    let prefab = world.spawn((at(1.0, 0.0, 0.0), Prefab));
+    let child = world.spawn((at(0.0, 1.0, 0.0), Parent(prefab)));
+    let below = world.spawn((at(0.0, 0.0, 1.0), Parent(child)));
+    for _ in 0..2 {
+        update(&mut world);
+        assert!(!world.has::<Buffer<Child>>(prefab) && !world.has::<LocalToWorld>(prefab));
+        assert_eq!(world.get(child), Ok(&Parent(prefab)), "it goes on waiting");
+        assert!(world.get::<PreviousParent>(child).unwrap().get().is_null());
+        assert_eq!(world.get(child), Ok(&LocalToWorld::IDENTITY));
+        assert_eq!(world.get(below), Ok(&LocalToWorld::IDENTITY));
+    }
+    // It is not instantiated along with it.
+    let copy = world.entities_mut().instantiate(prefab).unwrap();
+    update(&mut world);
+    assert!(!world.has::<Buffer<Child>>(copy));
+    world.remove::<Prefab>(prefab).unwrap();
+    update(&mut world);
+    assert_eq!(children(&world, prefab), [child]);
+    assert_eq!(place(&world, below), Vec3::new(1.0, 1.0, 1.0));
 }

@@ -1,10 +1,12 @@
 //! When matrices are made: T9, T18-9.
 
-use ancho_entities::{IntoSystem, Presentation, Query, ResMut, Single, World};
-use ancho_transforms::{AddTransforms, LocalToWorld, Position, TransformGroup, TransformSystem};
+use ancho_entities::{Buffer, Entity, IntoSystem, Presentation, Query, Res, ResMut, Single, World};
+use ancho_transforms::{
+    AddTransforms, Child, LocalToWorld, Parent, Position, TransformGroup, TransformSystem,
+};
 use glam::Vec3;
 
-use crate::common::{at, place, world};
+use crate::common::{at, children, place, world};
 
 struct Seen(Vec<Vec3>);
 
@@ -49,6 +51,49 @@ fn t18_9_a_second_instance_at_another_point() {
     world.get_mut::<Position>(entity).unwrap().0 = Vec3::Y;
     world.update_system(second).unwrap();
     assert_eq!(place(&world, entity), Vec3::Y);
+}
+
+/// Two that have the child in turn.
+struct Homes([Entity; 2]);
+
+fn raise_homes(mut positions: Query<&mut Position>, homes: Res<Homes>) {
+    for home in homes.0 {
+        positions.get_mut(home).unwrap().0.y += 1.0;
+    }
+}
+
+fn look_at_child(place: Single<(&LocalToWorld, &Parent)>, mut seen: ResMut<Seen>) {
+    seen.0.push(place.0.position());
+}
+
+fn move_to_the_other(mut parent: Single<&mut Parent>, homes: Res<Homes>) {
+    let [first, second] = homes.0;
+    parent.0 = if parent.0 == first { second } else { first };
+}
+
+#[test]
+fn t18_9_two_instances_with_another_parent_between() {
+    let mut world = world();
+    let homes = [world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(5.0, 0.0, 0.0))];
+    let child = world.spawn((at(0.0, 0.0, 1.0), Parent(homes[0])));
+    world.insert_resource(Homes(homes));
+    world.insert_resource(Seen(Vec::new()));
+    world.add_transforms();
+    world.add_system(raise_homes);
+    let early = world.add_system(TransformSystem.named("early").after(raise_homes));
+    world.add_system(look_at_child.after(early));
+    world.add_system(move_to_the_other.after(look_at_child));
+    for frame in 1..=4_u8 {
+        world.try_update(0.1).unwrap();
+        // Seen by the first instance, below the one that the second has found in the last frame.
+        let (old, new) = if frame % 2 == 1 { (0, 1) } else { (1, 0) };
+        let (x, y) = ([1.0, 5.0], f32::from(frame));
+        assert_eq!(world.resource::<Seen>().0.last(), Some(&Vec3::new(x[old], y, 1.0)));
+        assert_eq!(place(&world, child), Vec3::new(x[new], y, 1.0));
+        assert_eq!(children(&world, homes[new]), [child]);
+        assert!(!world.has::<Buffer<Child>>(homes[old]));
+        world.check_invariants().unwrap();
+    }
 }
 
 #[test]
