@@ -4,6 +4,7 @@
 //! and looks up positions as it needs them. It runs in the background as others do.
 
 use std::f32::consts::TAU;
+use std::hash::{Hash, Hasher};
 
 use ancho::burst::math::sincos;
 use ancho::entities::JobError;
@@ -44,13 +45,34 @@ struct Anchor {
     phase: f32,
 }
 
-/// Asks for a chain that hangs on it: an anchor has it until there is one.
-#[derive(Component, Clone, Copy)]
+/// Asks for a chain that hangs on it: an anchor has it until there is one. What the chains are like is the same for most anchors.
+#[derive(SharedComponent, Clone, Copy, Debug)]
 struct SpawnChain {
     link: Entity,
     count: usize,
     min_distance: f32,
     max_distance: f32,
+}
+
+impl SpawnChain {
+    fn bits(&self) -> (Entity, usize, [u32; 2]) {
+        let Self { link, count, min_distance, max_distance } = *self;
+        (link, count, [min_distance, max_distance].map(f32::to_bits))
+    }
+}
+
+impl PartialEq for SpawnChain {
+    fn eq(&self, other: &Self) -> bool {
+        self.bits() == other.bits()
+    }
+}
+
+impl Eq for SpawnChain {}
+
+impl Hash for SpawnChain {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bits().hash(state);
+    }
 }
 
 /// Is held by another entity, and never farther from it than that.
@@ -71,7 +93,7 @@ fn build(options: &Options) -> SampleResult<World> {
         let left = options.entities - index * LINKS;
         let chain =
             SpawnChain { link, count: LINKS.min(left), min_distance: 1.0, max_distance: 2.0 };
-        (anchor, Position(anchor.place()), chain)
+        (anchor, Position(anchor.place()), Shared::new(chain))
     }));
     Ok(world)
 }
@@ -91,7 +113,7 @@ impl Anchor {
 }
 
 /// Makes the chains that are asked for. Links hang below each other, the first one at the anchor.
-fn spawn_chains(mut commands: Commands, anchors: Query<(Entity, &Position, &SpawnChain)>) {
+fn spawn_chains(mut commands: Commands, anchors: Query<(Entity, &Position, &Shared<SpawnChain>)>) {
     for (anchor, center, chain) in &anchors {
         let links = commands.instantiate_many(chain.link, chain.count).to_vec();
         let mut holder = anchor;
@@ -101,7 +123,7 @@ fn spawn_chains(mut commands: Commands, anchors: Query<(Entity, &Position, &Spaw
             commands.set(link, (Position(place), constraint));
             holder = link;
         }
-        commands.remove::<SpawnChain>(anchor);
+        commands.remove::<Shared<SpawnChain>>(anchor);
     }
 }
 
@@ -159,13 +181,26 @@ mod tests {
         let world = run(&SAMPLE, &options(20_000), 2);
         assert_eq!(world.query::<&Anchor>().count(), 200);
         assert_eq!(world.query::<&PositionConstraint>().count(), 20_000);
-        assert_eq!(world.query::<&SpawnChain>().count(), 0);
+        assert_eq!(world.query::<&Shared<SpawnChain>>().count(), 0);
         let held_by_anchors = world
             .query::<&PositionConstraint>()
             .iter()
             .filter(|constraint| world.has::<Anchor>(constraint.holder))
             .count();
         assert_eq!(held_by_anchors, 200);
+    }
+
+    #[test]
+    fn anchors_share_what_their_chains_are_like() {
+        let world = build(&options(1_050)).unwrap();
+        let anchors = world.query::<&Shared<SpawnChain>>();
+        let counts: Vec<_> = anchors.iter().map(|chain| chain.count).collect();
+        assert_eq!(counts, [[LINKS; 10].as_slice(), &[50]].concat());
+        // One chunk for those of 100 links, and one for the last.
+        let chunks = world.query::<Entity>().filter::<With<Shared<SpawnChain>>>();
+        let mut lengths = Vec::new();
+        chunks.for_each_chunk(|anchors| lengths.push(anchors.len()));
+        assert_eq!(lengths, [10, 1]);
     }
 
     #[test]
