@@ -6,6 +6,7 @@ mod compose;
 mod error;
 mod flat;
 mod freeze;
+mod freezing;
 mod hierarchy;
 mod inner;
 mod inputs;

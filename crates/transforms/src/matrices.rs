@@ -4,7 +4,7 @@ use ancho_entities::{Any, Buffer, Entity, EntityError, With, Without, World};
 
 use crate::compose::Placing;
 use crate::error::{TransformError, TransformErrors};
-use crate::freeze::{freeze, leave_unfrozen};
+use crate::freezing::{freeze, leave_unfrozen};
 use crate::not_finite::NotFinite;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 use crate::parent::{Child, Parent};
