@@ -61,12 +61,12 @@ impl EntityManager {
         count: usize,
     ) -> Result<NewEntities<'_>, EntityError> {
         self.locate(source)?;
-        let mut lists = mem::take(&mut self.instance_lists);
+        let mut lists = self.instance_lists.take().unwrap_or_default();
         let made = self
             .list_sources(source, &mut lists)
             .and_then(|()| self.instantiate_sources(&mut lists, count));
         lists.clear();
-        self.instance_lists = lists;
+        self.instance_lists = Some(lists);
         made.map(|()| NewEntities::new(&self.storage, &self.runs))
     }
 

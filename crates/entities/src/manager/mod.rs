@@ -134,8 +134,8 @@ pub struct EntityManager {
     memory: found::Memory,
     /// Lists for changes of groups.
     group_lists: groups::GroupLists,
-    /// Lists for entities that are instantiated.
-    instance_lists: instantiate::InstanceLists,
+    /// Lists for entities that are instantiated. In a box, since they are taken for each, and large.
+    instance_lists: Option<Box<instantiate::InstanceLists>>,
     /// Commands that are carried out together.
     pub(crate) stretch: Stretch,
     strict: bool,
@@ -164,7 +164,7 @@ impl EntityManager {
             fills: Vec::new(),
             memory: found::Memory::default(),
             group_lists: groups::GroupLists::default(),
-            instance_lists: instantiate::InstanceLists::default(),
+            instance_lists: None,
             stretch: Stretch::default(),
             strict,
             not_sync: PhantomData,
