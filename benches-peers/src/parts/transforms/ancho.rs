@@ -4,7 +4,7 @@ use ancho_entities::{Component, Entity, World};
 use ancho_transforms::{AddTransforms, LocalToWorld, LocalTransform, Parent, Position, Rotation};
 use glam::Mat4;
 
-use super::work::{Pose, Scene, Subject};
+use super::work::{Churning, Pose, Scene, Subject};
 
 /// The length of a frame.
 const FRAME: f64 = 1.0 / 60.0;
@@ -77,6 +77,18 @@ impl Subject for Nodes {
 
     fn matrices(&mut self) -> Vec<(usize, Mat4)> {
         matrices(&mut self.world)
+    }
+}
+
+impl Churning for Nodes {
+    fn come(&mut self, scene: &Scene, node: usize) {
+        let parent = Parent(self.entities[scene.parents[node].expect("it is no root")]);
+        let spawned = (Node(node as u32), transform(scene.pose(node)), parent);
+        self.entities[node] = self.world.spawn(spawned);
+    }
+
+    fn go(&mut self, node: usize) {
+        self.world.despawn(self.entities[node]).expect("it is there");
     }
 }
 

@@ -13,7 +13,7 @@ use bevy_transform::systems::{
 };
 use glam::Mat4;
 
-use super::work::{Pose, Scene, Subject};
+use super::work::{Churning, Pose, Scene, Subject};
 
 /// The number of a node.
 #[derive(Component)]
@@ -113,5 +113,19 @@ impl<S: Settings> Subject for Nodes<S> {
         let matrix =
             |global: &GlobalTransform| Mat4::from_cols_array(&global.to_matrix().to_cols_array());
         query.iter(&self.world).map(|(node, global)| (node.0 as usize, matrix(global))).collect()
+    }
+}
+
+impl<S: Settings> Churning for Nodes<S> {
+    fn come(&mut self, scene: &Scene, node: usize) {
+        // As `App::update` ends.
+        self.world.clear_trackers();
+        let parent = ChildOf(self.entities[scene.parents[node].expect("it is no root")]);
+        let spawned = (Node(node as u32), transform(scene.pose(node)), parent);
+        self.entities[node] = self.world.spawn(spawned).id();
+    }
+
+    fn go(&mut self, node: usize) {
+        assert!(self.world.despawn(self.entities[node]), "it is there");
     }
 }

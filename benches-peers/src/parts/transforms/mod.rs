@@ -66,6 +66,17 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(0.3, BEVY)],
         },
+        // Nothing moves, but one leaf comes and another one goes.
+        Case {
+            name: "transform_100k_spawn1",
+            sampling: Sampling::Repeat,
+            cells: &[
+                ("ancho", work::spawn_one::<ancho::Nodes>),
+                ("bevy", work::spawn_one::<bevy::Nodes<bevy::ThreeThreads>>),
+            ],
+            limits: &[],
+            requires: &[at_most(0.4, BEVY)],
+        },
         // As the first, in eight levels.
         Case {
             name: "transform_depth8_100k_all",
@@ -141,6 +152,19 @@ pub(crate) static PART: Part = Part {
             ],
             limits: RAW,
             requires: &[at_most(0.4, BEVY), at_most(2.0, Under::Subject("raw"))],
+        },
+        // A root with 256 chains below it, of 390 nodes each.
+        Case {
+            name: "transform_chains_100k",
+            sampling: Sampling::Afresh,
+            cells: &[
+                ("ancho", work::chains::<ancho::Nodes>),
+                ("bevy", work::chains::<bevy::Nodes>),
+                ("bevy_dynamic", work::chains::<bevy::Nodes<bevy::Dynamic>>),
+                ("raw", work::chains::<raw::Nodes>),
+            ],
+            limits: RAW,
+            requires: &[at_most(1.3, Under::Case("transform_1000_roots_100k"))],
         },
         // Positions and rotations without a hierarchy.
         Case {

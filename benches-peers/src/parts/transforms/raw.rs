@@ -2,7 +2,7 @@
 
 use glam::{Affine3A, Mat4, Quat, Vec3, Vec4};
 
-use super::work::{self, Pose, Scene, Subject};
+use super::work::{self, CHAINS, Pose, Scene, Subject};
 
 /// Levels of a lone tree that are shorter than this are not shared.
 const SHARED: usize = 1_024;
@@ -132,6 +132,30 @@ impl Nodes {
     }
 }
 
+impl Nodes {
+    /// A lone root with chains below it, all of which move: half of the chains on each thread.
+    fn chains(&mut self) {
+        let Nodes { parents, poses, worlds, .. } = self;
+        worlds[0] = local(&poses[0]);
+        let (root, below) = worlds.split_at_mut(1);
+        let levels = below.chunks_mut(CHAINS).map(|level| level.split_at_mut(CHAINS / 2));
+        let (mut first, mut second): (Vec<_>, Vec<_>) = levels.unzip();
+        let part = |levels: &mut [&mut [Affine3A]], chain: usize| {
+            for number in 0..levels.len() {
+                let (above, level) = levels.split_at_mut(number);
+                let above = above.last().map_or(&*root, |above| &**above);
+                let first = 1 + number * CHAINS + chain;
+                for (at, world) in level[0].iter_mut().enumerate() {
+                    let node = first + at;
+                    let parent = if parents[node] == 0 { 0 } else { at };
+                    *world = above[parent] * local(&poses[node]);
+                }
+            }
+        };
+        rayon::join(|| part(&mut first, 0), || part(&mut second, CHAINS / 2));
+    }
+}
+
 fn part_of_level(above: &[Affine3A], parents: &[u32], poses: &[Pose], worlds: &mut [Affine3A]) {
     for ((world, pose), parent) in worlds.iter_mut().zip(poses).zip(parents) {
         *world = above[*parent as usize] * local(pose);
@@ -173,7 +197,11 @@ impl Subject for Nodes {
     }
 
     fn propagate(&mut self) {
-        if self.dirty_trees.len() == 1 { self.lone_tree() } else { self.trees() }
+        match self.dirty_trees.len() {
+            1 if self.levels.len() > CHAINS => self.chains(),
+            1 => self.lone_tree(),
+            _ => self.trees(),
+        }
     }
 
     fn matrices(&mut self) -> Vec<(usize, Mat4)> {

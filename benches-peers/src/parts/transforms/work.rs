@@ -12,6 +12,8 @@ use crate::parts::storage::work::{mixed, shuffled};
 const NODES: usize = 100_000;
 /// Entities of the case without hierarchies.
 const FLAT: usize = 50_000;
+/// Chains of the case with a root that has chains below it.
+pub(super) const CHAINS: usize = 256;
 /// How far a number of a matrix may be from the true one, which is at most 30 or so.
 const TOLERANCE: f64 = 5e-5;
 
@@ -160,6 +162,14 @@ pub(super) trait Subject {
     fn matrices(&mut self) -> Vec<(usize, Mat4)>;
 }
 
+/// A subject of which nodes come and go.
+pub(super) trait Churning: Subject {
+    /// Has a node come, below its parent. It is not there.
+    fn come(&mut self, scene: &Scene, node: usize);
+    /// Has a leaf go.
+    fn go(&mut self, node: usize);
+}
+
 /// Measures frames in which something moves, for which the poses are written before.
 fn moving<S: Subject>(cell: Cell, scene: Scene) -> Reading {
     let mut subject = S::new(&scene);
@@ -202,6 +212,28 @@ pub(super) fn none<S: Subject>(cell: Cell) -> Reading {
     resting::<S>(cell, bushy())
 }
 
+/// Measures frames in which nothing moves, and the leaf that went in the one before comes again, and another one goes. To have them
+/// come and go is measured, too: some do then what others do when they propagate.
+pub(super) fn spawn_one<S: Churning>(cell: Cell) -> Reading {
+    let scene = bushy();
+    let mut has_child = vec![false; NODES];
+    scene.parents.iter().flatten().for_each(|&parent| has_child[parent] = true);
+    let leaves = shuffled((0..NODES).filter(|&node| !has_child[node]).collect());
+    let mut subject = S::new(&scene);
+    subject.propagate();
+    let mut gone: Option<usize> = None;
+    let mut next = leaves.iter().cycle().copied();
+    let operation = |subject: &mut S| {
+        if let Some(node) = gone {
+            subject.come(&scene, node);
+        }
+        gone = next.next();
+        gone.iter().for_each(|&node| subject.go(node));
+        subject.propagate();
+    };
+    cell.run(subject, operation, |subject| scene.right(subject.matrices()))
+}
+
 /// Measures frames in which nothing moves.
 fn resting<S: Subject>(cell: Cell, scene: Scene) -> Reading {
     let subject = S::new(&scene);
@@ -233,6 +265,18 @@ pub(super) fn one_root<S: Subject>(cell: Cell) -> Reading {
 /// The root of these, and nobody below it.
 pub(super) fn root_alone<S: Subject>(cell: Cell) -> Reading {
     moving::<S>(cell, lone().moving([0]))
+}
+
+/// A root with [`CHAINS`] children, below each of which is a chain, all of which moves.
+pub(super) fn chains<S: Subject>(cell: Cell) -> Reading {
+    let links = NODES / CHAINS;
+    let scene = Scene::new(1, 1 + CHAINS * links, |level| if level == 0 { CHAINS } else { 1 });
+    let mut scene = scene.all_moving();
+    // So small that the ends of chains are nowhere far off, where numbers are less exact.
+    for pose in scene.poses.iter_mut().flatten() {
+        (pose.position, pose.scale) = (pose.position / links as f32, 1.0);
+    }
+    moving::<S>(cell, scene)
 }
 
 /// Roots without children, of scale one.
