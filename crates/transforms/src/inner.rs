@@ -4,9 +4,10 @@
 //! those below them. If those become many, as below a root that moves, the rest is done as if many had moved: all places of a level
 //! are looked at, by all threads.
 
+use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
-use ancho_entities::{Entity, World};
+use ancho_entities::{Buffer, ChunkData, Entity, With, Without, World};
 use ancho_jobs::JobScheduler;
 use glam::Affine3A;
 
@@ -14,8 +15,9 @@ use crate::bits;
 use crate::compose::{InputData, Inputs, is_finite};
 use crate::hierarchy::{Hierarchy, Nodes, Places};
 use crate::not_finite::NotFinite;
-use crate::order::NONE;
+use crate::order::{NONE, Shape, Stage};
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
+use crate::parent::Child;
 
 /// What the nodes of a chunk are placed by.
 #[derive(Clone, Copy)]
@@ -36,6 +38,10 @@ pub(crate) fn place(
     are_few: bool,
     bad: &NotFinite,
 ) -> bool {
+    if are_few && !mark_due(hierarchy, places) {
+        // All that have moved are leaves, whose rows are marked already.
+        return true;
+    }
     let mut chunks = list_chunks(world, hierarchy, std::mem::take(buffer));
     let placing = Placing { hierarchy, chunks: &chunks, bad };
     let jobs = world.entities().jobs();
@@ -49,25 +55,47 @@ pub(crate) fn place(
     many_from.is_none()
 }
 
-/// Lists what the nodes of each chunk are placed by.
+/// Marks the places of rows that have changed. Returns whether there are any.
+fn mark_due(hierarchy: &Hierarchy, places: &mut Places) -> bool {
+    let mut is_any = false;
+    places.moved.fill(false);
+    bits::for_each(&hierarchy.dirty, |slot| {
+        let place = hierarchy.order.place[slot];
+        if place != NONE {
+            places.due[place as usize / 64] |= 1 << (place % 64);
+            is_any = true;
+        }
+    });
+    is_any
+}
+
+/// Lists what the nodes of each chunk are placed by, if others are below some of them.
 fn list_chunks<'w>(
     world: &'w World,
     hierarchy: &Hierarchy,
     mut chunks: Vec<Placed<'w>>,
 ) -> Vec<Placed<'w>> {
-    type Data<'a> = (Entity, InputData, Option<&'a LocalToWorld>, Option<&'a CustomLocalToWorld>);
+    type Data =
+        (Entity, InputData, Option<&'static LocalToWorld>, Option<&'static CustomLocalToWorld>);
+    type ChunkSlices<'a> = <Data as ChunkData>::Slices<'a>;
     chunks.resize(hierarchy.chunks.len(), Placed::Nothing);
-    let nodes = world.query::<Data<'_>>().filter::<Nodes>();
-    nodes.for_each_chunk(|(entities, inputs, matrices, custom)| {
+    let left = Cell::new(hierarchy.chunks.iter().filter(|chunk| chunk.has_places).count());
+    let mut list = |(entities, inputs, matrices, custom): ChunkSlices<'w>| {
         let Some(slot) = hierarchy.slot_of(entities[0]) else { return };
         let (number, chunk) = hierarchy.chunk_at(slot);
-        chunks[number] = match (chunk.is_written, custom, matrices) {
+        left.update(|left| left - usize::from(chunk.has_places));
+        chunks[number] = match (chunk.kind.is_written, custom, matrices) {
             (true, _, _) => Placed::Written(inputs.into()),
             (false, Some(custom), _) => Placed::Custom(custom),
             (false, None, Some(matrices)) => Placed::Given(matrices),
             (false, None, None) => Placed::Nothing,
         };
-    });
+    };
+    // Who has children has a buffer of them, unless somebody else has taken it.
+    world.query::<Data>().filter::<With<Buffer<Child>>>().for_each_chunk(&mut list);
+    if left.get() > 0 {
+        world.query::<Data>().filter::<(Nodes, Without<Buffer<Child>>)>().for_each_chunk(&mut list);
+    }
     chunks
 }
 
@@ -93,6 +121,48 @@ struct Part<'a> {
     moved: &'a mut [bool],
 }
 
+/// Parts that are each taken once, by the thread that does it.
+type Parts<'a> = [Mutex<Option<Part<'a>>>; PARTS];
+
+impl<'a> Part<'a> {
+    /// Divides it into parts that end at these places.
+    fn divide(self, ends: [usize; PARTS]) -> Parts<'a> {
+        let Part { mut first, mut matrices, mut moved } = self;
+        ends.map(|end| {
+            let count = (end - first).min(matrices.len());
+            let (these, rest) = std::mem::take(&mut matrices).split_at_mut(count);
+            let (these_moved, rest_moved) = std::mem::take(&mut moved).split_at_mut(count);
+            (matrices, moved) = (rest, rest_moved);
+            let part = Part { first, matrices: these, moved: these_moved };
+            first += count;
+            Mutex::new(Some(part))
+        })
+    }
+}
+
+/// Has all threads do something with parts.
+fn place_on_all_threads(jobs: &JobScheduler, parts: &Parts<'_>, place: impl Fn(Part<'_>) + Sync) {
+    let place_some = |parts: &[Mutex<Option<Part<'_>>>]| {
+        for part in parts {
+            let part = part.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(part) = part {
+                place(part);
+            }
+        }
+    };
+    let done = jobs.named("place parents").run_parallel(
+        (),
+        PARTS,
+        1,
+        #[inline(always)]
+        |(), numbers| place_some(&parts[numbers]),
+    );
+    if done.is_err() {
+        // Where no job can be scheduled, as inside of one, this thread does it.
+        place_some(parts);
+    }
+}
+
 /// What is needed to make matrices of places.
 struct Placing<'a, 'w> {
     hierarchy: &'a Hierarchy,
@@ -110,7 +180,8 @@ impl Placing<'_, '_> {
             self.hierarchy.dirty[slot as usize / 64] >> (slot % 64) & 1 != 0
         };
         let row = row as usize;
-        match &self.chunks[chunk as usize] {
+        // A hole is in no chunk.
+        match self.chunks.get(chunk as usize)? {
             Placed::Written(inputs) => match parent {
                 Some((parent, moved)) if moved || is_dirty() => Some(*parent * inputs.get(row)),
                 None if is_dirty() => Some(inputs.get(row)),
@@ -127,14 +198,7 @@ impl Placing<'_, '_> {
     /// them. If they become many, it leaves off, and returns the level from which on nothing is done.
     fn place_due(&self, places: &mut Places) -> Option<usize> {
         let order = &self.hierarchy.order;
-        places.moved.fill(false);
-        bits::for_each(&self.hierarchy.dirty, |slot| {
-            let place = order.place[slot];
-            if place != NONE {
-                places.due[place as usize / 64] |= 1 << (place % 64);
-            }
-        });
-        for (number, level) in order.levels().enumerate() {
+        for (number, Stage { places: level, shape }) in order.stages().enumerate() {
             let left = order.nodes.len() - level.start;
             let count = bits::count(&places.due, &level);
             if count >= FEW && count * SPREAD >= left {
@@ -144,11 +208,17 @@ impl Placing<'_, '_> {
             }
             for word in bits::words(&level) {
                 let mask = bits::mask(word, &level);
-                let mut due = places.due[word] & mask;
-                places.due[word] &= !mask;
+                let mut due = std::mem::take(&mut places.due[word]);
+                places.due[word] = due & !mask;
+                due &= mask;
                 while due != 0 {
                     self.place_one(word * 64 + due.trailing_zeros() as usize, places);
                     due &= due - 1;
+                    if shape != Shape::Level {
+                        // What is below a place may be due in the same word.
+                        due |= places.due[word] & mask;
+                        places.due[word] &= !mask;
+                    }
                 }
             }
         }
@@ -168,13 +238,15 @@ impl Placing<'_, '_> {
         if !moved[place] {
             return;
         }
-        let node = order.nodes[place];
-        for &slot in order.children(node).iter().chain([&node]) {
+        let mut write = |slot: u32| {
             rows[slot as usize / 64] |= 1 << (slot % 64);
             self.hierarchy.touch_row(slot);
-            let place = order.place[slot as usize];
-            if place != NONE && slot != node {
-                due[place as usize / 64] |= 1 << (place % 64);
+        };
+        write(order.nodes[place]);
+        for &slot in order.children(place) {
+            match order.place[slot as usize] {
+                NONE => write(slot),
+                place => due[place as usize / 64] |= 1 << (place % 64),
             }
         }
     }
@@ -182,20 +254,20 @@ impl Placing<'_, '_> {
     /// Makes the matrices of all places from a level on. Those above have been made.
     fn place_levels(&self, jobs: &JobScheduler, from: usize, places: &mut Places) {
         let Places { matrices, moved, .. } = places;
-        for level in self.hierarchy.order.levels().skip(from) {
-            let (above, matrices) = matrices.split_at_mut(level.start);
-            let (moved_above, moved) = moved.split_at_mut(level.start);
+        for Stage { places, shape } in self.hierarchy.order.stages().skip(from) {
+            let (above, matrices) = matrices.split_at_mut(places.start);
+            let (moved_above, moved) = moved.split_at_mut(places.start);
             let above = Above { matrices: above, moved: moved_above };
-            let (first, count) = (level.start, level.len());
+            let (first, count) = (places.start, places.len());
             let (matrices, moved) = (&mut matrices[..count], &mut moved[..count]);
-            let level = Part { first, matrices, moved };
-            if count < FEW {
-                self.place_part(&above, level);
-            } else {
-                self.place_level(jobs, &above, level);
+            let stage = Part { first, matrices, moved };
+            match shape {
+                Shape::Level if count < FEW => self.place_part(&above, stage),
+                Shape::Level => self.place_level(jobs, &above, stage),
+                Shape::Tail => self.place_branch(&above, stage),
             }
         }
-        if moved.iter().all(|&moved| moved) {
+        if moved.iter().filter(|moved| **moved).count() == self.hierarchy.order.live() {
             self.hierarchy.touch_all();
         } else {
             let moved = moved.iter().enumerate().filter(|(_, moved)| **moved);
@@ -205,39 +277,11 @@ impl Placing<'_, '_> {
 
     /// Makes the matrices of a level, on all threads.
     fn place_level(&self, jobs: &JobScheduler, above: &Above<'_>, level: Part<'_>) {
-        let Part { first, matrices, moved } = level;
-        let size = matrices.len().div_ceil(PARTS);
-        let mut parts = matrices.chunks_mut(size).zip(moved.chunks_mut(size)).enumerate();
-        // Each is taken once, by the thread that does it.
-        let parts: [_; PARTS] = std::array::from_fn(|_| {
-            Mutex::new(parts.next().map(|(number, (matrices, moved))| Part {
-                first: first + number * size,
-                matrices,
-                moved,
-            }))
-        });
-        let done = jobs.named("place parents").run_parallel(
-            (),
-            PARTS,
-            1,
-            #[inline(always)]
-            |(), numbers| self.place_parts(above, &parts[numbers]),
-        );
-        if done.is_err() {
-            // Where no job can be scheduled, as inside of one, this thread does it.
-            self.place_parts(above, &parts);
-        }
-    }
-
-    /// Makes the matrices of those parts that nobody has taken.
-    #[inline(always)]
-    fn place_parts(&self, above: &Above<'_>, parts: &[Mutex<Option<Part<'_>>>]) {
-        for part in parts {
-            let part = part.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(part) = part {
-                self.place_part(above, part);
-            }
-        }
+        let size = level.matrices.len().div_ceil(PARTS);
+        let ends = std::array::from_fn(|number| level.first + (number + 1) * size);
+        let parts = level.divide(ends);
+        let place = |part: Part<'_>| self.place_part(above, part);
+        place_on_all_threads(jobs, &parts, place);
     }
 
     /// Makes the matrices of some places of a level.
@@ -251,6 +295,25 @@ impl Placing<'_, '_> {
             *moved = false;
             if let Some(made) = self.made(place, parent) {
                 (*matrix, *moved) = made;
+            }
+        }
+    }
+
+    /// Makes the matrices of some places, of which some may have their parents among them: those come first.
+    #[inline(always)]
+    fn place_branch(&self, above: &Above<'_>, branch: Part<'_>) {
+        let Part { first, matrices, moved } = branch;
+        for at in 0..matrices.len() {
+            let (matrices_before, matrices) = matrices.split_at_mut(at);
+            let (moved_before, moved) = moved.split_at_mut(at);
+            let parent = self.hierarchy.order.parent[first + at];
+            let parent = (parent != NONE).then(|| match (parent as usize).checked_sub(first) {
+                Some(before) => (&matrices_before[before], moved_before[before]),
+                None => (&above.matrices[parent as usize], above.moved[parent as usize]),
+            });
+            moved[0] = false;
+            if let Some(made) = self.made(first + at, parent) {
+                (matrices[0], moved[0]) = made;
             }
         }
     }

@@ -15,6 +15,9 @@ use crate::{flat, propagate};
 pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
     let bad = NotFinite::new();
     let done = update_all(world, state, &bad);
+    if done.is_err() {
+        state.hierarchy.lose();
+    }
     state.placed = end_moment(world);
     let mut errors = TransformErrors::default();
     errors.extend(bad.into_error());
@@ -28,7 +31,7 @@ fn update_all(world: &mut World, state: &mut State, bad: &NotFinite) -> Result<(
     let State { placed, links, hierarchy, places, buffers, .. } = state;
     freeze(world, links, hierarchy)?;
     if links.changed || hierarchy.is_outdated(world, *placed) {
-        hierarchy.rebuild(world, places);
+        hierarchy.refresh(world, places, *placed);
         links.changed = false;
     }
     propagate::update(world, hierarchy, places, buffers, *placed, bad)?;

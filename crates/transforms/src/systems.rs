@@ -1,5 +1,8 @@
 //! When transforms are updated.
 
+#[cfg(test)]
+mod tests;
+
 use ancho_entities::{
     EndSimulation, IntoSystem, Simulation, System, SystemGroup, SystemResult, World, system_type,
 };

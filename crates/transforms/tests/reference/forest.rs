@@ -177,6 +177,22 @@ fn t4_random_changes_of_a_large_forest() {
 }
 
 #[test]
+fn t4_many_small_changes_one_after_the_other() {
+    for seed in 3_000..3_004 {
+        let mut forest = forest(seed, 250);
+        for step in 0..250 {
+            let context = format!("seed {seed}, step {step}");
+            forest.change(2);
+            update_and_compare(&mut forest, &context);
+            check_children(&forest, &context);
+            if step % 25 == 24 {
+                compare_with_fresh(&forest, &context);
+            }
+        }
+    }
+}
+
+#[test]
 fn t4_all_of_a_forest_is_despawned() {
     let mut forest = forest(2_000, 500);
     crate::update(&mut forest.world);

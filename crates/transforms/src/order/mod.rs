@@ -5,7 +5,7 @@
 //! ```text
 //! tree         a           order    a  b c  d
 //!            /   \         parent   -  0 0  1
-//!           b     c        levels   0  1    3  4
+//!           b     c        stages   0  1    3  4
 //!          / \     \
 //!         d   .     .      (. have nobody below them, and no place)
 //!         |
@@ -14,33 +14,80 @@
 //!
 //! Numbers are where nodes are in memory, so that a level is gone through as memory is. The other way is to have what is below a node
 //! right after it: threads then need not wait for each other at each level, but jump about in memory, which took more time.
+//!
+//! When nodes come and go, the order need not be [built](Order::build) again. Places that are left become holes; new ones are taken at
+//! the end, in the *tail*, where each comes after its parent, whatever their levels. [`edit`] has what is done to it.
+
+mod edit;
 
 use std::ops::Range;
+
+pub(crate) use edit::Worn;
 
 /// Nobody.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The nodes that others are below of, and roots, level by level.
+/// The nodes that others are below of, and roots, so that each comes after its parent.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
-    /// Which node is at a place.
+    /// Which node is at a place, or [`NONE`], in a hole.
     pub(crate) nodes: Vec<u32>,
-    /// The place of the parent, which is of an earlier level, or [`NONE`].
+    /// The place of the parent, which is of an earlier stage, or earlier in the tail; or [`NONE`].
     pub(crate) parent: Vec<u32>,
     /// The place of each node, or [`NONE`].
     pub(crate) place: Vec<u32>,
-    /// Where levels begin, and where the last one ends.
+    /// Where levels begin, and where the last one ends, and with it the tail begins.
     levels: Vec<u32>,
-    /// Where the children of each node begin in the list of all.
-    first_child: Vec<u32>,
+    /// How many places are no holes.
+    live: usize,
+    /// The holes of the tail, a bit for each place of it.
+    free: Vec<u64>,
+    /// The children of each place, as a part of the list of all.
+    lists: Vec<List>,
     children: Vec<u32>,
+    /// How much of the list of all is nobody's.
+    garbage: usize,
+    /// Where each node is in the list of its parent.
+    position: Vec<u32>,
+    /// Where the children of each node begin, while it is built.
+    first_child: Vec<u32>,
+}
+
+/// Some room in the list of all children.
+#[derive(Clone, Copy, Debug, Default)]
+struct List {
+    start: u32,
+    len: u32,
+    capacity: u32,
+}
+
+impl List {
+    fn range(self) -> Range<usize> {
+        self.start as usize..(self.start + self.len) as usize
+    }
+}
+
+/// Some places, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stage {
+    pub(crate) places: Range<usize>,
+    pub(crate) shape: Shape,
+}
+
+/// Where the parents of a stage are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// In earlier stages.
+    Level,
+    /// In earlier stages, or earlier in this one.
+    Tail,
 }
 
 impl Order {
     /// Puts nodes in order, by the parent of each: another node, or [`NONE`]. Nodes that lead to no root have no place.
     pub(crate) fn build(&mut self, parents: &[u32], is_root: impl Fn(usize) -> bool) {
         self.list_children(parents);
-        let Self { nodes, parent, place, levels, first_child, children } = self;
+        let Self { nodes, parent, place, levels, first_child, children, .. } = self;
         place.clear();
         place.resize(parents.len(), NONE);
         levels.clear();
@@ -68,17 +115,49 @@ impl Order {
             NONE => NONE,
             parent => place[parent as usize],
         }));
+        self.list_places();
     }
 
-    /// The places of each level, from that of the roots on.
-    pub(crate) fn levels(&self) -> impl Iterator<Item = Range<usize>> {
-        self.levels.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
+    /// Notes which part of the list of all children is whose, now that places are known.
+    fn list_places(&mut self) {
+        let Self { nodes, lists, first_child, children, position, .. } = self;
+        lists.clear();
+        lists.extend(nodes.iter().map(|&node| {
+            let (start, end) = (first_child[node as usize], first_child[node as usize + 1]);
+            List { start, len: end - start, capacity: end - start }
+        }));
+        position.resize(self.place.len(), 0);
+        for list in &*lists {
+            for (at, &child) in (0..).zip(&children[list.range()]) {
+                position[child as usize] = at;
+            }
+        }
+        self.live = self.nodes.len();
+        self.garbage = 0;
+        self.free.clear();
     }
 
-    /// The nodes whose parent is this one, by their numbers.
-    pub(crate) fn children(&self, node: u32) -> &[u32] {
-        let node = node as usize;
-        &self.children[self.first_child[node] as usize..self.first_child[node + 1] as usize]
+    /// What is gone through one after the other: the places of each level, from that of the roots on, and the tail.
+    pub(crate) fn stages(&self) -> impl Iterator<Item = Stage> {
+        let levels = self.levels.windows(2).map(|ends| ends[0] as usize..ends[1] as usize);
+        let levels = levels.map(|places| Stage { places, shape: Shape::Level });
+        let tail = Stage { places: self.tail()..self.nodes.len(), shape: Shape::Tail };
+        levels.chain([tail].into_iter().filter(|tail| !tail.places.is_empty()))
+    }
+
+    /// Where the tail begins.
+    fn tail(&self) -> usize {
+        self.levels.last().map_or(0, |end| *end as usize)
+    }
+
+    /// How many nodes have a place.
+    pub(crate) fn live(&self) -> usize {
+        self.live
+    }
+
+    /// The nodes whose parent is at this place, in no order.
+    pub(crate) fn children(&self, place: usize) -> &[u32] {
+        &self.children[self.lists[place].range()]
     }
 
     /// Lists the nodes that have the same parent one after the other, by counting.
@@ -106,7 +185,13 @@ impl Order {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::{NONE, Order};
+
+    fn stages(order: &Order) -> Vec<Range<usize>> {
+        order.stages().map(|stage| stage.places).collect()
+    }
 
     #[test]
     fn level_by_level_and_by_their_numbers() {
@@ -116,8 +201,8 @@ mod tests {
         assert_eq!(order.nodes, [2, 1, 6, 0]);
         assert_eq!(order.parent, [NONE, 0, 0, 2]);
         assert_eq!(order.place, [3, 1, 0, NONE, NONE, NONE, 2]);
-        assert_eq!(order.levels().collect::<Vec<_>>(), [0..1, 1..3, 3..4]);
-        assert_eq!(order.children(6), [0, 3]);
+        assert_eq!(stages(&order), [0..1, 1..3, 3..4]);
+        assert_eq!(order.children(2), [0, 3]);
     }
 
     #[test]
@@ -132,6 +217,6 @@ mod tests {
     fn nobody_is_in_an_order_of_nobody() {
         let mut order = Order::default();
         order.build(&[], |_| true);
-        assert_eq!(order.levels().count(), 0);
+        assert_eq!(stages(&order), []);
     }
 }

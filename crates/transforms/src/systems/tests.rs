@@ -1,0 +1,135 @@
+//! What is known of hierarchies holds together, and is made again only where it has to be.
+
+use ancho_entities::{Component, Disabled, Entity, World};
+use glam::Vec3;
+
+use super::update_transforms;
+use crate::local_transform::LocalTransform;
+use crate::outputs::LocalToWorld;
+use crate::parent::{Child, Parent};
+use crate::state::with_state;
+
+/// Has nothing to do with transforms.
+#[derive(Component, Clone, Copy)]
+#[component(name = "hierarchy::Tag")]
+struct Tag;
+
+/// How often all was made again.
+fn rebuilds(world: &mut World) -> u32 {
+    with_state(world, |_, state| state.hierarchy.rebuilds())
+}
+
+fn check(world: &mut World) {
+    with_state(world, |_, state| state.hierarchy.check(&state.places));
+}
+
+fn node(x: f32) -> LocalTransform {
+    LocalTransform::from_position(Vec3::new(x, 0.0, 0.0))
+}
+
+/// A root with `wide` children, each of which has as many.
+fn bush(world: &mut World, wide: usize) -> Vec<Entity> {
+    let mut all = vec![world.spawn(node(1.0))];
+    for number in 0..wide + wide * wide {
+        let parent = if number < wide { all[0] } else { all[1 + (number - wide) / wide] };
+        all.push(world.spawn((node(1.0), Parent(parent))));
+    }
+    update_transforms(world).unwrap();
+    all
+}
+
+#[test]
+fn t4_single_nodes_that_come_go_and_move_hardly_ever_have_all_be_made_again() {
+    let mut world = World::new("hierarchy");
+    let all = bush(&mut world, 30);
+    let before = rebuilds(&mut world);
+    for number in 0..200 {
+        // A leaf goes, and another one comes, below one that nobody was below of.
+        world.despawn(all[900 - number]).unwrap();
+        let leaf = world.spawn((node(1.0), Parent(all[31 + number % 20])));
+        // Rows move.
+        world.add(all[100 + number], Tag).unwrap();
+        // A branch gets another parent, of the same level, or of one below.
+        world.add(all[1 + number % 10], Parent(all[11 + number % 20])).unwrap();
+        update_transforms(&mut world).unwrap();
+        check(&mut world);
+        assert!(world.get::<LocalToWorld>(leaf).unwrap().position().x >= 4.0);
+    }
+    // Now and then, when the places that were left are many.
+    let made = rebuilds(&mut world) - before;
+    assert!(made < 10, "made again {made} times");
+}
+
+#[test]
+fn t4_whole_trees_come_and_go_without_all_being_made_again() {
+    let mut world = World::new("hierarchy");
+    bush(&mut world, 20);
+    let before = rebuilds(&mut world);
+    for _ in 0..300 {
+        let root = world.spawn(node(1.0));
+        let inner = world.spawn((node(1.0), Parent(root)));
+        let leaves: Vec<Entity> = (0..3).map(|_| world.spawn((node(1.0), Parent(inner)))).collect();
+        update_transforms(&mut world).unwrap();
+        check(&mut world);
+        assert_eq!(world.get::<LocalToWorld>(leaves[2]).unwrap().position().x, 3.0);
+        for entity in leaves.into_iter().chain([root, inner]) {
+            world.despawn(entity).unwrap();
+        }
+        update_transforms(&mut world).unwrap();
+        check(&mut world);
+    }
+    assert_eq!(rebuilds(&mut world), before);
+}
+
+#[test]
+fn t4_what_is_known_holds_together_after_random_changes() {
+    for seed in 1..40_u64 {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut below = |end: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 20) as usize % end
+        };
+        let mut world = World::new("hierarchy");
+        let mut all = bush(&mut world, 5);
+        for _ in 0..120 {
+            for _ in 0..below(4) {
+                let (one, other) = (all[below(all.len())], all[below(all.len())]);
+                match below(8) {
+                    0 | 1 => all.push(world.spawn((node(1.0), Parent(one)))),
+                    2 if all.len() > 4 => {
+                        world.despawn(one).unwrap();
+                        all.retain(|entity| *entity != one);
+                    }
+                    3 | 4 => drop(world.add(one, Parent(other))),
+                    5 if world.has::<Tag>(one) => drop(world.remove::<Tag>(one)),
+                    5 => drop(world.add(one, Tag)),
+                    6 if world.has::<Disabled>(one) => drop(world.remove::<Disabled>(one)),
+                    6 if below(3) == 0 => drop(world.add(one, Disabled)),
+                    _ => drop(world.remove::<Parent>(one)),
+                }
+            }
+            // Who would be its own ancestor is told.
+            let _ = update_transforms(&mut world);
+            check(&mut world);
+        }
+    }
+}
+
+#[test]
+fn t4_so_many_changes_that_all_is_made_again_leave_no_trace() {
+    let mut world = World::new("hierarchy");
+    let all = bush(&mut world, 12);
+    let before = rebuilds(&mut world);
+    // Leaves that become inner nodes take new places, until those are too many.
+    for &leaf in &all[13..] {
+        let below = world.spawn((node(1.0), Parent(leaf)));
+        update_transforms(&mut world).unwrap();
+        check(&mut world);
+        assert_eq!(world.get::<LocalToWorld>(below).unwrap().position().x, 4.0);
+        assert_eq!(world.buffer::<Child>(leaf).unwrap(), [Child(below)]);
+    }
+    let made = rebuilds(&mut world) - before;
+    assert!((1..20).contains(&made), "made again {made} times");
+}
