@@ -2,7 +2,7 @@
 //!
 //! Level by level: those of one are made of those of the level above. If few have moved, only the places of these are looked at, and of
 //! those below them. If those become many, as below a root that moves, the rest is done as if many had moved: all places of a level
-//! are looked at, by all threads.
+//! are looked at, by all threads. Where many levels are narrow, those are one stage, of which threads have whole branches.
 
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +15,7 @@ use crate::bits;
 use crate::compose::{InputData, Inputs, is_finite};
 use crate::hierarchy::{Hierarchy, Nodes, Places};
 use crate::not_finite::NotFinite;
-use crate::order::{NONE, Shape, Stage};
+use crate::order::{NONE, PARTS, Shape, Stage};
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 use crate::parent::Child;
 
@@ -104,9 +104,6 @@ const FEW: usize = 512;
 
 /// One of how many places that are left must be due at least so that all of them are looked at.
 const SPREAD: usize = 8;
-
-/// In how many parts a level is divided for all threads.
-const PARTS: usize = 32;
 
 /// All places of the levels above.
 struct Above<'a> {
@@ -201,7 +198,12 @@ impl Placing<'_, '_> {
         for (number, Stage { places: level, shape }) in order.stages().enumerate() {
             let left = order.nodes.len() - level.start;
             let count = bits::count(&places.due, &level);
-            if count >= FEW && count * SPREAD >= left {
+            let are_many = match shape {
+                // Those below them are of the same stage.
+                Shape::Branches { tops, .. } => count * SPREAD >= tops,
+                _ => count >= FEW && count * SPREAD >= left,
+            };
+            if are_many {
                 places.due.fill(0);
                 places.rows.fill(0);
                 return Some(number);
@@ -264,6 +266,9 @@ impl Placing<'_, '_> {
             match shape {
                 Shape::Level if count < FEW => self.place_part(&above, stage),
                 Shape::Level => self.place_level(jobs, &above, stage),
+                Shape::Branches { part_ends, .. } => {
+                    self.place_branches(jobs, &above, stage, part_ends);
+                }
                 Shape::Tail => self.place_branch(&above, stage),
             }
         }
@@ -282,6 +287,21 @@ impl Placing<'_, '_> {
         let parts = level.divide(ends);
         let place = |part: Part<'_>| self.place_part(above, part);
         place_on_all_threads(jobs, &parts, place);
+    }
+
+    /// Makes the matrices of branches that have nothing to do with each other, on all threads.
+    fn place_branches(
+        &self,
+        jobs: &JobScheduler,
+        above: &Above<'_>,
+        stage: Part<'_>,
+        part_ends: &[u32],
+    ) {
+        let end = stage.first + stage.matrices.len();
+        let parts = stage.divide(std::array::from_fn(|number| {
+            part_ends.get(number).map_or(end, |end| *end as usize)
+        }));
+        place_on_all_threads(jobs, &parts, |branch| self.place_branch(above, branch));
     }
 
     /// Makes the matrices of some places of a level.

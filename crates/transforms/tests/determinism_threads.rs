@@ -144,3 +144,48 @@ fn t4_a_world_inside_of_a_job_is_updated_by_one_thread() {
         assert_eq!(place(&world, all.len() - 1), [5.0, 2.0, 0.0]);
     }
 }
+
+/// A root, and 128 chains of 30 links below it, each a step from its parent.
+fn chains(world: &mut World) -> Vec<Entity> {
+    let local = LocalTransform::from_position(Vec3::X);
+    let mut all = vec![world.spawn(local)];
+    for number in 1..=128 * 30 {
+        let parent = Parent(if number % 30 == 1 { all[0] } else { all[number - 1] });
+        all.push(world.spawn((local, parent)));
+    }
+    all
+}
+
+#[test]
+fn t4_chains_below_one_root_are_shared_by_all_threads() {
+    let mut hashes = Vec::new();
+    for workers in [0, 1, 3] {
+        let pool = JobPool::builder().workers(workers).build().unwrap();
+        let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
+        let all = chains(&mut world);
+        let place = |world: &World, node: usize| {
+            world.get::<LocalToWorld>(all[node]).unwrap().position().to_array()
+        };
+        assert_eq!(shared_levels(&mut world, &pool), 1, "all of it has come");
+        assert_eq!(place(&world, 30), [31.0, 0.0, 0.0]);
+        world.get_mut::<LocalTransform>(all[0]).unwrap().position.y = 1.0;
+        assert_eq!(shared_levels(&mut world, &pool), 1, "all is below the root");
+        assert_eq!(place(&world, 29), [30.0, 1.0, 0.0]);
+        assert_eq!(place(&world, 128 * 30), [31.0, 1.0, 0.0]);
+        // One chain is for one thread.
+        world.get_mut::<LocalTransform>(all[31]).unwrap().position.y = 2.0;
+        assert_eq!(shared_levels(&mut world, &pool), 0);
+        assert_eq!(place(&world, 60), [31.0, 3.0, 0.0]);
+        assert_eq!(place(&world, 61), [2.0, 1.0, 0.0]);
+        // A chain below the end of another one, and what is below it moves with it.
+        world.add(all[61], Parent(all[30])).unwrap();
+        update_transforms(&mut world).unwrap();
+        assert_eq!(place(&world, 90), [61.0, 1.0, 0.0]);
+        world.get_mut::<LocalTransform>(all[0]).unwrap().position.y = 0.0;
+        assert_eq!(shared_levels(&mut world, &pool), 1);
+        assert_eq!(place(&world, 90), [61.0, 0.0, 0.0]);
+        assert_eq!(place(&world, 120), [31.0, 0.0, 0.0]);
+        hashes.push(world.state_hash());
+    }
+    assert_eq!(hashes, [hashes[0]; 3]);
+}

@@ -93,9 +93,14 @@ impl Order {
 
     /// Whether what is at a place may have its parent at another one.
     pub(crate) fn is_after(&self, place: u32, parent: u32) -> bool {
-        let stage = |place: u32| self.levels.partition_point(|end| *end <= place);
+        let stage = |place: u32| self.stages.partition_point(|stage| stage.end <= place);
         let (own, above) = (stage(place), stage(parent));
-        above < own || (place as usize >= self.tail() && parent < place)
+        if own != above {
+            return above < own;
+        }
+        let is_level = self.stages.get(own).is_some_and(|stage| stage.tops == 0);
+        let part = |place: u32| self.parts.partition_point(|end| *end <= place);
+        !is_level && parent < place && part(parent) == part(place)
     }
 
     /// Adds a node to the children of a place.
