@@ -8,6 +8,7 @@ use ancho_transforms::{
 };
 use glam::{Mat4, Quat, Vec3};
 
+use crate::naive::Steered;
 use crate::{assert_at, naive, update, world};
 
 /// A root, a node between, and a leaf, each turned.
@@ -80,4 +81,21 @@ fn t18_8_children_follow_to_the_other_matrix_of_their_parent() {
     world.add(hand, CustomLocalToWorld(along(9.0))).unwrap();
     update(&mut world);
     assert_at(&world, sword, [9.0, 1.0, 0.0]);
+}
+
+#[test]
+fn t4_a_lost_matrix_that_somebody_else_writes_is_his_to_write_again() {
+    let mut world = world();
+    let hand = world.spawn((Position(Vec3::X), Steered, LocalToWorld(along(5.0))));
+    let sword = world.spawn((Position(Vec3::Y), Parent(hand)));
+    update(&mut world);
+    assert_at(&world, sword, [5.0, 1.0, 0.0]);
+    // It gets another one, in the middle of the world, wherever its position says: nobody but the program writes it.
+    world.remove::<LocalToWorld>(hand).unwrap();
+    update(&mut world);
+    assert_at(&world, hand, [0.0, 0.0, 0.0]);
+    assert_at(&world, sword, [0.0, 1.0, 0.0]);
+    world.get_mut::<LocalToWorld>(hand).unwrap().0 = along(7.0);
+    update(&mut world);
+    assert_at(&world, sword, [7.0, 1.0, 0.0]);
 }
