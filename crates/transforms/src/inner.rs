@@ -138,7 +138,11 @@ impl<'a> Part<'a> {
 }
 
 /// Has all threads do something with parts.
-fn place_on_all_threads(jobs: &JobScheduler, parts: &Parts<'_>, place: impl Fn(Part<'_>) + Sync) {
+fn place_on_all_threads(
+    jobs: &JobScheduler,
+    parts: &[Mutex<Option<Part<'_>>>],
+    place: impl Fn(Part<'_>) + Sync,
+) {
     let place_some = |parts: &[Mutex<Option<Part<'_>>>]| {
         for part in parts {
             let part = part.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -149,7 +153,7 @@ fn place_on_all_threads(jobs: &JobScheduler, parts: &Parts<'_>, place: impl Fn(P
     };
     let done = jobs.named("place parents").run_parallel(
         (),
-        PARTS,
+        parts.len(),
         1,
         #[inline(always)]
         |(), numbers| place_some(&parts[numbers]),
@@ -301,7 +305,9 @@ impl Placing<'_, '_> {
         let parts = stage.divide(std::array::from_fn(|number| {
             part_ends.get(number).map_or(end, |end| *end as usize)
         }));
-        place_on_all_threads(jobs, &parts, |branch| self.place_branch(above, branch));
+        // Not the empty ones, too: those of one thread might be all that there are.
+        let parts = &parts[..part_ends.len()];
+        place_on_all_threads(jobs, parts, |branch| self.place_branch(above, branch));
     }
 
     /// Makes the matrices of some places of a level.
