@@ -75,7 +75,7 @@ pub(crate) static PART: Part = Part {
                 ("bevy", work::spawn_one::<bevy::Nodes<bevy::ThreeThreads>>),
             ],
             limits: &[],
-            requires: &[at_most(0.4, BEVY)],
+            requires: &[at_most(3.0, Under::Case("transform_100k_none"))],
         },
         // As the first, in eight levels.
         Case {
