@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
     Archetype, ArchetypeChunk, Buffer, BufferElement, CommandRecorder, Component, ComponentType,
-    Disabled, EnabledMut, Entity, EntityCommandBuffer, LateQuery, LinkedEntityGroup, Managed,
-    ManagedComponent, Shared, SharedComponent, With, World, WorldSettings,
+    Disabled, DynamicQuery, EnabledMut, Entity, EntityCommandBuffer, LateQuery, LinkedEntityGroup,
+    Managed, ManagedComponent, Shared, SharedComponent, With, World, WorldSettings,
 };
 use ancho_jobs::JobPool;
 
@@ -671,6 +671,7 @@ fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() {
             wrong.push(format!("{}, played again: {counts:?}", part.name));
         }
     }
+    ask_dynamic_queries_again(&mut wrong);
     for (name, change) in BY_QUERY {
         let (mut world, _) = world(0);
         let counts = count_frames(|| change(&mut world), 1, 0);
@@ -679,4 +680,23 @@ fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Recording a dynamic query copies its lists, playing it again asks for nothing.
+fn ask_dynamic_queries_again(wrong: &mut Vec<String>) {
+    let (mut world, old) = world(0);
+    let mut kept = EntityCommandBuffer::reusable();
+    let commands = kept.commands().unwrap();
+    let found = DynamicQuery::new().all([ComponentType::of::<Position>()]);
+    commands.for_found(&found).add(Brief);
+    commands.for_found(&found).remove::<Brief>();
+    commands.set_linked_matching(old.all[0], &found, Position(3.0));
+    let counts = count_frames(|| world.play(&mut kept).unwrap(), 1, 0);
+    if counts != [0] {
+        wrong.push(format!("dynamic queries, played again: {counts:?}"));
+    }
+    let counts = count_frames(|| assert!(found.count(&world) > 100), 1, 0);
+    if counts != [0] {
+        wrong.push(format!("a dynamic query, asked again: {counts:?}"));
+    }
 }

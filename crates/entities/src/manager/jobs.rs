@@ -6,7 +6,7 @@ use ancho_jobs::{JobFailed, JobHandle, JobPool, JobScheduler};
 
 use super::EntityManager;
 use super::fences::Fences;
-use crate::query::{LookupMemory, Pool, Rows};
+use crate::query::{DeclaredJob, LookupMemory, Pool, Rows};
 
 /// The scheduler of a world, which is made when it is first asked for, and what parallel loops need memory for.
 pub(crate) struct Jobs {
@@ -18,6 +18,7 @@ pub(crate) struct Jobs {
     /// What jobs that are done had, so that the next have its memory.
     rows: Pool<Rows>,
     lookups: Pool<LookupMemory>,
+    declared: DeclaredJob,
 }
 
 impl Jobs {
@@ -28,6 +29,7 @@ impl Jobs {
             fences: Fences::default(),
             rows: Pool::default(),
             lookups: Pool::default(),
+            declared: DeclaredJob::default(),
         }
     }
 
@@ -99,6 +101,11 @@ impl Jobs {
     /// Memory for the rows that jobs go through.
     pub(crate) fn rows(&self) -> &Pool<Rows> {
         &self.rows
+    }
+
+    /// Which query the job is over that is just being declared.
+    pub(crate) fn declared(&self) -> &DeclaredJob {
+        &self.declared
     }
 
     /// Memory for what jobs look for entities in.

@@ -4,6 +4,7 @@
 
 use std::any::TypeId;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use super::apart::{Apart, apart};
 use super::data::QueryData;
@@ -14,7 +15,7 @@ use super::plan::{Part, Plan, plan_of};
 use super::prepared::EntityQuery;
 use super::settings::{Options, Settings, Since};
 use super::split::conflict;
-use super::uses::{Viewed, add_copied, may_meet};
+use super::uses::{Meets, Viewed, add_copied, may_meet};
 use super::view::Query;
 use crate::component::ComponentType;
 use crate::manager::EntityManager;
@@ -32,7 +33,7 @@ pub(crate) struct KeptQuery {
     is_lookup: bool,
     writes: bool,
     /// Whether a job of it gets in the way of other views of the system.
-    meets: bool,
+    meets: Meets<'static>,
 }
 
 // SAFETY: the state is used only together with the world that it is of, by whoever has that.
@@ -71,7 +72,7 @@ impl KeptQuery {
         let found = find(entities, id, options, &plan);
         let writes = plan.parts.iter().any(|part| part.write && !part.bits);
         let (states, state) = (entities.queries.id(), NonNull::from(found));
-        Self { states, state, id, options, plan, is_lookup, writes, meets: false }
+        Self { states, state, id, options, plan, is_lookup, writes, meets: Meets::Nobody }
     }
 
     /// What it asks for.
@@ -87,10 +88,14 @@ impl KeptQuery {
     /// Notes whether a job of it gets in the way of other views of the system: of these queries.
     pub(crate) fn settle<'q>(&mut self, others: impl IntoIterator<Item = (&'q Plan, bool)>) {
         let job = Viewed { query: &self.plan, is_lookup: self.is_lookup };
-        self.meets = others.into_iter().any(|(query, is_lookup)| {
-            may_meet(job, Viewed { query, is_lookup })
-                && apart(job.query, query) != Apart::Archetypes
-        });
+        let met =
+            others.into_iter().map(|(query, is_lookup)| may_meet(job, Viewed { query, is_lookup }));
+        self.meets = match Meets::all(met) {
+            Meets::Nobody => Meets::Nobody,
+            Meets::Writer(plan) => Meets::WriterOfSystem(Arc::new(plan.clone())),
+            Meets::WriterOfSystem(plan) => Meets::WriterOfSystem(plan),
+            Meets::Others => Meets::Others,
+        };
     }
 
     /// The state, with all archetypes looked at.
@@ -137,7 +142,7 @@ impl KeptQuery {
     ) -> Query<'w, D, F> {
         let settings = Settings { options: self.options, since: Since(since), shared: None };
         // SAFETY: the caller promises the same. What can be changed was made the world's alone.
-        unsafe { Query::new(entities, self.state.as_ref(), settings, self.meets) }
+        unsafe { Query::new(entities, self.state.as_ref(), settings, !self.meets.is_nobody()) }
     }
 
     /// A view of what the lookup finds.
@@ -151,7 +156,7 @@ impl KeptQuery {
         entities: NonNull<EntityManager>,
     ) -> Lookup<'w, D, F> {
         // SAFETY: the caller promises the same.
-        unsafe { Lookup::new(entities, self.state.as_ref(), self.meets) }
+        unsafe { Lookup::new(entities, self.state.as_ref(), self.meets.clone()) }
     }
 
     /// Whether there is a chunk that may have such entities, whatever is switched off or has changed.

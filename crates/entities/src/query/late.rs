@@ -118,7 +118,7 @@ impl LateQuery {
                 let options = self.settings.options;
                 states.of_type(id, options, archetypes, || plan(options))
             }
-            AskedFor::Dynamic(query) => states.of_plan(&query.plan(), archetypes),
+            AskedFor::Dynamic(query) => states.of_plan(query.plan(), archetypes),
         }
     }
 

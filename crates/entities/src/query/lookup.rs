@@ -13,7 +13,7 @@ use super::filter::QueryFilter;
 use super::matched::{Match, Matched};
 use super::piece::{PieceMarks, PieceView, SharedOf};
 use super::settings::Options;
-use super::uses::{Asked, before_query};
+use super::uses::{Asked, Meets, before_query};
 use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::storage::Location;
@@ -53,7 +53,7 @@ pub struct Lookup<'w, D, F = ()> {
     /// Where the last entity was found: mostly the next one is there, too.
     recent: Cell<Option<&'w Match>>,
     /// Whether a job that takes it along gets in the way of other views.
-    meets: bool,
+    meets: Meets<'w>,
     /// Not of the manager: what keeps a view on its thread is said in one sentence then, and not in one for each part of a world.
     world: PhantomData<&'w mut ()>,
     /// Neither may become a subtype, whose values may lie otherwise.
@@ -73,14 +73,14 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     pub(super) unsafe fn new(
         entities: NonNull<EntityManager>,
         matched: &'w Matched,
-        meets: bool,
+        meets: Meets<'w>,
     ) -> Self {
         let recent = Cell::new(None);
         Self { entities, matched, recent, meets, world: PhantomData, of: PhantomData }
     }
 
     /// The world, the state of the query, and whether a job that takes it along gets in the way of other views.
-    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, bool) {
+    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, Meets<'w>) {
         (self.entities, self.matched, self.meets)
     }
 

@@ -89,7 +89,7 @@ pub use write::QueryMut;
 pub use write_groups::KnownGroups;
 
 pub(crate) use in_system::{Conflict, KeptQuery, conflict_of};
-pub(crate) use job::LookupMemory;
+pub(crate) use job::{DeclaredJob, LookupMemory};
 pub(crate) use plan::Plan;
 pub(crate) use pool::Pool;
 pub(crate) use rows::Rows;

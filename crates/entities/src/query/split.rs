@@ -16,7 +16,7 @@ use super::matched::{Match, Matched};
 use super::plan::{Part, Plan, plan_of};
 use super::prepared::EntityQuery;
 use super::settings::{Options, Settings};
-use super::uses::{Viewed, add_copied, meets};
+use super::uses::{Meets, Viewed, add_copied, meets};
 use super::view::Query;
 use crate::all_tuples::all_tuples;
 use crate::error::EntityError;
@@ -107,8 +107,8 @@ struct SplitPart<'w> {
     name: fn() -> String,
 }
 
-impl SplitPart<'_> {
-    fn viewed(&self) -> Viewed<'_, Matched> {
+impl<'w> SplitPart<'w> {
+    fn viewed(&self) -> Viewed<'w, Matched> {
         Viewed { query: self.matched, is_lookup: self.is_lookup }
     }
 }
@@ -156,7 +156,7 @@ impl<'w> Splitting<'w> {
     }
 
     /// The next part, and whether a job of it gets in the way of other views.
-    fn next(&mut self) -> (NonNull<EntityManager>, &'w Matched, bool) {
+    fn next(&mut self) -> (NonNull<EntityManager>, &'w Matched, Meets<'w>) {
         let part = self.parts.iter().nth(self.viewed).expect("as many views as parts");
         let meets = self.meets_others(self.viewed, part);
         self.viewed += 1;
@@ -164,14 +164,11 @@ impl<'w> Splitting<'w> {
     }
 
     /// Whether a job of one of the parts gets in the way of views of the others.
-    fn meets_others(&self, at: usize, job: &SplitPart<'_>) -> bool {
+    fn meets_others(&self, at: usize, job: &SplitPart<'_>) -> Meets<'w> {
         // SAFETY: as in `add`.
         let archetypes = unsafe { &(*self.entities.as_ptr()).storage.archetypes };
         let others = self.parts.iter().enumerate().filter(|&(other, _)| other != at);
-        others.map(|(_, other)| other).any(|view| {
-            meets(job.viewed(), view.viewed(), archetypes)
-                && apart(&job.matched.plan, &view.matched.plan) != Apart::Archetypes
-        })
+        Meets::all(others.map(|(_, view)| meets(job.viewed(), view.viewed(), archetypes)))
     }
 
     /// Refuses two parts that could lead to one value, which one of them can change.
@@ -298,7 +295,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SplitParts for EntityQuery<D, F> {
     unsafe fn views<'w>(description: Self, splitting: &mut Splitting<'w>) -> Query<'w, D, F> {
         let (entities, matched, meets) = splitting.next();
         // SAFETY: the world is borrowed mutably, the state is that of this query, and the parts were checked.
-        unsafe { Query::new(entities, matched, description.settings, meets) }
+        unsafe { Query::new(entities, matched, description.settings, !meets.is_nobody()) }
     }
 }
 

@@ -1,7 +1,10 @@
 //! What a query uses of a world, and who is in its way.
 
+use std::sync::Arc;
+
 use ancho_jobs::Access;
 
+use super::apart::{Apart, apart};
 use super::matched::{Bit, Match, Matched};
 use super::plan::{Need, Part, Plan, Term};
 use super::settings::Options;
@@ -111,18 +114,45 @@ pub(super) struct Viewed<'a, Q> {
     pub(super) is_lookup: bool,
 }
 
+/// Whether a job gets in the way of views.
+#[derive(Clone)]
+pub(super) enum Meets<'a> {
+    Nobody,
+    /// Of those of one query alone, which notes what it writes. If the job is one over this query, it has taken the place of
+    /// the view, and there is nobody: only one view can have what is written.
+    Writer(&'a Plan),
+    /// As `Writer`, in a system.
+    WriterOfSystem(Arc<Plan>),
+    Others,
+}
+
+impl Meets<'_> {
+    /// What a job meets that meets each of these so.
+    pub(super) fn all(each: impl IntoIterator<Item = Self>) -> Self {
+        each.into_iter().fold(Self::Nobody, |all, one| match (all, one) {
+            (Self::Nobody, one) => one,
+            (all, Self::Nobody) => all,
+            _ => Self::Others,
+        })
+    }
+
+    pub(super) fn is_nobody(&self) -> bool {
+        matches!(self, Self::Nobody)
+    }
+}
+
 /// Whether a job of a query, or one that takes a lookup along, gets in the way of who goes on with a view of another one on the
-/// thread of the world. Neither changes what the other gives, perhaps of the same entities.
+/// thread of the world. Neither changes what the other gives of the same entity.
 ///
 /// Views take turns, so that they may ask for what another of them notes: whether a component is on, and when it was
 /// changed. A job waits for them, and they for the job, when a loop begins and when something is looked for. But who is in
 /// the midst of a loop looks at masks and versions, and notes when values are given; and what was given switches components, or
 /// notes that it was changed.
-pub(super) fn meets(
+pub(super) fn meets<'a>(
     job: Viewed<'_, Matched>,
-    view: Viewed<'_, Matched>,
+    view: Viewed<'a, Matched>,
     archetypes: &Archetypes,
-) -> bool {
+) -> Meets<'a> {
     let reads_mask = |matched: &Matched, ty| {
         let mut uses = Vec::new();
         add_uses(matched, archetypes, Asked::Data, &mut uses);
@@ -134,7 +164,7 @@ pub(super) fn meets(
 }
 
 /// Whether a job [meets](meets) a view, whatever archetypes there will be.
-pub(super) fn may_meet(job: Viewed<'_, Plan>, view: Viewed<'_, Plan>) -> bool {
+pub(super) fn may_meet<'a>(job: Viewed<'_, Plan>, view: Viewed<'a, Plan>) -> Meets<'a> {
     let job_reads = |ty| may_read_mask(job.query, ty);
     let view_reads = |ty| may_read_mask(view.query, ty);
     meets_by(job, view, job_reads, view_reads)
@@ -154,12 +184,12 @@ impl<'a> Viewed<'a, Matched> {
     }
 }
 
-fn meets_by(
+fn meets_by<'a>(
     job: Viewed<'_, Plan>,
-    view: Viewed<'_, Plan>,
+    view: Viewed<'a, Plan>,
     job_reads_mask: impl Fn(ComponentType) -> bool,
     view_reads_mask: impl Fn(ComponentType) -> bool,
-) -> bool {
+) -> Meets<'a> {
     let has = |plan: &Plan, is_asked: &dyn Fn(&Part) -> bool| plan.parts.iter().any(is_asked);
     let asks = |plan: &Plan, ty| {
         let mut asks = false;
@@ -179,7 +209,12 @@ fn meets_by(
     let written = |plan: &Plan, is_met: &dyn Fn(&Part) -> bool| {
         plan.parts.iter().filter(|part| part.write).any(is_met)
     };
-    written(view.query, &by_view) || written(job.query, &by_job)
+    match (written(view.query, &by_view), written(job.query, &by_job)) {
+        (false, false) => Meets::Nobody,
+        _ if apart(job.query, view.query) == Apart::Archetypes => Meets::Nobody,
+        (true, false) if !view.is_lookup => Meets::Writer(view.query),
+        _ => Meets::Others,
+    }
 }
 
 /// Whether it can matter to a query if a component is on.

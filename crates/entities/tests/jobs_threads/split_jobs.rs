@@ -111,3 +111,21 @@ fn i8_a_job_does_not_ask_when_another_part_switched_what_it_looks_for() {
         Ok(())
     });
 }
+
+#[test]
+fn i8_a_job_takes_along_a_lookup_of_what_its_own_query_switches() {
+    let mut world = crowd();
+    let all = world.query::<&X>().to_entities();
+    let seen = world.entities().version();
+    world.entities_mut().advance_version();
+    let (switches, values, other) = world.split::<(Query<EnabledMut<X>>, Lookup<&X>, Query<&B>)>();
+    let jobs = other.into_array().unwrap().jobs();
+    let job = switches.job().with(values.into_job());
+    let job = job.schedule_parallel(move |mut on, values| {
+        on.set(false);
+        // All that it is given counts as changed before the first is.
+        assert!(all.iter().step_by(50).all(|&entity| values.did_change(entity, seen)));
+    });
+    assert_eq!(jobs.uncompleted(), 1, "the view whose place it has taken is not in its way");
+    jobs.complete(job.unwrap());
+}

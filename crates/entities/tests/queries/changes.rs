@@ -148,7 +148,8 @@ fn v3_no_way_of_reading_counts_as_a_change() {
         (Entity, &'w A, Option<&'w X>, &'w T),
         (&'w Buffer<Item>, &'w Shared<Team>, &'w PerChunk<B>),
     );
-    let ways: [(&str, fn(&mut World, Entity)); 16] = [
+    type Way = (&'static str, fn(&mut World, Entity));
+    let ways: [Way; 16] = [
         ("into_iter", |world, _| world.query_mut::<All<'_>>().into_iter().for_each(drop)),
         ("try_iter", |world, _| world.query_mut::<All<'_>>().try_iter().unwrap().for_each(drop)),
         ("for_each", |world, _| world.query_mut::<All<'_>>().for_each(drop)),

@@ -91,9 +91,9 @@ fn q9_q10_what_has_changed_by_types_of_the_run_time() {
     assert_eq!(rows.collect::<Vec<(usize, Vec<usize>)>>(), [(1, vec![5]), (1, vec![4])]);
     assert!(of_t.matches(&*world, all[25]) && !of_t.matches(&*world, all[26]));
     assert_eq!((of_t.count(&*world), of_t.count_unfiltered(&*world)), (2, 95));
-    let either = of_t.clone().or(of_a);
     assert!(!of_t.clone().since(world.entities().version()).is_empty_unfiltered(&*world));
     assert!(of_t.clone().all([x()]).is_empty_unfiltered(&*world));
+    let either = of_t.clone().or(of_a);
     assert_eq!(either.to_entities(&*world), [&all[..10], &[all[25], all[94]]].concat());
     world.despawn(all[90]).unwrap();
     assert_eq!(moved.count(&*world), 4);

@@ -14,7 +14,7 @@ impl DynamicQuery {
     /// The archetypes that match.
     #[track_caller]
     pub(super) fn matched<'w>(&self, entities: &'w EntityManager) -> &'w Matched {
-        entities.queries.of_plan(&self.plan(), &entities.storage.archetypes)
+        entities.queries.of_plan(self.plan(), &entities.storage.archetypes)
     }
 
     /// A walk that says what is found. Waits for the jobs on which that depends.

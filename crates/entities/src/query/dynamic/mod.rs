@@ -5,6 +5,7 @@ mod change;
 mod chunk;
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use super::plan::{Need, Part, Plan, Term, refuse_not_enableable};
 use super::settings::{Options, Settings, Since};
@@ -49,6 +50,8 @@ pub struct DynamicQuery {
     alternatives: Vec<Alternative>,
     /// What is said of all of them. Each has its own options.
     settings: Settings,
+    /// What is asked of a world, once it was: whoever asks again allocates nothing.
+    plan: OnceLock<Plan>,
 }
 
 #[derive(Clone, Default)]
@@ -61,7 +64,11 @@ struct Alternative {
 
 impl Default for DynamicQuery {
     fn default() -> Self {
-        Self { alternatives: vec![Alternative::default()], settings: Settings::default() }
+        Self {
+            alternatives: vec![Alternative::default()],
+            settings: Settings::default(),
+            plan: OnceLock::new(),
+        }
     }
 }
 
@@ -71,20 +78,26 @@ impl DynamicQuery {
         Self::default()
     }
 
+    /// All that is asked for, to be changed.
+    fn alternatives_mut(&mut self) -> &mut Vec<Alternative> {
+        self.plan.take();
+        &mut self.alternatives
+    }
+
     fn each(
         mut self,
         types: impl IntoIterator<Item = ComponentType>,
         term: fn(ComponentType) -> Term,
     ) -> Self {
         let types: Vec<_> = types.into_iter().collect();
-        for alternative in &mut self.alternatives {
+        for alternative in self.alternatives_mut() {
             alternative.terms.extend(types.iter().copied().map(term));
         }
         self
     }
 
     fn one(mut self, term: Term) -> Self {
-        for alternative in &mut self.alternatives {
+        for alternative in self.alternatives_mut() {
             alternative.terms.push(term.clone());
         }
         self
@@ -96,7 +109,7 @@ impl DynamicQuery {
     }
 
     pub(super) fn add_option(&mut self, option: Options) {
-        for alternative in &mut self.alternatives {
+        for alternative in self.alternatives_mut() {
             alternative.options = alternative.options.with(option);
         }
     }
@@ -116,7 +129,7 @@ impl DynamicQuery {
     /// The query itself writes nothing. It matters to [`filter_write_groups`](Self::filter_write_groups).
     pub fn all_mut(mut self, types: impl IntoIterator<Item = ComponentType>) -> Self {
         for ty in types {
-            for Alternative { parts, .. } in &mut self.alternatives {
+            for Alternative { parts, .. } in self.alternatives_mut() {
                 if !parts.iter().any(|part| part.ty == ty) {
                     parts.push(Part { ty, need: Need::On, write: true, bits: false });
                 }
@@ -293,7 +306,7 @@ impl DynamicQuery {
                  {other_since}; call `since` on what `or` returns"
             );
         }
-        self.alternatives.extend(other.alternatives);
+        self.alternatives_mut().extend(other.alternatives);
         self
     }
 
@@ -329,7 +342,17 @@ impl DynamicQuery {
 
     /// What is asked of a world.
     #[track_caller]
-    pub(super) fn plan(&self) -> Plan {
+    pub(super) fn plan(&self) -> &Plan {
+        if let Some(plan) = self.plan.get() {
+            return plan;
+        }
+        // Not in a function that the lock calls: what is wrong is the caller's.
+        let plan = self.make_plan();
+        self.plan.get_or_init(|| plan)
+    }
+
+    #[track_caller]
+    fn make_plan(&self) -> Plan {
         let plan = |alternative: &Alternative| {
             let Alternative { terms, parts, options } = alternative.clone();
             Plan::new("DynamicQuery", parts, terms, options)

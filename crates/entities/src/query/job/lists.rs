@@ -219,7 +219,7 @@ impl<D: QueryData> QueryJob<'_, D> {
         X: JobData,
         C: FnOnce(&Rows, usize, X::Whole<'_>) + Send + 'static,
     {
-        let token = QueryToken { rows, jobs: self.jobs(), extra };
+        let token = QueryToken { rows, plan: &self.matched.plan, jobs: self.jobs(), extra };
         let name = self.name.unwrap_or(name);
         let scheduled = self.builder(name).schedule(
             self.dependencies,

@@ -20,7 +20,7 @@ use super::super::matched::Matched;
 use super::super::parallel::ParallelData;
 use super::super::piece::{PieceView, SharedOf};
 use super::super::pool::Pooled;
-use super::super::uses::{Asked, add_uses, add_versions};
+use super::super::uses::{Asked, Meets, add_uses, add_versions};
 use super::lookup_memory::LookupMemory;
 use super::lookup_view::{JobLookupView, JobLookupViewMut, UncheckedLookupView, debug};
 use crate::manager::{EntityManager, Jobs, Resource};
@@ -78,6 +78,7 @@ pub struct UncheckedLookup<'w, D>(Token<'w, D>);
 struct Token<'w, D> {
     memory: Pooled<LookupMemory>,
     jobs: &'w Jobs,
+    meets: Meets<'w>,
     /// It may not become a subtype, whose values may lie otherwise.
     of: PhantomData<fn(D) -> D>,
 }
@@ -86,7 +87,14 @@ impl<D> Token<'_, D> {
     fn declare(&self, accesses: &mut AccessList) {
         let memory = self.memory.get();
         self.jobs.declare(&memory.uses, accesses);
-        if memory.at_once {
+        // A job that others would be in the way of is done at once.
+        let meets = match &self.meets {
+            Meets::Nobody => false,
+            Meets::Writer(plan) => !self.jobs.declared().is_over(plan),
+            Meets::WriterOfSystem(plan) => !self.jobs.declared().is_over(plan),
+            Meets::Others => true,
+        };
+        if meets {
             accesses.complete_at_once();
         }
     }
@@ -207,7 +215,7 @@ where
 
 /// Sees where all entities are, and fetches from all chunks that have the data.
 fn token<'w, D: QueryData>(
-    (entities, matched, meets): (NonNull<EntityManager>, &'w Matched, bool),
+    (entities, matched, meets): (NonNull<EntityManager>, &'w Matched, Meets<'w>),
 ) -> Token<'w, D> {
     // SAFETY: the manager is borrowed for the lifetime, and nobody has a mutable reference to its jobs meanwhile.
     let jobs = unsafe { &(*entities.as_ptr()).jobs };
@@ -215,7 +223,6 @@ fn token<'w, D: QueryData>(
     let memory = pooled.get_mut();
     // SAFETY: the manager is borrowed for the lifetime. Other views have no references to it but while they are asked.
     let storage = unsafe { &(*entities.as_ptr()).storage };
-    memory.at_once = meets;
     memory.uses.clear();
     add_uses(matched, &storage.archetypes, Asked::Data, &mut memory.uses);
     add_versions(&matched.plan, &mut memory.uses);
@@ -251,7 +258,7 @@ fn token<'w, D: QueryData>(
             memory.note::<D>(at, fetch);
         }
     }
-    Token { memory: pooled, jobs, of: PhantomData }
+    Token { memory: pooled, jobs, meets, of: PhantomData }
 }
 
 // SAFETY:

@@ -26,8 +26,6 @@ pub(crate) struct LookupMemory {
     pub(super) chunks: *const Chunk,
     pub(super) version: Version,
     pub(super) uses: Vec<ResourceUse>,
-    /// Whether a job that takes it along is done at once, since others would be in its way.
-    pub(super) at_once: bool,
 }
 
 // SAFETY: threads read what it points to, or change it as the job has declared. Nobody else does meanwhile.
@@ -45,7 +43,6 @@ impl Default for LookupMemory {
             chunks: std::ptr::null(),
             version: Version::NEVER,
             uses: Vec::new(),
-            at_once: false,
         }
     }
 }

@@ -5,6 +5,7 @@
 )]
 
 mod array;
+mod declared;
 mod entity_job;
 mod error;
 mod index;
@@ -24,6 +25,7 @@ use std::ptr::NonNull;
 use ancho_jobs::{Access, JobBuilder, JobData, JobHandle, ParallelJobData, ScheduleError};
 
 pub use array::{ArrayHeld, QueryArray, QueryArrayBatch};
+pub(crate) use declared::DeclaredJob;
 pub use entity_job::{ChunkAt, ChunkInJob, ChunkJob, EntityAt, EntityJob};
 pub use error::JobError;
 pub use index::IndexInQuery;
@@ -373,7 +375,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     #[track_caller]
     fn token<X: JobData>(&self, extra: X) -> Result<QueryToken<'w, X>, JobError> {
         let rows = self.collect()?;
-        Ok(QueryToken { rows, jobs: self.jobs(), extra })
+        Ok(QueryToken { rows, plan: &self.matched.plan, jobs: self.jobs(), extra })
     }
 
     /// Collects the rows that the query may find, and what it uses of the world.

@@ -10,6 +10,7 @@ use ancho_jobs::{
 };
 
 use super::super::data::QueryData;
+use super::super::plan::Plan;
 use super::super::pool::Pooled;
 use super::super::rows::{Divide, Rows};
 use crate::manager::Jobs;
@@ -17,6 +18,8 @@ use crate::manager::Jobs;
 /// The data of a job over entities.
 pub(super) struct QueryToken<'w, X> {
     pub(super) rows: Pooled<Rows>,
+    /// What the query asks for.
+    pub(super) plan: &'w Plan,
     /// Of the world, which is borrowed as the query needs it.
     pub(super) jobs: &'w Jobs,
     pub(super) extra: X,
@@ -55,7 +58,7 @@ unsafe impl<X: JobData> JobData for QueryToken<'_, X> {
     fn declare(&self, accesses: &mut AccessList) {
         self.rows.get().declare(self.jobs, accesses);
         if X::USES_CONTAINERS {
-            self.extra.declare(accesses);
+            self.jobs.declared().declare(self.plan, || self.extra.declare(accesses));
         }
     }
 
