@@ -239,7 +239,7 @@ pub(crate) static PART: Part = Part {
             ],
             limits: FLAT,
             // Where all of a chunk are on, no entity is asked.
-            requires: &[at_most(1.1, Under::Case("iter_1m"))],
+            requires: &[at_most(1.15, Under::Case("iter_1m"))],
         },
         // The same, with all of them disabled.
         Case {

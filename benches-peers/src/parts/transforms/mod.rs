@@ -151,7 +151,7 @@ pub(crate) static PART: Part = Part {
                 ("raw", work::root_alone::<raw::Nodes>),
             ],
             limits: RAW,
-            requires: &[at_most(0.4, BEVY), at_most(2.0, Under::Subject("raw"))],
+            requires: &[at_most(0.5, BEVY), at_most(2.0, Under::Subject("raw"))],
         },
         // A root with 256 chains below it, of 390 nodes each.
         Case {
@@ -164,7 +164,7 @@ pub(crate) static PART: Part = Part {
                 ("raw", work::chains::<raw::Nodes>),
             ],
             limits: RAW,
-            requires: &[at_most(1.3, Under::Case("transform_1000_roots_100k"))],
+            requires: &[at_most(0.3, BEVY)],
         },
         // Positions and rotations without a hierarchy.
         Case {

@@ -178,7 +178,7 @@ pub enum Difference {
     /// The next entities would have other ids.
     FreeIds,
     /// The state hashes differ, but nothing was found when it was looked more closely.
-    Hash,
+    HashAlone,
 }
 
 /// Where something is that differs.
@@ -355,7 +355,7 @@ impl fmt::Display for Difference {
             Self::FreeIds => {
                 f.write_str("the next entities would have other ids; those that exist are the same")
             }
-            Self::Hash => f.write_str("the state hashes differ, but no value does"),
+            Self::HashAlone => f.write_str("the state hashes differ, but no value does"),
         }
     }
 }

@@ -219,7 +219,7 @@ impl Side {
             LayoutDifference::Entities(difference) => difference,
             LayoutDifference::Chunk(place) => self.describe_chunk(world, &place)?,
             LayoutDifference::FreeIds => Difference::FreeIds,
-            LayoutDifference::Nothing => Difference::Hash,
+            LayoutDifference::Nothing => Difference::HashAlone,
         };
         match &mut difference {
             Difference::Exists { entity, name, .. } | Difference::Types { entity, name, .. } => {
@@ -243,7 +243,7 @@ impl Side {
         };
         let differs = |(one, other): &(&Item, &Item)| one.stream != other.stream;
         let Some((one, other)) = first.iter().zip(second).find(differs) else {
-            return Some(Difference::Hash);
+            return Some(Difference::HashAlone);
         };
         let component = one.component;
         let place = DivergedPlace {
