@@ -1,11 +1,10 @@
 //! Freezes entities that will not move any more, once they are placed.
 
-use ancho_entities::{EntityError, With, Without, World};
+use ancho_entities::{Entity, EntityError, With, Without, World};
 
 use crate::freeze::{Frozen, FrozenPending, Static};
 use crate::hierarchy::Hierarchy;
 use crate::links::Links;
-use crate::not_finite::NotFinite;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 
 /// Freezes what was found to be static the last time, and looks for what is.
@@ -51,8 +50,8 @@ pub(crate) fn freeze(
 }
 
 /// Has those not be frozen that could not be placed. They are found again by the next update.
-pub(crate) fn leave_unfrozen(world: &mut World, bad: &NotFinite) -> Result<(), EntityError> {
-    for &entity in bad.found().iter() {
+pub(crate) fn leave_unfrozen(world: &mut World, bad: &[Entity]) -> Result<(), EntityError> {
+    for &entity in bad {
         if world.has::<FrozenPending>(entity) {
             world.remove::<FrozenPending>(entity)?;
         }

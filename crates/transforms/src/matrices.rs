@@ -15,12 +15,20 @@ use crate::{flat, propagate};
 pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
     let bad = NotFinite::new();
     let done = update_all(world, state, &bad);
-    if done.is_err() {
-        state.hierarchy.lose();
-    }
-    state.placed = end_moment(world);
+    let bad = bad.into_list();
+    let now = end_moment(world);
+    let done = if done.is_ok() {
+        state.placed = now;
+        // The next update has to see whose rows move by that.
+        leave_unfrozen(world, &bad)
+    } else {
+        // What has been done cannot be told any more.
+        state.forget_places();
+        done
+    };
     let mut errors = TransformErrors::default();
-    errors.extend(bad.into_error());
+    let not_finite = |&entity| TransformError::NotFinite { entity, count: bad.len() };
+    errors.extend(bad.first().map(not_finite));
     errors.extend(done.err().map(TransformError::Entities));
     errors.into_result()
 }
@@ -35,8 +43,7 @@ fn update_all(world: &mut World, state: &mut State, bad: &NotFinite) -> Result<(
         links.changed = false;
     }
     propagate::update(world, hierarchy, places, buffers, *placed, bad)?;
-    flat::update(world, *placed, bad)?;
-    leave_unfrozen(world, bad)
+    flat::update(world, *placed, bad)
 }
 
 /// Gives a matrix to all that should have one.

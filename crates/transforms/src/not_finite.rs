@@ -4,8 +4,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ancho_entities::Entity;
 
-use crate::error::TransformError;
-
 /// Which entities have a place that is not a number, noted by all threads.
 ///
 /// What is told of them is the same whatever thread comes first, and however often they are found.
@@ -24,17 +22,15 @@ impl NotFinite {
         self.found().push(entity);
     }
 
-    /// All that have been noted so far, as often as they were.
-    pub(crate) fn found(&self) -> MutexGuard<'_, Vec<Entity>> {
+    fn found(&self) -> MutexGuard<'_, Vec<Entity>> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What there is to tell, if there is something.
-    pub(crate) fn into_error(self) -> Option<TransformError> {
+    /// All that were noted, each once, in the order of their indices.
+    pub(crate) fn into_list(self) -> Vec<Entity> {
         let mut found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         found.sort_unstable_by_key(|entity| (entity.index(), entity.version()));
         found.dedup();
-        let entity = *found.first()?;
-        Some(TransformError::NotFinite { entity, count: found.len() })
+        found
     }
 }

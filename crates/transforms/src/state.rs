@@ -34,6 +34,15 @@ impl Default for State {
     }
 }
 
+impl State {
+    /// Has all matrices be made again the next time.
+    pub(crate) fn forget_places(&mut self) {
+        self.placed = Version::NEVER;
+        self.hierarchy = Hierarchy::default();
+        self.places = Places::default();
+    }
+}
+
 /// Where the state is while nobody uses it.
 struct Kept(Option<Box<State>>);
 

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use ancho_entities::{Entity, World, WorldSettings};
 use ancho_jobs::{JobPool, JobScheduler};
 use ancho_transforms::{
-    LocalToWorld, LocalTransform, Parent, Position, Rotation, update_transforms,
+    LocalToWorld, LocalTransform, Parent, Position, Rotation, Static, update_transforms,
 };
 use glam::{Quat, Vec3};
 
@@ -188,4 +188,20 @@ fn t4_chains_below_one_root_are_shared_by_all_threads() {
         hashes.push(world.state_hash());
     }
     assert_eq!(hashes, [hashes[0]; 3]);
+}
+
+#[test]
+fn t18_6_rows_of_those_that_cannot_be_frozen_lie_the_same() {
+    let run = |workers| {
+        let pool = JobPool::builder().workers(workers).build().unwrap();
+        let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
+        for number in 0..20_000 {
+            let x = if number % 3 == 0 { f32::NAN } else { 1.0 };
+            world.spawn((Position(Vec3::new(x, 0.0, 0.0)), Static));
+        }
+        assert!(update_transforms(&mut world).is_err());
+        world.query::<Entity>().iter().collect::<Vec<_>>()
+    };
+    let expected = run(0);
+    assert!((0..4).all(|_| run(3) == expected));
 }

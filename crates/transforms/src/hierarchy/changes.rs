@@ -5,10 +5,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ancho_entities::{Changed, Entity, Or, OrderChanged, Version, World};
+use ancho_entities::{Entity, Version, World};
 
 use super::rebuild::{RowData, kind_of, written};
-use super::{Hierarchy, Kind, NodeChunk, Nodes, Source};
+use super::{Hierarchy, Kind, MayDiffer, NodeChunk, Nodes, Source};
 use crate::order::Worn;
 use crate::parent::PreviousParent;
 
@@ -52,9 +52,8 @@ impl Hierarchy {
         if self.chunks.is_empty() {
             return Err(Worn);
         }
-        type Others = Or<(OrderChanged, Changed<PreviousParent>)>;
         let written = written(world);
-        let nodes = world.query::<RowData>().filter::<(Nodes, Others)>().since(since);
+        let nodes = world.query::<RowData>().filter::<(Nodes, MayDiffer)>().since(since);
         // To go on from so many would take longer than to make all again.
         let most = self.count / 8 + 64;
         nodes.for_each_chunk(|rows| {

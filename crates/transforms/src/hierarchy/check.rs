@@ -1,12 +1,35 @@
 //! Whether what is known holds together, for tests.
 
-use super::{Hierarchy, Places, Source};
+use ancho_entities::{Entity, World};
+
+use super::rebuild::{RowData, kind_of, written};
+use super::{Hierarchy, Nodes, Places, Source};
 use crate::order::NONE;
 
 impl Hierarchy {
     /// How often all was made again.
     pub(crate) fn rebuilds(&self) -> u32 {
         self.round
+    }
+
+    /// What is known is what is there.
+    pub(crate) fn check_world(&self, world: &World) {
+        let written = written(world);
+        let mut count = 0;
+        world.query::<RowData>().filter::<Nodes>().for_each_chunk(|rows| {
+            let (found, previous, kind) = kind_of(rows, &written);
+            let first = self.slot_of(found[0]).expect("all nodes have slots");
+            let chunk = self.chunk_at(first).1;
+            assert_eq!((chunk.first as usize, chunk.len as usize), (first, found.len()));
+            assert_eq!(chunk.kind, kind);
+            for (row, &entity) in found.iter().enumerate() {
+                let parent = previous.map_or(Entity::NULL, |previous| previous[row].0);
+                assert_eq!(self.entities[first + row], entity);
+                assert_eq!(self.parent_entities[first + row], parent, "the parent of {entity}");
+            }
+            count += found.len();
+        });
+        assert_eq!(count, self.count);
     }
 
     /// Everything that is known agrees with everything else.

@@ -19,7 +19,7 @@ mod rebuild;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ancho_entities::{Any, Buffer, Entity, OrderChanged, Version, Without, World};
+use ancho_entities::{Any, Buffer, Changed, Entity, Or, OrderChanged, Version, Without, World};
 use glam::Affine3A;
 
 use crate::bits;
@@ -34,6 +34,9 @@ use changes::Changes;
 
 /// Entities that have a parent, or children.
 pub(crate) type Nodes = Any<(PreviousParent, Buffer<Child>)>;
+
+/// What is true of the chunks of all rows that others are in than before, or whose entities have other parents.
+type MayDiffer = Or<(OrderChanged, Changed<PreviousParent>)>;
 
 /// Nodes whose matrices are written here. Those of the others are given, by whoever writes them.
 pub(crate) type Written = (
@@ -145,8 +148,6 @@ pub(crate) struct Hierarchy {
     /// Chunks that are gone, whose slots are free.
     free_chunks: Vec<u32>,
     changes: Changes,
-    /// Whether something has gone wrong, so that nothing is known.
-    is_lost: bool,
     /// How many nodes there are, whether or not they rest.
     count: usize,
     pub(crate) has_given: bool,
@@ -169,12 +170,11 @@ pub(crate) struct Places {
 }
 
 impl Hierarchy {
-    /// Whether nodes have come, gone or moved since: what is known of them has to be made again.
+    /// Whether nodes have come, gone or moved since, or have other parents: what is known of them has to follow.
     pub(crate) fn is_outdated(&self, world: &World, since: Version) -> bool {
         let nodes = || world.query::<()>().filter::<Nodes>();
-        self.is_lost
-            || nodes().count_unfiltered() != self.count
-            || !nodes().filter::<OrderChanged>().since(since).is_empty()
+        nodes().count_unfiltered() != self.count
+            || !nodes().filter::<MayDiffer>().since(since).is_empty()
     }
 
     /// Forgets what is known of nodes that have lost their matrices. They get others, which are nowhere yet, so that they have to be
@@ -193,15 +193,9 @@ impl Hierarchy {
 
     /// Has what is known be what is there, and marks nodes that have to be placed since they have come or have another parent.
     pub(crate) fn refresh(&mut self, world: &World, places: &mut Places, since: Version) {
-        if self.is_lost || self.patch(world, places, since).is_err() {
+        if self.patch(world, places, since).is_err() {
             self.rebuild(world, places);
         }
-        self.is_lost = false;
-    }
-
-    /// Has all be made again the next time: what has changed meanwhile cannot be told any more.
-    pub(crate) fn lose(&mut self) {
-        self.is_lost = true;
     }
 
     /// The slot of an entity that is a node.

@@ -58,7 +58,11 @@ pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), Transfo
     // Before they get others.
     state.hierarchy.forget_lost(world);
     let done = update_all(world, &mut state.links, state.linked, &mut errors);
-    state.linked = end_moment(world);
+    let now = end_moment(world);
+    // What an update that failed has not looked at is still to be found.
+    if done.is_ok() {
+        state.linked = now;
+    }
     errors.extend(done.err().map(TransformError::Entities));
     errors.into_result()
 }

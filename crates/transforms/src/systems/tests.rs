@@ -1,11 +1,12 @@
 //! What is known of hierarchies holds together, and is made again only where it has to be.
 
-use ancho_entities::{Component, Disabled, Entity, World};
-use glam::Vec3;
+use ancho_entities::{Component, Disabled, Entity, Prefab, World};
+use glam::{Mat4, Vec3};
 
 use super::update_transforms;
+use crate::freeze::Static;
 use crate::local_transform::LocalTransform;
-use crate::outputs::LocalToWorld;
+use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 use crate::parent::{Child, Parent};
 use crate::state::with_state;
 
@@ -20,11 +21,18 @@ fn rebuilds(world: &mut World) -> u32 {
 }
 
 fn check(world: &mut World) {
-    with_state(world, |_, state| state.hierarchy.check(&state.places));
+    with_state(world, |world, state| {
+        state.hierarchy.check(&state.places);
+        state.hierarchy.check_world(world);
+    });
 }
 
 fn node(x: f32) -> LocalTransform {
     LocalTransform::from_position(Vec3::new(x, 0.0, 0.0))
+}
+
+fn bad_or_good(number: usize) -> Mat4 {
+    if number == 0 { Mat4::NAN } else { Mat4::IDENTITY }
 }
 
 /// A root with `wide` children, each of which has as many.
@@ -96,7 +104,20 @@ fn t4_what_is_known_holds_together_after_random_changes() {
         for _ in 0..120 {
             for _ in 0..below(4) {
                 let (one, other) = (all[below(all.len())], all[below(all.len())]);
-                match below(8) {
+                match below(13) {
+                    8 => drop(world.entities_mut().swap_components(one, other)),
+                    9 if world.has::<Static>(one) => drop(world.remove::<Static>(one)),
+                    9 => drop(world.add(one, Static)),
+                    10 if world.has::<CustomLocalToWorld>(one) => {
+                        _ = world.remove::<CustomLocalToWorld>(one);
+                    }
+                    10 => drop(world.add(one, CustomLocalToWorld(bad_or_good(below(2))))),
+                    11 => {
+                        let number = if below(2) == 0 { f32::NAN } else { 1.0 };
+                        _ = world.set(one, node(number));
+                    }
+                    12 if world.has::<Prefab>(one) => drop(world.remove::<Prefab>(one)),
+                    12 if below(3) == 0 => drop(world.add(one, Prefab)),
                     0 | 1 => all.push(world.spawn((node(1.0), Parent(one)))),
                     2 if all.len() > 4 => {
                         world.despawn(one).unwrap();
@@ -110,9 +131,14 @@ fn t4_what_is_known_holds_together_after_random_changes() {
                     _ => drop(world.remove::<Parent>(one)),
                 }
             }
-            // Who would be its own ancestor is told.
+            // Who would be its own ancestor is told, and whose place is not a number.
             let _ = update_transforms(&mut world);
-            check(&mut world);
+            // Rows of those whose place is not a number move afterwards.
+            if with_state(&mut world, |world, state| {
+                !state.hierarchy.is_outdated(world, state.placed)
+            }) {
+                check(&mut world);
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What did not move is not touched: T18-2, T4.
 
-use ancho_entities::{Entity, Version, World};
-use ancho_transforms::{LocalToWorld, LocalTransform, Parent, Position};
+use ancho_entities::{ChunkArena, Component, Entity, Version, World, WorldSettings};
+use ancho_transforms::{LocalToWorld, LocalTransform, Parent, Position, update_transforms};
 use glam::Vec3;
 
 use crate::common::{at, place, update, world};
@@ -68,4 +68,30 @@ fn a_copy_of_a_world_goes_on_by_itself() {
     update(&mut world);
     assert_eq!(place(&fork, leaf), Vec3::new(0.0, 1.0, 1.0));
     assert_eq!(place(&world, leaf), Vec3::new(1.0, 1.0, 0.0));
+}
+
+#[derive(Component, Clone, Copy)]
+#[component(name = "changes::Large")]
+struct Large(#[field(opaque)] [u8; 1024]);
+
+#[test]
+fn t4_what_an_update_that_failed_has_left_undone_is_done_by_the_next() {
+    let arena = ChunkArena::with_limit(512 * 1024);
+    let mut world = World::with_settings("Simulation", WorldSettings::new().arena(arena.clone()));
+    let root = world.spawn(at(1.0, 0.0, 0.0));
+    let child = world.spawn((at(0.0, 1.0, 0.0), Parent(root)));
+    let flat = world.spawn(at(0.0, 0.0, 1.0));
+    update(&mut world);
+    for entity in [root, flat] {
+        world.get_mut::<Position>(entity).unwrap().0.x = 5.0;
+    }
+    // What is shared with it has to be copied to be written, and there is no memory for that.
+    let fork = world.fork().unwrap();
+    let mut other = World::with_settings("Other", WorldSettings::new().arena(arena.clone()));
+    while other.try_spawn(Large([0; 1024])).is_ok() {}
+    assert!(update_transforms(&mut world).is_err());
+    drop((fork, other));
+    update(&mut world);
+    assert_eq!(place(&world, child), Vec3::new(5.0, 1.0, 0.0));
+    assert_eq!(place(&world, flat), Vec3::new(5.0, 0.0, 1.0));
 }

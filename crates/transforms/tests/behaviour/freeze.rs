@@ -221,3 +221,26 @@ fn t18_6_who_was_told_before_it_became_static_is_not_frozen() {
     }
     assert!(!world.has::<Frozen>(flat) && !world.has::<Frozen>(leaf));
 }
+
+#[test]
+fn t18_6_who_is_left_unfrozen_is_known_by_where_it_lies_then() {
+    let mut world = world();
+    let parents: Vec<Entity> = (0..3).map(|_| world.spawn((at(1.0, 0.0, 0.0), Static))).collect();
+    let child = |world: &mut World, parent| world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
+    let children: Vec<Entity> = parents.iter().map(|&it| child(&mut world, it)).collect();
+    update(&mut world);
+    let custom = |x| CustomLocalToWorld(Mat4::from_translation(Vec3::new(x, 0.0, 0.0)));
+    world.add(parents[0], custom(f32::NAN)).unwrap();
+    world.add(parents[1], custom(2.0)).unwrap();
+    world.add(parents[2], custom(3.0)).unwrap();
+    let errors = update_transforms(&mut world).unwrap_err();
+    let expected = TransformError::NotFinite { entity: parents[0], count: 1 };
+    assert!(errors.iter().eq([&expected]), "{errors}");
+    world.set(parents[2], custom(5.0)).unwrap();
+    _ = update_transforms(&mut world);
+    assert_eq!(place(&world, children[1]), Vec3::new(2.0, 1.0, 0.0));
+    assert_eq!(place(&world, children[2]), Vec3::new(5.0, 1.0, 0.0));
+    world.set(parents[0], custom(7.0)).unwrap();
+    update(&mut world);
+    assert_eq!(place(&world, children[0]), Vec3::new(7.0, 1.0, 0.0));
+}

@@ -419,3 +419,16 @@ fn t3_hierarchies_of_another_world_come_as_they_are() {
         assert_eq!(place(&world, here[2]), Vec3::new(7.0, 0.0, 1.0));
     }
 }
+
+#[test]
+fn t3_children_that_exchange_their_components_exchange_their_parents() {
+    let mut world = world();
+    let (p, q) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(10.0, 0.0, 0.0)));
+    let a = world.spawn((at(0.0, 1.0, 0.0), Parent(p)));
+    let b = world.spawn((at(0.0, 2.0, 0.0), Parent(q)));
+    update(&mut world);
+    world.entities_mut().swap_components(a, b).unwrap();
+    update(&mut world);
+    assert_eq!(place(&world, a), Vec3::new(10.0, 2.0, 0.0));
+    assert_eq!(place(&world, b), Vec3::new(1.0, 1.0, 0.0));
+}
