@@ -19,7 +19,7 @@ pub(crate) fn bisect(sample: &Sample, frames: u32, workers: usize) -> SampleResu
     let found = Bisection::of(|| made(world, &serial, ExecutionMode::Serial))
         .against(|| made(world, &shuffled, ExecutionMode::Shuffle { seed: 42 }))
         .frames(frames.into())
-        .drive(|world, _| drop(world.try_update(STEP)))
+        .drive(|world, _| world.try_update(STEP).unwrap_or_else(|errors| panic!("{errors}")))
         .run()?;
     if let Some(found) = found {
         return Err(format!("{name}: {found}").into());

@@ -193,7 +193,12 @@ impl<'a> Bisection<'a> {
         let ended = thread::scope(|scope| {
             let threads = [(&sides[0], first, drive_first), (&sides[1], second, drive_second)].map(
                 |(side, make, drive)| {
-                    scope.spawn(move || end_in_peace(side, &*make, drive, frames))
+                    let run = move || end_in_peace(side, &*make, drive, frames);
+                    thread::Builder::new().spawn_scoped(scope, run).unwrap_or_else(|error| {
+                        // One that runs already would wait for one that does not.
+                        sides.iter().for_each(|side| lock(side).end());
+                        panic!("a bisection needs two threads: {error}")
+                    })
                 },
             );
             threads.map(|thread| thread.join().unwrap_or_else(|payload| Some(told(payload))))
@@ -207,7 +212,9 @@ impl<'a> Bisection<'a> {
                 None => {}
             }
         }
-        let lost = (0..).zip(ended).find_map(|(run, message)| Some((run, message?)));
+        let lost = sides.each_ref().map(|side| lock(side).lost.take());
+        let mut lost = (0..).zip(lost.into_iter().zip(ended));
+        let lost = lost.find_map(|(run, (lost, ended))| Some((run, lost.or(ended)?)));
         lost.map_or(Ok(None), |(run, message)| Err(BisectionError::Lost { run, message }))
     }
 
@@ -269,12 +276,12 @@ fn run_side(side: &Arc<Mutex<Side>>, make: &dyn Fn() -> World, mut drive: Drive<
         Ok(world) => world,
         Err(payload) => {
             let message = told(payload);
-            return lock(side).meet(None, DivergedAt::Made, Some(message));
+            return look(side, |side| side.meet(None, DivergedAt::Made, Some(message)));
         }
     };
     let watched = Arc::clone(side);
-    world.watch(move |world, moment| lock(&watched).see(world, moment));
-    lock(side).meet(Some(&mut world), DivergedAt::Made, None);
+    world.watch(move |world, moment| look(&watched, |side| side.see(world, moment)));
+    look(side, |side| side.meet(Some(&mut world), DivergedAt::Made, None));
     for frame in 0..frames {
         if lock(side).is_done() {
             return;
@@ -282,6 +289,14 @@ fn run_side(side: &Arc<Mutex<Side>>, make: &dyn Fn() -> World, mut drive: Drive<
         lock(side).frame = frame;
         let driven = catch_unwind(AssertUnwindSafe(|| drive(&mut world, frame)));
         let panic = driven.err().map(told);
-        lock(side).meet(Some(&mut world), DivergedAt::EndOfFrame, panic);
+        look(side, |side| side.meet(Some(&mut world), DivergedAt::EndOfFrame, panic));
+    }
+}
+
+/// Compares the runs. Components are asked for their hashes, which is code of the user: if that panics, there is nothing to compare.
+fn look(side: &Mutex<Side>, look: impl FnOnce(&mut Side)) {
+    let mut side = lock(side);
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| look(&mut side))) {
+        side.lose(told(payload));
     }
 }

@@ -13,6 +13,7 @@ use super::leaves;
 use crate::entity::Entity;
 use crate::manager::JobWrites;
 use crate::system::{Moment, SystemFault};
+use crate::version::Version;
 use crate::world::World;
 
 /// What one run says to the other.
@@ -66,21 +67,31 @@ pub(super) struct Side {
     /// `None` when there is nothing more to say.
     channel: Option<Channel>,
     pub(super) frame: u64,
-    /// When everything was the same for the last time, and the state hash then.
+    /// When everything was the same for the last time.
     last: (u64, DivergedAt),
-    hash: u64,
+    /// The state hash when it was last computed, and the version of the world after that.
+    hash: (u64, Option<Version>),
+    /// What a hash has said that panicked.
+    pub(super) lost: Option<String>,
     pub(super) outcome: Option<Outcome>,
 }
 
 impl Side {
     pub(super) fn new(run: usize, channel: Channel) -> Self {
         let last = (0, DivergedAt::Made);
-        Self { run, channel: Some(channel), frame: 0, last, hash: 0, outcome: None }
+        let hash = (0, None);
+        Self { run, channel: Some(channel), frame: 0, last, hash, lost: None, outcome: None }
     }
 
     /// Whether the runs are not compared any more.
     pub(super) fn is_done(&self) -> bool {
         self.channel.is_none()
+    }
+
+    /// Notes what a panic has said while the world was looked at, and says nothing more.
+    pub(super) fn lose(&mut self, message: String) {
+        self.lost = Some(message);
+        self.end();
     }
 
     /// Says nothing more. The other does not wait for it.
@@ -182,10 +193,12 @@ impl Side {
         let mut look = Look { at, world: String::new(), hash: 0, faults, jobs, panic };
         let Some(world) = world else { return look };
         world.complete_jobs();
-        if !nothing_done {
-            self.hash = world.state_hash();
+        // Hooks of systems that are not run may have done something all the same.
+        let version = Some(world.entities().version());
+        if !nothing_done || self.hash.1 != version {
+            self.hash = (world.state_hash(), version);
         }
-        look.hash = self.hash;
+        look.hash = self.hash.0;
         look.jobs = world.entities.jobs.take_writes();
         look.world = world.name().to_owned();
         look.faults.extend(world.unseen_errors().iter().map(|error| Fault {

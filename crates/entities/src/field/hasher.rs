@@ -273,7 +273,6 @@ impl StateHasher {
         folded(hash ^ SECRETS[1], SECRETS[2])
     }
 
-    /// Writes a few bytes, where there is room for them: all but one in sixteen words.
     /// What a function writes, as it is: the stream, and not its hash.
     pub(crate) fn stream_of(write: impl FnOnce(&mut Self)) -> Vec<u8> {
         let mut state = Self { record: Some(Vec::new()), ..Self::new() };
@@ -283,6 +282,7 @@ impl StateHasher {
         stream
     }
 
+    /// Writes a few bytes, where there is room for them: all but one in sixteen words.
     #[inline]
     fn push<const N: usize>(&mut self, bytes: [u8; N]) {
         let filled = usize::from(self.filled);

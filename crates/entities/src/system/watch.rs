@@ -2,13 +2,11 @@
 //!
 //! Without a watcher this costs a branch for each stretch of systems, and one for each system that is in none.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::error::{SystemFault, UpdateError, panic_message};
+use super::error::UpdateError;
 use super::id::SystemId;
 use super::table::Flags;
-use super::tell::discard;
 use crate::world::World;
 
 /// When somebody looks.
@@ -28,7 +26,7 @@ pub(crate) enum Moment {
 pub(super) type Watcher = Box<dyn FnMut(&mut World, Moment) + Send>;
 
 impl World {
-    /// Has a function look at the world when updates begin and end, and after each system but groups.
+    /// Has a function look at the world when updates begin and end, and after each system but groups. It does not panic.
     pub(crate) fn watch(&mut self, watcher: impl FnMut(&mut Self, Moment) + Send + 'static) {
         self.systems.watcher = Some(Box::new(watcher));
         self.systems.seen_errors = self.systems.errors.len();
@@ -47,16 +45,9 @@ impl World {
     pub(super) fn look(&mut self, moment: Moment) {
         let Some(mut watcher) = self.systems.watcher.take() else { return };
         let world = self.systems.id;
-        // It asks components for their hashes, which is code of the user.
-        match catch_unwind(AssertUnwindSafe(|| watcher(self, moment))) {
-            Ok(()) if self.systems.id == world => self.systems.watcher = Some(watcher),
-            Ok(()) => {}
-            Err(payload) => {
-                let message = panic_message(&*payload);
-                discard(payload);
-                let (system, fault) = (self.name().into(), SystemFault::Panicked { message });
-                self.systems.errors.push(UpdateError { system, fault });
-            }
+        watcher(self, moment);
+        if self.systems.id == world {
+            self.systems.watcher = Some(watcher);
         }
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use ancho_entities::{
-    Bisection, BisectionError, Component, Difference, DivergedAt, EndSimulation, IntoSystem, Query,
-    System, SystemResult, World,
+    Bisection, BisectionError, Component, Difference, DivergedAt, EndSimulation, EntityQuery,
+    IntoSystem, Presentation, Query, System, SystemResult, With, World,
 };
 
 use super::{parted, world};
@@ -12,6 +12,9 @@ use super::{parted, world};
 #[derive(Component, Clone, Copy)]
 #[component(name = "Count")]
 struct A(u8);
+
+#[derive(Component, Clone, Copy)]
+struct Fuel;
 
 #[test]
 fn a_system_that_runs_in_one_alone_is_found() {
@@ -173,4 +176,31 @@ fn a_world_that_the_driver_replaces_is_not_waited_for() {
     let found = found.run().unwrap().unwrap();
     assert!(matches!(found.difference, Difference::Order { .. }), "{found}");
     assert_eq!((found.frame, found.at), (0, DivergedAt::EndOfFrame));
+}
+
+#[test]
+fn what_a_hook_does_is_found_at_the_next_moment_also_if_nothing_runs_then() {
+    /// Runs while there is something to run for.
+    struct Guard(bool);
+
+    impl System for Guard {
+        fn on_update(&mut self, world: &mut World) -> SystemResult {
+            world.query_mut::<()>().filter::<With<Fuel>>().remove::<Fuel>()?;
+            Ok(())
+        }
+
+        fn on_stop_running(&mut self, world: &mut World) -> SystemResult {
+            world.spawn(A(u8::from(self.0)));
+            Ok(())
+        }
+    }
+
+    let found = parted(|differs| {
+        let mut world = World::new("w");
+        world.spawn(Fuel);
+        world.add_system(Guard(differs).require(EntityQuery::<&Fuel>::new()));
+        world.add_system((|| ()).named("draw").in_group(Presentation));
+        world
+    });
+    assert_eq!((found.frame, found.at), (1, DivergedAt::System("EndSimulation".into())));
 }

@@ -53,3 +53,47 @@ fn a_state_that_cannot_be_hashed_is_told_and_nobody_waits() {
         assert_eq!(error.to_string(), expected);
     }
 }
+
+#[derive(Component, Clone, Copy)]
+struct Moody(Mood);
+
+/// Cannot be hashed while it is 1.
+#[derive(Clone, Copy)]
+struct Mood(u32);
+
+// SAFETY: nothing is said of its bytes.
+unsafe impl Field for Mood {
+    const SHAPE: &'static Shape = &Shape::new::<Self>("Mood", FieldKind::Opaque);
+
+    fn hash_state(&self, state: &mut StateHasher) {
+        assert_ne!(self.0, 1, "not now");
+        state.write_u32(self.0);
+    }
+
+    fn hash_states(values: &[Self], state: &mut StateHasher) {
+        values.iter().for_each(|value| value.hash_state(state));
+    }
+
+    fn remap(&mut self, _: &mut EntityRemap<'_>) {}
+}
+
+#[test]
+fn a_state_that_can_be_hashed_again_later_is_told_all_the_same() {
+    /// Systems that set the mood, one after the other.
+    fn moody(moods: [u32; 3]) -> World {
+        let mut world = World::new("moody");
+        world.spawn(Moody(Mood(0)));
+        for (name, mood) in ["a", "b", "c"].into_iter().zip(moods) {
+            let set = move |world: &mut World| {
+                world.query_mut::<&mut Moody>().for_each(|it| it.0 = Mood(mood));
+            };
+            world.add_system(set.named(name));
+        }
+        world
+    }
+    for (first, second, lost) in [([1, 2, 3], [1, 2, 4], 0), ([5, 2, 3], [1, 2, 3], 1)] {
+        let run = Bisection::of(move || moody(first)).against(move || moody(second)).frames(2);
+        let error = run.run().unwrap_err();
+        assert!(matches!(error, BisectionError::Lost { run, .. } if run == lost), "{error}");
+    }
+}
