@@ -556,25 +556,37 @@ fn cb1_w5_a_buffer_is_played_by_the_job_that_a_world_is_lent_to() {
 #[derive(Component, Clone, Copy)]
 struct Large(#[field(opaque)] [u8; 8192]);
 
-#[test]
-fn ids_of_two_worlds_in_one_recorder_create_no_entity_twice() {
-    let mut one = world(1, ExecutionMode::Parallel, 0);
-    let other = world(1, ExecutionMode::Parallel, 0);
+/// Plays commands with the ids of two worlds, of which some are the same. Returns the world, and which command was refused.
+fn play_ids_of_two_worlds(workers: usize, counts: [usize; 2]) -> (World, usize) {
+    let mut one = world(workers, ExecutionMode::Parallel, 0);
+    let other = world(workers, ExecutionMode::Parallel, 0);
     let (mut first, mut second) = (EntityCommandBuffer::new(), EntityCommandBuffer::new());
     let mut commands = one.commands(&mut first).unwrap();
-    for _ in 0..600 {
+    for _ in 0..counts[0] {
         commands.spawn(Large([1; 8192]));
     }
     let recorder = mem::take(&mut *commands);
     let mut commands = other.commands(&mut second).unwrap();
     *commands = recorder;
-    for _ in 0..600 {
+    for _ in 0..counts[1] {
         commands.spawn(Large([2; 8192]));
     }
     *first.commands().unwrap() = mem::take(&mut *commands);
     let Err(PlaybackError::Stopped(stopped)) = one.play(&mut first) else { panic!("twice") };
     assert!(matches!(stopped.fault(), CommandFault::PromiseBroken { .. }), "{stopped}");
-    one.entities().check_invariants().unwrap();
-    let all: Vec<Entity> = one.query::<Entity>().iter().collect();
-    assert_eq!(all.len(), one.entity_count());
+    (one, stopped.number())
+}
+
+#[test]
+fn ids_of_two_worlds_in_one_recorder_create_no_entity_twice() {
+    for counts in [[600, 600], [1100, 600]] {
+        let mut expected = None;
+        for workers in WORKERS {
+            let (world, refused) = play_ids_of_two_worlds(workers, counts);
+            world.entities().check_invariants().unwrap();
+            assert_eq!(world.query::<Entity>().iter().count(), world.entity_count());
+            let result = (refused, world.entity_count(), world.state_hash());
+            assert_eq!(*expected.get_or_insert(result), result, "{workers} workers, {counts:?}");
+        }
+    }
 }

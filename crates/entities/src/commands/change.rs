@@ -466,6 +466,10 @@ impl<T: BufferElement> ListCommand for AddBuffer<T> {
     fn describe(_: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "add `{}` to {target}", ComponentType::of_buffer::<T>())
     }
+
+    fn leaves(_: Elements<'_, T>) -> bool {
+        T::CLEANUP
+    }
 }
 
 struct SetBuffer<T>(PhantomData<fn() -> T>);

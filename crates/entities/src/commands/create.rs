@@ -235,6 +235,13 @@ impl<S: CloneSet> Command for SpawnMany<S> {
         write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
     }
 
+    fn named(&self, target: Entity, each: &mut dyn FnMut(Entity)) {
+        // Of none there is no first.
+        if self.count > 0 {
+            each(target);
+        }
+    }
+
     fn leaves(&self) -> bool {
         set_leaves::<S>()
     }
@@ -286,6 +293,13 @@ impl<S: ComponentSet> ListCommand for SpawnBatch<S> {
         write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
     }
 
+    fn named(sets: Elements<'_, S>, target: Entity, each: &mut dyn FnMut(Entity)) {
+        // Of none there is no first.
+        if sets.len() > 0 {
+            each(target);
+        }
+    }
+
     fn leaves(_: Elements<'_, S>) -> bool {
         set_leaves::<S>()
     }
@@ -314,6 +328,13 @@ impl Command for CreateOf {
         match self.count {
             1 => write!(f, "create {target} of an archetype"),
             count => write!(f, "create {count} entities from {target} on of an archetype"),
+        }
+    }
+
+    fn named(&self, target: Entity, each: &mut dyn FnMut(Entity)) {
+        // Of none there is no first.
+        if self.count > 0 {
+            each(target);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The check before playback, and the trace.
 
 use ancho_entities::{
-    Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError,
+    Buffer, BufferElement, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError,
     LinkedEntityGroup, Prefab, With,
 };
 
@@ -197,6 +197,42 @@ fn cb11_a_check_lets_pass_what_is_done_to_what_stays() {
     assert!(checked.is_ok(), "playing it is no error: {checked:?}");
     assert!(!world.exists(stays));
     assert_eq!(world.get(old), Ok(&Stays(3)));
+}
+
+#[derive(BufferElement, Clone, Copy, PartialEq, Debug)]
+#[buffer(cleanup)]
+struct Log(u32);
+
+#[test]
+fn cb11_a_check_lets_pass_what_is_done_to_a_buffer_that_stays() {
+    let mut world = world();
+    let old = world.spawn(A(1));
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    commands.add_buffer(old, [Log(1)]);
+    commands.despawn(old);
+    commands.set_buffer(old, [Log(2)]);
+    world.check_commands(&buffer).unwrap();
+    world.play(&mut buffer).unwrap();
+    assert_eq!(*world.buffer::<Log>(old).unwrap(), [Log(2)]);
+}
+
+#[test]
+fn cb11_a_check_lets_pass_batches_of_none() {
+    let mut world = world();
+    let archetype = world.entities_mut().archetype::<A>();
+    let records: [&dyn Fn(&mut CommandRecorder); 3] = [
+        &|commands| _ = commands.spawn_many(0, A(1)),
+        &|commands| _ = commands.spawn_batch([A(1); 0]),
+        &|commands| _ = commands.create_many(archetype, 0),
+    ];
+    for record in records {
+        let mut buffer = EntityCommandBuffer::new();
+        record(buffer.commands().unwrap());
+        world.check_commands(&buffer).unwrap();
+        world.play(&mut buffer).unwrap();
+        assert_eq!(world.entity_count(), 0);
+    }
 }
 
 #[test]

@@ -109,7 +109,7 @@ impl EntityTable {
     ///
     /// # Errors
     ///
-    /// One of them that was not. Some of the others are not set aside any more then.
+    /// One of them that was not, or comes twice. Then nothing has changed.
     pub(crate) fn hand_out_next(&mut self, ids: &[Entity]) -> Result<(), Entity> {
         self.keep_promises();
         let mut next = self.first_free.get();
@@ -152,9 +152,15 @@ impl EntityTable {
             next = id.index();
             left = before;
         }
+        if let Some(refused) = refused {
+            for id in &ids[left.len()..] {
+                *self.slot_mut(id.index()) = Slot::set_aside(id.version());
+            }
+            return Err(refused);
+        }
         self.first_free.set(next);
-        self.aside.set(self.aside.get() - (ids.len() - left.len()) as u32);
-        refused.map_or(Ok(()), Err)
+        self.aside.set(self.aside.get() - ids.len() as u32);
+        Ok(())
     }
 
     /// Lets an entity be somewhere that has an id which is set aside, as its slot says.
