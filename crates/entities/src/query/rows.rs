@@ -296,6 +296,12 @@ impl Rows {
         self.matches[chunk.of as usize].found
     }
 
+    /// Has all that is written be marked before anything is given: what a job takes along may ask when it was written, as lookups
+    /// do, and no thread may note that meanwhile.
+    pub(super) fn mark_first(&mut self) {
+        self.is_plain = false;
+    }
+
     /// Finds out which chunks and rows are found, marks what is written of them, and divides them into pieces. Returns how
     /// many.
     ///
@@ -306,7 +312,7 @@ impl Rows {
     pub(super) unsafe fn prepare<D: QueryData>(&mut self, divide: Divide) -> usize {
         self.changed.clear();
         // If all is found, there is nothing to be settled, and a chunk is marked by who opens it, who has it close by then. Rows that
-        // are tracked are marked before.
+        // are tracked are marked before, and so is everything if somebody may ask for it.
         self.is_undivided =
             self.is_plain && divide.keeps_whole() && !divide.numbers() && !D::TRACKS;
         if self.is_undivided {

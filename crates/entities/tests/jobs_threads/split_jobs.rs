@@ -4,7 +4,9 @@
 //! for, nor ask for what it changes, beside it: not only values, but what is switched off and what has changed, too. Such a job
 //! is done before the call that schedules it returns.
 
-use ancho_entities::{Changed, EnabledMut, EntityQuery, JobError, Lookup, Query, With, World};
+use ancho_entities::{
+    Changed, EnabledMut, EntityQuery, JobError, JobLookupView, Lookup, Query, With, World,
+};
 
 use crate::common::*;
 
@@ -114,18 +116,31 @@ fn i8_a_job_does_not_ask_when_another_part_switched_what_it_looks_for() {
 
 #[test]
 fn i8_a_job_takes_along_a_lookup_of_what_its_own_query_switches() {
-    let mut world = crowd();
-    let all = world.query::<&X>().to_entities();
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
-    let (switches, values, other) = world.split::<(Query<EnabledMut<X>>, Lookup<&X>, Query<&B>)>();
-    let jobs = other.into_array().unwrap().jobs();
-    let job = switches.job().with(values.into_job());
-    let job = job.schedule_parallel(move |mut on, values| {
-        on.set(false);
+    for parallel in [true, false] {
+        let mut world = crowd();
+        let all = world.query::<&X>().to_entities();
+        let seen = world.entities().version();
+        world.entities_mut().advance_version();
+        let (switches, values, other) =
+            world.split::<(Query<EnabledMut<X>>, Lookup<&X>, Query<&B>)>();
+        let jobs = other.into_array().unwrap().jobs();
+        let job = switches.job().with(values.into_job());
         // All that it is given counts as changed before the first is.
-        assert!(all.iter().step_by(50).all(|&entity| values.did_change(entity, seen)));
-    });
-    assert_eq!(jobs.uncompleted(), 1, "the view whose place it has taken is not in its way");
-    jobs.complete(job.unwrap());
+        let all_changed = move |values: JobLookupView<'_, &X>| {
+            assert!(all.iter().step_by(50).all(|&entity| values.did_change(entity, seen)));
+        };
+        let job = if parallel {
+            job.schedule_parallel(move |mut on, values| {
+                on.set(false);
+                all_changed(values);
+            })
+        } else {
+            job.schedule(move |mut on, values| {
+                on.set(false);
+                all_changed(*values);
+            })
+        };
+        assert_eq!(jobs.uncompleted(), 1, "the view whose place it has taken is not in its way");
+        jobs.complete(job.unwrap());
+    }
 }

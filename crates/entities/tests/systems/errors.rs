@@ -1,7 +1,8 @@
 //! What is told when something goes wrong, and that the others run.
 
 use ancho_entities::{
-    Commands, Entity, IntoSystem, Query, Res, Single, System, SystemFault, SystemResult, World,
+    Commands, Entity, IntoSystem, ParamSet, Query, Res, Single, System, SystemFault, SystemResult,
+    World,
 };
 
 use crate::common::{A, Shared, say, take, world};
@@ -142,13 +143,20 @@ fn a0078_of_two_buffers_of_one_function_both_are_told() {
         three.add(second, A(2));
     };
     world.add_system(late.named("late"));
+    let in_set = move |mut set: ParamSet<(Commands, Commands)>| {
+        set.p0().add(first, A(2));
+        set.p1().add(second, A(2));
+    };
+    world.add_system(in_set.named("in a set"));
     for profiled in [false, true] {
         world.profile_systems(profiled);
         let errors = world.try_update(0.1).unwrap_err();
         let told: Vec<_> = errors.iter().map(|error| error.to_string()).collect();
-        assert_eq!(told.len(), 2, "{told:?}");
-        for (line, entity) in told.iter().zip([first, second]) {
-            assert!(line.starts_with("A0078: of system `late` not all commands"), "{line}");
+        assert_eq!(told.len(), 4, "{told:?}");
+        let names = ["late", "late", "in a set", "in a set"];
+        for ((line, entity), name) in told.iter().zip([first, second, first, second]).zip(names) {
+            let begins = format!("A0078: of system `{name}` not all commands");
+            assert!(line.starts_with(&begins), "{line}");
             assert!(line.contains(&format!("entity {entity} ")), "{line}");
         }
     }

@@ -133,10 +133,11 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
     /// Whether something of the data was written in the entity's chunk since; not if the entity is gone or does not have it.
     ///
     /// Neighbours of what was written count as written, too, unless the component
-    /// [tracks changes](crate::Component::TRACK_CHANGES): then it is known of the entity itself.
+    /// [tracks changes](crate::Component::TRACK_CHANGES): then it is known of the entity itself. What the job's own query writes
+    /// counts as written from the beginning.
     pub fn did_change(&self, entity: Entity, since: Version) -> bool {
-        // SAFETY: it was made for this data. The job has declared that it asks when that was written, and its own query notes
-        // what it writes before a thread is given anything, or on the only thread.
+        // SAFETY: it was made for this data. The job has declared that it asks when that was written, and its own query has noted
+        // what it writes before anything was given.
         unsafe {
             let found = self.finder.find::<D>(entity);
             found.is_some_and(|(_, at)| self.finder.memory.did_change(at, since))

@@ -374,7 +374,10 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// Collects the rows and what is used of the world, for a job that takes something along.
     #[track_caller]
     fn token<X: JobData>(&self, extra: X) -> Result<QueryToken<'w, X>, JobError> {
-        let rows = self.collect()?;
+        let mut rows = self.collect()?;
+        if X::USES_CONTAINERS {
+            rows.get_mut().mark_first();
+        }
         Ok(QueryToken { rows, plan: &self.matched.plan, jobs: self.jobs(), extra })
     }
 

@@ -94,8 +94,13 @@ macro_rules! implement {
             }
 
             fn finish(state: &mut Self::State, world: &mut World) -> Result<(), SystemFault> {
+                // All are told, as those that are in no set.
                 let mut result = Ok(());
-                $(result = result.and($name::finish(&mut state.$index, world));)+
+                $(
+                    if let Err(fault) = $name::finish(&mut state.$index, world) {
+                        result = world.systems.failed_too(result, fault);
+                    }
+                )+
                 result
             }
 
