@@ -170,11 +170,12 @@ pub(crate) struct Places {
 }
 
 impl Hierarchy {
-    /// Whether nodes have come, gone or moved since, or have other parents: what is known of them has to follow.
+    /// Whether nodes have come, gone or moved since: what is known of them has to follow. Who has another parent is known to
+    /// whoever has looked at the links.
     pub(crate) fn is_outdated(&self, world: &World, since: Version) -> bool {
         let nodes = || world.query::<()>().filter::<Nodes>();
         nodes().count_unfiltered() != self.count
-            || !nodes().filter::<MayDiffer>().since(since).is_empty()
+            || !nodes().filter::<OrderChanged>().since(since).is_empty()
     }
 
     /// Forgets what is known of nodes that have lost their matrices. They get others, which are nowhere yet, so that they have to be

@@ -89,7 +89,8 @@ fn update_all(
     type NewChild = (With<Parent>, Without<PreviousParent>);
     let new = world.query_mut::<()>().filter::<NewChild>();
     new.add(PreviousParent(Entity::NULL)).map_err(|rejected| rejected.error)?;
-    find_edits::<Changed<Parent>>(world, since, &mut edits);
+    // Both may have been written, as when entities exchange their components.
+    links.changed |= find_edits::<Changed<Parent>>(world, since, &mut edits);
     // Who was disabled and is not any more has not changed.
     find_edits::<OrderChanged>(world, since, &mut edits);
     let Links { waiting, seen, .. } = links;
@@ -173,14 +174,17 @@ fn leave_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<(), EntityE
     Ok(())
 }
 
-/// Finds children that have another parent than before, among those that pass a filter.
-fn find_edits<F: QueryFilter>(world: &World, since: Version, edits: &mut Vec<Edit>) {
+/// Finds children that have another parent than before, among those that pass a filter. Returns whether some do.
+fn find_edits<F: QueryFilter>(world: &World, since: Version, edits: &mut Vec<Edit>) -> bool {
     let children = world.query::<(Entity, &Parent, &PreviousParent)>().filter::<F>().since(since);
+    let mut are_some = false;
     children.for_each(|(child, parent, previous)| {
+        are_some = true;
         if parent.0 != previous.0 || parent.0.is_null() {
             edits.push(Edit { child, old: previous.0, new: parent.0 });
         }
     });
+    are_some
 }
 
 /// What has become of the parent of a child.
