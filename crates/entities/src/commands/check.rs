@@ -78,10 +78,8 @@ impl Check<'_> {
 
     /// Whether something is left of an entity when it is destroyed.
     fn stays(&self, entity: Entity) -> bool {
-        let storage = &self.entities.storage;
-        storage.table.locate(entity).is_some_and(|location| {
-            storage.chunks[location.chunk].shape().types.iter().any(|ty| ty.is_cleanup())
-        })
+        let archetype = self.entities.storage.archetype_of(entity);
+        archetype.is_some_and(|archetype| archetype.shape.stays())
     }
 
     /// Whether a command can be carried out on this entity, which an earlier one may have destroyed.

@@ -211,10 +211,8 @@ impl EntityManager {
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     pub fn is_residue(&self, entity: Entity) -> bool {
-        self.storage.table.locate(entity).is_some_and(|location| {
-            let archetype = self.storage.chunks[location.chunk].archetype;
-            self.storage.archetypes[archetype].shape.is_residue()
-        })
+        let archetype = self.storage.archetype_of(entity);
+        archetype.is_some_and(|archetype| archetype.shape.is_residue())
     }
 
     /// All entities, chunk by chunk.

@@ -152,7 +152,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
 
     #[inline]
     fn walk_for(&self, asked: Asked) -> Walk<'w> {
-        // SAFETY: the manager is borrowed, and views have no references to it but while they are asked.
+        // SAFETY: the manager is borrowed, and views have no mutable references to it.
         before_query(unsafe { self.entities.as_ref() }, self.matched, asked);
         // SAFETY:
         // - the manager is borrowed mutably for the lifetime
@@ -174,8 +174,8 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
 
     /// What the world stores, for as long as nothing else is done with it.
     pub(super) fn storage(&self) -> &Storage {
-        // SAFETY: the manager is borrowed, and what views change of it they change when this is not borrowed any more: code of
-        // the user does not get it.
+        // SAFETY: the manager is borrowed, and views have no mutable references to it: what they change lies in chunks, which they
+        // were made the only owners of before, or in cells. So it may be kept, as a mask does, while others are asked.
         unsafe { &(*self.entities.as_ptr()).storage }
     }
 

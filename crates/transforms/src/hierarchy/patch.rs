@@ -12,7 +12,8 @@ use ancho_entities::{Entity, Version, World};
 use glam::Affine3A;
 
 use super::changes::{Changes, New};
-use super::{Hierarchy, Known, Places, Source};
+use super::rebuild::matrix_of;
+use super::{Hierarchy, Places, Source};
 use crate::order::{NONE, Worn};
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 
@@ -76,10 +77,8 @@ impl Hierarchy {
             let number = self.chunk_at(slot as usize).0;
             self.mark_new(number, slot as usize, self.round);
             // Of who rests nothing is known.
-            if self.sources[slot as usize] == Source::REST
-                && let Some(known) = self.known.get_mut(entity.index() as usize)
-            {
-                *known = Known::default();
+            if self.sources[slot as usize] == Source::REST {
+                self.forget(entity);
             }
         }
         Ok(())
@@ -380,11 +379,7 @@ impl Hierarchy {
                 continue;
             };
             let entity = self.entities[slot as usize];
-            *matrix = match (custom.get(entity), written.get(entity)) {
-                (Some(custom), _) => Affine3A::from_mat4(custom.0),
-                (None, Some(written)) => written.affine(),
-                (None, None) => Affine3A::IDENTITY,
-            };
+            *matrix = matrix_of(custom.get(entity), written.get(entity));
         }
     }
 }

@@ -131,11 +131,7 @@ impl Hierarchy {
             for (row, source) in sources[first..][..entities.len()].iter().enumerate() {
                 let (place, true) = source.place() else { continue };
                 let Some(matrix) = matrices.get_mut(place) else { continue };
-                *matrix = match (custom, written) {
-                    (Some(custom), _) => Affine3A::from_mat4(custom[row].0),
-                    (None, Some(written)) => written[row].affine(),
-                    (None, None) => Affine3A::IDENTITY,
-                };
+                *matrix = matrix_of(custom.map(|it| &it[row]), written.map(|it| &it[row]));
             }
         });
     }
@@ -223,4 +219,16 @@ pub(super) fn kind_of<'a>(
         | u8::from(custom.is_some()) << 7;
     let is_written = written.matches(found[0]);
     (found, previous, Kind { is_written, is_root: previous.is_none(), inputs })
+}
+
+/// The matrix that a node has: its own one goes before one that is written here.
+pub(super) fn matrix_of(
+    custom: Option<&CustomLocalToWorld>,
+    written: Option<&LocalToWorld>,
+) -> Affine3A {
+    match (custom, written) {
+        (Some(custom), _) => Affine3A::from_mat4(custom.0),
+        (None, Some(written)) => written.affine(),
+        (None, None) => Affine3A::IDENTITY,
+    }
 }

@@ -221,7 +221,7 @@ fn token<'w, D: QueryData>(
     let jobs = unsafe { &(*entities.as_ptr()).jobs };
     let mut pooled = jobs.lookups().take();
     let memory = pooled.get_mut();
-    // SAFETY: the manager is borrowed for the lifetime. Other views have no references to it but while they are asked.
+    // SAFETY: the manager is borrowed for the lifetime. Other views have no mutable references to it.
     let storage = unsafe { &(*entities.as_ptr()).storage };
     memory.uses.clear();
     add_uses(matched, &storage.archetypes, Asked::Data, &mut memory.uses);

@@ -46,7 +46,7 @@ unsafe impl SystemParam for Commands<'_> {
     }
 
     unsafe fn fetch<'s>(state: &'s mut OwnBuffer, world: WorldOfParams<'_>) -> Commands<'s> {
-        // SAFETY: the world is borrowed longer than the state, and views have no references to it but while they are asked. What
+        // SAFETY: the world is borrowed longer than the state, and views have no mutable references to it. What
         // is recorded is played right afterwards, before the world can be given other entities.
         let commands = unsafe { state.buffer.commands_beside_views(world.entities()) };
         commands.expect("nobody else has the buffer")
@@ -109,7 +109,7 @@ impl<P: CommandPoint> CommandsAt<'_, P> {
     /// With A0003 if a job records that was not completed: to record in a job and on this thread too, take two parameters.
     #[track_caller]
     pub fn commands(&mut self) -> Commands<'_> {
-        // SAFETY: the world is borrowed longer, and views have no references to it but while they are asked. The buffer is
+        // SAFETY: the world is borrowed longer, and views have no mutable references to it. The buffer is
         // played in this world: if its entities are others by then, they do not know the ids, and refuse.
         match unsafe { self.buffer.commands_beside_views(self.entities) } {
             Ok(commands) => commands,
