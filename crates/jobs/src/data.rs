@@ -96,8 +96,8 @@ pub unsafe trait JobData {
     /// - Nothing else is opened from `held` while the views are in use.
     unsafe fn whole(held: &mut Self::Held) -> Self::Whole<'_>;
 
-    /// Whether something is left to do when the job has run. If not, [`settle`](Self::settle) is not
-    /// called.
+    /// Whether something is left to do when the job has run. If not, [`settle`](Self::settle) and
+    /// [`conclude`](Self::conclude) are not called.
     const SETTLES: bool = false;
 
     /// Puts in order what the job wrote, after its last batch, also if one panicked, and before
@@ -109,6 +109,16 @@ pub unsafe trait JobData {
     /// - Nothing that was opened from `held` is in use.
     unsafe fn settle(held: &mut Self::Held) {
         _ = held;
+    }
+
+    /// Keeps or discards what the job wrote, after [`settle`](Self::settle) of all its data. `failed` says
+    /// whether the job panicked, in a batch or when it was settled.
+    ///
+    /// # Safety
+    ///
+    /// As for [`settle`](Self::settle).
+    unsafe fn conclude(held: &mut Self::Held, failed: bool) {
+        _ = (held, failed);
     }
 }
 
@@ -350,6 +360,11 @@ impl Panics {
         }
     }
 
+    /// Says whether one of the steps panicked.
+    pub(crate) fn any(&self) -> bool {
+        self.0.is_some()
+    }
+
     pub(crate) fn resume(self) {
         if let Some(payload) = self.0 {
             resume_unwind(payload);
@@ -388,6 +403,15 @@ macro_rules! tuples {
                 $(if $part::SETTLES {
                     // SAFETY: the caller's promises for the whole hold for each part.
                     panics.catch(|| unsafe { $part::settle(&mut held.$place) });
+                })+
+                panics.resume();
+            }
+
+            unsafe fn conclude(held: &mut Self::Held, failed: bool) {
+                let mut panics = Panics::default();
+                $(if $part::SETTLES {
+                    // SAFETY: the caller's promises for the whole hold for each part.
+                    panics.catch(|| unsafe { $part::conclude(&mut held.$place, failed) });
                 })+
                 panics.resume();
             }

@@ -270,9 +270,13 @@ impl fmt::Display for AccessError {
 
 impl std::error::Error for AccessError {}
 
-/// Why a pool could not be made: the system refused a thread. Code A0012.
+/// How many workers a pool can have.
+pub(crate) const MAX_WORKERS: usize = 1024;
+
+/// Why a pool could not be made: the system refused a thread (code A0012), or the pool was to have more than 1,024
+/// workers (code A0147).
 ///
-/// The workers that were already running have been ended.
+/// The workers that were already running have ended. If the pool was to be made inside a job, they end on their own, perhaps later.
 ///
 /// # Examples
 ///
@@ -284,26 +288,32 @@ impl std::error::Error for AccessError {}
 /// assert!(refused.to_string().starts_with("A0012: the system refused worker thread 1 of 1 "));
 /// ```
 pub struct PoolError {
-    pub(crate) spawned: usize,
     pub(crate) wanted: usize,
-    pub(crate) source: io::Error,
+    /// How many threads there were when the system refused the next, and why. None if it was not asked.
+    pub(crate) refused: Option<(usize, io::Error)>,
 }
 
 impl fmt::Display for PoolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { spawned, wanted, source } = self;
-        write!(
-            f,
-            "A0012: the system refused worker thread {} of {wanted} ({source}); ask for fewer workers, or a \
-             smaller stack",
-            spawned + 1
-        )
+        let Self { wanted, refused } = self;
+        match refused {
+            Some((spawned, source)) => write!(
+                f,
+                "A0012: the system refused worker thread {} of {wanted} ({source}); ask for fewer workers, or a \
+                 smaller stack",
+                spawned + 1
+            ),
+            None => write!(
+                f,
+                "A0147: a pool of {wanted} workers is refused; ask for {MAX_WORKERS} workers or fewer"
+            ),
+        }
     }
 }
 
 impl std::error::Error for PoolError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
+        self.refused.as_ref().map(|(_, source)| source as _)
     }
 }
 

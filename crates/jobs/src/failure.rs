@@ -154,7 +154,8 @@ thread_local! {
 /// Notes what a job was working on, while it panics: for kinds of jobs that know more than the number of a batch.
 ///
 /// To be called when something is dropped while the panic unwinds. It is told with the [failure](JobFailed::place) of the job.
-/// If it is called more than once, what was noted first is told: that was closer.
+/// If it is called more than once, what was noted first is told: that was closer. While a thread drops its `thread_local!`
+/// values, nothing may be noted any more.
 ///
 /// # Examples
 ///
@@ -181,7 +182,13 @@ thread_local! {
 /// assert_eq!(failed.to_string(), "A0011: job `Ship` panicked: no ship (at order 7)");
 /// ```
 pub fn note_panic(place: String) {
-    PLACE.with_borrow_mut(|noted| _ = noted.get_or_insert(place));
+    // While the thread ends, there may be no room for it any more.
+    let _ = PLACE.try_with(|noted| _ = noted.borrow_mut().get_or_insert(place));
+}
+
+/// Takes what was noted. A thread that ends may drop a scheduler, and so run jobs, after it has dropped the note.
+fn take_place() -> Option<String> {
+    PLACE.try_with(RefCell::take).ok().flatten()
 }
 
 /// Forgets what is noted while a panic unwinds that is told by nobody here: the one after it is of something else.
@@ -191,7 +198,7 @@ impl Drop for PanicPasses {
     #[inline]
     fn drop(&mut self) {
         if std::thread::panicking() {
-            PLACE.take();
+            take_place();
         }
     }
 }
@@ -231,7 +238,7 @@ impl JobPanic {
             (_, Some(message)) => message.clone(),
             _ => "(the panic's payload is not a string)".to_owned(),
         };
-        let place = PLACE.take();
+        let place = take_place();
         Self { job, sequence, batch, message, place, payload: Mutex::new(Some(payload)) }
     }
 

@@ -43,6 +43,8 @@ pub use handle::JobHandle;
 pub use job::{Job, JobStruct, ParallelFor, ParallelForBatch, ParallelJobStruct};
 pub use mode::ExecutionMode;
 pub use pool::{JobPool, JobPoolBuilder};
+#[doc(hidden)]
+pub use profile::HAS_CLOCK;
 pub use profile::{JobEvent, write_chrome_trace};
 #[doc(hidden)]
 pub use safety::HeldSlice;

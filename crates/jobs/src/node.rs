@@ -61,6 +61,8 @@ pub(crate) struct Node {
     panic: Mutex<Option<Arc<JobPanic>>>,
 }
 
+// With shorter pointers more of a job is in the first line.
+#[cfg(target_pointer_width = "64")]
 const _: () = {
     assert!(std::mem::offset_of!(Node, side) == 64);
     assert!(std::mem::offset_of!(Node, payload) == 96);
@@ -108,13 +110,13 @@ pub(crate) struct TaskFunctions {
     /// - The payload holds what the functions are for, and nobody uses it.
     /// - It was not consumed, and is not used again.
     pub(crate) drop: unsafe fn(payload: *mut u8),
-    /// Settles what a parallel job wrote, before it is dropped.
+    /// Settles what a parallel job wrote, and drops its payload. Keeps or discards it, by whether the job failed.
     ///
     /// # Safety
     ///
     /// - The payload holds what the functions are for, and nobody uses it.
-    /// - All participants have left, and the payload was not dropped.
-    pub(crate) settle: Option<unsafe fn(payload: *mut u8)>,
+    /// - All participants have left, and the payload was not dropped. It is not used again.
+    pub(crate) settle: Option<unsafe fn(payload: *mut u8, failed: bool)>,
 }
 
 /// How a job is run.

@@ -113,7 +113,6 @@ impl Participant<'_> {
             self.run_parallel(node, task, claims);
         }
         self.settle(node, task);
-        self.drop_payload(node, task);
         self.finish(node)
     }
 
@@ -132,7 +131,6 @@ impl Participant<'_> {
             return None;
         }
         self.settle(node, task);
-        self.drop_payload(node, task);
         self.finish(node)
     }
 
@@ -210,14 +208,15 @@ impl Participant<'_> {
         parallel.batches.store(batches, Ordering::Relaxed);
     }
 
-    /// Settles what a parallel job wrote, when nobody works on it any more.
+    /// Settles what a parallel job wrote, when nobody works on it any more, and drops its payload.
     #[inline]
     fn settle(self, node: &Node, task: &Task) {
-        let Some(settle) = task.functions.settle else { return };
+        let Some(settle) = task.functions.settle else { return self.drop_payload(node, task) };
         let _in_job = InJob::enter(self.thread, task.scheduler, task.name);
+        let failed = node.has_failed();
         // SAFETY: the payload was stored together with the functions. The caller is the only thread
-        // inside, the others have left, and the payload is dropped after this.
-        let settle = || unsafe { settle(node.payload()) };
+        // inside, the others have left, and the payload was not consumed and is not used after this.
+        let settle = || unsafe { settle(node.payload(), failed) };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(settle)) {
             // After all batches: a panic in one of those is told first.
             self.note_panic(node, task, usize::MAX, payload);

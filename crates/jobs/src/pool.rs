@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::num::NonZero;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use crate::context::current_job;
 use crate::deque::Deque;
-use crate::error::PoolError;
+use crate::error::{MAX_WORKERS, PoolError};
 use crate::injector::Injector;
 use crate::parker::Parker;
 use crate::primitive::{AtomicU32, Ordering};
@@ -116,7 +117,7 @@ impl JobPool {
     ///
     /// # Panics
     ///
-    /// As [`new`](Self::new), if it is asked for first.
+    /// As [`new`](Self::new), if there is no shared pool yet. The next call tries again.
     ///
     /// # Examples
     ///
@@ -128,8 +129,8 @@ impl JobPool {
     /// ```
     #[must_use = "a handle does nothing by itself"]
     pub fn shared() -> Self {
-        static SHARED: LazyLock<JobPool> = LazyLock::new(JobPool::new);
-        SHARED.clone()
+        static SHARED: OnceLock<JobPool> = OnceLock::new();
+        SHARED.get_or_init(Self::new).clone()
     }
 
     /// Returns a builder, to choose how the pool is made.
@@ -159,7 +160,7 @@ impl JobPool {
     }
 
     /// Switches on or off the recording of who ran what, and when. It is off at first, and costs
-    /// nothing then.
+    /// nothing then. On `wasm32-unknown-unknown`, which has no clock, it stays off.
     ///
     /// # Examples
     ///
@@ -214,9 +215,13 @@ impl fmt::Debug for JobPool {
     }
 }
 
+/// Whether the platform has threads.
+const HAS_THREADS: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
+
 impl JobPoolBuilder {
-    /// Sets the number of worker threads. With none, everything runs on the owners' threads, with the
-    /// same results. By default there is one for each core but one.
+    /// Sets the number of worker threads, 1,024 at most. With none, everything runs on the owners' threads, with
+    /// the same results. By default there is one for each core but one. On `wasm32-unknown-unknown`, which has
+    /// no threads, a pool has no workers, whatever the number set here.
     ///
     /// # Examples
     ///
@@ -293,7 +298,8 @@ impl JobPoolBuilder {
     ///
     /// # Errors
     ///
-    /// Returns an error if the system refuses a thread. The threads made before have ended by then.
+    /// Returns an error if the system refuses a thread, or if there would be more than 1,024 workers. The threads made
+    /// before have ended by then; inside a job they end on their own, perhaps later.
     ///
     /// # Examples
     ///
@@ -306,7 +312,11 @@ impl JobPoolBuilder {
     /// ```
     pub fn build(self) -> Result<JobPool, PoolError> {
         let cores = || thread::available_parallelism().map_or(1, NonZero::get);
-        let workers = self.workers.unwrap_or_else(|| cores() - 1);
+        let wanted = self.workers.unwrap_or_else(|| (cores() - 1).min(MAX_WORKERS));
+        if wanted > MAX_WORKERS {
+            return Err(PoolError { wanted, refused: None });
+        }
+        let workers = if HAS_THREADS { wanted } else { 0 };
         let shared = Arc::new(PoolShared {
             nodes: Arc::new(NodeTable::new(self.max_jobs)),
             injector: Injector::new(),
@@ -329,7 +339,7 @@ impl JobPoolBuilder {
                 Ok(handle) => lock(&threads.handles).push(handle),
                 // Dropping `threads` ends those that run.
                 Err(source) => {
-                    return Err(PoolError { spawned: worker, wanted: workers, source });
+                    return Err(PoolError { wanted: workers, refused: Some((worker, source)) });
                 }
             }
         }
@@ -343,10 +353,15 @@ impl Drop for PoolThreads {
         // completes its jobs before it lets go of the pool.
         self.shared.shutdown.store(1, Ordering::Release);
         self.shared.sleep.wake_all();
+        // A job may own the last handle on a pool. It cannot wait for its own worker, nor for one whose job
+        // waits for it: two pools, each of them dropped by a job of the other. Workers end on their own
+        // after their jobs.
+        if current_job().is_some() {
+            return;
+        }
         let here = thread::current().id();
         for handle in lock(&self.handles).drain(..) {
-            // A job may own the last handle on its pool. Its worker cannot wait for itself; it ends
-            // on its own after the job.
+            // A worker may have the last handle in a thread local.
             if handle.thread().id() != here {
                 // A worker does not panic: jobs are caught. If it did, the panic was reported then.
                 let _ = handle.join();

@@ -8,6 +8,9 @@ use crossbeam_utils::CachePadded;
 
 use crate::primitive::{AtomicU32, Ordering};
 
+/// Whether the platform has a clock. Where it has none, [`Instant::now`] panics, and no event is recorded.
+pub const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
+
 /// How many events each thread's ring keeps; the oldest make way.
 const RING: usize = 16 * 1024;
 
@@ -46,7 +49,8 @@ pub struct JobEvent {
 /// The rings, and the switch.
 pub(crate) struct Profiler {
     enabled: AtomicU32,
-    epoch: Instant,
+    /// When the pool was made.
+    epoch: Option<Instant>,
     rings: Box<[CachePadded<Mutex<Ring>>]>,
 }
 
@@ -61,14 +65,14 @@ impl Profiler {
     pub(crate) fn new(threads: usize) -> Self {
         Self {
             enabled: AtomicU32::new(0),
-            epoch: Instant::now(),
+            epoch: HAS_CLOCK.then(Instant::now),
             rings: (0..threads).map(|_| CachePadded::default()).collect(),
         }
     }
 
     pub(crate) fn enable(&self, enabled: bool) {
         // Relaxed: whether a job that runs just now is recorded is a matter of timing anyway.
-        self.enabled.store(enabled.into(), Ordering::Relaxed);
+        self.enabled.store((enabled && HAS_CLOCK).into(), Ordering::Relaxed);
     }
 
     /// Returns the time if events are recorded.
@@ -80,12 +84,13 @@ impl Profiler {
     /// Records an event that began at `start`.
     #[cold]
     pub(crate) fn record(&self, thread: usize, job: &'static str, sequence: u64, start: Instant) {
+        let epoch = self.epoch.unwrap_or(start);
         let event = JobEvent {
             job,
             sequence,
             thread,
-            start: start.saturating_duration_since(self.epoch),
-            end: self.epoch.elapsed(),
+            start: start.saturating_duration_since(epoch),
+            end: epoch.elapsed(),
         };
         let mut ring = self.rings[thread].lock().unwrap_or_else(PoisonError::into_inner);
         let next = ring.next;

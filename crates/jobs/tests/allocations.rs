@@ -1,42 +1,17 @@
 //! In a steady state, scheduling and running jobs allocates nothing.
 //!
-//! In a file of its own, with one test: it counts what the whole process allocates.
-#![expect(unsafe_code, reason = "counts allocations, as the global allocator")]
+//! One test in a process of its own: it counts the allocations of every thread except the test runner's.
 
+#[path = "jobs/common/mod.rs"]
 mod common;
+#[path = "common/counting_allocator.rs"]
+mod counting_allocator;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use ancho_jobs::{JobCell, JobHandle, JobScheduler, JobSlice};
 use common::{Door, occupy_workers, scheduler};
-
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: hands every call on to the system's allocator, as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above; the pointer came from the system's allocator.
-        unsafe { System.dealloc(pointer, layout) };
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use counting_allocator::ALLOCATIONS;
 
 struct Containers {
     positions: JobSlice<f32>,
@@ -100,8 +75,11 @@ fn frame(jobs: &JobScheduler, data: &mut Containers) {
     *data.total.get_mut().unwrap() = 0.0;
 }
 
-/// How much a thousand frames allocate, after some to warm up.
-fn count_a_thousand_frames(jobs: &JobScheduler) -> usize {
+/// Counts the allocations of a thousand frames, again and again until there are none, ten times at most.
+///
+/// The queue that hands jobs to the workers grows with the longest list that they have fallen behind, and a machine that
+/// is busy with other things makes them fall behind at any time. A frame that allocates each time never counts zero.
+fn count_thousands_of_frames(jobs: &JobScheduler) -> Vec<usize> {
     let mut data = Containers {
         positions: JobSlice::new(1000, 0.0),
         velocities: JobSlice::new(1000, 1.0),
@@ -111,23 +89,30 @@ fn count_a_thousand_frames(jobs: &JobScheduler) -> usize {
     for _ in 0..300 {
         frame(jobs, &mut data);
     }
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
-    for _ in 0..1000 {
-        frame(jobs, &mut data);
+    let mut counts = Vec::with_capacity(10);
+    while counts.last() != Some(&0) && counts.len() < 10 {
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        for _ in 0..1000 {
+            frame(jobs, &mut data);
+        }
+        counts.push(ALLOCATIONS.load(Ordering::Relaxed) - before);
     }
-    ALLOCATIONS.load(Ordering::Relaxed) - before
+    counts
 }
 
 #[test]
 fn a_thousand_frames_of_a_hundred_jobs_allocate_nothing() {
-    for workers in [0, 1, 2] {
-        let allocated = count_a_thousand_frames(&scheduler(workers));
-        assert_eq!(allocated, 0, "{workers} workers");
+    counting_allocator::exclude_test_runner();
+    assert_eq!(count_thousands_of_frames(&scheduler(0)), [0], "without workers");
+    for workers in [1, 2] {
+        let counts = count_thousands_of_frames(&scheduler(workers));
+        assert_eq!(counts.last(), Some(&0), "{workers} workers: {counts:?}");
     }
 
     // Also while the workers are at something long, and come to none of what is handed to them.
     let jobs = scheduler(1);
     let door = Door::default();
     let _ = occupy_workers(&jobs, &door);
-    assert_eq!(count_a_thousand_frames(&jobs), 0, "a busy worker");
+    let counts = count_thousands_of_frames(&jobs);
+    assert_eq!(counts.last(), Some(&0), "a busy worker: {counts:?}");
 }

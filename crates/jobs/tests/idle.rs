@@ -3,6 +3,7 @@
 //! In a file of its own: it measures the whole process, which must do nothing else.
 #![cfg(target_os = "linux")]
 
+#[path = "jobs/common/mod.rs"]
 mod common;
 
 use std::time::{Duration, Instant};

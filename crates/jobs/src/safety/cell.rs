@@ -88,6 +88,15 @@ pub trait ConcurrentWrite: Send + Sync + 'static {
     fn settle(&mut self, container: ContainerLabel) {
         _ = container;
     }
+
+    /// Keeps or discards what the job wrote. Called once, after all containers of the job were
+    /// [settled](Self::settle): nothing else of the job can fail from then on, unless a value panics when
+    /// it is dropped. `failed` says whether the job panicked.
+    ///
+    /// Most containers keep what a job wrote before it panicked, and do nothing here.
+    fn conclude(&mut self, failed: bool) {
+        _ = failed;
+    }
 }
 
 impl<T: Send + 'static> JobCell<T> {
@@ -500,6 +509,11 @@ unsafe impl<T: ConcurrentWrite> JobData for CellConcurrent<'_, T> {
         // SAFETY: nobody else uses the value, since the declared access passed the check, and the
         // job's writers are gone.
         unsafe { &mut *held.as_ptr() }.settle(held.label());
+    }
+
+    unsafe fn conclude(held: &mut Held<T>, failed: bool) {
+        // SAFETY: as in `settle`.
+        unsafe { &mut *held.as_ptr() }.conclude(failed);
     }
 }
 

@@ -11,6 +11,7 @@ use std::ptr::NonNull;
 
 use super::{Access, ContainerLabel, EpochStamp, Slot};
 use crate::error::{AccessError, Kept};
+use crate::handle::JobHandle;
 use crate::primitive::{AtomicUsize, Ordering};
 
 /// A value that jobs can share with its owner: what containers are made of.
@@ -382,6 +383,26 @@ impl<T> Guarded<T> {
     fn block(&self) -> &Block<T> {
         // SAFETY: the owner's reference keeps it alive, and nobody has a mutable reference to it.
         unsafe { self.block.as_ref() }
+    }
+
+    /// Returns the last job that was scheduled to write the value, whether or not it was completed.
+    ///
+    /// All uncompleted jobs that write the value have finished when this one has.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{ContainerLabel, Guarded, JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut value = Guarded::new(5, ContainerLabel::of::<i32>());
+    /// assert_eq!(value.last_writer(), None);
+    /// let job = jobs.schedule(&[], value.write(), |value| *value += 1)?;
+    /// assert_eq!(value.last_writer(), Some(job));
+    /// # Ok::<(), ancho_jobs::ScheduleError>(())
+    /// ```
+    pub fn last_writer(&self) -> Option<JobHandle> {
+        self.slot().last_writer()
     }
 
     /// Returns where the value is, whoever uses it. It stays there.

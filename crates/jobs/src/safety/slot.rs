@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Access, ContainerLabel, EpochStamp};
 use crate::error::AccessError;
-use crate::handle::JobId;
+use crate::handle::{JobHandle, JobId};
 use crate::table::NodeTable;
 
 /// The uncompleted jobs that use a container.
@@ -64,6 +64,12 @@ impl Slot {
     /// Whose jobs use it, or did last.
     pub(crate) fn scheduler(&self) -> u32 {
         self.users.borrow().scheduler
+    }
+
+    /// The last job that was scheduled to write the container, whether or not it was completed.
+    pub(crate) fn last_writer(&self) -> Option<JobHandle> {
+        let users = self.users.borrow();
+        users.writer.map(|writer| JobHandle::new(writer.job, users.scheduler))
     }
 
     /// Calls a function with the use of each uncompleted job that conflicts with an access.

@@ -210,9 +210,22 @@ pub(super) unsafe fn call_and_settle<D: JobData, R>(
     // SAFETY: by this function's contract.
     panics.catch(|| result = Some(job(unsafe { D::whole(held) })));
     // SAFETY: by this function's contract; what the job opened went with it.
-    panics.catch(|| unsafe { D::settle(held) });
+    unsafe { settle::<D>(held, &mut panics, false) };
     panics.resume();
     result.expect("a job that did not panic has a result")
+}
+
+/// Settles what a job wrote, and keeps or discards it. The job failed if it has panicked until here.
+///
+/// # Safety
+///
+/// As for [`JobData::settle`].
+unsafe fn settle<D: JobData>(held: &mut D::Held, panics: &mut Panics, failed: bool) {
+    // SAFETY: by this function's contract.
+    panics.catch(|| unsafe { D::settle(held) });
+    let failed = failed || panics.any();
+    // SAFETY: as above.
+    panics.catch(|| unsafe { D::conclude(held, failed) });
 }
 
 /// # Safety
@@ -262,21 +275,37 @@ where
 /// # Safety
 ///
 /// As for `TaskFunctions::settle`, with a payload of `Parallel<D, F>` that has run.
-unsafe fn settle_parallel<D: ParallelJobData, F>(payload: *mut u8) {
-    // SAFETY: the payload is of this type, and nobody uses it.
-    let Parallel { held, .. } = unsafe { &mut *payload.cast::<Parallel<D, F>>() };
+unsafe fn settle_parallel<D: ParallelJobData, F>(payload: *mut u8, failed: bool) {
+    // SAFETY: the payload is of this type, nobody uses it, and it is consumed here.
+    let Parallel { held, job } = unsafe { ptr::read(payload.cast::<Parallel<D, F>>()) };
     // SAFETY: the check has passed for the job that just ran, and its views are gone.
-    unsafe { D::settle(held) };
+    unsafe { end_parallel::<D>(held, || drop(job), failed) };
 }
 
 /// # Safety
 ///
 /// As for `TaskFunctions::settle`, with a payload of `Deferred<D, C, F>` that has run.
-unsafe fn settle_deferred<D: ParallelJobData, C, F>(payload: *mut u8) {
-    // SAFETY: the payload is of this type, and nobody uses it.
-    let Deferred { parallel, .. } = unsafe { &mut *payload.cast::<Deferred<D, C, F>>() };
+unsafe fn settle_deferred<D: ParallelJobData, C, F>(payload: *mut u8, failed: bool) {
+    // SAFETY: the payload is of this type, nobody uses it, and it is consumed here.
+    let Deferred { parallel, count } = unsafe { ptr::read(payload.cast::<Deferred<D, C, F>>()) };
+    let Parallel { held, job } = parallel;
     // SAFETY: the check has passed for the job that just ran, and its views are gone.
-    unsafe { D::settle(&mut parallel.held) };
+    unsafe { end_parallel::<D>(held, || drop((job, count)), failed) };
+}
+
+/// Drops the closures of a parallel job, settles what it wrote, and lets go of its data: in this order, so
+/// that a closure which panics when it is dropped is a failure of the job like any other.
+///
+/// # Safety
+///
+/// As for [`JobData::settle`].
+unsafe fn end_parallel<D: JobData>(mut held: D::Held, drop_closures: impl FnOnce(), failed: bool) {
+    let mut panics = Panics::default();
+    panics.catch(drop_closures);
+    // SAFETY: by this function's contract.
+    unsafe { settle::<D>(&mut held, &mut panics, failed) };
+    panics.catch(|| drop(held));
+    panics.resume();
 }
 
 /// # Safety

@@ -6,6 +6,7 @@
 
 mod builder;
 mod complete;
+mod ending;
 mod erase;
 mod finish;
 mod graph;
@@ -45,9 +46,9 @@ use untold::Untold;
 /// job that depends on it, is [completed](Self::complete). So the workers are woken once for many jobs,
 /// and a job that is completed at once runs where it is, without waking anyone.
 ///
-/// Dropping a scheduler completes its jobs. Only one that is dropped by a job of its own, which takes some
-/// doing, cannot wait for them: they run on the workers, but are never completed, so that their containers
-/// stay in use.
+/// Dropping a scheduler completes its jobs. Only one that is dropped by a job of its own, perhaps with jobs of
+/// other schedulers in between, or by a job that its own jobs wait for, cannot wait for them: they run on the
+/// workers, but are never completed, so that their containers stay in use.
 ///
 /// # Examples
 ///
@@ -97,6 +98,8 @@ struct State {
     ranges: Vec<Arc<Ranges>>,
     /// Failures that nobody was told of.
     untold: Untold,
+    /// Whether the owner has begun to drop the scheduler, and could wait for its jobs.
+    is_ending: bool,
     /// Buffers that keep their memory from one call to the next.
     walk: Vec<(u32, u32)>,
     order: Vec<u32>,
@@ -138,6 +141,7 @@ impl JobScheduler {
             chain: 0,
             ranges: Vec::new(),
             untold: Untold::default(),
+            is_ending: false,
             walk: Vec::new(),
             order: Vec::new(),
             todo: Vec::new(),
@@ -316,7 +320,9 @@ impl JobScheduler {
     #[inline]
     #[track_caller]
     fn refuse_inside_job(&self, what: &str) {
-        if let Some(inside) = current_job() {
+        if let Some(inside) = current_job()
+            && !self.can_wait_inside_job()
+        {
             panic!(
                 "A0006: job `{inside}` tried to {what}; jobs are scheduled and completed by the \
                  scheduler's owner, outside of jobs"
@@ -327,14 +333,16 @@ impl JobScheduler {
 
 impl Drop for JobScheduler {
     fn drop(&mut self) {
-        if self.is_inside_own_job() {
-            // One of its own jobs got hold of the scheduler. It cannot wait for itself: what is left is
-            // handed to the workers, and the nodes stay with it for good.
+        if !self.begin_drop() {
+            // One of its own jobs got hold of the scheduler, or one that they wait for. That cannot wait for
+            // itself: what is left is handed to the workers, and the nodes stay with it for good.
+            self.end_drop();
             self.publish_held();
             return;
         }
         // A panicking job was reported when it panicked; there is nobody left to tell again.
         let _ = self.complete_live();
+        self.end_drop();
         let state = self.state.get_mut();
         self.nodes.give_back(&state.blocks, state.next_sequence);
         self.shared.dismiss_owner(self.place);

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "reads the owner's notes in nodes")]
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::JobScheduler;
 use crate::failure::JobFailed;
@@ -164,6 +165,23 @@ impl JobScheduler {
         all.into_iter().map(|(_, failed)| failed).collect()
     }
 
+    /// Says whether there are failures of jobs that were completed on behalf of another, and that nobody was told of.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let bad = jobs.schedule(&[], (), |()| panic!("by zero")).unwrap();
+    /// jobs.complete_quietly(&[bad]);
+    /// assert!(jobs.has_failures());
+    /// assert!(jobs.try_complete(bad).is_err() && !jobs.has_failures());
+    /// ```
+    pub fn has_failures(&self) -> bool {
+        !self.state.borrow().untold.0.is_empty()
+    }
+
     /// Takes the failure of a job that was completed on behalf of somebody else, if it failed and nobody was told of it.
     ///
     /// # Panics
@@ -186,6 +204,33 @@ impl JobScheduler {
     pub fn take_failure(&self, handle: JobHandle) -> Option<JobFailed> {
         self.refuse_foreign(handle);
         self.state.borrow_mut().untold.take(handle.job())
+    }
+
+    /// Takes the failure of a job that was completed on behalf of another, as [`take_failure`](Self::take_failure) does, and
+    /// those of all jobs that failed by the same panic: that one is reported then, and need not be again.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0004 for a handle of another scheduler.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let bad = jobs.named("Divide").schedule(&[], (), |()| panic!("by zero")).unwrap();
+    /// let next = jobs.named("Report").schedule(&[bad], (), |()| {}).unwrap();
+    /// jobs.complete_quietly(&[next]);
+    /// assert_eq!(jobs.take_panic(next).unwrap().panicked_job(), "Divide");
+    /// assert!(jobs.take_failures().is_empty());
+    /// ```
+    #[track_caller]
+    pub fn take_panic(&self, handle: JobHandle) -> Option<JobFailed> {
+        let failed = self.take_failure(handle)?;
+        let others = &mut self.state.borrow_mut().untold.0;
+        others.retain(|(_, other)| !Arc::ptr_eq(&other.panic, &failed.panic));
+        Some(failed)
     }
 
     /// Says whether nothing is known of a job any more: it was completed, and somebody was told if it failed. Then its handle need not be

@@ -1,0 +1,79 @@
+//! At which CPU level the loop of a parallel job runs, and how to leave it at that of the build.
+//!
+//! Results are the same at every level, so the tests look at who called the job: every level is a function of
+//! its own.
+#![cfg(target_arch = "x86_64")]
+
+use crate::common;
+
+use std::backtrace::Backtrace;
+use std::sync::{Arc, Mutex};
+
+use ancho_burst::CpuLevel;
+use ancho_jobs::{JobBuilder, JobHandle, JobScheduler, ScheduleError};
+use common::scheduler;
+
+/// The kinds of parallel jobs that are compiled for each level, each with a closure that notes its callers.
+type Schedule = fn(JobBuilder<'_>, Callers) -> Result<JobHandle, ScheduleError>;
+
+const KINDS: [(&str, Schedule); 3] = [
+    ("for each", |job, callers| {
+        job.schedule_for_each(&[], (), 10, 100, move |(), _| callers.note())
+    }),
+    ("parallel", |job, callers| {
+        job.schedule_parallel(&[], (), 10, 100, move |(), _| callers.note())
+    }),
+    ("deferred", |job, callers| {
+        job.schedule_deferred(&[], (), |()| 10, 100, move |(), _| callers.note())
+    }),
+];
+
+/// The functions that a job was called through.
+#[derive(Clone, Default)]
+struct Callers(Arc<Mutex<String>>);
+
+impl Callers {
+    fn note(&self) {
+        *self.0.lock().unwrap() = Backtrace::force_capture().to_string();
+    }
+
+    /// The level whose function is among them.
+    fn level(&self) -> Option<CpuLevel> {
+        let callers = self.0.lock().unwrap();
+        assert!(callers.contains("note"), "the job has run, and names are known:\n{callers}");
+        let is_in = |level: &CpuLevel| callers.contains(&format!("at_{level}"));
+        CpuLevel::ALL.into_iter().find(is_in)
+    }
+}
+
+fn levels(
+    jobs: &JobScheduler,
+    change: fn(JobBuilder<'_>) -> JobBuilder<'_>,
+) -> Vec<Option<CpuLevel>> {
+    let level = |(name, schedule): (&'static str, Schedule)| {
+        let callers = Callers::default();
+        jobs.complete(schedule(change(jobs.named(name)), callers.clone()).unwrap());
+        callers.level()
+    };
+    KINDS.map(level).to_vec()
+}
+
+#[test]
+#[cfg(feature = "dispatch")]
+fn a_job_runs_at_the_level_in_use_unless_it_is_told_otherwise() {
+    let jobs = scheduler(1);
+    for limit in CpuLevel::ALL {
+        let level = limit.limit();
+        assert_eq!(levels(&jobs, |job| job), [Some(level); KINDS.len()]);
+        let without = levels(&jobs, |job| job.without_dispatch());
+        assert_eq!(without, [Some(CpuLevel::Baseline); KINDS.len()], "at {level}");
+    }
+}
+
+#[test]
+#[cfg(not(feature = "dispatch"))]
+fn a_build_without_dispatch_compiles_jobs_once() {
+    let jobs = scheduler(1);
+    assert_eq!(levels(&jobs, |job| job), [None; KINDS.len()]);
+    assert_eq!(levels(&jobs, |job| job.without_dispatch()), [None; KINDS.len()]);
+}
