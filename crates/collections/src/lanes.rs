@@ -98,6 +98,37 @@ impl<L> Lanes<L> {
     pub const fn new() -> Self {
         Self { shelf: OnceLock::new() }
     }
+
+    /// Gives back the memory of the lanes that nothing is written to.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Lane, Lanes};
+    ///
+    /// #[derive(Default)]
+    /// struct Numbers(Vec<u32>);
+    ///
+    /// impl Lane for Numbers {
+    ///     fn is_empty(&self) -> bool {
+    ///         self.0.is_empty()
+    ///     }
+    /// }
+    ///
+    /// let mut lanes = Lanes::<Numbers>::new();
+    /// lanes.open(0).0.push(5);
+    /// lanes.settle(|lane| lane.0.clear());
+    /// assert!(lanes.open(0).0.capacity() > 0, "memory of the first lane");
+    /// lanes.shrink_to_fit();
+    /// assert_eq!(lanes.open(0).0.capacity(), 0);
+    /// ```
+    pub fn shrink_to_fit(&mut self) {
+        if let Some(shelf) = self.shelf.get_mut() {
+            let Shelf { written, spare } = shelf.get_mut().unwrap_or_else(PoisonError::into_inner);
+            written.shrink_to_fit();
+            *spare = Vec::new();
+        }
+    }
 }
 
 impl<L: Lane> Lanes<L> {

@@ -138,6 +138,24 @@ impl<C: Container> Native<C> {
         Self { data, registration }
     }
 
+    /// Returns the last job that was scheduled to write the container, whether or not it was completed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut list = NativeList::from([1, 2, 3]);
+    /// let job = jobs.schedule(&[], list.write(), |list| list.push(4))?;
+    /// assert_eq!(list.last_writer(), Some(job));
+    /// # Ok::<(), ancho_jobs::ScheduleError>(())
+    /// ```
+    pub fn last_writer(&self) -> Option<JobHandle> {
+        self.data.last_writer()
+    }
+
     /// Returns a token for jobs that read the container.
     ///
     /// # Examples

@@ -132,13 +132,12 @@ impl<T> Ring<T> {
         if needed <= self.slots {
             return Ok(());
         }
-        let line = LINE.checked_div(size_of::<T>()).unwrap_or(0).max(4);
         let refused = AllocationError {
             allocator: self.allocator.name(),
             elements: needed,
             element_size: size_of::<T>(),
         };
-        let slots = needed.max(line).checked_next_power_of_two().ok_or(refused)?;
+        let slots = Self::slots_for(needed).ok_or(refused)?;
         let layout = Layout::array::<T>(slots).map_err(|_| refused)?;
         if layout.size() > 0 {
             let memory = match self.layout() {
@@ -161,6 +160,27 @@ impl<T> Ring<T> {
         self.slots = slots;
         self.head = start;
         self.tail = start + length;
+        Ok(())
+    }
+
+    /// Returns how many slots there are to be for so many elements, of which there are some.
+    fn slots_for(needed: usize) -> Option<usize> {
+        let line = LINE.checked_div(size_of::<T>()).unwrap_or(0).max(4);
+        needed.max(line).checked_next_power_of_two()
+    }
+
+    /// Moves the elements to fewer slots, if those are enough. If there is no memory for that, nothing changes.
+    pub(crate) fn shrink_to_fit(&mut self) -> Result<(), AllocationError> {
+        let length = self.len();
+        let fits_fewer = Self::slots_for(length).is_some_and(|slots| slots < self.slots);
+        if length == 0 || fits_fewer {
+            let mut smaller = Self::new_in(self.allocator.clone());
+            smaller.reserve(length)?;
+            while let Some(value) = self.pop() {
+                smaller.push(value);
+            }
+            *self = smaller;
+        }
         Ok(())
     }
 

@@ -142,17 +142,22 @@ impl<T: Ord + Copy> Groups<T> {
         self.starts.clear();
         self.order.clear();
         self.value_indices.clear();
-        self.value_indices.resize(pairs.len(), 0);
+        // Comparing may panic. Then there are no values.
+        let mut end = 0;
+        self.starts.push(0);
         for group in pairs.chunk_by(|(one, _), (two, _)| one == two) {
-            let number = self.values.len() as u32;
+            end += group.len();
+            self.starts.push(end as u32);
+        }
+        self.value_indices.resize(pairs.len(), 0);
+        self.order.extend(pairs.iter().map(|(_, index)| *index));
+        for (number, bounds) in self.starts.windows(2).enumerate() {
+            let group = &pairs[bounds[0] as usize..bounds[1] as usize];
             self.values.extend(group[0].0);
-            self.starts.push(self.order.len() as u32);
-            for &(_, index) in group {
-                self.order.push(index);
-                self.value_indices[index as usize] = number;
+            for (_, index) in group {
+                self.value_indices[*index as usize] = number as u32;
             }
         }
-        self.starts.push(self.order.len() as u32);
     }
 }
 

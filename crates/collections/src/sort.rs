@@ -7,11 +7,17 @@
 //!
 //! Sorting and merging keep the order of equal elements. So the result is the one that a stable sort has,
 //! however many runs there are; and how many there are may follow the number of threads.
+//!
+//! An order that panics leaves all elements, in some order; one that contradicts itself panics where two batches
+//! disagree about where one ends and the other begins. Where it panics while runs are merged back, the array has
+//! been written in part; a job behind all others then copies the scratch memory, which has them all.
 #![expect(unsafe_code, reason = "reads scratch memory that a job before has filled")]
 
 use std::cmp::Ordering;
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ancho_jobs::{JobHandle, JobScheduler, ScheduleError, SliceRead, SliceWrite};
 
@@ -56,7 +62,13 @@ impl<T: Send + 'static> Sortable<T> for NativeList<T> {
 impl<T: Copy + Send + Sync + 'static> NativeArray<T> {
     /// Schedules jobs that sort the array, with all threads (Unity's `SortJob`).
     ///
-    /// The sort is stable.
+    /// The sort is stable. If comparing panics, or the order contradicts itself (A0148), the job
+    /// fails, and the array has the same elements in some order.
+    ///
+    /// # Determinism
+    ///
+    /// By a total order, the result is the same for any number of threads. If the order contradicts itself, the number of threads
+    /// decides whether that is noticed (A0148), and how the elements are left.
     ///
     /// # Errors
     ///
@@ -89,6 +101,11 @@ impl<T: Copy + Send + Sync + 'static> NativeArray<T> {
 
     /// Schedules jobs that sort the array by the given order. See [`sort_job`](Self::sort_job).
     ///
+    /// # Determinism
+    ///
+    /// By a total order, the result is the same for any number of threads. If the order contradicts itself, the number of threads
+    /// decides whether that is noticed (A0148), and how the elements are left.
+    ///
     /// # Errors
     ///
     /// As [`sort_job`](Self::sort_job).
@@ -119,8 +136,14 @@ impl<T: Copy + Send + Sync + 'static> NativeArray<T> {
 impl<T: Copy + Send + Sync + 'static> NativeList<T> {
     /// Schedules jobs that sort the list, with all threads (Unity's `SortJob`).
     ///
-    /// The sort is stable. If an uncompleted job writes the list, nobody knows how long it will be, and
+    /// The sort is stable. If comparing panics, or the order contradicts itself (A0148), the job fails, and the list has
+    /// the same elements in some order. If an uncompleted job writes the list, nobody knows how long it will be, and
     /// one job sorts it, alone.
+    ///
+    /// # Determinism
+    ///
+    /// By a total order, the result is the same for any number of threads. If the order contradicts itself, the number of threads
+    /// decides whether that is noticed (A0148), and how the elements are left.
     ///
     /// # Errors
     ///
@@ -150,6 +173,11 @@ impl<T: Copy + Send + Sync + 'static> NativeList<T> {
     }
 
     /// Schedules jobs that sort the list by the given order. See [`sort_job`](Self::sort_job).
+    ///
+    /// # Determinism
+    ///
+    /// By a total order, the result is the same for any number of threads. If the order contradicts itself, the number of threads
+    /// decides whether that is noticed (A0148), and how the elements are left.
     ///
     /// # Errors
     ///
@@ -195,6 +223,8 @@ fn schedule<T: Copy + Send + Sync + 'static>(
     let runs = jobs.named("SortRuns");
     let mut last = runs.schedule_parallel(dependencies, data.write(), length, run, job)?;
     let mut scratch = NativeArray::from_fn(length, |_| MaybeUninit::<T>::uninit());
+    // Whether the array was written in part, and the scratch memory as a whole.
+    let spoilt = Arc::new(AtomicBool::new(false));
     let mut sorted = run;
     while sorted < length {
         let (there, back) = (order.clone(), order.clone());
@@ -210,7 +240,9 @@ fn schedule<T: Copy + Send + Sync + 'static>(
         };
         last = jobs.named("Merge").schedule_parallel(&[last], tokens, length, run, merge)?;
         let tokens = (data.write(), scratch.read());
+        let spoils = Arc::clone(&spoilt);
         let merge = move |(to, from): (&mut [T], &[MaybeUninit<T>]), range: Range<usize>| {
+            let unfinished = Spoils(&spoils);
             // SAFETY: the job before, without which this one does not run, has written every element.
             let from = unsafe { from.assume_init_ref() };
             merge_part(
@@ -220,11 +252,31 @@ fn schedule<T: Copy + Send + Sync + 'static>(
                 &back,
                 to.iter_mut().map(|place| |value| *place = value),
             );
+            mem::forget(unfinished);
         };
         last = jobs.named("Merge").schedule_parallel(&[last], tokens, length, run, merge)?;
         sorted *= 4;
     }
-    Ok(last)
+    let tokens = (data.write(), scratch.read());
+    let restore = move |(to, from): (&mut [T], &[MaybeUninit<T>])| {
+        if spoilt.load(Relaxed) {
+            // SAFETY: a job has merged back, without which nothing is spoilt. So the one before it has written every
+            // element, and no job after it has run.
+            to.copy_from_slice(unsafe { from.assume_init_ref() });
+        }
+    };
+    // It runs also if merging fails. The last job then fails as well.
+    let restored = jobs.named("Sort").after(&[last]).schedule(&[], tokens, restore)?;
+    jobs.named("Sort").after(&[restored]).schedule(&[last], (), |()| {})
+}
+
+/// Notes that the array was written in part, unless it is forgotten.
+struct Spoils<'a>(&'a AtomicBool);
+
+impl Drop for Spoils<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
 }
 
 /// Returns how long the runs are that are sorted by themselves: a power of four of them, so that merging two
@@ -269,8 +321,21 @@ fn merge_part<T: Copy, P: FnOnce(T)>(
                 b += 1;
             }
         }
+        // Where the next part begins. The end of a pair is the end of both runs.
+        if stop < end && a != taken_from_low(low, high, stop - pair, order) {
+            contradiction();
+        }
         start = stop;
     }
+}
+
+#[cold]
+#[inline(never)]
+fn contradiction() -> ! {
+    panic!(
+        "A0148: the order of a sort contradicts itself, so that merged runs would lose elements; compare by a \
+         total order, for floats by `total_cmp`"
+    );
 }
 
 /// Returns how many of the first `count` elements of the merged runs are from the first one.

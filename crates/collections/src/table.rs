@@ -34,6 +34,11 @@ pub(crate) fn try_reserve<T>(
     additional: usize,
     hasher: impl Fn(&T) -> u64,
 ) -> Result<(), AllocationError> {
+    let needed = table.len().saturating_add(additional);
+    if needed > table.capacity() && needed <= capacity(table) / 2 {
+        // The table is tidied up where it is. A hasher that panics would take elements with it, so it panics here.
+        table.iter().for_each(|element| _ = hasher(element));
+    }
     table.try_reserve(additional, hasher).map_err(|_| AllocationError {
         allocator: table.allocator().name(),
         elements: table.len().saturating_add(additional),

@@ -9,7 +9,7 @@ use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{
-    Data, DataEnum, DataStruct, DeriveInput, Error, Fields, Generics, Index, Member, Result,
+    Data, DataEnum, DataStruct, DeriveInput, Error, Fields, Generics, Ident, Index, Member, Result,
     parse_quote,
 };
 
@@ -98,10 +98,10 @@ fn visit_struct(input: &DeriveInput, data: &DataStruct, repr: &Repr) -> Result<T
 }
 
 fn visit_enum(input: &DeriveInput, data: &DataEnum, repr: &Repr) -> Result<TokenStream> {
-    if !repr.is_integer {
+    let Some(integer) = &repr.integer else {
         let message = "an enum in a blob has a size that can be in files: write `#[repr(u8)]`, or another integer";
         return Err(Error::new(input.ident.span(), message));
-    }
+    };
     if data.variants.is_empty() {
         let message = "an enum without variants cannot be in a blob: it has no values";
         return Err(Error::new(input.ident.span(), message));
@@ -118,8 +118,23 @@ fn visit_enum(input: &DeriveInput, data: &DataEnum, repr: &Repr) -> Result<Token
         quote!((#name, Self::#ident {} as ::core::primitive::i128))
     });
     let name = input.ident.unraw().to_string();
+    let message = format!("`{name}` has another integer than the `{integer}` in its `repr`");
     Ok(quote! {
-        ::ancho_collections::BlobVisitor::variants::<Self>(__visitor, #name, &[#(#variants),*]);
+        // With `align` the enum is larger than its integer, and the rest is padding. The compiler confirms
+        // the integer, which an attribute macro could have replaced.
+        const {
+            let __integer = ::core::mem::size_of::<::core::primitive::#integer>();
+            ::core::assert!(
+                ::core::mem::size_of::<Self>() == __integer
+                    || ::core::mem::size_of::<::core::mem::Discriminant<Self>>() == __integer,
+                #message,
+            );
+        }
+        ::ancho_collections::BlobVisitor::variants::<Self, ::core::primitive::#integer>(
+            __visitor,
+            #name,
+            &[#(#variants),*],
+        );
     })
 }
 
@@ -127,21 +142,21 @@ fn visit_enum(input: &DeriveInput, data: &DataEnum, repr: &Repr) -> Result<Token
 struct Repr {
     /// `C` or `transparent`.
     is_c: bool,
-    is_integer: bool,
+    integer: Option<Ident>,
 }
 
 impl Repr {
     fn parse(input: &DeriveInput) -> Result<Self> {
-        let mut repr = Self { is_c: false, is_integer: false };
+        let mut repr = Self { is_c: false, integer: None };
         for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
             attribute.parse_nested_meta(|meta| {
-                let Some(word) = meta.path.get_ident().map(ToString::to_string) else {
+                let Some(word) = meta.path.get_ident() else {
                     return Ok(());
                 };
-                match word.as_str() {
+                match word.to_string().as_str() {
                     "C" | "transparent" => repr.is_c = true,
                     "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64" => {
-                        repr.is_integer = true;
+                        repr.integer = Some(word.clone());
                     }
                     "packed" => {
                         let message =

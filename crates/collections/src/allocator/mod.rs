@@ -38,6 +38,8 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use allocator_api2::alloc::{AllocError, Allocator as RawAllocator, Global};
+use allocator_api2::collections::TryReserveError;
+use allocator_api2::vec::Vec as RawVec;
 use ancho_jobs::{ContainerLabel, Epoch, EpochStamp};
 
 use arena::Arena;
@@ -354,6 +356,21 @@ impl Source {
         };
         exactly(resized, new)
     }
+}
+
+/// Moves the elements of a vector to memory for exactly so many, which are not fewer than there are. If there is no
+/// such memory, nothing changes.
+///
+/// The vector's own way to shrink ends the program if the allocator refuses.
+pub(crate) fn move_to_capacity<T, A: RawAllocator + Clone>(
+    items: &mut RawVec<T, A>,
+    capacity: usize,
+) -> Result<(), TryReserveError> {
+    let mut moved = RawVec::new_in(items.allocator().clone());
+    moved.try_reserve_exact(capacity)?;
+    moved.append(items);
+    *items = moved;
+    Ok(())
 }
 
 /// Returns what stands for memory of no bytes.

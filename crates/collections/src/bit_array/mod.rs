@@ -9,7 +9,7 @@ use std::fmt;
 use std::iter;
 
 use crate::allocator::Allocator;
-use crate::error::index_outside;
+use crate::error::{AllocationError, expect_memory, index_outside};
 use crate::list::List;
 use crate::native::labelled_as;
 
@@ -106,6 +106,73 @@ impl BitArray {
     /// ```
     pub fn allocator(&self) -> &Allocator {
         self.words.allocator()
+    }
+
+    /// Returns for how many bits there is room, those that are there included.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::BitArray::new(100).capacity(), 128);
+    /// ```
+    pub fn capacity(&self) -> usize {
+        self.words.capacity().saturating_mul(64)
+    }
+
+    /// Makes room for so many more bits.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut bits = ancho_collections::BitArray::new(100);
+    /// bits.try_reserve(1000).unwrap();
+    /// assert!(bits.capacity() >= 1100);
+    /// assert!(bits.try_reserve(usize::MAX).is_err());
+    /// ```
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
+        let needed = self.length.checked_add(additional);
+        let words = needed.map_or(usize::MAX, |bits| bits.div_ceil(64) - self.words.len());
+        self.words.try_reserve(words)
+    }
+
+    /// Makes room for so many more bits.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut bits = ancho_collections::BitArray::new(100);
+    /// bits.reserve(1000);
+    /// assert!(bits.capacity() >= 1100);
+    /// ```
+    #[track_caller]
+    pub fn reserve(&mut self, additional: usize) {
+        expect_memory(self.try_reserve(additional));
+    }
+
+    /// Gives back the memory that is not needed for the bits that are there (Unity's `TrimExcess`).
+    ///
+    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut bits = ancho_collections::BitArray::new(1000);
+    /// bits.resize(10, false);
+    /// bits.shrink_to_fit();
+    /// assert_eq!(bits.capacity(), 64);
+    /// ```
+    #[doc(alias = "TrimExcess")]
+    #[doc(alias = "trim")]
+    pub fn shrink_to_fit(&mut self) {
+        self.words.shrink_to_fit();
     }
 
     /// Returns a bit (Unity's `IsSet`).

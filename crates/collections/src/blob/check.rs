@@ -260,8 +260,12 @@ impl BlobVisitor for Checker<'_> {
         }
     }
 
-    fn variants<T: BlobData>(&mut self, _: &'static str, variants: &[(&'static str, i128)]) {
-        let size = size_of::<T>();
+    fn variants<T: BlobData, I: BlobData>(
+        &mut self,
+        _: &'static str,
+        variants: &[(&'static str, i128)],
+    ) {
+        let size = size_of::<I>();
         let bytes = self.leaf(size);
         // The bytes of the value, sign or no sign, are the low bytes of the wider number.
         let is_variant = variants.iter().any(|(_, value)| {

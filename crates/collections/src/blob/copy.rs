@@ -31,8 +31,8 @@ struct Copy {
 impl Copy {
     fn leaf<T>(&mut self) {
         // SAFETY: a leaf at this place, by the contract of `BlobData`: both are valid for its size, the
-        // one to read, since a leaf has no padding, the other to write. The builder does not own the
-        // value, so they do not overlap.
+        // one to read, since a leaf has no padding (of an enum it is the integer alone), the other to
+        // write. The builder does not own the value, so they do not overlap.
         unsafe { ptr::copy_nonoverlapping(self.from, self.to, size_of::<T>()) };
     }
 
@@ -60,8 +60,8 @@ impl BlobVisitor for Copy {
     }
 
     #[inline]
-    fn variants<T: BlobData>(&mut self, _: &'static str, _: &[(&'static str, i128)]) {
-        self.leaf::<T>();
+    fn variants<T: BlobData, I: BlobData>(&mut self, _: &'static str, _: &[(&'static str, i128)]) {
+        self.leaf::<I>();
     }
 
     #[inline]

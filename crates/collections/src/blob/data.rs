@@ -72,8 +72,13 @@ pub trait BlobVisitor {
     /// A `char`.
     fn character(&mut self);
 
-    /// An enum without fields: the names and the values of its variants.
-    fn variants<T: BlobData>(&mut self, name: &'static str, variants: &[(&'static str, i128)]);
+    /// An enum without fields: the names and the values of its variants. It begins with the integer `I` that
+    /// has the value. What `align` adds behind that is padding.
+    fn variants<T: BlobData, I: BlobData>(
+        &mut self,
+        name: &'static str,
+        variants: &[(&'static str, i128)],
+    );
 
     /// A `[T; count]`.
     fn repeat<T: BlobData>(&mut self, count: usize);
@@ -202,7 +207,7 @@ impl BlobVisitor for Survey {
         self.plain = false;
     }
 
-    fn variants<T: BlobData>(&mut self, _: &'static str, _: &[(&'static str, i128)]) {
+    fn variants<T: BlobData, I: BlobData>(&mut self, _: &'static str, _: &[(&'static str, i128)]) {
         self.plain = false;
     }
 

@@ -62,8 +62,16 @@ impl BlobVisitor for Description {
         self.bytes.push(b'c');
     }
 
-    fn variants<T: BlobData>(&mut self, name: &'static str, variants: &[(&'static str, i128)]) {
+    fn variants<T: BlobData, I: BlobData>(
+        &mut self,
+        name: &'static str,
+        variants: &[(&'static str, i128)],
+    ) {
         self.name(b'e', name);
+        // Usually the size of the enum is that of its integer.
+        if size_of::<I>() != size_of::<T>() {
+            self.number(size_of::<I>() as i128);
+        }
         for (name, value) in variants {
             self.name(b'v', name);
             self.number(*value);

@@ -11,11 +11,13 @@ use std::marker::PhantomData;
 /// asset that was removed gives an error, never the asset that came after it. Sixteen zero bytes are
 /// [`NULL`](Self::NULL). Two references are equal if they lead to the same asset.
 ///
+/// It also carries half of the content hash of the asset, so that the state of a simulation can be hashed without the store.
+///
 /// ```text
-///  byte  0         4             8                16
-///        ┌─────────┬─────────────┬────────────────┐
-///        │ index   │ generation  │ store          │
-///        └─────────┴─────────────┴────────────────┘
+///  byte  0         4             8         12        16
+///        ┌─────────┬─────────────┬─────────┬─────────┐
+///        │ index   │ generation  │ store   │ content │
+///        └─────────┴─────────────┴─────────┴─────────┘
 /// ```
 ///
 /// # Examples
@@ -38,7 +40,9 @@ pub struct BlobAssetReference<T> {
     /// From 1; 0 in null.
     pub(super) generation: u32,
     /// From 1; 0 in null.
-    pub(super) store: u64,
+    pub(super) store: u32,
+    /// The lower half of the content hash; 0 in null.
+    pub(super) content: u32,
     asset: PhantomData<fn() -> T>,
 }
 
@@ -52,10 +56,29 @@ impl<T> BlobAssetReference<T> {
     ///
     /// assert!(BlobAssetReference::<f32>::NULL.is_null());
     /// ```
-    pub const NULL: Self = Self { index: 0, generation: 0, store: 0, asset: PhantomData };
+    pub const NULL: Self = Self::new(0, 0, 0, 0);
 
-    pub(super) const fn new(index: u32, generation: u32, store: u64) -> Self {
-        Self { index, generation, store, asset: PhantomData }
+    pub(super) const fn new(index: u32, generation: u32, store: u32, content: u32) -> Self {
+        Self { index, generation, store, content, asset: PhantomData }
+    }
+
+    /// Returns the lower half of the asset's [content hash](crate::BlobAsset::content_hash); 0 for null.
+    ///
+    /// References to equal assets have the same, also those of two stores, of two runs, and of assets that were removed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{BlobBuilder, BlobStore};
+    ///
+    /// let asset = BlobBuilder::new(1.5).build().unwrap();
+    /// let [first, second] = [(); 2].map(|()| BlobStore::new().insert(asset.clone()));
+    /// assert_ne!(first, second, "of two stores");
+    /// assert_eq!(first.content_hash(), second.content_hash());
+    /// assert_eq!(first.content_hash(), asset.content_hash() as u32);
+    /// ```
+    pub const fn content_hash(self) -> u32 {
+        self.content
     }
 
     /// Says whether this is the reference to no asset.
@@ -84,7 +107,8 @@ impl<T> BlobAssetReference<T> {
     /// assert_eq!(BlobAssetReference::<f32>::NULL.to_bits(), 0);
     /// ```
     pub const fn to_bits(self) -> u128 {
-        (self.store as u128) << 64 | (self.generation as u128) << 32 | self.index as u128
+        let slot = (self.generation as u128) << 32 | self.index as u128;
+        (self.content as u128) << 96 | (self.store as u128) << 64 | slot
     }
 
     /// Makes a reference from the number that [`to_bits`](Self::to_bits) returned, in the same run of
@@ -105,7 +129,7 @@ impl<T> BlobAssetReference<T> {
     /// assert!(store.get(other).is_err());
     /// ```
     pub const fn from_bits(bits: u128) -> Self {
-        Self::new(bits as u32, (bits >> 32) as u32, (bits >> 64) as u64)
+        Self::new(bits as u32, (bits >> 32) as u32, (bits >> 64) as u32, (bits >> 96) as u32)
     }
 }
 

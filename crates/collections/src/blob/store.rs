@@ -4,7 +4,8 @@ use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::asset::BlobAsset;
 use super::data::BlobData;
@@ -55,6 +56,10 @@ pub struct BlobStore {
 impl BlobStore {
     /// Makes an empty store.
     ///
+    /// # Panics
+    ///
+    /// If the program has made 4,294,967,295 stores.
+    ///
     /// # Examples
     ///
     /// ```
@@ -63,9 +68,10 @@ impl BlobStore {
     /// assert!(BlobStore::new().is_empty());
     /// ```
     pub fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
+        static MADE: AtomicU32 = AtomicU32::new(0);
         // Relaxed: only that no two are the same matters.
-        let table = Table::new(NEXT.fetch_add(1, Ordering::Relaxed));
+        let made = MADE.fetch_update(Relaxed, Relaxed, |made| made.checked_add(1));
+        let table = Table::new(made.expect("a program makes fewer than 2^32 blob stores") + 1);
         let (counts, free, by_content) = (Vec::new(), Vec::new(), HashMap::new());
         Self { table: Arc::new(table), counts, free, by_content, length: 0 }
     }
@@ -103,8 +109,7 @@ impl BlobStore {
         };
         if let Some(index) = indices.iter().find(is_equal) {
             self.counts[*index as usize] += 1;
-            let generation = self.table.generation(*index);
-            return BlobAssetReference::new(*index, generation, self.table.store);
+            return self.table.reference(*index);
         }
         let table = Arc::make_mut(&mut self.table);
         let index = self.free.pop().unwrap_or_else(|| {
@@ -282,14 +287,14 @@ mod tests {
         let asset = BlobBuilder::new(7_u32).build().unwrap();
         let first = store.insert(asset.clone());
         Arc::make_mut(&mut store.table).set_generation(0, u32::MAX - 1);
-        let last = BlobAssetReference::<u32>::new(0, u32::MAX - 1, first.store);
+        let last = BlobAssetReference::<u32>::new(0, u32::MAX - 1, first.store, first.content);
         assert_eq!(store.get(last), Ok(&7));
         store.remove(last).unwrap();
 
         let next = store.insert(asset);
         assert_eq!((next.index, next.generation), (1, 1));
         for generation in [0, 1, u32::MAX - 1, u32::MAX] {
-            let retired = BlobAssetReference::<u32>::new(0, generation, first.store);
+            let retired = BlobAssetReference::<u32>::new(0, generation, first.store, first.content);
             assert!(store.get(retired).is_err());
         }
     }

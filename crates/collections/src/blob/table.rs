@@ -15,7 +15,7 @@ use super::reference::BlobAssetReference;
 #[derive(Clone)]
 pub(super) struct Table {
     /// Which store this is.
-    pub(super) store: u64,
+    pub(super) store: u32,
     slots: Vec<Slot>,
 }
 
@@ -24,6 +24,8 @@ pub(super) struct Table {
 struct Slot {
     /// The generation of the asset that is there; of an empty slot, that of the next.
     generation: u32,
+    /// The lower half of the content hash; 0 if there is no asset.
+    content: u32,
     /// The type of the root; that of `Empty` if there is no asset.
     asset: TypeId,
     name: &'static str,
@@ -43,12 +45,12 @@ struct Empty;
 impl Slot {
     fn empty(generation: u32) -> Self {
         let (asset, name) = (TypeId::of::<Empty>(), "");
-        Self { generation, asset, name, root: NonNull::dangling(), block: None }
+        Self { generation, content: 0, asset, name, root: NonNull::dangling(), block: None }
     }
 }
 
 impl Table {
-    pub(super) fn new(store: u64) -> Self {
+    pub(super) fn new(store: u32) -> Self {
         Self { store, slots: Vec::new() }
     }
 
@@ -82,6 +84,7 @@ impl Table {
     fn find<T: BlobData>(&self, reference: BlobAssetReference<T>) -> Option<&Slot> {
         let slot = self.slots.get(reference.index as usize)?;
         let is_this = slot.generation == reference.generation
+            && slot.content == reference.content
             && slot.asset == TypeId::of::<T>()
             && reference.store == self.store;
         is_this.then_some(slot)
@@ -98,7 +101,11 @@ impl Table {
             return BlobError::ForeignStore { asset };
         }
         match self.slots.get(reference.index as usize) {
-            Some(slot) if slot.generation == reference.generation && slot.block.is_some() => {
+            Some(slot)
+                if slot.generation == reference.generation
+                    && slot.content == reference.content
+                    && slot.block.is_some() =>
+            {
                 BlobError::WrongType { wanted: asset, found: slot.name }
             }
             _ => BlobError::Disposed { asset },
@@ -109,9 +116,10 @@ impl Table {
         self.slots.len()
     }
 
-    /// Returns the generation of a slot.
-    pub(super) fn generation(&self, index: u32) -> u32 {
-        self.slots[index as usize].generation
+    /// Returns the reference to the asset in a slot, which is of this type.
+    pub(super) fn reference<T>(&self, index: u32) -> BlobAssetReference<T> {
+        let Slot { generation, content, .. } = self.slots[index as usize];
+        BlobAssetReference::new(index, generation, self.store, content)
     }
 
     /// Returns the block in a slot.
@@ -133,13 +141,14 @@ impl Table {
         asset: BlobAsset<T>,
     ) -> BlobAssetReference<T> {
         let slot = &mut self.slots[index as usize];
+        slot.content = asset.content_hash() as u32;
         let block = asset.into_shared();
         // The block is that of a `BlobAsset<T>`, so it has a `T` as root, at its start.
         slot.root = block.start();
         slot.asset = TypeId::of::<T>();
         slot.name = type_name::<T>();
         slot.block = Some(block);
-        BlobAssetReference::new(index, slot.generation, self.store)
+        self.reference(index)
     }
 
     /// Takes the asset out of a slot, and returns whether the slot can be used again: not after its last

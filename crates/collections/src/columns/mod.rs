@@ -148,6 +148,25 @@ impl<R: Row> Columns<R> {
         }
     }
 
+    /// Gives back the memory that is not needed for the rows that are there (Unity's `TrimExcess`).
+    ///
+    /// They are moved to less memory. If the allocator has none for that, they stay where they are, column by
+    /// column.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut table = ancho_collections::Columns::from_iter([(1, 'a'), (2, 'b')]);
+    /// table.reserve(100);
+    /// table.shrink_to_fit();
+    /// assert_eq!(table.capacity(), 2);
+    /// ```
+    #[doc(alias = "TrimExcess")]
+    #[doc(alias = "trim")]
+    pub fn shrink_to_fit(&mut self) {
+        R::shrink_to_fit(&mut self.storage);
+    }
+
     /// Adds a row at the end.
     ///
     /// # Panics

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use allocator_api2::vec::Vec as RawVec;
 
-use crate::allocator::{Allocator, LineAligned};
+use crate::allocator::{Allocator, LineAligned, move_to_capacity};
 
 /// A row of [`Columns`](crate::Columns): a tuple of up to eight values.
 ///
@@ -38,6 +38,10 @@ pub unsafe trait Row: Sized + Send + 'static {
     /// then differ in how much room they have, and never in their length.
     #[doc(hidden)]
     fn try_reserve_exact(storage: &mut Self::Storage, additional: usize) -> bool;
+
+    /// Moves each column to memory for its elements alone, if there is such memory.
+    #[doc(hidden)]
+    fn shrink_to_fit(storage: &mut Self::Storage);
 
     #[doc(hidden)]
     fn capacity(storage: &Self::Storage) -> usize;
@@ -102,6 +106,11 @@ macro_rules! rows {
             fn try_reserve_exact(storage: &mut Self::Storage, additional: usize) -> bool {
                 storage.0.try_reserve_exact(additional).is_ok()
                     $(&& storage.$place.try_reserve_exact(additional).is_ok())*
+            }
+
+            fn shrink_to_fit(storage: &mut Self::Storage) {
+                shrink_column(&mut storage.0);
+                $(shrink_column(&mut storage.$place);)*
             }
 
             fn capacity(storage: &Self::Storage) -> usize {
@@ -188,6 +197,13 @@ rows! {
     (A 0, B 1, C 2, D 3, E 4, F 5),
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6),
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7),
+}
+
+fn shrink_column<T>(column: &mut RawVec<T, LineAligned>) {
+    if column.len() < column.capacity() {
+        // If there is no memory for that, it stays where it is.
+        let _ = move_to_capacity(column, column.len());
+    }
 }
 
 /// Shortens a column when it is dropped.

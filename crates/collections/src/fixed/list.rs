@@ -2,7 +2,7 @@
 
 use std::any::type_name;
 use std::fmt;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::slice;
 
 use zerocopy::{Immutable, IntoBytes};
@@ -285,13 +285,63 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     /// ```
     #[track_caller]
     pub fn insert(&mut self, index: usize, value: T) {
+        self.insert_slice(index, slice::from_ref(&value));
+    }
+
+    /// Inserts the elements of a slice before the element at `index` (Unity's `InsertRange`), and keeps the order of
+    /// the others.
+    ///
+    /// # Panics
+    ///
+    /// With A0033, if `index` is beyond the end, and with A0032, if there is no room for all of them. Then nothing is
+    /// changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1, 4]);
+    /// list.insert_slice(1, &[2, 3]);
+    /// assert_eq!(list, [1, 2, 3, 4]);
+    /// ```
+    #[doc(alias = "InsertRange")]
+    #[track_caller]
+    pub fn insert_slice(&mut self, index: usize, values: &[T]) {
+        if self.try_insert_slice(index, values).is_err() {
+            over_capacity::<T, N>(self.len(), values.len());
+        }
+    }
+
+    /// Inserts the elements of a slice before the element at `index`, all of them or none.
+    ///
+    /// # Errors
+    ///
+    /// [`FixedListFull`], if there is no room for all of them.
+    ///
+    /// # Panics
+    ///
+    /// With A0033, if `index` is beyond the end.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1_u64, 3]);
+    /// assert!(list.try_insert_slice(1, &[2]).is_ok());
+    /// assert_eq!(list.try_insert_slice(0, &[4]).unwrap_err().value, [4]);
+    /// assert_eq!(list, [1, 2, 3]);
+    /// ```
+    #[track_caller]
+    pub fn try_insert_slice<'a>(
+        &mut self,
+        index: usize,
+        values: &'a [T],
+    ) -> Result<(), FixedListFull<&'a [T]>> {
         let len = self.len();
         if index > len {
             bad_index::<T, N>("insert at", index, len);
         }
-        self.push(value);
-        self.copy_within(index..len, index + 1);
-        self[index] = value;
+        self.try_extend_from_slice(values)?;
+        self[index..].rotate_right(values.len());
+        Ok(())
     }
 
     /// Removes the element at `index`, returns it, and keeps the order of the others.
@@ -348,6 +398,49 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         value
     }
 
+    /// Removes the elements in the range, and keeps the order of the others.
+    ///
+    /// # Panics
+    ///
+    /// With A0033, if the range ends beyond the list, or before it starts.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1, 2, 3, 4]);
+    /// list.remove_range(1..3);
+    /// assert_eq!(list, [1, 4]);
+    /// ```
+    #[track_caller]
+    pub fn remove_range(&mut self, range: Range<usize>) {
+        let len = self.len();
+        check_range::<T, N>(&range, len);
+        let count = range.len();
+        self.copy_within(range.end.., range.start);
+        self.raw.shorten(len - count);
+    }
+
+    /// Removes the elements in the range. As many from the end take their place (Unity's `RemoveRangeSwapBack`).
+    ///
+    /// # Panics
+    ///
+    /// With A0033, if the range ends beyond the list, or before it starts.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1, 2, 3, 4, 5]);
+    /// list.swap_remove_range(0..2);
+    /// assert_eq!(list, [4, 5, 3]);
+    /// ```
+    #[doc(alias = "RemoveRangeSwapBack")]
+    #[track_caller]
+    pub fn swap_remove_range(&mut self, range: Range<usize>) {
+        check_range::<T, N>(&range, self.len());
+        let kept = swap_range_to_end(self, range);
+        self.raw.shorten(kept);
+    }
+
     /// Removes the elements for which `keep` says no, and keeps the order of the others.
     ///
     /// # Examples
@@ -358,15 +451,27 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     /// assert_eq!(list, [2, 4]);
     /// ```
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
-        let mut kept = 0;
-        for index in 0..self.len() {
-            let value = self[index];
-            if keep(&value) {
-                self[kept] = value;
-                kept += 1;
+        /// Closes the gap behind the elements that were kept, also if `keep` panics.
+        struct Gap<'l, T: Copy, const N: usize> {
+            list: &'l mut FixedList<T, N>,
+            kept: usize,
+            next: usize,
+        }
+
+        impl<T: Copy, const N: usize> Drop for Gap<'_, T, N> {
+            fn drop(&mut self) {
+                self.list.remove_range(self.kept..self.next);
             }
         }
-        self.raw.shorten(kept);
+
+        let mut gap = Gap { list: self, kept: 0, next: 0 };
+        while let Some(&value) = gap.list.get(gap.next) {
+            if keep(&value) {
+                gap.list[gap.kept] = value;
+                gap.kept += 1;
+            }
+            gap.next += 1;
+        }
     }
 
     /// Makes the list `len` elements long: removes those behind, or appends copies of `value`.
@@ -384,14 +489,71 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     /// ```
     #[track_caller]
     pub fn resize(&mut self, len: usize, value: T) {
-        let old = self.len();
+        if self.try_resize(len, value).is_err() {
+            over_capacity::<T, N>(self.len(), len - self.len());
+        }
+    }
+
+    /// Makes the list `len` elements long, or leaves it as it is: removes those behind, or appends copies of `value`.
+    ///
+    /// # Errors
+    ///
+    /// [`FixedListFull`], if `len` is larger than [`CAPACITY`](Self::CAPACITY).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1_u64]);
+    /// assert!(list.try_resize(4, 0).is_err());
+    /// assert_eq!(list, [1]);
+    /// ```
+    pub fn try_resize(&mut self, len: usize, value: T) -> Result<(), FixedListFull<T>> {
         if len > Self::CAPACITY {
-            over_capacity::<T, N>(old, len - old);
+            return Err(full::<T, N, _>(value));
         }
         self.truncate(len);
-        for _ in old..len {
-            self.push(value);
+        for _ in self.len()..len {
+            self.try_push(value)?;
         }
+        Ok(())
+    }
+
+    /// Appends a value so many times (Unity's `AddReplicate`).
+    ///
+    /// # Panics
+    ///
+    /// With A0032, if there is no room for all of them. Then nothing is changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1]);
+    /// list.push_repeated(7, 3);
+    /// assert_eq!(list, [1, 7, 7, 7]);
+    /// ```
+    #[doc(alias = "AddReplicate")]
+    #[track_caller]
+    pub fn push_repeated(&mut self, value: T, count: usize) {
+        if self.try_push_repeated(value, count).is_err() {
+            over_capacity::<T, N>(self.len(), count);
+        }
+    }
+
+    /// Appends a value so many times, or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`FixedListFull`], if there is no room for all of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::FixedList32::from([1_u64]);
+    /// assert!(list.try_push_repeated(7, 3).is_err());
+    /// assert_eq!(list, [1]);
+    /// ```
+    pub fn try_push_repeated(&mut self, value: T, count: usize) -> Result<(), FixedListFull<T>> {
+        self.try_resize(self.len().saturating_add(count), value)
     }
 
     /// Removes all behind the first `len` elements, if there are some.
@@ -449,6 +611,25 @@ impl<T: Copy + fmt::Debug, const N: usize> fmt::Debug for FixedList<T, N> {
     }
 }
 
+/// Moves the last elements to the places of those in the range, which is inside, and returns how many elements there
+/// are before those that have changed places with them.
+pub(crate) fn swap_range_to_end<T>(items: &mut [T], range: Range<usize>) -> usize {
+    let length = items.len();
+    // As many as are after the range, and not more than it has.
+    let moved = range.len().min(length - range.end);
+    for offset in 0..moved {
+        items.swap(range.start + offset, length - moved + offset);
+    }
+    length - range.len()
+}
+
+#[track_caller]
+fn check_range<T: Copy, const N: usize>(range: &Range<usize>, len: usize) {
+    if range.start > range.end || range.end > len {
+        bad_range::<T, N>(range, len);
+    }
+}
+
 fn full<T: Copy, const N: usize, V>(value: V) -> FixedListFull<V> {
     FixedListFull { value, capacity: FixedList::<T, N>::CAPACITY }
 }
@@ -470,6 +651,16 @@ fn bad_index<T: Copy, const N: usize>(what: &str, index: usize, len: usize) -> !
     panic!(
         "A0033: cannot {what} index {index} of a FixedList<{}, {N}> with {len} elements; compare the index \
          with `len()` first",
+        type_name::<T>(),
+    )
+}
+
+#[cold]
+#[track_caller]
+fn bad_range<T: Copy, const N: usize>(range: &Range<usize>, len: usize) -> ! {
+    panic!(
+        "A0033: cannot remove the range {range:?} of a FixedList<{}, {N}> with {len} elements; compare the \
+         range with `len()` first",
         type_name::<T>(),
     )
 }

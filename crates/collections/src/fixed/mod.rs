@@ -20,6 +20,7 @@ mod string;
 
 pub use error::{FixedListFull, FixedStringError, FormatError};
 pub use into_iter::FixedListIntoIter;
+pub(crate) use list::swap_range_to_end;
 pub use list::{FixedList, FixedList32, FixedList64, FixedList128, FixedList512, FixedList4096};
 pub use string::{
     FixedString, FixedString32, FixedString64, FixedString128, FixedString512, FixedString4096,

@@ -13,8 +13,9 @@ use std::ptr;
 
 use allocator_api2::vec::Vec as RawVec;
 
-use crate::allocator::Allocator;
+use crate::allocator::{Allocator, move_to_capacity};
 use crate::error::{AllocationError, CapacityError, Rejected, index_outside, range_outside};
+use crate::fixed::swap_range_to_end;
 use crate::lanes::Lanes;
 use crate::native::labelled_as;
 
@@ -150,13 +151,30 @@ impl<T> List<T> {
         }
         self.reserve_to(capacity)?;
         if self.items.capacity() > capacity {
-            // By moving: the vector's own way to shrink ends the program if the allocator refuses.
-            let mut smaller = Self::new_in(self.allocator());
-            smaller.reserve_to(capacity)?;
-            smaller.items.append(&mut self.items);
-            self.items = smaller.items;
+            move_to_capacity(&mut self.items, capacity).map_err(|_| self.no_room(capacity))?;
         }
         Ok(())
+    }
+
+    /// Gives back the memory that is not needed for the elements that are there (Unity's `TrimExcess`). That of
+    /// parallel writers is given back too.
+    ///
+    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut list = ancho_collections::List::from([1, 2, 3]);
+    /// list.reserve(100);
+    /// list.shrink_to_fit();
+    /// assert_eq!(list.capacity(), 3);
+    /// ```
+    #[doc(alias = "TrimExcess")]
+    #[doc(alias = "trim")]
+    pub fn shrink_to_fit(&mut self) {
+        let _ = self.set_capacity(self.len());
+        self.lanes.shrink_to_fit();
+        self.overflow.shrink_to_fit();
     }
 
     /// Makes room for so many more elements.
@@ -483,12 +501,8 @@ impl<T> List<T> {
         if range.start > range.end || range.end > length {
             range_outside("a list", range.start, range.end, length);
         }
-        // As many as are after the range, and not more than it has.
-        let moved = range.len().min(length - range.end);
-        for offset in 0..moved {
-            self.items.swap(range.start + offset, length - moved + offset);
-        }
-        self.items.truncate(length - range.len());
+        let kept = swap_range_to_end(&mut self.items, range);
+        self.items.truncate(kept);
     }
 
     /// Keeps the elements for which the function returns true, in order.

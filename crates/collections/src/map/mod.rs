@@ -293,6 +293,27 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         table::set_capacity(&mut self.table, capacity, hash_with(&self.hasher))
     }
 
+    /// Gives back the memory that is not needed for the keys that are there (Unity's `TrimExcess`). That of
+    /// parallel writers is given back too.
+    ///
+    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut map = ancho_collections::Map::from([(1, "one"), (2, "two")]);
+    /// map.reserve(100);
+    /// map.shrink_to_fit();
+    /// assert!(map.capacity() < 100);
+    /// ```
+    #[doc(alias = "TrimExcess")]
+    #[doc(alias = "trim")]
+    pub fn shrink_to_fit(&mut self) {
+        let _ = self.set_capacity(self.len());
+        self.lanes.shrink_to_fit();
+        self.overflow.shrink_to_fit();
+    }
+
     /// Makes room for so many more keys.
     ///
     /// # Errors

@@ -32,6 +32,11 @@ impl<V> Waiting<V> {
     pub(super) const fn new() -> Self {
         Self { groups: Vec::new(), values: Vec::new() }
     }
+
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.groups.shrink_to_fit();
+        self.values.shrink_to_fit();
+    }
 }
 
 /// Adds values: some to the places of removed ones, and the others when it is dropped, also by a panic.

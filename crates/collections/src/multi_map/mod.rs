@@ -301,6 +301,34 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         Ok(())
     }
 
+    /// Gives back the memory that is not needed for the keys and values that are there (Unity's `TrimExcess`). That of
+    /// parallel writers is given back too. The values of each key are then side by side.
+    ///
+    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut map = ancho_collections::MultiMap::from([(1, 'a'), (1, 'b')]);
+    /// map.reserve(100);
+    /// map.shrink_to_fit();
+    /// assert_eq!(map.capacity(), 2);
+    /// ```
+    #[doc(alias = "TrimExcess")]
+    #[doc(alias = "trim")]
+    pub fn shrink_to_fit(&mut self) {
+        // If there is no memory for one of the two, the other shrinks all the same.
+        let keys = self.heads.len();
+        let _ = table::set_capacity(&mut self.heads, keys, hash_with(&self.hasher));
+        if self.len() < self.capacity() {
+            let chains = self.heads.iter_mut().map(|head| &mut head.chain);
+            let _ = self.nodes.compact(self.nodes.len(), chains);
+        }
+        self.lanes.shrink_to_fit();
+        self.waiting.shrink_to_fit();
+        self.overflow.shrink_to_fit();
+    }
+
     /// Makes room for so many more values, of as many new keys.
     ///
     /// # Errors

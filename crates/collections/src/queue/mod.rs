@@ -187,6 +187,27 @@ impl<T> Queue<T> {
         expect_memory(self.try_reserve(additional));
     }
 
+    /// Gives back the memory that is not needed for the elements that are there (Unity's `TrimExcess`). That of
+    /// parallel writers is given back too.
+    ///
+    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut queue = ancho_collections::Queue::from([1_u32, 2, 3]);
+    /// queue.reserve(100);
+    /// queue.shrink_to_fit();
+    /// assert_eq!(queue.capacity(), 16, "64 bytes");
+    /// ```
+    #[doc(alias = "TrimExcess")]
+    #[doc(alias = "trim")]
+    pub fn shrink_to_fit(&mut self) {
+        let _ = self.ring.shrink_to_fit();
+        self.lanes.shrink_to_fit();
+        self.overflow.shrink_to_fit();
+    }
+
     /// Adds an element at the end.
     ///
     /// # Panics

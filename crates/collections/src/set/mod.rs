@@ -315,6 +315,25 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
         self.map.set_capacity(capacity)
     }
 
+    /// Gives back the memory that is not needed for the values that are there (Unity's `TrimExcess`). That of
+    /// parallel writers is given back too.
+    ///
+    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut set = ancho_collections::Set::from([1, 2]);
+    /// set.reserve(100);
+    /// set.shrink_to_fit();
+    /// assert!(set.capacity() < 100);
+    /// ```
+    #[doc(alias = "TrimExcess")]
+    #[doc(alias = "trim")]
+    pub fn shrink_to_fit(&mut self) {
+        self.map.shrink_to_fit();
+    }
+
     /// Makes room for so many more values.
     ///
     /// # Errors

@@ -133,6 +133,7 @@ use std::fmt;
 use zerocopy::FromBytes;
 
 use crate::allocator::Allocator;
+use crate::error::AllocationError;
 use crate::lanes::Lanes;
 use crate::list::List;
 use crate::native::labelled_as;
@@ -277,6 +278,78 @@ impl Stream {
     /// ```
     pub fn allocator(&self) -> &Allocator {
         self.bytes.allocator()
+    }
+
+    /// Returns for how many bytes there is room, those that are there included. A value takes its own bytes, and four
+    /// more for its size.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut stream = ancho_collections::Stream::new(1);
+    /// stream.lane(0).write([0_u8; 100]);
+    /// assert!(stream.capacity() >= 104);
+    /// ```
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Makes room for so many more bytes. A value takes its own bytes, and four more for its size.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut stream = ancho_collections::Stream::new(1);
+    /// stream.try_reserve(1000).unwrap();
+    /// assert!(stream.capacity() >= 1000);
+    /// assert!(stream.try_reserve(usize::MAX).is_err());
+    /// ```
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
+        self.bytes.try_reserve(additional)
+    }
+
+    /// Makes room for so many more bytes. A value takes its own bytes, and four more for its size.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut stream = ancho_collections::Stream::new(1);
+    /// stream.reserve(1000);
+    /// assert!(stream.capacity() >= 1000);
+    /// ```
+    #[track_caller]
+    pub fn reserve(&mut self, additional: usize) {
+        self.bytes.reserve(additional);
+    }
+
+    /// Gives back the memory that is not needed for the lanes and values that are there (Unity's `TrimExcess`). That of
+    /// parallel writers is given back too.
+    ///
+    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut stream = ancho_collections::Stream::new(1);
+    /// stream.reserve(1000);
+    /// stream.lane(0).write(5_u32);
+    /// stream.shrink_to_fit();
+    /// assert_eq!(stream.capacity(), 8);
+    /// ```
+    #[doc(alias = "TrimExcess")]
+    #[doc(alias = "trim")]
+    pub fn shrink_to_fit(&mut self) {
+        self.spans.shrink_to_fit();
+        self.bytes.shrink_to_fit();
+        self.batches.shrink_to_fit();
     }
 
     /// Removes all values, and makes so many lanes, which can be written again. Keeps the memory.

@@ -197,6 +197,24 @@ impl Text {
         self.bytes.reserve(additional);
     }
 
+    /// Gives back the memory that is not needed for the bytes that are there (Unity's `TrimExcess`).
+    ///
+    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut text = ancho_collections::Text::from("Ada");
+    /// text.reserve(100);
+    /// text.shrink_to_fit();
+    /// assert_eq!(text.capacity(), 3);
+    /// ```
+    #[doc(alias = "TrimExcess")]
+    #[doc(alias = "trim")]
+    pub fn shrink_to_fit(&mut self) {
+        self.bytes.shrink_to_fit();
+    }
+
     /// Adds a character at the end.
     ///
     /// # Panics
