@@ -5,7 +5,7 @@
 //! one block of arguments in n.
 #![expect(clippy::print_stdout, reason = "the table is what this is for")]
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/math/common/mod.rs"]
 mod common;
 
 use std::process::ExitCode;

@@ -32,9 +32,16 @@
 //!
 //! [`sum`] and [`dot`] take a [`FloatMode`], which says whether the order of the elements is kept.
 //! [`min`] and [`max`] are the same in any order.
+//!
+//! # glam
+//!
+//! With the feature `glam`, the modules `quat`, `vec4`, `vec3a` and `affine3a` have the operations of glam whose bits depend on the
+//! platform. The README lists them.
 
 mod arc;
 mod exp;
+#[cfg(feature = "glam")]
+mod glam;
 mod lane;
 mod log;
 mod pow;
@@ -45,6 +52,8 @@ mod sin_cos;
 mod tan;
 mod turn;
 
+#[cfg(feature = "glam")]
+pub use self::glam::{affine3a, quat, vec3a, vec4};
 pub use arc::{acos, asin, atan, atan2};
 pub use exp::{exp, exp2};
 pub use log::{ln, log2};

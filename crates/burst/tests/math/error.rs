@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask math` does the same with all arguments.
 
-mod common;
+use crate::common;
 
 use common::{BINARY, UNARY, error_in_ulp};
 

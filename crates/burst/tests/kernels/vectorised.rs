@@ -109,8 +109,8 @@ fn a_call_in_the_loop_fails_the_assertion() {
     let message = *caught.expect_err("the kernel makes a call").downcast::<String>().unwrap();
     assert_eq!(
         message,
-        "kernel `vectorised::not_vectorised` is not vectorised at v3: 0 packed instructions of 256 bits, 0 \
-         packed in all, 0 scalar; it calls vectorised::stays_a_call (in a loop)"
+        "kernel `kernels::vectorised::not_vectorised` is not vectorised at v3: 0 packed instructions of 256 bits, 0 \
+         packed in all, 0 scalar; it calls kernels::vectorised::stays_a_call (in a loop)"
     );
 }
 
@@ -127,5 +127,5 @@ fn reports_name_the_kernel_and_show_its_code() {
     assert!(instance.assembly.contains("vmulps ymm"), "{}", instance.assembly);
     let error = inspect::kernel("advanced").unwrap_err().to_string();
     assert!(error.starts_with("no kernel is called `advanced`; there are:\n"), "{error}");
-    assert!(error.contains("\n  vectorised::advance\n"), "{error}");
+    assert!(error.contains("\n  kernels::vectorised::advance\n"), "{error}");
 }

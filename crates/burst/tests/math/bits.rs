@@ -1,6 +1,6 @@
 //! Every function of `math` gives the same bits at every CPU level, in debug and in release.
 
-mod common;
+use crate::common;
 
 use ancho_burst::math::{self, FloatMode};
 use ancho_burst::{CpuLevel, dispatch};
