@@ -10,10 +10,12 @@ use glam::Mat4;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TransformError {
-    /// A0140: entities would be their own ancestors. They keep the parents that they had.
+    /// A0140: entities are their own ancestors. In an update the entity that closes the cycle keeps the parent that it had, or none.
     Cycle {
         /// The entities, each followed by its parent, and the last by the first.
         entities: Vec<Entity>,
+        /// The entity whose [`Parent`](crate::Parent) the update has undone, the first of the list. `None` if there was no update.
+        undone: Option<Entity>,
     },
     /// A0141: what an entity is placed by is not a number, or is infinite, or so large that sums of it are. What is placed by it stays
     /// where it was: the entity itself, or, if the program gives its matrix, what is below it.
@@ -69,7 +71,7 @@ impl From<EntityError> for TransformError {
 impl fmt::Display for TransformError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Cycle { entities } => {
+            Self::Cycle { entities, undone } => {
                 write!(f, "A0140: ")?;
                 for entity in entities {
                     write!(f, "{entity} has the parent ")?;
@@ -78,10 +80,14 @@ impl fmt::Display for TransformError {
                     Some(first) => write!(f, "{first}")?,
                     None => write!(f, "an entity has itself as an ancestor")?,
                 }
-                write!(
-                    f,
-                    "; they keep the parents that they had: give one of them a `Parent` that is none of them"
-                )
+                match undone {
+                    Some(undone) => write!(
+                        f,
+                        "; {undone} keeps the parent that it had, or none if it had none, and the others have theirs: give {undone} \
+                         a `Parent` that is none of them"
+                    ),
+                    None => write!(f, "; give one of them a `Parent` that is none of them"),
+                }
             }
             Self::NotFinite { entity, count } => {
                 write!(f, "A0141: the transform of {entity}")?;

@@ -1,11 +1,13 @@
 //! Freezes entities that will not move any more, once they are placed.
 
+use std::sync::Arc;
+
 use ancho_entities::{Entity, EntityError, With, Without, World};
 
 use crate::freeze::{Frozen, FrozenPending, Static};
-use crate::hierarchy::Hierarchy;
 use crate::links::Links;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
+use crate::state::Placement;
 
 /// Freezes what was found to be static the last time, and looks for what is.
 ///
@@ -13,7 +15,7 @@ use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 pub(crate) fn freeze(
     world: &mut World,
     links: &mut Links,
-    hierarchy: &mut Hierarchy,
+    placement: &mut Arc<Placement>,
 ) -> Result<(), EntityError> {
     type Pending = (With<(FrozenPending, LocalToWorld)>, Without<CustomLocalToWorld>);
     type Found =
@@ -28,7 +30,7 @@ pub(crate) fn freeze(
             .map_err(|rejected| rejected.error)?;
         world.query_mut::<()>().filter::<Pending>().remove::<FrozenPending>()?;
     } else {
-        for &entity in &links.awake {
+        for &entity in &*links.awake {
             if !world.has::<Frozen>(entity) {
                 world.add(entity, Frozen).map_err(|rejected| rejected.error)?;
             }
@@ -37,12 +39,12 @@ pub(crate) fn freeze(
     }
     let are_all = links.list_awake::<Found>(world);
     // They are placed a last time, also if they have not moved: who has no place has to be found now.
-    links.awake.iter().for_each(|&entity| hierarchy.forget(entity));
+    links.awake.iter().for_each(|&entity| Placement::forget(placement, entity));
     if are_all {
         let found = world.query_mut::<()>().filter::<Found>();
         found.add(FrozenPending).map_err(|rejected| rejected.error)?;
     } else {
-        for &entity in &links.awake {
+        for &entity in &*links.awake {
             world.add(entity, FrozenPending).map_err(|rejected| rejected.error)?;
         }
     }

@@ -1,5 +1,6 @@
 //! Where entities are, relative to the world or to their parents: what programs write.
 
+use ancho_burst::math::quat;
 use ancho_entities::Component;
 use glam::{Mat4, Quat, Vec3};
 
@@ -55,7 +56,7 @@ impl Rotation {
     #[must_use = "the rotation itself does not change"]
     #[inline]
     pub fn turned(self, rotation: Quat) -> Self {
-        Self((none_if_zero(self.0) * none_if_zero(rotation)).normalize())
+        Self(quat::normalize(none_if_zero(self.0) * none_if_zero(rotation)))
     }
 }
 

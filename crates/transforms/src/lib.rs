@@ -20,6 +20,7 @@ mod order;
 mod outputs;
 mod parent;
 mod propagate;
+mod reused;
 mod state;
 mod systems;
 

@@ -1,5 +1,6 @@
 //! Position, rotation and scale in one.
 
+use ancho_burst::math::quat;
 use ancho_entities::Component;
 use glam::{Affine3A, Mat4, Quat, Vec3, Vec3A};
 
@@ -132,17 +133,17 @@ impl LocalTransform {
 
     /// The direction of its z axis, which is where it looks.
     pub fn forward(&self) -> Vec3 {
-        self.turn() * Vec3::Z
+        quat::rotate(self.turn(), Vec3::Z)
     }
 
     /// The direction of its y axis.
     pub fn up(&self) -> Vec3 {
-        self.turn() * Vec3::Y
+        quat::rotate(self.turn(), Vec3::Y)
     }
 
     /// The direction of its x axis.
     pub fn right(&self) -> Vec3 {
-        self.turn() * Vec3::X
+        quat::rotate(self.turn(), Vec3::X)
     }
 
     /// The same at another position.
@@ -239,7 +240,7 @@ impl LocalTransform {
     /// assert_eq!(ship.transform_point(Vec3::Y), Vec3::new(1.0, 2.0, 0.0));
     /// ```
     pub fn transform_point(&self, point: Vec3) -> Vec3 {
-        self.position + self.turn() * (point * self.scale)
+        self.position + quat::rotate(self.turn(), point * self.scale)
     }
 
     /// A direction of its space in that of its parent: turned, neither moved nor scaled.
@@ -254,7 +255,7 @@ impl LocalTransform {
     /// assert!(ship.transform_direction(Vec3::Z).abs_diff_eq(Vec3::X, 1e-6));
     /// ```
     pub fn transform_direction(&self, direction: Vec3) -> Vec3 {
-        self.turn() * direction
+        quat::rotate(self.turn(), direction)
     }
 
     /// A transform of its space in that of its parent: what a child of it with that transform is. Unity's `TransformTransform`.
@@ -296,7 +297,8 @@ impl LocalTransform {
             return Err(TransformError::NoInverse { scale: self.scale });
         }
         let rotation = self.turn().conjugate();
-        Ok(Self { position: rotation * (-self.position * scale), rotation, scale })
+        let position = quat::rotate(rotation, -self.position * scale);
+        Ok(Self { position, rotation, scale })
     }
 
     /// How it is turned: not at all, if its rotation is of length zero.

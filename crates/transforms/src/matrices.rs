@@ -1,5 +1,7 @@
 //! Makes matrices of what has changed.
 
+use std::sync::Arc;
+
 use ancho_entities::{Any, Buffer, Entity, EntityError, With, Without, World};
 
 use crate::compose::Placing;
@@ -8,7 +10,7 @@ use crate::freezing::{freeze, leave_unfrozen};
 use crate::not_finite::NotFinite;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 use crate::parent::{Child, Parent};
-use crate::state::{State, end_moment};
+use crate::state::{Placement, State, end_moment};
 use crate::{flat, propagate};
 
 /// Makes matrices of what has changed since the last time.
@@ -34,15 +36,16 @@ pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), Transfo
 }
 
 fn update_all(world: &mut World, state: &mut State, bad: &NotFinite) -> Result<(), EntityError> {
-    state.hierarchy.forget_lost(world);
+    Placement::forget_lost(&mut state.placement, world);
     add_matrices(world)?;
-    let State { placed, links, hierarchy, places, buffers, .. } = state;
-    freeze(world, links, hierarchy)?;
-    if links.changed || hierarchy.is_outdated(world, *placed) {
+    let State { placed, links, placement, buffers, .. } = state;
+    freeze(world, links, placement)?;
+    if links.changed || placement.hierarchy.is_outdated(world, *placed) {
+        let Placement { hierarchy, places } = Arc::make_mut(placement);
         hierarchy.refresh(world, places, *placed);
         links.changed = false;
     }
-    propagate::update(world, hierarchy, places, buffers, *placed, bad)?;
+    propagate::update(world, placement, buffers, *placed, bad)?;
     flat::update(world, *placed, bad)
 }
 

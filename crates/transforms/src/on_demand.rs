@@ -1,5 +1,6 @@
 //! Where an entity is now.
 
+use ancho_burst::math::affine3a;
 use ancho_entities::{Any, Entity, EntityError, With, Without, World};
 use glam::{Affine3A, Mat4};
 
@@ -149,7 +150,7 @@ fn is_written(world: &World, entity: Entity) -> bool {
 fn cycle_at(world: &World, entity: Entity) -> TransformError {
     let next = |&at: &Entity| parent_of(world, at).filter(|&parent| parent != entity);
     let entities = std::iter::successors(Some(entity), next).collect();
-    TransformError::Cycle { entities }
+    TransformError::Cycle { entities, undone: None }
 }
 
 /// How many ancestors an entity has at this moment: none if it has no parent, one if its parent has none, and so on.
@@ -209,6 +210,6 @@ pub fn depth_of(world: &World, entity: Entity) -> Result<usize, TransformError> 
 /// assert_eq!(local.w_axis.truncate(), Vec3::new(-1.0, 1.0, 0.0));
 /// ```
 pub fn relative_to(parent: &LocalToWorld, in_world: Mat4) -> Option<Mat4> {
-    let local = parent.affine().inverse() * Affine3A::from_mat4(in_world);
+    let local = affine3a::inverse(parent.affine()) * Affine3A::from_mat4(in_world);
     local.is_finite().then(|| Mat4::from(local))
 }

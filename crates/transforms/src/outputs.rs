@@ -1,7 +1,8 @@
 //! Where entities are in the world: what this crate writes.
 
+use ancho_burst::math::affine3a;
 use ancho_entities::Component;
-use glam::{Affine3A, Mat4, Quat, Vec3};
+use glam::{Affine3A, Mat3, Mat4, Quat, Vec3, Vec4};
 
 /// The matrix that leads from the space of an entity to the world: where it is, as others want to know.
 ///
@@ -42,7 +43,13 @@ impl LocalToWorld {
 
     /// How the entity is turned, if it is not sheared.
     pub fn rotation(&self) -> Quat {
-        self.0.to_scale_rotation_translation().1
+        // In `Vec3`, whose sums are in the same order everywhere; those of `to_scale_rotation_translation` are not.
+        let axes = [self.0.x_axis, self.0.y_axis, self.0.z_axis].map(Vec4::truncate);
+        let mirrored = axes[0].dot(axes[1].cross(axes[2])).signum();
+        let [x, y, z] = axes.map(|axis| axis.length());
+        let scale = Vec3::new(x * mirrored, y, z).recip();
+        let [x, y, z] = axes;
+        Quat::from_mat3(&Mat3::from_cols(x * scale.x, y * scale.y, z * scale.z))
     }
 
     /// The direction of its z axis, which is where it looks. Not of length one if the entity is scaled.
@@ -83,7 +90,7 @@ impl LocalToWorld {
 
     /// Where a point of the world is in the entity's space. `None` if the entity is scaled to nothing along an axis.
     pub fn to_local(&self, point: Vec3) -> Option<Vec3> {
-        let inverse = self.affine().inverse();
+        let inverse = affine3a::inverse(self.affine());
         inverse.is_finite().then(|| inverse.transform_point3(point))
     }
 

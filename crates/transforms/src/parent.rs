@@ -10,7 +10,11 @@ use ancho_entities::{BufferElement, Component, Entity};
 /// - A parent that does not exist: the component is removed.
 /// - A parent that is despawned: its children lose this component, and are placed in the world from then on, by the same numbers.
 ///   To despawn them along with it, put them in its [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup).
-/// - A parent that would be its own ancestor: an error (A0140) that names the entities, and they keep the parents that they had.
+/// - A parent that moves to another world without its children: the same. There it has no children, and a child that moves without its
+///   parent has none.
+/// - A parent that would be its own ancestor: an error (A0140) that names the entities. The one that closes the cycle
+///   keeps the parent that it had, or none; all others have theirs. Of several new parents in a cycle, that of the last entity in the
+///   order of the world closes it.
 /// - A child or parent that is [`Disabled`](ancho_entities::Disabled): the branch below rests as it is, until it is enabled.
 /// - A parent that is a [`Prefab`](ancho_entities::Prefab): the same, also for children that are none. Such a child is not instantiated
 ///   along with it, unless it is in its [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup).
@@ -41,7 +45,7 @@ pub struct Parent(pub Entity);
 /// them. It stays when the entity is despawned, until the next update. See [`Parent`] for an example.
 ///
 /// Others only read it. A child that somebody has taken out of it is an error when it leaves its parent (A0146). It is placed by its
-/// [`Parent`] all the same.
+/// [`Parent`] all the same. A buffer that was removed is restored by the next update.
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq, Eq)]
 #[buffer(name = "ancho::Child", inline = 0, cleanup)]
 pub struct Child(pub Entity);

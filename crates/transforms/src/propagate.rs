@@ -4,6 +4,8 @@
 //! them. Leaves, which are most, are only touched by the second, in the order of memory. All threads do both, if there is enough to
 //! do.
 
+use std::sync::Arc;
+
 use ancho_entities::{Changed, Entity, EntityError, Version, World};
 use glam::{Affine3A, Mat4};
 
@@ -12,12 +14,19 @@ use crate::hierarchy::{Hierarchy, Nodes, Places, Source, Written, WrittenData};
 use crate::inner::{self, Placed};
 use crate::not_finite::NotFinite;
 use crate::outputs::{CustomLocalToWorld, LocalToParent, LocalToWorld};
+use crate::state::Placement;
 
 /// What is kept from one update to the next for its memory.
 #[derive(Default)]
 pub(crate) struct Buffers {
     chunks: Vec<Placed<'static>>,
     found: Vec<&'static [Entity]>,
+}
+
+impl Clone for Buffers {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 impl std::fmt::Debug for Buffers {
@@ -29,17 +38,17 @@ impl std::fmt::Debug for Buffers {
 /// Places the nodes that have moved since, and those below them.
 pub(crate) fn update(
     world: &mut World,
-    hierarchy: &mut Hierarchy,
-    places: &mut Places,
+    placement: &mut Arc<Placement>,
     buffers: &mut Buffers,
     since: Version,
     bad: &NotFinite,
 ) -> Result<(), EntityError> {
-    mark_changed(world, hierarchy, buffers, since);
-    let (marked, all) = hierarchy.count_marked();
+    mark_changed(world, placement, buffers, since);
+    let (marked, all) = placement.hierarchy.count_marked();
     if marked == 0 {
         return Ok(());
     }
+    let Placement { hierarchy, places } = Arc::make_mut(placement);
     let are_few = marked * SPARSE < all;
     let are_few = inner::place(world, hierarchy, places, &mut buffers.chunks, are_few, bad);
     let done = place_rows(world, hierarchy, places, are_few, bad);
@@ -55,16 +64,29 @@ pub(crate) fn update(
 const SPARSE: usize = 32;
 
 /// Marks rows of which something has changed.
-fn mark_changed(world: &World, hierarchy: &mut Hierarchy, buffers: &mut Buffers, since: Version) {
+fn mark_changed(
+    world: &World,
+    placement: &mut Arc<Placement>,
+    buffers: &mut Buffers,
+    since: Version,
+) {
+    let has_given = placement.hierarchy.has_given;
+    let mut mark = |found: &mut Vec<&[Entity]>, is_written| {
+        // At rest, what a fork shares is not copied.
+        if !found.is_empty() {
+            let hierarchy = &mut Arc::make_mut(placement).hierarchy;
+            found.drain(..).for_each(|entities| hierarchy.mark(entities, is_written));
+        }
+    };
     let nodes = || world.query::<Entity>().filter::<Nodes>().since(since);
     // They are listed before any is looked at: then several can be on their way from memory at the same time.
     let mut found: Vec<&[Entity]> = std::mem::take(&mut buffers.found);
     nodes().filter::<Changed<AllInputs>>().for_each_chunk(|entities| found.push(entities));
-    found.drain(..).for_each(|entities| hierarchy.mark(entities, true));
-    if hierarchy.has_given {
+    mark(&mut found, true);
+    if has_given {
         type Given = Changed<(LocalToWorld, CustomLocalToWorld)>;
         nodes().filter::<Given>().for_each_chunk(|entities| found.push(entities));
-        found.drain(..).for_each(|entities| hierarchy.mark(entities, false));
+        mark(&mut found, false);
     }
     // In place: the list keeps its memory, and nothing that was in it.
     buffers.found = found.into_iter().map(|_| [].as_slice()).collect();

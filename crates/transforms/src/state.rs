@@ -1,24 +1,47 @@
 //! What is remembered of a world from one update to the next.
 
-use ancho_entities::{Version, World};
+use std::sync::Arc;
 
-use crate::hierarchy::{Hierarchy, Places};
+use ancho_entities::{Entity, Version, World};
+
+use crate::hierarchy::{Hierarchy, Lost, Places};
 use crate::links::Links;
 use crate::propagate::Buffers;
 
-/// What is remembered of a world: a resource, so that all systems that update its transforms know what the others have done.
+/// What is remembered of a world: a cache of its entities, so that all systems that update its transforms know what the others have
+/// done. It goes where the entities go: to forks, and to other worlds that are given these entities.
 ///
-/// A world without it, as a copy of another is, is one that nothing is known of: everything is made again.
-#[derive(Debug)]
+/// A fork shares it. The first update after a fork copies it, without the placement, which is copied when it is written.
+#[derive(Clone, Debug)]
 pub(crate) struct State {
     /// When parents were last looked at.
     pub(crate) linked: Version,
     /// When matrices were last made.
     pub(crate) placed: Version,
     pub(crate) links: Links,
+    pub(crate) placement: Arc<Placement>,
+    pub(crate) buffers: Buffers,
+}
+
+/// What is known of all nodes and their places.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Placement {
     pub(crate) hierarchy: Hierarchy,
     pub(crate) places: Places,
-    pub(crate) buffers: Buffers,
+}
+
+impl Placement {
+    /// Forgets what is known of nodes that have lost their matrices. They get others, which are nowhere yet, so that they have to be
+    /// placed as if they had just come.
+    pub(crate) fn forget_lost(placement: &mut Arc<Self>, world: &World) {
+        let lost = world.query::<Entity>().filter::<Lost>();
+        lost.for_each(|entity| Self::forget(placement, entity));
+    }
+
+    /// Forgets what is known of an entity, so that it has to be placed as if it had just come.
+    pub(crate) fn forget(placement: &mut Arc<Self>, entity: Entity) {
+        Arc::make_mut(placement).hierarchy.forget(entity);
+    }
 }
 
 impl Default for State {
@@ -27,8 +50,7 @@ impl Default for State {
             linked: Version::NEVER,
             placed: Version::NEVER,
             links: Links::default(),
-            hierarchy: Hierarchy::default(),
-            places: Places::default(),
+            placement: Arc::default(),
             buffers: Buffers::default(),
         }
     }
@@ -38,25 +60,19 @@ impl State {
     /// Has all matrices be made again the next time.
     pub(crate) fn forget_places(&mut self) {
         self.placed = Version::NEVER;
-        self.hierarchy = Hierarchy::default();
-        self.places = Places::default();
+        self.placement = Arc::default();
     }
 }
-
-/// Where the state is while nobody uses it.
-struct Kept(Option<Box<State>>);
 
 /// Lends the state of a world while something is done to the world. If that panics, nothing is known of the world any more.
 pub(crate) fn with_state<R>(
     world: &mut World,
     work: impl FnOnce(&mut World, &mut State) -> R,
 ) -> R {
-    if !world.has_resource::<Kept>() {
-        world.insert_resource(Kept(None));
-    }
-    let mut state = world.resource_mut::<Kept>().0.take().unwrap_or_default();
-    let result = work(world, &mut state);
-    world.resource_mut::<Kept>().0 = Some(state);
+    let mut state: Arc<State> = world.entities_mut().take_cache().unwrap_or_default();
+    // A state that a fork has, too, is copied: what is known of the fork's entities stays true.
+    let result = work(world, Arc::make_mut(&mut state));
+    world.entities_mut().put_cache(state);
     result
 }
 

@@ -4,17 +4,30 @@
 mod tests;
 
 use ancho_entities::{
-    EndSimulation, IntoSystem, Simulation, System, SystemGroup, SystemResult, World, system_type,
+    IntoSystem, LateSimulation, Simulation, System, SystemGroup, SystemResult, World, system_type,
 };
 
 use crate::error::TransformErrors;
 use crate::{links, matrices, state};
 
-/// The group of the systems that make matrices: at the end of [`Simulation`], before its last commands are carried out.
+/// The group of the systems that make matrices: at the end of [`Simulation`], before [`LateSimulation`].
 ///
 /// It has [`ParentSystem`], then [`LocalToWorldSystem`]. A system that is to see the matrices of its own frame is in
-/// [`Presentation`](ancho_entities::Presentation), or after the group. Unity's `TransformSystemGroup`, of which it is not said
-/// where in the group it runs.
+/// [`LateSimulation`], or in [`Presentation`](ancho_entities::Presentation). Other systems of [`Simulation`] run before this group;
+/// `after(TransformGroup)` is refused for them (A0127). Unity's `TransformSystemGroup`, of which it is not said where in the group it
+/// runs.
+///
+/// ```
+/// use ancho_entities::{IntoSystem, LateSimulation, Query, World};
+/// use ancho_transforms::{AddTransforms, LocalToWorld};
+///
+/// fn follow(places: Query<&LocalToWorld>) {}
+///
+/// let mut world = World::new("Simulation");
+/// world.add_transforms();
+/// world.add_system(follow.in_group(LateSimulation));
+/// world.sort_systems().unwrap();
+/// ```
 ///
 /// Both systems run in every frame. Those of Unity run only if there is something that their queries match, and so do not see that
 /// the last parent is gone. In a world without transforms they look at its archetypes, and that is all.
@@ -105,7 +118,7 @@ impl AddTransforms for World {
     #[track_caller]
     fn add_transforms(&mut self) -> &mut Self {
         if self.find_system(TransformGroup).is_none() {
-            self.add_system(TransformGroup.in_group(Simulation).last().before(EndSimulation));
+            self.add_system(TransformGroup.in_group(Simulation).last().before(LateSimulation));
             self.add_system(ParentSystem.in_group(TransformGroup));
             let after_parents = LocalToWorldSystem.after(system_type::<ParentSystem>());
             self.add_system(after_parents.in_group(TransformGroup));

@@ -3,12 +3,10 @@
 //! Chunks whose rows may have changed say so by their versions. Each is compared with the slots that its rows had: which those are is
 //! told by the rows that are still where they were. A chunk that has no slots, or too few, is given others.
 
-use std::sync::atomic::AtomicBool;
-
 use ancho_entities::{Entity, Version, World};
 
 use super::rebuild::{RowData, kind_of, written};
-use super::{Hierarchy, Kind, MayDiffer, NodeChunk, Nodes, Source};
+use super::{Hierarchy, Kind, MayDiffer, NodeChunk, Nodes, Source, Touched};
 use crate::order::Worn;
 use crate::parent::PreviousParent;
 
@@ -27,6 +25,13 @@ pub(super) struct Changes {
     pub(super) line: Vec<u32>,
     pub(super) promoted: Vec<u32>,
     pub(super) moves: Vec<(u32, u32)>,
+}
+
+impl Clone for Changes {
+    /// The lists count for one update at most: they are not copied.
+    fn clone(&self) -> Self {
+        Self { round: self.round, ..Self::default() }
+    }
 }
 
 /// Who is in a row that somebody else was in before, or nobody; or the same one with another parent, or of whom nothing is known.
@@ -139,7 +144,7 @@ impl Hierarchy {
         self.sources.resize(end, Source::REST);
         self.order.grow(end);
         self.dirty.resize(end / 64, 0);
-        self.touched.push(AtomicBool::default());
+        self.touched.push(Touched::default());
         number
     }
 

@@ -7,6 +7,11 @@ use super::{Hierarchy, Nodes, Places, Source};
 use crate::order::NONE;
 
 impl Hierarchy {
+    /// Where it is in memory.
+    pub(crate) fn address(&self) -> usize {
+        self.entities.as_ptr() as usize
+    }
+
     /// How often all was made again.
     pub(crate) fn rebuilds(&self) -> u32 {
         self.round

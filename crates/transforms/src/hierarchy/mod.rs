@@ -30,6 +30,7 @@ use crate::local_transform::LocalTransform;
 use crate::order::{NONE, Order};
 use crate::outputs::{CustomLocalToWorld, LocalToParent, LocalToWorld};
 use crate::parent::{Child, Parent, PreviousParent};
+use crate::reused::Reused;
 use changes::Changes;
 
 /// Entities that have a parent, or children.
@@ -46,7 +47,7 @@ pub(crate) type Written = (
 );
 
 /// Nodes that should have a matrix, and have lost it.
-type Lost = (
+pub(crate) type Lost = (
     Nodes,
     Any<(Position, Rotation, Scale, LocalTransform, Parent)>,
     Without<(LocalToWorld, CustomLocalToWorld)>,
@@ -120,8 +121,18 @@ struct Known {
     kind: Kind,
 }
 
-/// What is known of the hierarchies of a world.
+/// Whether a chunk has rows that are to be written.
 #[derive(Debug, Default)]
+struct Touched(AtomicBool);
+
+impl Clone for Touched {
+    fn clone(&self) -> Self {
+        Self(AtomicBool::new(self.0.load(Ordering::Relaxed)))
+    }
+}
+
+/// What is known of the hierarchies of a world.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Hierarchy {
     pub(crate) chunks: Vec<NodeChunk>,
     /// Which chunk the slots of each 64 are of.
@@ -138,7 +149,7 @@ pub(crate) struct Hierarchy {
     /// Which rows have other values than before: a bit for each slot.
     pub(crate) dirty: Vec<u64>,
     /// Which chunks have rows that are to be written.
-    touched: Vec<AtomicBool>,
+    touched: Vec<Touched>,
     /// What was known of entities, by their index.
     known: Vec<Known>,
     /// How often all was made again.
@@ -151,13 +162,12 @@ pub(crate) struct Hierarchy {
     /// How many nodes there are, whether or not they rest.
     count: usize,
     pub(crate) has_given: bool,
-    /// Kept for its memory.
-    parents: Vec<u32>,
+    parents: Reused<Vec<u32>>,
     parent_entities: Vec<Entity>,
 }
 
 /// The matrices of all places, which are written while the rest of what is known is read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     /// The matrix of each place.
     pub(crate) matrices: Vec<Affine3A>,
@@ -178,13 +188,6 @@ impl Hierarchy {
             || !nodes().filter::<OrderChanged>().since(since).is_empty()
     }
 
-    /// Forgets what is known of nodes that have lost their matrices. They get others, which are nowhere yet, so that they have to be
-    /// placed as if they had just come.
-    pub(crate) fn forget_lost(&mut self, world: &World) {
-        let lost = world.query::<Entity>().filter::<Lost>();
-        lost.for_each(|entity| self.forget(entity));
-    }
-
     /// Forgets what is known of an entity, so that it has to be placed as if it had just come.
     pub(crate) fn forget(&mut self, entity: Entity) {
         if let Some(known) = self.known.get_mut(entity.index() as usize) {
@@ -203,6 +206,19 @@ impl Hierarchy {
     pub(crate) fn slot_of(&self, entity: Entity) -> Option<usize> {
         let slot = *self.slots.get(entity.index() as usize)? as usize;
         (self.entities.get(slot) == Some(&entity)).then_some(slot)
+    }
+
+    /// The previous parent that a node had when the hierarchies were last looked at, or null.
+    pub(crate) fn parent_of(&self, entity: Entity) -> Option<Entity> {
+        self.slot_of(entity).map(|slot| self.parent_entities[slot])
+    }
+
+    /// The number of nodes below a node when the hierarchies were last looked at. Those that rest do not count.
+    pub(crate) fn child_count(&self, entity: Entity) -> usize {
+        let place = self.slot_of(entity).map(|slot| self.order.place[slot]);
+        place
+            .filter(|place| *place != NONE)
+            .map_or(0, |place| self.order.children(place as usize).len())
     }
 
     /// The entity that has a slot.
@@ -228,7 +244,7 @@ impl Hierarchy {
         debug_assert_eq!(self.entities[first], entities[0]);
         if chunk.kind.is_written == is_written {
             bits::set(&mut self.dirty, &(first..first + entities.len()));
-            *self.touched[number].get_mut() |= is_written;
+            *self.touched[number].0.get_mut() |= is_written;
         }
     }
 
@@ -239,7 +255,7 @@ impl Hierarchy {
 
     /// Notes that all matrices have changed.
     pub(crate) fn touch_all(&self) {
-        self.touched.iter().for_each(|touched| touched.store(true, Ordering::Relaxed));
+        self.touched.iter().for_each(|touched| touched.0.store(true, Ordering::Relaxed));
     }
 
     /// Notes that the matrix at a place has changed: rows in its chunk and in those of its leaves are to be written.
@@ -257,13 +273,13 @@ impl Hierarchy {
     }
 
     fn touch_chunk(&self, chunk: u32) {
-        self.touched[chunk as usize].store(true, Ordering::Relaxed);
+        self.touched[chunk as usize].0.store(true, Ordering::Relaxed);
     }
 
     /// Whether rows of the chunk of these entities are to be written.
     pub(crate) fn is_touched(&self, entities: &[Entity]) -> bool {
         let slot = entities.first().and_then(|&entity| self.slot_of(entity));
-        slot.is_some_and(|slot| self.touched[self.chunk_at(slot).0].load(Ordering::Relaxed))
+        slot.is_some_and(|slot| self.touched[self.chunk_at(slot).0].0.load(Ordering::Relaxed))
     }
 
     /// Notes that a row is to be written.
@@ -274,6 +290,6 @@ impl Hierarchy {
     /// Forgets what has changed: it is done.
     pub(crate) fn clear_marks(&mut self) {
         self.dirty.fill(0);
-        self.touched.iter_mut().for_each(|touched| *touched.get_mut() = false);
+        self.touched.iter_mut().for_each(|touched| *touched.0.get_mut() = false);
     }
 }

@@ -1,11 +1,11 @@
 //! All that is known is made again.
 
-use std::sync::atomic::AtomicBool;
-
 use ancho_entities::{ChunkData, Entity, QueryRef, World};
 use glam::Affine3A;
 
-use super::{Hierarchy, Kind, Known, NodeChunk, Nodes, Places, Source, Written, WrittenData};
+use super::{
+    Hierarchy, Kind, Known, NodeChunk, Nodes, Places, Source, Touched, Written, WrittenData,
+};
 use crate::compose::{InputData, Inputs};
 use crate::order::NONE;
 use crate::outputs::{CustomLocalToWorld, LocalToParent, LocalToWorld};
@@ -74,7 +74,7 @@ impl Hierarchy {
         self.dirty.clear();
         self.dirty.resize(self.chunk_of.len(), 0);
         self.touched.clear();
-        self.touched.resize_with(self.chunks.len(), AtomicBool::default);
+        self.touched.resize_with(self.chunks.len(), Touched::default);
     }
 
     /// Finds the slots of parents. Parents that take no part have none.
@@ -183,7 +183,7 @@ impl Hierarchy {
         let (kind, version) = (self.chunks[chunk].kind, entity.version());
         if self.known[index] != (Known { version, round: last, parent, kind }) {
             self.dirty[slot / 64] |= 1 << (slot % 64);
-            *self.touched[chunk].get_mut() |= kind.is_written;
+            *self.touched[chunk].0.get_mut() |= kind.is_written;
         }
         self.known[index] = Known { version, round: self.round, parent, kind };
     }

@@ -1,5 +1,8 @@
 //! Entities that would be their own ancestors.
 
+use std::collections::HashMap;
+
+use ancho_collections::FixedState;
 use ancho_entities::{ComponentLookup, Entity, EntityError, World};
 
 use super::seen::Seen;
@@ -7,54 +10,74 @@ use super::{Edit, rests};
 use crate::error::{TransformError, TransformErrors};
 use crate::parent::{Parent, PreviousParent};
 
-/// Undoes edits that make an entity its own ancestor. All of them have been noted as previous parents.
+/// Undoes edits that close cycles, in which entities are their own ancestors. All edits have been noted as previous parents, and count at
+/// once: an entity and its parent can change places.
 ///
-/// All edits count at once: it does not matter which comes first. Each entity is looked at once, and again if what is undone makes
-/// other cycles. Whose edits are undone is listed.
+/// Of the edits in a cycle the last one closes it, and is undone: the child keeps the parent that it had. The others stay. If that closes
+/// another cycle, so does the last edit there. The children of undone edits are listed.
 ///
-/// A cycle without an edit is one of previous parents that somebody else has written: all of it loses its parents.
+/// `starts` is used for its memory.
+///
+/// A cycle without an edit is one of previous parents that somebody else has written: its first entity loses its parent.
 pub(super) fn undo_cycles(
     world: &mut World,
     edits: &mut Vec<Edit>,
+    starts: &mut Vec<Entity>,
     seen: &mut Seen,
     undone: &mut Vec<Entity>,
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
+    starts.clear();
+    starts.extend(edits.iter().map(|edit| edit.child));
+    // Which edit is of which child; made when there is a cycle.
+    let mut edit_of = HashMap::<Entity, usize, FixedState>::default();
     loop {
         let first_walk = seen.next_round();
         let parents = world.entities().lookup();
-        let walks = edits.iter().map(|edit| walk(&parents, edit.child, seen, first_walk));
+        let walks = starts.drain(..).map(|start| walk(&parents, start, seen, first_walk));
         let cycles: Vec<_> = walks.filter(|cycle| !cycle.is_empty()).collect();
         if cycles.is_empty() {
-            return Ok(());
+            break;
         }
-        let edited = seen.next_round();
-        for edit in &*edits {
-            seen.see(edit.child, edited);
+        if edit_of.is_empty() && undone.is_empty() {
+            edit_of.extend(edits.iter().enumerate().map(|(at, edit)| (edit.child, at)));
         }
-        let members = seen.next_round();
-        for cycle in cycles {
+        for mut cycle in cycles {
             if let Some(edit) = cycle.iter().find_map(|&child| left_at_rest(world, child)) {
                 world.get_mut::<PreviousParent>(edit.child)?.0 = Entity::NULL;
                 edits.push(edit);
                 continue;
             }
-            let has_edits = cycle.iter().any(|&member| seen.is_seen(member, edited));
-            for &member in &cycle {
-                if has_edits {
-                    seen.see(member, members);
-                } else {
-                    edits.push(lose_parent(world, member)?);
+            let edited = cycle.iter().filter_map(|member| edit_of.get(member).copied());
+            let closing = match edited.max() {
+                Some(last) => {
+                    let edit = edits[last];
+                    undo(world, edit)?;
+                    edit_of.remove(&edit.child);
+                    undone.push(edit.child);
+                    // Only by this edge can there be a cycle that there was not before.
+                    starts.push(edit.child);
+                    edit.child
                 }
-            }
-            errors.extend([TransformError::Cycle { entities: cycle }]);
+                None => {
+                    let first = cycle.iter().copied().min().unwrap_or(Entity::NULL);
+                    edits.push(lose_parent(world, first)?);
+                    first
+                }
+            };
+            let place = cycle.iter().position(|&member| member == closing).unwrap_or(0);
+            cycle.rotate_left(place);
+            errors.extend([TransformError::Cycle { entities: cycle, undone: Some(closing) }]);
         }
-        for edit in edits.iter().filter(|edit| seen.is_seen(edit.child, members)) {
-            undo(world, *edit)?;
-            undone.push(edit.child);
-        }
-        edits.retain(|edit| !seen.is_seen(edit.child, members));
     }
+    if !undone.is_empty() {
+        let round = seen.next_round();
+        for &child in &*undone {
+            seen.see(child, round);
+        }
+        edits.retain(|edit| !seen.is_seen(edit.child, round));
+    }
+    Ok(())
 }
 
 /// Walks from a child to its ancestors, until one that another walk since the first one has seen. If this one has seen it, there is a

@@ -4,7 +4,7 @@
 //! by what stays of entities that were despawned. In this order:
 //!
 //! 1. orders to attach are carried out
-//! 2. parents that are gone: their children lose their `Parent`
+//! 2. parents that are gone: their children lose their `Parent`; and buffers that do not agree with the children are put right
 //! 3. children that were detached, or are gone, leave the buffers they are in
 //! 4. others get a `PreviousParent` to begin with, and every `Parent` that is another than that becomes an [`Edit`]
 //! 5. edits that would make an entity its own ancestor are undone, the others are carried out
@@ -12,6 +12,7 @@
 mod attach;
 mod buffers;
 mod cycles;
+mod mend;
 mod rest;
 mod seen;
 
@@ -21,11 +22,14 @@ use ancho_entities::{
 };
 
 use crate::error::{TransformError, TransformErrors};
+use crate::hierarchy::Hierarchy;
 use crate::matrices::add_matrices;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
 use crate::parent::{Child, Parent, PreviousParent};
-use crate::state::{State, end_moment};
+use crate::reused::Reused;
+use crate::state::{Placement, State, end_moment};
 use attach::Given;
+use mend::Census;
 use seen::Seen;
 
 /// A child that goes from one parent to another. Both may be null.
@@ -37,17 +41,22 @@ struct Edit {
 }
 
 /// What is remembered of parents and children from one update to the next.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     /// Children whose parents are disabled, so that they wait for them. Each is there once.
     waiting: Vec<Entity>,
-    /// Kept for its memory.
-    edits: Vec<Edit>,
-    seen: Seen,
+    /// How many there were at the end of the last update.
+    census: Census,
+    edits: Reused<Vec<Edit>>,
+    /// Children from which cycles are looked for.
+    starts: Reused<Vec<Entity>>,
+    /// Children that may be in no buffer, after their parents.
+    suspects: Reused<Vec<(Entity, Entity)>>,
+    seen: Reused<Seen>,
     /// Those that were last listed, with none above them that rests.
-    pub(crate) awake: Vec<Entity>,
+    pub(crate) awake: Reused<Vec<Entity>>,
     /// What orders to attach have given in this update.
-    given: Vec<Given>,
+    given: Reused<Vec<Given>>,
     /// Whether an entity has another parent than when somebody last asked.
     pub(crate) changed: bool,
 }
@@ -56,8 +65,13 @@ pub(crate) struct Links {
 pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
     let mut errors = TransformErrors::default();
     // Before they get others.
-    state.hierarchy.forget_lost(world);
-    let done = update_all(world, &mut state.links, state.linked, &mut errors);
+    Placement::forget_lost(&mut state.placement, world);
+    let State { links, placement, linked, .. } = state;
+    // The hierarchy follows the links when matrices are made.
+    let was_changed = std::mem::take(&mut links.changed);
+    let hierarchy = (!was_changed).then_some(&placement.hierarchy);
+    let done = update_all(world, links, hierarchy, *linked, &mut errors);
+    links.changed |= was_changed;
     let now = end_moment(world);
     // What an update that failed has not looked at is still to be found.
     if done.is_ok() {
@@ -70,9 +84,12 @@ pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), Transfo
 fn update_all(
     world: &mut World,
     links: &mut Links,
+    hierarchy: Option<&Hierarchy>,
     since: Version,
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
+    let is_disturbed = Census::of(world) != links.census
+        || mend::links_disagree(world, hierarchy, since, &mut links.seen, &mut links.suspects);
     attach::carry_out(world, &mut links.given, errors)?;
     begin_links(world)?;
     // From here on all that should have a matrix have one, and parents that have none are gone.
@@ -80,6 +97,10 @@ fn update_all(
     let mut edits = std::mem::take(&mut links.edits);
     edits.clear();
     links.changed |= forget_gone_parents(world, &mut edits)?;
+    if is_disturbed {
+        links.changed = true;
+        mend::mend(world, &mut links.seen, &mut links.waiting)?;
+    }
     attach::detach(world)?;
     leave_parents(world, &mut edits)?;
     links.changed |= !edits.is_empty();
@@ -112,7 +133,8 @@ fn update_all(
         links.changed = true;
         refuse_missing(world, &mut edits, &mut links.waiting)?;
         let mut undone = Vec::new();
-        cycles::undo_cycles(world, &mut edits, &mut links.seen, &mut undone, errors)?;
+        let Links { starts, seen, .. } = &mut *links;
+        cycles::undo_cycles(world, &mut edits, starts, seen, &mut undone, errors)?;
         attach::take_back(world, &links.given, &undone, &mut links.seen)?;
         // Some have just lost their parents.
         attach::detach(world)?;
@@ -121,6 +143,10 @@ fn update_all(
     }
     edits.clear();
     links.edits = edits;
+    // A frame at rest is counted once.
+    if links.changed {
+        links.census = Census::of(world);
+    }
     Ok(())
 }
 
@@ -139,12 +165,12 @@ fn begin_links(world: &mut World) -> Result<(), EntityError> {
 fn forget_gone_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<bool, EntityError> {
     type Gone = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
     let gone = world.query::<(Entity, &Buffer<Child>)>().filter::<Gone>();
+    if gone.is_empty() {
+        return Ok(false);
+    }
     gone.for_each(|(old, children)| {
         edits.extend(children.iter().map(|&Child(child)| Edit { child, old, new: Entity::NULL }));
     });
-    if edits.is_empty() {
-        return Ok(false);
-    }
     for Edit { child, old, .. } in edits.drain(..) {
         if world.get::<PreviousParent>(child).is_ok_and(|previous| previous.0 == old) {
             // It has been given another parent already, unless it is the same.
@@ -256,10 +282,58 @@ mod tests {
     use ancho_entities::{Disabled, World};
     use glam::Vec3;
 
+    use super::mend::{Census, links_disagree};
+    use super::seen::Seen;
     use super::update;
+    use crate::freeze::Static;
     use crate::inputs::Position;
+    use crate::matrices;
     use crate::parent::Parent;
     use crate::state::State;
+
+    /// Whether the next update looks at all links.
+    fn is_disturbed(world: &World, state: &State) -> bool {
+        let hierarchy = Some(&state.placement.hierarchy);
+        let (mut seen, mut suspects) = (Seen::default(), Vec::new());
+        Census::of(world) != state.links.census
+            || links_disagree(world, hierarchy, state.linked, &mut seen, &mut suspects)
+    }
+
+    #[test]
+    fn ordinary_changes_do_not_have_all_links_looked_at() {
+        let mut world = World::new("Simulation");
+        let mut state = State::default();
+        let parents = [(); 4].map(|()| world.spawn(Position(Vec3::X)));
+        let child = (Position(Vec3::Y), Parent(parents[0]));
+        let children: Vec<_> = (0..20)
+            .map(|number| world.spawn((Position(Vec3::Y), Parent(parents[number % 4]))))
+            .collect();
+        let update_all = |world: &mut World, state: &mut State| {
+            update(world, state).unwrap();
+            matrices::update(world, state).unwrap();
+            assert_eq!(state.links.census, Census::of(world));
+            assert!(!is_disturbed(world, state));
+        };
+        update_all(&mut world, &mut state);
+        for number in 0..9 {
+            match number {
+                0 => _ = world.spawn(child),
+                1 => _ = world.despawn(children[0]).unwrap(),
+                2 => _ = world.despawn(parents[3]).unwrap(),
+                3 => world.set(children[1], Parent(parents[2])).unwrap(),
+                4 => _ = world.remove::<Parent>(children[2]).unwrap(),
+                5 => _ = world.add(children[4], Disabled).unwrap(),
+                6 => _ = world.add(parents[0], Disabled).unwrap(),
+                7 => _ = world.remove::<Disabled>(children[4]).unwrap(),
+                _ => _ = world.add(parents[1], Static).unwrap(),
+            }
+            assert!(!is_disturbed(&world, &state), "change {number}");
+            update_all(&mut world, &mut state);
+        }
+        world.entities_mut().swap_components(children[5], children[6]).unwrap();
+        assert!(is_disturbed(&world, &state));
+        update_all(&mut world, &mut state);
+    }
 
     #[test]
     fn t5_who_waits_for_a_parent_waits_once() {

@@ -103,6 +103,7 @@ impl Order {
         let count = part_count(tops.len());
         let (start, end) = (tops.start, self.levels[levels.end] as usize);
         let Self { nodes, parent, place, parts, stages, scratch, .. } = self;
+        let scratch = &mut **scratch;
         // They may begin at an earlier level.
         let weights = &scratch.weights[scratch.weights.len() - (end - start)..];
         let part_of = &mut scratch.part_of;

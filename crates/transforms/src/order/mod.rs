@@ -28,11 +28,13 @@ pub(crate) use branches::PARTS;
 use branches::Scratch;
 pub(crate) use edit::Worn;
 
+use crate::reused::Reused;
+
 /// Nobody.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// The nodes that others are below of, and roots, so that each comes after its parent.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
     /// Which node is at a place, or [`NONE`], in a hole.
     pub(crate) nodes: Vec<u32>,
@@ -41,7 +43,7 @@ pub(crate) struct Order {
     /// The place of each node, or [`NONE`].
     pub(crate) place: Vec<u32>,
     /// Where levels begin, and where the last one ends, while it is built.
-    levels: Vec<u32>,
+    levels: Reused<Vec<u32>>,
     /// Where stages end: with the last one the tail begins.
     stages: Vec<StageEnd>,
     /// Where the parts of stages end.
@@ -58,8 +60,8 @@ pub(crate) struct Order {
     /// Where each node is in the list of its parent.
     position: Vec<u32>,
     /// Where the children of each node begin, while it is built.
-    first_child: Vec<u32>,
-    scratch: Scratch,
+    first_child: Reused<Vec<u32>>,
+    scratch: Reused<Scratch>,
 }
 
 /// Where a stage ends.

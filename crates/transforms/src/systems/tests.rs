@@ -1,13 +1,15 @@
 //! What is known of hierarchies holds together, and is made again only where it has to be.
 
-use ancho_entities::{Component, Disabled, Entity, Prefab, World};
+use ancho_entities::{
+    Buffer, Component, Disabled, Entity, IncludeDisabled, IncludePrefabs, Prefab, World,
+};
 use glam::{Mat4, Vec3};
 
 use super::update_transforms;
 use crate::freeze::Static;
 use crate::local_transform::LocalTransform;
 use crate::outputs::{CustomLocalToWorld, LocalToWorld};
-use crate::parent::{Child, Parent};
+use crate::parent::{Child, Parent, PreviousParent};
 use crate::state::with_state;
 
 /// Has nothing to do with transforms.
@@ -17,14 +19,35 @@ struct Tag;
 
 /// How often all was made again.
 fn rebuilds(world: &mut World) -> u32 {
-    with_state(world, |_, state| state.hierarchy.rebuilds())
+    with_state(world, |_, state| state.placement.hierarchy.rebuilds())
+}
+
+/// Checks that buffers list the entities that have the parent as their previous one, each once, and no others.
+fn check_links(world: &World) {
+    type All = (IncludeDisabled, IncludePrefabs);
+    let (mut listed, mut linked) = (Vec::new(), Vec::new());
+    for (parent, children) in world.query::<(Entity, &Buffer<Child>)>().filter::<All>().iter() {
+        listed.extend(children.iter().map(|&Child(child)| (child, parent)));
+    }
+    for (child, previous) in world.query::<(Entity, &PreviousParent)>().filter::<All>().iter() {
+        linked.extend((!previous.0.is_null()).then_some((child, previous.0)));
+    }
+    listed.sort();
+    linked.sort();
+    assert_eq!(listed, linked);
 }
 
 fn check(world: &mut World) {
+    check_links(world);
     with_state(world, |world, state| {
-        state.hierarchy.check(&state.places);
-        state.hierarchy.check_world(world);
+        state.placement.hierarchy.check(&state.placement.places);
+        state.placement.hierarchy.check_world(world);
     });
+}
+
+/// Where what is known of hierarchies is in memory.
+fn address(world: &mut World) -> usize {
+    with_state(world, |_, state| state.placement.hierarchy.address())
 }
 
 fn node(x: f32) -> LocalTransform {
@@ -133,9 +156,10 @@ fn t4_what_is_known_holds_together_after_random_changes() {
             }
             // Who would be its own ancestor is told, and whose place is not a number.
             let _ = update_transforms(&mut world);
+            check_links(&world);
             // Rows of those whose place is not a number move afterwards.
             if with_state(&mut world, |world, state| {
-                !state.hierarchy.is_outdated(world, state.placed)
+                !state.placement.hierarchy.is_outdated(world, state.placed)
             }) {
                 check(&mut world);
             }
@@ -158,4 +182,34 @@ fn t4_so_many_changes_that_all_is_made_again_leave_no_trace() {
     }
     let made = rebuilds(&mut world) - before;
     assert!((1..20).contains(&made), "made again {made} times");
+}
+
+#[test]
+fn forks_share_what_is_known_until_nodes_are_placed() {
+    let mut world = World::new("hierarchy");
+    let all = bush(&mut world, 10);
+    let flat = world.spawn(node(1.0));
+    update_transforms(&mut world).unwrap();
+    let mut fork = world.fork().unwrap();
+    update_transforms(&mut world).unwrap();
+    update_transforms(&mut fork).unwrap();
+    world.set(flat, node(2.0)).unwrap();
+    update_transforms(&mut world).unwrap();
+    assert_eq!(address(&mut world), address(&mut fork));
+    for change in [0, 1, 2] {
+        let mut fork = world.fork().unwrap();
+        let leaf = all[111 - 1 - change];
+        match change {
+            0 => world.set(leaf, node(5.0)).unwrap(),
+            1 => world.set(leaf, Parent(all[0])).unwrap(),
+            _ => _ = world.despawn(leaf).unwrap(),
+        }
+        update_transforms(&mut world).unwrap();
+        assert_ne!(address(&mut world), address(&mut fork));
+        check(&mut world);
+        check(&mut fork);
+        update_transforms(&mut fork).unwrap();
+        assert_eq!(world.exists(leaf), change != 2);
+        assert_eq!(fork.get::<LocalToWorld>(leaf).unwrap().position().x, 3.0);
+    }
 }

@@ -55,7 +55,9 @@ fn who_is_not_there_or_is_its_own_ancestor_has_no_depth() {
     world.despawn(gone).unwrap();
     assert!(matches!(depth_of(&world, gone), Err(TransformError::Entities(_))));
     world.add(chain[0], Parent(chain[1])).unwrap();
-    let TransformError::Cycle { mut entities } = depth_of(&world, chain[2]).unwrap_err() else {
+    let TransformError::Cycle { mut entities, undone: None } =
+        depth_of(&world, chain[2]).unwrap_err()
+    else {
         panic!("a cycle")
     };
     entities.sort();

@@ -1,6 +1,6 @@
 //! Who is whose child: T3, T18-7.
 
-use ancho_entities::{Buffer, Component, Entity, LinkedEntityGroup, Prefab};
+use ancho_entities::{Buffer, Component, Disabled, Entity, LinkedEntityGroup, Prefab, With, World};
 use ancho_transforms::{
     Child, LocalToWorld, LocalTransform, Parent, Position, PreviousParent, TransformError,
     update_transforms,
@@ -122,7 +122,10 @@ fn cycles_are_errors_that_name_the_entities_and_change_nothing() {
     assert_eq!(before, Ok(()));
     world.add(chain[0], Parent(chain[2])).unwrap();
     let errors = update_transforms(&mut world).unwrap_err();
-    let expected = TransformError::Cycle { entities: vec![chain[0], chain[2], chain[1]] };
+    let expected = TransformError::Cycle {
+        entities: vec![chain[0], chain[2], chain[1]],
+        undone: Some(chain[0]),
+    };
     assert_eq!(errors.iter().collect::<Vec<_>>(), [&expected]);
     let message = errors.to_string();
     assert!(message.starts_with("A0140: "), "{message}");
@@ -139,6 +142,74 @@ fn cycles_are_errors_that_name_the_entities_and_change_nothing() {
     let errors = update_transforms(&mut world).unwrap_err();
     assert_eq!(errors.iter().len(), 2);
     assert_eq!(world.get(chain[1]), Ok(&Parent(chain[0])), "it keeps the one that it had");
+    update(&mut world);
+}
+
+#[test]
+fn only_the_entity_that_closes_a_cycle_loses_its_new_parent() {
+    let mut world = world();
+    let [a, b, c] = [1.0, 2.0, 4.0].map(|x| world.spawn(at(x, 0.0, 0.0)));
+    update(&mut world);
+    // None of them is a cycle without the last one.
+    for (child, parent) in [(a, b), (b, c), (c, a)] {
+        world.add(child, Parent(parent)).unwrap();
+    }
+    let errors = update_transforms(&mut world).unwrap_err();
+    let expected = TransformError::Cycle { entities: vec![c, a, b], undone: Some(c) };
+    assert_eq!(errors.iter().collect::<Vec<_>>(), [&expected]);
+    assert_eq!(
+        errors.to_string(),
+        format!(
+            "A0140: {c} has the parent {a} has the parent {b} has the parent {c}; {c} keeps the parent that it had, or none if it \
+             had none, and the others have theirs: give {c} a `Parent` that is none of them"
+        )
+    );
+    assert_eq!((world.get(a), world.get(b)), (Ok(&Parent(b)), Ok(&Parent(c))));
+    assert!(!world.has::<Parent>(c));
+    assert_eq!(place(&world, a), Vec3::new(7.0, 0.0, 0.0));
+    update(&mut world);
+
+    // Of two that are new, the last in the order of the world closes the cycle.
+    let root = world.spawn(at(10.0, 0.0, 0.0));
+    world.add(c, Parent(root)).unwrap();
+    update(&mut world);
+    let new = world.spawn((at(0.0, 1.0, 0.0), Parent(a)));
+    world.get_mut::<Parent>(c).unwrap().0 = new;
+    let errors = update_transforms(&mut world).unwrap_err();
+    let expected = TransformError::Cycle { entities: vec![c, new, a, b], undone: Some(c) };
+    assert_eq!(errors.iter().collect::<Vec<_>>(), [&expected]);
+    assert_eq!(world.get(c), Ok(&Parent(root)), "it keeps the one that it had");
+    assert_eq!(world.get(new), Ok(&Parent(a)));
+    assert_eq!(place(&world, new), Vec3::new(17.0, 1.0, 0.0));
+    update(&mut world);
+}
+
+#[test]
+fn an_undone_parent_that_closes_another_cycle_has_the_last_of_that_undone() {
+    let mut world = world();
+    let chain = chain(&mut world, 4);
+    update(&mut world);
+    // All point the other way, but for the last, which stays below the one before it.
+    for pair in chain[..4].windows(2) {
+        let parent = Parent(pair[1]);
+        match world.has::<Parent>(pair[0]) {
+            true => world.set(pair[0], parent).unwrap(),
+            false => _ = world.add(pair[0], parent).unwrap(),
+        }
+    }
+    let errors = update_transforms(&mut world).unwrap_err();
+    let undone: Vec<_> = errors
+        .iter()
+        .map(|error| match error {
+            TransformError::Cycle { undone: Some(undone), .. } => *undone,
+            error => panic!("{error}"),
+        })
+        .collect();
+    assert_eq!(undone, [chain[2], chain[1], chain[0]]);
+    for pair in chain.windows(2) {
+        assert_eq!(world.get(pair[1]), Ok(&Parent(pair[0])));
+        assert_eq!(children(&world, pair[0]), [pair[1]]);
+    }
     update(&mut world);
 }
 
@@ -171,7 +242,7 @@ fn instances_of_children_are_children_too() {
 #[test]
 fn a_strict_world_is_no_other() {
     let settings = ancho_entities::WorldSettings::new().strict(true);
-    let mut world = ancho_entities::World::with_settings("Strict", settings);
+    let mut world = World::with_settings("Strict", settings);
     let parent = world.spawn(at(1.0, 0.0, 0.0));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent), ancho_transforms::Static));
     for _ in 0..4 {
@@ -192,7 +263,6 @@ fn t3_a_child_that_is_not_in_the_buffer_of_its_parent_is_told_and_leaves() {
     // One is taken out, and another put in who is no child.
     let stay = [all[0], all[2], all[3], other].map(Child);
     world.buffer_mut::<Child>(parent).unwrap().copy_from(&stay);
-    update(&mut world);
     world.get_mut::<Parent>(all[1]).unwrap().0 = other;
     world.remove::<Parent>(all[2]).unwrap();
     let errors = update_transforms(&mut world).unwrap_err();
@@ -210,18 +280,6 @@ fn t3_a_child_that_is_not_in_the_buffer_of_its_parent_is_told_and_leaves() {
     assert_eq!(children(&world, parent), [all[0], all[3]], "who is no child is out, too");
     assert_eq!(children(&world, other), [all[1]]);
     assert_eq!(place(&world, all[1]), Vec3::new(2.0, 1.0, 0.0));
-    update(&mut world);
-
-    // The whole buffer.
-    world.remove::<Buffer<Child>>(parent).unwrap();
-    world.despawn(all[0]).unwrap();
-    world.get_mut::<Parent>(all[3]).unwrap().0 = other;
-    let errors = update_transforms(&mut world).unwrap_err();
-    let told: Vec<_> = errors.iter().cloned().collect();
-    let expected = [all[0], all[3]].map(|child| TransformError::NotInParent { child, parent });
-    assert_eq!(told, expected);
-    assert!(!world.exists(all[0]));
-    assert_eq!(children(&world, other), [all[1], all[3]]);
     update(&mut world);
 }
 
@@ -304,17 +362,14 @@ fn t3_previous_parents_that_somebody_else_wrote_are_no_endless_way() {
     let late = world.spawn((at(0.0, 3.0, 0.0), Parent(first)));
     let errors = update_transforms(&mut world).unwrap_err();
     let told: Vec<_> = errors.iter().cloned().collect();
-    let expected = [
-        TransformError::Cycle { entities: vec![first, second] },
-        TransformError::NotInParent { child: second, parent: first },
-        TransformError::NotInParent { child: first, parent: second },
-    ];
-    assert_eq!(told, expected);
+    let expected = TransformError::Cycle { entities: vec![second, first], undone: Some(second) };
+    assert_eq!(told, [expected]);
     for _ in 0..2 {
         update(&mut world);
-        assert!(!world.has::<Parent>(first) && !world.has::<PreviousParent>(second));
+        assert_eq!(world.get(first), Ok(&Parent(second)));
+        assert!(!world.has::<Parent>(second) && !world.has::<PreviousParent>(second));
         assert_eq!(children(&world, first), [of_first, late]);
-        assert_eq!(place(&world, late), Vec3::new(1.0, 3.0, 0.0));
+        assert_eq!(place(&world, late), Vec3::new(3.0, 3.0, 0.0));
         assert_eq!(place(&world, of_second), Vec3::new(2.0, 1.0, 0.0));
     }
 }
@@ -346,9 +401,14 @@ fn many_cycles_are_told_one_by_one() {
         world.add(pair[1], Parent(pair[0])).unwrap();
     }
     let errors = update_transforms(&mut world).unwrap_err();
-    let expected = TransformError::Cycle { entities: vec![all[0], all[1]] };
+    let expected = TransformError::Cycle { entities: vec![all[1], all[0]], undone: Some(all[1]) };
     assert_eq!((errors.iter().len(), errors.iter().next()), (5_000, Some(&expected)));
-    assert!(all.iter().all(|&entity| !world.has::<Parent>(entity)));
+    for pair in all.chunks(2) {
+        assert_eq!(world.get(pair[0]), Ok(&Parent(pair[1])));
+        assert!(!world.has::<Parent>(pair[1]));
+    }
+    update(&mut world);
+    world.query_mut::<()>().filter::<With<Parent>>().remove::<Parent>().unwrap();
     update(&mut world);
 
     // All of them in one.
@@ -357,8 +417,12 @@ fn many_cycles_are_told_one_by_one() {
     }
     let errors = update_transforms(&mut world).unwrap_err();
     let told: Vec<_> = errors.iter().collect();
-    assert!(matches!(&told[..], [TransformError::Cycle { entities }] if entities.len() == 10_000));
-    assert!(all.iter().all(|&entity| !world.has::<Parent>(entity)));
+    let [TransformError::Cycle { entities, undone: Some(undone) }] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!((entities.len(), entities[0]), (10_000, *undone));
+    let roots: Vec<_> = all.iter().filter(|&&entity| !world.has::<Parent>(entity)).collect();
+    assert_eq!(roots, [undone]);
     update(&mut world);
 }
 
@@ -431,4 +495,154 @@ fn t3_children_that_exchange_their_components_exchange_their_parents() {
     update(&mut world);
     assert_eq!(place(&world, a), Vec3::new(10.0, 2.0, 0.0));
     assert_eq!(place(&world, b), Vec3::new(1.0, 1.0, 0.0));
+}
+
+#[test]
+fn children_leave_a_parent_whose_buffer_was_removed_without_an_error() {
+    let mut world = world();
+    let (parent, other) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
+    let all = [(); 3].map(|()| world.spawn((at(0.0, 1.0, 0.0), Parent(parent))));
+    update(&mut world);
+    world.remove::<Buffer<Child>>(parent).unwrap();
+    world.despawn(all[0]).unwrap();
+    world.get_mut::<Parent>(all[1]).unwrap().0 = other;
+    world.remove::<Parent>(all[2]).unwrap();
+    update(&mut world);
+    assert!(!world.exists(all[0]) && !world.has::<Buffer<Child>>(parent));
+    assert_eq!(children(&world, other), [all[1]]);
+    assert!(!world.has::<PreviousParent>(all[2]));
+}
+
+/// Two parents with two children each, after an update.
+fn two_families(world: &mut World) -> [(Entity, [Entity; 2]); 2] {
+    let families = [1.0, 5.0].map(|x| {
+        let parent = world.spawn(at(x, 0.0, 0.0));
+        (parent, [1.0, 2.0].map(|y| world.spawn((at(0.0, y, 0.0), Parent(parent)))))
+    });
+    update(world);
+    families
+}
+
+/// Checks that the buffer of each parent lists its children, and that each child is listed.
+#[track_caller]
+fn check_links(world: &World) {
+    let mut listed = Vec::new();
+    for (parent, children) in world.query::<(Entity, &Buffer<Child>)>().iter() {
+        for &Child(child) in children {
+            assert_eq!(world.get(child), Ok(&Parent(parent)));
+            assert_eq!(world.get::<PreviousParent>(child).unwrap().get(), parent);
+            listed.push(child);
+        }
+    }
+    let mut all: Vec<_> = world.query::<Entity>().filter::<With<Parent>>().iter().collect();
+    all.sort();
+    listed.sort();
+    assert_eq!(all, listed);
+}
+
+#[test]
+fn children_that_exchange_their_components_are_listed_by_their_new_parents() {
+    let mut world = world();
+    let [(a, [a0, a1]), (b, [b0, b1])] = two_families(&mut world);
+    world.entities_mut().swap_components(a0, b1).unwrap();
+    update(&mut world);
+    check_links(&world);
+    let mut listed = [children(&world, a), children(&world, b)];
+    listed.iter_mut().for_each(|listed| listed.sort());
+    assert_eq!(listed, [[a1, b1], [a0, b0]]);
+    assert_eq!(place(&world, a0), Vec3::new(5.0, 2.0, 0.0));
+    // The second time the parents are as in the beginning.
+    world.entities_mut().swap_components(a0, b1).unwrap();
+    update(&mut world);
+    check_links(&world);
+    world.get_mut::<Parent>(a0).unwrap().0 = b;
+    update(&mut world);
+    check_links(&world);
+}
+
+#[test]
+fn children_that_exchange_their_components_follow_what_happens_in_the_same_frame() {
+    let mut world = world();
+    let [(a, [a0, _]), (b, [b0, b1])] = two_families(&mut world);
+    // The parent of one of them is despawned.
+    world.entities_mut().swap_components(a0, b0).unwrap();
+    world.despawn(a).unwrap();
+    update(&mut world);
+    check_links(&world);
+    assert!(!world.exists(a) && !world.has::<Parent>(b0));
+    assert_eq!(children(&world, b).len(), 2);
+    // One is given another parent, and the other one is despawned.
+    let c = world.spawn(at(3.0, 0.0, 0.0));
+    let of_c = world.spawn((at(0.0, 1.0, 0.0), Parent(c)));
+    update(&mut world);
+    world.entities_mut().swap_components(of_c, b1).unwrap();
+    world.get_mut::<Parent>(of_c).unwrap().0 = a0;
+    world.despawn(b1).unwrap();
+    update(&mut world);
+    check_links(&world);
+    assert!(!world.exists(b1) && !world.has::<Buffer<Child>>(c));
+    assert_eq!((children(&world, b), children(&world, a0)), (vec![a0], vec![of_c]));
+}
+
+#[test]
+fn disabled_children_that_exchange_their_components_are_listed_by_their_new_parents() {
+    let mut world = world();
+    let [(a, [a0, _]), (_, [b0, _])] = two_families(&mut world);
+    world.add(a0, Disabled).unwrap();
+    world.add(b0, Disabled).unwrap();
+    update(&mut world);
+    world.entities_mut().swap_components(a0, b0).unwrap();
+    update(&mut world);
+    world.remove::<Disabled>(a0).unwrap();
+    world.remove::<Disabled>(b0).unwrap();
+    update(&mut world);
+    check_links(&world);
+    assert!(children(&world, a).contains(&b0));
+}
+
+#[test]
+fn parents_that_exchange_their_components_keep_their_children() {
+    let mut world = world();
+    let [(a, of_a), (b, of_b)] = two_families(&mut world);
+    world.entities_mut().swap_components(a, b).unwrap();
+    update(&mut world);
+    check_links(&world);
+    let sorted = |world: &World, parent| {
+        let mut listed = children(world, parent);
+        listed.sort();
+        listed
+    };
+    assert_eq!((sorted(&world, a), sorted(&world, b)), (of_a.to_vec(), of_b.to_vec()));
+    assert_eq!(place(&world, of_a[0]), Vec3::new(5.0, 1.0, 0.0));
+    // Also if one of them is despawned in the same frame.
+    world.entities_mut().swap_components(a, b).unwrap();
+    world.despawn(a).unwrap();
+    update(&mut world);
+    check_links(&world);
+    assert!(!world.exists(a) && !world.has::<Parent>(of_a[0]) && !world.has::<Parent>(of_a[1]));
+    assert_eq!(sorted(&world, b), of_b);
+}
+
+#[test]
+fn a_parent_whose_buffer_was_emptied_leaves_nothing_when_it_is_despawned() {
+    let mut world = world();
+    let [(a, of_a), (b, of_b)] = two_families(&mut world);
+    world.buffer_mut::<Child>(a).unwrap().clear();
+    world.despawn(a).unwrap();
+    // One that is left in the buffer does not hide the other.
+    world.buffer_mut::<Child>(b).unwrap().copy_from(&[Child(of_b[1])]);
+    world.despawn(b).unwrap();
+    // One that never had children.
+    let empty = world.spawn(at(0.0, 0.0, 0.0));
+    world.add_buffer::<Child>(empty).unwrap();
+    update(&mut world);
+    world.despawn(empty).unwrap();
+    update(&mut world);
+    for parent in [a, b, empty] {
+        assert!(!world.exists(parent));
+    }
+    for (child, y) in [(of_a[0], 1.0), (of_a[1], 2.0), (of_b[0], 1.0), (of_b[1], 2.0)] {
+        assert!(!world.has::<Parent>(child) && !world.has::<PreviousParent>(child));
+        assert_eq!(place(&world, child), Vec3::new(0.0, y, 0.0));
+    }
 }

@@ -3,6 +3,7 @@
 mod aspect;
 mod attach;
 mod bad_numbers;
+mod bits;
 mod changes;
 mod common;
 mod depth;
@@ -12,6 +13,8 @@ mod helpers;
 mod inputs;
 mod links;
 mod on_demand;
+mod rollback;
 mod systems;
 mod trees;
+mod worlds;
 mod write_groups;

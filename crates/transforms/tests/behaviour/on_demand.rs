@@ -48,7 +48,8 @@ fn t7_cycles_and_numbers_that_are_none_are_errors() {
     let mut world = world();
     let chain = chain(&mut world, 3);
     world.add(chain[0], Parent(chain[2])).unwrap();
-    let TransformError::Cycle { mut entities } = world_transform(&world, chain[1]).unwrap_err()
+    let TransformError::Cycle { mut entities, undone: None } =
+        world_transform(&world, chain[1]).unwrap_err()
     else {
         panic!("a cycle")
     };

@@ -1,6 +1,9 @@
 //! When matrices are made: T9, T18-9.
 
-use ancho_entities::{Buffer, Entity, IntoSystem, Presentation, Query, Res, ResMut, Single, World};
+use ancho_entities::{
+    Buffer, CommandsAt, Component, EndSimulation, Entity, IntoSystem, LateSimulation, Presentation,
+    Query, Res, ResMut, Single, World,
+};
 use ancho_transforms::{
     AddTransforms, Child, LocalToWorld, Parent, Position, TransformGroup, TransformSystem,
 };
@@ -34,6 +37,56 @@ fn t9_the_group_runs_after_all_that_moves_and_before_presentation() {
     assert!(at("ParentSystem") < at("LocalToWorldSystem"));
     assert!(at("LocalToWorldSystem") < at("EndSimulation"));
     assert!(world.find_system(TransformGroup).is_some());
+}
+
+#[test]
+fn systems_after_transforms_see_matrices_of_their_frame_and_their_commands_are_not_late() {
+    /// Where a camera saw an entity.
+    #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    struct Shot(f32);
+
+    fn take_shot(place: Single<&LocalToWorld>, mut commands: CommandsAt<EndSimulation>) {
+        commands.commands().spawn(Shot(place.position().x));
+    }
+
+    fn develop(shots: Query<&Shot>, mut seen: ResMut<Seen>) {
+        seen.0.extend(shots.iter().map(|shot| Vec3::splat(shot.0)));
+    }
+
+    // Whatever is added first.
+    for transforms_first in [true, false] {
+        let mut world = world();
+        world.insert_resource(Seen(Vec::new()));
+        if transforms_first {
+            world.add_transforms();
+        }
+        world.add_system(take_shot.in_group(LateSimulation));
+        world.add_system(develop.in_group(Presentation));
+        world.add_system(push);
+        world.add_transforms();
+        world.spawn((at(0.0, 0.0, 0.0), LocalToWorld::IDENTITY));
+        world.try_update(0.1).unwrap();
+        assert_eq!(world.resource::<Seen>().0, [Vec3::ONE]);
+        let order = world.system_order().to_string();
+        let at = |name: &str| order.find(name).unwrap_or_else(|| panic!("{name} in {order}"));
+        assert!(at("push") < at("TransformGroup"));
+        assert!(at("TransformGroup") < at("LateSimulation"));
+        assert!(at("LateSimulation") < at("EndSimulation"));
+    }
+}
+
+#[test]
+fn an_order_after_transforms_is_refused_with_the_group_that_runs_there() {
+    let mut world = world();
+    world.add_transforms();
+    world.insert_resource(Seen(Vec::new()));
+    world.add_system(look.named("look").after(TransformGroup));
+    assert_eq!(
+        world.sort_systems().unwrap_err().to_string(),
+        "A0127: `look` of `Simulation` is to run after `TransformGroup`, and cannot: it is neither among the first nor among the \
+         last, and `TransformGroup` is among the last; put `look` in `LateSimulation`, which runs after `TransformGroup`, or take \
+         `after` away"
+    );
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn a_parent_with_a_hundred_thousand_children() {
 fn cycle(world: &mut World) -> Vec<Entity> {
     let errors = update_transforms(world).unwrap_err();
     let told: Vec<_> = errors.iter().cloned().collect();
-    let [TransformError::Cycle { entities }] = &told[..] else { panic!("{told:?}") };
+    let [TransformError::Cycle { entities, .. }] = &told[..] else { panic!("{told:?}") };
     let mut entities = entities.clone();
     entities.sort_unstable();
     entities

@@ -1,18 +1,10 @@
 //! Transforms are the same, to the bit, whatever the number of threads that make them.
 
-#[path = "reference/naive.rs"]
-#[expect(dead_code, reason = "the other binary uses all of it")]
-mod naive;
-#[path = "reference/script.rs"]
-mod script;
-#[path = "reference/wide.rs"]
-mod wide;
-
 use ancho_entities::{World, WorldSettings};
 use ancho_jobs::JobPool;
 use ancho_transforms::update_transforms;
 
-use script::Forest;
+use crate::script::Forest;
 
 /// The state after each update.
 fn hashes(workers: usize, seed: u64, nodes: usize, updates: usize) -> Vec<u64> {
