@@ -4,7 +4,9 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, DeriveInput, Error, Expr, LitStr, Result, parse_quote};
 
+use crate::chunk_capacity::MaximumChunkCapacity;
 use crate::field::Derived;
+use crate::name;
 use crate::write_group::WriteGroups;
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
@@ -18,13 +20,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
             const INLINE: ::core::primitive::usize = #count;
         }
     });
-    let given_name = options.name.map(|given| {
-        quote! {
-            fn name() -> &'static ::core::primitive::str {
-                #given
-            }
-        }
-    });
+    let given_name = options.name.map(|given| name::method(&given, &input.generics));
 
     let flag = |is_set: bool, constant: TokenStream| {
         is_set.then(|| quote! { const #constant: ::core::primitive::bool = true; })
@@ -33,6 +29,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let cleanup = flag(options.cleanup, quote!(CLEANUP));
     let track_changes = flag(options.track_changes, quote!(TRACK_CHANGES));
     let write_groups = options.write_groups.constant();
+    let chunk_capacity = options.chunk_capacity.constant();
 
     let is_generic = !generics.params.is_empty();
     // One place for all types that a generic type makes is not to be had.
@@ -68,6 +65,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
 
             #write_groups
 
+            #chunk_capacity
+
             #given_name
 
             fn duplicate() -> ::ancho_entities::__macro::Duplicate<Self> {
@@ -91,6 +90,7 @@ struct Options {
     cleanup: bool,
     track_changes: bool,
     write_groups: WriteGroups,
+    chunk_capacity: MaximumChunkCapacity,
     is_component: bool,
 }
 
@@ -120,12 +120,15 @@ impl Options {
                     options.track_changes = true;
                 } else if meta.path.is_ident("write_group") {
                     options.write_groups.read(&meta)?;
+                } else if meta.path.is_ident("maximum_chunk_capacity") {
+                    options.chunk_capacity.read(&meta)?;
                 } else if meta.path.is_ident("component") {
                     options.is_component = true;
                 } else {
                     let message = "there is no such option; there are `#[buffer(inline = 8)]`, \
                                    `#[buffer(name = \"…\")]`, `#[buffer(enableable)]`, `#[buffer(cleanup)]`, \
-                                   `#[buffer(track_changes)]`, `#[buffer(write_group(…))]` and `#[buffer(component)]`";
+                                   `#[buffer(track_changes)]`, `#[buffer(write_group(…))]`, \
+                                   `#[buffer(maximum_chunk_capacity = …)]` and `#[buffer(component)]`";
                     return Err(meta.error(message));
                 }
                 Ok(())

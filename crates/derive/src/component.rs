@@ -4,7 +4,9 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, DeriveInput, Error, Ident, LitStr, Result, parse_quote};
 
+use crate::chunk_capacity::MaximumChunkCapacity;
 use crate::field::Derived;
+use crate::name;
 use crate::write_group::WriteGroups;
 
 /// What is derived.
@@ -51,13 +53,7 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     let Derived { implementation, mut generics } = Derived::new(input)?;
     let name = &input.ident;
     let options = Options::read(&input.attrs, kind)?;
-    let given_name = options.name.map(|given| {
-        quote! {
-            fn name() -> &'static ::core::primitive::str {
-                #given
-            }
-        }
-    });
+    let given_name = options.name.map(|given| name::method(&given, &input.generics));
 
     let flag = |is_set: bool, constant: TokenStream| {
         is_set.then(|| quote! { const #constant: ::core::primitive::bool = true; })
@@ -66,6 +62,7 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     let cleanup = flag(options.cleanup, quote!(CLEANUP));
     let track_changes = flag(options.track_changes, quote!(TRACK_CHANGES));
     let write_groups = options.write_groups.constant();
+    let chunk_capacity = options.chunk_capacity.constant();
 
     let is_generic = !generics.params.is_empty();
     // One place for all types that a generic type makes is not to be had.
@@ -97,6 +94,7 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
             #cleanup
             #track_changes
             #write_groups
+            #chunk_capacity
 
             fn duplicate() -> ::ancho_entities::__macro::Duplicate<Self> {
                 use ::ancho_entities::__macro::{
@@ -123,6 +121,7 @@ struct Options {
     cleanup: bool,
     track_changes: bool,
     write_groups: WriteGroups,
+    chunk_capacity: MaximumChunkCapacity,
 }
 
 impl Options {
@@ -140,6 +139,8 @@ impl Options {
                     options.track_changes = true;
                 } else if meta.path.is_ident("write_group") {
                     options.write_groups.read(&meta)?;
+                } else if meta.path.is_ident("maximum_chunk_capacity") {
+                    options.chunk_capacity.read(&meta)?;
                 } else if meta.path.is_ident("name") {
                     let name: LitStr = meta.value()?.parse()?;
                     if name.value().is_empty() {
@@ -154,7 +155,7 @@ impl Options {
                 } else {
                     let message = format!(
                         "there is no such option; a component has `#[{}(name = \"…\", enableable, cleanup, \
-                         track_changes, write_group(…))]`",
+                         track_changes, write_group(…), maximum_chunk_capacity = …)]`",
                         kind.attribute()
                     );
                     return Err(meta.error(message));

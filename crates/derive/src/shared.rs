@@ -4,7 +4,9 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, DeriveInput, Error, LitStr, Result, parse_quote};
 
+use crate::chunk_capacity::MaximumChunkCapacity;
 use crate::field::Derived;
+use crate::name;
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let Derived { implementation, mut generics } = Derived::new(input)?;
@@ -12,18 +14,14 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let name = &input.ident;
     // Who is a component too has its fields from there.
     let implementation = (!options.is_component).then_some(implementation);
-    let given_name = options.name.map(|given| {
-        quote! {
-            fn name() -> &'static ::core::primitive::str {
-                #given
-            }
-        }
-    });
+    let given_name = options.name.map(|given| name::method(&given, &input.generics));
     let cleanup = options.cleanup.then(|| {
         quote! {
             const CLEANUP: ::core::primitive::bool = true;
         }
     });
+
+    let chunk_capacity = options.chunk_capacity.constant();
 
     let is_generic = !generics.params.is_empty();
     // One place for all types that a generic type makes is not to be had.
@@ -64,6 +62,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
 
             #cleanup
 
+            #chunk_capacity
+
             const DUPLICATE: ::ancho_entities::__macro::Duplicate<Self> = {
                 use ::ancho_entities::__macro::CloneNone as _;
                 ::ancho_entities::__macro::Probe::<Self>::__ANCHO_CLONE
@@ -84,6 +84,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
 struct Options {
     name: Option<LitStr>,
     cleanup: bool,
+    chunk_capacity: MaximumChunkCapacity,
     is_component: bool,
 }
 
@@ -103,11 +104,13 @@ impl Options {
                     }
                 } else if meta.path.is_ident("cleanup") {
                     options.cleanup = true;
+                } else if meta.path.is_ident("maximum_chunk_capacity") {
+                    options.chunk_capacity.read(&meta)?;
                 } else if meta.path.is_ident("component") {
                     options.is_component = true;
                 } else {
                     let message = "there is no such option; there are `#[shared(name = \"…\")]`, \
-                                   `#[shared(cleanup)]` and `#[shared(component)]`";
+                                   `#[shared(cleanup)]`, `#[shared(maximum_chunk_capacity = …)]` and `#[shared(component)]`";
                     return Err(meta.error(message));
                 }
                 Ok(())

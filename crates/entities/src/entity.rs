@@ -61,6 +61,25 @@ impl Entity {
         self.index >= 1 << 31
     }
 
+    /// The bits of a placeholder below its highest one.
+    #[inline]
+    pub(crate) const fn placeholder_bits(self) -> u64 {
+        (self.version as u64) << 31 | (self.index & (u32::MAX >> 1)) as u64
+    }
+
+    /// The lane and number of a placeholder. `commands/placeholder.rs` draws them.
+    #[inline]
+    pub(crate) const fn placeholder(self) -> Option<(u32, u32)> {
+        if !self.is_placeholder() {
+            return None;
+        }
+        let bits = self.placeholder_bits();
+        let lane_bits = if bits >> 62 & 1 == 0 { 10 } else { 20 };
+        let number_bits = if bits >> 61 & 1 == 0 { 16 } else { 24 };
+        let lane = bits >> number_bits & ((1 << lane_bits) - 1);
+        Some((lane as u32, (bits & ((1 << number_bits) - 1)) as u32))
+    }
+
     /// The entity as one number: the version in the upper half, the index in the lower.
     pub const fn to_bits(self) -> u64 {
         (self.version as u64) << 32 | self.index as u64
@@ -77,9 +96,7 @@ impl fmt::Display for Entity {
         if self.is_null() {
             return f.pad("null");
         }
-        if self.is_placeholder() {
-            let bits = (self.version as u64) << 31 | (self.index & (u32::MAX >> 1)) as u64;
-            let (number, lane) = (bits & 0xff_ffff, bits >> 24 & 0xf_ffff);
+        if let Some((lane, number)) = self.placeholder() {
             return f.pad(&format!("placeholder {lane}.{number}"));
         }
         f.pad(&format!("{}v{}", self.index, self.version))

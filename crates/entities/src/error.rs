@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use ancho_collections::Rejected;
+
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::storage::OutOfMemory;
@@ -335,6 +337,13 @@ impl fmt::Display for EntityError {
 }
 
 impl Error for EntityError {}
+
+/// Drops the value that was refused.
+impl<T> From<Rejected<T, Self>> for EntityError {
+    fn from(rejected: Rejected<T, Self>) -> Self {
+        rejected.error
+    }
+}
 
 impl From<OutOfMemory> for EntityError {
     fn from(error: OutOfMemory) -> Self {

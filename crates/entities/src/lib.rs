@@ -81,14 +81,14 @@ pub use system::registry::{AutoSystem, Bootstrap, BootstrapError};
 pub use system::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
     CommandPoint, CommandsAt, CreationError, EndFixedStep, EndInitialization, EndSimulation,
-    EndVariableStep, FixedStep, Initialization, IntoSystem, IntoSystems, Local, ParamConflict,
-    ParamSet, Presentation, Res, ResMut, Root, Simulation, Single, System, SystemBuilder,
-    SystemData, SystemError, SystemFault, SystemFunction, SystemGroup, SystemId, SystemInfo,
-    SystemIs, SystemKind, SystemOrder, SystemOutput, SystemParam, SystemResult, SystemTarget,
-    UpdateAllocator, UpdateError, UpdateErrors, VariableStep, system_type,
+    EndVariableStep, FixedStep, Initialization, IntoSystem, IntoSystems, LateSimulation, Local,
+    ParamConflict, ParamSet, Presentation, Res, ResMut, Root, Simulation, Single, System,
+    SystemBuilder, SystemData, SystemError, SystemFault, SystemFunction, SystemGroup, SystemId,
+    SystemInfo, SystemIs, SystemKind, SystemOrder, SystemOutput, SystemParam, SystemResult,
+    SystemTarget, UpdateAllocator, UpdateError, UpdateErrors, VariableStep, system_type,
 };
 pub use time::{Time, TimeError};
-pub use transaction::ExclusiveEntityTransaction;
+pub use transaction::{ExclusiveEntityTransaction, TransactionJob};
 pub use version::Version;
 pub use world::{World, WorldSettings};
 
@@ -99,6 +99,7 @@ pub mod __macro {
         CloneNone, DuplicateBytes, DuplicateClone, DuplicateNone, InitialDefault, InitialNone,
         Probe,
     };
+    pub use crate::component::stable_name::generic_name;
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
     pub use crate::query::{

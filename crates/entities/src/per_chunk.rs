@@ -8,10 +8,11 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::atomic::AtomicBool;
 
 use crate::component::{
     Beginning, ChunkValue, Component, ComponentType, Copying, SharedValue, TypeInfo, Written,
-    registry, stable_hash,
+    registry, stable_hash, stable_name,
 };
 use crate::field::{EntityRemap, FieldKind, Shape, StateHasher};
 use crate::set::{CloneSet, ComponentSet};
@@ -116,10 +117,13 @@ impl ComponentType {
 fn info<T: Component + Default>(index: u32) -> TypeInfo {
     static SHAPE: Shape = Shape::laid_out("PerChunk", FieldKind::Struct(&[]), 0, 1);
     let name = registry::keep_name(format!("PerChunk<{}>", T::name()));
+    let stable_name = registry::keep_name(format!("PerChunk<{}>", stable_name::<T>(T::name())));
     TypeInfo {
         index,
         name,
-        stable_hash: stable_hash(name),
+        stable_name,
+        stable_hash: stable_hash(stable_name),
+        shares_stable_name: AtomicBool::new(false),
         size: 0,
         align: 1,
         shape: &SHAPE,
@@ -127,6 +131,7 @@ fn info<T: Component + Default>(index: u32) -> TypeInfo {
         cleanup: false,
         tracked: false,
         write_groups: &[],
+        maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
         sync: true,
         type_id: Some(TypeId::of::<PerChunk<T>>()),
         drop: None,

@@ -5,14 +5,16 @@
 use std::any::{Any, TypeId, type_name};
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
+use std::num::NonZero;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ancho_collections::FixedState;
 
 use crate::component::{
     Beginning, ComponentType, Copying, Duplicate, Initial, RemapShared, SharedFunctions,
-    SharedValue, TypeInfo, TypeSlot, registry, stable_hash,
+    SharedValue, TypeInfo, TypeSlot, registry, stable_hash, stable_name,
 };
 use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
 use crate::set::{CloneSet, ComponentSet};
@@ -114,7 +116,9 @@ use crate::storage::RowPlace;
     note = "write `#[derive(SharedComponent, PartialEq, Eq, Hash)]` on the type; wrap types of other crates in one of your own"
 )]
 pub trait SharedComponent: Field + Eq + Hash + Send + Sync + Sized + 'static {
-    /// What the type is called in messages and files. The component is called `Shared<name>` there.
+    /// The name of the type in messages: by default its path. The component is called `Shared<name>` there.
+    ///
+    /// A name that is set, by `#[shared(name = "…")]`, is also the [stable name](ComponentType::stable_name).
     fn name() -> &'static str {
         type_name::<Self>()
     }
@@ -129,6 +133,10 @@ pub trait SharedComponent: Field + Eq + Hash + Send + Sync + Sized + 'static {
     /// Whether the component stays when its entity is despawned: `#[shared(cleanup)]`. As for
     /// [components](crate::Component::CLEANUP).
     const CLEANUP: bool = false;
+
+    /// How many entities a chunk with the component has room for at most: `#[shared(maximum_chunk_capacity = 16)]`. As for
+    /// [components](crate::Component::MAXIMUM_CHUNK_CAPACITY).
+    const MAXIMUM_CHUNK_CAPACITY: Option<NonZero<u32>> = None;
 
     /// How a second value is made of one, in which entities are replaced. Types that refer to no entities need none.
     const DUPLICATE: Duplicate<Self> = Duplicate::none();
@@ -333,11 +341,14 @@ const SHAPE: &Shape = &Shape::laid_out("Shared", FieldKind::Opaque, 0, 1);
 fn info<T: SharedComponent>(index: u32) -> TypeInfo {
     const { require_clone::<T>() };
     let name = registry::keep_name(format!("Shared<{}>", T::name()));
+    let stable_name = registry::keep_name(format!("Shared<{}>", stable_name::<T>(T::name())));
     let has_default = T::initial().make.is_some();
     TypeInfo {
         index,
         name,
-        stable_hash: stable_hash(name),
+        stable_name,
+        stable_hash: stable_hash(stable_name),
+        shares_stable_name: AtomicBool::new(false),
         size: 0,
         align: 1,
         shape: SHAPE,
@@ -345,6 +356,7 @@ fn info<T: SharedComponent>(index: u32) -> TypeInfo {
         cleanup: T::CLEANUP,
         tracked: false,
         write_groups: &[],
+        maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
         sync: true,
         type_id: Some(TypeId::of::<Shared<T>>()),
         drop: None,

@@ -1,10 +1,12 @@
 //! The entities of a world are lent to jobs.
 
+use std::any::type_name;
 use std::fmt;
 
 use ancho_collections::Rejected;
 use ancho_jobs::{
-    AccessError, JobCell, JobData, JobFailed, JobHandle, JobScheduler, ScheduleError,
+    AccessError, JobBuilder, JobCell, JobData, JobFailed, JobHandle, JobScheduler, ScheduleError,
+    current_job,
 };
 
 use crate::manager::EntityManager;
@@ -86,9 +88,28 @@ impl ExclusiveEntityTransaction {
         self.world.entities().jobs()
     }
 
+    /// Gives the next job a name, for messages and profiles. The name of other jobs is that of the closure's type.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut transaction = World::new("Loading").begin_transaction();
+    /// transaction.named("Load").schedule(&[], |_| panic!("no such file")).unwrap();
+    /// let failed = transaction.complete().unwrap_err();
+    /// assert_eq!(failed.to_string(), "A0011: job `Load` panicked: no such file");
+    /// ```
+    pub fn named(&mut self, name: &'static str) -> TransactionJob<'_> {
+        TransactionJob { transaction: self, name: Some(name) }
+    }
+
     /// Schedules a job that has the entities, after other jobs.
     ///
     /// It starts with the next [`flush`](JobScheduler::flush), or when it is waited for.
+    ///
+    /// Jobs over the entities that were scheduled through [`entities_mut`](Self::entities_mut) are completed first. They belong to
+    /// another scheduler, and are not named as dependencies.
     ///
     /// # Errors
     ///
@@ -114,10 +135,7 @@ impl ExclusiveEntityTransaction {
     where
         F: for<'v> FnOnce(&'v mut EntityManager) + Send + 'static,
     {
-        let jobs = self.world.entities().jobs();
-        let job = jobs.schedule(dependencies, self.entities.write(), job)?;
-        self.note(job);
-        Ok(job)
+        TransactionJob { transaction: self, name: None }.schedule(dependencies, job)
     }
 
     /// Schedules a job that has the entities, and containers, after other jobs.
@@ -154,10 +172,7 @@ impl ExclusiveEntityTransaction {
         D: JobData,
         F: for<'v> FnOnce((&'v mut EntityManager, D::Whole<'v>)) + Send + 'static,
     {
-        let jobs = self.world.entities().jobs();
-        let job = jobs.schedule(dependencies, (self.entities.write(), data), job)?;
-        self.note(job);
-        Ok(job)
+        TransactionJob { transaction: self, name: None }.schedule_with(dependencies, data, job)
     }
 
     fn note(&mut self, job: JobHandle) {
@@ -259,6 +274,71 @@ impl ExclusiveEntityTransaction {
             None => Ok(world),
             Some(error) => Err(Rejected { value: Box::new(world), error }),
         }
+    }
+}
+
+/// A job of a transaction that was given a name, and is scheduled by one of the calls below.
+///
+/// From [`ExclusiveEntityTransaction::named`]. The same calls on the transaction itself are for jobs without a name.
+#[derive(Debug)]
+#[must_use = "nothing is scheduled until one of the `schedule` calls"]
+pub struct TransactionJob<'t> {
+    transaction: &'t mut ExclusiveEntityTransaction,
+    name: Option<&'static str>,
+}
+
+impl TransactionJob<'_> {
+    /// Schedules a job that has the entities. See [`ExclusiveEntityTransaction::schedule`].
+    ///
+    /// # Errors
+    ///
+    /// As [`ExclusiveEntityTransaction::schedule`].
+    pub fn schedule<F>(self, dependencies: &[JobHandle], job: F) -> Result<JobHandle, ScheduleError>
+    where
+        F: for<'v> FnOnce(&'v mut EntityManager) + Send + 'static,
+    {
+        self.submit::<F>(|jobs, entities| jobs.schedule(dependencies, entities.write(), job))
+    }
+
+    /// Schedules a job that has the entities, and containers. See [`ExclusiveEntityTransaction::schedule_with`].
+    ///
+    /// # Errors
+    ///
+    /// As [`ExclusiveEntityTransaction::schedule`].
+    pub fn schedule_with<D, F>(
+        self,
+        dependencies: &[JobHandle],
+        data: D,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: JobData,
+        F: for<'v> FnOnce((&'v mut EntityManager, D::Whole<'v>)) + Send + 'static,
+    {
+        self.submit::<F>(|jobs, entities| {
+            jobs.schedule(dependencies, (entities.write(), data), job)
+        })
+    }
+
+    /// Schedules a job whose closure is of the type `F`.
+    fn submit<F>(
+        self,
+        schedule: impl FnOnce(
+            JobBuilder<'_>,
+            &mut JobCell<EntityManager>,
+        ) -> Result<JobHandle, ScheduleError>,
+    ) -> Result<JobHandle, ScheduleError> {
+        let ExclusiveEntityTransaction { world, entities, .. } = &mut *self.transaction;
+        // No job could complete them: they are of another scheduler. Inside a job the call is refused below.
+        if current_job().is_none()
+            && let Ok(entities) = entities.get_mut()
+        {
+            entities.complete_jobs_over_lent();
+        }
+        let name = self.name.unwrap_or_else(type_name::<F>);
+        let job = schedule(world.entities().jobs().named(name), entities)?;
+        self.transaction.note(job);
+        Ok(job)
     }
 }
 

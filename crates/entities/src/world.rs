@@ -33,8 +33,8 @@ use update_memory::UpdateMemory;
 /// A world can be sent to another thread, and is used by one at a time. The everyday calls stand here; its
 /// [`EntityManager`] has all of them.
 ///
-/// When a world is dropped, its jobs are completed, systems that run are told that they stop, and all are told that they are destroyed,
-/// the last that was added first.
+/// When a world is dropped, its jobs are completed. Then the systems that run stop, in the order in which they were added. Then all
+/// systems are destroyed, the last that was added first.
 ///
 /// # All worlds of a program
 ///
@@ -124,10 +124,13 @@ impl World {
     /// A second world with the same entities, which shares memory with this one until one of them writes to it. It has no systems, no
     /// resources, and its time begins anew.
     ///
-    /// It costs about as much as there are chunks, and every first write to a chunk then copies it. Good for snapshots,
-    /// undo and rollback.
+    /// It costs about as much as there are chunks, and every first write to a chunk then copies it. Good for snapshots and undo;
+    /// [`restore`](Self::restore) rolls back to a fork.
     ///
     /// Components that change through a shared reference, as atomics do, change in both until their chunk is copied.
+    ///
+    /// [Caches](crate::EntityManager::take_cache), such as that of the transforms, are shared, too. A cache is copied by the code that keeps
+    /// it, before its next write.
     ///
     /// Chunks with [managed](ManagedComponent) components are copied at once, since they belong to one thread. So are the
     /// values that [chunks](crate::PerChunk) have.
@@ -153,7 +156,7 @@ impl World {
     /// ```
     pub fn fork(&mut self) -> Result<Self, EntityError> {
         let entities = self.entities.fork()?;
-        Ok(Self::with_entities(self.name.clone(), self.settings.clone(), entities))
+        Ok(self.with_copied_entities(entities))
     }
 
     /// A second world with the same entities, and memory of its own. It has no systems, no resources, and its time begins anew.
@@ -163,7 +166,14 @@ impl World {
     /// If a component can neither be copied nor cloned, or there is no memory.
     pub fn duplicate(&mut self) -> Result<Self, EntityError> {
         let entities = self.entities.duplicate()?;
-        Ok(Self::with_entities(self.name.clone(), self.settings.clone(), entities))
+        Ok(self.with_copied_entities(entities))
+    }
+
+    fn with_copied_entities(&mut self, mut entities: EntityManager) -> Self {
+        if let Some(last_runs) = self.last_runs() {
+            entities.last_runs = Some(last_runs);
+        }
+        Self::with_entities(self.name.clone(), self.settings.clone(), entities)
     }
 
     /// See [`EntityManager::spawn`].
@@ -216,6 +226,8 @@ impl World {
 
     /// See [`EntityManager::despawn`].
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// # Errors
     ///
     /// As there.
@@ -225,6 +237,8 @@ impl World {
     }
 
     /// See [`EntityManager::despawn_slice`].
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// # Errors
     ///
@@ -275,6 +289,8 @@ impl World {
 
     /// See [`EntityManager::add_buffer`].
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// # Errors
     ///
     /// As there.
@@ -319,6 +335,8 @@ impl World {
 
     /// See [`EntityManager::set_shared`].
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// # Errors
     ///
     /// As there.
@@ -331,6 +349,8 @@ impl World {
     }
 
     /// See [`EntityManager::add_shared`].
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// # Errors
     ///
@@ -345,6 +365,8 @@ impl World {
 
     /// See [`EntityManager::set_shared_slice`].
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// # Errors
     ///
     /// As there.
@@ -357,6 +379,8 @@ impl World {
     }
 
     /// See [`EntityManager::remove_shared`].
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// # Errors
     ///
@@ -505,6 +529,8 @@ impl World {
 
     /// See [`EntityManager::add`].
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// # Errors
     ///
     /// As there.
@@ -519,6 +545,8 @@ impl World {
 
     /// See [`EntityManager::remove`].
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// # Errors
     ///
     /// As there.
@@ -528,6 +556,8 @@ impl World {
     }
 
     /// See [`EntityManager::take`].
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// # Errors
     ///
@@ -542,6 +572,11 @@ impl World {
     }
 
     /// See [`EntityManager::state_hash`].
+    ///
+    /// # Panics
+    ///
+    /// With A0154 if entities have components of two types that share a stable name.
+    #[track_caller]
     pub fn state_hash(&self) -> u64 {
         self.entities.state_hash()
     }

@@ -29,6 +29,15 @@ impl World {
         self.entities_mut().move_slice_from(source.entities_mut(), entities)
     }
 
+    /// See [`EntityManager::copy_entities`](crate::EntityManager::copy_entities).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn copy_entities(&mut self, entities: &[Entity]) -> Result<EntityMap, EntityError> {
+        self.entities_mut().copy_entities(entities)
+    }
+
     /// See [`EntityManager::copy_entities_from`](crate::EntityManager::copy_entities_from).
     ///
     /// # Errors

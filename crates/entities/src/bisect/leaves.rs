@@ -154,6 +154,10 @@ impl Reader<'_> {
                 let (seconds, nanos) = (self.word()?, u32::from_le_bytes(self.take()?));
                 self.leaf(format_args!("{seconds}.{nanos:09}s"));
             }
+            FieldKind::Blob => {
+                let hash = self.word()?;
+                self.leaf(format_args!("blob {hash:016x}"));
+            }
             FieldKind::Struct(_) | FieldKind::Tuple(_) => return self.fields(shape, depth),
             FieldKind::Enum(variants) => {
                 let index = u32::from_le_bytes(self.take()?);

@@ -7,10 +7,13 @@ use std::marker::PhantomData;
 use std::mem::{self, needs_drop};
 use std::ptr::{self, slice_from_raw_parts_mut};
 use std::slice;
+use std::sync::atomic::AtomicBool;
 
 use super::element::LayoutOf;
 use super::{Buffer, BufferElement, Header};
-use crate::component::{Beginning, Copying, How, TypeInfo, Written, registry, stable_hash};
+use crate::component::{
+    Beginning, Copying, How, TypeInfo, Written, registry, stable_hash, stable_name,
+};
 use crate::field::{EntityRemap, FieldKind, Shape, StateHasher, shape_of};
 
 /// What is known of a column of buffers.
@@ -19,12 +22,15 @@ pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
         assert!(!(T::ENABLEABLE && T::CLEANUP), "a buffer that stays cannot be switched off");
     }
     let name = registry::keep_name(format!("Buffer<{}>", T::name()));
+    let stable_name = registry::keep_name(format!("Buffer<{}>", stable_name::<T>(T::name())));
     let layout = LayoutOf::<T>::LAYOUT;
     let keeps_nothing = size_of::<T>() == 0 && !needs_drop::<T>();
     TypeInfo {
         index,
         name,
-        stable_hash: stable_hash(name),
+        stable_name,
+        stable_hash: stable_hash(stable_name),
+        shares_stable_name: AtomicBool::new(false),
         size: layout.size,
         align: layout.align,
         shape: LayoutOf::<T>::SHAPE,
@@ -32,6 +38,7 @@ pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
         cleanup: T::CLEANUP,
         tracked: T::TRACK_CHANGES,
         write_groups: T::WRITE_GROUPS,
+        maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
         sync: true,
         type_id: Some(TypeId::of::<Buffer<T>>()),
         drop: (!keeps_nothing).then_some(drop_buffers::<T>),

@@ -1,6 +1,7 @@
 //! What can be in buffers.
 
 use std::any::{TypeId, type_name};
+use std::num::NonZero;
 
 use super::{Buffer, BufferLayout, column};
 use crate::component::{ComponentType, Duplicate, TypeSlot, WriteGroup, registry};
@@ -58,7 +59,9 @@ pub trait BufferElement: Field + Send + Sync + Sized + 'static {
         size => 128 / size,
     };
 
-    /// What the type is called in messages and files. The buffer is called `Buffer<name>` there.
+    /// The name of the type in messages: by default its path. The buffer is called `Buffer<name>` there.
+    ///
+    /// A name that is set, by `#[buffer(name = "…")]`, is also the [stable name](ComponentType::stable_name).
     fn name() -> &'static str {
         type_name::<Self>()
     }
@@ -83,6 +86,10 @@ pub trait BufferElement: Field + Send + Sync + Sized + 'static {
     /// The components whose write groups the buffer is in: `#[buffer(write_group(…))]`. As for
     /// [components](crate::Component::WRITE_GROUPS).
     const WRITE_GROUPS: &'static [WriteGroup] = &[];
+
+    /// How many entities a chunk with the buffer has room for at most: `#[buffer(maximum_chunk_capacity = 16)]`. As for
+    /// [components](crate::Component::MAXIMUM_CHUNK_CAPACITY).
+    const MAXIMUM_CHUNK_CAPACITY: Option<NonZero<u32>> = None;
 
     /// Where the type remembers what its buffer was registered as.
     #[doc(hidden)]

@@ -7,7 +7,7 @@ use std::panic::Location;
 use std::ptr::NonNull;
 
 use ancho_collections::Native;
-use ancho_jobs::{CellConcurrent, ContainerLabel};
+use ancho_jobs::{CellConcurrent, ContainerLabel, JobHandle};
 
 use super::error::{CommandError, PlaybackError};
 use super::log::CommandLog;
@@ -68,13 +68,19 @@ use crate::manager::EntityManager;
 pub struct EntityCommandBuffer {
     log: Native<CommandLog>,
     should_play: bool,
+    /// The jobs that were scheduled to record in it, but for the last.
+    earlier_jobs: Vec<JobHandle>,
 }
 
 impl EntityCommandBuffer {
     /// A buffer that is played once, and then cleared.
     #[track_caller]
     pub fn new() -> Self {
-        Self { log: Native::of(CommandLog::new(false)), should_play: true }
+        Self {
+            log: Native::of(CommandLog::new(false)),
+            should_play: true,
+            earlier_jobs: Vec::new(),
+        }
     }
 
     /// A buffer that can be played several times, also in several worlds. Once it was played, nothing more is recorded.
@@ -100,7 +106,7 @@ impl EntityCommandBuffer {
     /// ```
     #[track_caller]
     pub fn reusable() -> Self {
-        Self { log: Native::of(CommandLog::new(true)), should_play: true }
+        Self { log: Native::of(CommandLog::new(true)), should_play: true, earlier_jobs: Vec::new() }
     }
 
     /// Gives the buffer a name for error messages.
@@ -156,7 +162,15 @@ impl EntityCommandBuffer {
     /// A token for jobs that record commands: a single job, or all batches of a parallel one.
     ///
     /// A job is given a [`CommandRecorder`]. One that is given a buffer which was played panics with A0080.
+    ///
+    /// If a job panics, in whichever batch, everything that it recorded is discarded. What other jobs recorded stays.
     pub fn writer(&mut self) -> CellConcurrent<'_, CommandLog> {
+        // A token borrows the buffer, so each job that records is the last one when the next token is made.
+        if let Some(last) = self.log.last_writer()
+            && self.earlier_jobs.last() != Some(&last)
+        {
+            self.earlier_jobs.push(last);
+        }
         self.log.writer()
     }
 
@@ -227,6 +241,7 @@ impl EntityCommandBuffer {
     pub fn clear(&mut self) -> Result<(), CommandError> {
         let log = self.log.get_mut().map_err(CommandError::InUse)?;
         self.should_play = true;
+        self.earlier_jobs.clear();
         log.clear();
         Ok(())
     }
@@ -234,6 +249,11 @@ impl EntityCommandBuffer {
     /// Whether a job records in it that was not completed.
     pub(crate) fn is_in_use(&self) -> bool {
         self.log.get().is_err()
+    }
+
+    /// The jobs that were scheduled to record in it. When the last has finished, all others have.
+    pub(crate) fn recording_jobs(&self) -> impl DoubleEndedIterator<Item = JobHandle> {
+        self.earlier_jobs.iter().copied().chain(self.log.last_writer())
     }
 
     /// Records commands for a world that views have too.
@@ -345,7 +365,8 @@ impl EntityManager {
     }
 
     /// Looks at what was recorded, without carrying it out: whether the entities are there that it is done to, also those of slices and
-    /// those that instances are made of, and none of them is a prefab that is changed.
+    /// those that instances are made of, and none of them is a prefab that is changed. In a strict world, also whether no command makes
+    /// a prefab.
     ///
     /// What else can be wrong shows when the buffer is played. Playing checks all that is needed by itself; this is for tools and
     /// tests, which want to know beforehand.

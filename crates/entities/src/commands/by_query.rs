@@ -3,7 +3,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::command::{Command, Elements, ListCommand, TypeNames, set_leaves};
+use super::change::duplicate_set;
+use super::command::{Command, Elements, Given, ListCommand, TypeNames};
 use super::play::{Fault, Player, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
 use super::verb::Kind;
@@ -149,34 +150,56 @@ impl QueryCommands<'_> {
     }
 
     /// Destroys them. See [`QueryMut::despawn`](crate::QueryMut::despawn).
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     pub fn despawn(self) {
         self.record(DespawnFound);
     }
 
     /// Gives them clones of components. See [`QueryMut::add`](crate::QueryMut::add).
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     pub fn add<S: CloneSet>(self, set: S) {
         self.record(AddToFound(set));
     }
 
+    /// Gives each of them a set of components of its own, in the order in which the query finds them when the command is played. See
+    /// [`QueryMut::add_each`](crate::QueryMut::add_each).
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
+    /// If the query finds more or fewer entities than there are sets, playing fails with A0060, and no entity is given one.
+    pub fn add_each<S: ComponentSet>(self, sets: impl IntoIterator<Item = S>) {
+        self.record(AddEachToFound(sets.into_iter().collect::<Vec<S>>()));
+    }
+
     /// Gives them those of the components that they lack, with their defaults. See
     /// [`QueryMut::add_types`](crate::QueryMut::add_types).
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     pub fn add_types(self, types: &[ComponentType]) {
         let Self { recorder, query } = self;
         recorder.record_list(Entity::NULL, TypesOfFound::<true>(query), types.iter().copied());
     }
 
     /// Removes components from them. See [`QueryMut::remove`](crate::QueryMut::remove).
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     pub fn remove<S: ComponentSet>(self) {
         self.record(RemoveFromFound::<S>(PhantomData));
     }
 
     /// Removes components from them. See [`QueryMut::remove_types`](crate::QueryMut::remove_types).
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     pub fn remove_types(self, types: &[ComponentType]) {
         let Self { recorder, query } = self;
         recorder.record_list(Entity::NULL, TypesOfFound::<false>(query), types.iter().copied());
     }
 
     /// Replaces the value of a shared component. See [`QueryMut::set_shared`](crate::QueryMut::set_shared).
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     pub fn set_shared<T: SharedComponent>(self, value: T) {
         self.record(SetSharedOfFound(Shared::new(value)));
     }
@@ -193,6 +216,8 @@ impl QueryCommands<'_> {
     }
 
     /// Lets them take part or not. See [`QueryMut::set_enabled`](crate::QueryMut::set_enabled).
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     pub fn set_enabled(self, enabled: bool) {
         self.record(EnableFound(enabled));
     }
@@ -217,10 +242,8 @@ trait Operation: Send + Sized + 'static {
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
-    /// Whether it may give components that stay when an entity is destroyed.
-    fn leaves(&self) -> bool {
-        false
-    }
+    /// Notes which components it gives.
+    fn gives(&self, _: &mut Given<'_>) {}
 }
 
 struct ForQuery<O> {
@@ -253,8 +276,8 @@ impl<O: Operation> Command for ForQuery<O> {
         write!(f, " all that {} finds", self.query)
     }
 
-    fn leaves(&self) -> bool {
-        self.operation.leaves()
+    fn gives(&self, given: &mut Given<'_>) {
+        self.operation.gives(given);
     }
 }
 
@@ -300,8 +323,34 @@ impl<S: CloneSet> Operation for AddToFound<S> {
         write!(f, "add {} to", TypeNames(S::types))
     }
 
-    fn leaves(&self) -> bool {
-        set_leaves::<S>()
+    fn gives(&self, given: &mut Given<'_>) {
+        given.add_set::<S>();
+    }
+}
+
+struct AddEachToFound<S>(Vec<S>);
+
+impl<S: ComponentSet> Operation for AddEachToFound<S> {
+    fn play(mut self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+        if S::HAS_ENTITIES {
+            self.0.iter_mut().try_for_each(|set| resolve_entities(player.resolved, set))?;
+        }
+        let added = query
+            .change(player.entities, |entities, found| entities.add_each_to_found(found, self.0));
+        added.map_err(|rejected| rejected.error)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        self.0.iter_mut().map(duplicate_set).collect::<Result<_, _>>().map(Self)
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "add {} to each of", TypeNames(S::types))
+    }
+
+    fn gives(&self, given: &mut Given<'_>) {
+        given.add_set::<S>();
     }
 }
 
@@ -435,7 +484,9 @@ impl<const ADDS: bool> ListCommand for TypesOfFound<ADDS> {
         write!(f, "{verb} {count} types {preposition} all that a query finds")
     }
 
-    fn leaves(types: Elements<'_, ComponentType>) -> bool {
-        ADDS && types.as_slice().iter().any(|ty| ty.is_cleanup())
+    fn gives(types: Elements<'_, ComponentType>, given: &mut Given<'_>) {
+        if ADDS {
+            types.as_slice().iter().for_each(|&ty| given.add(ty));
+        }
     }
 }

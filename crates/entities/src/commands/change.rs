@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 
-use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames, set_leaves};
+use super::command::{Command, CommandRun, Elements, Given, ListCommand, TypeNames};
 use super::fold::Folding;
 use super::play::{Fault, Player, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
@@ -238,8 +238,8 @@ impl<S: ComponentSet> Command for Add<S> {
         write!(f, "add {} to {target}", TypeNames(S::types))
     }
 
-    fn leaves(&self) -> bool {
-        set_leaves::<S>()
+    fn gives(&self, given: &mut Given<'_>) {
+        given.add_set::<S>();
     }
 }
 
@@ -351,8 +351,8 @@ impl ListCommand for AddTypes {
         write!(f, "add {count} types to {target}")
     }
 
-    fn leaves(types: Elements<'_, ComponentType>) -> bool {
-        types.as_slice().iter().any(|ty| ty.is_cleanup())
+    fn gives(types: Elements<'_, ComponentType>, given: &mut Given<'_>) {
+        types.as_slice().iter().for_each(|&ty| given.add(ty));
     }
 }
 
@@ -467,8 +467,8 @@ impl<T: BufferElement> ListCommand for AddBuffer<T> {
         write!(f, "add `{}` to {target}", ComponentType::of_buffer::<T>())
     }
 
-    fn leaves(_: Elements<'_, T>) -> bool {
-        T::CLEANUP
+    fn gives(_: Elements<'_, T>, given: &mut Given<'_>) {
+        given.leaves |= T::CLEANUP;
     }
 }
 
@@ -621,9 +621,8 @@ impl Command for SetArchetype {
         write!(f, "move {target} to an archetype")
     }
 
-    fn leaves(&self) -> bool {
-        // It is known to the world alone.
-        true
+    fn gives(&self, given: &mut Given<'_>) {
+        given.add_archetype(self.0);
     }
 }
 

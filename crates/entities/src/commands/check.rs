@@ -3,6 +3,7 @@
 use ancho_collections::FixedState;
 use hashbrown::HashSet;
 
+use super::command::Given;
 use super::error::StoppedAt;
 use super::log::{CommandLog, Seen};
 use super::placeholder::Placeholder;
@@ -15,7 +16,7 @@ use crate::manager::EntityManager;
 use crate::stock::Prefab;
 
 impl CommandLog {
-    /// Looks for the first command that names an entity which is not there, or a prefab.
+    /// Looks for the first command that names an entity which is not there, or a prefab, or, in a strict world, makes a prefab.
     pub(super) fn check(&self, entities: &EntityManager) -> Result<(), StoppedAt> {
         let mut segments = Vec::new();
         self.segments(&mut segments);
@@ -65,7 +66,12 @@ impl Check<'_> {
                 return Err(fault);
             }
         }
-        self.leaves |= command.leaves();
+        let mut given = Given::new(self.entities);
+        command.gives(&mut given);
+        if given.prefab && self.entities.is_strict() {
+            return Err(Fault::CreatesPrefab);
+        }
+        self.leaves |= given.leaves;
         if kind == Kind::Despawn && !self.leaves {
             command.named(&mut |entity| {
                 if !self.stays(entity) {
@@ -91,13 +97,15 @@ impl Check<'_> {
         if is_despawned && passes_over {
             return Ok(());
         }
-        if let Some(Placeholder { stamp, lane, number }) = Placeholder::of(target) {
-            if stamp != self.log.stamp {
+        if let Some(of) = Placeholder::of(target) {
+            let lanes = &self.log.lanes;
+            let lane = lanes.binary_search_by_key(&of.lane, |lane| lane.lane);
+            let lane = lane.ok().map(|lane| &lanes[lane]);
+            let may_be_of_log = || of.may_be_of(&self.log.stamps);
+            if !lane.map_or_else(may_be_of_log, |lane| of.is_of(lane.stamps)) {
                 return Err(Fault::ForeignPlaceholder { placeholder: target });
             }
-            let lanes = &self.log.lanes;
-            let lane = lanes.binary_search_by_key(&lane, |lane| lane.lane);
-            let is_created = lane.is_ok_and(|lane| number < lanes[lane].created);
+            let is_created = lane.is_some_and(|lane| of.number < lane.created);
             if !is_created || is_despawned {
                 return Err(Fault::NotCreatedYet { placeholder: target });
             }

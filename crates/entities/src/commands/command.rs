@@ -16,8 +16,9 @@ use super::recorder::CommandRecorder;
 use super::verb::{Deed, Kind, List, Verb};
 use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::manager::{EntityManager, Spaced};
+use crate::manager::{Archetype, EntityManager, Spaced};
 use crate::set::ComponentSet;
+use crate::stock::Prefab;
 use crate::storage::Cellar;
 
 /// A command: what was recorded of it, beside its target.
@@ -60,10 +61,8 @@ pub(super) trait Command: Sized + Send + 'static {
         each(target);
     }
 
-    /// Whether it may give components that stay when an entity is destroyed.
-    fn leaves(&self) -> bool {
-        false
-    }
+    /// Notes which components it gives.
+    fn gives(&self, _: &mut Given<'_>) {}
 
     /// Carries out commands that follow each other, until there are no more, or one fails.
     #[inline]
@@ -152,7 +151,7 @@ impl<C: Command> VerbOf<C> {
         describe: describe_command::<C>,
         kind: C::KIND,
         named: named_by_command::<C>,
-        leaves: command_leaves::<C>,
+        gives: command_gives::<C>,
         deed: C::DEED,
         set: C::set_number,
     };
@@ -229,9 +228,9 @@ unsafe fn named_by_command<C: Command>(
 /// # Safety
 ///
 /// - as there
-unsafe fn command_leaves<C: Command>(payload: *mut u8) -> bool {
+unsafe fn command_gives<C: Command>(payload: *mut u8, given: &mut Given<'_>) {
     // SAFETY: there is a command of this type, which nobody else uses.
-    unsafe { &*payload.cast::<C>() }.leaves()
+    unsafe { &*payload.cast::<C>() }.gives(given);
 }
 
 /// A command with a list of elements, whose number is known when it is recorded. This is what it has beside them.
@@ -278,10 +277,8 @@ pub(super) trait ListCommand: Sized + Send + 'static {
         each(target);
     }
 
-    /// Whether it may give components that stay when an entity is destroyed.
-    fn leaves(_: Elements<'_, Self::Element>) -> bool {
-        false
-    }
+    /// Notes which components it gives.
+    fn gives(_: Elements<'_, Self::Element>, _: &mut Given<'_>) {}
 }
 
 /// The elements of a command.
@@ -417,7 +414,7 @@ impl<C: ListCommand> ListVerbOf<C> {
         describe: describe_list::<C>,
         kind: C::KIND,
         named: named_by_list::<C>,
-        leaves: list_leaves::<C>,
+        gives: list_gives::<C>,
         deed: Deed::Other,
         set: |_| None,
     };
@@ -533,9 +530,9 @@ unsafe fn named_by_list<C: ListCommand>(
 /// # Safety
 ///
 /// - as there
-unsafe fn list_leaves<C: ListCommand>(payload: *mut u8) -> bool {
+unsafe fn list_gives<C: ListCommand>(payload: *mut u8, given: &mut Given<'_>) {
     // SAFETY: there is a list, whose elements are only looked at: it keeps them.
-    C::leaves(unsafe { elements_of::<C>(payload, true) })
+    C::gives(unsafe { elements_of::<C>(payload, true) }, given);
 }
 
 impl CommandRecorder {
@@ -574,11 +571,36 @@ impl CommandRecorder {
     }
 }
 
-/// Whether a component of a set stays when its entity is destroyed.
-pub(super) fn set_leaves<S: ComponentSet>() -> bool {
-    let mut leaves = false;
-    S::types(&mut |ty| leaves |= ty.is_cleanup());
-    leaves
+/// What is noted of the components that commands give, before they are played in a world.
+pub(super) struct Given<'w> {
+    entities: &'w EntityManager,
+    /// Whether there may be some that stay when an entity is destroyed.
+    pub(super) leaves: bool,
+    /// Whether an entity becomes a prefab.
+    pub(super) prefab: bool,
+}
+
+impl<'w> Given<'w> {
+    pub(super) fn new(entities: &'w EntityManager) -> Self {
+        Self { entities, leaves: false, prefab: false }
+    }
+
+    pub(super) fn add(&mut self, ty: ComponentType) {
+        self.leaves |= ty.is_cleanup();
+        self.prefab |= ty == ComponentType::of::<Prefab>();
+    }
+
+    pub(super) fn add_set<S: ComponentSet>(&mut self) {
+        S::types(&mut |ty| self.add(ty));
+    }
+
+    pub(super) fn add_archetype(&mut self, archetype: Archetype) {
+        match self.entities.component_types(archetype) {
+            Ok(types) => types.iter().for_each(|&ty| self.add(ty)),
+            // It is one of another world, which playing refuses.
+            Err(_) => self.leaves = true,
+        }
+    }
 }
 
 /// The names of types, for messages: `Health`, `Armour`.

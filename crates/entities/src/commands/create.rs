@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::change::duplicate_set;
-use super::command::{Command, CommandRun, Elements, ListCommand, TypeNames, set_leaves};
+use super::command::{Command, CommandRun, Elements, Given, ListCommand, TypeNames};
 use super::fold::Folding;
 use super::play::{Fault, Player, check_by, resolve_by, resolve_entities};
 use super::recorder::{CommandRecorder, Created, too_many_entities};
@@ -152,8 +152,8 @@ impl<S: ComponentSet> Command for Spawn<S> {
         write!(f, "spawn {target} with {}", TypeNames(S::types))
     }
 
-    fn leaves(&self) -> bool {
-        set_leaves::<S>()
+    fn gives(&self, given: &mut Given<'_>) {
+        given.add_set::<S>();
     }
 
     fn play_run(player: &mut Player<'_>, run: &mut CommandRun<'_, '_, Self>) -> Result<(), Fault> {
@@ -242,8 +242,8 @@ impl<S: CloneSet> Command for SpawnMany<S> {
         }
     }
 
-    fn leaves(&self) -> bool {
-        set_leaves::<S>()
+    fn gives(&self, given: &mut Given<'_>) {
+        given.add_set::<S>();
     }
 }
 
@@ -300,8 +300,8 @@ impl<S: ComponentSet> ListCommand for SpawnBatch<S> {
         }
     }
 
-    fn leaves(_: Elements<'_, S>) -> bool {
-        set_leaves::<S>()
+    fn gives(_: Elements<'_, S>, given: &mut Given<'_>) {
+        given.add_set::<S>();
     }
 }
 
@@ -338,9 +338,8 @@ impl Command for CreateOf {
         }
     }
 
-    fn leaves(&self) -> bool {
-        // It is known to the world alone.
-        true
+    fn gives(&self, given: &mut Given<'_>) {
+        given.add_archetype(self.archetype);
     }
 }
 

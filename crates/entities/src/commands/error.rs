@@ -246,6 +246,10 @@ impl fmt::Display for CommandFault {
                 "A0084: entity {entity} is a prefab, which all its instances to come would differ by; instantiate it, and change \
                  the instance"
             ),
+            Self::CreatesPrefab => f.write_str(
+                "A0151: the command makes a prefab, and the world is strict; make prefabs with the world itself, before there are \
+                 commands that use them",
+            ),
             Self::PromiseBroken { entity } => write!(
                 f,
                 "A0082: the id {entity}, which the entity was promised, is not there any more, since all entities were despawned \

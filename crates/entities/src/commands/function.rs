@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::command::Command;
+use super::command::{Command, Given};
 use super::play::{Fault, Player};
 use super::recorder::CommandRecorder;
 use super::verb::Kind;
@@ -64,8 +64,8 @@ where
         f.write_str(self.name)
     }
 
-    fn leaves(&self) -> bool {
+    fn gives(&self, given: &mut Given<'_>) {
         // Nobody knows.
-        true
+        given.leaves = true;
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::change::{Add, Remove, Set, duplicate_set};
-use super::command::{Command, TypeNames, set_leaves};
+use super::command::{Command, Given, TypeNames};
 use super::play::{Fault, Player, Resolved, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
 use super::slices::{check_list, for_each_of_list};
@@ -225,8 +225,8 @@ impl<S: CloneSet, M: Members> Command for AddToLinked<S, M> {
         self.members.describe(target, f)
     }
 
-    fn leaves(&self) -> bool {
-        set_leaves::<S>()
+    fn gives(&self, given: &mut Given<'_>) {
+        given.add_set::<S>();
     }
 }
 

@@ -10,9 +10,10 @@ use ancho_collections::{Container, Lanes, ParallelWriter};
 use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel, current_job};
 
 use super::buffer::EntityCommandBuffer;
+use super::command::Given;
 use super::error::{StoppedAt, already_played};
 use super::lane::{Found, VerbRun, find};
-use super::placeholder::new_stamp;
+use super::placeholder::BufferStamps;
 use super::play::{LaneIds, Player, Resolved};
 use super::promises::Returns;
 use super::recorder::{CommandRecorder, NO_KEY};
@@ -20,6 +21,7 @@ use super::verb::Kind;
 use super::walk::Walk;
 use crate::entity::Entity;
 use crate::manager::{Distinct, EntityManager};
+use crate::panics::FirstPanic;
 
 /// What an [`EntityCommandBuffer`] shares with jobs: what its tokens are of.
 #[derive(Debug)]
@@ -32,7 +34,7 @@ pub struct CommandLog {
     spare: Vec<CommandRecorder>,
     /// The number of the next lane.
     next_lane: u32,
-    pub(super) stamp: u32,
+    pub(super) stamps: BufferStamps,
     /// Whether the last lane is that of the main thread, which goes on in it.
     goes_on: bool,
     pub(super) reusable: bool,
@@ -77,10 +79,10 @@ impl Seen<'_> {
         unsafe { (self.found.verb.named)(self.found.payload, self.target, each) };
     }
 
-    /// Whether it may give components that stay when an entity is destroyed.
-    pub(super) fn leaves(&self) -> bool {
-        // SAFETY: as above.
-        unsafe { (self.found.verb.leaves)(self.found.payload) }
+    /// Notes which components it gives.
+    pub(super) fn gives(&self, given: &mut Given<'_>) {
+        // SAFETY: there is a payload of the verb, which was not used, and the log is not changed meanwhile.
+        unsafe { (self.found.verb.gives)(self.found.payload, given) };
     }
 }
 
@@ -107,7 +109,8 @@ impl ConcurrentWrite for CommandLog {
         // What a job does before its batches, as a single job does everything, has no range.
         let number = batch.index as u32 + u32::from(!batch.range.is_empty());
         let mut writer = self.batches.open(batch.index);
-        writer.begin(self.stamp, self.next_lane.saturating_add(number), current_job());
+        let lane = self.next_lane.saturating_add(number);
+        writer.begin(self.stamps.of_lane(lane), lane, current_job());
         writer
     }
 
@@ -118,14 +121,21 @@ impl ConcurrentWrite for CommandLog {
         writer
     }
 
-    fn settle(&mut self, _: ContainerLabel) {
+    fn conclude(&mut self, failed: bool) {
         let Self { lanes, batches, spare, next_lane, goes_on, .. } = self;
+        let mut panics = FirstPanic::default();
         batches.settle(|lane| {
-            // It may be another than was lent, with a number that was used already.
+            // It may be another than was lent, with a number that was used already. Numbers of discarded lanes are not used
+            // again: others may have their placeholders.
             *next_lane = (lane.lane + 1).max(*next_lane);
             *goes_on = false;
-            lanes.push(mem::replace(lane, spare.pop().unwrap_or_default()));
+            if failed {
+                panics.during(|| lane.clear());
+            } else {
+                lanes.push(mem::replace(lane, spare.pop().unwrap_or_default()));
+            }
         });
+        panics.go_on();
     }
 }
 
@@ -136,7 +146,7 @@ impl CommandLog {
             batches: Lanes::new(),
             spare: Vec::new(),
             next_lane: 0,
-            stamp: new_stamp(),
+            stamps: BufferStamps::new(),
             goes_on: false,
             reusable,
             is_played: false,
@@ -158,7 +168,7 @@ impl CommandLog {
     pub(super) fn main_lane(&mut self) -> &mut CommandRecorder {
         if !self.goes_on {
             let mut lane = self.spare.pop().unwrap_or_default();
-            lane.begin(self.stamp, self.next_lane, None);
+            lane.begin(self.stamps.of_lane(self.next_lane), self.next_lane, None);
             self.next_lane += 1;
             self.lanes.push(lane);
             self.goes_on = true;
@@ -193,9 +203,9 @@ impl CommandLog {
     /// Forgets everything, and begins anew. Values are dropped, memory is kept.
     pub(super) fn clear(&mut self) {
         self.give_back();
-        self.stamp = new_stamp();
+        self.stamps = BufferStamps::new();
         (self.next_lane, self.goes_on, self.is_played) = (0, false, false);
-        self.resolved.stamp = self.stamp;
+        self.resolved.stamps.clone_from(&self.stamps);
         let mut clearing = Clearing(self);
         clearing.clear();
     }
@@ -316,8 +326,8 @@ impl Playing<'_> {
     /// Gives ids to the entities that are created, unless they were promised some, in the order in which they were recorded.
     fn give_ids(&mut self) {
         let Self { log, entities, .. } = self;
-        let CommandLog { lanes, resolved, stamp, reusable, .. } = &mut **log;
-        resolved.stamp = *stamp;
+        let CommandLog { lanes, resolved, stamps, reusable, .. } = &mut **log;
+        resolved.stamps.clone_from(stamps);
         entities.before_moving([]);
         let table = &mut entities.storage.table;
         resolved.lanes.resize_with(lanes.len(), LaneIds::default);
@@ -329,7 +339,7 @@ impl Playing<'_> {
                 // With the memory of the last time, if there is nothing in it.
                 of_lane.ids = mem::take(&mut lane.ids);
             }
-            of_lane.lane = lane.lane;
+            (of_lane.lane, of_lane.stamps) = (lane.lane, lane.stamps);
             let promised = of_lane.ids.iter().position(|id| id.is_null());
             of_lane.promised = promised.unwrap_or(of_lane.ids.len());
             for id in of_lane.ids.iter_mut().filter(|id| id.is_null()) {

@@ -4,67 +4,195 @@
 //! for, without anybody having to be asked:
 //!
 //! ```text
-//! 19 bits   20 bits   24 bits
-//! stamp     lane      number
+//! 1 bit       1 bit         35 bits   10 bits   16 bits
+//! 0           0             stamp     lane      number
+//!
+//! 1 bit       1 bit         27 bits   10 bits   24 bits
+//! 0           high number   stamp     lane      number
+//!
+//! 1 bit       1 bit         25 bits   20 bits   16 bits
+//! high lane   0             stamp     lane      number
+//!
+//! 1 bit       1 bit         17 bits   20 bits   24 bits
+//! high lane   high number   stamp     lane      number
 //! ```
 //!
-//! - the *stamp* is that of the buffer, for as long as it records; then it gets another. So placeholders of others are noticed, until
-//!   half a million stamps later the numbers begin again.
+//! - the *stamp* tells placeholders of one buffer from those of others, for as long as it records; then it gets another.
 //! - the *lane* is who has recorded: the main thread, or a batch of a job. Lanes are numbered by the order of what they record, and
 //!   not by threads.
 //! - the *number* is the how manieth entity it is that the lane creates.
+//!
+//! Most buffers have few lanes, which create few entities. Their stamps repeat after 34 billion buffers. Lanes from 1,024 on, and
+//! numbers from 65,536 on, have more bits, which the stamp lacks. Each of the four forms has stamps of its own, which are taken only
+//! when they are needed:
+//!
+//! - for high lanes, one for each buffer that has some: repeats after 33 million such buffers.
+//! - for high numbers, one for each lane that has some: repeats after 134 million such lanes, and, if the lanes are high too, after
+//!   131,072 of them.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::entity::Entity;
 
-const NUMBER_BITS: u32 = 24;
-const LANE_BITS: u32 = 20;
-const STAMP_BITS: u32 = 19;
+/// Which of the four forms a placeholder has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Form {
+    is_high_lane: bool,
+    is_high_number: bool,
+}
+
+const LANE_BITS: [u32; 2] = [10, 20];
+const NUMBER_BITS: [u32; 2] = [16, 24];
+
+/// The bits that tell the forms apart.
+const HIGH_LANE: u64 = 1 << 62;
+const HIGH_NUMBER: u64 = 1 << 61;
+const FORM_BITS: u32 = 2;
 
 /// How many entities a lane can create. The last number is left out, so that no placeholder has all bits set.
-pub(super) const NUMBERS: u32 = (1 << NUMBER_BITS) - 1;
+pub(super) const NUMBERS: u32 = (1 << NUMBER_BITS[1]) - 1;
 /// How many lanes there can be.
-pub(super) const LANES: u32 = 1 << LANE_BITS;
+pub(super) const LANES: u32 = 1 << LANE_BITS[1];
+
+impl Form {
+    #[inline]
+    fn of(lane: u32, number: u32) -> Self {
+        Self {
+            is_high_lane: lane >= 1 << LANE_BITS[0],
+            is_high_number: number >= 1 << NUMBER_BITS[0],
+        }
+    }
+
+    #[inline]
+    fn lane_bits(self) -> u32 {
+        LANE_BITS[usize::from(self.is_high_lane)]
+    }
+
+    #[inline]
+    fn number_bits(self) -> u32 {
+        NUMBER_BITS[usize::from(self.is_high_number)]
+    }
+
+    #[inline]
+    fn stamp_bits(self) -> u32 {
+        63 - FORM_BITS - self.lane_bits() - self.number_bits()
+    }
+
+    /// A stamp that no other buffer or lane has.
+    ///
+    /// Which one it is depends on what other threads do. It shows in placeholders alone, and in no world.
+    fn new_stamp(self) -> u64 {
+        static NEXT: [[AtomicU64; 2]; 2] = [const { [const { AtomicU64::new(0) }; 2] }; 2];
+        let next = &NEXT[usize::from(self.is_high_lane)][usize::from(self.is_high_number)];
+        next.fetch_add(1, Ordering::Relaxed) % (1 << self.stamp_bits())
+    }
+}
+
+/// What tells the placeholders of a buffer from those of others.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BufferStamps {
+    low_lanes: u64,
+    /// That of high lanes, once there are some.
+    high_lanes: OnceLock<u64>,
+}
+
+impl BufferStamps {
+    pub(super) fn new() -> Self {
+        Self { low_lanes: Form::of(0, 0).new_stamp(), high_lanes: OnceLock::new() }
+    }
+
+    /// Those of a lane that has created nothing.
+    pub(super) fn of_lane(&self, lane: u32) -> Stamps {
+        let form = Form::of(lane, 0);
+        let of_buffer = if form.is_high_lane {
+            *self.high_lanes.get_or_init(|| form.new_stamp())
+        } else {
+            self.low_lanes
+        };
+        Stamps { of_buffer, of_high_numbers: None }
+    }
+}
+
+/// What tells the placeholders of a lane from those of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamps {
+    /// That of the buffer, for low lanes or for high ones.
+    of_buffer: u64,
+    /// That of high numbers, once there are some.
+    of_high_numbers: Option<u64>,
+}
+
+impl Stamps {
+    /// Takes a stamp for high numbers, if this one of a lane needs it.
+    #[inline]
+    pub(super) fn reach(&mut self, lane: u32, number: u32) {
+        let form = Form::of(lane, number);
+        if form.is_high_number && self.of_high_numbers.is_none() {
+            self.of_high_numbers = Some(form.new_stamp());
+        }
+    }
+}
 
 /// What a placeholder says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placeholder {
-    pub(super) stamp: u32,
+    form: Form,
+    stamp: u64,
     pub(super) lane: u32,
     pub(super) number: u32,
 }
 
 impl Placeholder {
+    /// That of an entity of a lane, which has a stamp for high numbers if it needs one.
+    #[inline]
+    pub(super) fn new(stamps: Stamps, lane: u32, number: u32) -> Self {
+        let form = Form::of(lane, number);
+        debug_assert!(!form.is_high_number || stamps.of_high_numbers.is_some());
+        let of_high_numbers = || stamps.of_high_numbers.unwrap_or(0);
+        let stamp = if form.is_high_number { of_high_numbers() } else { stamps.of_buffer };
+        Self { form, stamp, lane, number }
+    }
+
+    #[inline]
     pub(super) fn to_entity(self) -> Entity {
-        let Self { stamp, lane, number } = self;
-        debug_assert!(stamp < 1 << STAMP_BITS && lane < LANES && number < NUMBERS);
-        let bits = (u64::from(stamp) << LANE_BITS | u64::from(lane)) << NUMBER_BITS;
-        let bits = bits | u64::from(number);
+        let Self { form, stamp, lane, number } = self;
+        debug_assert!(lane < LANES && number < NUMBERS && stamp < 1 << form.stamp_bits());
+        let mut bits = (stamp << form.lane_bits() | u64::from(lane)) << form.number_bits();
+        bits |= u64::from(number);
+        bits |= if form.is_high_lane { HIGH_LANE } else { 0 };
+        bits |= if form.is_high_number { HIGH_NUMBER } else { 0 };
         let index = 1 << 31 | (bits as u32 & (u32::MAX >> 1));
         Entity::from_parts(index, (bits >> 31) as u32)
     }
 
     /// What an entity says, if it is a placeholder.
+    #[inline]
     pub(super) fn of(entity: Entity) -> Option<Self> {
-        if !entity.is_placeholder() {
-            return None;
-        }
-        let bits = u64::from(entity.version()) << 31 | u64::from(entity.index() & (u32::MAX >> 1));
-        Some(Self {
-            number: bits as u32 & ((1 << NUMBER_BITS) - 1),
-            lane: (bits >> NUMBER_BITS) as u32 & (LANES - 1),
-            stamp: (bits >> (NUMBER_BITS + LANE_BITS)) as u32,
-        })
+        let (lane, number) = entity.placeholder()?;
+        let bits = entity.placeholder_bits();
+        let form =
+            Form { is_high_lane: bits & HIGH_LANE != 0, is_high_number: bits & HIGH_NUMBER != 0 };
+        let stamp = (bits & !(HIGH_LANE | HIGH_NUMBER)) >> (form.lane_bits() + form.number_bits());
+        Some(Self { form, stamp, lane, number })
     }
-}
 
-/// A stamp that no buffer has.
-///
-/// Which one it is depends on what other threads do. It shows in placeholders alone, and in no world.
-pub(super) fn new_stamp() -> u32 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed) % (1 << STAMP_BITS)
+    /// Says whether it is one of the lane of its number that has these stamps.
+    #[inline]
+    pub(super) fn is_of(self, stamps: Stamps) -> bool {
+        let of_lane =
+            if self.form.is_high_number { stamps.of_high_numbers } else { Some(stamps.of_buffer) };
+        of_lane == Some(self.stamp)
+    }
+
+    /// Says whether it may be one of a buffer that has no lane of its number: that of a job that failed. High numbers have the
+    /// stamp of their lane, of which nothing is known then.
+    pub(super) fn may_be_of(self, buffer: &BufferStamps) -> bool {
+        let Form { is_high_lane, is_high_number } = self.form;
+        let low_lanes = Some(&buffer.low_lanes);
+        let of_buffer = if is_high_lane { buffer.high_lanes.get() } else { low_lanes };
+        !is_high_number && of_buffer == Some(&self.stamp)
+    }
 }
 
 #[cfg(test)]
@@ -73,15 +201,21 @@ mod tests {
 
     #[test]
     fn placeholders_say_what_they_were_made_of() {
-        let stamps = [0, 1, 77, (1 << STAMP_BITS) - 1];
-        for stamp in stamps {
-            for lane in [0, 1, 128, LANES - 1] {
-                for number in [0, 1, 1 << 23, NUMBERS - 1] {
-                    let placeholder = Placeholder { stamp, lane, number };
+        for lane in [0, 1, 128, 1023, 1024, LANES - 1] {
+            for number in [0, 1, 65_535, 65_536, 1 << 23, NUMBERS - 1] {
+                let form = Form::of(lane, number);
+                for stamp in [0, 1, 77, (1 << form.stamp_bits()) - 1] {
+                    let stamps = Stamps { of_buffer: stamp, of_high_numbers: Some(stamp) };
+                    let placeholder = Placeholder::new(stamps, lane, number);
                     let entity = placeholder.to_entity();
                     assert!(entity.is_placeholder() && !entity.is_null());
                     assert_ne!(entity.to_bits(), u64::MAX);
                     assert_eq!(Placeholder::of(entity), Some(placeholder));
+                    assert_eq!((placeholder.lane, placeholder.number), (lane, number));
+                    assert!(placeholder.is_of(stamps));
+                    let others = Stamps { of_buffer: stamp ^ 2, of_high_numbers: Some(stamp ^ 2) };
+                    assert!(!placeholder.is_of(others));
+                    assert_eq!(entity.to_string(), format!("placeholder {lane}.{number}"));
                 }
             }
         }

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use super::fold::Panic;
 use super::lane::{Found, VerbRun, find};
-use super::placeholder::Placeholder;
+use super::placeholder::{BufferStamps, Placeholder, Stamps};
 use super::verb::Verb;
 use crate::component::ComponentType;
 use crate::entity::Entity;
@@ -41,6 +41,9 @@ pub enum CommandFault {
         /// The prefab.
         entity: Entity,
     },
+    /// A0151: the command creates a prefab, or makes a prefab of an entity. Only a [check](crate::World::check_commands) before
+    /// playing minds, in a strict world.
+    CreatesPrefab,
     /// A0082: the id that the entity was promised is not there any more.
     PromiseBroken {
         /// The id.
@@ -60,6 +63,7 @@ impl From<EntityError> for CommandFault {
 #[derive(Debug, Default)]
 pub(super) struct LaneIds {
     pub(super) lane: u32,
+    pub(super) stamps: Stamps,
     pub(super) ids: Vec<Entity>,
     /// How many of the first were known when they were recorded.
     pub(super) promised: usize,
@@ -68,7 +72,7 @@ pub(super) struct LaneIds {
 /// What the placeholders of a buffer stand for.
 #[derive(Debug, Default)]
 pub(super) struct Resolved {
-    pub(super) stamp: u32,
+    pub(super) stamps: BufferStamps,
     /// By rising lanes.
     pub(super) lanes: Vec<LaneIds>,
 }
@@ -87,8 +91,8 @@ impl Resolved {
 
     /// What a target is called: by its id, if that was known when it was recorded.
     pub(super) fn shown(&self, target: Entity) -> Entity {
-        let id = Placeholder::of(target).filter(|of| of.stamp == self.stamp).and_then(|of| {
-            let lane = self.lanes.iter().find(|ids| ids.lane == of.lane)?;
+        let id = Placeholder::of(target).and_then(|of| {
+            let lane = self.lanes.iter().find(|ids| ids.lane == of.lane && of.is_of(ids.stamps))?;
             lane.ids[..lane.promised].get(of.number as usize)
         });
         id.copied().unwrap_or(target)
@@ -98,18 +102,22 @@ impl Resolved {
     #[inline]
     pub(super) fn ids_from(&self, placeholder: Entity) -> Result<&[Entity], Fault> {
         let foreign = Fault::ForeignPlaceholder { placeholder };
-        let Some(Placeholder { stamp, lane, number }) = Placeholder::of(placeholder) else {
+        let Some(of) = Placeholder::of(placeholder) else {
             return Err(foreign);
         };
-        if stamp != self.stamp {
-            return Err(foreign);
-        }
         let not_yet = Fault::NotCreatedYet { placeholder };
         let at = match self.lanes.first() {
-            Some(first) if first.lane == lane => 0,
-            _ => self.lanes.binary_search_by_key(&lane, |ids| ids.lane).map_err(|_| not_yet)?,
+            Some(first) if first.lane == of.lane => 0,
+            _ => self
+                .lanes
+                .binary_search_by_key(&of.lane, |ids| ids.lane)
+                .map_err(|_| if of.may_be_of(&self.stamps) { not_yet } else { foreign })?,
         };
-        self.lanes[at].ids.get(number as usize..).ok_or(not_yet)
+        let lane = &self.lanes[at];
+        if !of.is_of(lane.stamps) {
+            return Err(foreign);
+        }
+        lane.ids.get(of.number as usize..).ok_or(not_yet)
     }
 }
 

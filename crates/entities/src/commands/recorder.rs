@@ -5,7 +5,7 @@ use std::fmt;
 use ancho_collections::Lane;
 
 use super::lane::LaneMemory;
-use super::placeholder::{LANES, NUMBERS, Placeholder};
+use super::placeholder::{LANES, NUMBERS, Placeholder, Stamps};
 use crate::entity::Entity;
 
 /// The key of commands that were given none: they come last.
@@ -20,7 +20,7 @@ pub struct CommandRecorder {
     pub(super) memory: LaneMemory,
     /// How many commands there are.
     pub(super) commands: usize,
-    pub(super) stamp: u32,
+    pub(super) stamps: Stamps,
     pub(super) lane: u32,
     /// How many entities it creates.
     pub(super) created: u32,
@@ -37,7 +37,7 @@ impl Default for CommandRecorder {
         Self {
             memory: LaneMemory::new(),
             commands: 0,
-            stamp: 0,
+            stamps: Stamps::default(),
             lane: 0,
             created: 0,
             ids: Vec::new(),
@@ -56,7 +56,7 @@ impl Lane for CommandRecorder {
 impl CommandRecorder {
     /// Begins to record what comes in this place.
     #[track_caller]
-    pub(super) fn begin(&mut self, stamp: u32, lane: u32, job: Option<&'static str>) {
+    pub(super) fn begin(&mut self, stamps: Stamps, lane: u32, job: Option<&'static str>) {
         assert!(
             lane < LANES,
             "A0083: at most {LANES} batches of jobs record commands in one buffer before it is played; use larger batches, or \
@@ -64,7 +64,7 @@ impl CommandRecorder {
         );
         // One that has recorded nothing may have been given a key.
         self.keys.clear();
-        (self.stamp, self.lane, self.job) = (stamp, lane, job);
+        (self.stamps, self.lane, self.job) = (stamps, lane, job);
     }
 
     /// Forgets everything. What was recorded and not used is dropped, the memory is kept.
@@ -127,7 +127,7 @@ impl CommandRecorder {
     /// What a target is called: by its id, if the recorder has promised it one.
     pub(super) fn shown(&self, target: Entity) -> Entity {
         let id = Placeholder::of(target)
-            .filter(|of| (of.stamp, of.lane) == (self.stamp, self.lane))
+            .filter(|of| of.lane == self.lane && of.is_of(self.stamps))
             .and_then(|of| self.ids.get(of.number as usize));
         id.copied().filter(|id| !id.is_null()).unwrap_or(target)
     }
@@ -146,7 +146,9 @@ impl CommandRecorder {
             too_many_entities();
         }
         self.created = first + count as u32;
-        Created { stamp: self.stamp, lane: self.lane, first, count: count as u32 }
+        // Also the next one: lists are recorded before it is known how many they create.
+        self.stamps.reach(self.lane, self.created);
+        Created { stamps: self.stamps, lane: self.lane, first, count: count as u32 }
     }
 }
 
@@ -179,7 +181,7 @@ pub(super) fn too_many_entities() -> ! {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Created {
-    stamp: u32,
+    stamps: Stamps,
     lane: u32,
     pub(super) first: u32,
     pub(super) count: u32,
@@ -216,10 +218,9 @@ impl Created {
 
     #[inline]
     fn at(&self, at: u32) -> Entity {
-        let (stamp, lane) = (self.stamp, self.lane);
         // That of no entities may be one too high, and is never used.
         let number = (self.first + at).min(NUMBERS - 1);
-        Placeholder { stamp, lane, number }.to_entity()
+        Placeholder::new(self.stamps, self.lane, number).to_entity()
     }
 }
 

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::mem;
 
 use super::change::{Add, Remove, Set, duplicate_set};
-use super::command::{Elements, ListCommand, TypeNames, set_leaves};
+use super::command::{Elements, Given, ListCommand, TypeNames};
 use super::play::{Fault, Player, resolve_entities};
 use super::recorder::CommandRecorder;
 use super::verb::Kind;
@@ -158,8 +158,8 @@ macro_rules! give_slice {
                 each_of(&targets, each);
             }
 
-            fn leaves(_: Elements<'_, Entity>) -> bool {
-                set_leaves::<S>()
+            fn gives(_: Elements<'_, Entity>, given: &mut Given<'_>) {
+                given.add_set::<S>();
             }
         }
     };

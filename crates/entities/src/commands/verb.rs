@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::command::Given;
 use super::play::{Fault, Player, Run};
 use crate::entity::Entity;
 use crate::manager::EntityManager;
@@ -44,12 +45,12 @@ pub(super) struct Verb {
     ///
     /// - there is a payload of this verb, which was not used, and nobody else uses meanwhile
     pub(super) named: unsafe fn(*mut u8, Entity, &mut dyn FnMut(Entity)),
-    /// Whether entities may be given components that stay when they are destroyed.
+    /// Notes which components a command gives.
     ///
     /// # Safety
     ///
     /// - as for `named`
-    pub(super) leaves: unsafe fn(*mut u8) -> bool,
+    pub(super) gives: unsafe fn(*mut u8, &mut Given<'_>),
     pub(super) deed: Deed,
     /// The number of the set of components that it gives or takes, if the world has one.
     pub(super) set: fn(&mut EntityManager) -> Option<u32>,

@@ -61,7 +61,7 @@ impl ComponentType {
         registry::find(name).map(Self)
     }
 
-    /// What the type is called.
+    /// The name of the type in messages: its path, as `game::ship::Fuel`, unless the derive was given a name.
     pub fn name(self) -> &'static str {
         self.0.name
     }
@@ -76,7 +76,35 @@ impl ComponentType {
         self.0.align
     }
 
-    /// A number made of the name: the same in every run, on every machine.
+    /// The name that identifies the type outside the program: in [state hashes](crate::World::state_hash) and in files.
+    ///
+    /// It is the name that the derive was given, by `#[component(name = "…")]`, `#[buffer(…)]`, `#[shared(…)]` or
+    /// `#[managed(…)]`, or else the name of the type without its path. The arguments of a generic type are part of it,
+    /// each without its path. Renaming a crate, or moving the type to another module or crate, does not change it.
+    ///
+    /// Two types of a program may have the same stable name. A world that holds both has no state hash (A0154) until one of
+    /// them is given another name. A library gives its components names that begin with its own, as `ancho::Parent`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType};
+    ///
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component)]
+    /// #[component(name = "game::Slot")]
+    /// struct Slot<T: Send + Sync + 'static>(#[field(opaque)] T);
+    ///
+    /// assert_eq!(ComponentType::of::<Health>().stable_name(), "Health");
+    /// assert_eq!(ComponentType::of::<Slot<Vec<u8>>>().stable_name(), "game::Slot<Vec<u8>>");
+    /// ```
+    pub fn stable_name(self) -> &'static str {
+        self.0.stable_name
+    }
+
+    /// A number made of the [stable name](Self::stable_name): the same in every run, on every machine.
     pub fn stable_hash(self) -> u64 {
         self.0.stable_hash
     }

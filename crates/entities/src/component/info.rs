@@ -4,11 +4,14 @@
 
 use std::any::{Any, TypeId};
 use std::mem::{self, align_of, needs_drop, size_of};
+use std::num::NonZero;
 use std::ptr::{self, slice_from_raw_parts_mut};
 use std::slice;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::duplicate::How;
+use super::stable_name::stable_name;
 use super::{Component, ComponentType, WriteGroup};
 use crate::field::{EntityRemap, Shape, StateHasher};
 
@@ -19,7 +22,11 @@ pub(crate) struct TypeInfo {
     /// The how manieth type it was to be registered. Never lets a result depend on it: threads may register types.
     pub(crate) index: u32,
     pub(crate) name: &'static str,
+    /// The name that state hashes and files know the type by. Unlike `name` it depends on no path, and several types may have it.
+    pub(crate) stable_name: &'static str,
     pub(crate) stable_hash: u64,
+    /// Whether another type of the program has the same stable name. Set by the registry.
+    pub(crate) shares_stable_name: AtomicBool,
     pub(crate) size: usize,
     pub(crate) align: usize,
     pub(crate) shape: &'static Shape,
@@ -28,6 +35,8 @@ pub(crate) struct TypeInfo {
     /// Whether it is noted row by row when values were written.
     pub(crate) tracked: bool,
     pub(crate) write_groups: &'static [WriteGroup],
+    /// How many entities a chunk with the type has room for at most, if it says so.
+    pub(crate) maximum_capacity: Option<NonZero<u32>>,
     /// Whether several threads may read a value at once. If not, its memory is never shared with forks.
     pub(crate) sync: bool,
     /// `None` for runtime types.
@@ -149,10 +158,13 @@ impl TypeInfo {
             );
         }
         let name = T::name();
+        let stable_name = stable_name::<T>(name);
         Self {
             index,
             name,
-            stable_hash: stable_hash(name),
+            stable_name,
+            stable_hash: stable_hash(stable_name),
+            shares_stable_name: AtomicBool::new(false),
             size: size_of::<T>(),
             align: align_of::<T>(),
             shape: T::SHAPE,
@@ -160,6 +172,7 @@ impl TypeInfo {
             cleanup: T::CLEANUP,
             tracked: T::TRACK_CHANGES,
             write_groups: T::WRITE_GROUPS,
+            maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
             sync: true,
             type_id: Some(TypeId::of::<T>()),
             drop: needs_drop::<T>().then_some(drop_column::<T> as DropColumn),
@@ -182,8 +195,8 @@ impl TypeInfo {
 }
 
 /// FNV-1a, 64 bits: short, and the same everywhere and always.
-pub(crate) fn stable_hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+pub(crate) fn stable_hash(stable_name: &str) -> u64 {
+    stable_name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }

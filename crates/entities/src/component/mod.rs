@@ -8,9 +8,11 @@ pub(crate) mod probe;
 pub(crate) mod registry;
 mod runtime;
 mod slot;
+pub(crate) mod stable_name;
 mod write_group;
 
 use std::any::type_name;
+use std::num::NonZero;
 
 pub use component_type::ComponentType;
 pub use duplicate::Duplicate;
@@ -25,6 +27,7 @@ pub(crate) use info::{
     Beginning, ChunkValue, Copying, RemapColumn, RemapShared, SharedFunctions, SharedValue,
     TypeInfo, Written, drop_column, stable_hash,
 };
+pub(crate) use stable_name::stable_name;
 
 use crate::field::Field;
 
@@ -59,7 +62,9 @@ use crate::field::Field;
     note = "write `#[derive(Component)]` on the type; wrap types of other crates in one of your own"
 )]
 pub trait Component: Field + Send + Sync + Sized + 'static {
-    /// What the type is called in messages and files. No two component types of a program have one name.
+    /// The name of the type in messages: by default its path. No two component types of a program have one name.
+    ///
+    /// A name that is set, by `#[component(name = "…")]`, is also the [stable name](ComponentType::stable_name).
     fn name() -> &'static str {
         type_name::<Self>()
     }
@@ -185,6 +190,38 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// assert_eq!(changed.to_entities(), [all[42]]);
     /// ```
     const TRACK_CHANGES: bool = false;
+
+    /// How many entities a chunk with this component has room for at most, if it says so: `#[component(maximum_chunk_capacity = 16)]`.
+    ///
+    /// Chunks of an archetype have room for the least that one of its components says, shared ones, buffers, tags and those of
+    /// [chunks](crate::PerChunk) included, and for no more than fit or than
+    /// [`chunk_capacity_limit`](crate::WorldSettings::chunk_capacity_limit) says. It is for components whose entities are to be
+    /// divided among many threads, or found by few at a time. Unity's `MaximumChunkCapacity`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// #[component(maximum_chunk_capacity = 16)]
+    /// struct PathRequest(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(40, PathRequest(0));
+    /// let lengths: Vec<_> = world.entities().chunks().map(|chunk| chunk.len()).collect();
+    /// assert_eq!(lengths, [16, 16, 8]);
+    /// ```
+    ///
+    /// A chunk has room for one entity at least:
+    ///
+    /// ```compile_fail
+    /// # use ancho_entities::Component;
+    /// #[derive(Component)]
+    /// #[component(maximum_chunk_capacity = 0)]
+    /// struct PathRequest(u32);
+    /// ```
+    const MAXIMUM_CHUNK_CAPACITY: Option<NonZero<u32>> = None;
 
     /// The components whose *write groups* this one is in: `#[component(write_group(LocalToWorld))]`, or several.
     ///

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
 use std::fmt;
 use std::hash::BuildHasher;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{LazyLock, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use ancho_collections::FixedState;
@@ -35,14 +36,21 @@ impl Registry {
         u32::try_from(self.by_name.len()).expect("fewer component types than numbers for them")
     }
 
-    /// Adds a type whose name is not taken.
+    /// Adds a type, if no other has its name.
     fn insert(&mut self, info: TypeInfo) -> Result<&'static TypeInfo, RegisterError> {
-        if let Some(other) = self.by_stable_hash.get(&info.stable_hash) {
+        let same_hash = self.by_stable_hash.get(&info.stable_hash).copied();
+        let collides = same_hash.filter(|other| other.stable_name != info.stable_name);
+        if let Some(other) = self.by_name.get(info.name).copied().or(collides) {
             return Err(RegisterError::NameTaken { name: info.name, by: other.name });
+        }
+        if let Some(other) = same_hash {
+            // Relaxed suffices: a thread that has both types has the second from the registry or a slot, after this.
+            info.shares_stable_name.store(true, Relaxed);
+            other.shares_stable_name.store(true, Relaxed);
         }
         let info: &'static TypeInfo = Box::leak(Box::new(info));
         self.by_name.insert(info.name, info);
-        self.by_stable_hash.insert(info.stable_hash, info);
+        self.by_stable_hash.entry(info.stable_hash).or_insert(info);
         if let Some(id) = info.type_id {
             self.by_type.insert(id, info);
         }

@@ -4,6 +4,7 @@
 
 use std::mem::discriminant;
 use std::slice;
+use std::sync::atomic::AtomicBool;
 
 use super::info::{Beginning, Copying, TypeInfo, stable_hash};
 use super::registry::RegisterError;
@@ -123,13 +124,16 @@ impl RuntimeType {
         TypeInfo {
             index,
             name,
+            stable_name: name,
             stable_hash: stable_hash(name),
+            shares_stable_name: AtomicBool::new(false),
             size: self.size,
             align: self.align,
             enableable: self.enableable,
             cleanup: false,
             tracked: false,
             write_groups: &[],
+            maximum_capacity: None,
             sync: true,
             type_id: None,
             drop: None,

@@ -64,6 +64,8 @@ pub enum FieldKind {
     Text,
     /// A span of time.
     Duration,
+    /// A blob asset, or a reference to one: by the hash of its content.
+    Blob,
     /// Fields with names, or with numbers for names.
     Struct(&'static [FieldShape]),
     /// One of several variants.
@@ -131,6 +133,7 @@ impl FieldKind {
             Self::Entity => "Entity",
             Self::Text => "text",
             Self::Duration => "Duration",
+            Self::Blob => "blob",
             Self::Struct(_) => "struct",
             Self::Enum(_) => "enum",
             Self::Tuple(_) => "tuple",

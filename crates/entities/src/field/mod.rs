@@ -1,8 +1,8 @@
 //! What components consist of: names and offsets, hashes of values, and the entities in them.
 #![expect(unsafe_code, reason = "the contract that lets storage read and write bytes")]
 
+mod collections;
 mod composite;
-mod fixed;
 #[cfg(feature = "glam")]
 mod glam;
 mod hasher;
@@ -24,13 +24,15 @@ pub use shape::{FieldShape, Shape, VariantField, VariantShape};
 ///
 /// `#[derive(Field)]` implements it for structs and enums, and `#[derive(Component)]` does so in passing. It is
 /// there for numbers, `bool`, `char`, text, [`Entity`](crate::Entity), tuples, arrays, `Option`, `Result`, `Box`, `Vec`,
-/// the ordered collections, `Duration`, atomics, the fixed strings and lists of `ancho_collections`, and the
-/// types of `glam`.
+/// the ordered collections, `Duration`, atomics, the fixed strings and lists of `ancho_collections`, its blob assets and
+/// references to them, which are hashed by their content, and the types of `glam`.
 ///
 /// A field of any other type is marked `#[field(opaque)]`: it is a part of the value, but is neither hashed nor
 /// searched for entities. That is also what to do with what is shared, such as an `Arc`: two owners cannot both
 /// be given their own entities. (`Arc<str>`, in which there are none, is a field.) `HashMap` is not a
-/// field either: its order is not defined. Use `BTreeMap`.
+/// field either: its order is not defined. Use `BTreeMap`. What is in a `BTreeSet` or `BTreeMap` is `Clone`, so that the
+/// collection stays as it was if comparing replaced entities panics. One with keys or values that are not `Clone` is marked
+/// `#[field(opaque)]`.
 ///
 /// # What the derive takes
 ///

@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "says what collections consist of")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::mem;
 use std::sync::Arc;
 
 use super::composite::remap_all;
@@ -62,7 +61,7 @@ unsafe impl<T: Field> Field for VecDeque<T> {
 }
 
 // SAFETY: nothing is said of the bytes.
-unsafe impl<T: Field + Ord> Field for BTreeSet<T> {
+unsafe impl<T: Field + Ord + Clone> Field for BTreeSet<T> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("BTreeSet", FieldKind::Set(shape_of::<T>));
 
     fn hash_state(&self, state: &mut StateHasher) {
@@ -70,10 +69,11 @@ unsafe impl<T: Field + Ord> Field for BTreeSet<T> {
         self.iter().for_each(|value| value.hash_state(state));
     }
 
-    /// Sorts the set again. Values that become equal become one.
+    /// Sorts the set again. Values that become equal become one. If it panics, the set is unchanged.
     fn remap(&mut self, map: &mut EntityRemap<'_>) {
         if T::HAS_ENTITIES {
-            let mut values: Vec<T> = mem::take(self).into_iter().collect();
+            // Clones, since user code compares the new values: if it panics, a set cannot be made of the old ones again.
+            let mut values: Vec<T> = self.iter().cloned().collect();
             remap_all(&mut values, map);
             *self = values.into_iter().collect();
         }
@@ -81,7 +81,7 @@ unsafe impl<T: Field + Ord> Field for BTreeSet<T> {
 }
 
 // SAFETY: nothing is said of the bytes.
-unsafe impl<K: Field + Ord, V: Field> Field for BTreeMap<K, V> {
+unsafe impl<K: Field + Ord + Clone, V: Field + Clone> Field for BTreeMap<K, V> {
     const SHAPE: &'static Shape = &Shape::new::<Self>(
         "BTreeMap",
         FieldKind::Map { key: shape_of::<K>, value: shape_of::<V> },
@@ -95,10 +95,13 @@ unsafe impl<K: Field + Ord, V: Field> Field for BTreeMap<K, V> {
         }
     }
 
-    /// Sorts the map again if keys may have changed. Of keys that become equal, the last one before stays.
+    /// Sorts the map again if keys may have changed. Of keys that become equal, the last one before stays. If keys may have
+    /// changed and it panics, the map is unchanged.
     fn remap(&mut self, map: &mut EntityRemap<'_>) {
         if K::HAS_ENTITIES {
-            let mut pairs: Vec<(K, V)> = mem::take(self).into_iter().collect();
+            // Clones, since user code compares the new keys.
+            let mut pairs: Vec<(K, V)> =
+                self.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
             remap_all(&mut pairs, map);
             *self = pairs.into_iter().collect();
         } else {

@@ -306,7 +306,7 @@ impl FieldKind {
             Self::Boxed(_) | Self::List(_) | Self::Set(_) | Self::Map { .. } => {
                 Bytes::unknown(true)
             }
-            Self::Text | Self::Duration | Self::Opaque => Bytes::unknown(false),
+            Self::Text | Self::Duration | Self::Blob | Self::Opaque => Bytes::unknown(false),
         }
     }
 }

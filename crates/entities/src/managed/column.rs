@@ -6,11 +6,12 @@
 
 use std::any::TypeId;
 use std::marker::PhantomData;
+use std::sync::atomic::AtomicBool;
 use std::{ptr, slice};
 
 use super::{Managed, ManagedComponent};
 use crate::component::{
-    Beginning, Copying, How, TypeInfo, Written, drop_column, registry, stable_hash,
+    Beginning, Copying, How, TypeInfo, Written, drop_column, registry, stable_hash, stable_name,
 };
 use crate::field::{EntityRemap, FieldKind, Shape, StateHasher, shape_of};
 
@@ -20,10 +21,13 @@ pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
         assert!(!(T::ENABLEABLE && T::CLEANUP), "a component that stays cannot be switched off");
     }
     let name = registry::keep_name(format!("Managed<{}>", T::name()));
+    let stable_name = registry::keep_name(format!("Managed<{}>", stable_name::<T>(T::name())));
     TypeInfo {
         index,
         name,
-        stable_hash: stable_hash(name),
+        stable_name,
+        stable_hash: stable_hash(stable_name),
+        shares_stable_name: AtomicBool::new(false),
         size: size_of::<Box<T>>(),
         align: align_of::<Box<T>>(),
         shape: ShapeOf::<T>::SHAPE,
@@ -31,6 +35,7 @@ pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
         cleanup: T::CLEANUP,
         tracked: T::TRACK_CHANGES,
         write_groups: T::WRITE_GROUPS,
+        maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
         // Forks may be on other threads.
         sync: false,
         type_id: Some(TypeId::of::<Managed<T>>()),

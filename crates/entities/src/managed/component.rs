@@ -1,6 +1,7 @@
 //! What can be a managed component.
 
 use std::any::{TypeId, type_name};
+use std::num::NonZero;
 
 use super::{Managed, column};
 use crate::component::{ComponentType, Duplicate, Initial, TypeSlot, WriteGroup, registry};
@@ -54,7 +55,9 @@ use crate::field::Field;
     note = "write `#[derive(ManagedComponent)]` on the type; wrap types of other crates in one of your own"
 )]
 pub trait ManagedComponent: Field + Send + Sized + 'static {
-    /// What the type is called in messages and files. The component is called `Managed<name>` there.
+    /// The name of the type in messages: by default its path. The component is called `Managed<name>` there.
+    ///
+    /// A name that is set, by `#[managed(name = "…")]`, is also the [stable name](ComponentType::stable_name).
     fn name() -> &'static str {
         type_name::<Self>()
     }
@@ -84,6 +87,10 @@ pub trait ManagedComponent: Field + Send + Sized + 'static {
     /// The components whose write groups the component is in: `#[managed(write_group(…))]`. As for
     /// [components](crate::Component::WRITE_GROUPS).
     const WRITE_GROUPS: &'static [WriteGroup] = &[];
+
+    /// How many entities a chunk with the component has room for at most: `#[managed(maximum_chunk_capacity = 16)]`. As for
+    /// [components](crate::Component::MAXIMUM_CHUNK_CAPACITY).
+    const MAXIMUM_CHUNK_CAPACITY: Option<NonZero<u32>> = None;
 
     /// Where the type remembers what its managed component was registered as.
     #[doc(hidden)]

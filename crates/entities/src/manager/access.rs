@@ -176,7 +176,11 @@ impl EntityManager {
         drop(old);
     }
 
-    /// Exchanges all components of two entities.
+    /// Exchanges all components of two entities: values, buffers, enabled bits, and shared values.
+    ///
+    /// Entities with the same shared values stay in their places. If their shared values differ, the entities also exchange
+    /// their chunks, since a shared value is that of the chunk. The values that chunks have for themselves
+    /// ([`PerChunk`](crate::PerChunk)) stay with the chunks.
     ///
     /// # Errors
     ///

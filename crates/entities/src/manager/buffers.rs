@@ -19,6 +19,8 @@ use crate::version::Version;
 impl EntityManager {
     /// Gives an entity a buffer, without elements. One that it has stays as it is, contents included.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// Returns it, to be changed. [`add`](Self::add) with a [`Buffer`](crate::Buffer) replaces the contents.
     ///
     /// # Errors

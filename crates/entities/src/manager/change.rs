@@ -28,6 +28,8 @@ enum Quick {
 impl EntityManager {
     /// Gives an entity components; those that it has already are replaced. Returns whether one was new.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// However many they are, the entity moves once.
     ///
     /// # Errors
@@ -124,6 +126,8 @@ impl EntityManager {
 
     /// Gives an entity those of the components that it lacks, with their defaults. Returns whether there was one.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// The values of those that it has stay as they are.
     ///
     /// # Errors
@@ -200,6 +204,8 @@ impl EntityManager {
 
     /// Removes components from an entity, as far as it has them. Returns whether it had one.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// However many they are, the entity moves once.
     ///
     /// # Errors
@@ -236,6 +242,8 @@ impl EntityManager {
     }
 
     /// Removes components from an entity, as far as it has them. Returns whether it had one.
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// # Errors
     ///
@@ -289,6 +297,8 @@ impl EntityManager {
 
     /// Removes components from an entity and returns them.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// # Errors
     ///
     /// If there is no such entity, it lacks one of them, a type is there twice, or there is no memory.
@@ -341,6 +351,8 @@ impl EntityManager {
     }
 
     /// Moves an entity to an archetype: what both have is kept, the rest is dropped, or created with its default.
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// # Errors
     ///
@@ -480,6 +492,7 @@ impl EntityManager {
                 types.retain(|ty| ty.is_cleanup());
                 types.push(residue);
             }
+            Change::Copy => types.retain(|ty| !ty.is_cleanup()),
             Change::Instantiate => {
                 let group = ComponentType::of_buffer::<LinkedEntityGroup>();
                 let omit = ComponentType::of::<OmitLinkedEntityGroup>();

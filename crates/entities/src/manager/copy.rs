@@ -13,9 +13,14 @@ impl EntityManager {
             return Err(EntityError::NotDuplicable { component });
         }
         self.jobs.before_everything();
+        // The fork does not know of them, and is to go on as this world does.
+        self.take_back_promises();
         let mut fork =
             Self::with_storage(self.storage.fork()?, self.jobs.of_same_pool(), self.strict);
         fork.names = Arc::clone(&self.names);
+        fork.world_transfers = self.world_transfers;
+        fork.caches = self.caches.clone();
+        fork.last_runs = self.last_runs.clone();
         Ok(fork)
     }
 
@@ -28,8 +33,14 @@ impl EntityManager {
     /// A number for the state of all entities: two worlds that will go on alike have the same.
     ///
     /// It is made of the entities and their places, of the values of their components, field by field, and of the ids
-    /// that will be handed out next. It is not made of names, versions, padding, addresses, and of fields that are
-    /// opaque.
+    /// that will be handed out next. Component types count by their [stable names](crate::ComponentType::stable_name), so that
+    /// renaming a crate or moving a type to another module leaves the hash as it is. The names of entities, crates, modules,
+    /// fields and variants do not count, nor do versions, padding, addresses, and fields that are opaque.
+    ///
+    /// # Panics
+    ///
+    /// With A0154 if entities have components of two types that share a stable name.
+    #[track_caller]
     pub fn state_hash(&self) -> u64 {
         self.jobs.before_everything();
         let mut state = StateHasher::new();

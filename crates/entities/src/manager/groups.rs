@@ -238,6 +238,8 @@ impl EntityManager {
     /// Whether an entity takes part: switches [`Disabled`] on or off, for its [group](crate::LinkedEntityGroup) too. Returns
     /// whether that was a change.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// # Errors
     ///
     /// If there is no such entity, or there is no memory: then nothing of the group is switched.

@@ -12,6 +12,7 @@ use super::references::{ReferenceLists, References};
 use super::{EntityManager, NewEntities};
 use crate::component::Copying;
 use crate::entity::Entity;
+use crate::entity_map::EntityMap;
 use crate::error::EntityError;
 use crate::storage::{
     ArchetypeShape, Change, Chunk, Location, NOWHERE, NewRows, Reserved, Run, Transfer,
@@ -67,7 +68,77 @@ impl EntityManager {
             .and_then(|()| self.instantiate_sources(&mut lists, count));
         lists.clear();
         self.instance_lists = Some(lists);
-        made.map(|()| NewEntities::new(&self.storage, &self.runs))
+        made.map(|of_first| {
+            self.runs.truncate(of_first);
+            NewEntities::new(&self.storage, &self.runs)
+        })
+    }
+
+    /// Copies these entities within the world. Returns which entity was copied to which.
+    ///
+    /// The copies have all components of the entities but those that [stay](crate::Component::CLEANUP) after despawning: a copy of a
+    /// [`Prefab`](crate::Prefab) is a prefab. Fields that refer to entities which are copied refer to the copies. Fields that refer to
+    /// others stay as they are, and so do [shared values](crate::SharedComponent), whatever they refer to. Components that are
+    /// disabled stay so, and names are kept. The members of a [group](crate::LinkedEntityGroup) are copied only if they are named
+    /// too. An entity that is named twice is copied once. Unity's `CopyEntities`.
+    ///
+    /// [`instantiate`](Self::instantiate) makes instances of prefabs and of whole groups.
+    ///
+    /// # Errors
+    ///
+    /// If one of the entities is not there, or was despawned and only has components that stay, if one of their components can
+    /// neither be copied nor cloned, or there is no memory. Then nothing was copied, also if a clone panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Links {
+    ///     leader: Entity,
+    ///     target: Entity,
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (leader, target) = (world.spawn(()), world.spawn(()));
+    /// let orc = world.spawn(Links { leader, target });
+    /// let copies = world.copy_entities(&[leader, orc]).unwrap();
+    /// let copied = Links { leader: copies.get(leader).unwrap(), target };
+    /// assert_eq!(world.get(copies.get(orc).unwrap()), Ok(&copied));
+    /// ```
+    pub fn copy_entities(&mut self, entities: &[Entity]) -> Result<EntityMap, EntityError> {
+        let mut lists = self.instance_lists.take().unwrap_or_default();
+        let made = self
+            .list_copied(entities, &mut lists)
+            .and_then(|()| self.instantiate_sources(&mut lists, 1));
+        let map = made.map(|_| {
+            let mut map = EntityMap::default();
+            let copies = NewEntities::new(&self.storage, &self.runs);
+            lists
+                .sources
+                .iter()
+                .zip(copies)
+                .for_each(|(source, copy)| map.add(&[source.entity], &[copy]));
+            map.put_in_order();
+            map
+        });
+        lists.clear();
+        self.instance_lists = Some(lists);
+        map
+    }
+
+    /// Lists what is to be done to copy entities, each once.
+    fn list_copied(
+        &mut self,
+        entities: &[Entity],
+        lists: &mut InstanceLists,
+    ) -> Result<(), EntityError> {
+        entities.iter().for_each(|&entity| _ = lists.members.insert(entity));
+        for &entity in &*lists.members {
+            lists.sources.push(self.source(entity, Change::Copy)?);
+        }
+        Ok(())
     }
 
     /// Lists what is to be done to instantiate an entity, or the members of its group, each once.
@@ -78,11 +149,11 @@ impl EntityManager {
     ) -> Result<(), EntityError> {
         let group = self.group_of(source);
         match group.first() {
-            None => lists.sources.push(self.source(source)?),
+            None => lists.sources.push(self.source(source, Change::Instantiate)?),
             Some(first) if first.0 == source => {
                 group.iter().for_each(|member| _ = lists.members.insert(member.0));
                 for &member in &*lists.members {
-                    lists.sources.push(self.source(member)?);
+                    lists.sources.push(self.source(member, Change::Instantiate)?);
                 }
             }
             Some(first) => {
@@ -92,15 +163,15 @@ impl EntityManager {
         Ok(())
     }
 
-    /// What is to be done to instantiate an entity, if that can be.
-    fn source(&mut self, entity: Entity) -> Result<Source, EntityError> {
+    /// What is to be done to instantiate or copy an entity, if that can be.
+    fn source(&mut self, entity: Entity, change: Change) -> Result<Source, EntityError> {
         let from = self.locate(entity)?;
         let archetype = self.storage.archetype_at(from);
         let shape = Arc::clone(&self.storage.archetypes[archetype].shape);
         if shape.is_residue() {
             return Err(EntityError::OnlyResidue { entity });
         }
-        let transfer = self.transfer_of::<()>(archetype, Change::Instantiate)?;
+        let transfer = self.transfer_of::<()>(archetype, change)?;
         let Transfer { to, ref kept, .. } = self.transfers[transfer];
         let mut quiet = true;
         for &(theirs, _) in kept {
@@ -116,12 +187,12 @@ impl EntityManager {
         Ok(Source { entity, from, data, shape, transfer, to, group, quiet, place })
     }
 
-    /// Instantiates entities so many times, as one. The first stays the first, and the runs are its own, then.
+    /// Instantiates entities so many times, as one. The first stays the first. Returns how many of the runs are its own.
     fn instantiate_sources(
         &mut self,
         lists: &mut InstanceLists,
         count: usize,
-    ) -> Result<(), EntityError> {
+    ) -> Result<usize, EntityError> {
         let InstanceLists { sources, references: reference_lists, filled, name, .. } = lists;
         let archetypes = sources.iter().flat_map(|source| {
             // What is copied may not be written meanwhile.
@@ -234,8 +305,7 @@ impl EntityManager {
             );
             *reference_lists = references.into_lists();
         }
-        self.finish_instances(sources, count, name);
-        Ok(())
+        Ok(self.finish_instances(sources, count, name))
     }
 
     /// Destroys the entities that were just created.
@@ -251,9 +321,9 @@ impl EntityManager {
         });
     }
 
-    /// Lets what was just created be switched off where the sources are, and have their names. Leaves the runs of the first
-    /// source.
-    fn finish_instances(&mut self, sources: &[Source], count: usize, name: &mut String) {
+    /// Lets what was just created be switched off where the sources are, and have their names. Returns how many of the runs are
+    /// those of the first source.
+    fn finish_instances(&mut self, sources: &[Source], count: usize, name: &mut String) -> usize {
         let (mut done, mut of_first) = (0, 0);
         for at in 0..self.runs.len() {
             let source = &sources[done / count];
@@ -275,7 +345,7 @@ impl EntityManager {
             done += rows as usize;
             of_first += usize::from(done <= count);
         }
-        self.runs.truncate(of_first);
+        of_first
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use ancho_jobs::{JobFailed, JobHandle, JobPool, JobScheduler};
+use ancho_jobs::{JobFailed, JobHandle, JobPool, JobScheduler, current_job};
 
 use super::EntityManager;
 use super::fences::Fences;
@@ -49,11 +49,17 @@ impl Jobs {
     /// Ends all jobs, since what they use is about to go. Returns whether that was possible: if not, it has to stay.
     pub(super) fn end(&mut self) -> bool {
         let Some(scheduler) = self.scheduler.take() else { return true };
-        // One of the jobs has got hold of the world. It cannot wait for itself, nor for others that wait for it.
-        let cannot_wait = self.fences.is_live() && scheduler.is_inside_own_job();
+        // If one of the jobs has got hold of the world, it cannot wait for itself, nor for others that wait for it.
+        let can_wait = scheduler.begin_drop();
+        let is_unused = can_wait || !self.fences.is_live();
         // Whoever drops it waits for all jobs, also inside of a job of another world.
         drop(scheduler);
-        !cannot_wait
+        is_unused
+    }
+
+    /// Begins to end the scheduler. Returns whether its jobs can be completed, also if this is inside of a job of another.
+    pub(crate) fn begin_drop(&self) -> bool {
+        self.scheduler.get().is_none_or(JobScheduler::begin_drop)
     }
 
     /// Whether jobs over entities were scheduled of which it was not asked yet.
@@ -83,11 +89,12 @@ impl Jobs {
         self.fences.note_returned(job);
     }
 
-    /// Starts all jobs that wait for it.
+    /// Starts all jobs that wait for it. Inside a job of another scheduler, the next start outside does.
     #[inline]
     pub(crate) fn start(&self) {
         if let Some(scheduler) = self.scheduler.get()
             && scheduler.uncompleted() > 0
+            && current_job().is_none()
         {
             scheduler.flush();
         }

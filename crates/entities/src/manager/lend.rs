@@ -19,6 +19,11 @@ impl EntityManager {
         lent
     }
 
+    /// Completes all jobs over entities that were [lent](Self::lend). Their failures are kept.
+    pub(crate) fn complete_jobs_over_lent(&mut self) {
+        self.jobs.before_everything();
+    }
+
     /// Completes all jobs over entities that were [lent](Self::lend). Returns the first failure that nobody was told of.
     ///
     /// # Panics
@@ -26,7 +31,7 @@ impl EntityManager {
     /// With A0006 from inside of a job over these entities.
     #[track_caller]
     pub(crate) fn complete_lent(&mut self) -> Option<JobFailed> {
-        self.jobs.before_everything();
+        self.complete_jobs_over_lent();
         self.jobs.scheduler().take_failures().into_iter().next()
     }
 

@@ -5,6 +5,7 @@ mod archetypes;
 mod arrivals;
 mod buffers;
 mod bytes;
+mod caches;
 mod change;
 mod chunk_components;
 mod chunks;
@@ -32,6 +33,8 @@ mod references;
 mod sets;
 mod shared;
 mod shared_references;
+#[cfg(test)]
+mod slot_versions;
 mod storage_info;
 mod stretch;
 mod track;
@@ -45,6 +48,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use archetypes::Archetype;
 pub use buffers::BufferLookup;
+use caches::Caches;
+pub(crate) use caches::{LastRun, LastRuns};
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
 use create_parallel::Fill;
 pub(crate) use create_parallel::{MANY_BYTES, Spaced};
@@ -114,6 +119,8 @@ impl QuickWay {
 /// assert!(world.entities().archetype_capacity(soldiers).unwrap() >= 1000);
 /// ```
 pub struct EntityManager {
+    /// Whatever is known of the entities elsewhere is known by it.
+    id: u64,
     pub(crate) storage: Storage,
     pub(crate) queries: QueryStates,
     pub(crate) jobs: Jobs,
@@ -139,6 +146,11 @@ pub struct EntityManager {
     /// Commands that are carried out together.
     pub(crate) stretch: Stretch,
     strict: bool,
+    /// How often entities came from other worlds, or left for them.
+    world_transfers: u64,
+    caches: Caches,
+    /// When the systems last ran of the world that these entities were forked from.
+    pub(crate) last_runs: Option<Arc<LastRuns>>,
     /// A world can be sent to another thread, and not be used by two.
     not_sync: PhantomData<Cell<()>>,
 }
@@ -151,6 +163,7 @@ impl EntityManager {
 
     fn with_storage(storage: Storage, jobs: Jobs, strict: bool) -> Self {
         Self {
+            id: caches::new_id(),
             storage,
             queries: QueryStates::default(),
             jobs,
@@ -167,6 +180,9 @@ impl EntityManager {
             instance_lists: None,
             stretch: Stretch::default(),
             strict,
+            world_transfers: 0,
+            caches: Caches::default(),
+            last_runs: None,
             not_sync: PhantomData,
         }
     }
@@ -231,6 +247,33 @@ impl EntityManager {
         all
     }
 
+    /// The number of times that entities arrived from another world, or left for one, if some of them have components that can refer to
+    /// entities.
+    ///
+    /// A reference to an entity that is left behind is null. Filters such as [`OrderChanged`](crate::OrderChanged) find the entities that
+    /// have arrived, and not those that have left: a chunk can leave as a whole. Links between entities can be checked when this number
+    /// has changed. Entities without references that leave change the number of entities that a query finds, and not this one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Leader(Entity);
+    ///
+    /// let (mut loading, mut game) = (World::new("Loading"), World::new("Game"));
+    /// let captain = loading.spawn(());
+    /// loading.spawn(Leader(captain));
+    /// game.move_entities_from(&mut loading)?;
+    /// assert_eq!(loading.entities().world_transfer_count(), 1);
+    /// assert_eq!(game.entities().world_transfer_count(), 1);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn world_transfer_count(&self) -> u64 {
+        self.world_transfers
+    }
+
     /// The moment that is noted with everything that is changed now.
     pub fn version(&self) -> Version {
         self.storage.version
@@ -247,13 +290,6 @@ impl EntityManager {
     #[doc(hidden)]
     pub fn set_version(&mut self, version: Version) {
         self.storage.version = version;
-    }
-
-    /// Sets the version that the next entity in a free slot gets: for tests of what happens when they begin again.
-    #[doc(hidden)]
-    pub fn set_slot_version(&mut self, index: u32, version: u32) {
-        self.before_moving([]);
-        self.storage.table.set_version(index, version);
     }
 
     /// Checks everything that must be true of the entities, as every test does at its end.

@@ -39,6 +39,8 @@ impl EntityManager {
 
     /// Replaces the value of an entity's shared component. Returns whether it is another one.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// [`set`](Self::set) with a [`Shared`] does the same, for several components at once.
     ///
     /// # Errors
@@ -79,6 +81,8 @@ impl EntityManager {
 
     /// Gives an entity a shared component; one that it has gets this value. Returns whether it is new.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// # Errors
     ///
     /// If there is no such entity, or there is no memory. In a strict world, if the entity has the component.
@@ -111,6 +115,8 @@ impl EntityManager {
 
     /// Removes a shared component from an entity, if it has it. Returns whether it had it.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// The same as [`remove`](Self::remove) of a [`Shared`].
     ///
     /// # Errors
@@ -138,6 +144,8 @@ impl EntityManager {
     }
 
     /// Replaces the value of a shared component for many entities.
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// Faster than one by one if neighbours in the slice are neighbours in a chunk. If they are a whole chunk, nothing moves
     /// at all: the chunk has the other value from now on.
@@ -277,8 +285,10 @@ impl EntityManager {
         }
     }
 
-    /// How often entities with this value of a shared component came, went or moved. Zero if no entity has it, unless it is
-    /// the default.
+    /// How often entities with this value of a shared component came, went or moved.
+    ///
+    /// It never falls, also while no entity has the value, and when it comes back. The world forgets a value that no entity has: then
+    /// this is the most that was counted for any value of the component that is gone, so that it may rise when another value goes.
     ///
     /// It rises by one for each entity or batch that is created or destroyed, and by two for one that moves between chunks
     /// which both have the value. It rises by one for a chunk that gets the value, or loses it, where it is. What happens to
@@ -305,8 +315,11 @@ impl EntityManager {
     /// assert_ne!(world.entities().shared_order_version(&Team(3)), before);
     /// ```
     pub fn shared_order_version<T: SharedComponent>(&self, value: &T) -> u32 {
-        let Some((table, index)) = self.find_shared(value) else { return 0 };
         let ty = ComponentType::of_shared::<T>();
+        let Some(table) = self.storage.shared.table(ty) else { return 0 };
+        let Ok(index) = self.storage.shared.find(table, value) else {
+            return self.storage.shared.gone_events(table);
+        };
         let mut sum = self.storage.shared.order_events(table, index);
         for (_, archetype) in self.storage.archetypes.iter() {
             if !archetype.shape.has(ty) {

@@ -66,6 +66,8 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
 
     /// Destroys all entities that are found, and their components. Returns how many went, members of groups included.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// What has components that stay ([`Component::CLEANUP`]) keeps those, and with the root of a
     /// [group](crate::LinkedEntityGroup) its members go, whether or not they are found. See
     /// [`EntityManager::despawn`](crate::EntityManager::despawn).
@@ -100,6 +102,8 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// Gives all entities that are found clones of these components; those that they have already are replaced. Returns for how
     /// many entities one was new.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// See [`EntityManager::add`](crate::EntityManager::add). Unity's `AddComponent` with a query.
     ///
     /// # Errors
@@ -133,8 +137,48 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
         self.change(|entities, found| entities.add_to_found(found, components))
     }
 
+    /// Gives each entity that is found a set of components of its own, in the order of
+    /// [`to_entities`](crate::QueryRef::to_entities) before the change; those that it has already are replaced. Returns for how many
+    /// entities one was new.
+    ///
+    /// The entities come in another order afterwards, as after [`add`](Self::add). Unity's `AddComponentData` with a query and an
+    /// array. A set with a shared component does not compile.
+    ///
+    /// # Errors
+    ///
+    /// With A0060 unless there are as many sets as entities. As [`add`](Self::add) otherwise. Then nothing was changed, and the sets
+    /// are given back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Armour(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orcs: Vec<_> = world.spawn_batch([Health(20), Health(30)]).collect();
+    /// let armour: Vec<_> = world.query::<&Health>().iter().map(|health| Armour(health.0 / 10)).collect();
+    /// assert_eq!(world.query_mut::<&Health>().add_each(armour).unwrap(), 2);
+    /// assert_eq!((world.get(orcs[0]), world.get(orcs[1])), (Ok(&Armour(2)), Ok(&Armour(3))));
+    /// ```
+    #[track_caller]
+    pub fn add_each<S: ComponentSet>(
+        self,
+        sets: impl IntoIterator<Item = S>,
+    ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
+        let sets = sets.into_iter().collect();
+        self.change(|entities, found| entities.add_each_to_found(found, sets))
+    }
+
     /// Gives all entities that are found those of the components that they lack, with their defaults. Returns how many lacked
     /// one.
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// The values of those that they have stay as they are. See [`EntityManager::add_types`](crate::EntityManager::add_types).
     ///
@@ -167,6 +211,8 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
 
     /// Removes components from all entities that are found, as far as they have them. Returns how many had one.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// See [`EntityManager::remove`](crate::EntityManager::remove). Unity's `RemoveComponent` with a query.
     ///
     /// # Errors
@@ -198,6 +244,8 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
 
     /// Removes components from all entities that are found, as far as they have them. Returns how many had one.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// # Errors
     ///
     /// As [`remove`](Self::remove).
@@ -220,6 +268,8 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     }
 
     /// Replaces the value of a shared component of all entities that are found. Returns how many had another.
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// See [`EntityManager::set_shared`](crate::EntityManager::set_shared). [`add`](Self::add) with a
     /// [`Shared`](crate::Shared) gives it to entities that do not have the component, too.
@@ -314,6 +364,8 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// Lets all entities that are found take part, or not: [`Disabled`](crate::Disabled) is removed from them, or added. So it is
     /// for the members of their [groups](crate::LinkedEntityGroup), whether or not those are found. Returns for how many entities
     /// that was a change.
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// A query finds entities that are disabled only if it [includes](Self::include_disabled) them. See
     /// [`EntityManager::set_enabled`](crate::EntityManager::set_enabled).

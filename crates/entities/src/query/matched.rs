@@ -211,6 +211,11 @@ impl Matched {
         chunks.map(|&chunk| storage.chunks[chunk].len as usize).sum()
     }
 
+    /// How many chunks the archetypes have that match.
+    pub(super) fn count_chunks(&self, storage: &Storage) -> usize {
+        self.matches.iter().map(|found| storage.archetypes[found.archetype].chunks.len()).sum()
+    }
+
     /// Whether the archetypes that match have no chunks, and so no rows.
     pub(super) fn has_no_chunks(&self, storage: &Storage) -> bool {
         self.matches.iter().all(|found| storage.archetypes[found.archetype].chunks.is_empty())

@@ -173,6 +173,15 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
         self.matched().count_rows(&self.entities.storage)
     }
 
+    /// Returns how many chunks the archetypes have that match, whatever is disabled, has changed or is shared: how many elements a
+    /// [`ChunkJob`](crate::ChunkJob) writes that has one for each chunk.
+    ///
+    /// Unity's `CalculateChunkCountWithoutFiltering`. It waits for no job.
+    #[track_caller]
+    pub fn count_chunks_unfiltered(&self) -> usize {
+        self.matched().count_chunks(&self.entities.storage)
+    }
+
     /// Whether no entity has such components, whatever is switched off, has changed or is shared.
     ///
     /// Unity's `IsEmptyIgnoreFilter`.
@@ -187,6 +196,11 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     ///
     /// Archetypes in the order in which they came to be, each with its chunks, each with its entities. It follows from the
     /// operations that were made, and from nothing else.
+    ///
+    /// A structural change reorders: an entity that gets or loses a component, or another shared value, moves to another chunk, and the
+    /// last entity of a chunk takes the place of one that leaves it. A list of values that was made before such a change is not in the
+    /// order of the query afterwards. To add a value of its own to each entity, use [`add_each`](crate::QueryMut::add_each), not `add` and
+    /// then [`copy_from`](crate::QueryMut::copy_from).
     ///
     /// # Examples
     ///

@@ -7,6 +7,7 @@
 
 use std::any::Any;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ancho_jobs::AccessList;
 
@@ -36,6 +37,9 @@ pub(crate) struct Rows {
     all_chunks: *const Chunk,
     matches: Vec<FoundMatch>,
     chunks: Vec<FoundChunk>,
+    /// The number of each of the chunks among all chunks of the matches. Empty if no chunk was left out, since the numbers are the
+    /// places then.
+    unfiltered: Vec<u32>,
     /// The values of shared components of those chunks that have some.
     shared: Vec<SharedPointer>,
     /// Whether all chunks are found, and all rows of them.
@@ -49,6 +53,10 @@ pub(crate) struct Rows {
     changed: Vec<u64>,
     /// The same, of one chunk.
     changed_of_one: Vec<u64>,
+    /// For each piece, whether values of it were given to be written, if chunks are [marked late](Self::mark_given).
+    given: Vec<AtomicBool>,
+    /// The rows that are found, each run with the number of its piece, for tracked columns of chunks that are marked late.
+    given_runs: Vec<(u32, Range<u32>)>,
     /// What of the world is used, and how.
     pub(super) uses: Vec<ResourceUse>,
     /// Whether a job that goes through them is done at once, since others would be in its way.
@@ -116,11 +124,12 @@ pub(super) enum Divide {
     Numbered,
     /// Chunks stay whole.
     Chunks,
-    /// As `Chunks`, and it is counted how many entities are found before each.
+    /// As `Chunks`, and it is counted how many entities are found before each. Only chunks of which values are given are
+    /// [marked](Rows::mark_given), when the job is done.
     NumberedChunks,
     /// As `Chunks`, for who is given slices: also values that are switched off are in them.
     Slices,
-    /// As `Slices`, and it is counted how many entities are found before each chunk.
+    /// As `NumberedChunks`, for jobs that are given slices.
     NumberedSlices,
 }
 
@@ -131,6 +140,11 @@ impl Divide {
 
     fn numbers(self) -> bool {
         matches!(self, Self::Numbered | Self::NumberedChunks | Self::NumberedSlices)
+    }
+
+    /// Whether chunks are marked when the job is done, and not before it begins.
+    fn marks_late(self) -> bool {
+        matches!(self, Self::NumberedChunks | Self::NumberedSlices)
     }
 
     fn gives_slices(self) -> bool {
@@ -154,8 +168,8 @@ pub(super) struct OpenPiece<'r, D: QueryData> {
     soon: Option<Soon>,
     /// The numbers of its entities among those that are found, if that was asked for.
     pub(super) found_numbers: Range<usize>,
-    /// Which chunk of those that the query might find.
-    pub(super) chunk_index: usize,
+    /// The number of the chunk among all chunks of the archetypes that match, filtered out or not.
+    pub(super) chunk_number: usize,
 }
 
 impl Default for Rows {
@@ -165,6 +179,7 @@ impl Default for Rows {
             all_chunks: std::ptr::null(),
             matches: Vec::new(),
             chunks: Vec::new(),
+            unfiltered: Vec::new(),
             shared: Vec::new(),
             is_plain: false,
             is_undivided: false,
@@ -172,6 +187,8 @@ impl Default for Rows {
             whole: Vec::new(),
             changed: Vec::new(),
             changed_of_one: Vec::new(),
+            given: Vec::new(),
+            given_runs: Vec::new(),
             uses: Vec::new(),
             at_once: false,
             choice: Choice::ALL,
@@ -209,7 +226,11 @@ impl Rows {
     ) -> Result<(), OutOfMemory> {
         self.matches.clear();
         self.chunks.clear();
+        self.unfiltered.clear();
         self.shared.clear();
+        // If the job never runs, nothing was given.
+        self.given.clear();
+        let mut before = 0;
         self.choice = walk.choice();
         self.version = walk.version;
         self.switches = walk.matched.plan.parts.iter().any(|part| part.write && part.bits);
@@ -227,14 +248,18 @@ impl Rows {
             // SAFETY: archetypes list chunks that are there. Nobody changes what the world knows of them now.
             let chunk = |number| unsafe { (*walk.chunks).at(number) };
             if walk.asks_for_values() || pick.is_some() {
-                self.chunks.extend(listed.filter(|found| {
+                for (number, found) in (before..).zip(listed) {
                     let chunk = chunk(found.number);
                     let has_values = !walk.asks_for_values() || walk.has_values(chunk);
-                    has_values && pick.as_mut().is_none_or(|pick| pick(chunk.entities()))
-                }));
+                    if has_values && pick.as_mut().is_none_or(|pick| pick(chunk.entities())) {
+                        self.chunks.push(found);
+                        self.unfiltered.push(number);
+                    }
+                }
             } else {
                 self.chunks.extend(listed);
             }
+            before += archetype.chunks.len() as u32;
             let chunks = &self.chunks[first..];
             if may_be_shared {
                 chunks.iter().try_for_each(|chunk| walk.prepare::<D>(chunk.number))?;
@@ -318,6 +343,8 @@ impl Rows {
         if self.is_undivided {
             return self.chunks.len();
         }
+        self.given.clear();
+        self.given_runs.clear();
         self.whole.clear();
         self.whole.reserve(self.chunks.len());
         let mut all = 0;
@@ -338,13 +365,18 @@ impl Rows {
             let changed = first..self.changed.len() as u32;
             let rows = 0..chunk.len;
             let piece = Piece { chunk: at as u32, rows, changed, before: 0, count: 0 };
-            if D::MARKS {
+            if D::MARKS && divide.marks_late() {
+                self.note_runs::<D>(&piece);
+            } else if D::MARKS {
                 // SAFETY: the caller's promises.
                 unsafe { self.mark::<D>(&piece, divide.gives_slices()) };
             }
             self.whole.push(piece);
         }
         self.divide(all, divide);
+        if D::MARKS && divide.marks_late() {
+            self.given.resize_with(self.pieces.len(), AtomicBool::default);
+        }
         if divide.numbers() {
             self.number();
         }
@@ -414,18 +446,66 @@ impl Rows {
         // Threads would note it at the same places.
         // SAFETY: as above. `track` changes nothing that is read here.
         unsafe {
-            let (fetch, chunk) =
-                (self.fetch::<D>(piece.chunk as usize, place), &*self.chunk_of(place));
-            let masks = Masks { enabled: &chunk.enabled, changed: self.changed_of(piece) };
-            let found = &*self.match_of(place);
-            let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
-            while !run.is_empty() {
-                match as_slices {
-                    true => track::<D, true>(fetch, run),
-                    false => track::<D, false>(fetch, run),
-                }
-                (run, runs) = runs.next(&masks);
+            let fetch = self.fetch::<D>(piece.chunk as usize, place);
+            self.each_run_of(piece, |run| track_as::<D>(fetch, run, as_slices));
+        }
+    }
+
+    /// Calls a function for the rows of a piece that are found, which is a whole chunk: those together that lie side by side.
+    fn each_run_of(&self, piece: &Piece, mut function: impl FnMut(Range<u32>)) {
+        let place = self.chunks[piece.chunk as usize];
+        // SAFETY: they stay while this is in use.
+        let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
+        let masks = Masks { enabled: &chunk.enabled, changed: self.changed_of(piece) };
+        let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
+        while !run.is_empty() {
+            function(run);
+            (run, runs) = runs.next(&masks);
+        }
+    }
+
+    /// Keeps the rows that are found in the next whole chunk, if data that it marks late tracks rows: the job may disable components,
+    /// so that other rows would be found later.
+    fn note_runs<D: QueryData>(&mut self, piece: &Piece) {
+        if D::TRACKS {
+            let (at, mut kept) = (self.whole.len() as u32, std::mem::take(&mut self.given_runs));
+            self.each_run_of(piece, |run| kept.push((at, run)));
+            self.given_runs = kept;
+        }
+    }
+
+    /// Notes that values of a piece are given to be written, for chunks that are [marked late](Self::mark_given).
+    #[inline(always)]
+    pub(super) fn note_given(&self, at: usize) {
+        if let Some(given) = self.given.get(at) {
+            // Relaxed: it is read when all threads are done.
+            given.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Marks the chunks of which values were [given](Self::note_given): those that the job passed over stay as they were. It is done
+    /// when all threads are done, since lookups of the job may read versions while it runs.
+    ///
+    /// # Safety
+    ///
+    /// - if this was prepared since it was collected, it was for a query of this data, and the job that it was prepared for is just
+    ///   ending
+    pub(super) unsafe fn mark_given<D: QueryData>(&self, as_slices: bool) {
+        for (piece, given) in self.pieces.iter().zip(&self.given) {
+            if given.load(Ordering::Relaxed) {
+                // SAFETY: the job has declared that it writes this, and nobody else uses it until it has ended.
+                unsafe { self.mark_chunk::<D>(self.chunks[piece.chunk as usize]) };
             }
+        }
+        let is_given = |at: u32| {
+            self.given.get(at as usize).is_some_and(|given| given.load(Ordering::Relaxed))
+        };
+        for (at, run) in self.given_runs.iter().filter(|(at, _)| is_given(*at)) {
+            let chunk = self.pieces[*at as usize].chunk as usize;
+            // SAFETY: as above. These are rows of the chunk.
+            unsafe {
+                track_as::<D>(self.fetch::<D>(chunk, self.chunks[chunk]), run.clone(), as_slices);
+            };
         }
     }
 
@@ -534,6 +614,7 @@ impl Rows {
             let memory = unsafe { (*chunk).memory_address() };
             Soon { memory, chunk }
         });
+        let chunk_number = self.unfiltered.get(chunk_index).map_or(chunk_index, |&at| at as usize);
         OpenPiece {
             chunk,
             found,
@@ -543,7 +624,7 @@ impl Rows {
             changed,
             soon,
             found_numbers,
-            chunk_index,
+            chunk_number,
         }
     }
 
@@ -581,6 +662,21 @@ impl Rows {
         let rows = rows
             .map_or(0..entities.len(), |piece| piece.rows.start as usize..piece.rows.end as usize);
         (entities[rows.start], entities[rows.end - 1])
+    }
+}
+
+/// Notes that rows are given to be changed, as slices or one by one.
+///
+/// # Safety
+///
+/// - as for [`track`]
+unsafe fn track_as<D: QueryData>(fetch: D::Fetch, rows: Range<u32>, as_slices: bool) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match as_slices {
+            true => track::<D, true>(fetch, rows),
+            false => track::<D, false>(fetch, rows),
+        }
     }
 }
 

@@ -9,6 +9,8 @@ use crate::manager::EntityManager;
 impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// Calls a function with all entities and each of those that are found: for structural changes.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// The entities are found first. The function can do everything with them: add and remove components, despawn, spawn. One
     /// that is gone when its turn comes, or is not among those that the query finds any more, is passed over; those that come
     /// to be meanwhile are not visited. Unity's `WithStructuralChanges`.

@@ -34,10 +34,13 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
     /// assert_eq!((engines.count(), engines.count_unfiltered()), (4, 5));
     /// ```
     pub fn count_unfiltered(&self) -> usize {
-        let storage = self.storage();
-        let matches = self.matched.matches.iter();
-        let chunks = matches.flat_map(|found| &storage.archetypes[found.archetype].chunks);
-        chunks.map(|&chunk| storage.chunks[chunk].len as usize).sum()
+        self.matched.count_rows(self.storage())
+    }
+
+    /// Returns how many chunks the archetypes have that match, whatever is disabled, has changed or is shared. See
+    /// [`QueryRef::count_chunks_unfiltered`](crate::QueryRef::count_chunks_unfiltered).
+    pub fn count_chunks_unfiltered(&self) -> usize {
+        self.matched.count_chunks(self.storage())
     }
 
     /// Whether no entity has such components, whatever is switched off, has changed or is shared.

@@ -365,6 +365,9 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// Writes values of a component to the entities, in the order of [`to_entities`](QueryRef::to_entities). It counts as
     /// changed from now on.
     ///
+    /// That is the order now, which a structural change since the values were listed may have changed. To add the component and its
+    /// values at once, use [`add_each`](Self::add_each).
+    ///
     /// # Errors
     ///
     /// With A0087 if the query does not ask for the component, with A0060 unless there are as many values as entities. If

@@ -1,5 +1,6 @@
 //! One archetype: which components its entities have, how their chunks are divided, and which chunks there are.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,7 +18,7 @@ use crate::stock::CleanupEntity;
 pub(crate) struct ArchetypeShape {
     /// Tells the archetype from those of other worlds. Says nothing else.
     pub(crate) serial: u32,
-    /// In the order of memory: by falling alignment, then by the hash of the name, hence the same in every run.
+    /// In the order of memory: by falling alignment, then by the hash of the stable name, hence the same in every run.
     pub(crate) types: Box<[ComponentType]>,
     /// One for each type.
     pub(crate) columns: Box<[Column]>,
@@ -68,6 +69,7 @@ pub(crate) struct Archetype {
 }
 
 // They are found by their numbers all the time, which is quicker so.
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Archetype>() == 64);
 
 impl ArchetypeShape {
@@ -86,7 +88,9 @@ impl ArchetypeShape {
             };
             sizes.push(ColumnSize { size, align });
         }
-        let layout = chunk_layout(settings.chunk_size, settings.capacity_limit, &sizes)?;
+        let limits = types.iter().filter_map(|ty| ty.0.maximum_capacity);
+        let limit = limits.chain(settings.capacity_limit).min();
+        let layout = chunk_layout(settings.chunk_size, limit, &sizes)?;
         let ChunkLayout { capacity, offsets } = layout;
         let columns: Box<[Column]> = offsets
             .iter()
@@ -168,7 +172,8 @@ impl ArchetypeShape {
 ///
 /// If a type is there twice: that one.
 pub(crate) fn sort_types(types: &mut [ComponentType]) -> Result<(), ComponentType> {
-    types.sort_unstable_by_key(|ty| (std::cmp::Reverse(ty.align()), ty.stable_hash()));
+    // Names decide only between types that share a stable name.
+    types.sort_unstable_by_key(|ty| (Reverse(ty.align()), ty.stable_hash(), ty.name()));
     match types.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(pair[0]),
         None => Ok(()),

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
 use super::Storage;
 use super::chunk::Chunk;
 use crate::component::{ComponentType, SharedValue};
@@ -22,6 +25,17 @@ impl Storage {
             .iter()
             .map(|(_, archetype)| before.order_events_of(&archetype.shape.types))
             .collect();
+        // The same for each shared value.
+        let mut counted: HashMap<(u32, u32), u32, FixedState> = HashMap::default();
+        for (_, chunk) in before.chunks.iter() {
+            let more = chunk.order_events.wrapping_add(1);
+            for place in before.archetypes.values_of(chunk) {
+                let events = counted.entry(place).or_insert(0);
+                *events = events.wrapping_add(more);
+            }
+        }
+        let chunks = |table, index| counted.get(&(table, index)).copied().unwrap_or(0);
+        self.shared.continue_after(&before.shared, chunks);
         for number in numbers {
             let is_same =
                 before.chunks.get(number).is_some_and(|old| self.is_same(number, old, before));
@@ -33,6 +47,10 @@ impl Storage {
                 chunk.order_version = old.order_version;
                 chunk.order_events = old.order_events;
                 *events = events.wrapping_sub(old.order_events).wrapping_sub(1);
+                let more = old.order_events.wrapping_add(1);
+                for (table, index) in self.archetypes.values_of(&self.chunks[number]) {
+                    self.shared.uncount(table, index, more);
+                }
             } else {
                 // Whether they differed before is the matter of the storage that this is a fork of.
                 _ = chunk.note_all_written(self.version);

@@ -41,6 +41,12 @@ impl RowPlace {
         unsafe { self.chunk.add(*self.offsets as usize + self.row * size) }
     }
 
+    /// The same columns, so many rows further.
+    #[inline(always)]
+    pub(crate) fn rows_after(self, rows: usize) -> Self {
+        Self { row: self.row + rows, ..self }
+    }
+
     /// The same row, with the offsets after the first so many.
     #[inline(always)]
     pub(crate) fn after(self, count: usize) -> Self {

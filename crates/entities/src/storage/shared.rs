@@ -1,6 +1,7 @@
 //! The values of shared components: each once, as long as a chunk has it.
 
 use std::any::Any;
+use std::sync::Arc;
 
 use ancho_collections::FixedState;
 use hashbrown::{HashMap, HashTable};
@@ -31,8 +32,8 @@ struct Table {
     free: Vec<u32>,
     /// The indices of values, by the hashes of those.
     by_value: HashTable<u32>,
-    /// What was counted for values that are gone. Those that come begin there, so that none counts backwards when it comes
-    /// again.
+    /// The most that was counted for a value that is gone. Values that come begin there, so that none counts backwards when it
+    /// comes again.
     gone_events: u32,
 }
 
@@ -170,6 +171,62 @@ impl SharedValues {
         self.tables[table as usize].slots[index as usize].order_events
     }
 
+    /// The count of a value that is not there: no less than it was when the value went.
+    pub(crate) fn gone_events(&self, table: u32) -> u32 {
+        self.tables[table as usize].gone_events
+    }
+
+    /// Lets the counts of values go on after those of other tables that these take the place of. No count is less than it was
+    /// there. Runs no code of the user.
+    ///
+    /// The function says how much chunks have counted for a value of the others, by table and index, beside the table's own count.
+    pub(crate) fn continue_after(&mut self, before: &Self, chunks: impl Fn(u32, u32) -> u32) {
+        // In the order of the tables, so that those that are added have the same numbers everywhere.
+        let mut types: Vec<_> = before.by_type.iter().map(|(&ty, &number)| (number, ty)).collect();
+        types.sort_unstable_by_key(|&(number, _)| number);
+        for (number, ty) in types {
+            let other = &before.tables[number as usize];
+            let total = |index: u32| {
+                other.slots[index as usize].order_events.wrapping_add(chunks(number, index))
+            };
+            let table = match self.by_type.get(&ty) {
+                Some(&own) => &mut self.tables[own as usize],
+                None => {
+                    let own =
+                        u32::try_from(self.tables.len()).expect("fewer than there were types");
+                    self.by_type.insert(ty, own);
+                    self.tables.push(other.emptied());
+                    self.tables.last_mut().expect("it was just added")
+                }
+            };
+            // Values that both have are at the same address. If the address is another, they may be equal all the same.
+            let mut left: HashMap<*const (), u32, FixedState> = (0..)
+                .zip(&other.slots)
+                .filter_map(|(index, slot)| Some((address(slot.value.as_ref()?), index)))
+                .collect();
+            let has_default = table.functions.default.is_some();
+            let mut others = Vec::new();
+            for (index, slot) in (0..).zip(&mut table.slots) {
+                let Some(value) = &slot.value else { continue };
+                let is_default = index == 0 && has_default;
+                let old = if is_default { other.slots[0].value.as_ref() } else { Some(value) };
+                match old.and_then(|old| left.remove(&address(old))) {
+                    Some(old) => slot.order_events = total(old),
+                    None => others.push(slot),
+                }
+            }
+            let gone = left.values().map(|&index| total(index)).fold(other.gone_events, newest);
+            others.into_iter().for_each(|slot| slot.order_events = gone);
+            table.gone_events = gone;
+        }
+    }
+
+    /// Takes from the count of a value what a chunk goes on counting.
+    pub(crate) fn uncount(&mut self, table: u32, index: u32, events: u32) {
+        let slot = &mut self.tables[table as usize].slots[index as usize];
+        slot.order_events = slot.order_events.wrapping_sub(events);
+    }
+
     /// Counts that rows came to a value, or left it, without a chunk that knows of it.
     pub(crate) fn count_event(&mut self, table: u32, index: u32) {
         let slot = &mut self.tables[table as usize].slots[index as usize];
@@ -198,7 +255,7 @@ impl SharedValues {
             return;
         }
         let Some(value) = slot.value.take() else { return };
-        table.gone_events = table.gone_events.wrapping_add(slot.order_events);
+        table.gone_events = newest(table.gone_events, slot.order_events);
         // By the index, so that no code of the user runs.
         if let Ok(entry) = table.by_value.find_entry(slot.hash, |&at| at == index) {
             entry.remove();
@@ -273,6 +330,22 @@ impl Table {
         table
     }
 
+    /// A table of the same type with nothing in it but the default, if there is one. Runs no code of the user.
+    fn emptied(&self) -> Self {
+        let mut table = Self {
+            functions: self.functions,
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_value: HashTable::new(),
+            gone_events: 0,
+        };
+        if self.functions.default.is_some() {
+            let Slot { hash, value, .. } = &self.slots[0];
+            table.insert(*hash, value.clone().expect("the default stays"));
+        }
+        table
+    }
+
     fn insert(&mut self, hash: u64, value: SharedValue) -> u32 {
         let order_events = self.gone_events;
         let slot = Slot { value: Some(value), hash, references: 0, order_events };
@@ -289,6 +362,16 @@ impl Table {
         self.by_value.insert_unique(hash, index, |&at| slots[at as usize].hash);
         index
     }
+}
+
+/// The greater of two counts, which may have begun anew at zero between them.
+fn newest(one: u32, other: u32) -> u32 {
+    if one.wrapping_sub(other).cast_signed() > 0 { one } else { other }
+}
+
+/// Where a value is, which tells it from others without code of the user.
+fn address(value: &SharedValue) -> *const () {
+    Arc::as_ptr(value).cast()
 }
 
 /// Makes room in a table of values that come and go, of which there are so many at most: so much that it never asks for memory again.

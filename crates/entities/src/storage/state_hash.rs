@@ -2,7 +2,10 @@
 
 #![expect(unsafe_code, reason = "values in chunks")]
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use super::Storage;
+use super::archetype::Archetype;
 use super::chunk::Chunk;
 use crate::component::ComponentType;
 use crate::field::{EntityRemap, StateHasher};
@@ -11,11 +14,15 @@ impl Storage {
     /// Feeds all entities, their components and the free ids to a hasher.
     ///
     /// Archetypes in the order in which they came to be, but only those with entities, since looking for one makes
-    /// it; their chunks in order; then ids, columns and values of the chunk. Types are named by the hashes of their names.
+    /// it; their chunks in order; then ids, columns and values of the chunk. Types are written as the hashes of their stable names.
+    ///
+    /// # Panics
+    ///
+    /// With A0154 if two types share a stable name.
+    #[track_caller]
     pub(crate) fn hash_state(&self, state: &mut StateHasher) {
-        for (_, archetype) in
-            self.archetypes.iter().filter(|(_, archetype)| !archetype.chunks.is_empty())
-        {
+        self.refuse_shared_names();
+        for archetype in self.inhabited() {
             let shape = &archetype.shape;
             state.write_u64(shape.types.len() as u64);
             for ty in &shape.types {
@@ -27,6 +34,31 @@ impl Storage {
             }
         }
         self.hash_free(state);
+    }
+
+    /// The archetypes with entities, in the order in which they came to be.
+    fn inhabited(&self) -> impl Iterator<Item = &Archetype> {
+        let archetypes = self.archetypes.iter().map(|(_, archetype)| archetype);
+        archetypes.filter(|archetype| !archetype.chunks.is_empty())
+    }
+
+    /// Panics if two types of entities have one stable name. Hashes could not tell them apart.
+    #[track_caller]
+    fn refuse_shared_names(&self) {
+        let types = self.inhabited().flat_map(|archetype| &archetype.shape.types);
+        let mut suspects: Vec<ComponentType> =
+            types.copied().filter(|ty| ty.0.shares_stable_name.load(Relaxed)).collect();
+        suspects.sort_unstable_by_key(|ty| (ty.stable_name(), ty.name()));
+        suspects.dedup();
+        let same = |pair: &&[ComponentType]| pair[0].stable_hash() == pair[1].stable_hash();
+        if let Some(&[first, second]) = suspects.windows(2).find(same) {
+            let stable = first.stable_name();
+            panic!(
+                "A0154: the world has components of the types `{first}` and `{second}`, which share the stable name \
+                 `{stable}`, so a state hash cannot tell them apart; give one of them another name, with \
+                 `#[component(name = \"…\")]`"
+            );
+        }
     }
 
     /// Feeds a chunk to a hasher.

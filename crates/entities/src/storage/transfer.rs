@@ -34,8 +34,10 @@ pub(crate) enum Change {
     Set,
     /// The entity is despawned: what stays is left.
     Despawn,
-    /// Not the entity goes, but a copy of it comes.
+    /// Not the entity goes, but an instance of it comes.
     Instantiate,
+    /// Not the entity goes, but a copy of it comes, which is a prefab if the entity is one.
+    Copy,
 }
 
 /// What has to be done with each column when an entity moves from one archetype to another.

@@ -61,6 +61,10 @@ impl World {
         count: &mut usize,
     ) -> Outcome {
         for (at, &id) in sorted.iter().enumerate() {
+            // One that has all entities may have exchanged them.
+            if self.systems.entities != self.entities.id() {
+                self.systems.start_over(slots, &mut self.entities);
+            }
             let Some(slot) = slots.get_mut(id.index() as usize) else { break };
             if slot.generation != id.generation() {
                 break;

@@ -1,7 +1,9 @@
 //! The groups and points that every world has.
 
 use super::builder::IntoSystem;
-use super::group::{FixedStep, Initialization, Presentation, Root, Simulation, VariableStep};
+use super::group::{
+    FixedStep, Initialization, LateSimulation, Presentation, Root, Simulation, VariableStep,
+};
 use super::point::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
     EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
@@ -34,6 +36,7 @@ impl World {
             VariableStep.in_group(Simulation).first().rate(VariableRate::default()),
             BeginVariableStep.in_group(VariableStep).first(),
             EndVariableStep.in_group(VariableStep).last(),
+            LateSimulation.in_group(Simulation).last().before(EndSimulation),
             EndSimulation.in_group(Simulation).last(),
             Presentation.in_group(Root),
             BeginPresentation.in_group(Presentation).first(),

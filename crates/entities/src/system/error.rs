@@ -102,6 +102,13 @@ pub enum SystemError {
     },
     /// A0131 to A0134: systems cannot be created in the order that is asked for.
     Creation(CreationError),
+    /// A0150: the system was removed, and something failed while it ended.
+    FailedToEnd {
+        /// The system.
+        system: String,
+        /// What failed, with it and with the systems that went with it.
+        errors: String,
+    },
 }
 
 impl fmt::Display for SystemError {
@@ -160,6 +167,9 @@ impl fmt::Display for SystemError {
                 write!(f, "{code}: group `{group}` stays at its rate: {rest}")
             }
             Self::Creation(error) => error.fmt(f),
+            Self::FailedToEnd { system, errors } => {
+                write!(f, "A0150: `{system}` was removed, but failed while it ended: {errors}")
+            }
         }
     }
 }

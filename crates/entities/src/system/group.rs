@@ -15,7 +15,9 @@ use std::any::type_name;
 ///     Simulation             BeginSimulation
 ///         FixedStep          BeginFixedStep … EndFixedStep        60 times a second
 ///         VariableStep       BeginVariableStep … EndVariableStep  15 times a second, by the clock
-///                            … EndSimulation
+///                            …
+///         LateSimulation     …
+///                            EndSimulation
 ///     Presentation           BeginPresentation …
 /// ```
 ///
@@ -90,6 +92,31 @@ groups! {
     /// The group that is updated now and then, by the clock on the wall, in [`Simulation`]: about 15 times a second, unless
     /// another [rate](crate::World::set_rate) is set. Unity's `VariableRateSimulationSystemGroup`.
     VariableStep,
+    /// The group for systems that run after all others of [`Simulation`], also after transforms, and before the commands of
+    /// [`EndSimulation`](crate::EndSimulation) are played. Unity's `LateSimulationSystemGroup`.
+    ///
+    /// A camera that follows an entity belongs here: it sees the matrices of its own frame, and what it records for
+    /// [`EndSimulation`](crate::EndSimulation) is played in the same frame. A system of [`Simulation`] that is only
+    /// [`last`](crate::IntoSystem::last) runs after [`EndSimulation`](crate::EndSimulation).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{CommandsAt, Component, EndSimulation, IntoSystem, LateSimulation, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Picture;
+    ///
+    /// fn take_picture(mut commands: CommandsAt<EndSimulation>) {
+    ///     commands.commands().spawn(Picture);
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(take_picture.in_group(LateSimulation));
+    /// world.update(0.1);
+    /// assert_eq!(world.query::<&Picture>().count(), 1);
+    /// ```
+    LateSimulation,
     /// The group that is updated last in each frame. Unity's `PresentationSystemGroup`.
     Presentation,
 }

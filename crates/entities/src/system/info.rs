@@ -91,6 +91,7 @@ pub enum SystemKind {
 ///       EndVariableStep
 ///     think (disabled)
 ///     act
+///     LateSimulation
 ///     EndSimulation
 ///   Presentation
 ///     BeginPresentation
@@ -131,6 +132,7 @@ impl World {
     /// All systems, in the order in which they run. Groups that cannot be put in an order have theirs as they were added.
     pub fn system_order(&mut self) -> SystemOrder {
         let before = self.systems.errors.len();
+        self.follow_entities();
         let _told_by_updates = self.sort_systems();
         self.systems.errors.truncate(before);
         let mut infos = Vec::new();
@@ -150,6 +152,7 @@ impl World {
     ///
     /// With A0108 if it is not there.
     pub fn system_info(&mut self, id: SystemId) -> Result<SystemInfo, SystemError> {
+        self.follow_entities();
         let mut depth = 0;
         let mut group = self.systems.record(id).and_then(|record| record.group);
         while let Some(id) = group {
@@ -198,7 +201,7 @@ impl World {
         })
     }
 
-    /// Says whether it is measured how long systems take.
+    /// Says whether it is measured how long systems take. On `wasm32-unknown-unknown`, which has no clock, it is not.
     ///
     /// # Examples
     ///
@@ -215,7 +218,7 @@ impl World {
     /// assert!(info.total_time >= info.last_time);
     /// ```
     pub fn profile_systems(&mut self, measured: bool) {
-        self.systems.profiles = measured;
+        self.systems.profiles = measured && ancho_jobs::HAS_CLOCK;
     }
 
     /// When the system that is just being updated, or told something, ran before: what is newer has changed for it.

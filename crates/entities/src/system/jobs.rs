@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ancho_jobs::JobHandle;
+use ancho_jobs::{JobHandle, current_job};
 
 use super::error::{SystemFault, UpdateError, panic_message};
 use super::id::SystemId;
@@ -68,9 +68,18 @@ impl World {
         self.systems.jobs.clear();
         self.systems.gone.clear();
         self.entities.jobs.before_everything();
+        self.report_failures_of_no_system();
+    }
+
+    /// Reports all failures of jobs that were completed, and waits for none.
+    pub(super) fn report_failed_jobs(&mut self) {
+        self.report_completed_jobs();
+        self.report_failures_of_no_system();
+    }
+
+    fn report_failures_of_no_system(&mut self) {
         for failed in self.entities.jobs.take_failures() {
-            let (system, fault) = (self.name().into(), SystemFault::JobOfWorld(failed));
-            self.systems.errors.push(UpdateError { system, fault });
+            self.fail_world(SystemFault::JobOfWorld(failed));
         }
     }
 
@@ -133,7 +142,7 @@ impl World {
         self.raise_version();
         let mut failed = Vec::new();
         for Waiting { mut buffer, recorder, name } in waiting.drain(..) {
-            self.wait_for_recording(&buffer, recorder);
+            self.complete_recording(&buffer, recorder);
             let entities = &mut self.entities;
             match catch_unwind(AssertUnwindSafe(|| entities.play(&mut buffer))) {
                 Ok(Ok(())) => {}
@@ -170,22 +179,50 @@ impl World {
         }
     }
 
-    /// Completes the jobs that record in a buffer: those of the system that it is of, and if that was not all, all others.
-    fn wait_for_recording(&mut self, buffer: &EntityCommandBuffer, recorder: Option<SystemId>) {
-        if !buffer.is_in_use() {
+    /// Completes the jobs that record in a buffer, and no others but those that they wait for. Reports which of them failed.
+    fn complete_recording(&mut self, buffer: &EntityCommandBuffer, recorder: Option<SystemId>) {
+        let scheduler = self.entities.jobs();
+        // A job of another scheduler is completed by its owner: until then, playing the buffer is refused.
+        let mut jobs = buffer.recording_jobs().filter(|&job| scheduler.knows(job));
+        let Some(last) = jobs.next_back() else { return };
+        // Inside a job of another scheduler no job can be completed: playing the buffer is refused, too.
+        if current_job().is_none() {
+            scheduler.complete_quietly(&[last]);
+        }
+        if !scheduler.has_failures() {
             return;
         }
-        let scheduler = self.entities.jobs();
-        for &(job, system) in &self.systems.jobs {
-            if Some(system) == recorder && scheduler.knows(job) {
-                scheduler.complete_quietly(&[job]);
+        let jobs = jobs.chain([last]);
+        let failed: Vec<_> = jobs.filter_map(|job| scheduler.take_panic(job)).collect();
+        for failed in failed {
+            match recorder {
+                Some(system) => self.systems.fail(system, SystemFault::Job(failed)),
+                None => self.fail_world(SystemFault::JobOfWorld(failed)),
             }
         }
-        if buffer.is_in_use()
-            && let Err(payload) = catch_unwind(AssertUnwindSafe(|| scheduler.complete_everything()))
-        {
-            discard(payload);
+        // Jobs that these wait for are among those of systems.
+        self.report_completed_jobs();
+    }
+
+    /// Reports which jobs of systems failed and were completed on behalf of another, each panic once.
+    fn report_completed_jobs(&mut self) {
+        self.collect_jobs(self.systems.executing);
+        let scheduler = self.entities.jobs();
+        if !scheduler.has_failures() {
+            return;
         }
+        let known = self.systems.jobs.iter().filter(|&&(job, _)| scheduler.knows(job));
+        let failed: Vec<_> =
+            known.filter_map(|&(job, system)| Some((system, scheduler.take_panic(job)?))).collect();
+        for (system, failed) in failed {
+            self.systems.fail(system, SystemFault::Job(failed));
+        }
+    }
+
+    /// Reports something that went wrong, and not with a system.
+    fn fail_world(&mut self, fault: SystemFault) {
+        let system = self.name().into();
+        self.systems.errors.push(UpdateError { system, fault });
     }
 
     /// Begins to record commands that are carried out when a point comes, also in jobs. Each call begins a buffer, and they are played

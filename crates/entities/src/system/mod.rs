@@ -21,6 +21,7 @@ mod group;
 pub(crate) mod id;
 mod info;
 mod jobs;
+mod last_runs;
 mod latency;
 mod membership;
 pub(crate) mod order;
@@ -48,7 +49,8 @@ pub(crate) use error::panic_message;
 pub use error::{SystemError, SystemFault, SystemResult, UpdateError, UpdateErrors};
 pub use function::{SystemFunction, SystemOutput};
 pub use group::{
-    FixedStep, Initialization, Presentation, Root, Simulation, SystemGroup, VariableStep,
+    FixedStep, Initialization, LateSimulation, Presentation, Root, Simulation, SystemGroup,
+    VariableStep,
 };
 pub use id::SystemId;
 pub use info::{SystemInfo, SystemKind, SystemOrder};

@@ -14,8 +14,9 @@ use crate::commands::EntityCommandBuffer;
 ///
 /// A point is added as a system is, and is one. Systems record with [`CommandsAt`](crate::CommandsAt), and
 /// [`World::commands_at`](crate::World::commands_at). When the point is updated, buffers are played in the order in which they
-/// were begun, after the jobs that record in them. If one fails, the others are played all the same, and one error says who has
-/// recorded what. One that is [not to be played](EntityCommandBuffer::set_should_play) is passed over. Unity's
+/// were begun, after the jobs that record in them: a point waits for these jobs, and for no others. If a job panics, nothing of
+/// what it recorded is played, and the update of the point reports it (A0107). If a buffer fails, the others are played all the
+/// same, and one error says who has recorded what. One that is [not to be played](EntityCommandBuffer::set_should_play) is passed over. Unity's
 /// `EntityCommandBufferSystem`.
 ///
 /// Every world has points at the beginnings and ends of the [groups](crate::SystemGroup) that it comes with, but for the end of
@@ -137,6 +138,11 @@ impl Points {
 
     pub(super) fn get_mut(&mut self, place: u32) -> &mut Point {
         &mut self.list[place as usize]
+    }
+
+    /// The number of points.
+    pub(super) fn count(&self) -> u32 {
+        self.list.len() as u32
     }
 
     /// Whether there is nothing to be carried out at a point.

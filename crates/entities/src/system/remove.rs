@@ -12,23 +12,49 @@ use crate::world::World;
 
 impl World {
     /// Removes a system. One that runs is told that it stops; a struct is told that it is destroyed. A group goes with all that
-    /// is in it, and a point with what is to be carried out there.
+    /// is in it, and a point with what is to be carried out there. The systems of a group stop in the order in which they are
+    /// updated; then they are destroyed, the last that was added first.
     ///
     /// A system that is just being updated is removed when it has returned. One that would be updated later does not run any
     /// more.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there.
+    /// With A0108 if it is not there. With A0150 if it, or a system that goes with it, failed when it was told that it stops or is
+    /// destroyed, or panicked when it was dropped: it is removed then, too.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{System, SystemResult, World};
+    ///
+    /// struct Save;
+    ///
+    /// impl System for Save {
+    ///     fn on_update(&mut self, _: &mut World) -> SystemResult {
+    ///         Ok(())
+    ///     }
+    ///
+    ///     fn on_destroy(&mut self, _: &mut World) -> SystemResult {
+    ///         Err("no disk".into())
+    ///     }
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let save = world.add_system(Save);
+    /// assert!(world.remove_system(save).unwrap_err().to_string().ends_with("failed: no disk"));
+    /// assert!(!world.has_system(save));
+    /// ```
     pub fn remove_system(&mut self, id: SystemId) -> Result<(), SystemError> {
         if !self.has_system(id) {
             return Err(no_such(&format!("{id:?}")));
         }
+        let (name, before) = (self.systems.name_of(id), self.systems.errors.len());
         self.expel(id);
-        if !self.systems.is_in_turn() {
-            self.report_errors();
-        }
-        Ok(())
+        self.errors_since(before).map_err(|errors| {
+            let errors: Vec<_> = errors.iter().map(UpdateError::to_string).collect();
+            SystemError::FailedToEnd { system: name.to_string(), errors: errors.join("; ") }
+        })
     }
 
     /// Has a system stop that runs, and all that is in it.
@@ -44,8 +70,11 @@ impl World {
         }
         slot.flags.set(Flags::STARTED, false);
         if is_group {
-            let children = slot.record.as_ref().map(|record| record.children.added.clone());
-            children.into_iter().flatten().for_each(|child| self.stop(child));
+            // In the order in which they run, if there is one.
+            let added = slot.record.as_ref().map(|record| record.children.added.clone());
+            let sorted = self.systems.sorted(id);
+            let children = sorted.unwrap_or_else(|_| added.unwrap_or_default().into());
+            children.iter().for_each(|&child| self.stop(child));
         } else {
             self.tell(id, |system, world| system.stop(world));
             self.expel_if_removed(id);
@@ -72,8 +101,10 @@ impl World {
         }
         if slot.flags.has(Flags::GROUP) {
             slot.flags.set(Flags::REMOVED, true);
+            // All of them stop before one is destroyed.
+            self.stop(id);
             // The last that was created first: the others may be what it was made for.
-            let children = slot.record.as_ref().map(|record| record.children.added.clone());
+            let children = self.systems.record(id).map(|record| record.children.added.clone());
             let mut children = children.unwrap_or_default();
             children.sort_by_key(|&child| self.systems.record(child).map(|record| record.created));
             for &child in children.iter().rev() {
@@ -127,16 +158,20 @@ impl World {
         }
     }
 
-    /// Ends all systems: what runs stops, and all are destroyed, the last that was added first.
+    /// Ends all systems: those that run stop, in the order in which they were added; then all are destroyed, the last that was
+    /// added first.
     pub(crate) fn end_systems(&mut self) {
         self.systems.is_ending = true;
         let mut all: Vec<SystemId> = self.systems.ids().collect();
-        // The entities see to their own jobs when they go, also where no job can be completed: inside of one.
+        // The entities see to their own jobs when they go.
         if all.is_empty() {
             return;
         }
-        if ancho_jobs::current_job().is_none() {
+        if self.entities.jobs.begin_drop() {
             self.complete_jobs();
+        } else {
+            // The jobs of the world wait for who drops it.
+            self.report_failed_jobs();
         }
         all.sort_by_key(|&id| self.systems.record(id).map(|record| record.created));
         let is_group = |slot: &Slot| slot.flags.has(Flags::GROUP);

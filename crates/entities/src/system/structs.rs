@@ -91,7 +91,10 @@ pub trait System: Send + 'static {
         Ok(())
     }
 
-    /// When it is removed.
+    /// When it is removed, or its world is dropped. The systems of a group that is removed stop before one of them is destroyed;
+    /// so do all systems of a world that is dropped.
+    ///
+    /// If the world is dropped inside a job of another scheduler, jobs can be completed here, but none can be scheduled (A0006).
     ///
     /// # Errors
     ///

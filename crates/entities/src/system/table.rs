@@ -29,6 +29,8 @@ use crate::world::TwoUpdates;
 pub(crate) struct Systems {
     /// No other world has the same: a system can put another world in the place of its own.
     pub(super) id: u64,
+    /// The manager that the last runs of all systems refer to, by its id.
+    pub(super) entities: u64,
     pub(super) slots: Vec<Slot>,
     pub(super) free: Vec<u32>,
     /// Structs, groups and points, of which there is one of a type.
@@ -237,6 +239,7 @@ impl Default for Systems {
         Self {
             // Only that they differ matters.
             id: WORLDS.fetch_add(1, Ordering::Relaxed),
+            entities: 0,
             slots: Vec::new(),
             free: Vec::new(),
             by_type: HashMap::default(),

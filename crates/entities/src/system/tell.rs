@@ -19,6 +19,7 @@ impl World {
         function: impl FnOnce(&mut Self) -> R,
     ) -> Result<R, String> {
         self.begin_turn();
+        self.follow_entities();
         let (world, outer) = (self.systems.id, self.systems.executing.replace(id));
         let _turn = Turn::begin(world);
         self.collect_jobs(outer);
@@ -29,11 +30,11 @@ impl World {
             since = slot.last_run;
         }
         let outer_since = std::mem::replace(&mut self.systems.since, since);
+        let entities = self.systems.entities;
         let floors = self.time.raise_floor();
         let result = catch_unwind(AssertUnwindSafe(|| function(self)));
         if self.systems.id == world {
-            self.systems.executing = outer;
-            self.systems.since = outer_since;
+            self.go_back_to(outer, outer_since, entities);
             self.time.unwind_to_floor(floors);
             self.collect_jobs(Some(id));
             self.entities.jobs.list_scheduled(listed);

@@ -5,6 +5,7 @@
 //! still true.
 
 use std::cell::RefCell;
+use std::mem::{self, ManuallyDrop};
 
 use super::id::SystemId;
 use super::table::{Flags, Slot};
@@ -12,8 +13,43 @@ use crate::version::Version;
 use crate::world::World;
 
 thread_local! {
-    /// Worlds that have a turn, the innermost last.
-    static TURNS: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    /// Worlds that have a turn. It has no destructor: a world may end when other thread locals of its thread are gone.
+    static TURNS: RefCell<Turns> = const { RefCell::new(Turns::NONE) };
+}
+
+/// How many worlds are noted without memory of their own: turns are rarely nested any deeper.
+const FEW: usize = 16;
+
+/// The worlds of a thread that have a turn, the innermost last.
+struct Turns {
+    few: [u64; FEW],
+    count: usize,
+    /// Those beyond. Freed when the last of them is gone.
+    more: ManuallyDrop<Vec<u64>>,
+}
+
+impl Turns {
+    const NONE: Self = Self { few: [0; FEW], count: 0, more: ManuallyDrop::new(Vec::new()) };
+
+    fn push(&mut self, world: u64) {
+        match self.few.get_mut(self.count) {
+            Some(place) => *place = world,
+            None => self.more.push(world),
+        }
+        self.count += 1;
+    }
+
+    fn pop(&mut self) {
+        self.count -= 1;
+        self.more.truncate(self.count.saturating_sub(FEW));
+        if self.more.is_empty() {
+            drop(mem::take(&mut *self.more));
+        }
+    }
+
+    fn contains(&self, world: u64) -> bool {
+        self.few[..self.count.min(FEW)].contains(&world) || self.more.contains(&world)
+    }
 }
 
 /// The turn of a world, which is updated or tells a system something. Ends when it is dropped.
@@ -28,8 +64,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // If the thread ends, nobody asks any more.
-        let _ = TURNS.try_with(|turns| turns.borrow_mut().pop());
+        TURNS.with_borrow_mut(Turns::pop);
     }
 }
 
@@ -45,7 +80,7 @@ impl World {
     #[cold]
     fn forget_turn_if_lost(&mut self) {
         let world = self.systems.id;
-        if TURNS.with_borrow(|turns| turns.contains(&world)) {
+        if TURNS.with_borrow(|turns| turns.contains(world)) {
             return;
         }
         self.systems.is_updating = false;

@@ -1,5 +1,6 @@
 //! How systems are updated.
 
+use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -152,6 +153,8 @@ impl World {
                 if self.systems.id == world {
                     self.entities.jobs.list_scheduled(listed);
                     self.raise_version();
+                    // The last system of a group may have exchanged the entities.
+                    self.follow_entities();
                 }
             }
         }
@@ -256,6 +259,8 @@ impl World {
     /// Updates a system, if it is there, and to run.
     #[inline]
     pub(super) fn run(&mut self, id: SystemId) {
+        // Whether it has started depends on the entities.
+        self.follow_entities();
         match self.systems.slots.get(id.index() as usize) {
             Some(slot) if slot.generation != id.generation() => {}
             Some(slot) if slot.flags.is_ready() => self.run_ready(id),
@@ -313,12 +318,14 @@ impl World {
     #[inline]
     fn run_ready(&mut self, id: SystemId) {
         let started = if self.systems.profiles { Some(Instant::now()) } else { None };
+        self.follow_entities();
         let Some(slot) = self.systems.slots.get_mut(id.index() as usize) else { return };
         let Some(mut system) = slot.system.take() else { return };
         slot.flags.set(Flags::EXECUTING, true);
         let since = slot.last_run;
         let outer = self.systems.executing.replace(id);
         let outer_since = std::mem::replace(&mut self.systems.since, since);
+        let entities = self.systems.entities;
         if outer.is_some() {
             self.collect_jobs(outer);
         }
@@ -328,8 +335,7 @@ impl World {
         if self.systems.id != world {
             return self.exchanged(system);
         }
-        self.systems.executing = outer;
-        self.systems.since = outer_since;
+        self.go_back_to(outer, outer_since, entities);
         self.time.unwind_to_floor(floors);
         let version = self.entities.storage.version;
         match self.systems.slot_mut(id) {
@@ -513,7 +519,7 @@ pub(super) fn has_run(outcome: &std::thread::Result<Outcome>) -> bool {
     !matches!(outcome, Ok(Err(fault)) if fault.is_before_run())
 }
 
-#[expect(clippy::print_stderr, reason = "what goes wrong is told, also if nobody has asked to be")]
+/// Prints an error, if that is possible: the program goes on also where nobody reads what it prints.
 fn print(error: &UpdateError) {
-    eprintln!("{error}");
+    let _ = io::stderr().write_all(format!("{error}\n").as_bytes());
 }

@@ -10,6 +10,7 @@ use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
 use super::World;
+use crate::panics::FirstPanic;
 
 /// The resources of a world.
 #[derive(Default)]
@@ -73,14 +74,16 @@ fn take<T: 'static>(value: NonNull<dyn Any + Send>) -> T {
     *value.downcast::<T>().expect("places are of one type")
 }
 
+/// Drops all values in the order of their places. If several panic, the first panic goes on.
 impl Drop for Resources {
     fn drop(&mut self) {
-        for slot in &mut self.slots {
-            if let Some(value) = slot.value.take() {
-                // SAFETY: it is from a box, and not used afterwards.
-                drop(unsafe { Box::from_raw(value.as_ptr()) });
-            }
+        let mut panics = FirstPanic::default();
+        for value in self.slots.iter_mut().filter_map(|slot| slot.value.take()) {
+            // SAFETY: it is from a box, and not used afterwards.
+            let value = unsafe { Box::from_raw(value.as_ptr()) };
+            panics.during(|| drop(value));
         }
+        panics.go_on();
     }
 }
 

@@ -73,7 +73,13 @@ impl WorldSettings {
         self
     }
 
-    /// Whether what would change nothing is an error: despawning what is not there, adding what is, removing what is not.
+    /// Sets whether the world refuses three things, with an error and without a change: to despawn an entity that does not exist
+    /// (A0050), to add a component that the entity has (A0052), and to remove a component that the entity lacks (A0051), or from an
+    /// entity that does not exist.
+    ///
+    /// Otherwise, as in Unity's Entities 1.x, `despawn` and `remove` do nothing and return `false`, and `add` replaces the value. In
+    /// these three rules a strict world does as the Entities previews of 2018 did, and in no others. In addition,
+    /// [`check_commands`](crate::World::check_commands) refuses commands that make prefabs (A0151).
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self

@@ -1,6 +1,13 @@
 //! Destructors that panic in the middle.
 
-use ancho_entities::{ComponentType, Entity, World};
+use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex};
+
+use ancho_entities::{
+    BufferElement, Component, ComponentType, Entity, IntoSystem, Managed, ManagedComponent, Shared,
+    SharedComponent, World, WorldSettings,
+};
 
 use crate::common::{A, Stays, ignore};
 use crate::fragile::{Call, F0, F1, F2, Scene, f0, f1, f2, survives};
@@ -67,8 +74,6 @@ fn nothing_leaks_or_is_dropped_twice() {
 
 #[test]
 fn nothing_leaks_or_is_dropped_twice_in_strict_worlds() {
-    use ancho_entities::WorldSettings;
-
     let strict = || {
         let mut scene = Scene { worlds: Vec::new(), all: Vec::new() };
         let settings = WorldSettings::new().chunk_capacity_limit(4).strict(true);
@@ -164,16 +169,112 @@ fn what_was_to_go_is_gone() {
     for (what, action) in all_gone {
         survives(Call::Drop, what, Scene::new, |scene| {
             let (world, all) = scene.parts();
-            let action = std::panic::AssertUnwindSafe(|| action(world, all));
-            let result = std::panic::catch_unwind(action);
+            let action = AssertUnwindSafe(|| action(world, all));
+            let result = catch_unwind(action);
             let left = scene.world().entity_count();
             if what == "despawn_all" {
                 assert_eq!(left, 0);
             }
             if let Err(panic) = result {
-                std::panic::resume_unwind(panic);
+                resume_unwind(panic);
             }
             assert_eq!(left, 0);
         });
     }
+}
+
+/// Says that it was dropped, and then panics if it is the one that is to.
+struct Loud {
+    number: u32,
+    panics: u32,
+    dropped: Arc<Mutex<Vec<u32>>>,
+}
+
+impl Drop for Loud {
+    fn drop(&mut self) {
+        self.dropped.lock().unwrap().push(self.number);
+        if self.number == self.panics {
+            resume_unwind(Box::new(self.number));
+        }
+    }
+}
+
+macro_rules! loud {
+    ($(#[$attribute:meta] $name:ident)*) => {$(
+        #[$attribute]
+        struct $name(#[field(opaque)] #[allow(dead_code, reason = "it is dropped")] Loud);
+    )*};
+}
+
+loud! {
+    #[derive(Component)] Value
+    #[derive(Component)] Other
+    #[derive(ManagedComponent)] Script
+    #[derive(BufferElement)] Item
+    #[derive(SharedComponent)] Team
+}
+
+impl PartialEq for Team {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.number == other.0.number
+    }
+}
+
+impl Eq for Team {}
+
+impl Hash for Team {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.number.hash(state);
+    }
+}
+
+struct Resource<const N: u32>(#[allow(dead_code, reason = "it is dropped")] Loud);
+
+#[test]
+fn a_world_drops_everything_if_one_value_panics() {
+    const ALL: u32 = 17;
+    for panics in 0..=ALL {
+        let dropped = Arc::new(Mutex::new(Vec::new()));
+        let mut count = 0;
+        let mut loud = || {
+            count += 1;
+            Loud { number: count, panics, dropped: Arc::clone(&dropped) }
+        };
+        let settings = WorldSettings::new().chunk_capacity_limit(1);
+        let mut world = World::with_settings("Simulation", settings);
+        for _ in 0..2 {
+            let one = world.spawn((Value(loud()), Other(loud()), Managed::new(Script(loud()))));
+            let mut items = world.add_buffer::<Item>(one).unwrap();
+            items.push(Item(loud()));
+            items.push(Item(loud()));
+            world.spawn((A(1), Shared::new(Team(loud()))));
+        }
+        let (one, two) = (loud(), loud());
+        world.add_system((move || _ = &one).named("one"));
+        world.add_system((move || _ = &two).named("two"));
+        world.insert_resource(Resource::<0>(loud()));
+        world.insert_resource(Resource::<1>(loud()));
+        world.insert_resource(Resource::<2>(loud()));
+        assert_eq!(count, ALL);
+        let result = catch_unwind(AssertUnwindSafe(|| drop(world)));
+        let mut dropped = std::mem::take(&mut *dropped.lock().unwrap());
+        dropped.sort_unstable();
+        assert_eq!(dropped, Vec::from_iter(1..=ALL), "value {panics} panicked");
+        // What a system panics with is printed: a world that is dropped has nowhere to return it to.
+        let is_reported = panics != 0 && !(13..15).contains(&panics);
+        assert_eq!(result.is_err(), is_reported, "value {panics} panicked");
+    }
+}
+
+#[test]
+fn all_resources_are_dropped_if_several_panic() {
+    let dropped = Arc::new(Mutex::new(Vec::new()));
+    let loud = |number| Loud { number, panics: number, dropped: Arc::clone(&dropped) };
+    let mut world = World::new("Simulation");
+    world.insert_resource(Resource::<0>(loud(1)));
+    world.insert_resource(Resource::<1>(loud(2)));
+    world.insert_resource(Resource::<2>(loud(3)));
+    let payload = catch_unwind(AssertUnwindSafe(|| drop(world))).unwrap_err();
+    assert_eq!(payload.downcast_ref(), Some(&1_u32), "the first is reported");
+    assert_eq!(*dropped.lock().unwrap(), [1, 2, 3]);
 }

@@ -261,3 +261,25 @@ fn a_tracker_of_another_world_is_told_what_this_one_has() {
     assert_eq!(ours.entities_mut().entity_changes(&mut tracker).created, [second]);
     ours.check_invariants().unwrap();
 }
+
+#[test]
+fn refusals_that_give_the_value_back_convert_to_the_error_alone() {
+    fn all(world: &mut World, entity: Entity) -> Result<(), EntityError> {
+        world.set(entity, A(1))?;
+        world.add(entity, (B(2), Text("moved".into())))?;
+        world.entities_mut().set(entity, A(3))?;
+        world.entities_mut().add(entity, Tag)?;
+        world.try_spawn((A(4), B(4)))?;
+        world.query_mut::<&A>().add(Tag)?;
+        world.remove::<Tag>(entity)?;
+        Ok(())
+    }
+
+    let mut world = World::new("Simulation");
+    let entity = world.spawn(A(0));
+    all(&mut world, entity).unwrap();
+    assert_eq!(world.get(entity), Ok(&A(3)));
+    world.despawn(entity).unwrap();
+    let refused = all(&mut world, entity).unwrap_err();
+    assert!(matches!(refused, EntityError::NoSuchEntity { .. }), "{refused}");
+}

@@ -298,3 +298,40 @@ fn cb11_commands_by_query_and_for_groups_say_which() {
     let stopped = stopped(other.play(&mut buffer));
     assert!(stopped.command().ends_with("of all that a dynamic query finds"), "{stopped:?}");
 }
+
+#[test]
+fn cb9_each_entity_that_a_query_finds_gets_a_value_of_its_own() {
+    let mut world = world();
+    let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
+    world.entities_mut().add(all[3], Link(all[0])).unwrap();
+    let found = world.query::<&A>().to_entities();
+    let mut buffer = EntityCommandBuffer::reusable();
+    let commands = buffer.commands().unwrap();
+    let camp = commands.spawn(Tag);
+    let sets = (0..10).map(|at| (B(at.to_string()), Link(camp)));
+    commands.for_query::<&A, ()>().add_each(sets);
+    assert_eq!(
+        buffer.trace().lines().nth(1).unwrap(),
+        "2: add `game::B`, `game::Link` to each of all that the query of `&commands::common::A` finds"
+    );
+    world.play(&mut buffer).unwrap();
+    let check = |world: &ancho_entities::World, found: &[ancho_entities::Entity], camp| {
+        for (at, &entity) in found.iter().enumerate() {
+            assert_eq!(world.get(entity), Ok(&B(at.to_string())));
+            assert_eq!(world.get(entity), Ok(&Link(camp)));
+        }
+    };
+    check(&world, &found, buffer.resolve(camp).unwrap());
+    // Once more: the values are kept.
+    let found = world.query::<&A>().to_entities();
+    world.play(&mut buffer).unwrap();
+    check(&world, &found, buffer.resolve(camp).unwrap());
+    // The query finds one more now.
+    world.spawn(A(10));
+    let before = world.query::<&B>().count();
+    let stopped = stopped(world.play(&mut buffer));
+    let wrong =
+        EntityError::WrongCount { component: ComponentType::of::<B>(), expected: 11, found: 10 };
+    assert_eq!(stopped.fault(), CommandFault::Entity(wrong));
+    assert_eq!(world.query::<&B>().count(), before);
+}

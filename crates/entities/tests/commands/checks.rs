@@ -1,8 +1,8 @@
 //! The check before playback, and the trace.
 
 use ancho_entities::{
-    Buffer, BufferElement, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError,
-    LinkedEntityGroup, Prefab, With,
+    Archetype, Buffer, BufferElement, CommandFault, CommandRecorder, ComponentType, Entity,
+    EntityCommandBuffer, EntityError, LinkedEntityGroup, Prefab, With, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -251,5 +251,56 @@ fn cb11_a_check_finds_what_an_earlier_command_has_despawned() {
         let said = stopped(world.check_commands(&buffer));
         assert_eq!(said.number(), 4);
         assert!(matches!(said.fault(), CommandFault::Entity(EntityError::NoSuchEntity { .. })));
+    }
+}
+
+#[test]
+fn a0151_a_check_in_a_strict_world_refuses_commands_that_make_prefabs() {
+    type Record = fn(&mut CommandRecorder, Entity, [Archetype; 2]);
+    let making: [Record; 9] = [
+        |commands, _, _| _ = commands.spawn((A(1), Prefab)),
+        |commands, _, _| _ = commands.spawn_many(3, (A(1), Prefab)),
+        |commands, _, _| _ = commands.spawn_batch([(A(1), Prefab), (A(2), Prefab)]),
+        |commands, _, [_, prefab]| _ = commands.create_of(prefab),
+        |commands, entity, _| commands.add(entity, Prefab),
+        |commands, entity, _| commands.add_to_slice(&[entity], Prefab),
+        |commands, entity, _| commands.add_types(entity, &[ComponentType::of::<Prefab>()]),
+        |commands, entity, [_, prefab]| commands.set_archetype(entity, prefab),
+        |commands, _, _| commands.for_query::<&A, ()>().add(Prefab),
+    ];
+    let others: [Record; 3] = [
+        |commands, _, _| _ = commands.spawn(A(1)),
+        |commands, _, [plain, _]| _ = commands.create_of(plain),
+        |commands, entity, _| commands.remove::<A>(entity),
+    ];
+    for (strict, makes, record) in [false, true].into_iter().flat_map(|strict| {
+        let making = making.into_iter().map(move |record| (strict, true, record));
+        making.chain(others.into_iter().map(move |record| (strict, false, record)))
+    }) {
+        let settings = WorldSettings::new().strict(strict);
+        let mut world = World::with_settings("test", settings);
+        let entity = world.spawn(A(1));
+        let archetypes = [
+            world.entities_mut().archetype::<A>(),
+            world.entities_mut().archetype::<(A, Prefab)>(),
+        ];
+        let mut buffer = EntityCommandBuffer::new();
+        record(buffer.commands().unwrap(), entity, archetypes);
+        let checked = world.check_commands(&buffer);
+        if strict && makes {
+            let said = stopped(checked);
+            assert_eq!((said.number(), said.fault()), (1, CommandFault::CreatesPrefab));
+            let message = said.to_string();
+            assert!(
+                message.ends_with(
+                    "A0151: the command makes a prefab, and the world is strict; make prefabs with the world itself, before there \
+                     are commands that use them"
+                ),
+                "{message}"
+            );
+        } else {
+            checked.unwrap();
+        }
+        world.play(&mut buffer).unwrap();
     }
 }

@@ -7,6 +7,7 @@
 
 mod common;
 
+mod add_each;
 mod alternatives;
 mod archetypes;
 mod aspects;

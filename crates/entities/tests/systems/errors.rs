@@ -162,3 +162,30 @@ fn a0078_of_two_buffers_of_one_function_both_are_told() {
     }
     assert_eq!(world.entity_count(), 2);
 }
+
+/// Runs the test of this name in a process whose standard error nobody reads. Returns whether this is that process.
+fn in_process_without_reader(test: &str) -> bool {
+    const KEY: &str = "ANCHO_TEST_WITHOUT_READER";
+    if std::env::var_os(KEY).is_some() {
+        return true;
+    }
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env(KEY, "1").stderr(writer);
+    let ended = command.stdout(std::process::Stdio::null()).status().unwrap();
+    assert!(ended.success(), "{ended}");
+    false
+}
+
+#[test]
+fn errors_that_cannot_be_printed_do_not_stop_the_program() {
+    if !in_process_without_reader("errors::errors_that_cannot_be_printed_do_not_stop_the_program") {
+        return;
+    }
+    let mut world = world();
+    world.add_system(|| Err::<(), _>("no fuel"));
+    world.add_system(say("after"));
+    world.update(0.1);
+    assert_eq!(take(&mut world), ["after"]);
+}

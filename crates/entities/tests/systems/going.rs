@@ -280,3 +280,50 @@ fn a0107_a_system_that_removes_itself_is_named_too() {
     let told = world.try_update(0.1).unwrap_err().to_string();
     assert!(told.starts_with("A0107: a job of system `miner` failed: "), "{told}");
 }
+
+/// Notes when it stops and is destroyed, with its number.
+struct Numbered<const NUMBER: u32>(Shared);
+
+impl<const NUMBER: u32> System for Numbered<NUMBER> {
+    fn on_update(&mut self, _: &mut World) -> SystemResult {
+        Ok(())
+    }
+
+    fn on_stop_running(&mut self, _: &mut World) -> SystemResult {
+        self.0.push(format!("stop {NUMBER}"));
+        Ok(())
+    }
+
+    fn on_destroy(&mut self, _: &mut World) -> SystemResult {
+        self.0.push(format!("destroy {NUMBER}"));
+        Ok(())
+    }
+}
+
+/// A world with a group in a group: created as 1, 2, 3, updated as 2, 1, 3.
+fn numbered(log: &Shared) -> World {
+    let mut world = World::new("test");
+    world.add_system(Group);
+    world.add_system(Inner.in_group(Group));
+    world.add_system(Numbered::<1>(log.clone()).named("one").in_group(Inner));
+    world.add_system(Numbered::<2>(log.clone()).named("two").before("one").in_group(Inner));
+    world.add_system(Numbered::<3>(log.clone()).after(Inner).in_group(Group));
+    world.try_update(0.1).unwrap();
+    world
+}
+
+#[test]
+fn sy4_systems_of_a_group_that_is_removed_stop_in_their_order_before_one_is_destroyed() {
+    let log = Shared::default();
+    let mut world = numbered(&log);
+    let group = world.find_system("Group").unwrap();
+    world.remove_system(group).unwrap();
+    assert_eq!(log.take(), ["stop 2", "stop 1", "stop 3", "destroy 3", "destroy 2", "destroy 1"]);
+}
+
+#[test]
+fn sy4_systems_of_a_world_that_is_dropped_stop_as_they_were_added_before_one_is_destroyed() {
+    let log = Shared::default();
+    drop(numbered(&log));
+    assert_eq!(log.take(), ["stop 1", "stop 2", "stop 3", "destroy 3", "destroy 2", "destroy 1"]);
+}

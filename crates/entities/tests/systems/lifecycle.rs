@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     EntityQuery, IntoSystem, ResMut, Simulation, System, SystemError, SystemGroup, SystemResult,
-    World,
+    World, system_type,
 };
 
 use crate::common::{A, B, Log, Shared, say, take};
@@ -68,6 +68,23 @@ impl System for Other {
 
     fn on_destroy(&mut self, world: &mut World) -> SystemResult {
         self.0.on_destroy(world)
+    }
+}
+
+/// A third type.
+struct Third(Noting);
+
+impl System for Third {
+    fn on_start_running(&mut self, world: &mut World) -> SystemResult {
+        self.0.on_start_running(world)
+    }
+
+    fn on_update(&mut self, world: &mut World) -> SystemResult {
+        self.0.on_update(world)
+    }
+
+    fn on_stop_running(&mut self, world: &mut World) -> SystemResult {
+        self.0.on_stop_running(world)
     }
 }
 
@@ -204,8 +221,102 @@ fn sy4_a_group_that_stops_has_its_systems_stop() {
     assert_eq!(log.take(), ["x start", "x update"], "one that was disabled on its own stays so");
     assert_eq!(world.is_enabled(other), Ok(false));
     world.remove_system(world.find_system(Group).unwrap()).unwrap();
-    assert_eq!(log.take(), ["y destroy", "x stop", "x destroy"]);
+    assert_eq!(log.take(), ["x stop", "y destroy", "x destroy"]);
     assert!(world.find_system(Inner).is_none() && !world.has_system(other));
+}
+
+#[test]
+fn sy4_a_group_stops_its_systems_in_the_order_in_which_they_run() {
+    let (log, mut world) = (Shared::default(), World::new("test"));
+    world.add_system(Group);
+    world.add_system(Noting::new(&log, "last").in_group(Group).last());
+    world.add_system(Inner.in_group(Group));
+    world.add_system(Other(Noting::new(&log, "first")).in_group(Group).before(Inner));
+    world.add_system(Third(Noting::new(&log, "inner")).in_group(Inner));
+    log.take();
+    world.update(0.1);
+    let run =
+        ["first start", "first update", "inner start", "inner update", "last start", "last update"];
+    assert_eq!(log.take(), run);
+    world.set_enabled(Group, false).unwrap();
+    world.update(0.1);
+    assert_eq!(log.take(), ["first stop", "inner stop", "last stop"]);
+    world.set_enabled(Group, true).unwrap();
+    world.update(0.1);
+    log.take();
+    // The order is found out anew when something has changed.
+    let third = world.find_system(system_type::<Third>()).unwrap();
+    world.set_group(third, Group).unwrap();
+    world.set_enabled(Group, false).unwrap();
+    world.update(0.1);
+    assert_eq!(log.take(), ["first stop", "inner stop", "last stop"]);
+}
+
+#[test]
+fn sy4_a_group_without_an_order_stops_its_systems_too() {
+    let (log, mut world) = (Shared::default(), World::new("test"));
+    world.add_system(Group);
+    world.add_system(Noting::new(&log, "x").in_group(Group));
+    world.add_system(Other(Noting::new(&log, "y")).in_group(Group));
+    world.update(0.1);
+    log.take();
+    fn hen() {}
+    fn egg() {}
+    world.add_system(hen.in_group(Group).before(egg));
+    world.add_system(egg.in_group(Group).before(hen));
+    world.set_enabled(Group, false).unwrap();
+    world.try_update(0.1).unwrap();
+    assert_eq!(log.take(), ["x stop", "y stop"]);
+}
+
+#[test]
+fn a0150_removing_a_system_returns_what_failed_when_it_ended() {
+    struct Fails;
+
+    impl System for Fails {
+        fn on_update(&mut self, _: &mut World) -> SystemResult {
+            Ok(())
+        }
+
+        fn on_stop_running(&mut self, _: &mut World) -> SystemResult {
+            panic!("cannot stop")
+        }
+
+        fn on_destroy(&mut self, _: &mut World) -> SystemResult {
+            Err("no disk".into())
+        }
+    }
+
+    let (log, mut world) = (Shared::default(), World::new("test"));
+    let handler = log.clone();
+    world.set_error_handler(move |error| handler.push(error.to_string()));
+    let id = world.add_system(Fails.named("saves"));
+    let error = world.remove_system(id).unwrap_err();
+    let expected = "A0150: `saves` was removed, but failed while it ended: A0106: system `saves` failed: no disk";
+    assert_eq!(error.to_string(), expected);
+    assert!(!world.has_system(id));
+
+    let group = world.add_system(Group);
+    world.add_system(Fails.named("saves").in_group(Group));
+    world.update(0.1);
+    let error = world.remove_system(group).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "A0150: `{}` was removed, but failed while it ended: A0105: system `saves` panicked: cannot stop; A0106: system `saves` \
+             failed: no disk",
+            std::any::type_name::<Group>()
+        )
+    );
+    assert_eq!(world.find_system("saves"), None);
+
+    // A system that removes another decides what becomes of the error.
+    let id = world.add_system(Fails.named("saves"));
+    world.add_system((move |world: &mut World| world.remove_system(id)).named("removes").first());
+    world.update(0.1);
+    assert_eq!(log.take(), [format!("A0106: system `removes` failed: {expected}")]);
+    world.update(0.1);
+    assert_eq!(log.take().len(), 1, "it is gone");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 #[path = "../common/panic_message.rs"]
 mod panic_message;
 
+mod blackbox;
 mod common;
 mod creation;
 mod errors;
@@ -21,7 +22,9 @@ mod nested;
 mod parameters;
 mod points;
 mod program;
+mod recording_jobs;
 mod refused;
+mod rollback;
 mod singletons;
 mod stretches;
 mod tools;

@@ -1,7 +1,8 @@
 //! How chunks are laid out, and how many entities they hold (A2, A3).
 
 use ancho_entities::{
-    Archetype, Component, ComponentType, Entity, RuntimeType, World, WorldSettings,
+    Archetype, Buffer, BufferElement, Component, ComponentType, Entity, ManagedComponent, Prefab,
+    RuntimeType, Shared, SharedComponent, World, WorldSettings,
 };
 
 use crate::common::{A, B, C, Checked, Tag, Text, both, world};
@@ -144,4 +145,131 @@ fn addresses_stay_while_others_come_and_go() {
     world.spawn_many(100, (Here(0), A(1)));
     let here = world.get::<Here>(entity).unwrap();
     assert_eq!((std::ptr::from_ref(here), here.0), (place, 7));
+}
+
+/// Components that say how many entities their chunks have room for.
+mod limited {
+    use super::*;
+
+    #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+    #[component(name = "unity::Sixteen", maximum_chunk_capacity = 16)]
+    pub(super) struct Sixteen(pub(super) u32);
+
+    #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+    #[component(name = "unity::Seven", maximum_chunk_capacity = 7)]
+    pub(super) struct Seven;
+
+    #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+    #[component(name = "unity::Five", enableable, maximum_chunk_capacity = 5)]
+    pub(super) struct Five(pub(super) u32);
+
+    #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+    #[buffer(name = "unity::Four", maximum_chunk_capacity = 4)]
+    pub(super) struct Four(pub(super) u32);
+
+    #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[shared(name = "unity::Three", maximum_chunk_capacity = 3)]
+    pub(super) struct Three(pub(super) u32);
+
+    #[derive(ManagedComponent, Clone, Debug, PartialEq)]
+    #[managed(name = "unity::Two", maximum_chunk_capacity = 2)]
+    pub(super) struct Two(pub(super) String);
+
+    /// More than fit.
+    #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+    #[component(name = "unity::Many", maximum_chunk_capacity = 4_000_000_000)]
+    pub(super) struct Many(pub(super) [u64; 32]);
+
+    /// Stays when its entity is despawned.
+    #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+    #[component(name = "unity::StaysInOnes", cleanup, maximum_chunk_capacity = 1)]
+    pub(super) struct StaysInOnes;
+}
+
+#[test]
+fn an_archetype_takes_the_least_maximum_of_its_components() {
+    // A3
+    use limited::*;
+    let mut world = world();
+    let of = |world: &mut Checked, types: &[ComponentType]| capacity(world, types).1;
+    let (sixteen, seven) = (ComponentType::of::<Sixteen>(), ComponentType::of::<Seven>());
+    assert_eq!(of(&mut world, &[sixteen]), 16);
+    assert_eq!(of(&mut world, &[sixteen, ComponentType::of::<A>()]), 16);
+    assert_eq!(of(&mut world, &[seven, sixteen]), 7, "a tag");
+    assert_eq!(of(&mut world, &[sixteen, ComponentType::of_buffer::<Four>()]), 4);
+    assert_eq!(of(&mut world, &[sixteen, ComponentType::of_shared::<Three>()]), 3);
+    assert_eq!(of(&mut world, &[sixteen, ComponentType::of_managed::<Two>()]), 2);
+    assert_eq!(of(&mut world, &[ComponentType::of_chunk::<Sixteen>()]), 16, "a value of chunks");
+    let many = ComponentType::of::<Many>();
+    assert_eq!(of(&mut world, &[many]), formula(&[many], 16 * 1024));
+    // The limit of the world counts too.
+    let mut limited = Checked::with_settings(WorldSettings::new().chunk_capacity_limit(10));
+    assert_eq!(of(&mut limited, &[sixteen]), 10);
+    assert_eq!(of(&mut limited, &[seven]), 7);
+}
+
+#[test]
+fn entities_that_come_to_a_component_with_a_maximum_are_divided() {
+    // A3, EN4
+    use limited::*;
+    for limit in [1000, 6] {
+        let mut world = Checked::with_settings(WorldSettings::new().chunk_capacity_limit(limit));
+        let all: Vec<_> = world.spawn_batch((0..40).map(A)).collect();
+        let check = |world: &Checked, most: usize| {
+            let lengths = world.entities().chunks().map(|chunk| chunk.len());
+            assert!(lengths.into_iter().all(|len| len <= most.min(limit)));
+            world.check_invariants().unwrap();
+            for (at, &entity) in all.iter().enumerate() {
+                assert_eq!(world.get(entity), Ok(&A(at as u32)));
+            }
+        };
+        // A tag, by query: chunks cannot go as a whole.
+        assert_eq!(world.query_mut::<&A>().add(Seven).unwrap(), 40);
+        check(&world, 7);
+        assert_eq!(world.query_mut::<&A>().remove::<Seven>(), Ok(40));
+        check(&world, 1000);
+        assert_eq!(world.query_mut::<&A>().add(Shared::new(Three(1))).unwrap(), 40);
+        check(&world, 3);
+        assert_eq!(world.query_mut::<&A>().remove::<Shared<Three>>(), Ok(40));
+        // One by one, with bits.
+        for (at, &entity) in (0..).zip(&all) {
+            world.add(entity, (Five(at), Buffer::<Four>::from([Four(at)]))).unwrap();
+            world.entities_mut().set_component_enabled::<Five>(entity, at % 3 == 0).unwrap();
+        }
+        check(&world, 4);
+        assert_eq!(world.query_mut::<()>().ignore_enabled().remove::<Buffer<Four>>(), Ok(40));
+        check(&world, 5);
+        for (at, &entity) in (0..).zip(&all) {
+            let is_on = world.entities().is_component_enabled::<Five>(entity);
+            assert_eq!((world.get(entity), is_on), (Ok(&Five(at)), Ok(at % 3 == 0)));
+        }
+        // Forks, copies, instances and other worlds divide in the same way.
+        let mut fork = world.fork();
+        fork.query_mut::<()>().ignore_enabled().add(Seven).unwrap();
+        check(&fork, 5);
+        check(&world, 5);
+        let copies = world.copy_entities(&all).unwrap();
+        assert_eq!(copies.len(), 40);
+        world.entities_mut().instantiate_many(all[0], 50).unwrap();
+        check(&world, 5);
+        let mut other = crate::common::world();
+        other.move_entities_from(&mut world).unwrap();
+        assert!(other.entities().chunks().all(|chunk| chunk.len() <= 5));
+        other.check_invariants().unwrap();
+    }
+}
+
+#[test]
+fn what_stays_and_prefabs_keep_the_maximum() {
+    use limited::*;
+    let mut world = world();
+    let all: Vec<_> = world.spawn_many(5, (A(1), StaysInOnes, Prefab)).collect();
+    assert_eq!(world.entities().chunks().count(), 5);
+    world.despawn_slice(&all).unwrap();
+    assert_eq!(world.entities().chunks().map(|chunk| chunk.len()).collect::<Vec<_>>(), [1; 5]);
+    let prefab = world.spawn((Prefab, Sixteen(3)));
+    world.entities_mut().instantiate_many(prefab, 33).unwrap();
+    let mut lengths: Vec<_> = world.entities().chunks().map(|chunk| chunk.len()).collect();
+    lengths.sort_unstable();
+    assert_eq!(lengths, [1, 1, 1, 1, 1, 1, 1, 16, 16]);
 }

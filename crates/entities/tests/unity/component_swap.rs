@@ -1,6 +1,6 @@
 //! Exchanging the components of two entities (C17).
 
-use ancho_entities::{Entity, EntityError};
+use ancho_entities::{Component, Entity, EntityError, Shared, SharedComponent};
 
 use crate::common::{A, B, Tag, Text, both, chunks_of};
 
@@ -54,5 +54,29 @@ fn entities_with_other_components_cannot_be_exchanged() {
             assert!(world.entities_mut().swap_components(Entity::NULL, other).is_err());
         }
         assert_eq!(world.state_hash(), before);
+    }
+}
+
+#[test]
+fn shared_values_and_enabled_bits_are_exchanged_too() {
+    // C17
+    #[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Team(u8);
+
+    #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    #[component(enableable)]
+    struct Engine(u8);
+
+    for mut world in both() {
+        let one = world.spawn((A(1), Engine(1), Shared::new(Team(1))));
+        let two = world.spawn((A(2), Engine(2), Shared::new(Team(2))));
+        let three = world.spawn((A(3), Engine(3), Shared::new(Team(2))));
+        world.entities_mut().set_component_enabled::<Engine>(one, false).unwrap();
+        world.entities_mut().swap_components(one, two).unwrap();
+        let team = |entity| world.shared::<Team>(entity).unwrap().0;
+        assert_eq!([one, two, three].map(team), [2, 1, 2]);
+        assert_eq!((world.get(one), world.get(two)), (Ok(&A(2)), Ok(&A(1))));
+        let is_enabled = |entity| world.entities().is_component_enabled::<Engine>(entity).unwrap();
+        assert_eq!([one, two, three].map(is_enabled), [true, false, true]);
     }
 }

@@ -1,7 +1,8 @@
 //! What a component is, and what is known of its type (C1, C2, C15).
 
 use ancho_entities::{
-    Component, ComponentType, EntityError, FieldKind, RegisterError, RuntimeType,
+    BufferElement, Component, ComponentType, Entity, EntityError, FieldKind, RegisterError,
+    RuntimeType, World,
 };
 
 use crate::common::{A, B, C, Tag, Text, both, panic_message, world};
@@ -155,4 +156,130 @@ fn components_lie_in_memory_by_alignment_then_hash() {
         assert_eq!(types, sorted);
         let (_, _) = (world.get::<Bytes>(entity).unwrap().0, world.get::<Short>(entity).unwrap().0);
     }
+}
+
+/// The same components in two modules.
+macro_rules! modules {
+    ($($module:ident)*) => {$(
+        mod $module {
+            use ancho_entities::{
+                BufferElement, Component, Field, Managed, ManagedComponent, PerChunk, Shared,
+                SharedComponent, World,
+            };
+
+            #[derive(Component, Clone, Copy)]
+            pub(super) struct Position(f32);
+
+            #[derive(Component, Clone, Copy)]
+            pub(super) struct Tag;
+
+            #[derive(Component, Clone, Copy)]
+            #[component(enableable)]
+            struct Mode(Kind);
+
+            #[derive(Field, Clone, Copy)]
+            enum Kind {
+                Slow,
+                Fast(u8),
+            }
+
+            #[derive(Component, Clone, Copy)]
+            pub(super) struct Slot<T>(T);
+
+            #[derive(Field, Clone, Copy)]
+            pub(crate) struct Sword(u32);
+
+            #[derive(BufferElement, Clone, Copy)]
+            struct Item(u32);
+
+            #[derive(SharedComponent, PartialEq, Eq, Hash)]
+            struct Team(u8);
+
+            #[derive(ManagedComponent, Clone)]
+            struct Script(String);
+
+            #[derive(Component, Clone, Copy, Default)]
+            struct Bounds(u32);
+
+            pub(super) fn fill(world: &mut World) {
+                let slot = Slot((Some(Sword(4)), [Sword(5)]));
+                let one = world.spawn((Position(1.0), Tag, Mode(Kind::Fast(2)), slot));
+                world.spawn((Mode(Kind::Slow), Shared::new(Team(6)), PerChunk::<Bounds>::new()));
+                world.entities_mut().add_buffer::<Item>(one).unwrap().push(Item(7));
+                world.add(one, Managed::new(Script("walk".into()))).unwrap();
+                world.entities_mut().set_component_enabled::<Mode>(one, false).unwrap();
+            }
+        }
+    )*};
+}
+
+modules! { here there }
+
+#[test]
+fn the_state_hash_does_not_depend_on_the_paths_of_types() {
+    let (mut left, mut right) = (world(), world());
+    here::fill(&mut left);
+    there::fill(&mut right);
+    assert_eq!(left.state_hash(), right.state_hash());
+}
+
+#[test]
+fn the_stable_name_of_a_type_has_no_paths_unless_it_was_set() {
+    #[derive(Component)]
+    #[component(name = "unity::Given")]
+    struct Given<T>(T);
+
+    #[derive(BufferElement)]
+    #[buffer(name = "unity::Items")]
+    struct Items(u32);
+
+    let sword = ComponentType::of::<here::Slot<Option<there::Sword>>>();
+    assert_eq!(sword.stable_name(), "Slot<Option<Sword>>");
+    assert!(sword.name().contains("here::Slot<core::option::Option<"), "{sword}");
+    assert_eq!(ComponentType::of_chunk::<A>().stable_name(), "PerChunk<unity::A>");
+    assert_eq!(ComponentType::of_buffer::<Items>().stable_name(), "Buffer<unity::Items>");
+    let number = ComponentType::of::<Given<Vec<u8>>>();
+    assert_eq!((number.name(), number.stable_name()), ("unity::Given<Vec<u8>>", number.name()));
+    let entity = ComponentType::of::<Given<Option<Entity>>>();
+    assert_eq!(entity.stable_name(), "unity::Given<Option<Entity>>");
+    world();
+}
+
+#[test]
+fn two_types_of_a_world_with_one_stable_name_have_no_state_hash() {
+    let mut world = World::new("Simulation");
+    world.spawn((here::Tag, A(1)));
+    let (before, alone) = (world.state_hash(), world.query::<&here::Tag>().count());
+    let other = world.spawn(there::Tag);
+    let message = panic_message(|| world.state_hash());
+    assert_eq!(
+        message,
+        "A0154: the world has components of the types `unity::component_types::here::Tag` and \
+         `unity::component_types::there::Tag`, which share the stable name `Tag`, so a state hash cannot tell them apart; \
+         give one of them another name, with `#[component(name = \"…\")]`"
+    );
+    // All else works with them.
+    world.add(other, here::Tag).unwrap();
+    let again = world.spawn((here::Tag, there::Tag));
+    let reversed = world.spawn((there::Tag, here::Tag));
+    let archetype = |entity| world.entities().entity_archetype(entity).unwrap();
+    assert_eq!([other, again].map(archetype), [archetype(reversed); 2]);
+    assert_eq!(world.query::<&here::Tag>().count(), alone + 3);
+    world.despawn_slice(&[other, again, reversed]).unwrap();
+    world.check_invariants().unwrap();
+    assert_ne!(world.state_hash(), before, "ids are used up");
+}
+
+#[test]
+fn the_state_hash_tells_tags_apart() {
+    #[derive(Component)]
+    struct Calm;
+
+    #[derive(Component)]
+    struct Angry;
+
+    let (mut left, mut right) = (world(), world());
+    left.spawn(Calm);
+    right.spawn(Angry);
+    assert_ne!(left.state_hash(), right.state_hash());
 }

@@ -25,6 +25,7 @@ mod set_archetype;
 
 mod cleanup;
 mod cleanup_pattern;
+mod copy_entities;
 mod enabled_bits;
 mod enabled_model;
 mod instantiate;

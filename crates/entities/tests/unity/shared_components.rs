@@ -527,3 +527,35 @@ fn bytes_of_a_value_are_neither_read_nor_written() {
         assert_eq!(entities.set_type_enabled(has, component, false), Err(refused));
     }
 }
+
+#[test]
+fn sh5_the_order_version_of_a_value_never_falls() {
+    for mut world in both() {
+        let (mut last, mut other) = (0, 0);
+        // More often than a count that doubles each time could bear.
+        for round in 0..100 {
+            let entity = world.spawn((A(round), team(3)));
+            assert!(order(&world, 3) > last, "round {round}: it came");
+            last = order(&world, 3);
+            match round % 4 {
+                0 => _ = world.despawn(entity).unwrap(),
+                1 => _ = world.set_shared(entity, Team(4)).unwrap(),
+                2 => _ = world.query_mut::<&A>().with_shared(Team(3)).set_shared(Team(4)).unwrap(),
+                _ => _ = world.remove_shared::<Team>(entity).unwrap(),
+            }
+            assert_eq!(references(&world, 3), 0);
+            assert!(order(&world, 3) > last, "round {round}: it went");
+            last = order(&world, 3);
+            if round % 10 == 9 {
+                world.query_mut::<&A>().with_shared(Team(4)).despawn().unwrap();
+                assert!(order(&world, 3) >= last);
+                last = order(&world, 3);
+            }
+            assert!(order(&world, 4) >= other);
+            other = order(&world, 4);
+        }
+        world.despawn_all().unwrap();
+        assert!(order(&world, 3) >= last && order(&world, 4) >= other);
+        assert!(last < 100_000, "it counts what happens: {last}");
+    }
+}

@@ -20,4 +20,5 @@ mod panics;
 mod replacing;
 mod replacing_model;
 mod shared_references;
+mod storage_model;
 mod transactions;

@@ -412,3 +412,26 @@ fn names_follow() {
     let next = source.spawn(());
     assert_eq!(source.entities().entity_name(next), None);
 }
+
+#[test]
+fn only_transfers_of_entities_that_may_refer_to_others_are_counted() {
+    let (mut here, mut there) = (chunks_of(3), chunks_of(3));
+    let counts = |here: &World, there: &World| {
+        (here.entities().world_transfer_count(), there.entities().world_transfer_count())
+    };
+    let plain = there.spawn(A(1));
+    let linked = there.spawn((A(1), Link(plain)));
+    // Nothing, or nothing that refers to entities.
+    here.move_slice_from(&mut there, &[]).unwrap();
+    here.copy_slice_from(&there, &[]).unwrap();
+    here.copy_slice_from(&there, &[plain]).unwrap();
+    here.move_slice_from(&mut there, &[plain]).unwrap();
+    assert_eq!(counts(&here, &there), (0, 0));
+    // A copy is not missing where it comes from.
+    here.copy_slice_from(&there, &[linked]).unwrap();
+    assert_eq!(counts(&here, &there), (1, 0));
+    here.move_entities_from(&mut there).unwrap();
+    assert_eq!(counts(&here, &there), (2, 1));
+    here.move_entities_from(&mut there).unwrap();
+    assert_eq!(counts(&here, &there), (2, 1));
+}

@@ -1,7 +1,8 @@
 //! A world becomes like another (W4).
 
 use ancho_entities::{
-    Changed, ChunkArena, EntityError, EntityTracker, Managed, OrderChanged, World, WorldSettings,
+    Changed, ChunkArena, EntityError, EntityTracker, Managed, OrderChanged, Shared, World,
+    WorldSettings,
 };
 
 use crate::common::*;
@@ -121,6 +122,37 @@ fn what_came_and_went_is_counted_on() {
     destination.copy_and_replace_from(&mut source).unwrap();
     seen.push(count(&destination));
     assert!(seen.is_sorted_by(|one, other| one < other), "{seen:?}");
+}
+
+#[test]
+fn the_order_versions_of_shared_values_never_fall() {
+    // W4, SH5
+    let (mut source, mut destination, _) = two(10);
+    let teams = ["red", "blue", "green"].map(|team| Team(team.into()));
+    let of = |team: usize| Shared::new(teams[team].clone());
+    let counts = |world: &World| -> Vec<u32> {
+        teams.iter().map(|team| world.entities().shared_order_version(team)).collect()
+    };
+    for round in 0..20 {
+        (0..round).for_each(|_| _ = destination.spawn((A(1), of(0))));
+        destination.spawn_many(30, (A(1), of(2)));
+    }
+    let mut before = counts(&destination);
+    // The source has not met the type, or has other values, or the same.
+    for round in 0..4 {
+        destination.copy_and_replace_from(&mut source).unwrap();
+        let after = counts(&destination);
+        assert!(before.iter().zip(&after).all(|(before, after)| before <= after), "{round}");
+        destination.copy_and_replace_from(&mut source).unwrap();
+        assert_eq!(counts(&destination), after, "nothing came or went");
+        let entity = destination.spawn((A(1), of(0)));
+        before = counts(&destination);
+        assert!(before[0] > after[0]);
+        if round > 1 {
+            destination.despawn(entity).unwrap();
+        }
+        source.spawn_many(15, (A(1), of(round % 2)));
+    }
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ancho_collections::Rejected;
-use ancho_entities::{Entity, ExclusiveEntityTransaction, Prefab, World, WorldSettings};
+use ancho_entities::{
+    Entity, EntityManager, ExclusiveEntityTransaction, Prefab, World, WorldSettings,
+};
 use ancho_jobs::{AccessError, JobCell, JobPool, JobSlice, ScheduleError};
 
 use crate::common::*;
@@ -253,18 +255,46 @@ fn the_result_is_the_same_on_any_thread() {
 }
 
 #[test]
-fn jobs_over_entities_that_are_lent_are_in_the_way_of_other_jobs_and_waited_for_in_the_end() {
-    // W5: such a job is one of the lent entities, which others have meanwhile
+fn a_job_that_has_the_entities_comes_after_jobs_over_them() {
+    // W5
+    for with_data in [false, true] {
+        for mut world in worlds() {
+            world.spawn_many(1000, A(1));
+            let mut transaction = world.begin_transaction();
+            let entities = transaction.entities_mut().unwrap();
+            _ = entities.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
+            let check = |entities: &mut EntityManager| {
+                assert_eq!(entities.query::<&A>().iter().filter(|a| a.0 == 2).count(), 1000);
+                assert_eq!(entities.despawn_all(), Ok(1000));
+            };
+            let scheduled = if with_data {
+                transaction.schedule_with(&[], (), move |(entities, ())| check(entities))
+            } else {
+                transaction.schedule(&[], check)
+            };
+            let after = transaction.schedule(&[scheduled.unwrap()], |all| _ = all.spawn(A(3)));
+            transaction.jobs().complete(after.unwrap());
+            transaction.complete().unwrap();
+            let entities = transaction.entities_mut().unwrap();
+            _ = entities.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
+            let world = Checked(transaction.end().unwrap());
+            assert_eq!(world.query::<&A>().single(), Ok(&A(4)));
+        }
+    }
+}
+
+#[test]
+fn a_failure_of_a_job_over_the_entities_is_reported_although_a_job_that_has_them_came_after_it() {
+    // W5
     for mut world in worlds() {
-        world.spawn_many(1000, A(1));
+        world.spawn_many(10, A(7));
         let mut transaction = world.begin_transaction();
         let entities = transaction.entities_mut().unwrap();
-        _ = entities.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
-        _ = transaction.schedule(&[], |entities| _ = entities.despawn_all().unwrap()).unwrap();
-        let failed = transaction.complete().unwrap_err();
-        assert!(failed.to_string().contains("A0006"), "{failed}");
-        let world = Checked(transaction.end().unwrap());
-        assert_eq!(world.query::<&A>().iter().filter(|a| a.0 == 2).count(), 1000);
+        _ = entities.query_mut::<&mut A>().schedule(|_| panic!("told to")).unwrap();
+        _ = transaction.schedule(&[], |entities| _ = entities.spawn(A(1))).unwrap();
+        let Rejected { value: world, error } = transaction.end().unwrap_err();
+        assert!(error.message().contains("told to"), "{error}");
+        assert_eq!(world.entity_count(), 11);
     }
 }
 
@@ -361,5 +391,25 @@ fn jobs_that_were_completed_are_not_kept() {
         assert!(kept.trim_end_matches(" }").parse::<usize>().unwrap() < 100, "{said}");
         let Rejected { value: world, error } = transaction.end().unwrap_err();
         assert_eq!((error.message(), world.entity_count()), ("told to", 1000));
+    }
+}
+
+#[test]
+fn jobs_of_a_transaction_have_names() {
+    // W5
+    for world in worlds() {
+        let mut transaction = world.begin_transaction();
+        let load = transaction.named("Load").schedule(&[], |_| panic!("no such file")).unwrap();
+        let grow = transaction.named("Grow").schedule_with(&[], (), |_| ());
+        let message = grow.unwrap_err().to_string();
+        assert!(message.starts_with("A0001"), "{message}");
+        assert!(message.contains("`Grow`") && message.contains("`Load`"), "{message}");
+        let failed = transaction.jobs().try_complete(load).unwrap_err();
+        assert_eq!(failed.to_string(), "A0011: job `Load` panicked: no such file");
+        let grow = transaction.named("Grow").schedule_with(&[], (), |(entities, ())| {
+            entities.spawn(A(1));
+        });
+        transaction.jobs().complete(grow.unwrap());
+        assert_eq!(transaction.end().unwrap().entity_count(), 1);
     }
 }

@@ -94,12 +94,13 @@ impl EntityManager {
         source.before_moving(archetypes());
         self.before_arrivals(&destinations);
         self.storage.table.require(found.rows());
-        let Self { storage, runs, names, .. } = self;
+        let Self { storage, runs, names, world_transfers, .. } = self;
         let mut held = HeldValues::new(storage, &source.storage, found, &destinations);
         let plan = Plan::new(&mut held, runs, &source.storage, found, &destinations)?;
         // SAFETY: that everything can be duplicated was checked. What is returned goes first, or is given away.
         let copies = unsafe { plan.duplicate(&source.storage)? };
         let arrived = plan.copy_all(&source.storage, copies);
+        *world_transfers += u64::from(!arrived.referring.is_empty());
         debug_assert!(held.has_foreseen(&arrived.map), "the entities are others than was foreseen");
         if !source.names.is_empty() {
             Arc::make_mut(names).follow(&source.names, &arrived.map);

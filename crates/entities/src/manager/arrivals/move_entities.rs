@@ -138,10 +138,14 @@ impl EntityManager {
                 source.storage.make_unique(run.chunk)?;
             }
         }
-        let Self { storage, runs, names, .. } = self;
+        let Self { storage, runs, names, world_transfers, .. } = self;
         let mut held = HeldValues::new(storage, &source.storage, found, &destinations);
         let plan = Plan::new(&mut held, runs, &source.storage, found, &destinations)?;
         let (arrived, left) = plan.move_all(&mut source.storage, extent == Extent::Everything);
+        if !arrived.referring.is_empty() {
+            *world_transfers += 1;
+            source.world_transfers += 1;
+        }
         debug_assert!(held.has_foreseen(&arrived.map), "the entities are others than was foreseen");
         if !source.names.is_empty() {
             Arc::make_mut(names).follow(&source.names, &arrived.map);

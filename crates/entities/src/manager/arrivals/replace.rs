@@ -58,9 +58,29 @@ impl EntityManager {
         let jobs = self.jobs.of_same_pool();
         let mut new = Self::with_storage(storage, jobs, self.strict);
         new.names = Arc::clone(&source.names);
+        // Versions go on, so what is known of the entities by their versions is still true.
+        new.id = self.id;
+        new.world_transfers = self.world_transfers + 1;
+        new.caches = mem::take(&mut self.caches);
+        new.last_runs = self.last_runs.take();
         mem::swap(&mut new.jobs, &mut self.jobs);
         // What was here is dropped when all else is done, since that is code of the user.
         let _old = mem::replace(self, new);
         Ok(())
+    }
+
+    /// Lets this world have the entities of a snapshot, as they are there: with their versions and caches. Jobs are completed first.
+    /// Returns the entities that were here.
+    #[must_use = "dropping them is user code"]
+    pub(crate) fn restore_from(&mut self, snapshot: &mut Self) -> Result<Self, EntityError> {
+        if !self.storage.settings.divide_as(&snapshot.storage.settings) {
+            return Err(EntityError::DifferentChunks);
+        }
+        self.jobs.before_everything();
+        let mut new = snapshot.fork()?;
+        new.storage.settings = self.storage.settings.clone();
+        new.strict = self.strict;
+        mem::swap(&mut new.jobs, &mut self.jobs);
+        Ok(mem::replace(self, new))
     }
 }

@@ -12,7 +12,7 @@ mod memory;
 mod plan;
 mod values;
 
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 
 use ancho_collections::Rejected;
 
@@ -127,6 +127,41 @@ impl EntityManager {
             Ok(added) => Ok(added),
             Err(error) => Err(Rejected { value: set, error }),
         }
+    }
+
+    /// Adds a set of components to each entity that was found, in the order of `to_entities`. Returns for how many entities one was
+    /// new.
+    pub(crate) fn add_each_to_found<S: ComponentSet>(
+        &mut self,
+        found: &Found,
+        sets: Vec<S>,
+    ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
+        const {
+            assert!(S::COUNT > 0, "`add_each` adds one component at least");
+            assert!(
+                !S::SHARED,
+                "`add_each` adds no shared component, since its values divide entities among chunks; use `add`, or `set_shared` \
+                 for each entity"
+            );
+        }
+        let (expected, given) = (found.rows(), sets.len());
+        if expected != given {
+            let mut first = None;
+            S::types(&mut |ty| _ = first.get_or_insert(ty));
+            let component = first.expect("there is one at least");
+            let error = EntityError::WrongCount { component, expected, found: given };
+            return Err(Rejected { value: sets, error });
+        }
+        // They are moved if there is no error, and only then.
+        let sets: Vec<_> = sets.into_iter().map(ManuallyDrop::new).collect();
+        let added = self.set_number::<S>().and_then(|set| {
+            let (change, values) = (Change::Add, Values::Each(&sets));
+            self.change_found(found, Order { set, change, values, given: Few::new() })
+        });
+        added.map_err(|error| {
+            let value = sets.into_iter().map(ManuallyDrop::into_inner).collect();
+            Rejected { value, error }
+        })
     }
 
     /// Adds the components that are missing to what was found, as [`add_types`](Self::add_types) does. Returns how many entities

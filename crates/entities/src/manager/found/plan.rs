@@ -442,7 +442,7 @@ impl Targets {
 fn can_follow(order: &Order<'_>, types: &[ComponentType]) -> bool {
     match order.values {
         Values::Nothing => true,
-        Values::Initial => false,
+        Values::Initial | Values::Each(_) => false,
         Values::Clones(_) => is_pattern_of(types),
     }
 }

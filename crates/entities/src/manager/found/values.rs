@@ -1,12 +1,13 @@
-//! What entities that were found are given: clones of a set, or defaults.
+//! What entities that were found are given: clones of a set, a set of its own each, or defaults.
 
 #![expect(unsafe_code, reason = "writes components to rows that were reserved for them")]
 
-use std::mem;
+use std::mem::{self, ManuallyDrop};
+use std::ptr;
 
 use super::plan::{Piece, Plan, Step, Way};
 use crate::component::{ComponentType, Copying};
-use crate::set::CloneSet;
+use crate::set::{CloneSet, ComponentSet};
 use crate::storage::{
     ArchetypeShape, FewNumbers, NewRows, RowPlace, Staged, Storage, Transfer, Transfers,
     repeat_bytes, write_initial,
@@ -19,6 +20,29 @@ pub(super) enum Values<'a> {
     Initial,
     /// Clones of a set.
     Clones(&'a dyn Clones),
+    /// A set for each, in the order in which they were found. All of them are moved when the values are written.
+    Each(&'a dyn Sets),
+}
+
+/// Sets whose type was erased, to be moved to rows. None of their types is shared.
+pub(super) trait Sets {
+    /// Moves so many of the sets, from this one on, to rows from the place on.
+    ///
+    /// # Safety
+    ///
+    /// - there are such sets, and none is moved twice or used afterwards
+    /// - the place has an offset for each type of a set, in their order
+    /// - so many rows from the place on have no values that have to be dropped
+    unsafe fn write(&self, first: usize, rows: usize, place: RowPlace);
+}
+
+impl<S: ComponentSet> Sets for Vec<ManuallyDrop<S>> {
+    unsafe fn write(&self, first: usize, rows: usize, place: RowPlace) {
+        for (at, set) in self[first..first + rows].iter().enumerate() {
+            // SAFETY: the set is moved once, and not used afterwards. The rest is as the caller promises.
+            unsafe { ptr::read(&raw const **set).write(place.rows_after(at)) };
+        }
+    }
 }
 
 /// A set whose type was erased, to be cloned.
@@ -97,6 +121,7 @@ impl<'s> Plan<'s> {
                 self.stage(types, set, 1);
             }
             Values::Clones(set) => self.write_clones(transfers, types, set),
+            Values::Each(sets) => self.write_each(transfers, types, sets),
         }
         Written { plan: self, is_pattern }
     }
@@ -166,6 +191,54 @@ impl<'s> Plan<'s> {
             unsafe { set.fill(place, step.rows as usize, &mut 0) };
         }
         filled.keep();
+    }
+
+    /// Moves a set to each of the new rows, and keeps those apart that are for rows which stay where they are. No code of the user
+    /// runs.
+    fn write_each(&mut self, transfers: &Transfers, types: &[ComponentType], sets: &dyn Sets) {
+        let (mut first, mut pieces) = (0, 0);
+        for at in 0..self.lists.steps.len() {
+            let Step { chunk, way, rows, .. } = self.lists.steps[at];
+            let rows = rows as usize;
+            match way {
+                Way::Replace => {
+                    let mut staged = self.lists.stage();
+                    let write = |place, done: &mut usize| {
+                        // SAFETY: the sets of these rows come next. Room for them was just made, of the types of the set.
+                        unsafe { sets.write(first, rows, place) };
+                        *done += types.len();
+                    };
+                    // SAFETY: the function writes so many rows of these types.
+                    unsafe { staged.write(types, rows, write) };
+                    self.lists.staged.push(staged);
+                }
+                Way::Rows(_) => {
+                    let mut now = first;
+                    for piece in &self.lists.pieces[pieces..] {
+                        if piece.chunk != chunk {
+                            break;
+                        }
+                        let offsets = &transfers[piece.transfer].offsets;
+                        let to = &self.reserved.storage.chunks[piece.to.chunk];
+                        let (place, moved) =
+                            (to.row(piece.to.first, offsets), piece.to.rows as usize);
+                        // SAFETY:
+                        // - pieces are in the order of the rows that were found, and so are the sets
+                        // - the offsets are those of the set in the archetype that the chunk is of
+                        // - the rows are reserved, behind the last of the chunk
+                        unsafe { sets.write(now, moved, place) };
+                        (now, pieces) = (now + moved, pieces + 1);
+                    }
+                    assert_eq!(now, first + rows, "the pieces of a step have its rows");
+                }
+                // The chunk stays, or goes as a whole: the sets have no bytes, and nothing to be dropped.
+                Way::Open | Way::Stay | Way::Whole(_) | Way::Destroy => {}
+                Way::Follow(_) | Way::Refit(_) => {
+                    unreachable!("such rows have nothing to be written before")
+                }
+            }
+            first += rows;
+        }
     }
 
     /// The steps in which whole chunks go to another archetype, with the shapes of those.

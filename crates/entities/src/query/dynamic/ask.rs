@@ -122,6 +122,14 @@ impl DynamicQuery {
         self.matched(entities).count_rows(&entities.storage)
     }
 
+    /// Returns how many chunks the archetypes have that match, whatever is disabled, has changed or is shared. See
+    /// [`QueryRef::count_chunks_unfiltered`](crate::QueryRef::count_chunks_unfiltered).
+    #[track_caller]
+    pub fn count_chunks_unfiltered(&self, world: &impl AsRef<EntityManager>) -> usize {
+        let entities = world.as_ref();
+        self.matched(entities).count_chunks(&entities.storage)
+    }
+
     /// Whether no entity has such components, whatever is switched off, has changed or is shared.
     ///
     /// See [`QueryRef::is_empty_unfiltered`](crate::QueryRef::is_empty_unfiltered). It waits for no job.

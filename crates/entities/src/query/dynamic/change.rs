@@ -9,7 +9,7 @@ use crate::error::EntityError;
 use crate::manager::{EntityManager, Found};
 use crate::query::late::LateQuery;
 use crate::query::walk::Walk;
-use crate::set::CloneSet;
+use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 
 /// Changes of all entities that are found, as [`QueryMut`](crate::QueryMut) makes them.
@@ -38,6 +38,8 @@ impl DynamicQuery {
     }
 
     /// Destroys all entities that are found, and their components. Returns how many went, members of groups included.
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// See [`QueryMut::despawn`](crate::QueryMut::despawn).
     ///
@@ -68,6 +70,8 @@ impl DynamicQuery {
     /// Gives all entities that are found clones of these components; those that they have already are replaced. Returns for how
     /// many entities one was new.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// See [`QueryMut::add`](crate::QueryMut::add).
     ///
     /// # Errors
@@ -96,8 +100,28 @@ impl DynamicQuery {
         self.change(world, |entities, found| entities.add_to_found(found, components))
     }
 
+    /// Gives each entity that is found a set of components of its own, in the order of [`to_entities`](Self::to_entities) before the
+    /// change. Returns for how many entities one was new.
+    ///
+    /// See [`QueryMut::add_each`](crate::QueryMut::add_each).
+    ///
+    /// # Errors
+    ///
+    /// As there. Then nothing was changed, and the sets are given back.
+    #[track_caller]
+    pub fn add_each<S: ComponentSet>(
+        &self,
+        world: &mut impl AsMut<EntityManager>,
+        sets: impl IntoIterator<Item = S>,
+    ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
+        let sets = sets.into_iter().collect();
+        self.change(world, |entities, found| entities.add_each_to_found(found, sets))
+    }
+
     /// Gives all entities that are found those of the components that they lack, with their defaults. Returns how many lacked
     /// one.
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// See [`QueryMut::add_types`](crate::QueryMut::add_types).
     ///
@@ -131,6 +155,8 @@ impl DynamicQuery {
 
     /// Removes components from all entities that are found, as far as they have them. Returns how many had one.
     ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
     /// See [`QueryMut::remove_types`](crate::QueryMut::remove_types).
     ///
     /// # Errors
@@ -146,6 +172,8 @@ impl DynamicQuery {
     }
 
     /// Replaces the value of a shared component of all entities that are found. Returns how many had another.
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// See [`QueryMut::set_shared`](crate::QueryMut::set_shared).
     ///
@@ -180,6 +208,8 @@ impl DynamicQuery {
 
     /// Lets all entities that are found take part, or not: [`Disabled`](crate::Disabled) is removed from them and the members of
     /// their groups, or added. Returns for how many entities that was a change.
+    ///
+    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// See [`QueryMut::set_enabled`](crate::QueryMut::set_enabled).
     ///

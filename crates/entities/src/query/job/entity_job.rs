@@ -13,8 +13,8 @@ use ancho_jobs::{JobHandle, ParallelJobStruct};
 
 use super::super::data::{ChunkData, QueryData};
 use super::super::parallel::ParallelData;
-use super::super::rows::{Divide, OpenPiece};
-use super::token::QueryBatch;
+use super::super::rows::{Divide, OpenPiece, Rows};
+use super::token::{GivenRows, GivenSlices, QueryBatch};
 use super::{JobError, QueryJob};
 use crate::entity::Entity;
 
@@ -27,15 +27,16 @@ pub struct EntityAt {
     pub row: usize,
     /// Its number among the entities of the chunk that are found: which element of what the job writes is its own.
     pub in_batch: usize,
-    /// The number of the chunk among those that the query might find. Unity's `ChunkIndexInQuery`.
+    /// The number of the chunk: see [`ChunkAt::chunk`]. Unity's `ChunkIndexInQuery`.
     pub chunk: usize,
 }
 
 /// Which chunk a job is at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkAt {
-    /// Its number among the chunks that the query might find, whatever has changed or is switched off: there may be gaps between
-    /// those that the job is given.
+    /// The number of the chunk among all chunks of the archetypes that match, whatever has changed, is disabled, or has another
+    /// shared value: there may be gaps between the chunks that the job is given. It is below
+    /// [`count_chunks_unfiltered`](crate::QueryRef::count_chunks_unfiltered). Unity's `unfilteredChunkIndex`.
     pub chunk: usize,
     /// The numbers of its entities among all that are found.
     pub in_query: Range<usize>,
@@ -93,7 +94,8 @@ pub trait EntityJob: ParallelJobStruct {
         at: EntityAt,
     );
 
-    /// Called before the first entity of a chunk. Returns whether there is anything to do in it.
+    /// Called before the first entity of a chunk. Returns whether there is anything to do in it: a chunk that is passed over does
+    /// not count as changed.
     ///
     /// Which of its entities are found is not changed by what is done here.
     fn begin_chunk(job: &mut Self::Batch<'_>, chunk: &ChunkAt) -> bool {
@@ -109,7 +111,12 @@ pub trait EntityJob: ParallelJobStruct {
 
 /// A job over entities as a struct, called for each chunk (Unity's `IJobChunk`).
 ///
-/// It is called once for each chunk in which entities are found.
+/// It is called once for each chunk in which entities are found. A chunk counts as changed if the job asks for its
+/// [values](ChunkInJob::for_each_run) and can write them.
+///
+/// The indices of the job are the [numbers](ChunkAt::chunk) of the chunks: of each container that it writes, a chunk is given
+/// the one element of its number, as a slice of one. The container has an element for each of the
+/// [chunks](crate::QueryRef::count_chunks_unfiltered) of the query. To write an element for each entity, use [`EntityJob`].
 ///
 /// # Examples
 ///
@@ -142,6 +149,38 @@ pub trait EntityJob: ParallelJobStruct {
 /// assert_eq!(world.get::<Heat>(stones[0])?.0, 15.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A sum for each chunk:
+///
+/// ```
+/// use ancho_entities::{ChunkInJob, ChunkJob, Component, World};
+/// use ancho_jobs::{JobSlice, ParallelJobStruct, SliceWrite};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Weight(u32);
+///
+/// #[derive(ParallelJobStruct)]
+/// struct Weigh<'a> {
+///     sums: SliceWrite<'a, u32>,
+/// }
+///
+/// impl ChunkJob for Weigh<'_> {
+///     type Query = &'static Weight;
+///
+///     fn execute(job: &mut WeighBatch<'_>, mut chunk: ChunkInJob<'_, &'static Weight>) {
+///         chunk.for_each_run(|weights| job.sums[0] += weights.iter().map(|weight| weight.0).sum::<u32>());
+///     }
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_many(1000, Weight(2));
+/// let query = world.query::<&Weight>();
+/// let mut sums = JobSlice::new(query.count_chunks_unfiltered(), 0);
+/// let weigh = query.job().schedule_chunk_job_parallel(Weigh { sums: sums.write() })?;
+/// world.entities().jobs().complete(weigh);
+/// assert_eq!(sums.as_slice().unwrap().iter().sum::<u32>(), 2000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait ChunkJob: ParallelJobStruct {
     /// What the job is given of the entities of a chunk.
     type Query: ParallelData + ChunkData + 'static;
@@ -153,6 +192,9 @@ pub trait ChunkJob: ParallelJobStruct {
 /// A chunk that a [`ChunkJob`] is given.
 pub struct ChunkInJob<'c, D: QueryData> {
     piece: OpenPiece<'c, D>,
+    rows: &'c Rows,
+    /// Which piece of the rows.
+    at: usize,
 }
 
 impl<D: ParallelData + ChunkData> ChunkInJob<'_, D> {
@@ -179,6 +221,7 @@ impl<D: ParallelData + ChunkData> ChunkInJob<'_, D> {
     /// As [`for_each_run`](Self::for_each_run), with the rows in the chunk.
     pub fn for_each_run_at(&mut self, mut function: impl FnMut(D::Slices<'_>, Range<usize>)) {
         let piece = &self.piece;
+        self.rows.note_given(self.at);
         piece.each_run(|run| {
             let rows = run.start as usize..run.end as usize;
             // SAFETY: the piece was opened by this thread alone. These are rows of it, and this is borrowed mutably while
@@ -196,7 +239,7 @@ impl<D: QueryData> fmt::Debug for ChunkInJob<'_, D> {
 
 impl<D: QueryData> OpenPiece<'_, D> {
     fn at(&self) -> ChunkAt {
-        ChunkAt { chunk: self.chunk_index, in_query: self.found_numbers.clone() }
+        ChunkAt { chunk: self.chunk_number, in_query: self.found_numbers.clone() }
     }
 }
 
@@ -210,11 +253,12 @@ unsafe fn each_entity<J: EntityJob>(batch: &QueryBatch<'_, J::Data>, at: usize) 
     // SAFETY: the caller's promise.
     let piece = unsafe { batch.rows.open::<J::Query>(at) };
     let chunk = piece.at();
-    // SAFETY: as above.
+    // SAFETY: as above. Entities have numbers of their own.
     let mut job = J::batch(unsafe { batch.extra(at, chunk.in_query.clone()) });
     if !J::begin_chunk(&mut job, &chunk) {
         return;
     }
+    batch.rows.note_given(at);
     let mut in_batch = 0;
     // SAFETY: as above. The row is there. None comes twice, so that nobody else uses what can be changed of it, and it was made
     // the world's alone.
@@ -241,9 +285,10 @@ unsafe fn each_entity<J: EntityJob>(batch: &QueryBatch<'_, J::Data>, at: usize) 
 unsafe fn whole_chunk<J: ChunkJob>(batch: &QueryBatch<'_, J::Data>, at: usize) {
     // SAFETY: the caller's promise.
     let piece = unsafe { batch.rows.open::<J::Query>(at) };
-    // SAFETY: as above.
-    let mut job = J::batch(unsafe { batch.extra(at, piece.found_numbers.clone()) });
-    J::execute(&mut job, ChunkInJob { piece });
+    let number = piece.chunk_number;
+    // SAFETY: as above. Chunks are whole, so that each is one piece, and have numbers of their own.
+    let mut job = J::batch(unsafe { batch.extra(at, number..number + 1) });
+    J::execute(&mut job, ChunkInJob { piece, rows: batch.rows, at });
 }
 
 impl<D: ParallelData + 'static> QueryJob<'_, D> {
@@ -255,8 +300,9 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     #[track_caller]
     pub fn schedule_job<J: EntityJob<Query = D>>(self, job: J) -> Result<JobHandle, JobError> {
         let name = self.name_or::<J>();
+        let token = self.counted_token::<_, GivenRows<D>>(job.into_data(), name)?;
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
-        self.submit_single(job.into_data(), Divide::NumberedChunks, name, |batch, at| unsafe {
+        self.submit_single(token, Divide::NumberedChunks, name, |batch, at| unsafe {
             each_entity::<J>(batch, at);
         })
     }
@@ -274,7 +320,8 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
         let name = self.name_or::<J>();
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
         let each = |batch: &QueryBatch<'_, J::Data>, at| unsafe { each_entity::<J>(batch, at) };
-        self.submit(job.into_data(), Divide::NumberedChunks, name, each)
+        let token = self.counted_token::<_, GivenRows<D>>(job.into_data(), name)?;
+        self.submit(token, Divide::NumberedChunks, name, each)
     }
 
     /// Does the work of a job struct now, on this thread. See [`EntityJob`].
@@ -289,8 +336,9 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     #[track_caller]
     pub fn run_job<J: EntityJob<Query = D>>(self, job: J) -> Result<(), JobError> {
         let name = self.name_or::<J>();
+        let token = self.counted_token::<_, GivenRows<D>>(job.into_data(), name)?;
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
-        self.run_single(job.into_data(), Divide::NumberedChunks, name, |batch, at| unsafe {
+        self.run_single(token, Divide::NumberedChunks, name, |batch, at| unsafe {
             each_entity::<J>(batch, at);
         })
     }
@@ -299,12 +347,15 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     ///
     /// # Errors
     ///
-    /// As [`QueryJobWith::schedule_parallel`](crate::QueryJobWith::schedule_parallel).
+    /// As [`QueryJob::schedule`]; also with A0158 if a container that the job writes has fewer elements than the query has
+    /// [chunks](crate::QueryRef::count_chunks_unfiltered), with A0001 if a container is in use by a job that this one is not ordered
+    /// after, and with A0002 if one is taken along twice.
     #[track_caller]
     pub fn schedule_chunk_job<J: ChunkJob<Query = D>>(self, job: J) -> Result<JobHandle, JobError> {
         let name = self.name_or::<J>();
+        let token = self.token_by_chunk::<_, GivenSlices<D>>(job.into_data(), name)?;
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
-        self.submit_single(job.into_data(), Divide::NumberedSlices, name, |batch, at| unsafe {
+        self.submit_single(token, Divide::NumberedSlices, name, |batch, at| unsafe {
             whole_chunk::<J>(batch, at);
         })
     }
@@ -313,7 +364,9 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     ///
     /// # Errors
     ///
-    /// As [`QueryJobWith::schedule_parallel`](crate::QueryJobWith::schedule_parallel).
+    /// As [`QueryJob::schedule`]; also with A0158 if a container that the job writes has fewer elements than the query has
+    /// [chunks](crate::QueryRef::count_chunks_unfiltered), with A0001 if a container is in use by a job that this one is not ordered
+    /// after, and with A0002 if one is taken along twice.
     #[track_caller]
     pub fn schedule_chunk_job_parallel<J: ChunkJob<Query = D>>(
         self,
@@ -322,14 +375,17 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
         let name = self.name_or::<J>();
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
         let each = |batch: &QueryBatch<'_, J::Data>, at| unsafe { whole_chunk::<J>(batch, at) };
-        self.submit(job.into_data(), Divide::NumberedSlices, name, each)
+        let token = self.token_by_chunk::<_, GivenSlices<D>>(job.into_data(), name)?;
+        self.submit(token, Divide::NumberedSlices, name, each)
     }
 
     /// Does the work of a job struct now, on this thread, chunk by chunk. See [`ChunkJob`].
     ///
     /// # Errors
     ///
-    /// As [`QueryJobWith::schedule_parallel`](crate::QueryJobWith::schedule_parallel).
+    /// As [`QueryJob::schedule`]; also with A0158 if a container that the job writes has fewer elements than the query has
+    /// [chunks](crate::QueryRef::count_chunks_unfiltered), with A0001 if a container is in use by a job that this one is not ordered
+    /// after, and with A0002 if one is taken along twice.
     ///
     /// # Panics
     ///
@@ -337,8 +393,9 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     #[track_caller]
     pub fn run_chunk_job<J: ChunkJob<Query = D>>(self, job: J) -> Result<(), JobError> {
         let name = self.name_or::<J>();
+        let token = self.token_by_chunk::<_, GivenSlices<D>>(job.into_data(), name)?;
         // SAFETY: the rows are prepared for the data of the job, in whole chunks.
-        self.run_single(job.into_data(), Divide::NumberedSlices, name, |batch, at| unsafe {
+        self.run_single(token, Divide::NumberedSlices, name, |batch, at| unsafe {
             whole_chunk::<J>(batch, at);
         })
     }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use ancho_jobs::ScheduleError;
+use ancho_jobs::{ContainerLabel, ScheduleError};
 
 use crate::component::ComponentType;
 use crate::error::EntityError;
@@ -48,6 +48,17 @@ pub enum JobError {
         /// Whether they were to be changed.
         to_change: bool,
     },
+    /// A0158: a container that a [`ChunkJob`](crate::ChunkJob) writes has fewer elements than the query has chunks.
+    TooFewForChunks {
+        /// The container.
+        container: ContainerLabel,
+        /// The job that was refused.
+        job: &'static str,
+        /// How many elements the container has.
+        length: usize,
+        /// How many chunks the query has, unfiltered.
+        chunks: usize,
+    },
 }
 
 impl fmt::Display for JobError {
@@ -64,6 +75,11 @@ impl fmt::Display for JobError {
             Self::NotGiven { component, to_change } => {
                 EntityError::NotGiven { component, to_change }.fmt(f)
             }
+            Self::TooFewForChunks { container, job, length, chunks } => write!(
+                f,
+                "A0158: chunk job `{job}` writes an element for each of {chunks} chunks, but {container} has {length} elements; \
+                 make it as long as `count_chunks_unfiltered` of the query, or write an element for each entity by an `EntityJob`"
+            ),
         }
     }
 }

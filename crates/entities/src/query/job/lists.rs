@@ -12,7 +12,7 @@ use ancho_jobs::{Access, CellWrite, JobData, JobHandle, SliceRead};
 
 use super::QueryJob;
 use super::error::JobError;
-use super::token::{QueryToken, QueryWhole};
+use super::token::QueryWhole;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -219,7 +219,7 @@ impl<D: QueryData> QueryJob<'_, D> {
         X: JobData,
         C: FnOnce(&Rows, usize, X::Whole<'_>) + Send + 'static,
     {
-        let token = QueryToken { rows, plan: &self.matched.plan, jobs: self.jobs(), extra };
+        let token = self.token_of::<_, ()>(rows, extra);
         let name = self.name.unwrap_or(name);
         let scheduled = self.builder(name).schedule(
             self.dependencies,

@@ -134,10 +134,10 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
     ///
     /// Neighbours of what was written count as written, too, unless the component
     /// [tracks changes](crate::Component::TRACK_CHANGES): then it is known of the entity itself. What the job's own query writes
-    /// counts as written from the beginning.
+    /// counts as written from the beginning, and in a job struct when the job is done.
     pub fn did_change(&self, entity: Entity, since: Version) -> bool {
         // SAFETY: it was made for this data. The job has declared that it asks when that was written, and its own query has noted
-        // what it writes before anything was given.
+        // what it writes before anything was given, or does so when all threads are done.
         unsafe {
             let found = self.finder.find::<D>(entity);
             found.is_some_and(|(_, at)| self.finder.memory.did_change(at, since))

@@ -32,7 +32,7 @@ pub use index::IndexInQuery;
 pub use lookup::{JobLookup, JobLookupMut, LookupHeld, UncheckedLookup};
 pub(crate) use lookup_memory::LookupMemory;
 pub use lookup_view::{EntityPlace, JobLookupView, JobLookupViewMut, UncheckedLookupView};
-use token::{QueryBatch, QueryToken, QueryWhole, work_on};
+use token::{MarksLate, QueryBatch, QueryToken, QueryWhole, work_on};
 pub use with::QueryJobWith;
 
 use super::data::{ChunkData, QueryData};
@@ -275,8 +275,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         C: Fn(D::Item<'_>) + Send + Sync + 'static,
     {
         let name = self.name_or::<C>();
+        let token = self.token::<_, ()>(())?;
         self.submit(
-            (),
+            token,
             Divide::Rows,
             name,
             #[inline(always)]
@@ -322,8 +323,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         C: Fn(D::Slices<'_>) + Send + Sync + 'static,
     {
         let name = self.name_or::<C>();
+        let token = self.token::<_, ()>(())?;
         self.submit(
-            (),
+            token,
             Divide::Slices,
             name,
             #[inline(always)]
@@ -373,12 +375,18 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Collects the rows and what is used of the world, for a job that takes something along.
     #[track_caller]
-    fn token<X: JobData>(&self, extra: X) -> Result<QueryToken<'w, X>, JobError> {
+    fn token<X: JobData, L>(&self, extra: X) -> Result<QueryToken<'w, X, L>, JobError> {
         let mut rows = self.collect()?;
         if X::USES_CONTAINERS {
             rows.get_mut().mark_first();
         }
-        Ok(QueryToken { rows, plan: &self.matched.plan, jobs: self.jobs(), extra })
+        Ok(self.token_of(rows, extra))
+    }
+
+    /// The data of a job over rows that were collected.
+    fn token_of<X, L>(&self, rows: Pooled<Rows>, extra: X) -> QueryToken<'w, X, L> {
+        let (plan, jobs) = (&self.matched.plan, self.jobs());
+        QueryToken { rows, plan, jobs, extra, marks: PhantomData }
     }
 
     /// Collects the rows that the query may find, and what it uses of the world.
@@ -432,9 +440,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Schedules a job for all threads: a function that is called for each piece.
     #[track_caller]
-    fn submit<X, C>(
+    fn submit<X, L, C>(
         self,
-        extra: X,
+        token: QueryToken<'w, X, L>,
         divide: Divide,
         name: &'static str,
         piece: C,
@@ -442,9 +450,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     where
         D: ParallelData + 'static,
         X: ParallelJobData,
+        L: MarksLate,
         C: Fn(&QueryBatch<'_, X>, usize) + Send + Sync + 'static,
     {
-        let token = self.counted_token(extra, name)?;
         let scheduled = self.builder(name).schedule_deferred(
             self.dependencies,
             token,
@@ -477,9 +485,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Schedules a job for one thread: a function that is called for each chunk.
     #[track_caller]
-    fn submit_single<X, C>(
+    fn submit_single<X, L, C>(
         self,
-        extra: X,
+        token: QueryToken<'w, X, L>,
         divide: Divide,
         name: &'static str,
         piece: C,
@@ -487,9 +495,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     where
         D: ParallelData + 'static,
         X: ParallelJobData,
+        L: MarksLate,
         C: Fn(&QueryBatch<'_, X>, usize) + Send + 'static,
     {
-        let token = self.counted_token(extra, name)?;
         let scheduled = self.builder(name).schedule(
             self.dependencies,
             token,
@@ -501,9 +509,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Calls a function for each chunk, now, on this thread.
     #[track_caller]
-    fn run_single<X, C>(
+    fn run_single<X, L, C>(
         self,
-        extra: X,
+        token: QueryToken<'w, X, L>,
         divide: Divide,
         name: &'static str,
         piece: C,
@@ -511,9 +519,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     where
         D: ParallelData,
         X: ParallelJobData,
+        L: MarksLate,
         C: Fn(&QueryBatch<'_, X>, usize),
     {
-        let token = self.counted_token(extra, name)?;
         let ran = self.builder(name).run(
             token,
             // SAFETY: the rows were collected for this data, and nobody else uses what the query does.
@@ -525,11 +533,11 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// As [`token`](Self::token), for what has an element for each entity: if it is known how many are found, it must have so
     /// many.
     #[track_caller]
-    fn counted_token<X: ParallelJobData>(
+    fn counted_token<X: ParallelJobData, L>(
         &self,
         extra: X,
         name: &'static str,
-    ) -> Result<QueryToken<'w, X>, JobError> {
+    ) -> Result<QueryToken<'w, X, L>, JobError> {
         let mut token = self.token(extra)?;
         let is_known = !self.matched.asks_for_changes && !self.matched.asks_for_bits;
         // What is nothing has elements for all. Counting looks at each chunk.
@@ -537,6 +545,26 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             token.extra.check_count(name, token.rows.get_mut().count_all())?;
         }
         Ok(token)
+    }
+
+    /// As [`token`](Self::token), for what has an element for each chunk that the query might find.
+    #[track_caller]
+    fn token_by_chunk<X: ParallelJobData, L>(
+        &self,
+        extra: X,
+        name: &'static str,
+    ) -> Result<QueryToken<'w, X, L>, JobError> {
+        // SAFETY: the manager is borrowed for the lifetime, and other views have no mutable references to it.
+        let storage = unsafe { &(*self.entities.as_ptr()).storage };
+        extra.check_count(name, self.matched.count_chunks(storage)).map_err(
+            |error| match error {
+                ScheduleError::TooShort { container, job, length, count } => {
+                    JobError::TooFewForChunks { container, job, length, chunks: count }
+                }
+                other => other.into(),
+            },
+        )?;
+        self.token(extra)
     }
 
     fn builder(&self, name: &'static str) -> JobBuilder<'w> {

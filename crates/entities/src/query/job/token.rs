@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "data of jobs, which reaches into chunks of a world")]
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use ancho_burst::{CpuLevel, dispatch_as};
@@ -15,14 +16,15 @@ use super::super::pool::Pooled;
 use super::super::rows::{Divide, Rows};
 use crate::manager::Jobs;
 
-/// The data of a job over entities.
-pub(super) struct QueryToken<'w, X> {
+/// The data of a job over entities, which marks this of the chunks when it is done: `()` if nothing, or if it marks before.
+pub(super) struct QueryToken<'w, X, L> {
     pub(super) rows: Pooled<Rows>,
     /// What the query asks for.
     pub(super) plan: &'w Plan,
     /// Of the world, which is borrowed as the query needs it.
     pub(super) jobs: &'w Jobs,
     pub(super) extra: X,
+    pub(super) marks: PhantomData<fn(L) -> L>,
 }
 
 /// What such a job keeps.
@@ -51,7 +53,7 @@ pub(super) struct QueryBatch<'v, X: ParallelJobData> {
 // - what the views reach lives as long as the world, which has its jobs completed before it goes, and what is behind the fences
 //   before it changes anything of it
 // - the rest is the other data's
-unsafe impl<X: JobData> JobData for QueryToken<'_, X> {
+unsafe impl<X: JobData, L: MarksLate> JobData for QueryToken<'_, X, L> {
     type Held = QueryHeld<X::Held>;
     type Whole<'v> = QueryWhole<'v, X>;
 
@@ -70,16 +72,27 @@ unsafe impl<X: JobData> JobData for QueryToken<'_, X> {
         QueryWhole { rows: held.rows.get_mut(), extra: &mut held.extra }
     }
 
-    const SETTLES: bool = X::SETTLES;
+    const SETTLES: bool = X::SETTLES || L::Data::MARKS;
 
     unsafe fn settle(held: &mut Self::Held) {
+        if L::Data::MARKS {
+            // SAFETY: the rows were collected, and prepared if the job has run, for this data. All threads are done.
+            unsafe { held.rows.get().mark_given::<L::Data>(L::AS_SLICES) };
+        }
+        if X::SETTLES {
+            // SAFETY: the caller's promises.
+            unsafe { X::settle(&mut held.extra) };
+        }
+    }
+
+    unsafe fn conclude(held: &mut Self::Held, failed: bool) {
         // SAFETY: the caller's promises.
-        unsafe { X::settle(&mut held.extra) };
+        unsafe { X::conclude(&mut held.extra, failed) };
     }
 }
 
 // SAFETY: as above. Of what the rows lead to, each batch uses its own pieces.
-unsafe impl<X: ParallelJobData> ParallelJobData for QueryToken<'_, X> {
+unsafe impl<X: ParallelJobData, L: MarksLate> ParallelJobData for QueryToken<'_, X, L> {
     type Batch<'v> = QueryBatch<'v, X>;
     type Item<'b> = ();
 
@@ -101,16 +114,44 @@ unsafe impl<X: ParallelJobData> ParallelJobData for QueryToken<'_, X> {
     fn item(_: &mut QueryBatch<'_, X>, _: usize) {}
 }
 
+/// The data of chunks that is marked when a job is done, if values were given.
+pub(super) trait MarksLate {
+    type Data: QueryData;
+    /// Whether the values are given as slices.
+    const AS_SLICES: bool = false;
+}
+
+/// Nothing is marked then.
+impl MarksLate for () {
+    type Data = ();
+}
+
+/// The data of entities that are given one by one.
+pub(super) struct GivenRows<D>(PhantomData<D>);
+
+impl<D: QueryData> MarksLate for GivenRows<D> {
+    type Data = D;
+}
+
+/// The data of entities that are given as slices.
+pub(super) struct GivenSlices<D>(PhantomData<D>);
+
+impl<D: QueryData> MarksLate for GivenSlices<D> {
+    type Data = D;
+    const AS_SLICES: bool = true;
+}
+
 impl<'v, X: ParallelJobData> QueryBatch<'v, X> {
-    /// What else there is for the entities of a piece.
+    /// What else there is for a piece: for the entities that are found in it, by their numbers, or for its chunk, by its number.
     ///
     /// # Safety
     ///
     /// - it is asked for once, by who has opened the piece
+    /// - no other piece has one of these numbers
     #[inline(always)]
-    pub(super) unsafe fn extra(&self, at: usize, found: Range<usize>) -> X::Batch<'v> {
-        let batch = BatchInfo { index: at, range: found, thread: self.thread };
-        // SAFETY: nobody conflicts, since the job runs. Entities have numbers of their own.
+    pub(super) unsafe fn extra(&self, at: usize, numbers: Range<usize>) -> X::Batch<'v> {
+        let batch = BatchInfo { index: at, range: numbers, thread: self.thread };
+        // SAFETY: nobody conflicts, since the job runs. The rest is the caller's promise.
         unsafe { X::batch(self.extra, &self.open, &batch) }
     }
 }

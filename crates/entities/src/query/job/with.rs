@@ -106,7 +106,7 @@ impl<'w, D: QueryData, X: JobData> QueryJobWith<'w, D, X> {
         D: ParallelData,
         C: for<'i, 'x> FnMut(D::Item<'i>, &mut X::Whole<'x>),
     {
-        let token = self.job.token(self.extra)?;
+        let token = self.job.token::<_, ()>(self.extra)?;
         let ran = self.job.builder(name).run(
             token,
             // SAFETY: the rows were collected for this data, and nobody else uses what the query does.
@@ -125,7 +125,7 @@ impl<'w, D: QueryData, X: JobData> QueryJobWith<'w, D, X> {
         D: ParallelData + 'static,
         C: for<'i, 'x> FnMut(D::Item<'i>, &mut X::Whole<'x>) + Send + 'static,
     {
-        let token = self.job.token(self.extra)?;
+        let token = self.job.token::<_, ()>(self.extra)?;
         let scheduled = self.job.builder(name).schedule(
             self.job.dependencies,
             token,
@@ -153,14 +153,15 @@ impl<'w, D: QueryData, X: JobData> QueryJobWith<'w, D, X> {
         C: Fn(D::Item<'_>, X::Item<'_>) + Send + Sync + 'static,
     {
         let name = self.job.name_or::<C>();
+        let token = self.job.counted_token::<_, ()>(self.extra, name)?;
         self.job.submit(
-            self.extra,
+            token,
             Divide::Numbered,
             name,
             #[inline(always)]
             move |batch: &QueryBatch<'_, X>, at| {
                 // SAFETY: it is prepared for this data, and each piece is opened once. The row is there. None comes twice, so that
-                // nobody else uses what can be changed of it, and it was made the world's alone.
+                // nobody else uses what can be changed of it, and it was made the world's alone. Entities have numbers of their own.
                 unsafe {
                     let piece = batch.rows.open::<D>(at);
                     let mut extra = batch.extra(at, piece.found_numbers.clone());

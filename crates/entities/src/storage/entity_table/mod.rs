@@ -581,7 +581,7 @@ impl EntityTable {
 
     /// Gives the slot of an index below the water mark another version, for tests of what happens when
     /// versions run out. Whoever lives in it is renamed.
-    #[doc(hidden)]
+    #[cfg(test)]
     pub(crate) fn set_version(&mut self, index: u32, version: u32) {
         assert_ne!(version, 0);
         self.slot_mut(index).version = version;

@@ -86,6 +86,8 @@ pub enum OrderError {
         place: &'static str,
         /// Where the other is.
         target_place: &'static str,
+        /// Whether [`LateSimulation`](crate::LateSimulation) runs where the system should.
+        suits_late: bool,
     },
     /// A0128: a system is to be first and last.
     FirstAndLast {
@@ -131,10 +133,10 @@ impl OrderError {
         }
     }
 
-    pub(super) fn contradiction(said: Said, (own, other): (Part, Part)) -> Self {
+    pub(super) fn contradiction(said: Said, (own, other): (Part, Part), suits_late: bool) -> Self {
         let Said { system, group, is_before, target } = said;
         let (place, target_place) = (own.in_words(), other.in_words());
-        Self::Contradiction { system, group, is_before, target, place, target_place }
+        Self::Contradiction { system, group, is_before, target, place, target_place, suits_late }
     }
 }
 
@@ -187,13 +189,29 @@ impl fmt::Display for OrderError {
                  runs after each of them; take `{word}` away, or `patch`",
                 word = word(*is_before)
             ),
-            Self::Contradiction { system, group, is_before, target, place, target_place } => {
+            Self::Contradiction {
+                system,
+                group,
+                is_before,
+                target,
+                place,
+                target_place,
+                suits_late,
+            } => {
+                let word = word(*is_before);
                 write!(
                     f,
                     "A0127: `{system}` of `{group}` is to run {word} `{target}`, and cannot: it is {place}, and `{target}` is \
-                     {target_place}; take `{word}` away, or `first` or `last`",
-                    word = word(*is_before)
-                )
+                     {target_place}; "
+                )?;
+                if *suits_late {
+                    write!(
+                        f,
+                        "put `{system}` in `LateSimulation`, which runs after `{target}`, or take `{word}` away"
+                    )
+                } else {
+                    write!(f, "take `{word}` away, or `first` or `last`")
+                }
             }
             Self::FirstAndLast { system, group } => write!(
                 f,

@@ -22,6 +22,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 pub use error::{CycleLink, OrderError};
 
+use super::group::LateSimulation;
 use super::id::SystemId;
 
 /// A child of a group, and where it is to be.
@@ -83,6 +84,11 @@ enum Part {
 }
 
 impl OrderItem<'_> {
+    /// Whether it is the group for what runs after others.
+    fn is_late(&self) -> bool {
+        self.type_id == TypeId::of::<LateSimulation>()
+    }
+
     fn part(&self) -> Part {
         match (self.first, self.last) {
             (true, _) => Part::First,
@@ -157,8 +163,13 @@ impl Constraints {
                     }
                     let (earlier, later) = if is_before { (place, other) } else { (other, place) };
                     if parts[earlier] > parts[later] {
-                        let parts = (parts[place], parts[other]);
-                        return Err(OrderError::contradiction(said(items[other].name), parts));
+                        let is_late =
+                            |target| siblings.meant_by(target).any(|at| items[at].is_late());
+                        let suits_late = !is_before
+                            && parts[place] == Part::Middle
+                            && items[other].before.iter().any(is_late);
+                        let (said, parts) = (said(items[other].name), (parts[place], parts[other]));
+                        return Err(OrderError::contradiction(said, parts, suits_late));
                     }
                     // Across parts there is nothing left to say.
                     if parts[earlier] == parts[later] {

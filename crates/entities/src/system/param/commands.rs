@@ -67,7 +67,7 @@ unsafe impl SystemParam for Commands<'_> {
 /// Records commands that are carried out when a [`CommandPoint`] comes: on the main thread and in jobs.
 ///
 /// Each system that has one has a buffer of its own for each run, and buffers are played in the order in which their systems ran.
-/// The point waits for the jobs that record. Of a system that fails nothing is carried out. Unity's
+/// The point waits for the jobs that record. Of a job that panics, and of a system that fails, nothing is carried out. Unity's
 /// `EntityCommandBufferSystem.CreateCommandBuffer`.
 ///
 /// # Examples

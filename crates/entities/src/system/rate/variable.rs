@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use ancho_jobs::HAS_CLOCK;
+
 use super::{RateError, RateManager, RateTurn};
 use crate::time::Time;
 
@@ -29,7 +31,8 @@ use crate::time::Time;
 /// ```
 pub struct VariableRate {
     interval: Duration,
-    clock: Box<dyn FnMut() -> Duration + Send>,
+    /// The world's time counts where there is none.
+    clock: Option<Box<dyn FnMut() -> Duration + Send>>,
     last: Option<Duration>,
 }
 
@@ -37,16 +40,20 @@ impl VariableRate {
     /// How long it is between two updates, unless it is said otherwise.
     const INTERVAL: Duration = Duration::from_millis(66);
 
-    /// This long is between two updates, or longer.
+    /// This long is between two updates, or longer. On `wasm32-unknown-unknown`, which has no clock, the world's time
+    /// counts, unless there is [another clock](Self::with_clock).
     pub fn new(interval: Duration) -> Self {
-        let start = Instant::now();
-        Self { interval, clock: Box::new(move || start.elapsed()), last: None }
+        let clock = HAS_CLOCK.then(|| {
+            let start = Instant::now();
+            Box::new(move || start.elapsed()) as Box<dyn FnMut() -> Duration + Send>
+        });
+        Self { interval, clock, last: None }
     }
 
     /// The same with another clock: a function that says how long it is since a moment that stays the same.
     #[must_use = "the rate manager itself does not change"]
     pub fn with_clock(self, clock: impl FnMut() -> Duration + Send + 'static) -> Self {
-        Self { clock: Box::new(clock), ..self }
+        Self { clock: Some(Box::new(clock)), ..self }
     }
 }
 
@@ -62,7 +69,10 @@ impl RateManager for VariableRate {
         if turn.updates > 0 {
             return None;
         }
-        let now = (self.clock)();
+        let now = match &mut self.clock {
+            Some(clock) => clock(),
+            None => Duration::try_from_secs_f64(turn.time.elapsed()).unwrap_or_default(),
+        };
         let since = now.saturating_sub(self.last.unwrap_or(now));
         if self.last.is_some() && since < self.interval {
             return None;

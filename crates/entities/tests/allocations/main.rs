@@ -1,0 +1,21 @@
+//! Steady states allocate nothing.
+//!
+//! One test in a process of its own: it counts the allocations of every thread except the test runner's.
+#![cfg(feature = "derive")]
+
+#[path = "../../../jobs/tests/common/counting_allocator.rs"]
+mod counting_allocator;
+
+mod commands;
+mod jobs;
+mod soak;
+mod systems;
+
+#[test]
+fn steady_states_allocate_nothing() {
+    counting_allocator::exclude_test_runner();
+    commands::frames_of_commands_allocate_nothing_but_what_values_are_made_of();
+    jobs::thousands_of_frames_of_jobs_over_entities_allocate_nothing();
+    systems::a_frame_allocates_nothing();
+    soak::a_thousand_frames_allocate_nothing_and_failures_leave_nothing_behind();
+}

@@ -1,0 +1,155 @@
+//! A value of its own for each entity that a query finds.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ancho_entities::{
+    Buffer, Changed, Component, ComponentType, DynamicQuery, EntityError, Managed, Shared, With,
+    World, WorldSettings,
+};
+
+use crate::common::*;
+
+/// Entities of several archetypes and chunks, of which some are disabled, and some have text already.
+fn populate(world: &mut World) {
+    world.spawn_batch((0..100).map(|at| (A(at), X(at))));
+    world.spawn_batch((100..150).map(|at| (A(at), X(at), Text(format!("old {at}")))));
+    world.spawn_batch((150..220).map(|at| (A(at), X(at), B(9), Shared::new(Team(at % 3)))));
+    for entity in world.query::<&A>().to_entities().into_iter().step_by(7) {
+        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+    }
+}
+
+#[test]
+fn each_entity_gets_the_value_at_its_place_in_the_order_before_the_change() {
+    for limit in [10_000, 64, 7] {
+        for forked in [false, true] {
+            let mut world = chunks_of(limit);
+            populate(&mut world);
+            let fork = forked.then(|| world.fork().unwrap());
+            let before = fork.as_ref().map(|fork| fork.state_hash());
+            let found = world.query::<&X>().to_entities();
+            let lacking = world.query::<&X>().filter::<ancho_entities::Without<Text>>().count();
+            let values = world.query::<(&A, &X)>().iter().map(|(a, _)| a.0).collect::<Vec<_>>();
+            let sets = values.iter().map(|at| (Text(format!("new {at}")), T(*at), Tag));
+            let since = world.entities().version();
+            world.entities_mut().advance_version();
+            let added = world.query_mut::<&X>().add_each(sets.collect::<Vec<_>>()).unwrap();
+            assert_eq!(added, found.len(), "the tag was new for all");
+            assert!(lacking < found.len());
+            for (&entity, at) in found.iter().zip(values) {
+                assert_eq!(world.get::<A>(entity), Ok(&A(at)));
+                assert_eq!(world.get::<Text>(entity), Ok(&Text(format!("new {at}"))));
+                assert_eq!(world.get::<T>(entity), Ok(&T(at)));
+                assert!(world.has::<Tag>(entity));
+            }
+            assert_eq!(world.query::<()>().filter::<With<Tag>>().count(), found.len());
+            let changed = world.query::<()>().filter::<Changed<T>>().since(since);
+            assert_eq!(changed.count(), found.len());
+            assert_eq!(fork.as_ref().map(|fork| fork.state_hash()), before);
+        }
+    }
+}
+
+#[test]
+fn values_of_components_that_all_have_are_replaced_in_place() {
+    let mut world = chunks_of(7);
+    populate(&mut world);
+    let found = world.query::<&X>().to_entities();
+    let order = world.entities().order_version();
+    let sets: Vec<_> = (0..found.len() as u32).map(|at| A(1000 + at)).collect();
+    assert_eq!(world.query_mut::<&X>().add_each(sets).unwrap(), 0);
+    assert_eq!(world.entities().order_version(), order);
+    assert_eq!(world.query::<&X>().to_entities(), found);
+    for (at, &entity) in (1000..).zip(&found) {
+        assert_eq!(world.get::<A>(entity), Ok(&A(at)));
+    }
+}
+
+#[test]
+fn tags_buffers_and_managed_components_can_be_added_to_each() {
+    let mut world = chunks_of(7);
+    let all: Vec<_> = world.spawn_batch((0..30).map(A)).collect();
+    assert_eq!(world.query_mut::<&A>().add_each(vec![Tag; 30]).unwrap(), 30);
+    let script = Rc::new("script");
+    let sets = (0..30).map(|at| {
+        let items: Buffer<Item> = (0..at).map(Item).collect();
+        (items, Managed::new(Script(format!("{script} {at}"))))
+    });
+    assert_eq!(world.query_mut::<&A>().add_each(sets).unwrap(), 30);
+    for (at, &entity) in all.iter().enumerate() {
+        assert_eq!(world.buffer::<Item>(entity).unwrap().len(), at);
+        assert_eq!(world.managed::<Script>(entity).unwrap().0, format!("script {at}"));
+        assert!(world.has::<Tag>(entity));
+    }
+}
+
+#[test]
+fn another_number_of_values_than_entities_is_refused_and_changes_nothing() {
+    let mut world = chunks_of(7);
+    populate(&mut world);
+    let found = world.query::<&X>().count();
+    let hash = world.state_hash();
+    for count in [0, found - 1, found + 1] {
+        let sets = vec![(B(1), Tag); count];
+        let refused = world.query_mut::<&X>().add_each(sets).unwrap_err();
+        assert_eq!(refused.value.len(), count, "the sets are given back");
+        let component = ComponentType::of::<B>();
+        let error = EntityError::WrongCount { component, expected: found, found: count };
+        assert_eq!(refused.error, error);
+        let message = format!(
+            "A0060: the query finds {found} entities, and {count} values of `queries::B` were given; take as many as \
+             `count`, or the list of `to_components`"
+        );
+        assert_eq!(refused.error.to_string(), message);
+    }
+    assert_eq!(world.state_hash(), hash);
+    let nothing = world.query_mut::<&X>().filter::<With<Y>>().add_each(Vec::<B>::new());
+    assert_eq!(nothing.unwrap(), 0);
+}
+
+/// Is dropped.
+#[derive(Component)]
+#[component(name = "queries::Kept")]
+struct Kept(#[field(opaque)] Arc<u32>);
+
+#[test]
+fn each_value_is_dropped_once() {
+    let value = Arc::new(7);
+    let sets = |count: usize| (0..count).map(|_| Kept(Arc::clone(&value))).collect::<Vec<_>>();
+    let settings = WorldSettings::new().strict(true).chunk_capacity_limit(7);
+    let mut world = World::with_settings("Strict", settings);
+    let all: Vec<_> = world.spawn_batch((0..20).map(A)).collect();
+    drop(world.query_mut::<&A>().add_each(sets(19)).unwrap_err());
+    assert_eq!(Arc::strong_count(&value), 1);
+    world.query_mut::<&A>().add_each(sets(20)).unwrap();
+    assert_eq!(Arc::strong_count(&value), 21);
+    let refused = world.query_mut::<&A>().add_each(sets(20)).unwrap_err();
+    assert!(matches!(refused.error, EntityError::AlreadyPresent { .. }), "a strict world");
+    assert_eq!(refused.value.len(), 20);
+    drop(refused);
+    assert_eq!(Arc::strong_count(&value), 21);
+    assert_eq!(*world.get::<Kept>(all[3]).unwrap().0, 7);
+    drop(world);
+    assert_eq!(Arc::strong_count(&value), 1);
+    // Values that are replaced are dropped.
+    let mut world = chunks_of(7);
+    world.spawn_batch((0..20).map(A));
+    world.query_mut::<&A>().add_each(sets(20)).unwrap();
+    world.query_mut::<&A>().add_each(sets(20)).unwrap();
+    assert_eq!(Arc::strong_count(&value), 21);
+}
+
+#[test]
+fn dynamic_queries_add_a_value_to_each_too() {
+    let mut world = chunks_of(7);
+    populate(&mut world);
+    let query = DynamicQuery::new().all([ComponentType::of::<X>()]);
+    let found = query.to_entities(&*world);
+    let sets: Vec<_> = (0..found.len() as u32).map(T).collect();
+    assert_eq!(query.add_each(&mut *world, sets).unwrap(), found.len());
+    for (at, &entity) in (0..).zip(&found) {
+        assert_eq!(world.get::<T>(entity), Ok(&T(at)));
+    }
+    assert!(query.add_each(&mut *world, [T(1)]).is_err());
+}

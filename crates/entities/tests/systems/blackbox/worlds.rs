@@ -1,0 +1,169 @@
+//! W1, SY8: worlds, and how they end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ancho_entities::{Component, IntoSystem, Query, SystemGroup, World};
+
+use crate::blackbox::support::{Probe, Trace, noting};
+
+#[derive(Component, Clone, Copy)]
+struct Number(u64);
+
+struct Group;
+
+impl SystemGroup for Group {}
+
+#[test]
+fn w1_worlds_have_systems_and_times_of_their_own() {
+    let trace = Trace::default();
+    let mut first = World::new("First");
+    let mut second = World::new("Second");
+    first.add_system(noting(&trace, "first"));
+    second.add_system(noting(&trace, "second"));
+    first.update(0.25);
+    assert_eq!(trace.take(), "first");
+    second.update(0.125);
+    assert_eq!(trace.take(), "second");
+    assert_eq!((first.time().elapsed(), second.time().elapsed()), (0.25, 0.125));
+}
+
+#[test]
+fn w1_dropping_a_world_completes_its_jobs_first() {
+    let done = Arc::new(AtomicUsize::new(0));
+    let mut world = World::new("Simulation");
+    world.spawn_many(1000, Number(1));
+    let counted = done.clone();
+    world.add_system(move |mut all: Query<&mut Number>| {
+        let done = counted.clone();
+        all.schedule_parallel(move |_| {
+            done.fetch_add(1, Ordering::Relaxed);
+        });
+    });
+    let trace = Trace::default();
+    let (seen, noted) = (done.clone(), trace.clone());
+    world.add_system(Probe::<0>::new(&trace).destroying(move |_| {
+        noted.note(seen.load(Ordering::Relaxed).to_string());
+        Ok(())
+    }));
+    world.update(0.1);
+    drop(world);
+    assert_eq!(trace.take(), "create start update stop destroy 1000");
+    assert_eq!(done.load(Ordering::Relaxed), 1000);
+}
+
+#[test]
+fn w1_who_panics_when_destroyed_does_not_keep_the_others_from_it() {
+    let trace = Trace::default();
+    let mut world = World::new("Simulation");
+    world.set_error_handler(|_| {});
+    world.add_system(Probe::<0>::called("a", &trace));
+    world.add_system(Probe::<1>::called("b", &trace).destroying(|_| panic!("in destroy")));
+    world.add_system(Probe::<2>::called("c", &trace).stopping(|_| panic!("in stop")));
+    world.update(0.1);
+    trace.take();
+    drop(world);
+    let words = trace.take();
+    for word in ["a.stop", "b.stop", "c.stop"] {
+        assert!(words.contains(word), "{words}");
+    }
+    assert!(words.ends_with("c.destroy b.destroy a.destroy"), "{words}");
+}
+
+#[test]
+fn w1_a_world_that_ends_takes_no_systems() {
+    let trace = Trace::default();
+    let mut world = World::new("Simulation");
+    let noted = trace.clone();
+    world.add_system(Probe::<0>::called("a", &trace).destroying(move |world| {
+        let told = world.try_add_system(Probe::<1>::called("b", &noted)).unwrap_err().to_string();
+        noted.note(told.split(':').next().unwrap());
+        Ok(())
+    }));
+    drop(world);
+    assert_eq!(trace.take(), "a.create a.destroy A0117");
+}
+
+#[test]
+fn w1_entities_can_be_used_until_the_last_system_is_destroyed() {
+    let trace = Trace::default();
+    let mut world = World::new("Simulation");
+    world.spawn_many(7, Number(1));
+    let noted = trace.clone();
+    world.add_system(Probe::<0>::new(&trace).destroying(move |world| {
+        noted.note(world.query::<&Number>().count().to_string());
+        world.despawn_all()?;
+        Ok(())
+    }));
+    drop(world);
+    assert_eq!(trace.take(), "create destroy 7");
+}
+
+#[test]
+fn w1_the_version_of_systems_rises_when_they_come_and_go() {
+    let trace = Trace::default();
+    let mut world = World::new("Simulation");
+    let mut version = world.systems_version();
+    let mut has_risen = |world: &World| {
+        let before = std::mem::replace(&mut version, world.systems_version());
+        version > before
+    };
+    let id = world.add_system(noting(&trace, "a").named("a"));
+    assert!(has_risen(&world));
+    world.try_update(0.1).unwrap();
+    assert!(!has_risen(&world), "nobody came or went");
+    world.add_system(Group);
+    assert!(has_risen(&world));
+    world.remove_system(id).unwrap();
+    assert!(has_risen(&world));
+    let id = world.add_system(noting(&trace, "patch").patch());
+    assert!(has_risen(&world));
+    world.remove_system(id).unwrap();
+    assert!(has_risen(&world));
+}
+
+#[test]
+fn w1_the_version_of_systems_rises_also_if_all_of_them_go() {
+    let trace = Trace::default();
+    let mut world = World::new("Simulation");
+    world.add_system(noting(&trace, "a"));
+    let before = world.systems_version();
+    let root = world.find_system(ancho_entities::Root).unwrap();
+    world.remove_system(root).unwrap();
+    let without = world.systems_version();
+    assert!(without > before);
+    world.add_system(noting(&trace, "b"));
+    assert!(world.systems_version() > without);
+    world.try_update(0.1).unwrap();
+    assert_eq!(trace.take(), "b");
+}
+
+#[test]
+fn sy8_systems_are_destroyed_in_reverse_order_of_creation_whatever_the_order_they_run_in() {
+    let trace = Trace::default();
+    let mut world = World::new("Simulation");
+    world.add_system(Probe::<0>::called("a", &trace).last().named("a"));
+    world.add_system(Group);
+    world.add_system(Probe::<1>::called("b", &trace).in_group(Group));
+    world.add_system(Probe::<2>::called("c", &trace).before("a"));
+    drop(world);
+    assert_eq!(trace.take(), "a.create b.create c.create c.destroy b.destroy a.destroy");
+}
+
+#[test]
+fn w1_a_world_with_systems_goes_inside_of_a_job_of_another() {
+    let trace = Trace::default();
+    let mut world = World::new("Simulation");
+    world.set_error_handler(|_| {});
+    world.spawn_many(100, Number(1));
+    world.add_system(|mut all: Query<&mut Number>| {
+        all.schedule_parallel(|number| number.0 += 1);
+    });
+    world.add_system(Probe::<0>::new(&trace));
+    world.update(0.1);
+    trace.take();
+    let other = World::new("Other");
+    let job = other.entities().jobs().schedule(&[], (), move |()| drop(world)).unwrap();
+    other.entities().jobs().complete(job);
+    assert_eq!(trace.take(), "stop destroy");
+}

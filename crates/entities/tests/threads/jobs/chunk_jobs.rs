@@ -1,0 +1,481 @@
+//! Jobs chunk by chunk (I4), and what is called before and after the entities of one (I5).
+
+use std::sync::{Arc, Mutex};
+
+use ancho_entities::{
+    Changed, ChunkAt, ChunkInJob, ChunkJob, EnabledMut, Entity, EntityAt, EntityJob, Shared, With,
+    World,
+};
+use ancho_jobs::{JobHandle, JobSlice, ParallelJobStruct, SliceWrite};
+
+use crate::jobs::common::*;
+
+/// What a chunk job was given: the chunk, the rows of each run, and the values.
+#[derive(Clone, Debug, PartialEq)]
+struct Seen {
+    at: ChunkAt,
+    is_whole: bool,
+    entities: usize,
+    runs: Vec<(std::ops::Range<usize>, Vec<u32>)>,
+}
+
+type Log = Arc<Mutex<Vec<Seen>>>;
+
+#[derive(ParallelJobStruct)]
+struct Look {
+    log: Log,
+}
+
+impl ChunkJob for Look {
+    type Query = &'static A;
+
+    fn execute(job: &mut LookBatch<'_>, mut chunk: ChunkInJob<'_, &'static A>) {
+        let mut runs = Vec::new();
+        let (at, is_whole, entities) = (chunk.at(), chunk.is_whole(), chunk.entities().len());
+        chunk.for_each_run_at(|all, rows| {
+            assert_eq!(all.len(), rows.len());
+            runs.push((rows, all.iter().map(|a| a.0).collect()));
+        });
+        job.log.lock().unwrap().push(Seen { at, is_whole, entities, runs });
+    }
+}
+
+/// Does the job in three ways and in all modes, and returns what it was given, which is always the same.
+fn look(
+    world: &World,
+    job: impl Fn(&World) -> ancho_entities::QueryJob<'_, &'static A>,
+) -> Vec<Seen> {
+    let mut first: Option<Vec<Seen>> = None;
+    for mode in MODES {
+        world.entities().jobs().set_mode(mode);
+        for way in 0..3 {
+            let log = Log::default();
+            let look = Look { log: log.clone() };
+            let job = job(world);
+            match way {
+                0 => job.run_chunk_job(look).unwrap(),
+                1 => world.entities().jobs().complete(job.schedule_chunk_job(look).unwrap()),
+                _ => {
+                    world
+                        .entities()
+                        .jobs()
+                        .complete(job.schedule_chunk_job_parallel(look).unwrap());
+                }
+            }
+            let mut log = log.lock().unwrap().clone();
+            if way < 2 {
+                assert!(log.is_sorted_by_key(|seen| seen.at.chunk), "in the order of the chunks");
+            }
+            log.sort_by_key(|seen| seen.at.chunk);
+            assert_eq!(*first.get_or_insert_with(|| log.clone()), log);
+        }
+    }
+    first.unwrap()
+}
+
+#[test]
+fn i4_a_job_is_called_once_for_each_chunk() {
+    let mut world = world_of(3, 10);
+    world.spawn_batch((0..25).map(A));
+    world.spawn_batch((25..32).map(|at| (A(at), B(1))));
+    world.spawn_many(100, B(1));
+    let log = look(&world, |world| world.query::<&A>().job());
+    let chunks: Vec<_> = log.iter().map(|seen| (seen.at.chunk, seen.at.in_query.clone())).collect();
+    assert_eq!(chunks, [(0, 0..10), (1, 10..20), (2, 20..25), (3, 25..32)]);
+    assert!(log.iter().all(|seen| seen.is_whole && seen.runs.len() == 1));
+    assert!(log.iter().flat_map(|seen| &seen.runs[0].1).copied().eq(0..32));
+    assert!(look(&world, |world| world.query::<&A>().filter::<With<X>>().job()).is_empty());
+}
+
+#[test]
+fn i4_chunks_without_matches_are_passed_over_and_keep_their_numbers() {
+    let mut world = world_of(3, 10);
+    let all: Vec<_> = world.spawn_batch((0..40).map(|at| (A(at), X(at)))).collect();
+    let switch = |world: &mut World, at: usize| {
+        world.entities_mut().set_component_enabled::<X>(all[at], false).unwrap();
+    };
+    // All of the second, and some of the third.
+    (10..20).for_each(|at| switch(&mut world, at));
+    [20, 21, 25, 29].into_iter().for_each(|at| switch(&mut world, at));
+    let log = look(&world, |world| world.query::<&A>().filter::<With<X>>().job());
+    let chunks: Vec<_> = log.iter().map(|seen| (seen.at.chunk, seen.at.in_query.clone())).collect();
+    assert_eq!(chunks, [(0, 0..10), (2, 10..16), (3, 16..26)]);
+    assert_eq!(log[1].entities, 10, "found or not");
+    assert_eq!(log[1].runs, [(2..5, vec![22, 23, 24]), (6..9, vec![26, 27, 28])]);
+    assert_eq!(log[0].runs, [(0..10, (0..10).collect())]);
+}
+
+#[test]
+fn i4_chunks_that_have_not_changed_are_passed_over() {
+    let mut world = world_of(3, 10);
+    let all: Vec<_> = world.spawn_batch((0..40).map(|at| (A(at), B(1)))).collect();
+    let since = world.entities().version();
+    world.entities_mut().advance_version();
+    world.get_mut::<B>(all[13]).unwrap().0 = 2;
+    world.get_mut::<B>(all[39]).unwrap().0 = 2;
+    let log = look(&world, |world| world.query::<&A>().filter::<Changed<B>>().since(since).job());
+    let chunks: Vec<_> = log.iter().map(|seen| (seen.at.chunk, seen.at.in_query.clone())).collect();
+    assert_eq!(chunks, [(1, 0..10), (3, 10..20)]);
+}
+
+#[test]
+fn i4_chunks_with_other_shared_values_are_passed_over() {
+    let mut world = world_of(3, 10);
+    world.spawn_batch((0..30).map(|at| (A(at), Shared::new(Team(at / 10)))));
+    let log = look(&world, |world| world.query::<&A>().with_shared(Team(1)).job());
+    assert_eq!(log.len(), 1);
+    assert_eq!(log[0].at.in_query, 0..10);
+    assert!(log[0].runs[0].1.iter().copied().eq(10..20));
+}
+
+#[test]
+fn i4_rows_that_have_changed_are_runs() {
+    let mut world = world_of(3, 10);
+    let all: Vec<_> = world.spawn_batch((0..30).map(|at| (A(at), T(at)))).collect();
+    let since = world.entities().version();
+    world.entities_mut().advance_version();
+    for at in [11, 12, 17] {
+        world.get_mut::<T>(all[at]).unwrap().0 = 0;
+    }
+    let log = look(&world, |world| world.query::<&A>().filter::<Changed<T>>().since(since).job());
+    assert_eq!(log.len(), 1);
+    assert_eq!(log[0].runs, [(1..3, vec![11, 12]), (7..8, vec![17])]);
+    assert_eq!(log[0].at, ChunkAt { chunk: 1, in_query: 0..3 });
+}
+
+/// What happened, in a chunk.
+type Events = Arc<Mutex<Vec<(usize, String)>>>;
+
+#[derive(ParallelJobStruct)]
+struct Told<'a> {
+    events: Events,
+    passed_over: usize,
+    elements: SliceWrite<'a, u32>,
+}
+
+impl EntityJob for Told<'_> {
+    type Query = (&'static mut A, EnabledMut<'static, X>, &'static X);
+
+    fn execute(
+        job: &mut ToldBatch<'_>,
+        (a, mut on, _): (&mut A, EnabledMut<'_, X>, &X),
+        at: EntityAt,
+    ) {
+        job.events.lock().unwrap().push((at.chunk, format!("{}:{}", at.row, at.in_query)));
+        job.elements[at.in_batch] = a.0;
+        on.set(false);
+    }
+
+    fn begin_chunk(job: &mut ToldBatch<'_>, chunk: &ChunkAt) -> bool {
+        assert_eq!(job.elements.len(), chunk.in_query.len());
+        job.events.lock().unwrap().push((chunk.chunk, format!("begin {:?}", chunk.in_query)));
+        chunk.chunk != *job.passed_over
+    }
+
+    fn end_chunk(job: &mut ToldBatch<'_>, chunk: &ChunkAt) {
+        job.events.lock().unwrap().push((chunk.chunk, "end".to_owned()));
+    }
+}
+
+#[test]
+fn i5_begin_comes_before_the_entities_of_a_chunk_and_end_after() {
+    for mode in MODES {
+        for way in 0..3 {
+            let mut world = world_of(3, 4);
+            world.entities().jobs().set_mode(mode);
+            let all: Vec<_> = world.spawn_batch((0..14).map(|at| (A(at), X(at)))).collect();
+            // One of the first, all of the third.
+            for at in [1, 8, 9, 10, 11] {
+                world.entities_mut().set_component_enabled::<X>(all[at], false).unwrap();
+            }
+            let events = Events::default();
+            let mut elements = JobSlice::new(9, 100);
+            let told = Told { events: events.clone(), passed_over: 1, elements: elements.write() };
+            let job = world.query_mut::<(&mut A, EnabledMut<X>, &X)>().job();
+            let handle = match way {
+                0 => job.run_job(told).map(|()| JobHandle::COMPLETED),
+                1 => job.schedule_job(told),
+                _ => job.schedule_job_parallel(told),
+            };
+            world.entities().jobs().complete(handle.unwrap());
+            let events = events.lock().unwrap();
+            let of = |chunk: usize| -> Vec<_> {
+                let of_chunk = events.iter().filter(|(at, _)| *at == chunk);
+                of_chunk.map(|(_, event)| event.as_str()).collect()
+            };
+            assert_eq!(of(0), ["begin 0..3", "0:0", "2:1", "3:2", "end"]);
+            assert_eq!(of(1), ["begin 3..7"], "there was nothing to do");
+            assert!(of(2).is_empty(), "nothing was found");
+            assert_eq!(of(3), ["begin 7..9", "0:7", "1:8", "end"]);
+            assert_eq!(elements.as_slice().unwrap(), [0, 2, 3, 100, 100, 100, 100, 12, 13]);
+            assert_eq!(world.query::<&X>().to_entities(), all[4..8]);
+        }
+    }
+}
+
+#[derive(ParallelJobStruct)]
+struct Shout {
+    /// The numbers of chunks that are told, to see that a chunk is never begun twice.
+    begun: Arc<Mutex<Vec<usize>>>,
+}
+
+impl EntityJob for Shout {
+    type Query = (Entity, &'static A);
+
+    fn execute(_: &mut ShoutBatch<'_>, _: (Entity, &A), _: EntityAt) {}
+
+    fn begin_chunk(job: &mut ShoutBatch<'_>, chunk: &ChunkAt) -> bool {
+        job.begun.lock().unwrap().push(chunk.chunk);
+        true
+    }
+}
+
+#[test]
+fn i5_a_large_chunk_is_begun_once() {
+    let mut world = world_with(4);
+    world.spawn_batch((0..10_000).map(A));
+    let chunks = world.entities().chunks().count();
+    let begun = Arc::new(Mutex::new(Vec::new()));
+    let shout = Shout { begun: begun.clone() };
+    let job = world.query::<(Entity, &A)>().job().schedule_job_parallel(shout).unwrap();
+    world.entities().jobs().complete(job);
+    let mut begun = begun.lock().unwrap().clone();
+    begun.sort_unstable();
+    assert!(begun.into_iter().eq(0..chunks));
+}
+
+/// Writes one element for each chunk: the sum of what is found in it.
+#[derive(ParallelJobStruct)]
+struct Sum<'a> {
+    sums: SliceWrite<'a, u32>,
+}
+
+impl ChunkJob for Sum<'_> {
+    type Query = &'static A;
+
+    fn execute(job: &mut SumBatch<'_>, mut chunk: ChunkInJob<'_, &'static A>) {
+        assert_eq!(job.sums.len(), 1, "the element of the chunk");
+        chunk.for_each_run(|all| job.sums[0] += all.iter().map(|a| a.0).sum::<u32>());
+    }
+}
+
+/// The sums of a query's chunks, done in three ways and in all modes.
+fn sums(
+    world: &World,
+    chunks: usize,
+    job: impl Fn(&World) -> ancho_entities::QueryJob<'_, &'static A>,
+) -> Vec<u32> {
+    let mut first: Option<Vec<u32>> = None;
+    for mode in MODES {
+        world.entities().jobs().set_mode(mode);
+        for way in 0..3 {
+            let mut sums = JobSlice::new(chunks, 0);
+            let sum = Sum { sums: sums.write() };
+            let job = job(world);
+            let handle = match way {
+                0 => job.run_chunk_job(sum).map(|()| JobHandle::COMPLETED),
+                1 => job.schedule_chunk_job(sum),
+                _ => job.schedule_chunk_job_parallel(sum),
+            };
+            world.entities().jobs().complete(handle.unwrap());
+            let sums = sums.as_slice().unwrap().to_vec();
+            assert_eq!(*first.get_or_insert_with(|| sums.clone()), sums);
+        }
+    }
+    first.unwrap()
+}
+
+#[test]
+fn i4_a_chunk_job_writes_the_element_of_each_chunk() {
+    let mut world = world_of(3, 10);
+    world.spawn_batch((0..25).map(A));
+    world.spawn_batch((0..12).map(|_| (A(1), B(1))));
+    world.spawn_many(100, B(1));
+    let found = sums(&world, 5, |world| world.query::<&A>().job());
+    assert_eq!(found, [45, 145, 110, 10, 2]);
+}
+
+#[test]
+fn i4_a_chunk_job_writes_elements_by_unfiltered_chunk_number() {
+    let mut world = world_of(3, 10);
+    let all: Vec<_> = world
+        .spawn_batch((0..40).map(|at| (A(at), B(1), X(at), Shared::new(Team(at / 10)))))
+        .collect();
+    let shared = sums(&world, 4, |world| world.query::<&A>().with_shared(Team(2)).job());
+    assert_eq!(shared, [0, 0, 245, 0]);
+    let nobody = sums(&world, 4, |world| world.query::<&A>().with_shared(Team(9)).job());
+    assert_eq!(nobody, [0; 4]);
+    let since = world.entities().version();
+    world.entities_mut().advance_version();
+    world.get_mut::<B>(all[13]).unwrap().0 = 2;
+    world.get_mut::<B>(all[39]).unwrap().0 = 2;
+    let changed =
+        sums(&world, 4, |world| world.query::<&A>().filter::<Changed<B>>().since(since).job());
+    assert_eq!(changed, [0, 145, 0, 345]);
+    let both = sums(&world, 4, |world| {
+        world.query::<&A>().filter::<Changed<B>>().since(since).with_shared(Team(3)).job()
+    });
+    assert_eq!(both, [0, 0, 0, 345]);
+    for &entity in all[..10].iter().chain(&all[20..29]) {
+        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+    }
+    let enabled = sums(&world, 4, |world| world.query::<&A>().filter::<With<X>>().job());
+    assert_eq!(enabled, [0, 145, 29, 345]);
+}
+
+#[test]
+fn a0158_a_slice_with_fewer_elements_than_chunks_is_refused() {
+    let mut world = world_of(0, 10);
+    world.spawn_batch((0..40).map(|at| (A(at), X(at), Shared::new(Team(at / 10)))));
+    assert_eq!(world.query::<&A>().with_shared(Team(1)).count_chunks_unfiltered(), 4);
+    let mut short = JobSlice::new(3, 0).named("sums");
+    // What a filter leaves out makes no difference.
+    for way in 0..3 {
+        let job = world.query::<&A>().filter::<With<X>>().with_shared(Team(0)).job().named("Sum");
+        let sum = Sum { sums: short.write() };
+        let refused = match way {
+            0 => job.run_chunk_job(sum).map(|()| JobHandle::COMPLETED),
+            1 => job.schedule_chunk_job(sum),
+            _ => job.schedule_chunk_job_parallel(sum),
+        };
+        let message = refused.unwrap_err().to_string();
+        let start =
+            "A0158: chunk job `Sum` writes an element for each of 4 chunks, but `sums` (JobSlice<";
+        assert!(message.starts_with(start), "{message}");
+        let end = " has 3 elements; make it as long as `count_chunks_unfiltered` of the query, or write an element for \
+                   each entity by an `EntityJob`";
+        assert!(message.ends_with(end), "{message}");
+    }
+    assert_eq!(short.as_slice().unwrap(), [0; 3]);
+}
+
+/// Notes the numbers of chunks, by both forms of jobs.
+#[derive(ParallelJobStruct)]
+struct Numbers {
+    seen: Arc<Mutex<Vec<usize>>>,
+}
+
+impl EntityJob for Numbers {
+    type Query = &'static A;
+
+    fn execute(job: &mut NumbersBatch<'_>, _: &A, at: EntityAt) {
+        let mut seen = job.seen.lock().unwrap();
+        if !seen.contains(&at.chunk) {
+            seen.push(at.chunk);
+        }
+    }
+}
+
+#[test]
+fn i4_chunk_numbers_are_those_without_shared_filters() {
+    let mut world = world_of(3, 10);
+    world.spawn_batch((0..25).map(|at| (A(at), B(0), Shared::new(Team(0)))));
+    world.spawn_batch((25..75).map(|at| (A(at), Shared::new(Team(at / 10 % 2)))));
+    let log = look(&world, |world| world.query::<&A>().with_shared(Team(1)).job());
+    // Three chunks of the first archetype come before.
+    let all: Vec<_> =
+        look(&world, |world| world.query::<&A>().filter::<With<Shared<Team>>>().job());
+    let of_one: Vec<_> = all
+        .iter()
+        .filter(|seen| log.iter().any(|one| one.runs == seen.runs))
+        .map(|seen| seen.at.chunk)
+        .collect();
+    assert_eq!(log.iter().map(|seen| seen.at.chunk).collect::<Vec<_>>(), of_one);
+    assert!(log.len() > 1 && of_one[0] >= 3, "{of_one:?}");
+    let seen = Arc::default();
+    let numbers = Numbers { seen: Arc::clone(&seen) };
+    world.query::<&A>().with_shared(Team(1)).job().run_job(numbers).unwrap();
+    assert_eq!(*seen.lock().unwrap(), of_one);
+}
+
+/// Adds to what is found, but passes over one chunk.
+#[derive(ParallelJobStruct)]
+struct Add {
+    passed_over: usize,
+}
+
+impl EntityJob for Add {
+    type Query = (&'static mut A, &'static mut T, EnabledMut<'static, X>, &'static X);
+
+    fn execute(
+        _: &mut AddBatch<'_>,
+        (a, t, mut on, _): (&mut A, &mut T, EnabledMut<'_, X>, &X),
+        _: EntityAt,
+    ) {
+        a.0 += 1;
+        t.0 += 1;
+        on.set(false);
+    }
+
+    fn begin_chunk(job: &mut AddBatch<'_>, chunk: &ChunkAt) -> bool {
+        chunk.chunk != *job.passed_over
+    }
+}
+
+#[test]
+fn i5_a_chunk_that_begin_passes_over_does_not_count_as_changed() {
+    for mode in MODES {
+        for way in 0..3 {
+            let mut world = world_of(3, 10);
+            world.entities().jobs().set_mode(mode);
+            let all: Vec<_> = world.spawn_batch((0..30).map(|at| (A(at), T(at), X(at)))).collect();
+            world.entities_mut().set_component_enabled::<X>(all[21], false).unwrap();
+            let since = world.entities().version();
+            world.entities_mut().advance_version();
+            let add = Add { passed_over: 1 };
+            let job = world.query_mut::<(&mut A, &mut T, EnabledMut<X>, &X)>().job();
+            let handle = match way {
+                0 => job.run_job(add).map(|()| JobHandle::COMPLETED),
+                1 => job.schedule_job(add),
+                _ => job.schedule_job_parallel(add),
+            };
+            world.entities().jobs().complete(handle.unwrap());
+            let changed = world.query::<()>().filter::<Changed<A>>().since(since).to_entities();
+            assert_eq!(changed, [&all[..10], &all[20..]].concat(), "A counts by chunk");
+            // Rows are as they were found, although the job has disabled them.
+            let rows = [&all[..10], &all[20..21], &all[22..]].concat();
+            let changed = world.query::<()>().filter::<Changed<T>>().since(since).to_entities();
+            assert_eq!(changed, rows, "T counts by entity");
+            let switched = world.query::<()>().filter::<Changed<X>>().since(since);
+            let switched = switched.ignore_enabled().to_entities();
+            assert_eq!(switched, [&all[..10], &all[20..]].concat());
+        }
+    }
+}
+
+/// Takes the values of one chunk alone.
+#[derive(ParallelJobStruct)]
+struct Choosy {
+    taken: usize,
+}
+
+impl ChunkJob for Choosy {
+    type Query = (&'static mut A, &'static mut T);
+
+    fn execute(
+        job: &mut ChoosyBatch<'_>,
+        mut chunk: ChunkInJob<'_, (&'static mut A, &'static mut T)>,
+    ) {
+        if chunk.at().chunk == *job.taken {
+            chunk.for_each_run(|(a, _)| a[0].0 += 1);
+        }
+    }
+}
+
+#[test]
+fn i4_a_chunk_whose_values_a_job_does_not_take_does_not_count_as_changed() {
+    for mode in MODES {
+        let mut world = world_of(3, 10);
+        world.entities().jobs().set_mode(mode);
+        let all: Vec<_> = world.spawn_batch((0..30).map(|at| (A(at), T(at)))).collect();
+        let since = world.entities().version();
+        world.entities_mut().advance_version();
+        let job = world.query_mut::<(&mut A, &mut T)>().job();
+        let handle = job.schedule_chunk_job_parallel(Choosy { taken: 1 }).unwrap();
+        world.entities().jobs().complete(handle);
+        let changed = world.query::<()>().filter::<Changed<A>>().since(since).to_entities();
+        assert_eq!(changed, all[10..20]);
+        let changed = world.query::<()>().filter::<Changed<T>>().since(since).to_entities();
+        assert_eq!(changed, all[10..20]);
+    }
+}

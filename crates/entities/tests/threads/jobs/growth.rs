@@ -1,0 +1,73 @@
+//! What is remembered of jobs does not grow (D1).
+
+use ancho_entities::World;
+
+use crate::jobs::common::*;
+
+/// Nobody ever waits, and this is how many jobs may be uncompleted at most.
+const MOST: usize = 2048;
+
+#[test]
+fn d1_whoever_never_waits_does_not_fill_memory() {
+    for workers in [0, 2] {
+        let mut world = world_with(workers);
+        let entity = world.spawn((A(0), B(0)));
+        for round in 0..25_000 {
+            let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap();
+            let _ = world.query_mut::<(&A, &mut B)>().schedule_parallel(|(_, b)| b.0 += 1).unwrap();
+            if round % 100 == 0 {
+                let uncompleted = world.entities().jobs().uncompleted();
+                assert!(uncompleted <= MOST, "{uncompleted} after {round} rounds");
+            }
+        }
+        assert_eq!(world.get::<A>(entity), Ok(&A(25_000)));
+        assert_eq!(world.get::<B>(entity), Ok(&B(25_000)));
+        assert!(world.entities().jobs().uncompleted() <= MOST);
+    }
+}
+
+#[test]
+fn d1_readers_alone_do_not_pile_up() {
+    for workers in [0, 2] {
+        let mut world = world_with(workers);
+        world.spawn((A(1), B(0)));
+        for round in 0..20_000 {
+            let _ = world.query::<&A>().schedule(|a| assert_eq!(a.0, 1)).unwrap();
+            if round % 100 == 0 {
+                assert!(world.entities().jobs().uncompleted() <= MOST);
+            }
+        }
+        assert!(world.entities().jobs().take_failures().is_empty());
+    }
+}
+
+#[test]
+fn d1_failures_that_nobody_asks_for_do_not_pile_up() {
+    let mut world = world_with(0);
+    world.spawn(A(1));
+    for _ in 0..2000 {
+        let _ = world.query_mut::<&mut A>().schedule(|_| panic!("again")).unwrap();
+    }
+    world.query_mut::<&mut A>().for_each(|a| a.0 += 1);
+    let failures = world.entities().jobs().take_failures();
+    assert!((1..=256).contains(&failures.len()));
+    assert_eq!(world.entities().jobs().uncompleted(), 0);
+}
+
+#[test]
+fn d1_a_job_at_a_gate_holds_up_those_behind_it_and_no_more() {
+    // As many as may be uncompleted wait behind it. Then whoever schedules waits, too, until it is opened.
+    let mut world = world_with(2);
+    world.spawn((A(0), B(0)));
+    let gate = Gate::default();
+    let _ = stand_at!(gate, world.query_mut::<&mut A>().job());
+    gate.await_job(&world);
+    let schedule = |world: &mut World, count: u32| {
+        for _ in 0..count {
+            let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap();
+        }
+    };
+    gate.beside("some", || schedule(&mut world, 500));
+    gate.after("too many", || schedule(&mut world, 5000));
+    assert_eq!(world.query::<&A>().single(), Ok(&A(5500)));
+}

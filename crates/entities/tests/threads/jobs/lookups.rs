@@ -1,0 +1,205 @@
+//! Data of many entities in any order, in jobs.
+
+use ancho_entities::{
+    ChunkInJob, ChunkJob, EnabledMut, EnabledRef, Entity, JobLookup, JobLookupView, Lookup,
+    ParallelData, Query, ReadOnlyData, Version, World,
+};
+use ancho_jobs::{JobSlice, ParallelJobStruct, SliceRead};
+
+use crate::jobs::common::*;
+
+#[derive(ParallelJobStruct)]
+struct Compare<'a> {
+    all: JobLookup<'a, &'static B>,
+    asked: SliceRead<'a, Entity>,
+    /// How many of them.
+    count: usize,
+}
+
+impl ChunkJob for Compare<'_> {
+    type Query = &'static mut A;
+
+    fn execute(job: &mut CompareBatch<'_>, mut chunk: ChunkInJob<'_, &'static mut A>) {
+        let asked = &job.asked[..*job.count];
+        let many: Vec<_> = job.all.get_many(asked.iter().copied()).collect();
+        let each: Vec<_> = asked.iter().map(|&entity| job.all.get(entity)).collect();
+        assert_eq!(many, each);
+        let found = many.iter().flatten().count() as u32;
+        chunk.for_each_run(|all| all.iter_mut().for_each(|a| a.0 = found));
+    }
+}
+
+#[test]
+fn many_are_what_each_is_however_many_they_are() {
+    for workers in WORKERS {
+        let mut world = world_of(workers, 50);
+        let with: Vec<_> = world.spawn_batch((0..200).map(B)).collect();
+        let without = world.spawn(A(0));
+        let gone = world.spawn(B(7));
+        world.despawn(gone).unwrap();
+        let mut asked: Vec<_> = with.iter().rev().copied().collect();
+        asked.splice(20..20, [gone, without, Entity::NULL]);
+        let asked = JobSlice::from(asked);
+        // Fewer than are looked for ahead, just as many, and more.
+        for count in [0, 1, 15, 16, 17, 31, 32, 33, 64, 203] {
+            let (takers, all) = world.split::<(Query<&mut A>, Lookup<&B>)>();
+            let job = Compare { all: all.into_job(), asked: asked.read(), count };
+            let job = takers.job().schedule_chunk_job(job).unwrap();
+            world.entities().jobs().complete(job);
+            let missing = count.saturating_sub(20).min(3);
+            assert_eq!(world.get::<A>(without).unwrap().0 as usize, count - missing);
+        }
+    }
+}
+
+#[test]
+fn i9_jobs_know_where_entities_are() {
+    for workers in WORKERS {
+        let mut world = world_of(workers, 10);
+        let all: Vec<_> = world.spawn_batch((0..25).map(A)).collect();
+        let gone = world.spawn(A(0));
+        world.despawn(gone).unwrap();
+        let other = world.spawn(B(1));
+        let places: Vec<_> = {
+            let info = world.entities().storage_info();
+            let place = |&entity: &Entity| info.get(entity).map(|at| (at.chunk_number(), at.row()));
+            all.iter().chain([&gone, &other]).map(place).collect()
+        };
+        assert_eq!(places.iter().flatten().count(), 26);
+        let asked: Vec<_> = all.iter().chain([&gone, &other]).copied().collect();
+        let (first, everyone) = world.split::<(Query<&B>, Lookup<Entity>)>();
+        let job = first.job().with(everyone.into_job()).schedule(move |_, everyone| {
+            let place =
+                |&entity: &Entity| everyone.place(entity).map(|at| (at.chunk_number, at.row));
+            let found: Vec<_> = asked.iter().map(place).collect();
+            assert_eq!(found, places);
+        });
+        world.entities().jobs().complete(job.unwrap());
+        let (first, with) = world.split::<(Query<&B>, Lookup<&A>)>();
+        let job = first.job().with(with.into_job()).schedule_parallel(move |_, with| {
+            assert!(with.place(other).is_none() && with.place(gone).is_none(), "they lack it");
+            assert!(all.iter().all(|&entity| with.place(entity).is_some()));
+        });
+        world.entities().jobs().complete(job.unwrap());
+    }
+}
+
+#[test]
+fn i8_jobs_know_in_which_chunks_something_was_written() {
+    for workers in WORKERS {
+        let mut world = world_of(workers, 10);
+        let all: Vec<_> = world.spawn_batch((0..30).map(|at| (A(at), B(1)))).collect();
+        let marker = world.spawn(T(0));
+        let since = world.entities().version();
+        world.entities_mut().advance_version();
+        world.get_mut::<A>(all[15]).unwrap().0 += 1;
+        // A job writes more, which is waited for, and other components do not count.
+        let _ = world.query_mut::<&mut B>().schedule_parallel(|b| b.0 += 1).unwrap();
+        let (write, values) = world.split::<(Query<&T>, Lookup<&mut A>)>();
+        let last = all[29];
+        let write = write.job().with(values.into_job_mut());
+        let _ = write.schedule(move |_, a| a.get_mut(last).unwrap().0 += 1).unwrap();
+        let (ask, values) = world.split::<(Query<&T>, Lookup<&A>)>();
+        let asked = all.clone();
+        let job = ask.job().with(values.into_job()).schedule(move |_, a| {
+            let changed: Vec<_> = asked.iter().map(|&entity| a.did_change(entity, since)).collect();
+            assert!(changed[..10].iter().all(|&changed| !changed), "the first chunk");
+            assert!(changed[10..].iter().all(|&changed| changed), "the others");
+            assert!(!a.did_change(marker, since) && !a.did_change(Entity::NULL, since));
+        });
+        world.entities().jobs().complete(job.unwrap());
+        // The world's own thread goes on writing another component while such a job is under way.
+        let (ask, values) = world.split::<(Query<&T>, Lookup<&A>)>();
+        let asked = all.clone();
+        let job = ask.job().with(values.into_job()).schedule(move |_, a| {
+            let changed = asked.iter().filter(|&&entity| a.did_change(entity, since)).count();
+            assert_eq!(changed, 20);
+        });
+        world.entities().jobs().flush();
+        for &entity in &all {
+            world.get_mut::<B>(entity).unwrap().0 += 1;
+        }
+        world.entities().jobs().complete(job.unwrap());
+    }
+}
+
+#[test]
+fn i8_jobs_know_which_entities_were_written_if_that_is_tracked() {
+    for workers in WORKERS {
+        let mut world = world_of(workers, 10);
+        let all: Vec<_> = world.spawn_batch((0..30).map(|at| (T(at), E(1), A(at)))).collect();
+        world.spawn(Tag);
+        let since = world.entities().version();
+        world.entities_mut().advance_version();
+        world.get_mut::<T>(all[15]).unwrap().0 += 1;
+        world.entities_mut().set_component_enabled::<E>(all[7], false).unwrap();
+        let (write, values) = world.split::<(Query<&Tag>, Lookup<&mut T>)>();
+        let last = all[29];
+        let write = write.job().with(values.into_job_mut());
+        let _ = write.schedule(move |_, t| t.get_mut(last).unwrap().0 += 1).unwrap();
+        let (ask, values) = world.split::<(Query<&Tag>, Lookup<(&T, EnabledRef<E>)>)>();
+        let asked = all.clone();
+        let job = ask.job().with(values.into_job()).schedule_parallel(move |_, values| {
+            let changed = |at: &usize| values.did_change(asked[*at], since);
+            assert_eq!((0..30).filter(changed).collect::<Vec<_>>(), [7, 15, 29]);
+        });
+        world.entities().jobs().complete(job.unwrap());
+    }
+}
+
+/// Something that is done to an entity.
+type Write = fn(&mut World, Entity);
+
+/// Sees to it that who writes waits for a job that asks when that was last done, of data that it looks for.
+fn writers_wait_for<D>(spawn: fn(&mut World) -> Entity, writes: &[(&str, Write)])
+where
+    D: ReadOnlyData<Static = D> + ParallelData + 'static,
+{
+    for (name, write) in writes {
+        let mut world = world_of(1, 10);
+        let entity = spawn(&mut world);
+        world.spawn(Tag);
+        let gate = Gate::default();
+        let stand = gate.stand();
+        let (once, values) = world.split::<(Query<&Tag>, Lookup<D>)>();
+        let once = once.job().with(values.into_job());
+        let job = once.schedule(move |_, values: &mut JobLookupView<'_, D>| {
+            assert!(values.did_change(entity, Version::NEVER));
+            stand();
+            assert!(values.did_change(entity, Version::NEVER));
+        });
+        let _ = job.unwrap();
+        gate.await_job(&world);
+        gate.after(name, || write(&mut world, entity));
+    }
+}
+
+/// Goes through something in a job, and waits for it.
+fn go_through<D: ParallelData + 'static>(world: &mut World) {
+    let job = world.query_mut::<D>().job().schedule(|_| ()).unwrap();
+    world.entities().jobs().complete(job);
+}
+
+#[test]
+fn i8_who_writes_waits_for_jobs_that_ask_when_that_was_done() {
+    // Whether the component is on is looked for, and not its values.
+    writers_wait_for::<EnabledRef<'static, X>>(
+        |world| world.spawn(X(1)),
+        &[
+            ("get_mut", |world, entity| world.get_mut::<X>(entity).unwrap().0 += 1),
+            ("query_mut", |world, _| world.query_mut::<&mut X>().for_each(|x| x.0 += 1)),
+            ("a job that writes", |world, _| go_through::<&'static mut X>(world)),
+        ],
+    );
+    // Of a tag there are no values.
+    writers_wait_for::<&'static Y>(
+        |world| world.spawn(Y),
+        &[
+            ("switching", |world, entity| {
+                world.entities_mut().set_component_enabled::<Y>(entity, false).unwrap();
+            }),
+            ("query_mut", |world, _| world.query_mut::<&mut Y>().for_each(|_| {})),
+            ("a job that switches", |world, _| go_through::<EnabledMut<'static, Y>>(world)),
+        ],
+    );
+}

@@ -1,0 +1,162 @@
+//! Jobs that switch components off and on, and those that ask (EN7).
+
+use ancho_entities::{Absent, EnabledMut, Entity, Or, Present, With, Without, World};
+
+use crate::jobs::common::*;
+
+fn two() -> (Checked, [Entity; 2]) {
+    let mut world = world_with(3);
+    let on = world.spawn((A(1), X(1), Y));
+    let off = world.spawn((A(2), X(2), Y));
+    world.entities_mut().set_component_enabled::<X>(off, false).unwrap();
+    (world, [on, off])
+}
+
+type Question = (&'static str, fn(&World, [Entity; 2]) -> usize);
+
+/// What depends on whether `X` is on. It is, of the second alone, after the job.
+const QUESTIONS: [Question; 12] = [
+    ("count", |world, _| world.query::<(&A, &X)>().count()),
+    ("count With", |world, _| world.query::<&A>().filter::<With<X>>().count()),
+    ("count Without", |world, _| world.query::<&A>().filter::<Without<X>>().count()),
+    ("count Or", |world, _| world.query::<&A>().filter::<Or<(With<X>, With<B>)>>().count()),
+    ("to_entities", |world, [_, off]| {
+        assert_eq!(world.query::<&X>().to_entities(), [off]);
+        1
+    }),
+    ("is_empty", |world, _| usize::from(!world.query::<&X>().is_empty())),
+    ("matches", |world, [_, off]| usize::from(world.query::<&X>().matches(off))),
+    ("iter", |world, _| world.query::<&X>().iter().inspect(|x| assert_eq!(x.0, 2)).count()),
+    ("iter of others", |world, _| world.query::<&A>().filter::<With<X>>().iter().count()),
+    ("iter of what may be there", |world, _| {
+        world.query::<(&A, Option<&X>)>().iter().filter(|(_, x)| x.is_some()).count()
+    }),
+    ("query get", |world, [on, off]| {
+        assert!(world.query::<&X>().get(on).is_none());
+        usize::from(world.query::<&X>().get(off).is_some())
+    }),
+    ("is_component_enabled", |world, [on, off]| {
+        assert_eq!(world.entities().is_component_enabled::<X>(on), Ok(false));
+        usize::from(world.entities().is_component_enabled::<X>(off).unwrap())
+    }),
+];
+
+/// A job that switches all `X`, at a gate.
+fn switch(world: &mut World, gate: &Gate) {
+    let stand = gate.stand();
+    let job = world.query_mut::<EnabledMut<X>>().schedule(move |mut on| {
+        stand();
+        let is_on = on.get();
+        on.set(!is_on);
+    });
+    let _ = job.unwrap();
+    gate.await_job(world);
+}
+
+#[test]
+fn en7_who_asks_waits_for_who_switches() {
+    for (name, ask) in QUESTIONS {
+        let (mut world, entities) = two();
+        let gate = Gate::default();
+        switch(&mut world, &gate);
+        assert_eq!(gate.after(name, || ask(&world, entities)), 1, "{name}");
+    }
+}
+
+#[test]
+fn en7_who_does_not_ask_does_not_wait() {
+    let (mut world, [on, _]) = two();
+    let gate = Gate::default();
+    switch(&mut world, &gate);
+    gate.beside("A", || assert_eq!(world.query::<&A>().iter().count(), 2));
+    gate.beside("get", || assert_eq!(world.get::<A>(on), Ok(&A(1))));
+    gate.beside("get_mut", || world.get_mut::<A>(on).unwrap().0 = 3);
+    gate.beside("Y", || assert_eq!(world.query::<&Y>().count(), 2));
+    gate.beside("Present", || assert_eq!(world.query::<&A>().filter::<Present<X>>().count(), 2));
+    gate.beside("Absent", || assert_eq!(world.query::<&A>().filter::<Absent<X>>().count(), 0));
+    gate.beside("ignore_enabled", || assert_eq!(world.query::<&X>().ignore_enabled().count(), 2));
+    gate.beside("count_unfiltered", || assert_eq!(world.query::<&X>().count_unfiltered(), 2));
+    let job = world.query_mut::<&mut A>().filter::<With<Y>>().schedule(|a| a.0 = 5).unwrap();
+    gate.beside("a job", || world.entities().jobs().complete(job));
+}
+
+#[test]
+fn en7_jobs_that_ask_come_after_jobs_that_switch() {
+    let (mut world, [on, off]) = two();
+    let gate = Gate::default();
+    switch(&mut world, &gate);
+    let _ =
+        world.query_mut::<&mut A>().filter::<With<X>>().schedule_parallel(|a| a.0 = 10).unwrap();
+    let last = world.query_mut::<&mut A>().filter::<Without<X>>().schedule(|a| a.0 = 20).unwrap();
+    world.entities().jobs().flush();
+    a_while();
+    assert!(gate.is_occupied());
+    gate.open();
+    world.entities().jobs().complete(last);
+    assert_eq!(world.get::<A>(on), Ok(&A(20)), "it is off when the jobs run");
+    assert_eq!(world.get::<A>(off), Ok(&A(10)));
+}
+
+#[test]
+fn en7_who_switches_waits_for_jobs_that_ask() {
+    for asks in ["With", "Without", "data", "Option"] {
+        let (mut world, [on, off]) = two();
+        let gate = Gate::default();
+        let query = world.query::<&A>();
+        let _ = match asks {
+            "With" => stand_at!(gate, query.filter::<With<X>>().job()),
+            "Without" => stand_at!(gate, query.filter::<Without<X>>().job()),
+            "data" => stand_at!(gate, world.query::<&X>().job()),
+            _ => stand_at!(gate, world.query::<(&A, Option<&X>)>().job()),
+        };
+        gate.await_job(&world);
+        let was_left = gate.was_left_asker();
+        let job = world.query_mut::<EnabledMut<X>>().schedule(move |mut switch| {
+            assert!(was_left());
+            switch.set(true);
+        });
+        gate.after(asks, || {
+            world.entities_mut().set_component_enabled::<X>(on, false).unwrap();
+        });
+        world.entities().jobs().complete(job.unwrap());
+        assert_eq!(world.query::<&X>().to_entities(), [off], "{asks}");
+    }
+}
+
+#[test]
+fn en7_tags_that_can_be_switched_have_fences() {
+    let (mut world, _) = two();
+    let gate = Gate::default();
+    let stand = gate.stand();
+    let job = world.query_mut::<EnabledMut<Y>>().schedule(move |mut on| {
+        stand();
+        on.set(false);
+    });
+    let _ = job.unwrap();
+    gate.await_job(&world);
+    gate.beside("X", || assert_eq!(world.query::<&X>().count(), 1));
+    gate.after("Y", || assert_eq!(world.query::<&Y>().iter().count(), 0));
+}
+
+#[test]
+fn en7_all_threads_switch_and_each_entity_is_found_as_it_was() {
+    for (workers, rows) in [(0, 64), (2, 100), (4, 300)] {
+        let mut world = world_of(workers, rows);
+        let all: Vec<_> = world.spawn_batch((0..3000).map(|at| (A(at), X(at)))).collect();
+        for pass in 2..6 {
+            let query = world.query_mut::<(&A, &X, EnabledMut<X>)>();
+            let _ = query.schedule_parallel(move |(a, x, mut on)| {
+                assert_eq!(a.0, x.0);
+                on.set(a.0 % pass != 0);
+            });
+            let query = world.query_mut::<&mut A>().filter::<Without<X>>();
+            let _ = query.schedule_parallel(|a| a.0 |= 1 << 20).unwrap();
+        }
+        for (at, &entity) in (0..).zip(&all) {
+            let is_on = (2..6).all(|pass| at % pass != 0_u32);
+            assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(is_on));
+            assert_eq!(world.get::<A>(entity).unwrap().0 >> 20, u32::from(!is_on));
+        }
+        assert!(world.entities().jobs().take_failures().is_empty());
+    }
+}
