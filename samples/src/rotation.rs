@@ -8,7 +8,7 @@
 
 use std::f32::consts::TAU;
 
-use ancho::burst::math::sincos;
+use ancho::burst::math::{quat, sincos};
 use ancho::prelude::*;
 use ancho::transforms::{AddTransforms, LocalToWorld, Position, Rotation};
 
@@ -94,7 +94,7 @@ fn spawn_circles(mut commands: Commands, spawners: Query<(Entity, &Position, &Ci
     for (entity, center, spawner) in &spawners {
         let mut random = spawner.random;
         commands.spawn_batch((0..spawner.count).map(|_| {
-            let direction = Quat::from_rotation_y(random.between(0.0, TAU)) * Vec3::X;
+            let direction = quat::rotate(Quat::from_rotation_y(random.between(0.0, TAU)), Vec3::X);
             (
                 Position(center.0 + direction * spawner.radius),
                 Rotation(Quat::IDENTITY),
