@@ -16,6 +16,7 @@ pub(crate) enum Request {
     /// The words that choose functions.
     Math(Vec<String>),
     Picture,
+    UpdateHashes,
 }
 
 /// Reads the words after `cargo xtask`.
@@ -30,6 +31,11 @@ pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Request, 
     match command.as_str() {
         "help" | "--help" | "-h" => alone("help", words).map(|()| Request::Help),
         "picture" => alone("picture", words).map(|()| Request::Picture),
+        "samples" => match words.next().as_deref() {
+            None => step::find("samples").map(Request::Step).ok_or_else(String::new),
+            Some("--update") => alone("samples --update", words).map(|()| Request::UpdateHashes),
+            Some(other) => Err(format!("`samples` does not know `{other}`")),
+        },
         "test" => parse_test(words).map(Request::Test),
         "inspect" => inspect::Options::parse(words).map(Request::Inspect),
         "peers" => peers::Options::parse(words).map(Request::Peers),
@@ -49,14 +55,23 @@ fn alone(command: &str, mut words: impl Iterator<Item = String>) -> Result<(), S
     }
 }
 
-fn parse_test(words: impl Iterator<Item = String>) -> Result<test::Options, String> {
+fn parse_test(mut words: impl Iterator<Item = String>) -> Result<test::Options, String> {
     let mut options = test::Options::default();
-    for word in words {
+    while let Some(word) = words.next() {
         match word.as_str() {
             "--quick" => options.quick = true,
             "--fail-fast" => options.fail_fast = true,
-            other => return Err(format!("`test` does not know `{other}`")),
+            "-p" | "--package" => match words.next() {
+                Some(name) => options.package = Some(name),
+                None => return Err(format!("`test {word}` needs the name of a crate")),
+            },
+            flag if flag.starts_with('-') => return Err(format!("`test` does not know `{flag}`")),
+            _ => options.filter.push(word),
         }
+    }
+    if options.package.is_none() && !options.filter.is_empty() {
+        let filter = options.filter.join(" ");
+        return Err(format!("a filter needs a crate: `test -p CRATE {filter}`"));
     }
     Ok(options)
 }
@@ -82,6 +97,17 @@ mod tests {
     }
 
     #[test]
+    fn test_takes_a_crate_and_a_filter() {
+        let Ok(Request::Test(options)) = parse_words(&["test", "-p", "entities", "fork"]) else {
+            panic!("should be the test command");
+        };
+        assert_eq!(options.package.as_deref(), Some("entities"));
+        assert_eq!(options.filter, ["fork"]);
+        assert_eq!(error(&["test", "fork"]), "a filter needs a crate: `test -p CRATE fork`");
+        assert_eq!(error(&["test", "-p"]), "`test -p` needs the name of a crate");
+    }
+
+    #[test]
     fn a_step_is_a_command() {
         let Ok(Request::Step(step)) = parse_words(&["peers-check"]) else {
             panic!("should be a step");
@@ -102,6 +128,7 @@ mod tests {
         assert_eq!(error(&[]), "no command given");
         assert_eq!(error(&["tset"]), "unknown command `tset`");
         assert_eq!(error(&["test", "--slow"]), "`test` does not know `--slow`");
+        assert_eq!(error(&["samples", "a"]), "`samples` does not know `a`");
         assert_eq!(error(&["picture", "a"]), "`picture` takes no arguments, found `a`");
         assert_eq!(error(&["fmt", "--fix"]), "`fmt` takes no arguments, found `--fix`");
     }

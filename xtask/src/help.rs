@@ -11,16 +11,23 @@ pub(crate) fn text() -> String {
     };
     line("test", "runs the steps below in this order and prints a summary");
     line("", "  --quick      leaves out the steps marked *");
+    line(
+        "",
+        "  -p CRATE [FILTER]  runs the tests of one crate instead, or those whose names contain FILTER",
+    );
     line("", "  --fail-fast  stops at the first step that fails");
     for step in STEPS {
         let mark = if step.heavy { " *" } else { "" };
         line(step.name, &format!("{}{mark}", step.about));
+        if step.name == "samples" {
+            line("", "  --update     rewrites `samples/hashes.txt` instead");
+        }
     }
     line("inspect", "shows what became of kernels at each CPU level: inspect [<kernel>] [flags]");
     line("", "  --package P  the package of the program, with one of the next three");
     line("", "  --example E, --test T, --bin B  the program; without, the stock kernels");
     line("", "  --asm        also prints the assembly");
-    line("peers", "measures against other libraries: peers <part> [flags]");
+    line("peers", "measures against other libraries: peers <part | all> [flags]");
     line("", "  --case NAME  one case of the part");
     line("", "  --rounds N   how many rounds of interleaved runs");
     line("", "  --native     builds everything with `-C target-cpu=native`");

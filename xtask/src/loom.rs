@@ -4,6 +4,7 @@ use crate::invocation::Invocation;
 use crate::step::Outcome;
 use crate::tally::TestRun;
 use crate::tree::Tree;
+use crate::unit::LOOM;
 use crate::workspace::Workspace;
 
 /// Three preemptions find nearly all bugs that more would find, in minutes instead of days.
@@ -32,7 +33,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
 fn packages_with_models(tree: &Tree) -> Vec<String> {
     tree.crates()
         .into_iter()
-        .filter(|member| member.tests.iter().any(|test| test == "loom"))
+        .filter(|member| member.tests.iter().any(|test| test == LOOM))
         .map(|member| member.package)
         .collect()
 }

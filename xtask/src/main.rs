@@ -8,12 +8,16 @@
     reason = "a command line tool speaks through its streams"
 )]
 
+mod arm;
 mod asan;
+mod bits32;
+mod build_std;
 mod cli;
 mod clippy;
 mod docs;
 mod failures;
 mod fmt;
+mod hashes;
 mod help;
 mod inspect;
 mod invocation;
@@ -57,12 +61,13 @@ fn main() -> ExitCode {
             println!("{}", help::text());
             true
         }
-        Request::Test(options) => test::run(&workspace, options),
+        Request::Test(options) => test::run(&workspace, &options),
         Request::Step(step) => test::run_steps(&workspace, &[step], false, &[]),
         Request::Inspect(options) => inspect::run(&workspace, &options),
         Request::Peers(options) => peers::run(&workspace, &options),
         Request::Math(names) => math::run(&workspace, &names),
         Request::Picture => samples::draw_picture(&workspace),
+        Request::UpdateHashes => samples::update_hashes(&workspace),
     };
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

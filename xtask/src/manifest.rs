@@ -66,6 +66,16 @@ impl Manifest {
         Some(entry.value.trim_matches('"'))
     }
 
+    /// The strings of a list; empty if there is no such key.
+    pub(crate) fn list(&self, table: &str, key: &str) -> Vec<&str> {
+        let value = self.get(table, key).unwrap_or_default().trim_matches(['[', ']']);
+        value
+            .split(',')
+            .map(|item| item.trim_matches('"'))
+            .filter(|item| !item.is_empty())
+            .collect()
+    }
+
     /// Whether a key of `[package]` is taken from the workspace.
     pub(crate) fn inherits(&self, key: &str) -> bool {
         self.get("package", &format!("{key}.workspace")) == Some("true")
@@ -186,6 +196,8 @@ loom = { workspace = true }
         assert_eq!(manifest.get("package", "description"), Some("a # that is no comment"));
         assert_eq!(manifest.get("features", "default"), Some(r#"["std","derive",]"#));
         assert_eq!(manifest.get("features", "name"), None);
+        assert_eq!(manifest.list("features", "default"), ["std", "derive"]);
+        assert!(manifest.list("features", "name").is_empty());
     }
 
     #[test]

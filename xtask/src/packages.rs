@@ -1,5 +1,6 @@
 //! Packages of the operating system that a step needs.
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::invocation::Invocation;
@@ -10,10 +11,23 @@ use crate::invocation::Invocation;
 ///
 /// What to install, when it is not Debian's root who asks.
 pub(crate) fn ensure_program(program: &str, package: &str) -> Result<(), String> {
-    if on_path(program) {
+    ensure(program, package, || on_path(program))
+}
+
+/// Makes sure that `file` exists, installing `package` where that can be done.
+///
+/// # Errors
+///
+/// What to install, when it is not Debian's root who asks.
+pub(crate) fn ensure_file(file: &Path, package: &str) -> Result<(), String> {
+    ensure(&file.to_string_lossy(), package, || file.exists())
+}
+
+fn ensure(wanted: &str, package: &str, is_there: impl Fn() -> bool) -> Result<(), String> {
+    if is_there() {
         return Ok(());
     }
-    let remedy = format!("`{program}` is missing: install the package `{package}`");
+    let remedy = format!("`{wanted}` is missing: install the package `{package}`");
     if !on_path("apt-get") || !is_root() {
         return Err(remedy);
     }
@@ -22,7 +36,7 @@ pub(crate) fn ensure_program(program: &str, package: &str) -> Result<(), String>
         .args(["install", "--yes", "--no-install-recommends", package])
         .env("DEBIAN_FRONTEND", "noninteractive")
         .check();
-    if installed && on_path(program) { Ok(()) } else { Err(remedy) }
+    if installed && is_there() { Ok(()) } else { Err(remedy) }
 }
 
 /// Refreshes Debian's package lists, once a run; only root can.

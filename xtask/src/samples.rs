@@ -1,8 +1,9 @@
-//! `cargo xtask samples`: the gallery, without a window; `cargo xtask picture`: the picture in the README.
+//! `cargo xtask samples`: the gallery, without a window, and its hashes; `cargo xtask picture`: the picture in the README.
 
 use std::fs;
 use std::path::Path;
 
+use crate::hashes;
 use crate::invocation::Invocation;
 use crate::step::Outcome;
 use crate::workspace::Workspace;
@@ -14,20 +15,45 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     if !workspace.root.join("samples/Cargo.toml").exists() {
         return Outcome::NothingToDo("no crate `samples` in the workspace".to_owned());
     }
-    let words = "run --release -p samples -- check";
-    let is_same = Invocation::cargo(workspace, words).check();
+    if !build(workspace) {
+        return Outcome::Checked { passed: false };
+    }
+    let is_same = gallery(workspace).args(["check"]).check();
     let is_current = picture_is_current(workspace);
-    Outcome::Checked { passed: is_same && is_current }
+    let hashes = hashes::compare(workspace, || gallery(workspace));
+    let is_known = hashes.failures.is_empty();
+    if !is_known {
+        println!(
+            "`cargo xtask samples --update` rewrites the hashes; the commit says why they change"
+        );
+    }
+    Outcome::Checked { passed: is_same && is_current && is_known }
+}
+
+/// Rewrites the file of hashes.
+pub(crate) fn update_hashes(workspace: &Workspace) -> bool {
+    build(workspace) && hashes::update(workspace, || gallery(workspace))
+}
+
+/// Builds the gallery with the libraries that `testrelease` has built.
+fn build(workspace: &Workspace) -> bool {
+    let words = "build --release --workspace --exclude xtask --all-features --bin samples";
+    Invocation::cargo(workspace, words).check()
+}
+
+/// The gallery that was built, without arguments yet.
+fn gallery(workspace: &Workspace) -> Invocation {
+    Invocation::new(workspace.target_dir("release/samples"))
 }
 
 /// Draws the picture anew. It is the same on every machine.
 pub(crate) fn draw_picture(workspace: &Workspace) -> bool {
-    draw(workspace, Path::new(PICTURE))
+    build(workspace) && draw(workspace, &workspace.root.join(PICTURE))
 }
 
 fn draw(workspace: &Workspace, file: &Path) -> bool {
-    let words = "run --release -p samples -- battle --view none --frames 600 --picture";
-    Invocation::cargo(workspace, words).args([file]).check()
+    let words = ["battle", "--view", "none", "--frames", "600", "--picture"];
+    gallery(workspace).args(words).args([file]).check()
 }
 
 /// Whether the picture in the tree is what the sample draws now.

@@ -4,9 +4,13 @@ use crate::invocation::Invocation;
 use crate::tally::TestRun;
 use crate::toolchain::SANITIZER_TARGET;
 use crate::tree::Tree;
+use crate::unit::{COMPILE_FAIL, LOOM};
 use crate::workspace::Workspace;
 
-/// The tests of one crate that make sense under a sanitizer.
+/// The table of a crate's manifest that chooses its tests.
+const METADATA: &str = "package.metadata.sanitizers";
+
+/// The tests of one crate that a sanitizer runs.
 #[derive(Debug, Eq, PartialEq)]
 struct Subject {
     package: String,
@@ -15,7 +19,7 @@ struct Subject {
 
 /// Why the step cannot run in this tree or on this machine, if so.
 pub(crate) fn obstacle(tree: &Tree) -> Option<String> {
-    if subjects(tree).is_empty() {
+    if subjects(tree, Tests::All).is_empty() {
         Some("no crate has a module with `expect(unsafe_code)`".to_owned())
     } else if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         Some(format!("set up for {SANITIZER_TARGET} only"))
@@ -24,24 +28,13 @@ pub(crate) fn obstacle(tree: &Tree) -> Option<String> {
     }
 }
 
-/// Which of a crate's tests run.
+/// A choice of a crate's test binaries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Tests {
     All,
-    /// If some are named `…_threads`, only those: the crate's other tests have one thread, and under a
-    /// race detector take ten times as long for nothing. All of them if there are no such names.
+    /// The binaries that the manifest lists as `thread` in `[package.metadata.sanitizers]`, if it has such a list. A
+    /// race detector makes tests ten times as slow, and finds nothing in those that use one thread.
     Threaded,
-}
-
-impl Tests {
-    fn of(self, subject: &Subject) -> Vec<&str> {
-        let all = subject.tests.iter().map(String::as_str);
-        let threaded = all.clone().filter(|test| test.ends_with("_threads"));
-        match self {
-            Self::Threaded if threaded.clone().next().is_some() => threaded.collect(),
-            _ => all.collect(),
-        }
-    }
 }
 
 /// Runs the tests of every crate with `unsafe`, each command completed by `prepare`.
@@ -53,25 +46,24 @@ pub(crate) fn run(
     prepare: impl Fn(Invocation) -> Invocation,
 ) -> TestRun {
     let mut run = TestRun::default();
-    for subject in subjects(tree) {
+    for Subject { package, tests } in subjects(tree, tests) {
         let words = format!(
-            "+nightly test -p {} --all-features --no-fail-fast --target {SANITIZER_TARGET} --lib",
-            subject.package
+            "+nightly test -p {package} --all-features --no-fail-fast --target {SANITIZER_TARGET} --lib"
         );
         let cargo = Invocation::cargo(workspace, &words)
-            .args(tests.of(&subject).into_iter().flat_map(|test| ["--test", test]))
+            .args(tests.iter().flat_map(|test| ["--test", test.as_str()]))
             .target_dir(&workspace.target_dir(target_dir));
         run += prepare(cargo).test();
     }
     run
 }
 
-/// Crates with `unsafe` code of their own.
+/// Finds the crates with `unsafe` code of their own, and the test binaries to run.
 ///
-/// Proc macros are left out, since they run inside the compiler, which is not instrumented; so
-/// are the compile-fail tests, which would run a second compiler, and the loom models, which are
-/// empty without `cfg(loom)`.
-fn subjects(tree: &Tree) -> Vec<Subject> {
+/// Proc macros run inside the compiler, which is not instrumented. Compile-fail tests would run a second compiler,
+/// and loom models are empty without `cfg(loom)`. A manifest lists other binaries to leave out as `skip` in
+/// `[package.metadata.sanitizers]`.
+fn subjects(tree: &Tree, choice: Tests) -> Vec<Subject> {
     let has_unsafe = |folder: &str| {
         tree.rust_files_below(&format!("{folder}/src"))
             .any(|(_, source)| source.expects_unsafe_code())
@@ -80,13 +72,15 @@ fn subjects(tree: &Tree) -> Vec<Subject> {
         .into_iter()
         .filter(|member| member.manifest.get("lib", "proc-macro") != Some("true"))
         .filter(|member| has_unsafe(&member.folder))
-        .map(|member| Subject {
-            package: member.package,
-            tests: member
-                .tests
-                .into_iter()
-                .filter(|test| test != "compile_fail" && test != "loom")
-                .collect(),
+        .map(|member| {
+            let skipped = member.manifest.list(METADATA, "skip");
+            let threaded = member.manifest.list(METADATA, "thread");
+            let is_chosen = |test: &&String| match choice {
+                Tests::Threaded if !threaded.is_empty() => threaded.contains(&test.as_str()),
+                _ => *test != COMPILE_FAIL && *test != LOOM && !skipped.contains(&test.as_str()),
+            };
+            let tests = member.tests.iter().filter(is_chosen).cloned().collect();
+            Subject { package: member.package, tests }
         })
         .collect()
 }
@@ -95,13 +89,14 @@ fn subjects(tree: &Tree) -> Vec<Subject> {
 mod tests {
     use super::*;
 
+    const UNSAFE_MODULE: &str = "#![expect(unsafe_code, reason = \"raw memory\")]\n";
+
     #[test]
     fn subjects_are_crates_with_unsafe_modules_and_their_plain_tests() {
-        let unsafe_module = "#![expect(unsafe_code, reason = \"raw memory\")]\n";
         let tree = Tree::from_files([
             ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n"),
             ("crates/a/src/lib.rs", "mod raw;"),
-            ("crates/a/src/raw.rs", unsafe_module),
+            ("crates/a/src/raw.rs", UNSAFE_MODULE),
             ("crates/a/tests/compile_fail.rs", ""),
             ("crates/a/tests/loom.rs", ""),
             ("crates/a/tests/order.rs", ""),
@@ -110,20 +105,26 @@ mod tests {
             ("crates/safe/Cargo.toml", "[package]\nname = \"safe\"\n"),
             ("crates/safe/src/lib.rs", "// expect(unsafe_code) is not here\n"),
             ("crates/derive/Cargo.toml", "[package]\nname = \"d\"\n[lib]\nproc-macro = true\n"),
-            ("crates/derive/src/lib.rs", unsafe_module),
+            ("crates/derive/src/lib.rs", UNSAFE_MODULE),
         ]);
         let tests = vec!["order".to_owned(), "stress".to_owned()];
-        assert_eq!(subjects(&tree), [Subject { package: "a".to_owned(), tests }]);
+        let expected = [Subject { package: "a".to_owned(), tests }];
+        assert_eq!(subjects(&tree, Tests::All), expected);
+        assert_eq!(subjects(&tree, Tests::Threaded), expected);
     }
+
     #[test]
-    fn a_race_detector_gets_the_threaded_tests_of_crates_that_name_them() {
-        let subject = |tests: &[&str]| Subject {
-            package: "a".to_owned(),
-            tests: tests.iter().map(|&test| test.to_owned()).collect(),
-        };
-        let named = subject(&["model", "forks_threads", "threads_of_one"]);
-        assert_eq!(Tests::Threaded.of(&named), ["forks_threads"]);
-        assert_eq!(Tests::All.of(&named).len(), 3);
-        assert_eq!(Tests::Threaded.of(&subject(&["order", "stress"])), ["order", "stress"]);
+    fn a_manifest_chooses_the_tests_of_a_race_detector_and_those_to_skip() {
+        let manifest = "[package]\nname = \"a\"\n[package.metadata.sanitizers]\n\
+                        thread = [\"threads\"]\nskip = [\"allocations\"]\n";
+        let tree = Tree::from_files([
+            ("crates/a/Cargo.toml", manifest),
+            ("crates/a/src/lib.rs", UNSAFE_MODULE),
+            ("crates/a/tests/allocations.rs", ""),
+            ("crates/a/tests/model.rs", ""),
+            ("crates/a/tests/threads.rs", ""),
+        ]);
+        assert_eq!(subjects(&tree, Tests::All)[0].tests, ["model", "threads"]);
+        assert_eq!(subjects(&tree, Tests::Threaded)[0].tests, ["threads"]);
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::tally::TestRun;
 use crate::workspace::Workspace;
-use crate::{asan, clippy, docs, fmt, loom, peers_check, samples, testrelease, tidy, tsan, unit};
+use crate::{
+    arm, asan, bits32, clippy, docs, fmt, loom, peers_check, samples, testrelease, tidy, tsan, unit,
+};
 
 /// One step of `cargo xtask test`, which is also a command of its own.
 #[derive(Debug)]
@@ -41,6 +43,13 @@ pub(crate) const STEPS: &[Step] = &[
         run: fmt::run,
     },
     Step {
+        name: "tidy",
+        about: "checks the rules of the tree that no compiler knows",
+        heavy: false,
+        own_build: None,
+        run: tidy::run,
+    },
+    Step {
         name: "clippy",
         about: "runs clippy on all targets and features, warnings are errors",
         heavy: false,
@@ -50,30 +59,44 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "docs",
         about: "builds the documentation, warnings are errors",
-        heavy: false,
+        heavy: true,
         own_build: None,
         run: docs::run,
     },
     Step {
         name: "unit",
-        about: "runs tests and doctests in debug, with all features and without the default ones",
+        about: "runs unit and integration tests in debug, with all features",
         heavy: false,
         own_build: None,
         run: unit::run,
     },
     Step {
-        name: "testrelease",
-        about: "runs tests optimised and without debug assertions, as users ship",
+        name: "doctests",
+        about: "runs the examples in the documentation",
         heavy: true,
-        own_build: Some(testrelease::BUILD),
-        run: testrelease::run,
+        own_build: None,
+        run: unit::run_doctests,
     },
     Step {
-        name: "tidy",
-        about: "checks the rules of the tree that no compiler knows",
-        heavy: false,
+        name: "compile-fail",
+        about: "compares the compiler's errors for wrong programs",
+        heavy: true,
         own_build: None,
-        run: tidy::run,
+        run: unit::run_compile_fail,
+    },
+    Step {
+        name: "features",
+        about: "runs the tests of each crate without its default features",
+        heavy: true,
+        own_build: None,
+        run: unit::run_without_features,
+    },
+    Step {
+        name: "testrelease",
+        about: "runs the tests optimised and without debug assertions, as users ship",
+        heavy: true,
+        own_build: None,
+        run: testrelease::run,
     },
     Step {
         name: "loom",
@@ -98,10 +121,24 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "samples",
-        about: "runs the samples without a view, on several numbers of workers and CPU levels; compares the picture",
-        heavy: false,
+        about: "runs the samples without a view, on several numbers of workers and CPU levels; compares hashes and picture",
+        heavy: true,
         own_build: None,
         run: samples::run,
+    },
+    Step {
+        name: "arm",
+        about: "compares the hashes of samples on ARM, under qemu, and runs the tests of bits there",
+        heavy: true,
+        own_build: Some(arm::BUILD),
+        run: arm::run,
+    },
+    Step {
+        name: "32bit",
+        about: "checks that the library compiles for i686 and wasm32",
+        heavy: true,
+        own_build: Some(bits32::BUILD),
+        run: bits32::run,
     },
     Step {
         name: "peers-check",

@@ -5,11 +5,16 @@ use std::time::Instant;
 
 use crate::report::{self, Row};
 use crate::step::{STEPS, Step};
+use crate::unit;
 use crate::workspace::{self, Workspace};
 
-/// The flags of `cargo xtask test`.
-#[derive(Clone, Copy, Debug, Default)]
+/// The arguments of `cargo xtask test`.
+#[derive(Debug, Default)]
 pub(crate) struct Options {
+    /// The only crate to test, by its package's name or its folder's.
+    pub(crate) package: Option<String>,
+    /// Parts of the names of the tests to run; all tests if empty. Goes with `package`.
+    pub(crate) filter: Vec<String>,
     /// Leaves out the heavy steps.
     pub(crate) quick: bool,
     /// Stops at the first step that fails; otherwise one run tells all.
@@ -17,11 +22,30 @@ pub(crate) struct Options {
 }
 
 /// Runs the steps; true when none failed.
-pub(crate) fn run(workspace: &Workspace, options: Options) -> bool {
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
+    if let Some(name) = &options.package {
+        return run_package(workspace, name, options);
+    }
     let (left_out, chosen): (Vec<&Step>, Vec<&Step>) =
         STEPS.iter().partition(|step| options.quick && step.heavy);
     let left_out: Vec<&str> = left_out.iter().map(|step| step.name).collect();
     run_steps(workspace, &chosen, options.fail_fast, &left_out)
+}
+
+/// Tests one crate; true when nothing failed.
+fn run_package(workspace: &Workspace, name: &str, options: &Options) -> bool {
+    let members = workspace.tree().members();
+    let Some(member) = members.iter().find(|member| member.is_called(name)) else {
+        let names: Vec<&str> = members.iter().map(|member| member.package.as_str()).collect();
+        println!("no crate `{name}` in the workspace; there are {}", names.join(", "));
+        return false;
+    };
+    let start = Instant::now();
+    let outcome = unit::run_package(workspace, member, &options.filter, options.quick);
+    let rows = [Row { step: "test", outcome, time: start.elapsed() }];
+    print!("{}", report::failures(&rows));
+    println!("\n{}", report::summary(&rows, &[], workspace::is_ci()));
+    !failed(&rows, workspace::is_ci())
 }
 
 /// Runs `steps` in order and prints the summary; true when none failed.

@@ -23,8 +23,16 @@ pub(crate) struct Member {
     /// Such as `ancho_jobs`.
     pub(crate) package: String,
     pub(crate) manifest: Manifest,
+    pub(crate) has_library: bool,
     /// The names of its integration tests.
     pub(crate) tests: Vec<String>,
+}
+
+impl Member {
+    /// Whether the package or its folder has this name.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        self.package == name || self.folder.rsplit('/').next() == Some(name)
+    }
 }
 
 impl Tree {
@@ -134,6 +142,7 @@ impl Tree {
             folder: folder.to_owned(),
             package: manifest.get("package", "name").unwrap_or_default().to_owned(),
             manifest,
+            has_library: self.rust.contains_key(&format!("{folder}/src/lib.rs")),
             tests,
         }
     }
