@@ -16,11 +16,10 @@ pub(crate) enum Command {
     Cell([String; 3], Effort),
 }
 
-/// A run of one part.
+/// A run of one part, or of all.
 pub(crate) struct Options {
-    pub(crate) part: &'static Part,
-    /// The cases to run, in the part's order.
-    pub(crate) cases: Vec<&'static Case>,
+    /// Each part with the cases to run, in the part's order.
+    pub(crate) parts: Vec<(&'static Part, Vec<&'static Case>)>,
     pub(crate) rounds: usize,
     pub(crate) json: Option<PathBuf>,
 }
@@ -42,15 +41,24 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
             Err(_) => Err(usage(&format!("{first} takes a part, a case and a subject"))),
         };
     }
-    let Some(part) = parts::find(&first) else {
-        return Err(usage(&format!("unknown part `{first}`")));
+    let chosen: Vec<&'static Part> = match parts::find(&first) {
+        Some(part) => vec![part],
+        None if first == "all" => parts::ALL.to_vec(),
+        None => return Err(usage(&format!("unknown part `{first}`"))),
     };
-    let mut options =
-        Options { part, cases: part.cases.iter().collect(), rounds: DEFAULT_ROUNDS, json: None };
+    let with_cases = |part: &&'static Part| (*part, part.cases.iter().collect());
+    let mut options = Options {
+        parts: chosen.iter().map(with_cases).collect(),
+        rounds: DEFAULT_ROUNDS,
+        json: None,
+    };
     while let Some(option) = args.next() {
         let mut value = || args.next().ok_or_else(|| usage(&format!("{option} takes a value")));
         match option.as_str() {
-            "--case" => options.cases = vec![case(part, &value()?)?],
+            "--case" => match chosen[..] {
+                [part] => options.parts = vec![(part, vec![case(part, &value()?)?])],
+                _ => return Err(usage("--case needs one part, not `all`")),
+            },
             "--rounds" => options.rounds = rounds(&value()?)?,
             "--json" => options.json = Some(value()?.into()),
             _ => return Err(usage(&format!("unknown option `{option}`"))),
@@ -80,6 +88,6 @@ fn usage(message: &str) -> String {
         .collect::<Vec<_>>()
         .join("\n");
     format!(
-        "peers: {message}\nusage: peers <part> [--case NAME] [--rounds N] [--json FILE]\nparts:\n{parts}"
+        "peers: {message}\nusage: peers <part | all> [--case NAME] [--rounds N] [--json FILE]\nparts:\n{parts}"
     )
 }

@@ -1,7 +1,7 @@
 //! Measures ancho beside its peers and prints one table per part.
 //!
 //! ```text
-//! peers <part> [--case NAME] [--rounds N] [--json FILE]
+//! peers <part | all> [--case NAME] [--rounds N] [--json FILE]
 //! ```
 //!
 //! Each cell of the table, a case of a subject, runs in a process of its own: the program starts
@@ -34,15 +34,21 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a part (or one case of it), prints its table and writes the JSON file if one is asked for.
+/// Runs the parts, prints a table for each, and writes one JSON file if one is asked for.
 fn run(options: &Options) -> Result<(), String> {
-    let Options { part, cases, .. } = options;
-    round::check(part, cases)?;
-    let (rows, pairs) = round::measure(part, cases, options.rounds)?;
-    print!("{}", table::render(part, &rows, &pairs, options.rounds));
-    if let Some(path) = &options.json {
-        std::fs::write(path, json::render(part.name, &rows))
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    for (part, cases) in &options.parts {
+        round::check(part, cases)?;
+    }
+    let mut figures = Vec::new();
+    for (part, cases) in &options.parts {
+        let (rows, pairs) = round::measure(part, cases, options.rounds)?;
+        print!("{}", table::render(part, &rows, &pairs, options.rounds));
+        figures.push((part.name, rows));
+        // After each part, so that a run that is stopped leaves the parts it has measured.
+        if let Some(path) = &options.json {
+            std::fs::write(path, json::render(&figures))
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        }
     }
     Ok(())
 }

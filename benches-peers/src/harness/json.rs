@@ -8,9 +8,10 @@ use super::{Figure, Unit};
 /// `min_bytes` and `median_bytes` instead.
 ///
 /// Names are identifiers, so they need no escapes.
-pub(crate) fn render(part: &str, figures: &[Figure]) -> String {
+pub(crate) fn render(parts: &[(&str, Vec<Figure>)]) -> String {
     let mut text = String::from("[");
-    for (index, figure) in figures.iter().enumerate() {
+    let rows = parts.iter().flat_map(|(part, figures)| figures.iter().map(move |row| (part, row)));
+    for (index, (part, figure)) in rows.enumerate() {
         let comma = if index == 0 { "" } else { "," };
         let Figure { case, subject, figures, unit } = figure;
         let unit = match unit {
@@ -39,13 +40,16 @@ mod tests {
         let figures = Summary { min: 40.25, median: 1e9 };
         let figure = |subject, unit| Figure { case: "empty", subject, figures, unit };
         assert_eq!(
-            render("jobs", &[figure("ancho", Unit::Nanoseconds), figure("rayon", Unit::Bytes)]),
+            render(&[
+                ("jobs", vec![figure("ancho", Unit::Nanoseconds)]),
+                ("storage", vec![figure("rayon", Unit::Bytes)]),
+            ]),
             r#"[
   {"part": "jobs", "case": "empty", "subject": "ancho", "min_ns": 40.250, "median_ns": 1000000000.000},
-  {"part": "jobs", "case": "empty", "subject": "rayon", "min_bytes": 40.250, "median_bytes": 1000000000.000}
+  {"part": "storage", "case": "empty", "subject": "rayon", "min_bytes": 40.250, "median_bytes": 1000000000.000}
 ]
 "#
         );
-        assert_eq!(render("jobs", &[]), "[\n]\n");
+        assert_eq!(render(&[("jobs", vec![])]), "[\n]\n");
     }
 }
