@@ -3,11 +3,11 @@
 
 #![expect(unsafe_code, reason = "looks at commands in the memory of lanes")]
 
-use super::lane::{VerbRun, find};
 use super::play::{Player, Resolved};
+use super::playback::Walk;
 use super::recorder::CommandRecorder;
-use super::verb::{Deed, Verb};
-use super::walk::Walk;
+use super::stream::{VerbRun, find};
+use super::vtable::{Deed, Verb};
 use crate::entity::Entity;
 use crate::manager::{Course, End};
 use crate::storage::Change;

@@ -8,7 +8,7 @@ use super::error::StoppedAt;
 use super::log::{CommandLog, Seen};
 use super::placeholder::Placeholder;
 use super::play::Fault;
-use super::verb::Kind;
+use super::vtable::Kind;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;

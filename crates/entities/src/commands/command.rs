@@ -9,11 +9,11 @@ use std::mem::needs_drop;
 use std::ptr;
 use std::slice;
 
-use super::fold::Folding;
-use super::lane::drop_each;
+use super::coalesce::Folding;
 use super::play::{Fault, Player, Run};
 use super::recorder::CommandRecorder;
-use super::verb::{Deed, Kind, List, Verb};
+use super::stream::drop_each;
+use super::vtable::{Deed, Kind, List, Verb};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::{Archetype, EntityManager, Spaced};

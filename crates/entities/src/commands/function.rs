@@ -5,7 +5,7 @@ use std::fmt;
 use super::command::{Command, Given};
 use super::play::{Fault, Player};
 use super::recorder::CommandRecorder;
-use super::verb::Kind;
+use super::vtable::Kind;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::EntityManager;

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::change::{Add, Remove, Set, duplicate_set};
 use super::command::{Command, Given, TypeNames};
+use super::modify::{Add, Remove, Set, duplicate_set};
 use super::play::{Fault, Player, Resolved, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
 use super::slices::{check_list, for_each_of_list};
-use super::verb::Kind;
+use super::vtable::Kind;
 use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::query::LateQuery;

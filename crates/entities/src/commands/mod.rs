@@ -6,12 +6,12 @@
 //! log: lanes in their order ──> walk: one run after the other, or stretches of many
 //! ```
 //!
-//! A [`CommandRecorder`] writes [commands](command) to the memory of its [lane](lane). Those that follow each other and do the same
-//! are a run, which has a [verb](verb) that knows the types which were recorded. The [log](log) has all lanes in the order in which
+//! A [`CommandRecorder`] writes [commands](command) to the memory of its [lane](stream). Those that follow each other and do the same
+//! are a run, which has a [verb](vtable) that knows the types which were recorded. The [log](log) has all lanes in the order in which
 //! they are played, and gives ids to what they create. Verbs carry out whole runs, so that what commands have in common is done once.
 //!
-//! Where runs are short, what commands have in common is not the verb but the entity, and what it becomes. So a [walk](walk) over such
-//! a log has commands [folded](fold) first: noted as if they were carried out, as long as none fails, and then carried out together.
+//! Where runs are short, what commands have in common is not the verb but the entity, and what it becomes. So a [walk](playback) over such
+//! a log has commands [folded](coalesce) first: noted as if they were carried out, as long as none fails, and then carried out together.
 //! An entity moves once at most then, those that become alike are moved together, and what cancels out is never done. Shared values
 //! that entities have go along with them; what gives or takes one is carried out by itself. Which way is taken depends on the commands
 //! alone.
@@ -22,35 +22,35 @@
 //! Very long runs of `spawn` are carried out on all threads of the world: rows and ids are given to them on its own thread, and only
 //! moving the values is shared, so that the result is the same.
 
+mod batch;
 mod buffer;
-mod by_query;
 mod cancel;
-mod change;
 mod check;
+mod coalesce;
 mod command;
-mod create;
 mod error;
-mod fold;
 mod function;
-mod lane;
 mod linked;
 mod log;
+mod modify;
 mod placeholder;
 mod play;
+mod playback;
 mod promises;
 mod recorder;
 mod slices;
+mod spawn;
+mod stream;
 mod trace;
-mod verb;
-mod walk;
+mod vtable;
 mod with_world;
 
+pub use batch::QueryCommands;
 pub use buffer::EntityCommandBuffer;
-pub use by_query::QueryCommands;
 pub use error::{CommandError, PlaybackError, PlaybackStopped};
-pub(crate) use lane::mark_used;
 pub use log::CommandLog;
 pub use play::CommandFault;
 pub(crate) use promises::Promises;
 pub use recorder::{CommandRecorder, Created};
+pub(crate) use stream::mark_used;
 pub use with_world::Commands;

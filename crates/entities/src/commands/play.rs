@@ -4,10 +4,10 @@
 
 use std::marker::PhantomData;
 
-use super::fold::Panic;
-use super::lane::{Found, VerbRun, find};
+use super::coalesce::Panic;
 use super::placeholder::{BufferStamps, Placeholder, Stamps};
-use super::verb::Verb;
+use super::stream::{Found, VerbRun, find};
+use super::vtable::Verb;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;

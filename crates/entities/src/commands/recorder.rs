@@ -4,8 +4,8 @@ use std::fmt;
 
 use ancho_collections::Lane;
 
-use super::lane::LaneMemory;
 use super::placeholder::{LANES, NUMBERS, Placeholder, Stamps};
+use super::stream::LaneMemory;
 use crate::entity::Entity;
 
 /// The key of commands that were given none: they come last.

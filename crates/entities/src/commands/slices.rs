@@ -6,11 +6,11 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 
-use super::change::{Add, Remove, Set, duplicate_set};
 use super::command::{Elements, Given, ListCommand, TypeNames};
+use super::modify::{Add, Remove, Set, duplicate_set};
 use super::play::{Fault, Player, resolve_entities};
 use super::recorder::CommandRecorder;
-use super::verb::Kind;
+use super::vtable::Kind;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::set::{CloneSet, ComponentSet};

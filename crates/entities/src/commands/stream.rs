@@ -7,7 +7,7 @@ use std::fmt;
 use std::mem;
 use std::ptr::{self, NonNull};
 
-use super::verb::{Deed, List, Verb};
+use super::vtable::{Deed, List, Verb};
 use crate::entity::Entity;
 use crate::panics::FirstPanic;
 

@@ -4,11 +4,11 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 
+use super::coalesce::Folding;
 use super::command::{Command, CommandRun, Elements, Given, ListCommand, TypeNames};
-use super::fold::Folding;
 use super::play::{Fault, Player, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
-use super::verb::{Deed, Kind, deed_with};
+use super::vtable::{Deed, Kind, deed_with};
 use crate::buffer::{BufferElement, DynamicBuffer};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;

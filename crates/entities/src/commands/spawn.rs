@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::change::duplicate_set;
+use super::coalesce::Folding;
 use super::command::{Command, CommandRun, Elements, Given, ListCommand, TypeNames};
-use super::fold::Folding;
+use super::modify::duplicate_set;
 use super::play::{Fault, Player, check_by, resolve_by, resolve_entities};
 use super::recorder::{CommandRecorder, Created, too_many_entities};
-use super::verb::{Deed, Kind, deed_with};
+use super::vtable::{Deed, Kind, deed_with};
 use crate::entity::Entity;
 use crate::field::EntityRemap;
 use crate::manager::{Archetype, EntityManager, MANY_BYTES};

@@ -5,12 +5,12 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use super::coalesce::Panic;
 use super::error::StoppedAt;
-use super::fold::Panic;
-use super::lane::{Found, VerbRun, find};
 use super::log::Segment;
 use super::play::{Fault, Player, Resolved, Run};
 use super::recorder::CommandRecorder;
+use super::stream::{Found, VerbRun, find};
 
 /// How many commands are carried out together at most. What is noted of them has room in the caches then, and there are enough of
 /// one kind.

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::change::duplicate_set;
 use super::command::{Command, Elements, Given, ListCommand, TypeNames};
+use super::modify::duplicate_set;
 use super::play::{Fault, Player, resolve_by, resolve_entities};
 use super::recorder::CommandRecorder;
-use super::verb::Kind;
+use super::vtable::Kind;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::manager::EntityManager;
