@@ -39,8 +39,8 @@ pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
 };
 pub use commands::{
-    CommandError, CommandFault, CommandLog, CommandRecorder, Commands, Created,
-    EntityCommandBuffer, PlaybackError, PlaybackStopped, QueryCommands,
+    BatchCommands, BatchTargets, CommandError, CommandFault, CommandLog, CommandRecorder, Commands,
+    EntityCommandBuffer, Placeholders, PlaybackError, PlaybackStopped,
 };
 pub use component::{
     Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, TypeSlot, WriteGroup,
@@ -54,7 +54,7 @@ pub use field::{
 pub use managed::{Managed, ManagedComponent};
 pub use manager::{
     Archetype, ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ComponentLookup, EntityChanges,
-    EntityManager, EntityTracker, GetMany, LinkedEntityGroup, NewEntities, StorageInfo,
+    EntityManager, EntityTracker, GetMany, Linked, LinkedEntityGroup, NewEntities, StorageInfo,
     StorageInfoLookup,
 };
 pub use per_chunk::PerChunk;

@@ -1,35 +1,42 @@
-//! Commands for all that a query finds when they are played.
+//! Commands for many entities: a slice, a linked group, or the matches of a query at playback.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem;
 
-use super::command::{Command, Elements, Given, ListCommand, TypeNames};
-use super::modify::duplicate_set;
-use super::play::{Fault, Player, resolve_by, resolve_entities};
+use super::modify::{duplicate_set, write_set};
+use super::placeholder::Placeholders;
+use super::playback::{Fault, PlaybackContext};
 use super::recorder::CommandRecorder;
-use super::vtable::Kind;
+use super::vtable::{Aspect, Command, Recorded, TypeNames};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
-use crate::manager::EntityManager;
-use crate::query::{LateQuery, Options, QueryData, QueryFilter};
+use crate::error::EntityError;
+use crate::manager::{EntityManager, Linked};
+use crate::query::{DynamicQuery, EntityQuery, LateQuery, QueryData, QueryFilter};
 use crate::set::{CloneSet, ComponentSet};
-use crate::shared::{Shared, SharedComponent};
-use crate::version::Version;
+use crate::stock::Disabled;
+use crate::storage::Change;
 
 impl CommandRecorder {
-    /// Does something to all entities that a query finds when the commands are played.
+    /// Selects many entities for one command.
     ///
-    /// More can be said of the query, as of one that is [asked at once](crate::World::query_mut). [`for_found`](Self::for_found) takes
-    /// queries that are kept, and those whose components are known only at run time.
+    /// Targets are
+    ///
+    /// - a slice of entities, or [`Placeholders`],
+    /// - [`Linked(root)`](Linked): the members of an entity's [group](crate::LinkedEntityGroup), or the entity if it has none. Those that
+    ///   a query [matches](Linked::matching), if it is given;
+    /// - a query: an [`EntityQuery`], a [`DynamicQuery`] or a [`LateQuery`]. It runs at playback.
     ///
     /// # Panics
     ///
-    /// When the commands are played: as [`World::query_mut`](crate::World::query_mut), if the query is one that cannot be asked.
+    /// At playback, as [`World::query_mut`](crate::World::query_mut), if the query is invalid.
     ///
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Component, EntityCommandBuffer, With, World};
+    /// use ancho_entities::{Component, EntityCommandBuffer, LateQuery, With, World};
     ///
     /// #[derive(Component, Clone, Copy)]
     /// struct Health(u32);
@@ -38,56 +45,137 @@ impl CommandRecorder {
     /// struct Dead;
     ///
     /// let mut world = World::new("Simulation");
+    /// let orcs = [(); 3].map(|()| world.spawn(Health(20)));
     /// let mut buffer = EntityCommandBuffer::new();
-    /// buffer.commands()?.for_query::<&Health, With<Dead>>().despawn();
-    /// world.spawn_many(5, (Health(0), Dead));
-    /// world.spawn_many(10, Health(20));
+    /// let commands = buffer.commands()?;
+    /// commands.batch(&orcs[1..]).add(Dead);
+    /// commands.batch(LateQuery::of::<&Health, With<Dead>>()).despawn();
     /// world.play(&mut buffer)?;
-    /// assert_eq!(world.entity_count(), 10);
+    /// assert_eq!(world.entity_count(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn for_query<D: QueryData, F: QueryFilter>(&mut self) -> QueryCommands<'_> {
-        self.for_found(LateQuery::of::<D, F>())
+    pub fn batch<'a>(&'a mut self, targets: impl Into<BatchTargets<'a>>) -> BatchCommands<'a> {
+        BatchCommands { recorder: self, targets: targets.into().0 }
     }
+}
 
-    /// Does something to all entities that a query finds when the commands are played: an [`EntityQuery`](crate::EntityQuery), or a
-    /// [`DynamicQuery`](crate::DynamicQuery).
+/// Targets of a command for many entities: see [`CommandRecorder::batch`].
+#[derive(Clone, Debug)]
+pub struct BatchTargets<'a>(TargetKind<'a>);
+
+#[derive(Clone, Debug)]
+enum TargetKind<'a> {
+    Entities(&'a [Entity]),
+    Placeholders(Placeholders),
+    Linked(Entity, Option<LateQuery>),
+    Query(LateQuery),
+}
+
+impl<'a> From<&'a [Entity]> for BatchTargets<'a> {
+    fn from(entities: &'a [Entity]) -> Self {
+        Self(TargetKind::Entities(entities))
+    }
+}
+
+impl<'a, const N: usize> From<&'a [Entity; N]> for BatchTargets<'a> {
+    fn from(entities: &'a [Entity; N]) -> Self {
+        Self(TargetKind::Entities(entities))
+    }
+}
+
+impl<'a> From<&'a Vec<Entity>> for BatchTargets<'a> {
+    fn from(entities: &'a Vec<Entity>) -> Self {
+        Self(TargetKind::Entities(entities))
+    }
+}
+
+impl From<Placeholders> for BatchTargets<'_> {
+    fn from(placeholders: Placeholders) -> Self {
+        Self(TargetKind::Placeholders(placeholders))
+    }
+}
+
+impl From<Linked> for BatchTargets<'_> {
+    fn from(Linked(root): Linked) -> Self {
+        Self(TargetKind::Linked(root, None))
+    }
+}
+
+impl From<LateQuery> for BatchTargets<'_> {
+    fn from(query: LateQuery) -> Self {
+        Self(TargetKind::Query(query))
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> From<EntityQuery<D, F>> for BatchTargets<'_> {
+    fn from(query: EntityQuery<D, F>) -> Self {
+        Self(TargetKind::Query(query.into()))
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> From<&EntityQuery<D, F>> for BatchTargets<'_> {
+    fn from(query: &EntityQuery<D, F>) -> Self {
+        Self(TargetKind::Query(query.into()))
+    }
+}
+
+impl From<DynamicQuery> for BatchTargets<'_> {
+    fn from(query: DynamicQuery) -> Self {
+        Self(TargetKind::Query(query.into()))
+    }
+}
+
+impl From<&DynamicQuery> for BatchTargets<'_> {
+    fn from(query: &DynamicQuery) -> Self {
+        Self(TargetKind::Query(query.into()))
+    }
+}
+
+impl Linked {
+    /// Selects the members of the group that a query matches at playback.
     ///
-    /// # Panics
-    ///
-    /// As [`for_query`](Self::for_query).
+    /// The query runs before the first member is changed, and skips disabled components as usual. With `ignore_enabled` only the
+    /// archetype matters: Unity's `EntityQueryMask`.
     ///
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Component, ComponentType, DynamicQuery, EntityCommandBuffer, World};
+    /// use ancho_entities::{
+    ///     Buffer, Component, EntityCommandBuffer, LateQuery, Linked, LinkedEntityGroup, Without, World,
+    /// };
     ///
     /// #[derive(Component, Clone, Copy)]
-    /// #[component(name = "Health")]
-    /// struct Health(u32);
+    /// struct Wheel;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Painted;
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(5, Health(0));
-    /// let health = ComponentType::find("Health").unwrap();
+    /// let (car, wheel) = (world.spawn(()), world.spawn(Wheel));
+    /// world.add(car, Buffer::from([car, wheel].map(LinkedEntityGroup))).unwrap();
     /// let mut buffer = EntityCommandBuffer::new();
-    /// buffer.commands()?.for_found(DynamicQuery::new().all([health])).despawn();
+    /// let no_wheel = LateQuery::of::<(), Without<Wheel>>();
+    /// buffer.commands()?.batch(Linked(car).matching(no_wheel)).add(Painted);
     /// world.play(&mut buffer)?;
-    /// assert_eq!(world.entity_count(), 0);
+    /// assert!(world.has::<Painted>(car) && !world.has::<Painted>(wheel));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn for_found(&mut self, query: impl Into<LateQuery>) -> QueryCommands<'_> {
-        QueryCommands { recorder: self, query: query.into() }
+    pub fn matching(self, query: impl Into<LateQuery>) -> BatchTargets<'static> {
+        BatchTargets(TargetKind::Linked(self.0, Some(query.into())))
     }
 }
 
-/// What is done to all entities that a query finds, when commands are played: see [`CommandRecorder::for_query`].
+/// Commands for many entities: see [`CommandRecorder::batch`].
 ///
-/// First more can be said of the query, then what is done.
+/// If an entity is refused at playback, no entity is changed, unless memory is missing, or a strict world refuses one that is named
+/// twice: then those before it are changed.
+///
+/// Structural changes of the matches of a query reorder its rows: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
 ///
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, EntityCommandBuffer, Shared, SharedComponent, World};
+/// use ancho_entities::{Component, EntityCommandBuffer, EntityQuery, Shared, SharedComponent, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Health(u32);
@@ -96,202 +184,282 @@ impl CommandRecorder {
 /// struct Team(u32);
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(3, (Health(20), Shared::new(Team(1))));
-/// world.spawn_many(4, (Health(20), Shared::new(Team(2))));
+/// let red = world.spawn((Health(20), Shared::new(Team(1))));
+/// let blue = world.spawn((Health(20), Shared::new(Team(2))));
 /// let mut buffer = EntityCommandBuffer::new();
-/// buffer.commands()?.for_query::<&Health, ()>().with_shared(Team(2)).despawn();
+/// buffer.commands()?.batch(EntityQuery::<&Health>::new().with_shared(Team(2))).despawn();
 /// world.play(&mut buffer)?;
-/// assert_eq!(world.entity_count(), 3);
+/// assert!(world.exists(red) && !world.exists(blue));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "nothing is recorded until it is said what is done"]
-pub struct QueryCommands<'r> {
+#[derive(Debug)]
+#[must_use = "nothing is recorded without a method that says what is done"]
+pub struct BatchCommands<'r> {
     recorder: &'r mut CommandRecorder,
-    query: LateQuery,
+    targets: TargetKind<'r>,
 }
 
-impl QueryCommands<'_> {
-    /// Asks for entities with this value of a shared component. See [`QueryMut::with_shared`](crate::QueryMut::with_shared).
-    pub fn with_shared<T: SharedComponent>(mut self, value: T) -> Self {
-        self.query.add_shared(value);
-        self
-    }
-
-    /// Lets what is asked of changes mean what is newer than this version. See [`QueryMut::since`](crate::QueryMut::since).
-    pub fn since(mut self, version: Version) -> Self {
-        self.query.set_since(version);
-        self
-    }
-
-    fn with(mut self, option: Options) -> Self {
-        self.query.add_option(option);
-        self
-    }
-
-    /// Includes entities that are disabled. See [`QueryMut::include_disabled`](crate::QueryMut::include_disabled).
-    pub fn include_disabled(self) -> Self {
-        self.with(Options::DISABLED)
-    }
-
-    /// Includes prefabs. See [`QueryMut::include_prefabs`](crate::QueryMut::include_prefabs).
-    pub fn include_prefabs(self) -> Self {
-        self.with(Options::PREFABS)
-    }
-
-    /// Passes over nothing that is switched off. See [`QueryMut::ignore_enabled`](crate::QueryMut::ignore_enabled).
-    pub fn ignore_enabled(self) -> Self {
-        self.with(Options::IGNORE_ENABLED)
-    }
-
-    /// Passes over entities of which somebody else writes in a special way what the query writes. See
-    /// [`QueryMut::filter_write_groups`](crate::QueryMut::filter_write_groups).
-    pub fn filter_write_groups(self) -> Self {
-        self.with(Options::WRITE_GROUPS)
-    }
-
-    /// Destroys them. See [`QueryMut::despawn`](crate::QueryMut::despawn).
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+impl BatchCommands<'_> {
+    /// Destroys the entities.
     pub fn despawn(self) {
-        self.record(DespawnFound);
+        self.record(Despawn);
     }
 
-    /// Gives them clones of components. See [`QueryMut::add`](crate::QueryMut::add).
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Adds clones of components to each entity, and replaces those that it has.
     pub fn add<S: CloneSet>(self, set: S) {
-        self.record(AddToFound(set));
+        self.record(Write::<S, true>(set));
     }
 
-    /// Gives each of them a set of components of its own, in the order in which the query finds them when the command is played. See
-    /// [`QueryMut::add_each`](crate::QueryMut::add_each).
+    /// Replaces components of each entity by clones of these.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// An entity without all of them is refused. Members of a [`Linked`] group without all of them are skipped.
     ///
-    /// If the query finds more or fewer entities than there are sets, playing fails with A0060, and no entity is given one.
+    /// A single [`Shared`](crate::Shared) value of a slice or a query changes whole chunks without moving their rows.
+    pub fn set<S: CloneSet>(self, set: S) {
+        self.record(Write::<S, false>(set));
+    }
+
+    /// Adds a set of components of its own to each entity, in the order of the slice, of the group, or of the query's matches at
+    /// playback. See [`QueryMut::add_each`](crate::QueryMut::add_each).
+    ///
+    /// If there are more or fewer entities than sets, playback fails with A0060, and no entity is changed.
     pub fn add_each<S: ComponentSet>(self, sets: impl IntoIterator<Item = S>) {
-        self.record(AddEachToFound(sets.into_iter().collect::<Vec<S>>()));
+        self.record(AddEach(sets.into_iter().collect::<Vec<S>>()));
     }
 
-    /// Gives them those of the components that they lack, with their defaults. See
-    /// [`QueryMut::add_types`](crate::QueryMut::add_types).
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Adds those of the components that an entity lacks to each entity, with default values.
     pub fn add_types(self, types: &[ComponentType]) {
-        let Self { recorder, query } = self;
-        recorder.record_list(Entity::NULL, TypesOfFound::<true>(query), types.iter().copied());
+        self.record(ChangeTypes::<true>(TypeList::new(types)));
     }
 
-    /// Removes components from them. See [`QueryMut::remove`](crate::QueryMut::remove).
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Removes those of the components that an entity has from each entity.
     pub fn remove<S: ComponentSet>(self) {
-        self.record(RemoveFromFound::<S>(PhantomData));
+        self.record(Remove::<S>(PhantomData));
     }
 
-    /// Removes components from them. See [`QueryMut::remove_types`](crate::QueryMut::remove_types).
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Removes those of the components that an entity has from each entity.
     pub fn remove_types(self, types: &[ComponentType]) {
-        let Self { recorder, query } = self;
-        recorder.record_list(Entity::NULL, TypesOfFound::<false>(query), types.iter().copied());
+        self.record(ChangeTypes::<false>(TypeList::new(types)));
     }
 
-    /// Replaces the value of a shared component. See [`QueryMut::set_shared`](crate::QueryMut::set_shared).
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    pub fn set_shared<T: SharedComponent>(self, value: T) {
-        self.record(SetSharedOfFound(Shared::new(value)));
-    }
-
-    /// Switches a component of them on or off. See
-    /// [`QueryMut::set_component_enabled`](crate::QueryMut::set_component_enabled).
+    /// Enables or disables a component of each entity.
     pub fn set_component_enabled<T: Component>(self, enabled: bool) {
         self.set_type_enabled(ComponentType::of::<T>(), enabled);
     }
 
-    /// Switches a component of them on or off. See [`QueryMut::set_type_enabled`](crate::QueryMut::set_type_enabled).
+    /// Enables or disables a component of each entity.
     pub fn set_type_enabled(self, ty: ComponentType, enabled: bool) {
-        self.record(SwitchFound { ty, enabled });
+        self.record(SetTypeEnabled { ty, enabled });
     }
 
-    /// Lets them take part or not. See [`QueryMut::set_enabled`](crate::QueryMut::set_enabled).
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Enables or disables the entities with their groups.
     pub fn set_enabled(self, enabled: bool) {
-        self.record(EnableFound(enabled));
+        self.record(SetEnabled(enabled));
     }
 
     fn record<O: Operation>(self, operation: O) {
-        let Self { recorder, query } = self;
-        recorder.record(Entity::NULL, ForQuery { operation, query });
+        let Self { recorder, targets } = self;
+        let (target, targets) = match targets {
+            TargetKind::Entities(entities) => {
+                let entities = entities.iter().copied();
+                let command = Batch { operation, targets: StoredTargets::Entities };
+                return recorder.record_list(Entity::NULL, command, entities);
+            }
+            TargetKind::Placeholders(placeholders) => {
+                let command = Batch { operation, targets: StoredTargets::Entities };
+                return recorder.record_list(Entity::NULL, command, placeholders.iter());
+            }
+            TargetKind::Linked(root, filter) => (root, StoredTargets::Linked(filter)),
+            TargetKind::Query(query) => (Entity::NULL, StoredTargets::Query(query)),
+        };
+        recorder.record_list(target, Batch { operation, targets }, []);
     }
 }
 
-impl fmt::Debug for QueryCommands<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueryCommands").field("query", &self.query).finish_non_exhaustive()
-    }
-}
-
-/// What is done to all that a query finds.
+/// Operation on many entities.
 trait Operation: Send + Sized + 'static {
-    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault>;
+    /// Applies it to the entities in the context's list, which are members of a group if `is_linked`.
+    fn apply_to_list(self, context: &mut PlaybackContext<'_>, is_linked: bool)
+    -> Result<(), Fault>;
+
+    /// Applies it to the matches of a query.
+    fn apply_to_query(
+        self,
+        context: &mut PlaybackContext<'_>,
+        query: &LateQuery,
+    ) -> Result<(), Fault>;
 
     fn duplicate(&mut self) -> Result<Self, Fault>;
 
+    /// Describes it in words, without the targets. Reads only fields that are `Copy`, since it may have been moved.
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
-    /// Notes which components it gives.
-    fn gives(&self, _: &mut Given<'_>) {}
+    /// What it does to an entity of a slice.
+    fn aspect(entity: Entity) -> Aspect {
+        Aspect::Changes(entity)
+    }
+
+    /// Reports the components that it adds.
+    fn inspect(&self, _: &mut dyn FnMut(Aspect)) {}
 }
 
-struct ForQuery<O> {
+/// Operation on many entities, with its targets. Those of a slice are in the list, the root of a group is the command's target.
+struct Batch<O> {
     operation: O,
-    query: LateQuery,
+    targets: StoredTargets,
 }
 
-impl<O: Operation> Command for ForQuery<O> {
-    const KIND: Kind = Kind::Other;
+enum StoredTargets {
+    Entities,
+    Linked(Option<LateQuery>),
+    Query(LateQuery),
+}
 
-    fn play(mut self, player: &mut Player<'_>, _: Entity) -> Result<(), Fault> {
-        resolve_query(player, &mut self.query)?;
-        self.operation.play(player, &self.query)
+impl StoredTargets {
+    fn apply<O: Operation>(
+        &self,
+        operation: O,
+        entities: &[Entity],
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        match self {
+            Self::Entities => {
+                context.list.clear();
+                for &target in entities {
+                    let entity = context.target(target)?;
+                    context.list.push(entity);
+                }
+                operation.apply_to_list(context, false)
+            }
+            Self::Linked(filter) => {
+                let root = context.target(target)?;
+                let filter = match filter {
+                    Some(query) => Some(resolve_query(query, context)?),
+                    None => None,
+                };
+                let PlaybackContext { entities, list, members, .. } = context;
+                members.clear();
+                entities.linked_members(root, members)?;
+                list.clear();
+                list.extend_from_slice(members);
+                if let Some(filter) = filter {
+                    filter.retain_found(entities, list);
+                }
+                operation.apply_to_list(context, true)
+            }
+            Self::Query(query) => {
+                let query = resolve_query(query, context)?;
+                operation.apply_to_query(context, &query)
+            }
+        }
+    }
+}
+
+/// A query with entities in place of placeholders.
+fn resolve_query<'q>(
+    query: &'q LateQuery,
+    context: &PlaybackContext<'_>,
+) -> Result<Cow<'q, LateQuery>, Fault> {
+    if !query.may_name_entities() {
+        return Ok(Cow::Borrowed(query));
+    }
+    let mut query = query.clone();
+    context.resolved.resolve_all(|map| query.remap_entities(map))?;
+    Ok(Cow::Owned(query))
+}
+
+impl<O: Operation> Command for Batch<O> {
+    type Element = Entity;
+
+    const LISTED: bool = true;
+
+    fn apply(
+        mut command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        if command.keeps() {
+            let (Self { operation, targets }, entities) = command.parts_mut();
+            return targets.apply(operation.duplicate()?, entities, context, target);
+        }
+        let (Self { operation, targets }, entities) = command.take_parts()?;
+        targets.apply(operation, entities.as_slice(), context, target)
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
-        Ok(Self { operation: self.operation.duplicate()?, query: self.query.clone() })
+        let targets = match &self.targets {
+            StoredTargets::Entities => StoredTargets::Entities,
+            StoredTargets::Linked(filter) => StoredTargets::Linked(filter.clone()),
+            StoredTargets::Query(query) => StoredTargets::Query(query.clone()),
+        };
+        Ok(Self { operation: self.operation.duplicate()?, targets })
     }
 
-    fn play_kept(&mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        if self.query.may_name_entities() {
-            return self.duplicate()?.play(player, target);
+    fn describe(
+        command: &Recorded<'_, Self>,
+        target: Entity,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        command.operation.describe(f)?;
+        match &command.targets {
+            StoredTargets::Entities => write!(f, " {} entities", command.count()),
+            StoredTargets::Linked(None) => write!(f, " the group of {target}"),
+            StoredTargets::Linked(Some(query)) => {
+                write!(f, " all of the group of {target} that {query} finds")
+            }
+            StoredTargets::Query(query) => write!(f, " all that {query} finds"),
         }
-        self.operation.duplicate()?.play(player, &self.query)
     }
 
-    fn describe(&self, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.operation.describe(f)?;
-        // Of the query it says what can be copied.
-        write!(f, " all that {} finds", self.query)
-    }
-
-    fn gives(&self, given: &mut Given<'_>) {
-        self.operation.gives(given);
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        match command.targets {
+            StoredTargets::Entities => {
+                command.elements().iter().for_each(|&entity| each(O::aspect(entity)));
+            }
+            // The root has to exist, whatever is done to the members.
+            StoredTargets::Linked(_) => each(Aspect::Changes(target)),
+            StoredTargets::Query(_) => {}
+        }
+        command.operation.inspect(each);
     }
 }
 
-/// Puts entities in place of their placeholders in what a query asks for.
-fn resolve_query(player: &Player<'_>, query: &mut LateQuery) -> Result<(), Fault> {
-    resolve_by(player.resolved, |map| query.remap_entities(map))
+impl PlaybackContext<'_> {
+    /// Fails if an entity of the list would be refused.
+    fn check_list<S: ComponentSet>(&mut self, change: Change) -> Result<(), Fault> {
+        let Self { entities, list, .. } = self;
+        entities.check_changes::<S>(list, change)?;
+        Ok(())
+    }
+
+    /// Calls a function with each entity of the list.
+    fn for_each_in_list(
+        &mut self,
+        mut function: impl FnMut(&mut EntityManager, Entity) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let list = mem::take(&mut self.list);
+        let result = list.iter().try_for_each(|&entity| function(self.entities, entity));
+        self.list = list;
+        result
+    }
 }
 
 #[derive(Clone, Copy)]
-struct DespawnFound;
+struct Despawn;
 
-impl Operation for DespawnFound {
-    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
-        query.change(player.entities, EntityManager::despawn_found)?;
+impl Operation for Despawn {
+    fn apply_to_list(self, context: &mut PlaybackContext<'_>, _: bool) -> Result<(), Fault> {
+        context.entities.despawn_slice(&context.list)?;
+        Ok(())
+    }
+
+    fn apply_to_query(
+        self,
+        context: &mut PlaybackContext<'_>,
+        query: &LateQuery,
+    ) -> Result<(), Fault> {
+        query.change(context.entities, EntityManager::despawn_found)?;
         Ok(())
     }
 
@@ -302,41 +470,129 @@ impl Operation for DespawnFound {
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("despawn")
     }
+
+    fn aspect(entity: Entity) -> Aspect {
+        Aspect::Despawns(entity)
+    }
 }
 
-struct AddToFound<S>(S);
+struct Write<S, const ADD: bool>(S);
 
-impl<S: CloneSet> Operation for AddToFound<S> {
-    fn play(mut self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
-        resolve_entities(player.resolved, &mut self.0)?;
-        let added =
-            query.change(player.entities, |entities, found| entities.add_to_found(found, self.0));
-        added.map_err(|rejected| rejected.error)?;
+impl<S: CloneSet, const ADD: bool> Write<S, ADD> {
+    /// Whether the set is a single shared value, which is replaced for many entities at once.
+    const REPLACES_SHARED: bool = !ADD && S::SHARED && S::COUNT == 1;
+
+    /// Replaces the shared value of the entities in the context's list.
+    fn replace_shared(&self, context: &mut PlaybackContext<'_>) -> Result<(), Fault> {
+        let (mut ty, mut value) = (None, None);
+        S::types(&mut |shared| ty = Some(shared));
+        self.0.shared(&mut |shared| value = Some(shared));
+        if let (Some(ty), Some(value)) = (ty, value) {
+            context.entities.set_shared_for_all(&context.list, ty, &value)?;
+        }
         Ok(())
+    }
+}
+
+impl<S: CloneSet, const ADD: bool> Operation for Write<S, ADD> {
+    fn apply_to_list(
+        mut self,
+        context: &mut PlaybackContext<'_>,
+        is_linked: bool,
+    ) -> Result<(), Fault> {
+        if !ADD && is_linked {
+            let PlaybackContext { entities, list, .. } = context;
+            list.retain(|&member| entities.has::<S>(member));
+        } else if !Self::REPLACES_SHARED {
+            context.check_list::<S>(if ADD { Change::Add } else { Change::Set })?;
+        }
+        if S::HAS_ENTITIES && !context.list.is_empty() {
+            context.resolved.resolve_set(&mut self.0)?;
+        }
+        if Self::REPLACES_SHARED && !is_linked {
+            return self.replace_shared(context);
+        }
+        context.for_each_in_list(|entities, entity| {
+            write_set::<S, ADD>(entities, entity, self.0.clone_set())
+        })
+    }
+
+    fn apply_to_query(
+        mut self,
+        context: &mut PlaybackContext<'_>,
+        query: &LateQuery,
+    ) -> Result<(), Fault> {
+        if ADD || Self::REPLACES_SHARED {
+            context.resolved.resolve_set(&mut self.0)?;
+            query.change(context.entities, |entities, found| {
+                if ADD {
+                    let added = entities.add_to_found(found, self.0);
+                    added.map(drop).map_err(|rejected| rejected.error)
+                } else {
+                    entities.set_shared_of_found(found, &self.0).map(drop)
+                }
+            })?;
+            return Ok(());
+        }
+        let PlaybackContext { entities, list, .. } = context;
+        list.clear();
+        query.change(entities, |entities, found| entities.list_found(found, list));
+        self.apply_to_list(context, false)
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
-        Ok(Self(self.0.clone_set()))
+        duplicate_set(&mut self.0).map(Self)
     }
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "add {} to", TypeNames(S::types))
+        let (verb, preposition) = if ADD { ("add", "to") } else { ("set", "of") };
+        write!(f, "{verb} {} {preposition}", TypeNames(S::types))
     }
 
-    fn gives(&self, given: &mut Given<'_>) {
-        given.add_set::<S>();
+    fn inspect(&self, each: &mut dyn FnMut(Aspect)) {
+        if ADD {
+            Aspect::adds::<S>(each);
+        }
     }
 }
 
-struct AddEachToFound<S>(Vec<S>);
+struct AddEach<S>(Vec<S>);
 
-impl<S: ComponentSet> Operation for AddEachToFound<S> {
-    fn play(mut self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+impl<S: ComponentSet> AddEach<S> {
+    fn resolve(&mut self, context: &PlaybackContext<'_>) -> Result<(), Fault> {
         if S::HAS_ENTITIES {
-            self.0.iter_mut().try_for_each(|set| resolve_entities(player.resolved, set))?;
+            self.0.iter_mut().try_for_each(|set| context.resolved.resolve_set(set))?;
         }
+        Ok(())
+    }
+}
+
+impl<S: ComponentSet> Operation for AddEach<S> {
+    fn apply_to_list(mut self, context: &mut PlaybackContext<'_>, _: bool) -> Result<(), Fault> {
+        let (expected, found) = (context.list.len(), self.0.len());
+        if expected != found {
+            let mut first = None;
+            S::types(&mut |ty| _ = first.get_or_insert(ty));
+            let Some(component) = first else { return Ok(()) };
+            return Err(EntityError::WrongCount { component, expected, found }.into());
+        }
+        context.check_list::<S>(Change::Add)?;
+        self.resolve(context)?;
+        let mut sets = self.0.into_iter();
+        context.for_each_in_list(|entities, entity| match sets.next() {
+            Some(set) => write_set::<S, true>(entities, entity, set),
+            None => Ok(()),
+        })
+    }
+
+    fn apply_to_query(
+        mut self,
+        context: &mut PlaybackContext<'_>,
+        query: &LateQuery,
+    ) -> Result<(), Fault> {
+        self.resolve(context)?;
         let added = query
-            .change(player.entities, |entities, found| entities.add_each_to_found(found, self.0));
+            .change(context.entities, |entities, found| entities.add_each_to_found(found, self.0));
         added.map_err(|rejected| rejected.error)?;
         Ok(())
     }
@@ -349,16 +605,28 @@ impl<S: ComponentSet> Operation for AddEachToFound<S> {
         write!(f, "add {} to each of", TypeNames(S::types))
     }
 
-    fn gives(&self, given: &mut Given<'_>) {
-        given.add_set::<S>();
+    fn inspect(&self, each: &mut dyn FnMut(Aspect)) {
+        Aspect::adds::<S>(each);
     }
 }
 
-struct RemoveFromFound<S>(PhantomData<fn() -> S>);
+struct Remove<S>(PhantomData<fn() -> S>);
 
-impl<S: ComponentSet> Operation for RemoveFromFound<S> {
-    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
-        query.change(player.entities, EntityManager::remove_from_found::<S>)?;
+impl<S: ComponentSet> Operation for Remove<S> {
+    fn apply_to_list(self, context: &mut PlaybackContext<'_>, _: bool) -> Result<(), Fault> {
+        context.check_list::<S>(Change::Remove)?;
+        context.for_each_in_list(|entities, entity| {
+            entities.remove::<S>(entity)?;
+            Ok(())
+        })
+    }
+
+    fn apply_to_query(
+        self,
+        context: &mut PlaybackContext<'_>,
+        query: &LateQuery,
+    ) -> Result<(), Fault> {
+        query.change(context.entities, EntityManager::remove_from_found::<S>)?;
         Ok(())
     }
 
@@ -369,15 +637,64 @@ impl<S: ComponentSet> Operation for RemoveFromFound<S> {
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "remove {} from", TypeNames(S::types))
     }
+
+    fn aspect(entity: Entity) -> Aspect {
+        Aspect::RemovesFrom(entity)
+    }
 }
 
-struct SetSharedOfFound<T>(Shared<T>);
+/// Component types, up to eight of which are recorded without allocating.
+#[derive(Clone)]
+struct TypeList {
+    inline: [ComponentType; 8],
+    count: usize,
+    /// All types, if there are more than eight.
+    heap: Vec<ComponentType>,
+}
 
-impl<T: SharedComponent> Operation for SetSharedOfFound<T> {
-    fn play(mut self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
-        resolve_entities(player.resolved, &mut self.0)?;
-        query.change(player.entities, |entities, found| {
-            entities.set_shared_of_found(found, self.0)
+impl TypeList {
+    fn new(types: &[ComponentType]) -> Self {
+        let (mut inline, mut heap) = ([ComponentType::of::<Disabled>(); 8], Vec::new());
+        match inline.get_mut(..types.len()) {
+            Some(inline) => inline.copy_from_slice(types),
+            None => heap.extend_from_slice(types),
+        }
+        Self { inline, count: types.len(), heap }
+    }
+
+    fn as_slice(&self) -> &[ComponentType] {
+        self.inline.get(..self.count).unwrap_or(&self.heap)
+    }
+}
+
+/// Adds or removes components of types.
+struct ChangeTypes<const ADD: bool>(TypeList);
+
+impl<const ADD: bool> Operation for ChangeTypes<ADD> {
+    fn apply_to_list(self, context: &mut PlaybackContext<'_>, _: bool) -> Result<(), Fault> {
+        let change = if ADD { Change::AddMissing } else { Change::Remove };
+        context.entities.check_type_changes(&context.list, self.0.as_slice(), change)?;
+        context.for_each_in_list(|entities, entity| {
+            if ADD {
+                entities.add_types(entity, self.0.as_slice())?;
+            } else {
+                entities.remove_types(entity, self.0.as_slice())?;
+            }
+            Ok(())
+        })
+    }
+
+    fn apply_to_query(
+        self,
+        context: &mut PlaybackContext<'_>,
+        query: &LateQuery,
+    ) -> Result<(), Fault> {
+        query.change(context.entities, |entities, found| {
+            if ADD {
+                entities.add_types_to_found(found, self.0.as_slice())
+            } else {
+                entities.remove_types_from_found(found, self.0.as_slice())
+            }
         })?;
         Ok(())
     }
@@ -387,19 +704,48 @@ impl<T: SharedComponent> Operation for SetSharedOfFound<T> {
     }
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "set `{}` of", ComponentType::of_shared::<T>())
+        let (verb, preposition) = if ADD { ("add", "to") } else { ("remove", "from") };
+        write!(f, "{verb} {} types {preposition}", self.0.count)
+    }
+
+    fn aspect(entity: Entity) -> Aspect {
+        if ADD { Aspect::Changes(entity) } else { Aspect::RemovesFrom(entity) }
+    }
+
+    fn inspect(&self, each: &mut dyn FnMut(Aspect)) {
+        if ADD {
+            self.0.as_slice().iter().for_each(|&ty| each(Aspect::Adds(ty)));
+        }
     }
 }
 
 #[derive(Clone, Copy)]
-struct SwitchFound {
+struct SetTypeEnabled {
     ty: ComponentType,
     enabled: bool,
 }
 
-impl Operation for SwitchFound {
-    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
-        query.set_type_enabled(player.entities, self.ty, self.enabled)?;
+impl Operation for SetTypeEnabled {
+    fn apply_to_list(self, context: &mut PlaybackContext<'_>, _: bool) -> Result<(), Fault> {
+        let Self { ty, enabled } = self;
+        if !ty.is_enableable() {
+            return Err(EntityError::NotEnableable { component: ty }.into());
+        }
+        for &entity in &context.list {
+            context.entities.check_has_type(entity, ty)?;
+        }
+        context.for_each_in_list(|entities, entity| {
+            entities.set_type_enabled(entity, ty, enabled)?;
+            Ok(())
+        })
+    }
+
+    fn apply_to_query(
+        self,
+        context: &mut PlaybackContext<'_>,
+        query: &LateQuery,
+    ) -> Result<(), Fault> {
+        query.set_type_enabled(context.entities, self.ty, self.enabled)?;
         Ok(())
     }
 
@@ -413,12 +759,27 @@ impl Operation for SwitchFound {
 }
 
 #[derive(Clone, Copy)]
-struct EnableFound(bool);
+struct SetEnabled(bool);
 
-impl Operation for EnableFound {
-    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
-        query
-            .change(player.entities, |entities, found| entities.set_found_enabled(found, self.0))?;
+impl Operation for SetEnabled {
+    fn apply_to_list(self, context: &mut PlaybackContext<'_>, _: bool) -> Result<(), Fault> {
+        for &entity in &context.list {
+            context.entities.check_exists(entity)?;
+        }
+        context.for_each_in_list(|entities, entity| {
+            entities.set_enabled(entity, self.0)?;
+            Ok(())
+        })
+    }
+
+    fn apply_to_query(
+        self,
+        context: &mut PlaybackContext<'_>,
+        query: &LateQuery,
+    ) -> Result<(), Fault> {
+        query.change(context.entities, |entities, found| {
+            entities.set_found_enabled(found, self.0)
+        })?;
         Ok(())
     }
 
@@ -428,65 +789,5 @@ impl Operation for EnableFound {
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0 { "enable" } else { "disable" })
-    }
-}
-
-/// Adds components to all that a query finds, or removes them.
-struct TypesOfFound<const ADDS: bool>(LateQuery);
-
-impl<const ADDS: bool> TypesOfFound<ADDS> {
-    fn change(
-        query: &LateQuery,
-        types: &Elements<'_, ComponentType>,
-        player: &mut Player<'_>,
-    ) -> Result<(), Fault> {
-        query.change(player.entities, |entities, found| match ADDS {
-            true => entities.add_types_to_found(found, types.as_slice()),
-            false => entities.remove_types_from_found(found, types.as_slice()),
-        })?;
-        Ok(())
-    }
-}
-
-impl<const ADDS: bool> ListCommand for TypesOfFound<ADDS> {
-    type Element = ComponentType;
-
-    const KIND: Kind = Kind::Other;
-
-    fn play(
-        mut self,
-        types: Elements<'_, ComponentType>,
-        player: &mut Player<'_>,
-        _: Entity,
-    ) -> Result<(), Fault> {
-        resolve_query(player, &mut self.0)?;
-        Self::change(&self.0, &types, player)
-    }
-
-    fn play_kept(
-        &mut self,
-        types: Elements<'_, ComponentType>,
-        player: &mut Player<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
-        if self.0.may_name_entities() {
-            return self.duplicate()?.play(types, player, target);
-        }
-        Self::change(&self.0, &types, player)
-    }
-
-    fn duplicate(&mut self) -> Result<Self, Fault> {
-        Ok(Self(self.0.clone()))
-    }
-
-    fn describe(count: usize, _: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (verb, preposition) = if ADDS { ("add", "to") } else { ("remove", "from") };
-        write!(f, "{verb} {count} types {preposition} all that a query finds")
-    }
-
-    fn gives(types: Elements<'_, ComponentType>, given: &mut Given<'_>) {
-        if ADDS {
-            types.as_slice().iter().for_each(|&ty| given.add(ty));
-        }
     }
 }

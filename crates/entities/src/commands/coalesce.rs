@@ -1,70 +1,62 @@
-//! Commands are noted instead of being carried out, so that several can be carried out together.
+//! Coalescing: recording the effects of commands to apply them together, and skipping commands that cancel out.
 //!
-//! See [`stretch`](crate::manager) for what is done with them then.
+//! In logs of short runs, [`Coalescing`] records what each command would do. The manager then moves each entity once at most. In logs
+//! of long runs, [`Playback::skip_cancelled`] finds runs that name the same entities in the same order and leave no trace: `add` for
+//! each of them, then `despawn`.
 
-#![expect(unsafe_code, reason = "payloads of commands, whose types their verbs know")]
-
-use std::alloc::Layout;
-use std::any::Any;
 use std::mem::needs_drop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-use super::play::{Player, resolve_entities};
+use super::placeholder::ResolvedIds;
+use super::playback::{Playback, PlaybackContext};
+use super::stream::RunCursor;
+use super::vtable::{Command, Effect, Recorded, stage_in_arena, staged_set};
 use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::manager::{Gift, Given, Giving, Owner};
+use crate::manager::{Course, End, Gift, Given, Owner};
 use crate::set::ComponentSet;
-use crate::storage::{Change, RowPlace};
+use crate::storage::Change;
 
-/// A command that is to be noted: who plays it, whom it names, and where it is.
-pub(super) struct Folding<'f, 'p, C> {
-    player: &'f mut Player<'p>,
+/// A command that is being coalesced.
+pub(super) struct Coalescing<'f, 'p, C: Command> {
+    context: &'f mut PlaybackContext<'p>,
     target: Entity,
-    payload: *mut C,
-    /// Where it says whom it names.
-    place: *mut Entity,
+    command: Recorded<'f, C>,
+    /// Address of the command's target slot.
+    slot: *mut Entity,
 }
 
-/// What has panicked while a command was noted.
-pub(super) type Panic = Box<dyn Any + Send>;
-
-impl<'f, 'p, C> Folding<'f, 'p, C> {
-    /// # Safety
-    ///
-    /// - there is a command, which was not used, and nobody else uses as long as the player plays
-    /// - the place is where it says whom it names
+impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
     #[inline(always)]
-    pub(super) unsafe fn new(
-        player: &'f mut Player<'p>,
+    pub(super) fn new(
+        context: &'f mut PlaybackContext<'p>,
         target: Entity,
-        payload: *mut C,
-        place: *mut Entity,
+        command: Recorded<'f, C>,
+        slot: *mut Entity,
     ) -> Self {
-        Self { player, target, payload, place }
+        Self { context, target, command, slot }
     }
 
-    /// The command.
-    pub(super) fn command(&self) -> &C {
-        // SAFETY: there is one, which is this one's to use.
-        unsafe { &*self.payload }
+    pub(super) fn command(&self) -> &Recorded<'f, C> {
+        &self.command
     }
 
-    /// Notes that an entity is created with a set of components. Returns whether that can be done together with others.
+    /// Records that an entity is created with a set. Returns false if the command has to be applied by itself.
     #[inline(always)]
     pub(super) fn create<S: ComponentSet>(self, set_of: impl FnOnce(&mut C) -> &mut S) -> bool {
         if S::SHARED {
             return false;
         }
-        let Ok(&[entity, ..]) = self.player.resolved.ids_from(self.target) else { return false };
-        let Ok(set) = self.player.entities.set_number::<S>() else { return false };
-        let Some(gift) = self.player.entities.can_create(entity, set) else { return false };
-        self.note(gift, set_of)
+        let Ok(&[entity, ..]) = self.context.resolved.ids_from(self.target) else { return false };
+        let Ok(set) = self.context.entities.set_number::<S>() else { return false };
+        let Some(gift) = self.context.entities.can_create(entity, set) else { return false };
+        self.record(gift, set_of)
     }
 
-    /// Notes that an entity is given a set of components.
+    /// Records that a set is added to an entity, or replaced.
     #[inline(always)]
-    pub(super) fn give<S: ComponentSet>(
+    pub(super) fn write<S: ComponentSet>(
         self,
         change: Change,
         set_of: impl FnOnce(&mut C) -> &mut S,
@@ -72,109 +64,91 @@ impl<'f, 'p, C> Folding<'f, 'p, C> {
         if S::SHARED {
             return false;
         }
-        let Ok(entity) = self.player.resolved.resolve(self.target) else { return false };
-        let Ok(set) = self.player.entities.set_number::<S>() else { return false };
-        let Some(gift) = self.player.entities.can_give(entity, set, change) else { return false };
-        self.note(gift, set_of)
+        let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
+        let Ok(set) = self.context.entities.set_number::<S>() else { return false };
+        let Some(gift) = self.context.entities.can_give(entity, set, change) else { return false };
+        self.record(gift, set_of)
     }
 
-    /// Notes that an entity is given the values of the command, unless they are refused.
+    /// Records that an entity gets the values of the command, unless they are refused.
     #[inline(always)]
-    fn note<S: ComponentSet>(self, gift: Gift, set_of: impl FnOnce(&mut C) -> &mut S) -> bool {
-        // SAFETY: there is a command, which is this one's to use.
-        let set: *mut S = set_of(unsafe { &mut *self.payload });
-        let given = if S::COUNT == 0 {
+    fn record<S: ComponentSet>(
+        mut self,
+        gift: Gift,
+        set_of: impl FnOnce(&mut C) -> &mut S,
+    ) -> bool {
+        let set = set_of(self.command.parts_mut().0);
+        let owner = if needs_drop::<C>() { Owner::Command(self.slot) } else { Owner::Nobody };
+        let staged = if S::COUNT == 0 {
             None
-        } else if S::HAS_ENTITIES || self.player.keeps {
-            match self.player.values_of(set) {
-                // What was resolved in its place is still the command's.
-                Some(values) if values.values == set.cast() => Some(self.own(set)),
+        } else if S::HAS_ENTITIES || self.context.keeps {
+            match self.context.stage_values(set, owner) {
                 Some(values) => Some(values),
                 None => return false,
             }
         } else {
-            Some(self.own(set))
+            Some(staged_set::<S>(ptr::from_mut(set).cast(), owner))
         };
-        self.player.entities.note_given(gift, given);
+        self.context.entities.note_given(gift, staged);
         true
     }
 
-    /// The values of the command where they are.
+    /// Records that components are removed from an entity.
     #[inline(always)]
-    fn own<S: ComponentSet>(&self, set: *mut S) -> Given {
-        let owner = if needs_drop::<C>() { Owner::Command(self.place) } else { Owner::Nobody };
-        Given { values: set.cast(), giving: GivingOf::<S>::GIVING, owner }
+    pub(super) fn remove<S: ComponentSet>(self) -> bool {
+        let Ok(set) = self.context.entities.set_number::<S>() else { return false };
+        self.remove_set(set)
     }
 
-    /// Notes that components are taken from an entity.
-    #[inline(always)]
-    pub(super) fn take<S: ComponentSet>(self) -> bool {
-        let Ok(set) = self.player.entities.set_number::<S>() else { return false };
-        self.take_set(set)
-    }
-
-    /// Notes that components of these types are taken from an entity.
-    pub(super) fn take_types(self, types: &[ComponentType]) -> bool {
-        let Ok(set) = self.player.entities.set_number_of(types) else { return false };
-        self.take_set(set)
+    /// Records that components of the types in the list are removed from an entity.
+    pub(super) fn remove_types(self) -> bool
+    where
+        C: Command<Element = ComponentType>,
+    {
+        let types = self.command.elements();
+        let Ok(set) = self.context.entities.set_number_of(types) else { return false };
+        self.remove_set(set)
     }
 
     #[inline(always)]
-    fn take_set(self, set: u32) -> bool {
-        let Ok(entity) = self.player.resolved.resolve(self.target) else { return false };
-        self.player.entities.note_taken(entity, set, self.target.is_placeholder())
+    fn remove_set(self, set: u32) -> bool {
+        let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
+        self.context.entities.note_taken(entity, set, self.target.is_placeholder())
     }
 
-    /// Notes that an entity is despawned.
+    /// Records that an entity is despawned.
     #[inline(always)]
     pub(super) fn despawn(self) -> bool {
-        let Ok(entity) = self.player.resolved.resolve(self.target) else { return false };
-        self.player.entities.note_despawned(entity, self.target.is_placeholder())
+        let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
+        self.context.entities.note_despawned(entity, self.target.is_placeholder())
     }
 
-    /// Notes that a component is switched on or off.
-    pub(super) fn switch(self, ty: ComponentType, on: bool) -> bool {
-        let Ok(entity) = self.player.resolved.resolve(self.target) else { return false };
-        self.player.entities.note_switched(entity, ty, on)
+    /// Records that a component is enabled or disabled.
+    pub(super) fn set_enabled(self, ty: ComponentType, enabled: bool) -> bool {
+        let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
+        self.context.entities.note_switched(entity, ty, enabled)
     }
 }
 
-impl Player<'_> {
-    /// The values of a command with entities in place of placeholders, if it can be put there: duplicates, if the command is
-    /// kept. What panics is noted, and refused.
+impl PlaybackContext<'_> {
+    /// Stages the values of a command with placeholders resolved: in place, or duplicates if the buffer keeps its commands. Returns
+    /// `None` if they are refused or user code panics.
     #[inline(never)]
-    fn values_of<S: ComponentSet>(&mut self, set: *mut S) -> Option<Given> {
+    fn stage_values<S: ComponentSet>(&mut self, set: &mut S, owner: Owner) -> Option<Given> {
         let (keeps, resolved) = (self.keeps, self.resolved);
-        // SAFETY: there is a set, which is nobody else's to use.
-        let set = unsafe { &mut *set };
-        let made = catch_unwind(AssertUnwindSafe(|| {
+        let staged = catch_unwind(AssertUnwindSafe(|| {
             if !keeps {
-                return resolve_entities(resolved, set).ok().map(|()| None);
+                return resolved.resolve_set(set).ok().map(|()| None);
             }
             let mut other = set.duplicate_set().ok()?;
             if S::HAS_ENTITIES {
-                resolve_entities(resolved, &mut other).ok()?;
+                resolved.resolve_set(&mut other).ok()?;
             }
             Some(Some(other))
         }));
-        let giving = GivingOf::<S>::GIVING;
-        match made {
-            Ok(Some(None)) => {
-                Some(Given { values: ptr::from_mut(set).cast(), giving, owner: Owner::Nobody })
-            }
-            Ok(Some(Some(other))) => {
-                let cellar = self.entities.stretch.cellar();
-                let values = cellar.place(Layout::new::<S>());
-                // SAFETY: there is room for it.
-                unsafe { values.cast::<S>().write(other) };
-                let owner = if needs_drop::<S>() {
-                    // SAFETY: it was just written there.
-                    Owner::Cellar(unsafe { cellar.drop_later_by(drop_set::<S>, values) })
-                } else {
-                    Owner::Nobody
-                };
-                Some(Given { values, giving, owner })
-            }
+        match staged {
+            Ok(Some(None)) => Some(staged_set::<S>(ptr::from_mut(set).cast(), owner)),
+            Ok(Some(Some(other))) => Some(stage_in_arena(self.entities.stretch.cellar(), other)),
             Ok(None) => None,
             Err(panic) => {
                 self.panic = Some(panic);
@@ -184,29 +158,120 @@ impl Player<'_> {
     }
 }
 
-/// What can be done with a type of sets once it is forgotten.
-struct GivingOf<S>(S);
+impl<'l> Playback<'l> {
+    /// Moves past runs that later runs cancel.
+    pub(super) fn skip_cancelled(&mut self, context: &mut PlaybackContext<'_>) {
+        while let Some(runs) = self.cancelled(context) {
+            for _ in 0..runs {
+                self.skip_run();
+            }
+        }
+    }
 
-impl<S: ComponentSet> GivingOf<S> {
-    const GIVING: &'static Giving = &Giving { write: write_set::<S> };
+    /// Number of runs from the current one on that are cancelled by later ones. Uses up the ids of entities that are never created.
+    ///
+    /// The first and the last command of two runs mostly rule it out at no cost. Otherwise all commands are examined: whether each
+    /// would succeed, and for which entity it is.
+    fn cancelled(&self, context: &mut PlaybackContext<'_>) -> Option<usize> {
+        // In a strict world, an entity that is named twice may be refused.
+        if context.entities.is_strict() {
+            return None;
+        }
+        let mut ahead = *self;
+        let mut course = Course::new();
+        let first = ahead.rest_of_run()?;
+        let mut others = 0;
+        let (end, last) = loop {
+            let next = if others == 0 { first } else { ahead.rest_of_run()? };
+            let effect = next.vtable().effect;
+            if matches!(effect, Effect::Other)
+                || others > 0 && !may_name_same(first, next, context.resolved)
+            {
+                return None;
+            }
+            ahead.skip_run();
+            if others == 0 {
+                // Most runs are followed by unrelated ones.
+                let second = ahead.rest_of_run()?;
+                if matches!(second.vtable().effect, Effect::Other)
+                    || !may_name_same(first, second, context.resolved)
+                {
+                    return None;
+                }
+            }
+            let (change, set) = match effect {
+                Effect::Despawn if others > 0 => break (End::Despawned, next),
+                Effect::Create(set) if others == 0 => {
+                    course.creates = true;
+                    (Change::Add, set)
+                }
+                Effect::Change(change, set) => (change, set),
+                _ => return None,
+            };
+            let set = set(context.entities)?;
+            let is_duplicated = context.keeps && change != Change::Remove;
+            if is_duplicated && !context.entities.can_be_duplicated(set) {
+                return None;
+            }
+            if change == Change::Remove && context.entities.gives_only(&course, set) {
+                break (End::Taken(set), next);
+            }
+            if !course.then(change, set) {
+                return None;
+            }
+            others += 1;
+        };
+        if end == End::Despawned && context.entities.storage.chunks.may_be_shared() {
+            // If memory is missing, the entity stays, and the commands before have to show.
+            return None;
+        }
+        let mut runs = *self;
+        for _ in 0..others {
+            let run = runs.rest_of_run()?;
+            runs.skip_run();
+            if !run
+                .targets()
+                .zip(last.targets())
+                .all(|(one, other)| is_same(one, other, context.resolved))
+            {
+                return None;
+            }
+        }
+        for target in first.targets() {
+            let entity = context.resolved.resolve(target).ok()?;
+            if !context.entities.vanishes(entity, &mut course, end) {
+                return None;
+            }
+        }
+        if course.creates {
+            context.entities.before_moving([]);
+            for target in first.targets() {
+                if let Ok(entity) = context.resolved.resolve(target) {
+                    context.entities.storage.table.use_up(entity);
+                }
+            }
+        }
+        // Entities that exist still have to be despawned.
+        Some(others + usize::from(course.creates || end != End::Despawned))
+    }
 }
 
-/// See [`Giving`].
-///
-/// # Safety
-///
-/// - as there
-unsafe fn write_set<S: ComponentSet>(values: *mut u8, place: RowPlace) {
-    // SAFETY: as the caller promises.
-    unsafe { values.cast::<S>().read().write(place) }
+/// Whether two targets are the same entity. A created entity may be named by its placeholder and by its reserved id.
+#[inline]
+fn is_same(one: Entity, other: Entity, resolved: &ResolvedIds) -> bool {
+    one == other
+        || one.is_placeholder()
+            && !other.is_placeholder()
+            && resolved.resolve(one).is_ok_and(|entity| entity == other)
 }
 
-/// Drops a set.
-///
-/// # Safety
-///
-/// - there is one, which is not used afterwards
-unsafe fn drop_set<S>(values: *mut u8) {
-    // SAFETY: as the caller promises.
-    unsafe { values.cast::<S>().drop_in_place() }
+/// Whether two runs are equally long, and their first and last targets are the same.
+fn may_name_same(one: RunCursor<'_>, other: RunCursor<'_>, resolved: &ResolvedIds) -> bool {
+    let is_same_at = |one: Option<Entity>, other: Option<Entity>| match (one, other) {
+        (Some(one), Some(other)) => is_same(one, other, resolved),
+        _ => false,
+    };
+    one.left() == other.left()
+        && is_same_at(one.targets().next(), other.targets().next())
+        && is_same_at(one.last_target(), other.last_target())
 }

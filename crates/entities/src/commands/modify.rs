@@ -1,88 +1,68 @@
-//! Commands that change entities.
+//! Commands that change, despawn or name one entity, and functions.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 
-use super::coalesce::Folding;
-use super::command::{Command, CommandRun, Elements, Given, ListCommand, TypeNames};
-use super::play::{Fault, Player, resolve_by, resolve_entities};
+use super::coalesce::Coalescing;
+use super::playback::{Fault, PlaybackContext};
 use super::recorder::CommandRecorder;
-use super::vtable::{Deed, Kind, deed_with};
+use super::vtable::{Aspect, Command, Effect, Elements, NoElement, Recorded, TypeNames, TypedRun};
 use crate::buffer::{BufferElement, DynamicBuffer};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::{Archetype, EntityManager};
 use crate::set::ComponentSet;
-use crate::shared::{Shared, SharedComponent};
 use crate::storage::{Cellar, Change};
 
 impl CommandRecorder {
-    /// Destroys an entity, as [`EntityManager::despawn`](crate::EntityManager::despawn) does.
+    /// Destroys an entity. As [`EntityManager::despawn`](crate::EntityManager::despawn).
     #[inline(always)]
     pub fn despawn(&mut self, entity: Entity) {
         self.record(entity, Despawn);
     }
 
-    /// Gives an entity components; those that it has already are replaced. As
-    /// [`EntityManager::add`](crate::EntityManager::add).
+    /// Adds components to an entity, and replaces those that it has. As [`EntityManager::add`](crate::EntityManager::add).
+    ///
+    /// Adding a clone of a kept [`Shared`](crate::Shared) allocates nothing, unless it contains a placeholder: then it is replaced by a
+    /// clone of the value.
     #[inline(always)]
     pub fn add<S: ComponentSet>(&mut self, entity: Entity, set: S) {
-        self.record(entity, Add(set));
+        self.record(entity, WriteSet::<S, true>(set));
     }
 
     /// Replaces components of an entity, which has all of them. As [`EntityManager::set`](crate::EntityManager::set).
     #[inline(always)]
     pub fn set<S: ComponentSet>(&mut self, entity: Entity, set: S) {
-        self.record(entity, Set(set));
+        self.record(entity, WriteSet::<S, false>(set));
     }
 
-    /// Removes components from an entity, as far as it has them. As [`EntityManager::remove`](crate::EntityManager::remove).
+    /// Removes those of the components that an entity has. As [`EntityManager::remove`](crate::EntityManager::remove).
     #[inline(always)]
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) {
         self.record(entity, Remove::<S>(PhantomData));
     }
 
-    /// Gives an entity those of the components that it lacks, with their defaults. As
+    /// Adds those of the components that an entity lacks, with default values. As
     /// [`EntityManager::add_types`](crate::EntityManager::add_types).
     pub fn add_types(&mut self, entity: Entity, types: &[ComponentType]) {
-        self.record_list(entity, AddTypes, types.iter().copied());
+        self.record_list(entity, ChangeTypes::<true>, types.iter().copied());
     }
 
-    /// Removes components from an entity, as far as it has them. As
+    /// Removes those of the components that an entity has. As
     /// [`EntityManager::remove_types`](crate::EntityManager::remove_types).
     pub fn remove_types(&mut self, entity: Entity, types: &[ComponentType]) {
-        self.record_list(entity, RemoveTypes, types.iter().copied());
+        self.record_list(entity, ChangeTypes::<false>, types.iter().copied());
     }
 
-    /// Gives an entity a shared component, or another value of it.
-    ///
-    /// The value is put where it can be shared, which takes memory each time. To [`add`](Self::add) a clone of a [`Shared`] that is kept
-    /// takes none, unless there is a placeholder in it: then a clone of the value takes its place.
-    pub fn add_shared<T: SharedComponent>(&mut self, entity: Entity, value: T) {
-        self.add(entity, Shared::new(value));
-    }
-
-    /// Replaces the value of an entity's shared component.
-    ///
-    /// As [`add_shared`](Self::add_shared): a clone of a [`Shared`] takes no memory.
-    pub fn set_shared<T: SharedComponent>(&mut self, entity: Entity, value: T) {
-        self.set(entity, Shared::new(value));
-    }
-
-    /// Removes a shared component from an entity.
-    pub fn remove_shared<T: SharedComponent>(&mut self, entity: Entity) {
-        self.remove::<Shared<T>>(entity);
-    }
-
-    /// Gives an entity a buffer with these elements; one that it has is replaced.
+    /// Adds a buffer with these elements to an entity, or replaces its elements.
     pub fn add_buffer<T: BufferElement>(
         &mut self,
         entity: Entity,
         elements: impl IntoIterator<Item = T>,
     ) {
-        self.record_list(entity, AddBuffer::<T>(PhantomData), elements);
+        self.record_list(entity, WriteBuffer::<T, true>(PhantomData), elements);
     }
 
     /// Replaces the elements of an entity's buffer.
@@ -91,45 +71,73 @@ impl CommandRecorder {
         entity: Entity,
         elements: impl IntoIterator<Item = T>,
     ) {
-        self.record_list(entity, SetBuffer::<T>(PhantomData), elements);
+        self.record_list(entity, WriteBuffer::<T, false>(PhantomData), elements);
     }
 
-    /// Adds an element to an entity's buffer, which it has.
+    /// Appends an element to an entity's buffer.
     pub fn append<T: BufferElement>(&mut self, entity: Entity, element: T) {
         self.record(entity, Append(element));
     }
 
-    /// Switches a component of an entity on or off. As
+    /// Enables or disables a component of an entity. As
     /// [`EntityManager::set_component_enabled`](crate::EntityManager::set_component_enabled).
     pub fn set_component_enabled<T: Component>(&mut self, entity: Entity, enabled: bool) {
         self.set_type_enabled(entity, ComponentType::of::<T>(), enabled);
     }
 
-    /// Switches a component of an entity on or off. As
+    /// Enables or disables a component of an entity. As
     /// [`EntityManager::set_type_enabled`](crate::EntityManager::set_type_enabled).
     pub fn set_type_enabled(&mut self, entity: Entity, ty: ComponentType, enabled: bool) {
         self.record(entity, SetTypeEnabled { ty, enabled });
     }
 
-    /// Lets an entity take part or not, with its group. As [`EntityManager::set_enabled`](crate::EntityManager::set_enabled).
+    /// Enables or disables an entity with its group. As [`EntityManager::set_enabled`](crate::EntityManager::set_enabled).
     pub fn set_enabled(&mut self, entity: Entity, enabled: bool) {
         self.record(entity, SetEnabled(enabled));
     }
 
-    /// Moves an entity to an archetype of the world in which this is played: what both have is kept. As
+    /// Moves an entity to an archetype of the world in which this is played. Keeps the components that both have. As
     /// [`EntityManager::set_archetype`](crate::EntityManager::set_archetype).
     pub fn set_archetype(&mut self, entity: Entity, archetype: Archetype) {
         self.record(entity, SetArchetype(archetype));
     }
 
-    /// Exchanges all components of two entities. As [`EntityManager::swap_components`](crate::EntityManager::swap_components).
+    /// Swaps all components of two entities. As [`EntityManager::swap_components`](crate::EntityManager::swap_components).
     pub fn swap_components(&mut self, left: Entity, right: Entity) {
         self.record(left, SwapComponents { other: right });
     }
 
-    /// Gives an entity a name, which messages and tools show. An empty one takes it away.
+    /// Names an entity in messages and tools. An empty name removes it.
     pub fn set_name(&mut self, entity: Entity, name: &str) {
         self.record_list(entity, SetName, name.bytes());
+    }
+
+    /// Calls a function at playback, for operations without a command. Messages show its name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.run("hurt the orc", move |entities| {
+    ///     entities.get_mut::<Health>(orc)?.0 -= 5;
+    ///     Ok(())
+    /// });
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.get::<Health>(orc)?.0, 15);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn run<F>(&mut self, name: &'static str, function: F)
+    where
+        F: FnOnce(&mut EntityManager) -> Result<(), EntityError> + Clone + Send + 'static,
+    {
+        self.record(Entity::NULL, Function { name, function });
     }
 }
 
@@ -137,209 +145,197 @@ pub(super) fn duplicate_set<S: ComponentSet>(set: &mut S) -> Result<S, Fault> {
     set.duplicate_set().map_err(|component| Fault::NotDuplicable { component })
 }
 
-/// How many targets are looked up at a time.
-const AT_A_TIME: usize = 1024;
+/// Number of entities that are despawned together.
+const DESPAWNS_AT_ONCE: usize = 1024;
 
 #[derive(Clone, Copy)]
 struct Despawn;
 
 impl Command for Despawn {
-    const KIND: Kind = Kind::Despawn;
-    const FOLDS: bool = true;
-    const DEED: Deed = Deed::Destroy;
+    type Element = NoElement;
 
-    fn fold(folding: Folding<'_, '_, Self>) -> bool {
-        folding.despawn()
+    const COALESCES: bool = true;
+    const EFFECT: Effect = Effect::Despawn;
+
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+        coalescing.despawn()
     }
 
-    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        let entity = player.target(target)?;
-        player.entities.despawn(entity)?;
+    fn apply(
+        _: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let entity = context.target(target)?;
+        context.entities.despawn(entity)?;
         Ok(())
+    }
+
+    fn apply_run(
+        context: &mut PlaybackContext<'_>,
+        run: &mut TypedRun<'_, '_, Self>,
+    ) -> Result<(), Fault> {
+        if context.entities.is_strict() {
+            // Each of them has to exist.
+            while let Some((target, command)) = run.next() {
+                Self::apply(command, context, target)?;
+            }
+            return Ok(());
+        }
+        loop {
+            context.list.clear();
+            while context.list.len() < DESPAWNS_AT_ONCE
+                && let Some((target, _)) = run.next()
+            {
+                match context.target(target) {
+                    Ok(entity) => context.list.push(entity),
+                    Err(fault) => {
+                        context.entities.despawn_slice(&context.list)?;
+                        return Err(fault);
+                    }
+                }
+            }
+            if context.list.is_empty() {
+                return Ok(());
+            }
+            context.entities.despawn_slice(&context.list)?;
+        }
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
         Ok(*self)
     }
 
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "despawn {target}")
     }
 
-    fn play_run(player: &mut Player<'_>, run: &mut CommandRun<'_, '_, Self>) -> Result<(), Fault> {
-        if player.entities.is_strict() {
-            // Each of them is to be there.
-            while let Some((target, command)) = run.next()? {
-                command.play(player, target)?;
-            }
-            return Ok(());
-        }
-        loop {
-            player.list.clear();
-            while player.list.len() < AT_A_TIME
-                && let Some((target, _)) = run.next()?
-            {
-                match player.target(target) {
-                    Ok(entity) => player.list.push(entity),
-                    Err(fault) => {
-                        player.entities.despawn_slice(&player.list)?;
-                        return Err(fault);
-                    }
-                }
-            }
-            if player.list.is_empty() {
-                return Ok(());
-            }
-            player.entities.despawn_slice(&player.list)?;
-        }
+    fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Despawns(target));
     }
 }
 
-pub(super) struct Add<S>(pub(super) S);
-
-impl<S: ComponentSet> Add<S> {
-    /// Gives the values to an entity, as they are.
-    #[inline(always)]
-    pub(super) fn give(self, player: &mut Player<'_>, entity: Entity) -> Result<(), Fault> {
-        match player.entities.add(entity, self.0) {
-            Ok(_) => Ok(()),
-            Err(rejected) => Err(rejected.error.into()),
-        }
+/// Adds a set to an entity, or replaces its components.
+#[inline(always)]
+pub(super) fn write_set<S: ComponentSet, const ADD: bool>(
+    entities: &mut EntityManager,
+    entity: Entity,
+    set: S,
+) -> Result<(), Fault> {
+    let written = if ADD { entities.add(entity, set).map(drop) } else { entities.set(entity, set) };
+    match written {
+        Ok(()) => Ok(()),
+        Err(rejected) => Err(rejected.error.into()),
     }
 }
 
-impl<S: ComponentSet> Command for Add<S> {
-    const KIND: Kind = Kind::Touch;
-    const FOLDS: bool = !S::SHARED;
-    const DEED: Deed = deed_with::<S>(Deed::Change(Change::Add));
+struct WriteSet<S, const ADD: bool>(S);
 
-    fn fold(folding: Folding<'_, '_, Self>) -> bool {
-        folding.give(Change::Add, |Self(set)| set)
-    }
+impl<S, const ADD: bool> WriteSet<S, ADD> {
+    const CHANGE: Change = if ADD { Change::Add } else { Change::Set };
+}
 
-    fn set_number(entities: &mut EntityManager) -> Option<u32> {
-        entities.set_number::<S>().ok()
+impl<S: ComponentSet, const ADD: bool> Command for WriteSet<S, ADD> {
+    type Element = NoElement;
+
+    const COALESCES: bool = !S::SHARED;
+    const EFFECT: Effect = Effect::write::<S>(Self::CHANGE);
+
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+        coalescing.write(Self::CHANGE, |Self(set)| set)
     }
 
     #[inline(always)]
-    fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        let entity = player.target(target)?;
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let Self(mut set) = command.take()?;
+        let entity = context.target(target)?;
         if S::HAS_ENTITIES {
-            resolve_entities(player.resolved, &mut self.0)?;
+            context.resolved.resolve_set(&mut set)?;
         }
-        self.give(player, entity)
+        write_set::<S, ADD>(context.entities, entity, set)
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
         duplicate_set(&mut self.0).map(Self)
     }
 
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "add {} to {target}", TypeNames(S::types))
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (verb, preposition) = if ADD { ("add", "to") } else { ("set", "of") };
+        write!(f, "{verb} {} {preposition} {target}", TypeNames(S::types))
     }
 
-    fn gives(&self, given: &mut Given<'_>) {
-        given.add_set::<S>();
-    }
-}
-
-pub(super) struct Set<S>(pub(super) S);
-
-impl<S: ComponentSet> Set<S> {
-    /// Gives the values to an entity, as they are.
-    #[inline(always)]
-    pub(super) fn give(self, player: &mut Player<'_>, entity: Entity) -> Result<(), Fault> {
-        match player.entities.set(entity, self.0) {
-            Ok(()) => Ok(()),
-            Err(rejected) => Err(rejected.error.into()),
+    fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Changes(target));
+        if ADD {
+            Aspect::adds::<S>(each);
         }
     }
 }
 
-impl<S: ComponentSet> Command for Set<S> {
-    const KIND: Kind = Kind::Touch;
-    const FOLDS: bool = !S::SHARED;
-    const DEED: Deed = deed_with::<S>(Deed::Change(Change::Set));
-
-    fn fold(folding: Folding<'_, '_, Self>) -> bool {
-        folding.give(Change::Set, |Self(set)| set)
-    }
-
-    fn set_number(entities: &mut EntityManager) -> Option<u32> {
-        entities.set_number::<S>().ok()
-    }
-
-    #[inline(always)]
-    fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        let entity = player.target(target)?;
-        if S::HAS_ENTITIES {
-            resolve_entities(player.resolved, &mut self.0)?;
-        }
-        self.give(player, entity)
-    }
-
-    fn duplicate(&mut self) -> Result<Self, Fault> {
-        duplicate_set(&mut self.0).map(Self)
-    }
-
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "set {} of {target}", TypeNames(S::types))
-    }
-}
-
-pub(super) struct Remove<S>(pub(super) PhantomData<fn() -> S>);
-
-impl<S: ComponentSet> Remove<S> {
-    /// Takes the components from an entity.
-    pub(super) fn take(player: &mut Player<'_>, entity: Entity) -> Result<(), Fault> {
-        player.entities.remove::<S>(entity)?;
-        Ok(())
-    }
-}
+struct Remove<S>(PhantomData<fn() -> S>);
 
 impl<S: ComponentSet> Command for Remove<S> {
-    const KIND: Kind = Kind::Remove;
-    const FOLDS: bool = true;
-    const DEED: Deed = Deed::Change(Change::Remove);
+    type Element = NoElement;
 
-    fn fold(folding: Folding<'_, '_, Self>) -> bool {
-        folding.take::<S>()
-    }
+    const COALESCES: bool = true;
+    const EFFECT: Effect = Effect::remove::<S>();
 
-    fn set_number(entities: &mut EntityManager) -> Option<u32> {
-        entities.set_number::<S>().ok()
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+        coalescing.remove::<S>()
     }
 
     #[inline(always)]
-    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        let entity = player.target(target)?;
-        Self::take(player, entity)
+    fn apply(
+        _: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let entity = context.target(target)?;
+        context.entities.remove::<S>(entity)?;
+        Ok(())
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
         Ok(Self(PhantomData))
     }
 
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "remove {} from {target}", TypeNames(S::types))
     }
+
+    fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::RemovesFrom(target));
+    }
 }
 
-struct AddTypes;
+/// Adds or removes components of the types in the list.
+struct ChangeTypes<const ADD: bool>;
 
-impl ListCommand for AddTypes {
+impl<const ADD: bool> Command for ChangeTypes<ADD> {
     type Element = ComponentType;
 
-    const KIND: Kind = Kind::Touch;
+    const LISTED: bool = true;
+    const COALESCES: bool = !ADD;
 
-    fn play(
-        self,
-        types: Elements<'_, ComponentType>,
-        player: &mut Player<'_>,
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+        coalescing.remove_types()
+    }
+
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
         target: Entity,
     ) -> Result<(), Fault> {
-        let entity = player.target(target)?;
-        player.entities.add_types(entity, types.as_slice())?;
+        let entity = context.target(target)?;
+        if ADD {
+            context.entities.add_types(entity, command.elements())?;
+        } else {
+            context.entities.remove_types(entity, command.elements())?;
+        }
         Ok(())
     }
 
@@ -347,72 +343,52 @@ impl ListCommand for AddTypes {
         Ok(Self)
     }
 
-    fn describe(count: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "add {count} types to {target}")
-    }
-
-    fn gives(types: Elements<'_, ComponentType>, given: &mut Given<'_>) {
-        types.as_slice().iter().for_each(|&ty| given.add(ty));
-    }
-}
-
-struct RemoveTypes;
-
-impl ListCommand for RemoveTypes {
-    type Element = ComponentType;
-
-    const KIND: Kind = Kind::Remove;
-    const FOLDS: bool = true;
-
-    fn fold(folding: Folding<'_, '_, Self>, types: Elements<'_, ComponentType>) -> bool {
-        folding.take_types(types.as_slice())
-    }
-
-    fn play(
-        self,
-        types: Elements<'_, ComponentType>,
-        player: &mut Player<'_>,
+    fn describe(
+        command: &Recorded<'_, Self>,
         target: Entity,
-    ) -> Result<(), Fault> {
-        let entity = player.target(target)?;
-        player.entities.remove_types(entity, types.as_slice())?;
-        Ok(())
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let (verb, preposition) = if ADD { ("add", "to") } else { ("remove", "from") };
+        write!(f, "{verb} {} types {preposition} {target}", command.count())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
-        Ok(Self)
-    }
-
-    fn describe(count: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "remove {count} types from {target}")
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        if ADD {
+            each(Aspect::Changes(target));
+            command.elements().iter().for_each(|&ty| each(Aspect::Adds(ty)));
+        } else {
+            each(Aspect::RemovesFrom(target));
+        }
     }
 }
 
-/// A second element, for a buffer of commands that keeps the first.
+/// Duplicates an element, for buffers of commands that keep it.
 fn duplicate_element<T: BufferElement>(element: &mut T) -> Result<T, Fault> {
     let component = ComponentType::of_buffer::<T>();
     T::duplicate().apply(element).ok_or(Fault::NotDuplicable { component })
 }
 
-/// Has a buffer consist of these elements: all of them, or it stays as it is.
+/// Replaces all elements of a buffer, or none if one is refused.
 fn replace_elements<T: BufferElement>(
     mut elements: Elements<'_, T>,
-    player: &mut Player<'_>,
+    context: &mut PlaybackContext<'_>,
     buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
 ) -> Result<(), Fault> {
-    if player.keeps {
-        // With the memory of the last time.
-        let mut cellar = mem::take(player.entities.stretch.cellar());
-        let replaced = replace_by_duplicates(elements, player, &mut cellar, buffer);
-        cellar.clear();
-        *player.entities.stretch.cellar() = cellar;
+    if context.keeps {
+        // Reuses the world's arena.
+        let mut arena = mem::take(context.entities.stretch.cellar());
+        let replaced = replace_by_duplicates(elements, context, &mut arena, buffer);
+        arena.clear();
+        *context.entities.stretch.cellar() = arena;
         return replaced;
     }
     if T::HAS_ENTITIES {
         let all = elements.rest_mut();
-        resolve_by(player.resolved, |map| all.iter_mut().for_each(|element| element.remap(map)))?;
+        context
+            .resolved
+            .resolve_all(|map| all.iter_mut().for_each(|element| element.remap(map)))?;
     }
-    let mut buffer = buffer(player.entities)?;
+    let mut buffer = buffer(context.entities)?;
     buffer.clear();
     buffer.reserve(elements.len());
     while let Some(Ok(element)) = elements.next(duplicate_element) {
@@ -421,94 +397,80 @@ fn replace_elements<T: BufferElement>(
     Ok(())
 }
 
-/// Has a buffer consist of duplicates of these elements. One of them may be refused: then it stays as it is.
+/// Replaces all elements of a buffer by duplicates, or none if one is refused.
 fn replace_by_duplicates<T: BufferElement>(
     mut elements: Elements<'_, T>,
-    player: &mut Player<'_>,
-    cellar: &mut Cellar,
+    context: &mut PlaybackContext<'_>,
+    arena: &mut Cellar,
     buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
 ) -> Result<(), Fault> {
-    let resolved = player.resolved;
-    let all = elements.duplicates(cellar, |element| {
+    let resolved = context.resolved;
+    let all = elements.duplicates(arena, |element| {
         let mut other = duplicate_element(element)?;
         if T::HAS_ENTITIES {
-            resolve_by(resolved, |map| other.remap(map))?;
+            resolved.resolve_all(|map| other.remap(map))?;
         }
         Ok(other)
     })?;
-    let mut buffer = buffer(player.entities)?;
+    let mut buffer = buffer(context.entities)?;
     buffer.clear();
     buffer.extend(all);
     Ok(())
 }
 
-struct AddBuffer<T>(PhantomData<fn() -> T>);
+/// Adds a buffer with the elements in the list, or replaces its elements.
+struct WriteBuffer<T, const ADD: bool>(PhantomData<fn() -> T>);
 
-impl<T: BufferElement> ListCommand for AddBuffer<T> {
+impl<T: BufferElement, const ADD: bool> Command for WriteBuffer<T, ADD> {
     type Element = T;
 
-    const KIND: Kind = Kind::Touch;
+    const LISTED: bool = true;
 
-    fn play(
-        self,
-        elements: Elements<'_, T>,
-        player: &mut Player<'_>,
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
         target: Entity,
     ) -> Result<(), Fault> {
-        let entity = player.target(target)?;
-        replace_elements(elements, player, |entities| entities.add_buffer(entity))
+        let (_, elements) = command.take_parts()?;
+        let entity = context.target(target)?;
+        replace_elements(elements, context, |entities| {
+            if ADD { entities.add_buffer(entity) } else { entities.buffer_mut(entity) }
+        })
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
         Ok(Self(PhantomData))
     }
 
-    fn describe(_: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "add `{}` to {target}", ComponentType::of_buffer::<T>())
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (verb, preposition) = if ADD { ("add", "to") } else { ("set", "of") };
+        write!(f, "{verb} `{}` {preposition} {target}", ComponentType::of_buffer::<T>())
     }
 
-    fn gives(_: Elements<'_, T>, given: &mut Given<'_>) {
-        given.leaves |= T::CLEANUP;
-    }
-}
-
-struct SetBuffer<T>(PhantomData<fn() -> T>);
-
-impl<T: BufferElement> ListCommand for SetBuffer<T> {
-    type Element = T;
-
-    const KIND: Kind = Kind::Touch;
-
-    fn play(
-        self,
-        elements: Elements<'_, T>,
-        player: &mut Player<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
-        let entity = player.target(target)?;
-        replace_elements(elements, player, |entities| entities.buffer_mut(entity))
-    }
-
-    fn duplicate(&mut self) -> Result<Self, Fault> {
-        Ok(Self(PhantomData))
-    }
-
-    fn describe(_: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "set `{}` of {target}", ComponentType::of_buffer::<T>())
+    fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Changes(target));
+        if ADD {
+            each(Aspect::Adds(ComponentType::of_buffer::<T>()));
+        }
     }
 }
 
 struct Append<T>(T);
 
 impl<T: BufferElement> Command for Append<T> {
-    const KIND: Kind = Kind::Touch;
+    type Element = NoElement;
 
-    fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        let entity = player.target(target)?;
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let Self(mut element) = command.take()?;
+        let entity = context.target(target)?;
         if T::HAS_ENTITIES {
-            resolve_by(player.resolved, |map| self.0.remap(map))?;
+            context.resolved.resolve_all(|map| element.remap(map))?;
         }
-        player.entities.buffer_mut(entity)?.push(self.0);
+        context.entities.buffer_mut(entity)?.push(element);
         Ok(())
     }
 
@@ -516,7 +478,7 @@ impl<T: BufferElement> Command for Append<T> {
         duplicate_element(&mut self.0).map(Self)
     }
 
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "append to the `{}` of {target}", ComponentType::of_buffer::<T>())
     }
 }
@@ -528,17 +490,23 @@ struct SetTypeEnabled {
 }
 
 impl Command for SetTypeEnabled {
-    const KIND: Kind = Kind::Touch;
-    const FOLDS: bool = true;
+    type Element = NoElement;
 
-    fn fold(folding: Folding<'_, '_, Self>) -> bool {
-        let Self { ty, enabled } = *folding.command();
-        folding.switch(ty, enabled)
+    const COALESCES: bool = true;
+
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+        let Self { ty, enabled } = **coalescing.command();
+        coalescing.set_enabled(ty, enabled)
     }
 
-    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        let entity = player.target(target)?;
-        player.entities.set_type_enabled(entity, self.ty, self.enabled)?;
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let Self { ty, enabled } = *command;
+        let entity = context.target(target)?;
+        context.entities.set_type_enabled(entity, ty, enabled)?;
         Ok(())
     }
 
@@ -546,9 +514,13 @@ impl Command for SetTypeEnabled {
         Ok(*self)
     }
 
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = if self.enabled { "on" } else { "off" };
-        write!(f, "switch `{}` of {target} {state}", self.ty)
+    fn describe(
+        command: &Recorded<'_, Self>,
+        target: Entity,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let state = if command.enabled { "on" } else { "off" };
+        write!(f, "switch `{}` of {target} {state}", command.ty)
     }
 }
 
@@ -556,11 +528,15 @@ impl Command for SetTypeEnabled {
 struct SetEnabled(bool);
 
 impl Command for SetEnabled {
-    const KIND: Kind = Kind::Touch;
+    type Element = NoElement;
 
-    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        let entity = player.target(target)?;
-        player.entities.set_enabled(entity, self.0)?;
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let entity = context.target(target)?;
+        context.entities.set_enabled(entity, command.0)?;
         Ok(())
     }
 
@@ -568,27 +544,30 @@ impl Command for SetEnabled {
         Ok(*self)
     }
 
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {target}", if self.0 { "enable" } else { "disable" })
+    fn describe(
+        command: &Recorded<'_, Self>,
+        target: Entity,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        write!(f, "{} {target}", if command.0 { "enable" } else { "disable" })
     }
 }
 
 struct SetName;
 
-impl ListCommand for SetName {
+impl Command for SetName {
     type Element = u8;
 
-    const KIND: Kind = Kind::Touch;
+    const LISTED: bool = true;
 
-    fn play(
-        self,
-        name: Elements<'_, u8>,
-        player: &mut Player<'_>,
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
         target: Entity,
     ) -> Result<(), Fault> {
-        let entity = player.target(target)?;
-        let name = std::str::from_utf8(name.as_slice()).expect("a text was recorded");
-        player.entities.set_name(entity, name)?;
+        let entity = context.target(target)?;
+        let name = str::from_utf8(command.elements()).expect("a text was recorded");
+        context.entities.set_name(entity, name)?;
         Ok(())
     }
 
@@ -596,7 +575,7 @@ impl ListCommand for SetName {
         Ok(Self)
     }
 
-    fn describe(_: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "name {target}")
     }
 }
@@ -605,11 +584,15 @@ impl ListCommand for SetName {
 struct SetArchetype(Archetype);
 
 impl Command for SetArchetype {
-    const KIND: Kind = Kind::Touch;
+    type Element = NoElement;
 
-    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        let entity = player.target(target)?;
-        player.entities.set_archetype(entity, self.0)?;
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let entity = context.target(target)?;
+        context.entities.set_archetype(entity, command.0)?;
         Ok(())
     }
 
@@ -617,12 +600,13 @@ impl Command for SetArchetype {
         Ok(*self)
     }
 
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "move {target} to an archetype")
     }
 
-    fn gives(&self, given: &mut Given<'_>) {
-        given.add_archetype(self.0);
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Changes(target));
+        each(Aspect::AddsArchetype(command.0));
     }
 }
 
@@ -632,11 +616,15 @@ struct SwapComponents {
 }
 
 impl Command for SwapComponents {
-    const KIND: Kind = Kind::Touch;
+    type Element = NoElement;
 
-    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        let (left, right) = (player.target(target)?, player.target(self.other)?);
-        player.entities.swap_components(left, right)?;
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let (left, right) = (context.target(target)?, context.target(command.other)?);
+        context.entities.swap_components(left, right)?;
         Ok(())
     }
 
@@ -644,12 +632,54 @@ impl Command for SwapComponents {
         Ok(*self)
     }
 
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "exchange the components of {target} and {}", self.other)
+    fn describe(
+        command: &Recorded<'_, Self>,
+        target: Entity,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        write!(f, "exchange the components of {target} and {}", command.other)
     }
 
-    fn named(&self, target: Entity, each: &mut dyn FnMut(Entity)) {
-        each(target);
-        each(self.other);
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Changes(target));
+        each(Aspect::Changes(command.other));
+    }
+}
+
+struct Function<F> {
+    name: &'static str,
+    function: F,
+}
+
+impl<F> Command for Function<F>
+where
+    F: FnOnce(&mut EntityManager) -> Result<(), EntityError> + Clone + Send + 'static,
+{
+    type Element = NoElement;
+
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        _: Entity,
+    ) -> Result<(), Fault> {
+        let Self { function, .. } = command.take()?;
+        function(context.entities)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        Ok(Self { name: self.name, function: self.function.clone() })
+    }
+
+    fn describe(
+        command: &Recorded<'_, Self>,
+        _: Entity,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        f.write_str(command.name)
+    }
+
+    fn inspect(_: &Recorded<'_, Self>, _: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::AddsUnknown);
     }
 }

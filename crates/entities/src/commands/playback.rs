@@ -1,71 +1,255 @@
-//! All commands of a log are gone through, and carried out: one by one, or together.
+//! Playback of recorded commands: run by run, or coalesced.
 
-#![expect(unsafe_code, reason = "goes through commands in the memory of lanes")]
+#![expect(unsafe_code, reason = "takes commands from the memory of streams")]
 
+use std::any::Any;
 use std::fmt;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::coalesce::Panic;
-use super::error::StoppedAt;
-use super::log::Segment;
-use super::play::{Fault, Player, Resolved, Run};
-use super::recorder::CommandRecorder;
-use super::stream::{Found, VerbRun, find};
+use super::buffer::CommandLog;
+use super::error::{CommandFault, StoppedAt};
+use super::placeholder::{LaneIds, ResolvedIds};
+use super::recorder::{CommandRecorder, NO_KEY};
+use super::stream::{ActiveRun, RunCursor};
+use crate::entity::Entity;
+use crate::manager::{Distinct, EntityManager, Spaced};
+use crate::set::ComponentSet;
 
-/// How many commands are carried out together at most. What is noted of them has room in the caches then, and there are enough of
-/// one kind.
-const LONGEST: usize = 64 << 10;
+/// Maximum number of commands in a coalesced batch: their records fit in the caches, and there are enough of one kind.
+const MAX_BATCH: usize = 64 << 10;
 
-/// How many commands there are at least for each run of one verb, so that runs are carried out one after the other: what they have
-/// in common is then found without looking at each command.
+/// Minimum average length of runs to apply them run by run. Longer runs share their work without looking at each command.
 const LONG_RUN: usize = 8;
 
-/// Where somebody is in the commands of a log.
+pub(super) type Fault = CommandFault;
+
+/// Payload of a panic in user code.
+pub(super) type Panic = Box<dyn Any + Send>;
+
+/// State that commands use while they are applied.
+pub(super) struct PlaybackContext<'p> {
+    pub(super) entities: &'p mut EntityManager,
+    pub(super) resolved: &'p ResolvedIds,
+    /// Whether the buffer keeps its commands for the next playback.
+    pub(super) keeps: bool,
+    /// Scratch memory for entities.
+    pub(super) list: Vec<Entity>,
+    /// Scratch memory for members of groups.
+    pub(super) members: Distinct,
+    /// Panic of user code while a command was coalesced.
+    pub(super) panic: Option<Panic>,
+}
+
+impl PlaybackContext<'_> {
+    /// The entity of a command's target. Fails if a later command creates it.
+    #[inline]
+    pub(super) fn target(&self, target: Entity) -> Result<Entity, Fault> {
+        let entity = self.resolved.resolve(target)?;
+        if target.is_placeholder() && self.entities.storage.table.is_marked(entity) {
+            return Err(Fault::NotCreatedYet { placeholder: target });
+        }
+        Ok(entity)
+    }
+
+    /// Assigns the ids of a placeholder and of those that follow it to the next entities that are created.
+    pub(super) fn assign_ids(&mut self, first: Entity, count: usize) -> Result<(), Fault> {
+        if count == 0 {
+            return Ok(());
+        }
+        let ids = self.resolved.ids_from(first)?;
+        let ids = ids.get(..count).ok_or(Fault::NotCreatedYet { placeholder: first })?;
+        self.entities.before_moving([]);
+        let assigned = self.entities.storage.table.hand_out_next(ids);
+        assigned.map_err(|entity| Fault::PromiseBroken { entity })
+    }
+
+    /// Creates an entity of each set on all threads, with the ids of a placeholder and of those that follow it. Returns false, and
+    /// creates nothing, if a set might be refused.
+    pub(super) fn spawn_parallel<S: ComponentSet>(
+        &mut self,
+        first: Entity,
+        sets: Spaced<S>,
+    ) -> bool {
+        let Ok(ids) = self.resolved.ids_from(first) else { return false };
+        let Some(ids) = ids.get(..sets.count()) else { return false };
+        let table = &self.entities.storage.table;
+        ids.iter().all(|&id| table.is_marked(id)) && self.entities.spawn_spaced(sets, ids)
+    }
+}
+
+/// Commands of a lane with the same sort key, applied in the order in which they were recorded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    key: u64,
+    pub(super) lane: usize,
+    /// First run in the lane's stream.
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl CommandLog {
+    /// Lists the commands in the order of playback.
+    pub(super) fn list_segments(&self, segments: &mut Vec<Segment>) {
+        segments.clear();
+        let mut has_keys = false;
+        for (number, lane) in self.lanes.iter().enumerate() {
+            let (mut key, mut start) = (NO_KEY, 0);
+            let mut push = |key, start, end| {
+                if start < end {
+                    segments.push(Segment { key, lane: number, start, end });
+                }
+            };
+            for &(run, next) in &lane.keys {
+                push(key, start, run);
+                (key, start) = (next, run);
+                has_keys = true;
+            }
+            push(key, start, lane.stream.run_count());
+        }
+        if has_keys {
+            // Commands with equal keys stay in their order. A stable sort would allocate.
+            segments.sort_unstable_by_key(|segment| (segment.key, segment.lane, segment.start));
+        }
+    }
+
+    /// Applies all commands.
+    ///
+    /// # Errors
+    ///
+    /// The first command that fails. Commands before it are applied, commands after it are not.
+    pub(super) fn play(&mut self, entities: &mut EntityManager) -> Result<(), StoppedAt> {
+        let mut guard = PlaybackGuard { log: self, entities, is_finished: false };
+        guard.assign_ids();
+        let played = guard.play();
+        guard.is_finished = played.is_ok();
+        // A value that panics when it is dropped now takes the error with it, which would be leaked otherwise.
+        drop(guard);
+        played
+    }
+}
+
+/// Log during playback. Restores it when playback ends, also by a panic.
+struct PlaybackGuard<'p> {
+    log: &'p mut CommandLog,
+    entities: &'p mut EntityManager,
+    is_finished: bool,
+}
+
+impl PlaybackGuard<'_> {
+    /// Assigns ids to created entities without a reserved one, in the order in which they were recorded.
+    fn assign_ids(&mut self) {
+        let Self { log, entities, .. } = self;
+        let CommandLog { lanes, resolved, stamps, reusable, .. } = &mut **log;
+        resolved.stamps.clone_from(stamps);
+        entities.before_moving([]);
+        let table = &mut entities.storage.table;
+        resolved.lanes.resize_with(lanes.len(), LaneIds::default);
+        for (lane, of_lane) in lanes.iter_mut().zip(&mut resolved.lanes) {
+            let created = lane.created as usize;
+            if *reusable {
+                of_lane.ids.clear();
+            } else {
+                // Reuses the memory of the lane's list.
+                of_lane.ids = mem::take(&mut lane.ids);
+            }
+            (of_lane.lane, of_lane.stamps) = (lane.lane, lane.stamps);
+            let reserved = of_lane.ids.iter().position(|id| id.is_null());
+            of_lane.reserved = reserved.unwrap_or(of_lane.ids.len());
+            for id in of_lane.ids.iter_mut().filter(|id| id.is_null()) {
+                *id = table.set_aside();
+            }
+            table.set_many_aside(created - of_lane.ids.len(), &mut of_lane.ids);
+        }
+        log.reserved_by = None;
+    }
+
+    fn play(&mut self) -> Result<(), StoppedAt> {
+        let mut segments = mem::take(&mut self.log.segments);
+        self.log.list_segments(&mut segments);
+        let mut context = PlaybackContext {
+            entities: &mut *self.entities,
+            resolved: &self.log.resolved,
+            keeps: self.log.reusable,
+            list: mem::take(&mut self.log.list),
+            members: mem::take(&mut self.log.members),
+            panic: None,
+        };
+        let played = Playback::new(&self.log.lanes, &segments).play(&mut context);
+        let PlaybackContext { list, members, .. } = context;
+        (self.log.segments, self.log.list, self.log.members) = (segments, list, members);
+        played.map_err(|mut stopped| {
+            stopped.commands = self.log.len();
+            stopped
+        })
+    }
+}
+
+impl Drop for PlaybackGuard<'_> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            let lanes = &mut self.log.resolved.lanes;
+            self.entities.reclaim_unused_ids(lanes.iter_mut().flat_map(|lane| &mut lane.ids));
+        }
+        self.log.is_played = true;
+        self.log.continues_lane = false;
+        if !self.log.reusable {
+            // Drops commands that were not applied. The first panic ends it.
+            for lane in &mut self.log.lanes {
+                lane.keys.clear();
+                lane.stream.clear();
+            }
+        }
+    }
+}
+
+/// Position in the commands of a log that is being played.
 #[derive(Clone, Copy)]
-pub(super) struct Walk<'l> {
+pub(super) struct Playback<'l> {
     lanes: &'l [CommandRecorder],
     segments: &'l [Segment],
-    /// The run of the first segment.
+    /// Current run of the first segment.
     run: usize,
-    /// Where the next command of the run is, or nothing, if it is the first.
-    position: Option<usize>,
-    /// How many commands of the run were taken.
-    taken: usize,
-    /// How many commands were taken.
+    /// The rest of the current run, if commands of it were applied.
+    rest: Option<RunCursor<'l>>,
+    /// Number of commands that were applied or skipped.
     played: usize,
 }
 
-impl<'l> Walk<'l> {
-    pub(super) fn new(lanes: &'l [CommandRecorder], segments: &'l [Segment]) -> Self {
+impl<'l> Playback<'l> {
+    fn new(lanes: &'l [CommandRecorder], segments: &'l [Segment]) -> Self {
         let run = segments.first().map_or(0, |segment| segment.start);
-        Self { lanes, segments, run, position: None, taken: 0, played: 0 }
+        Self { lanes, segments, run, rest: None, played: 0 }
     }
 
-    /// Whether commands that follow each other mostly do different things, so that they are better carried out together.
-    fn pays_to_fold(&self) -> bool {
+    /// Whether runs are so short that commands are coalesced.
+    fn should_coalesce(&self) -> bool {
         let runs: usize = self.segments.iter().map(|segment| segment.end - segment.start).sum();
         let commands: usize = self.lanes.iter().map(CommandRecorder::len).sum();
         runs > 1 && commands < runs * LONG_RUN
     }
 
-    /// The lane and the rest of the run that come next.
+    /// The lane and the rest of the current run.
     #[inline]
-    pub(super) fn rest_of_run(&self) -> Option<(&'l CommandRecorder, VerbRun)> {
+    fn current_run(&self) -> Option<(&'l CommandRecorder, RunCursor<'l>)> {
         let segment = self.segments.first()?;
         let lane = &self.lanes[segment.lane];
-        let VerbRun { verb, start, count } = lane.memory.runs()[self.run];
-        let start = self.position.unwrap_or(start);
-        Some((lane, VerbRun { verb, start, count: count - self.taken }))
+        Some((lane, self.rest.unwrap_or_else(|| lane.stream.run(self.run))))
     }
 
-    /// Goes on behind so many commands of the run, of which the next begins there.
+    /// The rest of the current run.
     #[inline]
-    fn go_on(&mut self, count: usize, next: usize, is_end_of_run: bool) {
+    pub(super) fn rest_of_run(&self) -> Option<RunCursor<'l>> {
+        self.current_run().map(|(_, rest)| rest)
+    }
+
+    /// Moves past commands of the current run, to the rest of it.
+    #[inline]
+    fn advance(&mut self, count: usize, rest: RunCursor<'l>) {
         self.played += count;
-        self.taken += count;
-        self.position = Some(next);
-        if is_end_of_run {
-            (self.position, self.taken) = (None, 0);
+        self.rest = Some(rest);
+        if rest.left() == 0 {
+            self.rest = None;
             self.run += 1;
             if self.segments.first().is_some_and(|segment| self.run == segment.end) {
                 self.segments = &self.segments[1..];
@@ -74,153 +258,149 @@ impl<'l> Walk<'l> {
         }
     }
 
-    /// Goes on behind a run, without doing anything.
+    /// Moves past the current run without applying it.
     pub(super) fn skip_run(&mut self) {
-        if let Some((_, rest)) = self.rest_of_run() {
-            self.go_on(rest.count, rest.start, true);
+        if let Some(rest) = self.rest_of_run() {
+            // A cursor without commands ends the run.
+            self.advance(rest.left(), rest.emptied());
         }
     }
 
-    /// Carries out all that is left.
-    pub(super) fn play(&mut self, player: &mut Player<'_>) -> Result<(), StoppedAt> {
-        if self.pays_to_fold() {
-            return self.play_together(player);
+    /// Applies all remaining commands.
+    fn play(&mut self, context: &mut PlaybackContext<'_>) -> Result<(), StoppedAt> {
+        if self.should_coalesce() {
+            return self.play_coalesced(context);
         }
-        self.skip_cancelled(player);
-        while let Some((_, rest)) = self.rest_of_run() {
-            self.play_some(player, rest.count)?;
-            self.skip_cancelled(player);
+        self.skip_cancelled(context);
+        while let Some(rest) = self.rest_of_run() {
+            self.play_some(context, rest.left())?;
+            self.skip_cancelled(context);
         }
         Ok(())
     }
 
-    /// Carries out so many commands, run by run, unless there are fewer, or one fails.
-    fn play_some(&mut self, player: &mut Player<'_>, count: usize) -> Result<(), StoppedAt> {
+    /// Applies `count` commands run by run, or fewer if there are fewer or a command fails.
+    fn play_some(
+        &mut self,
+        context: &mut PlaybackContext<'_>,
+        count: usize,
+    ) -> Result<(), StoppedAt> {
         let mut left = count;
         while left > 0
-            && let Some((lane, rest)) = self.rest_of_run()
+            && let Some((lane, rest)) = self.current_run()
         {
-            let now = VerbRun { count: rest.count.min(left), ..rest };
-            // SAFETY: there are such commands, and the log is the player's alone.
-            let mut run = unsafe { Run::new(lane.memory.data(), now, player.keeps) };
-            // SAFETY: the run is of its verb.
-            let result = unsafe { (now.verb.play)(player, &mut run) };
+            let now = rest.first(left);
+            // SAFETY: commands behind the position were not used, and the playback borrows the log exclusively.
+            let (run, result) = unsafe { ActiveRun::apply(now, context) };
             if let Err(fault) = result {
-                let number = self.played + now.count - run.left();
-                let job = lane.job;
-                return Err(stopped_at(&run, player.resolved, fault, number, job));
+                let number = self.played + now.left() - run.left();
+                return Err(stopped_at(&run, context.resolved, fault, number, lane.job));
             }
-            debug_assert_eq!(run.left(), 0, "a verb takes commands until there are no more");
-            self.go_on(now.count, run.position(), now.count == rest.count);
-            left -= now.count;
+            debug_assert_eq!(run.left(), 0, "a vtable takes commands until there are no more");
+            self.advance(now.left(), run.cursor().rest());
+            left -= now.left();
         }
         Ok(())
     }
 
-    /// Carries out all that is left, together as far as it goes.
-    fn play_together(&mut self, player: &mut Player<'_>) -> Result<(), StoppedAt> {
-        player.entities.stretch.clear();
-        while let Some((_, rest)) = self.rest_of_run() {
-            if rest.verb.fold.is_none() {
-                self.play_some(player, rest.count)?;
+    /// Applies all remaining commands, in coalesced batches where possible.
+    fn play_coalesced(&mut self, context: &mut PlaybackContext<'_>) -> Result<(), StoppedAt> {
+        context.entities.stretch.clear();
+        while let Some(rest) = self.rest_of_run() {
+            if rest.vtable().coalesce.is_none() {
+                self.play_some(context, rest.left())?;
                 continue;
             }
             let first = *self;
-            self.note_stretch(player);
+            self.coalesce_batch(context);
             let count = self.played - first.played;
-            let panic = player.panic.take();
-            // One command is as quickly carried out as noted.
-            let done = if count > 1 { carry_out(player) } else { Carried::NotAtAll };
-            player.entities.clear_stretch();
-            let panic = match done {
-                Carried::Out => panic,
-                Carried::NotAtAll => {
+            let panic = context.panic.take();
+            // A single command is applied directly.
+            let applied = if count > 1 { apply_batch(context) } else { BatchOutcome::Refused };
+            context.entities.clear_stretch();
+            let panic = match applied {
+                BatchOutcome::Applied => panic,
+                BatchOutcome::Refused => {
                     *self = first;
-                    self.play_some(player, count)?;
+                    self.play_some(context, count)?;
                     panic
                 }
-                Carried::Panicked(earlier) => {
-                    // What comes before it is carried out, as far as it can be told.
+                BatchOutcome::Panicked(earlier) => {
+                    // Applies the commands before the one that panicked, as far as they can be told.
                     *self = first;
-                    let _ = self.play_some(player, count);
+                    let _ = self.play_some(context, count);
                     Some(earlier)
                 }
             };
             if let Some(panic) = panic {
                 resume_unwind(panic);
             }
-            if count < LONGEST {
-                // Whatever the next one is, it was not to be noted.
-                self.play_some(player, 1)?;
+            if count < MAX_BATCH {
+                // The next command could not be coalesced.
+                self.play_some(context, 1)?;
             }
         }
         Ok(())
     }
 
-    /// Notes commands until one cannot be, or they are enough.
-    fn note_stretch(&mut self, player: &mut Player<'_>) {
-        let end = self.played + LONGEST;
+    /// Coalesces commands until one cannot be, or the batch is full.
+    fn coalesce_batch(&mut self, context: &mut PlaybackContext<'_>) {
+        let end = self.played + MAX_BATCH;
         while self.played < end
-            && let Some((lane, VerbRun { verb, start, count })) = self.rest_of_run()
-            && let Some(fold) = verb.fold
+            && let Some(rest) = self.rest_of_run()
+            && rest.vtable().coalesce.is_some()
         {
-            let (data, mut position) = (lane.memory.data(), start);
-            let most = count.min(end - self.played);
-            let mut noted = 0;
-            while noted < most {
-                // SAFETY: there is a command, and the log is the player's alone.
-                let found = unsafe { find(verb, data, position) };
-                // SAFETY: as above.
-                let target = unsafe { found.target() }.expect("a command is carried out once");
-                // SAFETY: it is a payload of the verb, which was not used.
-                if !unsafe { fold(player, target, found.payload, found.place()) } {
+            let mut cursor = rest.first(end - self.played);
+            let count = cursor.left();
+            while let Some(command) = cursor.peek() {
+                // SAFETY: commands behind the position were not used, and the playback borrows the log exclusively.
+                if !unsafe { command.coalesce(context) } {
                     break;
                 }
-                position = found.next;
-                noted += 1;
+                cursor.skip(command);
             }
-            self.go_on(noted, position, noted == count);
-            if noted < most {
+            self.advance(count - cursor.left(), cursor.rest());
+            if cursor.left() > 0 {
                 return;
             }
         }
     }
 }
 
-/// What became of commands that were noted.
-enum Carried {
-    Out,
-    NotAtAll,
+/// Result of applying a coalesced batch.
+enum BatchOutcome {
+    Applied,
+    /// Nothing was applied: memory is missing.
+    Refused,
     Panicked(Panic),
 }
 
-/// Carries out what was noted.
-fn carry_out(player: &mut Player<'_>) -> Carried {
-    // Code of the user may run before anything is changed, and panic.
-    match catch_unwind(AssertUnwindSafe(|| player.entities.prepare_stretch())) {
+/// Applies the coalesced batch.
+fn apply_batch(context: &mut PlaybackContext<'_>) -> BatchOutcome {
+    // User code may run, and panic, before anything is changed.
+    match catch_unwind(AssertUnwindSafe(|| context.entities.prepare_stretch())) {
         Ok(Ok(())) => {
-            player.entities.carry_out_stretch();
-            Carried::Out
+            context.entities.carry_out_stretch();
+            BatchOutcome::Applied
         }
-        Ok(Err(_)) => Carried::NotAtAll,
-        Err(panic) => Carried::Panicked(panic),
+        Ok(Err(_)) => BatchOutcome::Refused,
+        Err(panic) => BatchOutcome::Panicked(panic),
     }
 }
 
-/// Says which command of a run has failed: the last that was taken.
+/// Report of the command of a run that has failed: the last one taken.
 #[cold]
 fn stopped_at(
-    run: &Run<'_>,
-    resolved: &Resolved,
+    run: &ActiveRun<'_>,
+    resolved: &ResolvedIds,
     fault: Fault,
     number: usize,
     job: Option<&'static str>,
 ) -> StoppedAt {
-    let command = match run.last {
-        Some((Found { verb, payload, .. }, target)) => {
+    let command = match run.last() {
+        Some((command, target)) => {
             let target = resolved.shown(target);
-            // SAFETY: there is a payload of the verb, which may have been used.
-            fmt::from_fn(|f| unsafe { (verb.describe)(payload, target, f) }).to_string()
+            fmt::from_fn(|f| command.describe(target, f)).to_string()
         }
         None => "begin".to_owned(),
     };

@@ -1,16 +1,17 @@
 //! Commands that create entities.
 
 use std::fmt;
+use std::marker::PhantomData;
 
-use super::coalesce::Folding;
-use super::command::{Command, CommandRun, Elements, Given, ListCommand, TypeNames};
+use super::coalesce::Coalescing;
 use super::modify::duplicate_set;
-use super::play::{Fault, Player, check_by, resolve_by, resolve_entities};
-use super::recorder::{CommandRecorder, Created, too_many_entities};
-use super::vtable::{Deed, Kind, deed_with};
+use super::placeholder::Placeholders;
+use super::playback::{Fault, PlaybackContext};
+use super::recorder::{CommandRecorder, too_many_entities};
+use super::vtable::{Aspect, Command, Effect, NoElement, Recorded, TypeNames, TypedRun};
 use crate::entity::Entity;
 use crate::field::EntityRemap;
-use crate::manager::{Archetype, EntityManager, MANY_BYTES};
+use crate::manager::{Archetype, MANY_BYTES};
 use crate::set::{CloneSet, ComponentSet};
 
 impl CommandRecorder {
@@ -18,77 +19,73 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// With A0083 if there are more than sixteen million before the buffer is played.
-    // What is spawned was just put together: a call would copy it once more.
+    /// With A0083 if the commands of a lane create more than sixteen million entities before the buffer is played.
+    // The set was just put together: a call would copy it once more.
     #[inline(always)]
     #[track_caller]
     pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
-        let target = self.create(1).target();
+        let target = self.take_placeholders(1).target();
         self.record(target, Spawn(set));
         target
     }
 
-    /// Creates so many entities, each with clones of these components. Returns their placeholders.
+    /// Creates `count` entities, each with clones of these components. Returns their placeholders.
     ///
     /// # Panics
     ///
     /// As [`spawn`](Self::spawn).
     #[track_caller]
-    pub fn spawn_many<S: CloneSet>(&mut self, count: usize, set: S) -> Created {
-        let created = self.create(count);
-        self.record(created.target(), SpawnMany { count, set });
+    pub fn spawn_many<S: CloneSet>(&mut self, set: S, count: usize) -> Placeholders {
+        let created = self.take_placeholders(count);
+        self.record(created.target(), SpawnMany { set, count });
         created
     }
 
-    /// Creates an entity of each set of components that an iterator gives. Returns their placeholders.
+    /// Creates an entity of each set of components that an iterator yields. Returns their placeholders.
     ///
-    /// If the iterator panics, none is created.
+    /// If the iterator panics, no entity is created.
     ///
     /// # Panics
     ///
     /// As [`spawn`](Self::spawn).
     #[track_caller]
-    pub fn spawn_batch<I>(&mut self, sets: I) -> Created
+    pub fn spawn_batch<I>(&mut self, sets: I) -> Placeholders
     where
         I: IntoIterator,
         I::Item: ComponentSet,
     {
-        let target = self.create(0).target();
-        let command = SpawnBatch(std::marker::PhantomData::<fn() -> I::Item>);
-        let most = self.most_to_create();
-        let Some(count) = self.record_list_of(target, command, sets, most) else {
+        let target = self.take_placeholders(0).target();
+        let command = SpawnBatch(PhantomData::<fn() -> I::Item>);
+        let max = self.max_to_create();
+        let Some(count) = self.record_list_up_to(target, command, sets, max) else {
             too_many_entities();
         };
-        self.create(count)
+        self.take_placeholders(count)
     }
 
-    /// Creates an entity of an archetype of the world in which this is played, every component with its default. Returns its
-    /// placeholder.
+    /// Creates an entity of an archetype of the world in which this is played, with default values. Returns its placeholder.
     ///
     /// # Panics
     ///
     /// As [`spawn`](Self::spawn).
     #[track_caller]
-    pub fn create_of(&mut self, archetype: Archetype) -> Entity {
-        let target = self.create(1).target();
-        self.record(target, CreateOf { archetype, count: 1 });
-        target
+    pub fn create(&mut self, archetype: Archetype) -> Entity {
+        self.create_many(archetype, 1).target()
     }
 
-    /// Creates so many entities of an archetype of the world in which this is played, every component with its default. Returns their
-    /// placeholders.
+    /// Creates `count` entities of an archetype of the world in which this is played, with default values. Returns their placeholders.
     ///
     /// # Panics
     ///
     /// As [`spawn`](Self::spawn).
     #[track_caller]
-    pub fn create_many(&mut self, archetype: Archetype, count: usize) -> Created {
-        let created = self.create(count);
-        self.record(created.target(), CreateOf { archetype, count });
+    pub fn create_many(&mut self, archetype: Archetype, count: usize) -> Placeholders {
+        let created = self.take_placeholders(count);
+        self.record(created.target(), Create { archetype, count });
         created
     }
 
-    /// Creates an entity with copies of another's components, as [`instantiate`](crate::EntityManager::instantiate) does. Returns
+    /// Creates an entity with copies of another entity's components, as [`instantiate`](crate::EntityManager::instantiate) does. Returns
     /// its placeholder.
     ///
     /// # Panics
@@ -96,96 +93,93 @@ impl CommandRecorder {
     /// As [`spawn`](Self::spawn).
     #[track_caller]
     pub fn instantiate(&mut self, source: Entity) -> Entity {
-        let target = self.create(1).target();
-        self.record(target, Instantiate { source, count: 1 });
-        target
+        self.instantiate_many(source, 1).target()
     }
 
-    /// Creates so many entities with copies of another's components. Returns their placeholders.
+    /// Creates `count` entities with copies of another entity's components. Returns their placeholders.
     ///
     /// # Panics
     ///
     /// As [`spawn`](Self::spawn).
     #[track_caller]
-    pub fn instantiate_many(&mut self, source: Entity, count: usize) -> Created {
-        let created = self.create(count);
+    pub fn instantiate_many(&mut self, source: Entity, count: usize) -> Placeholders {
+        let created = self.take_placeholders(count);
         self.record(created.target(), Instantiate { source, count });
         created
     }
 }
 
+/// Number of entities that get their ids together: few enough that the entity table stays in the cache.
+const IDS_AT_ONCE: usize = 1024;
+
+/// Minimum length of a run to create its entities together.
+const MIN_RUN: usize = 8;
+
 struct Spawn<S>(S);
 
-/// How many entities get their ids at a time: the table is still in the cache then when they are created.
-const AT_A_TIME: usize = 1024;
-
-/// From how many on entities are created together.
-const AT_ONCE: usize = 8;
-
 impl<S: ComponentSet> Command for Spawn<S> {
-    const KIND: Kind = Kind::Touch;
-    const FOLDS: bool = !S::SHARED;
-    const DEED: Deed = deed_with::<S>(Deed::Create);
+    type Element = NoElement;
 
-    fn fold(folding: Folding<'_, '_, Self>) -> bool {
-        folding.create(|Self(set)| set)
+    const COALESCES: bool = !S::SHARED;
+    const EFFECT: Effect = Effect::create::<S>();
+
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+        coalescing.create(|Self(set)| set)
     }
 
-    fn set_number(entities: &mut EntityManager) -> Option<u32> {
-        entities.set_number::<S>().ok()
-    }
-
-    fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let Self(mut set) = command.take()?;
         if S::HAS_ENTITIES {
-            resolve_entities(player.resolved, &mut self.0)?;
+            context.resolved.resolve_set(&mut set)?;
         }
-        player.hand_out(target, 1)?;
-        player.entities.try_spawn(self.0).map_err(|rejected| rejected.error)?;
+        context.assign_ids(target, 1)?;
+        context.entities.try_spawn(set).map_err(|rejected| rejected.error)?;
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
-        duplicate_set(&mut self.0).map(Self)
-    }
-
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "spawn {target} with {}", TypeNames(S::types))
-    }
-
-    fn gives(&self, given: &mut Given<'_>) {
-        given.add_set::<S>();
-    }
-
-    fn play_run(player: &mut Player<'_>, run: &mut CommandRun<'_, '_, Self>) -> Result<(), Fault> {
-        // For a few, what they have in common is not worth looking for.
-        if run.left() < AT_ONCE {
-            while let Some((target, command)) = run.next()? {
-                command.play(player, target)?;
+    fn apply_run(
+        context: &mut PlaybackContext<'_>,
+        run: &mut TypedRun<'_, '_, Self>,
+    ) -> Result<(), Fault> {
+        // Looking for what a few have in common does not pay.
+        if run.left() < MIN_RUN {
+            while let Some((target, command)) = run.next() {
+                Self::apply(command, context, target)?;
             }
             return Ok(());
         }
         let is_large = run.left() * size_of::<S>() >= MANY_BYTES && !S::HAS_ENTITIES;
-        if is_large && spawn_parallel(player, run) {
+        if is_large
+            && let Some(first) = run.next_target()
+            && run.take_all(|Self(set)| set, |sets| context.spawn_parallel(first, sets))
+        {
             return Ok(());
         }
-        // Commands that follow each other create entities that do.
+        // Consecutive commands create entities with consecutive placeholders.
         while let Some(first) = run.next_target() {
-            let count = run.left().min(AT_A_TIME);
-            if let Err(fault) = player.hand_out(first, count) {
-                drop(run.next()?);
+            let count = run.left().min(IDS_AT_ONCE);
+            if let Err(fault) = context.assign_ids(first, count) {
+                // The error names the command that was taken last.
+                if let Some((_, command)) = run.next() {
+                    drop(command.take()?);
+                }
                 return Err(fault);
             }
-            let resolved = player.resolved;
+            let resolved = context.resolved;
             let mut fault = None;
             let sets = (0..count).map_while(
                 #[inline(always)]
                 |_| {
-                    let set = run.next().and_then(
+                    let (_, command) = run.next().expect("so many are left");
+                    let set = command.take().and_then(
                         #[inline(always)]
-                        |next| {
-                            let mut set = next.expect("so many are left").1.0;
+                        |Self(mut set)| {
                             if S::HAS_ENTITIES {
-                                resolve_entities(resolved, &mut set)?;
+                                resolved.resolve_set(&mut set)?;
                             }
                             Ok(set)
                         },
@@ -193,130 +187,148 @@ impl<S: ComponentSet> Command for Spawn<S> {
                     set.map_err(|why| fault = Some(why)).ok()
                 },
             );
-            player.entities.spawn_each(sets)?;
+            context.entities.spawn_each(sets)?;
             if let Some(fault) = fault {
                 return Err(fault);
             }
         }
         Ok(())
     }
-}
 
-/// Creates all entities of a run on all threads, if it can be done without any doubt. Returns whether it did.
-fn spawn_parallel<S: ComponentSet>(
-    player: &mut Player<'_>,
-    run: &mut CommandRun<'_, '_, Spawn<S>>,
-) -> bool {
-    let Some(first) = run.next_target() else { return false };
-    run.all_at_once(|Spawn(set)| set, |sets| player.spawn_all(first, sets))
+    fn duplicate(&mut self) -> Result<Self, Fault> {
+        duplicate_set(&mut self.0).map(Self)
+    }
+
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "spawn {target} with {}", TypeNames(S::types))
+    }
+
+    fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Changes(target));
+        Aspect::adds::<S>(each);
+    }
 }
 
 struct SpawnMany<S> {
-    count: usize,
     set: S,
+    count: usize,
 }
 
 impl<S: CloneSet> Command for SpawnMany<S> {
-    const KIND: Kind = Kind::Touch;
+    type Element = NoElement;
 
-    fn play(mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        resolve_entities(player.resolved, &mut self.set)?;
-        player.hand_out(target, self.count)?;
-        player.entities.try_spawn_many(self.count, &mut self.set)?;
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let Self { mut set, count } = command.take()?;
+        context.resolved.resolve_set(&mut set)?;
+        context.assign_ids(target, count)?;
+        context.entities.try_spawn_many(count, &mut set)?;
         Ok(())
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
-        Ok(Self { count: self.count, set: duplicate_set(&mut self.set)? })
+        Ok(Self { set: duplicate_set(&mut self.set)?, count: self.count })
     }
 
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.count;
+    fn describe(
+        command: &Recorded<'_, Self>,
+        target: Entity,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let count = command.count;
         write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
     }
 
-    fn named(&self, target: Entity, each: &mut dyn FnMut(Entity)) {
-        // Of none there is no first.
-        if self.count > 0 {
-            each(target);
-        }
-    }
-
-    fn gives(&self, given: &mut Given<'_>) {
-        given.add_set::<S>();
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        inspect_created(target, command.count, each);
+        Aspect::adds::<S>(each);
     }
 }
 
-struct SpawnBatch<S>(std::marker::PhantomData<fn() -> S>);
+/// Reports the first of `count` created entities.
+fn inspect_created(target: Entity, count: usize, each: &mut dyn FnMut(Aspect)) {
+    if count > 0 {
+        each(Aspect::Changes(target));
+    }
+}
 
-impl<S: ComponentSet> ListCommand for SpawnBatch<S> {
+struct SpawnBatch<S>(PhantomData<fn() -> S>);
+
+impl<S: ComponentSet> Command for SpawnBatch<S> {
     type Element = S;
 
-    const KIND: Kind = Kind::Touch;
+    const LISTED: bool = true;
 
-    fn play(
-        self,
-        mut sets: Elements<'_, S>,
-        player: &mut Player<'_>,
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
         target: Entity,
     ) -> Result<(), Fault> {
-        let (resolved, keeps) = (player.resolved, player.keeps);
+        let (_, mut sets) = command.take_parts()?;
+        let (resolved, keeps) = (context.resolved, context.keeps);
         if S::HAS_ENTITIES {
-            // Those of the last may be refused: then there is to be none.
+            // If the entities of the last set are refused, no entity is created.
             let all = sets.rest_mut();
             let remap = |map: &mut EntityRemap<'_>| {
                 all.iter_mut().for_each(|set| set.remap_entities(map));
             };
-            if keeps { check_by(resolved, remap) } else { resolve_by(resolved, remap) }?;
+            if keeps { resolved.check_all(remap) } else { resolved.resolve_all(remap) }?;
         }
-        player.hand_out(target, sets.len())?;
+        context.assign_ids(target, sets.len())?;
         let mut fault = None;
         let next = || {
             let duplicate = |set: &mut S| {
                 let mut other = duplicate_set(set)?;
                 if S::HAS_ENTITIES {
-                    resolve_entities(resolved, &mut other)?;
+                    resolved.resolve_set(&mut other)?;
                 }
                 Ok(other)
             };
             sets.next(duplicate)?.map_err(|why| fault = Some(why)).ok()
         };
-        player.entities.spawn_each(std::iter::from_fn(next))?;
+        context.entities.spawn_each(std::iter::from_fn(next))?;
         fault.map_or(Ok(()), Err)
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
-        Ok(Self(std::marker::PhantomData))
+        Ok(Self(PhantomData))
     }
 
-    fn describe(count: usize, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(
+        command: &Recorded<'_, Self>,
+        target: Entity,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let count = command.count();
         write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
     }
 
-    fn named(sets: Elements<'_, S>, target: Entity, each: &mut dyn FnMut(Entity)) {
-        // Of none there is no first.
-        if sets.len() > 0 {
-            each(target);
-        }
-    }
-
-    fn gives(_: Elements<'_, S>, given: &mut Given<'_>) {
-        given.add_set::<S>();
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        inspect_created(target, command.count(), each);
+        Aspect::adds::<S>(each);
     }
 }
 
 #[derive(Clone, Copy)]
-struct CreateOf {
+struct Create {
     archetype: Archetype,
     count: usize,
 }
 
-impl Command for CreateOf {
-    const KIND: Kind = Kind::Touch;
+impl Command for Create {
+    type Element = NoElement;
 
-    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        player.hand_out(target, self.count)?;
-        player.entities.create_many(self.archetype, self.count)?;
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let Self { archetype, count } = *command;
+        context.assign_ids(target, count)?;
+        context.entities.create_many(archetype, count)?;
         Ok(())
     }
 
@@ -324,22 +336,20 @@ impl Command for CreateOf {
         Ok(*self)
     }
 
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.count {
+    fn describe(
+        command: &Recorded<'_, Self>,
+        target: Entity,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        match command.count {
             1 => write!(f, "create {target} of an archetype"),
             count => write!(f, "create {count} entities from {target} on of an archetype"),
         }
     }
 
-    fn named(&self, target: Entity, each: &mut dyn FnMut(Entity)) {
-        // Of none there is no first.
-        if self.count > 0 {
-            each(target);
-        }
-    }
-
-    fn gives(&self, given: &mut Given<'_>) {
-        given.add_archetype(self.archetype);
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        inspect_created(target, command.count, each);
+        each(Aspect::AddsArchetype(command.archetype));
     }
 }
 
@@ -350,30 +360,37 @@ struct Instantiate {
 }
 
 impl Command for Instantiate {
-    const KIND: Kind = Kind::Look;
+    type Element = NoElement;
 
-    fn named(&self, _: Entity, each: &mut dyn FnMut(Entity)) {
-        each(self.source);
-    }
-
-    fn play(self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
-        let source = player.target(self.source)?;
-        player.hand_out(target, self.count)?;
-        match player.entities.instantiate_many(source, self.count) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+    fn apply(
+        command: Recorded<'_, Self>,
+        context: &mut PlaybackContext<'_>,
+        target: Entity,
+    ) -> Result<(), Fault> {
+        let Self { source, count } = *command;
+        let source = context.target(source)?;
+        context.assign_ids(target, count)?;
+        context.entities.instantiate_many(source, count)?;
+        Ok(())
     }
 
     fn duplicate(&mut self) -> Result<Self, Fault> {
         Ok(*self)
     }
 
-    fn describe(&self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let source = self.source;
-        match self.count {
+    fn describe(
+        command: &Recorded<'_, Self>,
+        target: Entity,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let source = command.source;
+        match command.count {
             1 => write!(f, "instantiate {source} as {target}"),
             count => write!(f, "instantiate {source} {count} times from {target} on"),
         }
+    }
+
+    fn inspect(command: &Recorded<'_, Self>, _: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Reads(command.source));
     }
 }

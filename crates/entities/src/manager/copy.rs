@@ -14,7 +14,7 @@ impl EntityManager {
         }
         self.jobs.before_everything();
         // The fork does not know of them, and is to go on as this world does.
-        self.take_back_promises();
+        self.reclaim_returned_ids();
         let mut fork =
             Self::with_storage(self.storage.fork()?, self.jobs.of_same_pool(), self.strict);
         fork.names = Arc::clone(&self.names);

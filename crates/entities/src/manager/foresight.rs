@@ -1,6 +1,7 @@
 //! What would be refused of entities, before anything is changed.
 
 use super::EntityManager;
+use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
@@ -57,5 +58,53 @@ impl EntityManager {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Fails if adding or removing components of these types would fail for one of the entities. Changes nothing.
+    pub(crate) fn check_type_changes(
+        &mut self,
+        entities: &[Entity],
+        types: &[ComponentType],
+        change: Change,
+    ) -> Result<(), EntityError> {
+        let set = self.set_number_of(types)?;
+        for &entity in entities {
+            let Some(location) = self.storage.table.locate(entity) else {
+                if change == Change::Remove && !self.strict {
+                    continue;
+                }
+                return Err(self.no_such(entity));
+            };
+            let transfer = self.transfer(self.storage.archetype_at(location), set, change)?;
+            let transfer = &self.transfers[transfer];
+            match (change, transfer.present, transfer.missing) {
+                (Change::AddMissing, Some(component), _) if self.strict => {
+                    return Err(EntityError::AlreadyPresent { entity, component });
+                }
+                (Change::Remove, _, Some(component)) if self.strict => {
+                    return Err(EntityError::MissingComponent { entity, component });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if an entity does not exist.
+    pub(crate) fn check_exists(&self, entity: Entity) -> Result<(), EntityError> {
+        self.locate(entity).map(drop)
+    }
+
+    /// Fails if an entity does not exist or lacks a component.
+    pub(crate) fn check_has_type(
+        &self,
+        entity: Entity,
+        component: ComponentType,
+    ) -> Result<(), EntityError> {
+        let location = self.locate(entity)?;
+        if self.storage.chunks[location.chunk].shape().has(component) {
+            return Ok(());
+        }
+        Err(EntityError::MissingComponent { entity, component })
     }
 }

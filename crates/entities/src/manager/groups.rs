@@ -44,6 +44,10 @@ use crate::storage::{Change, Reserved};
 #[repr(transparent)]
 pub struct LinkedEntityGroup(pub Entity);
 
+/// The members of an entity's [group](LinkedEntityGroup), or the entity if it has none, as targets of an operation for many entities.
+#[derive(Clone, Copy, Debug)]
+pub struct Linked(pub Entity);
+
 // SAFETY: the one field is at the beginning, and the type is nothing else.
 unsafe impl Field for LinkedEntityGroup {
     const SHAPE: &'static Shape = &Shape::new::<Self>(

@@ -56,7 +56,7 @@ pub(crate) use create_parallel::{MANY_BYTES, Spaced};
 pub(crate) use declared_writes::JobWrites;
 pub(crate) use distinct::Distinct;
 pub(crate) use found::Found;
-pub use groups::LinkedEntityGroup;
+pub use groups::{Linked, LinkedEntityGroup};
 pub use lookup::{ComponentLookup, GetMany};
 pub use new_entities::NewEntities;
 pub use storage_info::{StorageInfo, StorageInfoLookup};
@@ -69,7 +69,7 @@ pub(crate) use jobs::Jobs;
 use names::Names;
 use sets::{Home, Sets};
 
-use crate::commands::Promises;
+use crate::commands::ReservedIds;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -132,7 +132,7 @@ pub struct EntityManager {
     last_switch: Switch,
     names: Arc<Names>,
     /// What becomes of ids that were promised to entities of commands.
-    pub(crate) promises: Promises,
+    pub(crate) reserved_ids: ReservedIds,
     /// The rows of the entities that were created last.
     runs: Vec<Run>,
     /// Rows that threads fill.
@@ -172,7 +172,7 @@ impl EntityManager {
             quick_ways: [QuickWay::NONE; 2],
             last_switch: Switch::NONE,
             names: Arc::default(),
-            promises: Promises::default(),
+            reserved_ids: ReservedIds::default(),
             runs: Vec::new(),
             fills: Vec::new(),
             memory: found::Memory::default(),
@@ -281,7 +281,7 @@ impl EntityManager {
 
     /// Begins the next moment, so that later changes can be told from earlier ones. Returns it.
     pub fn advance_version(&mut self) -> Version {
-        self.take_back_promises();
+        self.reclaim_returned_ids();
         self.storage.version = self.storage.version.next();
         self.storage.version
     }

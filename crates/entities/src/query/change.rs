@@ -297,7 +297,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn set_shared<T: SharedComponent>(self, value: T) -> Result<usize, EntityError> {
-        self.change(|entities, found| entities.set_shared_of_found(found, Shared::new(value)))
+        self.change(|entities, found| entities.set_shared_of_found(found, &Shared::new(value)))
     }
 
     /// Switches a component of all entities that are found on or off. Returns how many they are.

@@ -221,7 +221,7 @@ impl World {
             self.systems.errors.push(UpdateError { system, fault });
             return;
         }
-        self.entities.take_back_promises();
+        self.entities.reclaim_returned_ids();
         self.memory.advance();
         if self.systems.watcher.is_some() {
             self.look(Moment::Begun);

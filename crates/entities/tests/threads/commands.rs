@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
     Buffer, BufferElement, ChunkInJob, ChunkJob, CommandFault, CommandLog, Component, EnabledMut,
-    Entity, EntityAt, EntityCommandBuffer, EntityJob, Managed, ManagedComponent, PlaybackError,
-    Shared, SharedComponent, With, World, WorldSettings,
+    Entity, EntityAt, EntityCommandBuffer, EntityJob, LateQuery, Managed, ManagedComponent,
+    PlaybackError, Shared, SharedComponent, With, World, WorldSettings,
 };
 use ancho_jobs::{CellConcurrent, ExecutionMode, JobPool, ParallelFor, ParallelJobStruct};
 
@@ -144,17 +144,17 @@ fn cb3_cb5_sh7_shared_values_with_placeholders_are_the_same_everywhere() {
             let crew = Shared::new(Crew(captain));
             match a.0 % 5 {
                 0 => commands.add(entity, crew),
-                1 => _ = commands.spawn_many(3, (Link(captain), crew)),
+                1 => _ = commands.spawn_many((Link(captain), crew), 3),
                 2 => {
                     let mate = commands.spawn((crew.clone(), Link(entity)));
-                    commands.add_shared(captain, Crew(mate));
+                    commands.add(captain, Shared::new(Crew(mate)));
                     commands.set(mate, crew);
                 }
                 3 => {
                     let mates = [(); 2].map(|()| Shared::new(Crew(captain)));
                     commands.spawn_batch(mates.map(|mate| (mate, Link(entity))));
                 }
-                _ => commands.add_shared(entity, Crew(entity)),
+                _ => commands.add(entity, Shared::new(Crew(entity))),
             }
         });
         _ = job.unwrap();
@@ -301,7 +301,7 @@ fn cb5_jobs_and_the_main_thread_by_turns_record_the_same_everywhere() {
             commands.spawn(Link(second));
         });
         world.entities().jobs().complete(job.unwrap());
-        world.commands(buffer).unwrap().spawn_many(3, Link(second));
+        world.commands(buffer).unwrap().spawn_many(Link(second), 3);
     });
 }
 
@@ -535,7 +535,7 @@ fn cb1_w5_a_buffer_is_played_by_the_job_that_a_world_is_lent_to() {
         let commands = buffer.commands().unwrap();
         let first = commands.spawn(A(1));
         (0..MANY).for_each(|at| _ = commands.spawn(Wide([at; 16])));
-        commands.for_query::<&A, With<Lamp>>().add(Link(first));
+        commands.batch(LateQuery::of::<&A, With<Lamp>>()).add(Link(first));
         buffer
     };
     let mut expected = world(0, ExecutionMode::Parallel, 50);

@@ -23,7 +23,6 @@ use crate::component::{ComponentType, SharedValue};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentSet};
-use crate::shared::{Shared, SharedComponent};
 use crate::stock::Disabled;
 use crate::storage::{Change, FEW_SHARED, Few, NOWHERE, Reserved, Run, Sought};
 pub(super) use memory::Memory;
@@ -202,15 +201,25 @@ impl EntityManager {
 
     /// Gives what was found another value of a shared component, as [`set_shared`](Self::set_shared) does. Returns how many
     /// entities had another.
-    pub(crate) fn set_shared_of_found<T: SharedComponent>(
+    pub(crate) fn set_shared_of_found<S: ComponentSet>(
         &mut self,
         found: &Found,
-        value: Shared<T>,
+        value: &S,
     ) -> Result<usize, EntityError> {
-        let set = self.set_number::<Shared<T>>()?;
-        let given = [value.into_erased()].into_iter().collect();
+        const { assert!(S::SHARED && S::COUNT == 1) };
+        let set = self.set_number::<S>()?;
+        let given = shared_values_of(value);
         let (change, values) = (Change::Set, Values::Nothing);
         self.change_found(found, Order { set, change, values, given })
+    }
+
+    /// Appends the entities that were found to a list.
+    pub(crate) fn list_found(&self, found: &Found, list: &mut Vec<Entity>) {
+        for run in &found.runs {
+            let (first, rows) = (run.first as usize, run.rows as usize);
+            let entities = self.storage.chunks[run.chunk].entities();
+            list.extend_from_slice(&entities[first..first + rows]);
+        }
     }
 
     /// Refuses what was found if not all entities have a component.

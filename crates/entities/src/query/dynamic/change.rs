@@ -203,7 +203,7 @@ impl DynamicQuery {
         value: T,
     ) -> Result<usize, EntityError> {
         let value = Shared::new(value);
-        self.change(world, |entities, found| entities.set_shared_of_found(found, value))
+        self.change(world, |entities, found| entities.set_shared_of_found(found, &value))
     }
 
     /// Lets all entities that are found take part, or not: [`Disabled`](crate::Disabled) is removed from them and the members of
