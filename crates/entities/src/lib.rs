@@ -26,7 +26,6 @@ mod time;
 mod transaction;
 mod version;
 mod world;
-mod world_transfer;
 
 #[cfg(feature = "derive")]
 pub use ancho_derive::{

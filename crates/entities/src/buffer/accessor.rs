@@ -20,8 +20,8 @@ use super::{BufferElement, DynamicBuffer, Header, elements_of};
 /// struct Item(u32);
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(10, Buffer::from([Item(1), Item(2)]));
-/// for chunk in world.entities().chunks() {
+/// world.spawn_many(Buffer::from([Item(1), Item(2)]), 10);
+/// for chunk in world.chunks() {
 ///     let buffers = chunk.buffers::<Item>().unwrap();
 ///     assert_eq!(buffers.len(), chunk.len());
 ///     assert!(buffers.iter().all(|items| items.len() == 2 && items[1].0 == 2));
@@ -44,7 +44,7 @@ pub struct BufferAccessor<'w, T> {
 ///
 /// let mut world = World::new("Simulation");
 /// let hero = world.spawn(Buffer::from([Item(1), Item(2)]));
-/// world.entities_mut().for_each_chunk_mut(|mut chunk| {
+/// world.for_each_chunk_mut(|mut chunk| {
 ///     for mut items in chunk.buffers_mut::<Item>().unwrap().iter_mut() {
 ///         items.push(Item(3));
 ///     }

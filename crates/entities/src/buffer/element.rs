@@ -14,8 +14,8 @@ use crate::field::Field;
 ///
 /// - As a part of entities a buffer is a [`Buffer<T>`](Buffer): it is given to `spawn`, `add` and `set`, and returned by
 ///   `take`. `has::<Buffer<T>>` and `remove::<Buffer<T>>` work as for every component.
-/// - What is in the buffer of an entity is read as a slice with [`buffer`](crate::World::buffer), and changed with
-///   [`buffer_mut`](crate::World::buffer_mut), which returns a [`DynamicBuffer`](crate::DynamicBuffer).
+/// - What is in the buffer of an entity is read as a slice with [`buffer`](crate::EntityManager::buffer), and changed with
+///   [`buffer_mut`](crate::EntityManager::buffer_mut), which returns a [`DynamicBuffer`](crate::DynamicBuffer).
 ///
 /// The derive implements [`Field`] too, and finds out how elements are [duplicated](Self::duplicate). It knows these
 /// options:

@@ -23,7 +23,7 @@ use crate::field::Shape;
 /// let hero = world.spawn(Buffer::from([Item(3), Item(500)]));
 /// // A tool has a name, and not the type.
 /// let ty = ComponentType::find("Buffer<Item>").unwrap();
-/// let items = world.entities().untyped_buffer(hero, ty)?;
+/// let items = world.untyped_buffer(hero, ty)?;
 /// assert_eq!((items.len(), items.shape().name), (2, "Item"));
 /// assert_eq!(items.bytes(1), Some(&500_u16.to_ne_bytes()[..]));
 /// assert_eq!(items.bytes(2), None);

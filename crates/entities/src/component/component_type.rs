@@ -76,7 +76,7 @@ impl ComponentType {
         self.0.align
     }
 
-    /// The name that identifies the type outside the program: in [state hashes](crate::World::state_hash) and in files.
+    /// The name that identifies the type outside the program: in [state hashes](crate::EntityManager::state_hash) and in files.
     ///
     /// It is the name that the derive was given, by `#[component(name = "…")]`, `#[buffer(…)]`, `#[shared(…)]` or
     /// `#[managed(…)]`, or else the name of the type without its path. The arguments of a generic type are part of it,

@@ -182,9 +182,9 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// struct Health(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// let all: Vec<_> = world.spawn_many(100, Health(20)).collect();
-    /// let seen = world.entities().version();
-    /// world.entities_mut().advance_version();
+    /// let all: Vec<_> = world.spawn_many(Health(20), 100).collect();
+    /// let seen = world.version();
+    /// world.advance_version();
     /// world.get_mut::<Health>(all[42]).unwrap().0 -= 1;
     /// let changed = world.query::<&Health>().filter::<Changed<Health>>().since(seen);
     /// assert_eq!(changed.to_entities(), [all[42]]);
@@ -208,8 +208,8 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// struct PathRequest(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(40, PathRequest(0));
-    /// let lengths: Vec<_> = world.entities().chunks().map(|chunk| chunk.len()).collect();
+    /// world.spawn_many(PathRequest(0), 40);
+    /// let lengths: Vec<_> = world.chunks().map(|chunk| chunk.len()).collect();
     /// assert_eq!(lengths, [16, 16, 8]);
     /// ```
     ///

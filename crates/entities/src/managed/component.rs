@@ -16,8 +16,8 @@ use crate::field::Field;
 ///
 /// - As a part of entities it is a [`Managed<T>`](Managed): it is given to `spawn`, `add` and `set`, and returned by `take`.
 ///   `has::<Managed<T>>` and `remove::<Managed<T>>` work as for every component.
-/// - The value of an entity is read with [`managed`](crate::World::managed), and changed with
-///   [`managed_mut`](crate::World::managed_mut).
+/// - The value of an entity is read with [`managed`](crate::EntityManager::managed), and changed with
+///   [`managed_mut`](crate::EntityManager::managed_mut).
 ///
 /// It is dropped once, when it is removed or replaced, or with its entity or world. Instances get clones, in which
 /// references to the entity lead to the instance. A world with managed components can be [forked](crate::World::fork) if

@@ -33,7 +33,7 @@ use crate::storage::{Change, Reserved};
 /// let turret = world.spawn((Prefab, MountedOn(tank)));
 /// world.add(tank, Buffer::from([LinkedEntityGroup(tank), LinkedEntityGroup(turret)])).unwrap();
 ///
-/// let second = world.entities_mut().instantiate(tank).unwrap();
+/// let second = world.instantiate(tank).unwrap();
 /// let group = world.buffer::<LinkedEntityGroup>(second).unwrap();
 /// assert_eq!(world.get(group[1].0), Ok(&MountedOn(second)));
 ///
@@ -251,8 +251,8 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let orc = world.spawn(());
-    /// world.entities_mut().set_enabled(orc, false).unwrap();
-    /// assert!(!world.entities().is_enabled(orc));
+    /// world.set_enabled(orc, false).unwrap();
+    /// assert!(!world.is_enabled(orc));
     /// ```
     pub fn set_enabled(&mut self, entity: Entity, enabled: bool) -> Result<bool, EntityError> {
         let location = self.locate(entity)?;

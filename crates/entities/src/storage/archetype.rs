@@ -136,12 +136,12 @@ impl ArchetypeShape {
     }
 
     /// Whether entities have the mark of having been despawned.
-    pub(crate) fn is_residue(&self) -> bool {
+    pub(crate) fn is_cleanup_only(&self) -> bool {
         self.has(ComponentType::of::<CleanupEntity>())
     }
 
     /// Whether entities have nothing but the mark of having been despawned.
-    pub(crate) fn is_bare_residue(&self) -> bool {
+    pub(crate) fn is_bare_cleanup(&self) -> bool {
         matches!(*self.types, [ty] if ty == ComponentType::of::<CleanupEntity>())
     }
 
