@@ -10,13 +10,13 @@ use super::placeholder::Placeholders;
 use super::playback::{Fault, PlaybackContext};
 use super::recorder::CommandRecorder;
 use super::vtable::{Aspect, Command, Recorded, TypeNames};
+use crate::builtin::Disabled;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::{EntityManager, Linked};
 use crate::query::{DynamicQuery, EntityQuery, LateQuery, QueryData, QueryFilter};
 use crate::set::{CloneSet, ComponentSet};
-use crate::stock::Disabled;
 use crate::storage::Change;
 
 impl CommandRecorder {
@@ -31,7 +31,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// At playback, as [`World::query_mut`](crate::World::query_mut), if the query is invalid.
+    /// At playback, as [`EntityManager::query_mut`](crate::EntityManager::query_mut), if the query is invalid.
     ///
     /// # Examples
     ///
@@ -54,14 +54,14 @@ impl CommandRecorder {
     /// assert_eq!(world.entity_count(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn batch<'a>(&'a mut self, targets: impl Into<BatchTargets<'a>>) -> BatchCommands<'a> {
+    pub fn batch<'a>(&'a mut self, targets: impl Into<CommandTargets<'a>>) -> BatchCommands<'a> {
         BatchCommands { recorder: self, targets: targets.into().0 }
     }
 }
 
 /// Targets of a command for many entities: see [`CommandRecorder::batch`].
 #[derive(Clone, Debug)]
-pub struct BatchTargets<'a>(TargetKind<'a>);
+pub struct CommandTargets<'a>(TargetKind<'a>);
 
 #[derive(Clone, Debug)]
 enum TargetKind<'a> {
@@ -71,61 +71,61 @@ enum TargetKind<'a> {
     Query(LateQuery),
 }
 
-impl<'a> From<&'a [Entity]> for BatchTargets<'a> {
+impl<'a> From<&'a [Entity]> for CommandTargets<'a> {
     fn from(entities: &'a [Entity]) -> Self {
         Self(TargetKind::Entities(entities))
     }
 }
 
-impl<'a, const N: usize> From<&'a [Entity; N]> for BatchTargets<'a> {
+impl<'a, const N: usize> From<&'a [Entity; N]> for CommandTargets<'a> {
     fn from(entities: &'a [Entity; N]) -> Self {
         Self(TargetKind::Entities(entities))
     }
 }
 
-impl<'a> From<&'a Vec<Entity>> for BatchTargets<'a> {
+impl<'a> From<&'a Vec<Entity>> for CommandTargets<'a> {
     fn from(entities: &'a Vec<Entity>) -> Self {
         Self(TargetKind::Entities(entities))
     }
 }
 
-impl From<Placeholders> for BatchTargets<'_> {
+impl From<Placeholders> for CommandTargets<'_> {
     fn from(placeholders: Placeholders) -> Self {
         Self(TargetKind::Placeholders(placeholders))
     }
 }
 
-impl From<Linked> for BatchTargets<'_> {
+impl From<Linked> for CommandTargets<'_> {
     fn from(Linked(root): Linked) -> Self {
         Self(TargetKind::Linked(root, None))
     }
 }
 
-impl From<LateQuery> for BatchTargets<'_> {
+impl From<LateQuery> for CommandTargets<'_> {
     fn from(query: LateQuery) -> Self {
         Self(TargetKind::Query(query))
     }
 }
 
-impl<D: QueryData, F: QueryFilter> From<EntityQuery<D, F>> for BatchTargets<'_> {
+impl<D: QueryData, F: QueryFilter> From<EntityQuery<D, F>> for CommandTargets<'_> {
     fn from(query: EntityQuery<D, F>) -> Self {
         Self(TargetKind::Query(query.into()))
     }
 }
 
-impl<D: QueryData, F: QueryFilter> From<&EntityQuery<D, F>> for BatchTargets<'_> {
+impl<D: QueryData, F: QueryFilter> From<&EntityQuery<D, F>> for CommandTargets<'_> {
     fn from(query: &EntityQuery<D, F>) -> Self {
         Self(TargetKind::Query(query.into()))
     }
 }
 
-impl From<DynamicQuery> for BatchTargets<'_> {
+impl From<DynamicQuery> for CommandTargets<'_> {
     fn from(query: DynamicQuery) -> Self {
         Self(TargetKind::Query(query.into()))
     }
 }
 
-impl From<&DynamicQuery> for BatchTargets<'_> {
+impl From<&DynamicQuery> for CommandTargets<'_> {
     fn from(query: &DynamicQuery) -> Self {
         Self(TargetKind::Query(query.into()))
     }
@@ -160,8 +160,8 @@ impl Linked {
     /// assert!(world.has::<Painted>(car) && !world.has::<Painted>(wheel));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn matching(self, query: impl Into<LateQuery>) -> BatchTargets<'static> {
-        BatchTargets(TargetKind::Linked(self.0, Some(query.into())))
+    pub fn matching(self, query: impl Into<LateQuery>) -> CommandTargets<'static> {
+        CommandTargets(TargetKind::Linked(self.0, Some(query.into())))
     }
 }
 

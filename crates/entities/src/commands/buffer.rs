@@ -22,14 +22,14 @@ use crate::panics::FirstPanic;
 ///
 /// A world cannot be changed during a query loop or from a job. Commands are recorded instead:
 ///
-/// - on the main thread, with the world: [`World::commands`](crate::World::commands). Created entities get their ids immediately,
+/// - on the main thread, with the world: [`EntityManager::commands`](crate::EntityManager::commands). Created entities get their ids immediately,
 ///   and exist after playback.
 /// - on the main thread, without the world, as in a loop that borrows it: [`commands`](Self::commands). Created entities have
 ///   *placeholders*, which can be used in later commands and in the values of components. After playback, [`resolve`](Self::resolve)
 ///   returns the entity of a placeholder.
 /// - in jobs, on one or many threads: [`writer`](Self::writer), with placeholders too.
 ///
-/// [`World::play`](crate::World::play) applies all commands in the order in which they were recorded. Before that, created entities
+/// [`EntityManager::play`](crate::EntityManager::play) applies all commands in the order in which they were recorded. Before that, created entities
 /// without ids get theirs, so values may refer to entities that later commands create. If a command fails, the commands before it are
 /// applied, and those after it are not. Afterwards the buffer cannot be used until it is [cleared](Self::clear), which keeps its memory.
 ///
@@ -61,7 +61,7 @@ use crate::panics::FirstPanic;
 ///         commands.spawn(Grave(entity.index()));
 ///     }
 /// })?;
-/// world.entities().jobs().complete(bury);
+/// world.jobs().complete(bury);
 /// world.play(&mut buffer)?;
 /// assert_eq!(world.query::<&Health>().count(), 900);
 /// assert_eq!(world.query::<&Grave>().count(), 100);

@@ -13,11 +13,11 @@ use super::playback::Fault;
 use super::recorder::CommandRecorder;
 use super::stream::StoredCommand;
 use super::vtable::Aspect;
+use crate::builtin::Prefab;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
-use crate::stock::Prefab;
 
 /// A command that was not applied.
 struct PendingCommand<'l> {

@@ -245,12 +245,12 @@ pub enum CommandFault {
         /// The type.
         component: ComponentType,
     },
-    /// A0084: the command changes a prefab. Only [`check_commands`](crate::World::check_commands) reports it.
+    /// A0084: the command changes a prefab. Only [`check_commands`](crate::EntityManager::check_commands) reports it.
     TouchesPrefab {
         /// The prefab.
         entity: Entity,
     },
-    /// A0151: the command makes a prefab, in a strict world. Only [`check_commands`](crate::World::check_commands) reports it.
+    /// A0151: the command makes a prefab, in a strict world. Only [`check_commands`](crate::EntityManager::check_commands) reports it.
     CreatesPrefab,
     /// A0082: the reserved id of the entity is lost.
     PromiseBroken {

@@ -33,7 +33,7 @@ mod spawn;
 mod stream;
 mod vtable;
 
-pub use batch::{BatchCommands, BatchTargets};
+pub use batch::{BatchCommands, CommandTargets};
 pub use buffer::{CommandLog, EntityCommandBuffer};
 pub use error::{CommandError, CommandFault, PlaybackError, PlaybackStopped};
 pub use placeholder::Placeholders;

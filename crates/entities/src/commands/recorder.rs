@@ -172,7 +172,7 @@ pub(super) fn too_many_entities() -> ! {
 }
 
 /// Recorder of commands for a world: created entities get their ids immediately. See
-/// [`World::commands`](crate::World::commands).
+/// [`EntityManager::commands`](crate::EntityManager::commands).
 ///
 /// It has all methods of [`CommandRecorder`]. Those that create entities return ids instead of placeholders.
 ///

@@ -11,8 +11,8 @@ use super::chunk_values::ValueLayout;
 use super::column_index::ColumnIndex;
 use super::settings::StorageSettings;
 use super::values::SMALL;
+use crate::builtin::CleanupEntity;
 use crate::component::{ComponentType, Copying};
-use crate::stock::CleanupEntity;
 
 /// What never changes in an archetype. Forks of a world share it.
 pub(crate) struct ArchetypeShape {
@@ -136,12 +136,12 @@ impl ArchetypeShape {
     }
 
     /// Whether entities have the mark of having been despawned.
-    pub(crate) fn is_residue(&self) -> bool {
+    pub(crate) fn is_cleanup_only(&self) -> bool {
         self.has(ComponentType::of::<CleanupEntity>())
     }
 
     /// Whether entities have nothing but the mark of having been despawned.
-    pub(crate) fn is_bare_residue(&self) -> bool {
+    pub(crate) fn is_bare_cleanup(&self) -> bool {
         matches!(*self.types, [ty] if ty == ComponentType::of::<CleanupEntity>())
     }
 
