@@ -64,7 +64,7 @@ pub(super) fn spawn_enemies(
             MoveSpeed(SPEED),
             Health(HEALTH),
         ));
-        commands.add_shared(enemy, Look::Enemy);
+        commands.add(enemy, Shared::new(Look::Enemy));
     }
 }
 

@@ -143,7 +143,7 @@ fn begin_anew(
     if score.pause >= 2.0 {
         score.pause = 0.0;
         let player = commands.spawn(player::new());
-        commands.add_shared(player, Look::Player);
+        commands.add(player, Shared::new(Look::Player));
     }
 }
 

@@ -57,10 +57,10 @@ pub(super) fn spawn_shots(requests: Query<(Entity, &ShotRequest)>, mut commands:
         commands.add(entity, (shot, request.position, request.heading, MoveSpeed(request.speed)));
         if request.is_of_player {
             commands.add(entity, PlayerShot);
-            commands.add_shared(entity, Look::PlayerShot);
+            commands.add(entity, Shared::new(Look::PlayerShot));
         } else {
             commands.add(entity, EnemyShot);
-            commands.add_shared(entity, Look::EnemyShot);
+            commands.add(entity, Shared::new(Look::EnemyShot));
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Commands for many entities: a slice, a linked group, or the matches of a query at playback.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Formatter};
 use std::marker::PhantomData;
 use std::mem;
 
+use super::error::Result;
 use super::modify::{duplicate_set, write_set};
 use super::placeholder::Placeholders;
-use super::playback::{Fault, PlaybackContext};
+use super::playback::Context;
 use super::recorder::CommandRecorder;
 use super::vtable::{Aspect, Command, Recorded, TypeNames};
 use crate::builtin::Disabled;
@@ -25,8 +26,8 @@ impl CommandRecorder {
     /// Targets are
     ///
     /// - a slice of entities, or [`Placeholders`],
-    /// - [`Linked(root)`](Linked): the members of an entity's [group](crate::LinkedEntityGroup), or the entity if it has none. Those that
-    ///   a query [matches](Linked::matching), if it is given;
+    /// - [`Linked(root)`](Linked): the members of an entity's [group](crate::LinkedEntityGroup), or the entity if it has none.
+    ///   Those that a query [matches](Linked::matching), if it is given;
     /// - a query: an [`EntityQuery`], a [`DynamicQuery`] or a [`LateQuery`]. It runs at playback.
     ///
     /// # Panics
@@ -279,22 +280,17 @@ impl BatchCommands<'_> {
 /// Operation on many entities.
 trait Operation: Send + Sized + 'static {
     /// Applies it to the entities in the context's list, which are members of a group if `is_linked`.
-    fn apply_to_list(self, context: &mut PlaybackContext<'_>, is_linked: bool)
-    -> Result<(), Fault>;
+    fn apply_to_list(self, context: &mut Context<'_>, is_linked: bool) -> Result;
 
     /// Applies it to the matches of a query.
-    fn apply_to_query(
-        self,
-        context: &mut PlaybackContext<'_>,
-        query: &LateQuery,
-    ) -> Result<(), Fault>;
+    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result;
 
-    fn duplicate(&mut self) -> Result<Self, Fault>;
+    fn duplicate(&mut self) -> Result<Self>;
 
     /// Describes it in words, without the targets. Reads only fields that are `Copy`, since it may have been moved.
-    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result;
 
-    /// What it does to an entity of a slice.
+    /// Effect on an entity of a slice.
     fn aspect(entity: Entity) -> Aspect {
         Aspect::Changes(entity)
     }
@@ -320,9 +316,9 @@ impl StoredTargets {
         &self,
         operation: O,
         entities: &[Entity],
-        context: &mut PlaybackContext<'_>,
+        context: &mut Context<'_>,
         target: Entity,
-    ) -> Result<(), Fault> {
+    ) -> Result {
         match self {
             Self::Entities => {
                 context.list.clear();
@@ -338,7 +334,7 @@ impl StoredTargets {
                     Some(query) => Some(resolve_query(query, context)?),
                     None => None,
                 };
-                let PlaybackContext { entities, list, members, .. } = context;
+                let Context { entities, list, members, .. } = context;
                 members.clear();
                 entities.linked_members(root, members)?;
                 list.clear();
@@ -357,10 +353,7 @@ impl StoredTargets {
 }
 
 /// A query with entities in place of placeholders.
-fn resolve_query<'q>(
-    query: &'q LateQuery,
-    context: &PlaybackContext<'_>,
-) -> Result<Cow<'q, LateQuery>, Fault> {
+fn resolve_query<'q>(query: &'q LateQuery, context: &Context<'_>) -> Result<Cow<'q, LateQuery>> {
     if !query.may_name_entities() {
         return Ok(Cow::Borrowed(query));
     }
@@ -374,11 +367,7 @@ impl<O: Operation> Command for Batch<O> {
 
     const LISTED: bool = true;
 
-    fn apply(
-        mut command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(mut command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         if command.keeps() {
             let (Self { operation, targets }, entities) = command.parts_mut();
             return targets.apply(operation.duplicate()?, entities, context, target);
@@ -387,7 +376,7 @@ impl<O: Operation> Command for Batch<O> {
         targets.apply(operation, entities.as_slice(), context, target)
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         let targets = match &self.targets {
             StoredTargets::Entities => StoredTargets::Entities,
             StoredTargets::Linked(filter) => StoredTargets::Linked(filter.clone()),
@@ -396,14 +385,10 @@ impl<O: Operation> Command for Batch<O> {
         Ok(Self { operation: self.operation.duplicate()?, targets })
     }
 
-    fn describe(
-        command: &Recorded<'_, Self>,
-        target: Entity,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
-        command.operation.describe(f)?;
-        match &command.targets {
-            StoredTargets::Entities => write!(f, " {} entities", command.count()),
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        this.operation.describe(f)?;
+        match &this.targets {
+            StoredTargets::Entities => write!(f, " {} entities", this.count()),
             StoredTargets::Linked(None) => write!(f, " the group of {target}"),
             StoredTargets::Linked(Some(query)) => {
                 write!(f, " all of the group of {target} that {query} finds")
@@ -425,9 +410,9 @@ impl<O: Operation> Command for Batch<O> {
     }
 }
 
-impl PlaybackContext<'_> {
+impl Context<'_> {
     /// Fails if an entity of the list would be refused.
-    fn check_list<S: ComponentSet>(&mut self, change: Change) -> Result<(), Fault> {
+    fn check_list<S: ComponentSet>(&mut self, change: Change) -> Result {
         let Self { entities, list, .. } = self;
         entities.check_changes::<S>(list, change)?;
         Ok(())
@@ -436,8 +421,8 @@ impl PlaybackContext<'_> {
     /// Calls a function with each entity of the list.
     fn for_each_in_list(
         &mut self,
-        mut function: impl FnMut(&mut EntityManager, Entity) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut function: impl FnMut(&mut EntityManager, Entity) -> Result,
+    ) -> Result {
         let list = mem::take(&mut self.list);
         let result = list.iter().try_for_each(|&entity| function(self.entities, entity));
         self.list = list;
@@ -449,25 +434,21 @@ impl PlaybackContext<'_> {
 struct Despawn;
 
 impl Operation for Despawn {
-    fn apply_to_list(self, context: &mut PlaybackContext<'_>, _: bool) -> Result<(), Fault> {
+    fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
         context.entities.despawn_slice(&context.list)?;
         Ok(())
     }
 
-    fn apply_to_query(
-        self,
-        context: &mut PlaybackContext<'_>,
-        query: &LateQuery,
-    ) -> Result<(), Fault> {
+    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
         query.change(context.entities, EntityManager::despawn_found)?;
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(*self)
     }
 
-    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("despawn")
     }
 
@@ -479,11 +460,11 @@ impl Operation for Despawn {
 struct Write<S, const ADD: bool>(S);
 
 impl<S: CloneSet, const ADD: bool> Write<S, ADD> {
-    /// Whether the set is a single shared value, which is replaced for many entities at once.
+    /// True for a single shared value, which is replaced for many entities at once.
     const REPLACES_SHARED: bool = !ADD && S::SHARED && S::COUNT == 1;
 
     /// Replaces the shared value of the entities in the context's list.
-    fn replace_shared(&self, context: &mut PlaybackContext<'_>) -> Result<(), Fault> {
+    fn replace_shared(&self, context: &mut Context<'_>) -> Result {
         let (mut ty, mut value) = (None, None);
         S::types(&mut |shared| ty = Some(shared));
         self.0.shared(&mut |shared| value = Some(shared));
@@ -495,13 +476,9 @@ impl<S: CloneSet, const ADD: bool> Write<S, ADD> {
 }
 
 impl<S: CloneSet, const ADD: bool> Operation for Write<S, ADD> {
-    fn apply_to_list(
-        mut self,
-        context: &mut PlaybackContext<'_>,
-        is_linked: bool,
-    ) -> Result<(), Fault> {
+    fn apply_to_list(mut self, context: &mut Context<'_>, is_linked: bool) -> Result {
         if !ADD && is_linked {
-            let PlaybackContext { entities, list, .. } = context;
+            let Context { entities, list, .. } = context;
             list.retain(|&member| entities.has::<S>(member));
         } else if !Self::REPLACES_SHARED {
             context.check_list::<S>(if ADD { Change::Add } else { Change::Set })?;
@@ -517,11 +494,7 @@ impl<S: CloneSet, const ADD: bool> Operation for Write<S, ADD> {
         })
     }
 
-    fn apply_to_query(
-        mut self,
-        context: &mut PlaybackContext<'_>,
-        query: &LateQuery,
-    ) -> Result<(), Fault> {
+    fn apply_to_query(mut self, context: &mut Context<'_>, query: &LateQuery) -> Result {
         if ADD || Self::REPLACES_SHARED {
             context.resolved.resolve_set(&mut self.0)?;
             query.change(context.entities, |entities, found| {
@@ -534,17 +507,17 @@ impl<S: CloneSet, const ADD: bool> Operation for Write<S, ADD> {
             })?;
             return Ok(());
         }
-        let PlaybackContext { entities, list, .. } = context;
+        let Context { entities, list, .. } = context;
         list.clear();
         query.change(entities, |entities, found| entities.list_found(found, list));
         self.apply_to_list(context, false)
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         duplicate_set(&mut self.0).map(Self)
     }
 
-    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (verb, preposition) = if ADD { ("add", "to") } else { ("set", "of") };
         write!(f, "{verb} {} {preposition}", TypeNames(S::types))
     }
@@ -559,7 +532,7 @@ impl<S: CloneSet, const ADD: bool> Operation for Write<S, ADD> {
 struct AddEach<S>(Vec<S>);
 
 impl<S: ComponentSet> AddEach<S> {
-    fn resolve(&mut self, context: &PlaybackContext<'_>) -> Result<(), Fault> {
+    fn resolve(&mut self, context: &Context<'_>) -> Result {
         if S::HAS_ENTITIES {
             self.0.iter_mut().try_for_each(|set| context.resolved.resolve_set(set))?;
         }
@@ -568,7 +541,7 @@ impl<S: ComponentSet> AddEach<S> {
 }
 
 impl<S: ComponentSet> Operation for AddEach<S> {
-    fn apply_to_list(mut self, context: &mut PlaybackContext<'_>, _: bool) -> Result<(), Fault> {
+    fn apply_to_list(mut self, context: &mut Context<'_>, _: bool) -> Result {
         let (expected, found) = (context.list.len(), self.0.len());
         if expected != found {
             let mut first = None;
@@ -585,11 +558,7 @@ impl<S: ComponentSet> Operation for AddEach<S> {
         })
     }
 
-    fn apply_to_query(
-        mut self,
-        context: &mut PlaybackContext<'_>,
-        query: &LateQuery,
-    ) -> Result<(), Fault> {
+    fn apply_to_query(mut self, context: &mut Context<'_>, query: &LateQuery) -> Result {
         self.resolve(context)?;
         let added = query
             .change(context.entities, |entities, found| entities.add_each_to_found(found, self.0));
@@ -597,11 +566,11 @@ impl<S: ComponentSet> Operation for AddEach<S> {
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         self.0.iter_mut().map(duplicate_set).collect::<Result<_, _>>().map(Self)
     }
 
-    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "add {} to each of", TypeNames(S::types))
     }
 
@@ -613,7 +582,7 @@ impl<S: ComponentSet> Operation for AddEach<S> {
 struct Remove<S>(PhantomData<fn() -> S>);
 
 impl<S: ComponentSet> Operation for Remove<S> {
-    fn apply_to_list(self, context: &mut PlaybackContext<'_>, _: bool) -> Result<(), Fault> {
+    fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
         context.check_list::<S>(Change::Remove)?;
         context.for_each_in_list(|entities, entity| {
             entities.remove::<S>(entity)?;
@@ -621,20 +590,16 @@ impl<S: ComponentSet> Operation for Remove<S> {
         })
     }
 
-    fn apply_to_query(
-        self,
-        context: &mut PlaybackContext<'_>,
-        query: &LateQuery,
-    ) -> Result<(), Fault> {
+    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
         query.change(context.entities, EntityManager::remove_from_found::<S>)?;
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(Self(PhantomData))
     }
 
-    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "remove {} from", TypeNames(S::types))
     }
 
@@ -671,7 +636,7 @@ impl TypeList {
 struct ChangeTypes<const ADD: bool>(TypeList);
 
 impl<const ADD: bool> Operation for ChangeTypes<ADD> {
-    fn apply_to_list(self, context: &mut PlaybackContext<'_>, _: bool) -> Result<(), Fault> {
+    fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
         let change = if ADD { Change::AddMissing } else { Change::Remove };
         context.entities.check_type_changes(&context.list, self.0.as_slice(), change)?;
         context.for_each_in_list(|entities, entity| {
@@ -684,11 +649,7 @@ impl<const ADD: bool> Operation for ChangeTypes<ADD> {
         })
     }
 
-    fn apply_to_query(
-        self,
-        context: &mut PlaybackContext<'_>,
-        query: &LateQuery,
-    ) -> Result<(), Fault> {
+    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
         query.change(context.entities, |entities, found| {
             if ADD {
                 entities.add_types_to_found(found, self.0.as_slice())
@@ -699,11 +660,11 @@ impl<const ADD: bool> Operation for ChangeTypes<ADD> {
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(Self(self.0.clone()))
     }
 
-    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (verb, preposition) = if ADD { ("add", "to") } else { ("remove", "from") };
         write!(f, "{verb} {} types {preposition}", self.0.count)
     }
@@ -726,7 +687,7 @@ struct SetTypeEnabled {
 }
 
 impl Operation for SetTypeEnabled {
-    fn apply_to_list(self, context: &mut PlaybackContext<'_>, _: bool) -> Result<(), Fault> {
+    fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
         let Self { ty, enabled } = self;
         if !ty.is_enableable() {
             return Err(EntityError::NotEnableable { component: ty }.into());
@@ -740,20 +701,16 @@ impl Operation for SetTypeEnabled {
         })
     }
 
-    fn apply_to_query(
-        self,
-        context: &mut PlaybackContext<'_>,
-        query: &LateQuery,
-    ) -> Result<(), Fault> {
+    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
         query.set_type_enabled(context.entities, self.ty, self.enabled)?;
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(*self)
     }
 
-    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "switch `{}` {} for", self.ty, if self.enabled { "on" } else { "off" })
     }
 }
@@ -762,7 +719,7 @@ impl Operation for SetTypeEnabled {
 struct SetEnabled(bool);
 
 impl Operation for SetEnabled {
-    fn apply_to_list(self, context: &mut PlaybackContext<'_>, _: bool) -> Result<(), Fault> {
+    fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
         for &entity in &context.list {
             context.entities.check_exists(entity)?;
         }
@@ -772,22 +729,18 @@ impl Operation for SetEnabled {
         })
     }
 
-    fn apply_to_query(
-        self,
-        context: &mut PlaybackContext<'_>,
-        query: &LateQuery,
-    ) -> Result<(), Fault> {
+    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
         query.change(context.entities, |entities, found| {
             entities.set_found_enabled(found, self.0)
         })?;
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(*self)
     }
 
-    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0 { "enable" } else { "disable" })
     }
 }

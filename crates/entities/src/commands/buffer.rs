@@ -22,16 +22,17 @@ use crate::panics::FirstPanic;
 ///
 /// A world cannot be changed during a query loop or from a job. Commands are recorded instead:
 ///
-/// - on the main thread, with the world: [`EntityManager::commands`](crate::EntityManager::commands). Created entities get their ids immediately,
-///   and exist after playback.
+/// - on the main thread, with the world: [`EntityManager::commands`](crate::EntityManager::commands). Created entities get their
+///   ids immediately, and exist after playback.
 /// - on the main thread, without the world, as in a loop that borrows it: [`commands`](Self::commands). Created entities have
-///   *placeholders*, which can be used in later commands and in the values of components. After playback, [`resolve`](Self::resolve)
-///   returns the entity of a placeholder.
+///   *placeholders*, which can be used in later commands and in the values of components. After playback,
+///   [`resolve`](Self::resolve) returns the entity of a placeholder.
 /// - in jobs, on one or many threads: [`writer`](Self::writer), with placeholders too.
 ///
-/// [`EntityManager::play`](crate::EntityManager::play) applies all commands in the order in which they were recorded. Before that, created entities
-/// without ids get theirs, so values may refer to entities that later commands create. If a command fails, the commands before it are
-/// applied, and those after it are not. Afterwards the buffer cannot be used until it is [cleared](Self::clear), which keeps its memory.
+/// [`EntityManager::play`](crate::EntityManager::play) applies all commands in the order in which they were recorded. Before that,
+/// created entities without ids get theirs, so values may refer to entities that later commands create. If a command fails, the
+/// commands before it are applied, and those after it are not. Afterwards the buffer cannot be used until it is
+/// [cleared](Self::clear), which keeps its memory.
 ///
 /// Unity's `EntityCommandBuffer`.
 ///
@@ -201,8 +202,8 @@ impl EntityCommandBuffer {
     /// Sets whether playing the buffer applies its commands. The default is true.
     ///
     /// Playing a disabled buffer changes neither the world nor the buffer: it can be enabled again and played. A
-    /// [`CommandPoint`](crate::CommandPoint) skips it and discards its commands. [`clear`](Self::clear) drops the values and enables it
-    /// again. Unity's `ShouldPlayback`.
+    /// [`CommandPoint`](crate::CommandPoint) skips it and discards its commands. [`clear`](Self::clear) drops the values and
+    /// enables it again. Unity's `ShouldPlayback`.
     ///
     /// # Examples
     ///
@@ -248,7 +249,7 @@ impl EntityCommandBuffer {
         Ok(())
     }
 
-    /// Whether an incomplete job records in the buffer.
+    /// Tests whether an incomplete job records in the buffer.
     pub(crate) fn is_in_use(&self) -> bool {
         self.log.get().is_err()
     }
@@ -310,8 +311,8 @@ impl EntityManager {
     /// Records commands on this thread: created entities get their ids immediately, and exist after playback.
     ///
     /// The ids are those of the next entities. If the buffer is dropped or cleared before playback, no entity ever gets them: their
-    /// indices are reused from the next [`play`](Self::play) or [`advance_version`](Self::advance_version) on, with other versions. A
-    /// fork never uses them. For ids that do not depend on threads, drop buffers on the thread of the world.
+    /// indices are reused from the next [`play`](Self::play) or [`advance_version`](Self::advance_version) on, with other versions.
+    /// A fork never uses them. For ids that do not depend on threads, drop buffers on the thread of the world.
     ///
     /// # Errors
     ///
@@ -384,16 +385,17 @@ impl EntityManager {
 
     /// Applies recorded commands: all of them, or those before the first that fails.
     ///
-    /// A buffer without commands, or one that is [disabled](EntityCommandBuffer::set_should_play), changes nothing and stays as it is.
+    /// A buffer without commands, or one that is [disabled](EntityCommandBuffer::set_should_play), changes nothing and stays as it
+    /// is.
     ///
-    /// Commands are coalesced where that is faster, with the same result: an entity that several commands change moves once, and one
-    /// that is created and despawned never enters a chunk. Values that are overwritten or removed before they could be seen are only
-    /// dropped. The archetypes and versions of intermediate states do not come to exist.
+    /// Commands are coalesced where that is faster, with the same result: an entity that several commands change moves once, and
+    /// one that is created and despawned never enters a chunk. Values that are overwritten or removed before they could be seen are
+    /// only dropped. The archetypes and versions of intermediate states do not come to exist.
     ///
     /// In long sequences of the same command this happens if the next sequences name the same entities in the same order: `spawn`,
-    /// `add`, `set` or `remove` for each of them, up to six such sequences, then `despawn`; or `add`, then `remove`. Commands with values
-    /// that refer to entities are not skipped there. Nothing is skipped in a strict world, or before `despawn` in a world that shares
-    /// chunks with a fork.
+    /// `add`, `set` or `remove` for each of them, up to six such sequences, then `despawn`; or `add`, then `remove`. Commands with
+    /// values that refer to entities are not skipped there. Nothing is skipped in a strict world, or before `despawn` in a world
+    /// that shares chunks with a fork.
     ///
     /// These are always applied one by one:
     ///
@@ -406,21 +408,21 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If a command fails (A0078), if an incomplete job records in the buffer (A0003), or if the buffer was played (A0080) or has ids of
-    /// another world (A0082).
+    /// If a command fails (A0078), if an incomplete job records in the buffer (A0003), or if the buffer was played (A0080) or has
+    /// ids of another world (A0082).
     ///
-    /// A command that fails changes nothing, also one for several entities. Exceptions, which may be applied in part, are functions,
-    /// commands for several entities without enough memory, and slices in a strict world that name an entity twice.
+    /// A command that fails changes nothing, also one for several entities. Exceptions, which may be applied in part, are
+    /// functions, commands for several entities without enough memory, and slices in a strict world that name an entity twice.
     ///
     /// # Panics
     ///
-    /// If user code panics, such as `clone` or `drop` of a component. The commands before it are applied, and, if it is `drop`, perhaps
-    /// some after it.
+    /// If user code panics, such as `clone` or `drop` of a component. The commands before it are applied, and, if it is `drop`,
+    /// perhaps some after it.
     ///
     /// # Determinism
     ///
-    /// The order of entities in chunks follows from the commands alone. Coalesced commands add entities to an archetype in the order in
-    /// which the commands first name them.
+    /// The order of entities in chunks follows from the commands alone. Coalesced commands add entities to an archetype in the
+    /// order in which the commands first name them.
     #[track_caller]
     pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), PlaybackError> {
         let at = Location::caller();
@@ -455,7 +457,7 @@ pub struct CommandLog {
     /// Number of the next lane.
     next_lane: u32,
     pub(super) stamps: BufferStamps,
-    /// Whether the last lane is that of the main thread, which continues it.
+    /// Set if the last lane is that of the main thread, which continues it.
     pub(super) continues_lane: bool,
     pub(super) reusable: bool,
     pub(super) is_played: bool,
@@ -554,7 +556,7 @@ impl CommandLog {
         lane
     }
 
-    /// Whether another world has reserved ids for created entities.
+    /// Tests whether another world has reserved ids for created entities.
     pub(super) fn is_reserved_by_other(&self, returned: Option<&Arc<ReturnedIds>>) -> bool {
         self.reserved_by
             .as_ref()

@@ -99,7 +99,7 @@ struct Check<'c> {
     reserved: Vec<u32>,
     /// Entities that commands have certainly destroyed.
     despawned: HashSet<Entity, FixedState>,
-    /// Whether commands may have added cleanup components. Then despawned entities may still exist.
+    /// Set once commands may have added cleanup components. Then despawned entities may still exist.
     may_leave_cleanup: bool,
 }
 
@@ -149,7 +149,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Whether an entity has cleanup components, which stay when it is despawned.
+    /// Tests whether an entity has cleanup components, which stay when it is despawned.
     fn leaves_cleanup(&self, entity: Entity) -> bool {
         let archetype = self.entities.storage.archetype_of(entity);
         archetype.is_some_and(|archetype| archetype.shape.stays())

@@ -1,15 +1,15 @@
 //! Coalescing: recording the effects of commands to apply them together, and skipping commands that cancel out.
 //!
-//! In logs of short runs, [`Coalescing`] records what each command would do. The manager then moves each entity once at most. In logs
-//! of long runs, [`Playback::skip_cancelled`] finds runs that name the same entities in the same order and leave no trace: `add` for
-//! each of them, then `despawn`.
+//! In logs of short runs, [`Coalescing`] records what each command would do. The manager then moves each entity once at most. In
+//! logs of long runs, [`Playback::skip_cancelled`] finds runs that name the same entities in the same order and leave no trace:
+//! `add` for each of them, then `despawn`.
 
 use std::mem::needs_drop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use super::placeholder::ResolvedIds;
-use super::playback::{Playback, PlaybackContext};
+use super::playback::{Context, Playback};
 use super::stream::RunCursor;
 use super::vtable::{Command, Effect, Recorded, stage_in_arena, staged_set};
 use crate::component::ComponentType;
@@ -20,7 +20,7 @@ use crate::storage::Change;
 
 /// A command that is being coalesced.
 pub(super) struct Coalescing<'f, 'p, C: Command> {
-    context: &'f mut PlaybackContext<'p>,
+    context: &'f mut Context<'p>,
     target: Entity,
     command: Recorded<'f, C>,
     /// Address of the command's target slot.
@@ -30,7 +30,7 @@ pub(super) struct Coalescing<'f, 'p, C: Command> {
 impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
     #[inline(always)]
     pub(super) fn new(
-        context: &'f mut PlaybackContext<'p>,
+        context: &'f mut Context<'p>,
         target: Entity,
         command: Recorded<'f, C>,
         slot: *mut Entity,
@@ -130,7 +130,7 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
     }
 }
 
-impl PlaybackContext<'_> {
+impl Context<'_> {
     /// Stages the values of a command with placeholders resolved: in place, or duplicates if the buffer keeps its commands. Returns
     /// `None` if they are refused or user code panics.
     #[inline(never)]
@@ -160,7 +160,7 @@ impl PlaybackContext<'_> {
 
 impl<'l> Playback<'l> {
     /// Moves past runs that later runs cancel.
-    pub(super) fn skip_cancelled(&mut self, context: &mut PlaybackContext<'_>) {
+    pub(super) fn skip_cancelled(&mut self, context: &mut Context<'_>) {
         while let Some(runs) = self.cancelled(context) {
             for _ in 0..runs {
                 self.skip_run();
@@ -172,7 +172,7 @@ impl<'l> Playback<'l> {
     ///
     /// The first and the last command of two runs mostly rule it out at no cost. Otherwise all commands are examined: whether each
     /// would succeed, and for which entity it is.
-    fn cancelled(&self, context: &mut PlaybackContext<'_>) -> Option<usize> {
+    fn cancelled(&self, context: &mut Context<'_>) -> Option<usize> {
         // In a strict world, an entity that is named twice may be refused.
         if context.entities.is_strict() {
             return None;
@@ -256,7 +256,7 @@ impl<'l> Playback<'l> {
     }
 }
 
-/// Whether two targets are the same entity. A created entity may be named by its placeholder and by its reserved id.
+/// Tests whether two targets are the same entity. A created entity may be named by its placeholder and by its reserved id.
 #[inline]
 fn is_same(one: Entity, other: Entity, resolved: &ResolvedIds) -> bool {
     one == other
@@ -265,7 +265,7 @@ fn is_same(one: Entity, other: Entity, resolved: &ResolvedIds) -> bool {
             && resolved.resolve(one).is_ok_and(|entity| entity == other)
 }
 
-/// Whether two runs are equally long, and their first and last targets are the same.
+/// Tests whether two runs are equally long, and their first and last targets are the same.
 fn may_name_same(one: RunCursor<'_>, other: RunCursor<'_>, resolved: &ResolvedIds) -> bool {
     let is_same_at = |one: Option<Entity>, other: Option<Entity>| match (one, other) {
         (Some(one), Some(other)) => is_same(one, other, resolved),

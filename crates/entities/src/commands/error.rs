@@ -116,7 +116,7 @@ pub(super) struct StoppedAt {
     /// Name of the job that recorded it.
     pub(super) job: Option<&'static str>,
     pub(super) fault: CommandFault,
-    /// Whether a check has found it, so that nothing was applied.
+    /// Set if a check has found it, so that nothing was applied.
     pub(super) is_checked: bool,
 }
 
@@ -224,6 +224,9 @@ impl StoppedAt {
 
 impl Error for PlaybackError {}
 
+/// Result of applying a command.
+pub(super) type Result<T = (), E = CommandFault> = std::result::Result<T, E>;
+
 /// Cause of a failed command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -250,7 +253,8 @@ pub enum CommandFault {
         /// The prefab.
         entity: Entity,
     },
-    /// A0151: the command makes a prefab, in a strict world. Only [`check_commands`](crate::EntityManager::check_commands) reports it.
+    /// A0151: the command makes a prefab, in a strict world. Only [`check_commands`](crate::EntityManager::check_commands) reports
+    /// it.
     CreatesPrefab,
     /// A0082: the reserved id of the entity is lost.
     PromiseBroken {

@@ -1,11 +1,12 @@
 //! Commands that change, despawn or name one entity, and functions.
 
-use std::fmt;
+use std::fmt::{self, Formatter};
 use std::marker::PhantomData;
 use std::mem;
 
 use super::coalesce::Coalescing;
-use super::playback::{Fault, PlaybackContext};
+use super::error::Result;
+use super::playback::{Context, Fault};
 use super::recorder::CommandRecorder;
 use super::vtable::{Aspect, Command, Effect, Elements, NoElement, Recorded, TypeNames, TypedRun};
 use crate::buffer::{BufferElement, DynamicBuffer};
@@ -25,8 +26,8 @@ impl CommandRecorder {
 
     /// Adds components to an entity, and replaces those that it has. As [`EntityManager::add`](crate::EntityManager::add).
     ///
-    /// Adding a clone of a kept [`Shared`](crate::Shared) allocates nothing, unless it contains a placeholder: then it is replaced by a
-    /// clone of the value.
+    /// Adding a clone of a kept [`Shared`](crate::Shared) allocates nothing, unless it contains a placeholder: then it is replaced
+    /// by a clone of the value.
     #[inline(always)]
     pub fn add<S: ComponentSet>(&mut self, entity: Entity, set: S) {
         self.record(entity, WriteSet::<S, true>(set));
@@ -141,7 +142,7 @@ impl CommandRecorder {
     }
 }
 
-pub(super) fn duplicate_set<S: ComponentSet>(set: &mut S) -> Result<S, Fault> {
+pub(super) fn duplicate_set<S: ComponentSet>(set: &mut S) -> Result<S> {
     set.duplicate_set().map_err(|component| Fault::NotDuplicable { component })
 }
 
@@ -161,20 +162,13 @@ impl Command for Despawn {
         coalescing.despawn()
     }
 
-    fn apply(
-        _: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(_: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let entity = context.target(target)?;
         context.entities.despawn(entity)?;
         Ok(())
     }
 
-    fn apply_run(
-        context: &mut PlaybackContext<'_>,
-        run: &mut TypedRun<'_, '_, Self>,
-    ) -> Result<(), Fault> {
+    fn apply_run(context: &mut Context<'_>, run: &mut TypedRun<'_, '_, Self>) -> Result {
         if context.entities.is_strict() {
             // Each of them has to exist.
             while let Some((target, command)) = run.next() {
@@ -202,11 +196,11 @@ impl Command for Despawn {
         }
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(*self)
     }
 
-    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "despawn {target}")
     }
 
@@ -221,7 +215,7 @@ pub(super) fn write_set<S: ComponentSet, const ADD: bool>(
     entities: &mut EntityManager,
     entity: Entity,
     set: S,
-) -> Result<(), Fault> {
+) -> Result {
     let written = if ADD { entities.add(entity, set).map(drop) } else { entities.set(entity, set) };
     match written {
         Ok(()) => Ok(()),
@@ -246,11 +240,7 @@ impl<S: ComponentSet, const ADD: bool> Command for WriteSet<S, ADD> {
     }
 
     #[inline(always)]
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let Self(mut set) = command.take()?;
         let entity = context.target(target)?;
         if S::HAS_ENTITIES {
@@ -259,11 +249,11 @@ impl<S: ComponentSet, const ADD: bool> Command for WriteSet<S, ADD> {
         write_set::<S, ADD>(context.entities, entity, set)
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         duplicate_set(&mut self.0).map(Self)
     }
 
-    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         let (verb, preposition) = if ADD { ("add", "to") } else { ("set", "of") };
         write!(f, "{verb} {} {preposition} {target}", TypeNames(S::types))
     }
@@ -289,21 +279,17 @@ impl<S: ComponentSet> Command for Remove<S> {
     }
 
     #[inline(always)]
-    fn apply(
-        _: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(_: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let entity = context.target(target)?;
         context.entities.remove::<S>(entity)?;
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(Self(PhantomData))
     }
 
-    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "remove {} from {target}", TypeNames(S::types))
     }
 
@@ -325,11 +311,7 @@ impl<const ADD: bool> Command for ChangeTypes<ADD> {
         coalescing.remove_types()
     }
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let entity = context.target(target)?;
         if ADD {
             context.entities.add_types(entity, command.elements())?;
@@ -339,17 +321,13 @@ impl<const ADD: bool> Command for ChangeTypes<ADD> {
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(Self)
     }
 
-    fn describe(
-        command: &Recorded<'_, Self>,
-        target: Entity,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         let (verb, preposition) = if ADD { ("add", "to") } else { ("remove", "from") };
-        write!(f, "{verb} {} types {preposition} {target}", command.count())
+        write!(f, "{verb} {} types {preposition} {target}", this.count())
     }
 
     fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
@@ -363,7 +341,7 @@ impl<const ADD: bool> Command for ChangeTypes<ADD> {
 }
 
 /// Duplicates an element, for buffers of commands that keep it.
-fn duplicate_element<T: BufferElement>(element: &mut T) -> Result<T, Fault> {
+fn duplicate_element<T: BufferElement>(element: &mut T) -> Result<T> {
     let component = ComponentType::of_buffer::<T>();
     T::duplicate().apply(element).ok_or(Fault::NotDuplicable { component })
 }
@@ -371,9 +349,9 @@ fn duplicate_element<T: BufferElement>(element: &mut T) -> Result<T, Fault> {
 /// Replaces all elements of a buffer, or none if one is refused.
 fn replace_elements<T: BufferElement>(
     mut elements: Elements<'_, T>,
-    context: &mut PlaybackContext<'_>,
+    context: &mut Context<'_>,
     buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
-) -> Result<(), Fault> {
+) -> Result {
     if context.keeps {
         // Reuses the world's arena.
         let mut arena = mem::take(context.entities.stretch.cellar());
@@ -400,10 +378,10 @@ fn replace_elements<T: BufferElement>(
 /// Replaces all elements of a buffer by duplicates, or none if one is refused.
 fn replace_by_duplicates<T: BufferElement>(
     mut elements: Elements<'_, T>,
-    context: &mut PlaybackContext<'_>,
+    context: &mut Context<'_>,
     arena: &mut Cellar,
     buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
-) -> Result<(), Fault> {
+) -> Result {
     let resolved = context.resolved;
     let all = elements.duplicates(arena, |element| {
         let mut other = duplicate_element(element)?;
@@ -426,11 +404,7 @@ impl<T: BufferElement, const ADD: bool> Command for WriteBuffer<T, ADD> {
 
     const LISTED: bool = true;
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let (_, elements) = command.take_parts()?;
         let entity = context.target(target)?;
         replace_elements(elements, context, |entities| {
@@ -438,11 +412,11 @@ impl<T: BufferElement, const ADD: bool> Command for WriteBuffer<T, ADD> {
         })
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(Self(PhantomData))
     }
 
-    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         let (verb, preposition) = if ADD { ("add", "to") } else { ("set", "of") };
         write!(f, "{verb} `{}` {preposition} {target}", ComponentType::of_buffer::<T>())
     }
@@ -460,11 +434,7 @@ struct Append<T>(T);
 impl<T: BufferElement> Command for Append<T> {
     type Element = NoElement;
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let Self(mut element) = command.take()?;
         let entity = context.target(target)?;
         if T::HAS_ENTITIES {
@@ -474,11 +444,11 @@ impl<T: BufferElement> Command for Append<T> {
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         duplicate_element(&mut self.0).map(Self)
     }
 
-    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "append to the `{}` of {target}", ComponentType::of_buffer::<T>())
     }
 }
@@ -499,28 +469,20 @@ impl Command for SetTypeEnabled {
         coalescing.set_enabled(ty, enabled)
     }
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let Self { ty, enabled } = *command;
         let entity = context.target(target)?;
         context.entities.set_type_enabled(entity, ty, enabled)?;
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(*self)
     }
 
-    fn describe(
-        command: &Recorded<'_, Self>,
-        target: Entity,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
-        let state = if command.enabled { "on" } else { "off" };
-        write!(f, "switch `{}` of {target} {state}", command.ty)
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        let state = if this.enabled { "on" } else { "off" };
+        write!(f, "switch `{}` of {target} {state}", this.ty)
     }
 }
 
@@ -530,26 +492,18 @@ struct SetEnabled(bool);
 impl Command for SetEnabled {
     type Element = NoElement;
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let entity = context.target(target)?;
         context.entities.set_enabled(entity, command.0)?;
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(*self)
     }
 
-    fn describe(
-        command: &Recorded<'_, Self>,
-        target: Entity,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
-        write!(f, "{} {target}", if command.0 { "enable" } else { "disable" })
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {target}", if this.0 { "enable" } else { "disable" })
     }
 }
 
@@ -560,22 +514,18 @@ impl Command for SetName {
 
     const LISTED: bool = true;
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let entity = context.target(target)?;
         let name = str::from_utf8(command.elements()).expect("a text was recorded");
         context.entities.set_name(entity, name)?;
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(Self)
     }
 
-    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "name {target}")
     }
 }
@@ -586,21 +536,17 @@ struct SetArchetype(Archetype);
 impl Command for SetArchetype {
     type Element = NoElement;
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let entity = context.target(target)?;
         context.entities.set_archetype(entity, command.0)?;
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(*self)
     }
 
-    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "move {target} to an archetype")
     }
 
@@ -618,26 +564,18 @@ struct SwapComponents {
 impl Command for SwapComponents {
     type Element = NoElement;
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let (left, right) = (context.target(target)?, context.target(command.other)?);
         context.entities.swap_components(left, right)?;
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(*self)
     }
 
-    fn describe(
-        command: &Recorded<'_, Self>,
-        target: Entity,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
-        write!(f, "exchange the components of {target} and {}", command.other)
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "exchange the components of {target} and {}", this.other)
     }
 
     fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
@@ -657,25 +595,17 @@ where
 {
     type Element = NoElement;
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        _: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, _: Entity) -> Result {
         let Self { function, .. } = command.take()?;
         function(context.entities)?;
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(Self { name: self.name, function: self.function.clone() })
     }
 
-    fn describe(
-        command: &Recorded<'_, Self>,
-        _: Entity,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
+    fn describe(command: &Recorded<'_, Self>, _: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(command.name)
     }
 

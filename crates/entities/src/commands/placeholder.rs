@@ -1,7 +1,7 @@
 //! Ids of entities that commands create: placeholders, and ids that a world reserves.
 //!
-//! A placeholder is an [`Entity`] whose index no entity has: its highest bit is set. The other 63 bits encode which created entity it
-//! stands for, without a lookup:
+//! A placeholder is an [`Entity`] whose index no entity has: its highest bit is set. The other 63 bits encode which created entity
+//! it stands for, without a lookup:
 //!
 //! ```text
 //! 1 bit       1 bit         35 bits   10 bits   16 bits
@@ -18,13 +18,13 @@
 //! ```
 //!
 //! - the *stamp* distinguishes placeholders of different buffers. A buffer gets another one when it is cleared.
-//! - the *lane* is that of the main thread, or of a batch of a job. Lanes are numbered in the order of what they record, independently
-//!   of threads.
+//! - the *lane* is that of the main thread, or of a batch of a job. Lanes are numbered in the order of what they record,
+//!   independently of threads.
 //! - the *number* counts the entities that the lane creates.
 //!
 //! Most buffers have few lanes, which create few entities. Their stamps repeat after 34 billion buffers. Lanes from 1,024 on, and
-//! numbers from 65,536 on, take more bits, at the cost of the stamp. Each of the four forms has stamps of its own, which are taken only
-//! when they are needed:
+//! numbers from 65,536 on, take more bits, at the cost of the stamp. Each of the four forms has stamps of its own, which are taken
+//! only when they are needed:
 //!
 //! - for high lanes, one for each buffer that has some: repeats after 33 million such buffers.
 //! - for high numbers, one for each lane that has some: repeats after 134 million such lanes, and, if the lanes are high too, after
@@ -184,7 +184,7 @@ impl Placeholder {
         Some(Self { form, stamp, lane, number })
     }
 
-    /// Whether it belongs to the lane with these stamps.
+    /// Tests whether it belongs to the lane with these stamps.
     #[inline]
     pub(super) fn is_of(self, stamps: Stamps) -> bool {
         let of_lane =
@@ -192,8 +192,8 @@ impl Placeholder {
         of_lane == Some(self.stamp)
     }
 
-    /// Whether it may belong to a discarded lane of a buffer, which a failed job has recorded. High numbers have the stamp of their
-    /// lane, which is unknown then.
+    /// Tests whether it may belong to a discarded lane of a buffer, which a failed job has recorded. High numbers have the stamp of
+    /// their lane, which is unknown then.
     pub(super) fn may_be_of(self, buffer: &BufferStamps) -> bool {
         let Form { is_high_lane, is_high_number } = self.form;
         let low_lanes = Some(&buffer.low_lanes);
@@ -234,7 +234,7 @@ impl Placeholders {
         self.count as usize
     }
 
-    /// Returns whether there are none.
+    /// Returns true if the number is 0.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -251,7 +251,7 @@ impl Placeholders {
         (0..this.count).map(move |at| this.at(at))
     }
 
-    /// First placeholder, which is invalid if there are none.
+    /// First placeholder, which is invalid if the number is 0.
     #[inline]
     pub(super) fn target(&self) -> Entity {
         self.at(0)
@@ -411,7 +411,8 @@ impl EntityManager {
         }
     }
 
-    /// Reclaims the ids that no entity was given, as if their entities had been despawned: copies of them may exist. Sets them to null.
+    /// Reclaims the ids that no entity was given, as if their entities had been despawned: copies of them may exist. Sets them to
+    /// null.
     pub(super) fn reclaim_unused_ids<'i>(&mut self, ids: impl Iterator<Item = &'i mut Entity>) {
         self.before_moving([]);
         for id in ids.filter(|id| !id.is_null()) {

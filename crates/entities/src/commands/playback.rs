@@ -28,10 +28,10 @@ pub(super) type Fault = CommandFault;
 pub(super) type Panic = Box<dyn Any + Send>;
 
 /// State that commands use while they are applied.
-pub(super) struct PlaybackContext<'p> {
+pub(super) struct Context<'p> {
     pub(super) entities: &'p mut EntityManager,
     pub(super) resolved: &'p ResolvedIds,
-    /// Whether the buffer keeps its commands for the next playback.
+    /// Set if the buffer keeps its commands for the next playback.
     pub(super) keeps: bool,
     /// Scratch memory for entities.
     pub(super) list: Vec<Entity>,
@@ -41,7 +41,7 @@ pub(super) struct PlaybackContext<'p> {
     pub(super) panic: Option<Panic>,
 }
 
-impl PlaybackContext<'_> {
+impl Context<'_> {
     /// The entity of a command's target. Fails if a later command creates it.
     #[inline]
     pub(super) fn target(&self, target: Entity) -> Result<Entity, Fault> {
@@ -167,7 +167,7 @@ impl PlaybackGuard<'_> {
     fn play(&mut self) -> Result<(), StoppedAt> {
         let mut segments = mem::take(&mut self.log.segments);
         self.log.list_segments(&mut segments);
-        let mut context = PlaybackContext {
+        let mut context = Context {
             entities: &mut *self.entities,
             resolved: &self.log.resolved,
             keeps: self.log.reusable,
@@ -176,7 +176,7 @@ impl PlaybackGuard<'_> {
             panic: None,
         };
         let played = Playback::new(&self.log.lanes, &segments).play(&mut context);
-        let PlaybackContext { list, members, .. } = context;
+        let Context { list, members, .. } = context;
         (self.log.segments, self.log.list, self.log.members) = (segments, list, members);
         played.map_err(|mut stopped| {
             stopped.commands = self.log.len();
@@ -222,7 +222,7 @@ impl<'l> Playback<'l> {
         Self { lanes, segments, run, rest: None, played: 0 }
     }
 
-    /// Whether runs are so short that commands are coalesced.
+    /// Tests whether runs are so short that coalescing pays.
     fn should_coalesce(&self) -> bool {
         let runs: usize = self.segments.iter().map(|segment| segment.end - segment.start).sum();
         let commands: usize = self.lanes.iter().map(CommandRecorder::len).sum();
@@ -267,7 +267,7 @@ impl<'l> Playback<'l> {
     }
 
     /// Applies all remaining commands.
-    fn play(&mut self, context: &mut PlaybackContext<'_>) -> Result<(), StoppedAt> {
+    fn play(&mut self, context: &mut Context<'_>) -> Result<(), StoppedAt> {
         if self.should_coalesce() {
             return self.play_coalesced(context);
         }
@@ -280,11 +280,7 @@ impl<'l> Playback<'l> {
     }
 
     /// Applies `count` commands run by run, or fewer if there are fewer or a command fails.
-    fn play_some(
-        &mut self,
-        context: &mut PlaybackContext<'_>,
-        count: usize,
-    ) -> Result<(), StoppedAt> {
+    fn play_some(&mut self, context: &mut Context<'_>, count: usize) -> Result<(), StoppedAt> {
         let mut left = count;
         while left > 0
             && let Some((lane, rest)) = self.current_run()
@@ -304,7 +300,7 @@ impl<'l> Playback<'l> {
     }
 
     /// Applies all remaining commands, in coalesced batches where possible.
-    fn play_coalesced(&mut self, context: &mut PlaybackContext<'_>) -> Result<(), StoppedAt> {
+    fn play_coalesced(&mut self, context: &mut Context<'_>) -> Result<(), StoppedAt> {
         context.entities.stretch.clear();
         while let Some(rest) = self.rest_of_run() {
             if rest.vtable().coalesce.is_none() {
@@ -344,7 +340,7 @@ impl<'l> Playback<'l> {
     }
 
     /// Coalesces commands until one cannot be, or the batch is full.
-    fn coalesce_batch(&mut self, context: &mut PlaybackContext<'_>) {
+    fn coalesce_batch(&mut self, context: &mut Context<'_>) {
         let end = self.played + MAX_BATCH;
         while self.played < end
             && let Some(rest) = self.rest_of_run()
@@ -376,7 +372,7 @@ enum BatchOutcome {
 }
 
 /// Applies the coalesced batch.
-fn apply_batch(context: &mut PlaybackContext<'_>) -> BatchOutcome {
+fn apply_batch(context: &mut Context<'_>) -> BatchOutcome {
     // User code may run, and panic, before anything is changed.
     match catch_unwind(AssertUnwindSafe(|| context.entities.prepare_stretch())) {
         Ok(Ok(())) => {

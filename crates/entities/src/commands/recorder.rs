@@ -23,8 +23,9 @@ pub(super) const NO_KEY: u64 = u64::MAX;
 
 /// Recorder of commands, which are applied when their [buffer](crate::EntityCommandBuffer) is played.
 ///
-/// Entities that it creates have placeholders until then. Placeholders can be used in later commands and in the values of components.
-/// Methods for one entity have the names and the meaning of those of [`EntityManager`]. [`batch`](Self::batch) has those for many.
+/// Entities that it creates have placeholders until then. Placeholders can be used in later commands and in the values of
+/// components. Methods for one entity have the names and the meaning of those of [`EntityManager`]. [`batch`](Self::batch) has
+/// those for many.
 #[derive(Debug)]
 pub struct CommandRecorder {
     pub(super) stream: CommandStream,
@@ -99,8 +100,8 @@ impl CommandRecorder {
     ///
     /// A key holds for the rest of the batch, or of this call of [`commands`](crate::EntityCommandBuffer::commands).
     ///
-    /// Commands with the same key, or without, are applied in the order in which they are recorded. In a parallel job that is the order
-    /// of its indices or chunks. So the order is deterministic without keys too.
+    /// Commands with the same key, or without, are applied in the order in which they are recorded. In a parallel job that is the
+    /// order of its indices or chunks. So the order is deterministic without keys too.
     ///
     /// # Examples
     ///
@@ -176,8 +177,9 @@ pub(super) fn too_many_entities() -> ! {
 ///
 /// It has all methods of [`CommandRecorder`]. Those that create entities return ids instead of placeholders.
 ///
-/// As a parameter of a system it records commands that are applied right after the system has run, so that the next system sees them. If
-/// the system fails, they are discarded. [`CommandsAt`](crate::CommandsAt) records for later, and in jobs. Unity's `PostUpdateCommands`.
+/// As a parameter of a system it records commands that are applied right after the system has run, so that the next system sees
+/// them. If the system fails, they are discarded. [`CommandsAt`](crate::CommandsAt) records for later, and in jobs. Unity's
+/// `PostUpdateCommands`.
 ///
 /// # Examples
 ///
@@ -210,7 +212,7 @@ pub struct Commands<'w> {
 
 impl<'w> Commands<'w> {
     pub(super) fn new(log: &'w mut CommandLog, entities: &'w EntityManager) -> Self {
-        // SAFETY: the manager is borrowed for the lifetime, so no one has a mutable reference to it.
+        // SAFETY: the manager is borrowed for the lifetime, so no mutable reference to it exists.
         unsafe { Self::beside_views(log, NonNull::from(entities)) }
     }
 
@@ -219,7 +221,7 @@ impl<'w> Commands<'w> {
     /// # Safety
     ///
     /// - the manager is borrowed for the lifetime
-    /// - no one has a mutable reference to it while a method of this is called
+    /// - no mutable reference to it exists while a method of this is called
     unsafe fn beside_views(log: &'w mut CommandLog, entities: NonNull<EntityManager>) -> Self {
         let (recorder, reserved_by) = log.main_lane_and_reserved_by();
         Self { recorder, entities, world: PhantomData, reserved_by }
@@ -311,7 +313,7 @@ impl<'w> Commands<'w> {
     #[inline]
     #[track_caller]
     fn reserve_ids(&mut self, count: usize) -> &[Entity] {
-        // SAFETY: the manager is borrowed for the lifetime of this, and no one has a mutable reference to it during this call.
+        // SAFETY: the manager is borrowed for the lifetime of this, and no mutable reference to it exists during this call.
         let entities = unsafe { self.entities.as_ref() };
         if self.reserved_by.is_none() {
             *self.reserved_by = Some(Arc::clone(entities.reserved_ids.returned()));
@@ -337,14 +339,14 @@ impl EntityCommandBuffer {
     /// # Safety
     ///
     /// - the manager is borrowed for the lifetime
-    /// - no one has a mutable reference to it while a method of the result is called
+    /// - no mutable reference to it exists while a method of the result is called
     /// - all commands of the buffer are for this world
     pub(crate) unsafe fn commands_beside_views<'w>(
         &'w mut self,
         entities: NonNull<EntityManager>,
     ) -> Result<Commands<'w>, CommandError> {
         let log = self.log_for_recording()?;
-        // SAFETY: the manager is borrowed for the lifetime, and no one has a mutable reference to it while a method is called.
+        // SAFETY: the manager is borrowed for the lifetime, and no mutable reference to it exists while a method is called.
         Ok(unsafe { Commands::beside_views(log, entities) })
     }
 }

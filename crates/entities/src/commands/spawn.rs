@@ -1,12 +1,13 @@
 //! Commands that create entities.
 
-use std::fmt;
+use std::fmt::{self, Formatter};
 use std::marker::PhantomData;
 
 use super::coalesce::Coalescing;
+use super::error::Result;
 use super::modify::duplicate_set;
 use super::placeholder::Placeholders;
-use super::playback::{Fault, PlaybackContext};
+use super::playback::Context;
 use super::recorder::{CommandRecorder, too_many_entities};
 use super::vtable::{Aspect, Command, Effect, NoElement, Recorded, TypeNames, TypedRun};
 use crate::entity::Entity;
@@ -73,7 +74,8 @@ impl CommandRecorder {
         self.create_many(archetype, 1).target()
     }
 
-    /// Creates `count` entities of an archetype of the world in which this is played, with default values. Returns their placeholders.
+    /// Creates `count` entities of an archetype of the world in which this is played, with default values. Returns their
+    /// placeholders.
     ///
     /// # Panics
     ///
@@ -85,8 +87,8 @@ impl CommandRecorder {
         created
     }
 
-    /// Creates an entity with copies of another entity's components, as [`instantiate`](crate::EntityManager::instantiate) does. Returns
-    /// its placeholder.
+    /// Creates an entity with copies of another entity's components, as [`instantiate`](crate::EntityManager::instantiate) does.
+    /// Returns its placeholder.
     ///
     /// # Panics
     ///
@@ -127,11 +129,7 @@ impl<S: ComponentSet> Command for Spawn<S> {
         coalescing.create(|Self(set)| set)
     }
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let Self(mut set) = command.take()?;
         if S::HAS_ENTITIES {
             context.resolved.resolve_set(&mut set)?;
@@ -141,10 +139,7 @@ impl<S: ComponentSet> Command for Spawn<S> {
         Ok(())
     }
 
-    fn apply_run(
-        context: &mut PlaybackContext<'_>,
-        run: &mut TypedRun<'_, '_, Self>,
-    ) -> Result<(), Fault> {
+    fn apply_run(context: &mut Context<'_>, run: &mut TypedRun<'_, '_, Self>) -> Result {
         // Looking for what a few have in common does not pay.
         if run.left() < MIN_RUN {
             while let Some((target, command)) = run.next() {
@@ -195,11 +190,11 @@ impl<S: ComponentSet> Command for Spawn<S> {
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         duplicate_set(&mut self.0).map(Self)
     }
 
-    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "spawn {target} with {}", TypeNames(S::types))
     }
 
@@ -217,11 +212,7 @@ struct SpawnMany<S> {
 impl<S: CloneSet> Command for SpawnMany<S> {
     type Element = NoElement;
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let Self { mut set, count } = command.take()?;
         context.resolved.resolve_set(&mut set)?;
         context.assign_ids(target, count)?;
@@ -229,16 +220,12 @@ impl<S: CloneSet> Command for SpawnMany<S> {
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(Self { set: duplicate_set(&mut self.set)?, count: self.count })
     }
 
-    fn describe(
-        command: &Recorded<'_, Self>,
-        target: Entity,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
-        let count = command.count;
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        let count = this.count;
         write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
     }
 
@@ -262,11 +249,7 @@ impl<S: ComponentSet> Command for SpawnBatch<S> {
 
     const LISTED: bool = true;
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let (_, mut sets) = command.take_parts()?;
         let (resolved, keeps) = (context.resolved, context.keeps);
         if S::HAS_ENTITIES {
@@ -293,16 +276,12 @@ impl<S: ComponentSet> Command for SpawnBatch<S> {
         fault.map_or(Ok(()), Err)
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(Self(PhantomData))
     }
 
-    fn describe(
-        command: &Recorded<'_, Self>,
-        target: Entity,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
-        let count = command.count();
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        let count = this.count();
         write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
     }
 
@@ -321,27 +300,19 @@ struct Create {
 impl Command for Create {
     type Element = NoElement;
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let Self { archetype, count } = *command;
         context.assign_ids(target, count)?;
         context.entities.create_many(archetype, count)?;
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(*self)
     }
 
-    fn describe(
-        command: &Recorded<'_, Self>,
-        target: Entity,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
-        match command.count {
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        match this.count {
             1 => write!(f, "create {target} of an archetype"),
             count => write!(f, "create {count} entities from {target} on of an archetype"),
         }
@@ -362,11 +333,7 @@ struct Instantiate {
 impl Command for Instantiate {
     type Element = NoElement;
 
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault> {
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
         let Self { source, count } = *command;
         let source = context.target(source)?;
         context.assign_ids(target, count)?;
@@ -374,17 +341,13 @@ impl Command for Instantiate {
         Ok(())
     }
 
-    fn duplicate(&mut self) -> Result<Self, Fault> {
+    fn duplicate(&mut self) -> Result<Self> {
         Ok(*self)
     }
 
-    fn describe(
-        command: &Recorded<'_, Self>,
-        target: Entity,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
-        let source = command.source;
-        match command.count {
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        let source = this.source;
+        match this.count {
             1 => write!(f, "instantiate {source} as {target}"),
             count => write!(f, "instantiate {source} {count} times from {target} on"),
         }

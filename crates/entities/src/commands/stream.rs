@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use std::mem;
 use std::ptr::{self, NonNull};
 
-use super::playback::{Fault, PlaybackContext};
+use super::playback::{Context, Fault};
 use super::vtable::{Aspect, CommandVTable, Effect, ListHeader};
 use crate::entity::Entity;
 use crate::panics::FirstPanic;
@@ -44,9 +44,9 @@ pub(super) struct CommandStream {
     len: usize,
     /// Vtables of the commands, in order.
     runs: Vec<StreamRun>,
-    /// Whether the next command begins a run, even if its vtable is that of the last run.
+    /// Set if the next command begins a run, even if its vtable is that of the last run.
     begins_run: bool,
-    /// Whether there are payloads to drop.
+    /// Set if payloads have to be dropped.
     has_drops: bool,
 }
 
@@ -104,7 +104,7 @@ impl StoredCommand<'_> {
     ///
     /// - the payload was not used, and only this playback uses the stream
     #[inline(always)]
-    pub(super) unsafe fn coalesce(self, context: &mut PlaybackContext<'_>) -> bool {
+    pub(super) unsafe fn coalesce(self, context: &mut Context<'_>) -> bool {
         let Some(coalesce) = self.vtable.coalesce else { return false };
         let target = self.target().expect("a command is carried out once");
         // SAFETY: it is an unused payload of the vtable, and the slot is the command's. Only the playback uses them.
@@ -116,10 +116,10 @@ impl StoredCommand<'_> {
 ///
 /// # Safety
 ///
-/// - the address is that of a command's target slot, which no one else uses
+/// - the address is that of a command's target slot, which nothing else uses
 #[inline(always)]
 pub(crate) unsafe fn mark_used(slot: *mut Entity) {
-    // SAFETY: there is a slot at this address, which no one else uses.
+    // SAFETY: there is a slot at this address, which nothing else uses.
     unsafe { *slot = USED };
 }
 
@@ -199,7 +199,7 @@ impl<'l> RunCursor<'l> {
         unsafe { command_at(self.vtable, self.data, position) }.target()
     }
 
-    /// Whether all commands of the run have the same distance.
+    /// Tests whether all commands of the run have the same distance.
     fn is_evenly_spaced(self) -> bool {
         self.vtable.size != CommandVTable::LISTED && self.vtable.align <= align_of::<Entity>()
     }
@@ -221,7 +221,7 @@ impl<'l> ActiveRun<'l> {
     /// - none of the commands was used, and only this playback uses the stream
     pub(super) unsafe fn apply(
         cursor: RunCursor<'l>,
-        context: &mut PlaybackContext<'_>,
+        context: &mut Context<'_>,
     ) -> (Self, Result<(), Fault>) {
         let mut run = Self { cursor, keeps: context.keeps, last: None };
         // SAFETY: the run is one of its vtable.
@@ -267,8 +267,8 @@ impl<'l> ActiveRun<'l> {
         Some((target, command.payload))
     }
 
-    /// Takes all remaining commands, if a function returns that it has used them. It gets the payload of the first, their distance in
-    /// bytes and their number. Returns false, without calling it, if they are not evenly spaced.
+    /// Takes all remaining commands, if a function returns that it has used them. It gets the payload of the first, their distance
+    /// in bytes and their number. Returns false, without calling it, if they are not evenly spaced.
     pub(super) fn take_all(
         &mut self,
         function: impl FnOnce(*mut u8, usize, usize) -> bool,

@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "payloads are stored as bytes; their vtables restore the types")]
 
 use std::alloc::Layout;
-use std::fmt;
+use std::fmt::{self, Formatter};
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, needs_drop};
 use std::ops::Deref;
@@ -15,7 +15,8 @@ use std::ptr;
 use std::slice;
 
 use super::coalesce::Coalescing;
-use super::playback::{Fault, PlaybackContext};
+use super::error::Result;
+use super::playback::Context;
 use super::recorder::CommandRecorder;
 use super::stream::{ActiveRun, drop_each};
 use crate::component::ComponentType;
@@ -29,27 +30,20 @@ pub(super) trait Command: Sized + Send + 'static {
     /// Element of the list that follows the command; [`NoElement`] without a list.
     type Element: Send + 'static;
 
-    /// Whether a list of elements follows the command.
+    /// True for commands that a list of elements follows.
     const LISTED: bool = false;
 
-    /// Whether [`coalesce`](Self::coalesce) is implemented.
+    /// True for commands that implement [`coalesce`](Self::coalesce).
     const COALESCES: bool = false;
 
     const EFFECT: Effect = Effect::Other;
 
     /// Applies the command.
-    fn apply(
-        command: Recorded<'_, Self>,
-        context: &mut PlaybackContext<'_>,
-        target: Entity,
-    ) -> Result<(), Fault>;
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result;
 
     /// Applies consecutive commands until the run is empty or a command fails.
     #[inline]
-    fn apply_run(
-        context: &mut PlaybackContext<'_>,
-        run: &mut TypedRun<'_, '_, Self>,
-    ) -> Result<(), Fault> {
+    fn apply_run(context: &mut Context<'_>, run: &mut TypedRun<'_, '_, Self>) -> Result {
         while let Some((target, command)) = run.next() {
             Self::apply(command, context, target)?;
         }
@@ -63,14 +57,10 @@ pub(super) trait Command: Sized + Send + 'static {
     }
 
     /// Duplicates the command, without its list, for buffers that are played several times.
-    fn duplicate(&mut self) -> Result<Self, Fault>;
+    fn duplicate(&mut self) -> Result<Self>;
 
     /// Describes the command in words. Its payload may have been moved: read only fields that are `Copy`, and no elements.
-    fn describe(
-        command: &Recorded<'_, Self>,
-        target: Entity,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result;
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result;
 
     /// Reports each entity that the command uses, and each component that it adds.
     fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
@@ -160,32 +150,31 @@ pub(super) struct CommandVTable {
     /// # Safety
     ///
     /// - the run is one of this vtable
-    pub(super) apply: unsafe fn(&mut PlaybackContext<'_>, &mut ActiveRun<'_>) -> Result<(), Fault>,
+    pub(super) apply: unsafe fn(&mut Context<'_>, &mut ActiveRun<'_>) -> Result,
     pub(super) coalesce: Option<CoalesceFn>,
     /// Describes a command in words.
     ///
     /// # Safety
     ///
     /// - there is a payload of this vtable, which may have been used: its bytes are still there
-    pub(super) describe: unsafe fn(*mut u8, Entity, &mut fmt::Formatter<'_>) -> fmt::Result,
+    pub(super) describe: unsafe fn(*mut u8, Entity, &mut Formatter<'_>) -> fmt::Result,
     /// Reports the entities that a command uses and the components that it adds.
     ///
     /// # Safety
     ///
-    /// - there is an unused payload of this vtable, which no one else uses during the call
+    /// - there is an unused payload of this vtable, which nothing else uses during the call
     pub(super) inspect: unsafe fn(*mut u8, Entity, &mut dyn FnMut(Aspect)),
     pub(super) effect: Effect,
 }
 
-/// Function that coalesces a command: takes its target, its payload and the address of its target slot. Returns false if the command
-/// would fail.
+/// Function that coalesces a command: takes its target, its payload and the address of its target slot. Returns false if the
+/// command would fail.
 ///
 /// # Safety
 ///
 /// - there is an unused payload of the vtable, which only the playback uses
 /// - the address is that of the command's target slot
-pub(super) type CoalesceFn =
-    unsafe fn(&mut PlaybackContext<'_>, Entity, *mut u8, *mut Entity) -> bool;
+pub(super) type CoalesceFn = unsafe fn(&mut Context<'_>, Entity, *mut u8, *mut Entity) -> bool;
 
 impl CommandVTable {
     /// Size of payloads that begin with a [`ListHeader`], which has the number of bytes.
@@ -249,10 +238,7 @@ unsafe fn drop_payload<C: Command>(payload: *mut u8) {
 /// # Safety
 ///
 /// - the run is one of commands of type `C`
-unsafe fn apply_run<C: Command>(
-    context: &mut PlaybackContext<'_>,
-    run: &mut ActiveRun<'_>,
-) -> Result<(), Fault> {
+unsafe fn apply_run<C: Command>(context: &mut Context<'_>, run: &mut ActiveRun<'_>) -> Result {
     C::apply_run(context, &mut TypedRun { run, of: PhantomData })
 }
 
@@ -263,7 +249,7 @@ unsafe fn apply_run<C: Command>(
 /// - there is an unused payload of `C`, which only the playback uses
 /// - the address is that of the command's target slot
 unsafe fn coalesce_payload<C: Command>(
-    context: &mut PlaybackContext<'_>,
+    context: &mut Context<'_>,
     target: Entity,
     payload: *mut u8,
     slot: *mut Entity,
@@ -281,7 +267,7 @@ unsafe fn coalesce_payload<C: Command>(
 unsafe fn describe_payload<C: Command>(
     payload: *mut u8,
     target: Entity,
-    f: &mut fmt::Formatter<'_>,
+    f: &mut Formatter<'_>,
 ) -> fmt::Result {
     // SAFETY: the bytes of such a payload are there, and kept. `Command::describe` reads only fields that are `Copy`.
     C::describe(&unsafe { Recorded::new(payload, true) }, target, f)
@@ -291,13 +277,13 @@ unsafe fn describe_payload<C: Command>(
 ///
 /// # Safety
 ///
-/// - there is an unused payload of `C`, which no one else uses during the call
+/// - there is an unused payload of `C`, which nothing else uses during the call
 unsafe fn inspect_payload<C: Command>(
     payload: *mut u8,
     target: Entity,
     each: &mut dyn FnMut(Aspect),
 ) {
-    // SAFETY: there is such a payload, which no one else uses, and which is kept.
+    // SAFETY: there is such a payload, which nothing else uses, and which is kept.
     C::inspect(&unsafe { Recorded::new(payload, true) }, target, each);
 }
 
@@ -317,7 +303,7 @@ impl<'p, C: Command> Recorded<'p, C> {
     ///
     /// # Safety
     ///
-    /// - there is a payload of `C`, which no one else uses for `'p`, and which no one uses afterwards unless it is kept
+    /// - there is a payload of `C`, which nothing else uses for `'p`, and which is not used afterwards unless it is kept
     /// - if it was used before, it is kept, and only fields that are `Copy` and the number of elements are read
     #[inline(always)]
     unsafe fn new(payload: *mut u8, keeps: bool) -> Self {
@@ -335,7 +321,7 @@ impl<'p, C: Command> Recorded<'p, C> {
         Self { command, elements, count, keeps, memory }
     }
 
-    /// Whether the buffer keeps the command for the next playback.
+    /// Tests whether the buffer keeps the command for the next playback.
     #[inline(always)]
     pub(super) fn keeps(&self) -> bool {
         self.keeps
@@ -348,26 +334,26 @@ impl<'p, C: Command> Recorded<'p, C> {
 
     /// The elements.
     pub(super) fn elements(&self) -> &[C::Element] {
-        // SAFETY: there are `count` elements, which no one else uses.
+        // SAFETY: there are `count` elements, which nothing else uses.
         unsafe { slice::from_raw_parts(self.elements, self.count) }
     }
 
     /// The command and its elements.
     #[inline(always)]
     pub(super) fn parts_mut(&mut self) -> (&mut C, &[C::Element]) {
-        // SAFETY: there are a command and `count` elements, which no one else uses. They do not overlap.
+        // SAFETY: there are a command and `count` elements, which nothing else uses. They do not overlap.
         unsafe { (&mut *self.command, slice::from_raw_parts(self.elements, self.count)) }
     }
 
     /// Takes the command, or a duplicate if it is kept. Drops the elements.
     #[inline(always)]
-    pub(super) fn take(self) -> Result<C, Fault> {
+    pub(super) fn take(self) -> Result<C> {
         self.take_parts().map(|(command, _)| command)
     }
 
     /// Takes the command, or a duplicate if it is kept, and the elements.
     #[inline(always)]
-    pub(super) fn take_parts(mut self) -> Result<(C, Elements<'p, C::Element>), Fault> {
+    pub(super) fn take_parts(mut self) -> Result<(C, Elements<'p, C::Element>)> {
         let Self { elements: first, count, keeps, .. } = self;
         let elements = || Elements { first, count, next: 0, keeps, memory: PhantomData };
         if keeps {
@@ -385,7 +371,7 @@ impl<C: Command> Deref for Recorded<'_, C> {
 
     #[inline(always)]
     fn deref(&self) -> &C {
-        // SAFETY: there is a command, which no one else uses. Of one that was used, only fields that are `Copy` are read.
+        // SAFETY: there is a command, which nothing else uses. Of one that was used, only fields that are `Copy` are read.
         unsafe { &*self.command }
     }
 }
@@ -422,8 +408,8 @@ impl<T> Elements<'_, T> {
     #[inline(always)]
     pub(super) fn next(
         &mut self,
-        duplicate: impl FnOnce(&mut T) -> Result<T, Fault>,
-    ) -> Option<Result<T, Fault>> {
+        duplicate: impl FnOnce(&mut T) -> Result<T>,
+    ) -> Option<Result<T>> {
         if self.next == self.count {
             return None;
         }
@@ -431,7 +417,7 @@ impl<T> Elements<'_, T> {
         let element = unsafe { self.first.add(self.next) };
         self.next += 1;
         Some(if self.keeps {
-            // SAFETY: there is an element, which no one else uses.
+            // SAFETY: there is an element, which nothing else uses.
             duplicate(unsafe { &mut *element })
         } else {
             // SAFETY: there is an element, which is not used or dropped again, since `next` is behind it.
@@ -441,7 +427,7 @@ impl<T> Elements<'_, T> {
 
     /// The elements that were not taken. Those that are kept must not change.
     pub(super) fn rest_mut(&mut self) -> &mut [T] {
-        // SAFETY: there are `count` elements. Those from `next` on were not taken, and no one else uses them.
+        // SAFETY: there are `count` elements. Those from `next` on were not taken, and nothing else uses them.
         unsafe { slice::from_raw_parts_mut(self.first.add(self.next), self.count - self.next) }
     }
 
@@ -449,8 +435,8 @@ impl<T> Elements<'_, T> {
     pub(super) fn duplicates<'c>(
         &mut self,
         arena: &'c mut Cellar,
-        mut duplicate: impl FnMut(&mut T) -> Result<T, Fault>,
-    ) -> Result<Duplicates<'c, T>, Fault> {
+        mut duplicate: impl FnMut(&mut T) -> Result<T>,
+    ) -> Result<Duplicates<'c, T>> {
         let layout = Layout::array::<T>(self.count).expect("as large as what was recorded");
         let first = arena.place(layout).cast::<T>();
         let mut made = Duplicates { first, count: 0, next: 0, memory: PhantomData };
@@ -541,8 +527,8 @@ impl<'r, C: Command> TypedRun<'_, 'r, C> {
         self.run.next_target()
     }
 
-    /// Passes the same field of all remaining commands to a function, which returns whether it moved the values. Returns false, without
-    /// calling it, if commands are kept or not evenly spaced.
+    /// Passes the same field of all remaining commands to a function, which returns whether it moved the values. Returns false,
+    /// without calling it, if commands are kept or not evenly spaced.
     pub(super) fn take_all<S>(
         &mut self,
         field: impl FnOnce(&mut C) -> &mut S,
@@ -550,11 +536,11 @@ impl<'r, C: Command> TypedRun<'_, 'r, C> {
     ) -> bool {
         !self.run.keeps()
             && self.run.take_all(|payload, step, count| {
-                // SAFETY: the run is one of `C`, so there is such a command, which no one else uses.
+                // SAFETY: the run is one of `C`, so there is such a command, which nothing else uses.
                 let first = ptr::from_mut(field(unsafe { &mut *payload.cast::<C>() }));
                 let offset = first.addr() - payload.addr();
-                // SAFETY: there are `count` commands at this distance, each with such a field. They are the function's, and not used
-                // again if it returns true.
+                // SAFETY: there are `count` commands at this distance, each with such a field. They belong to the function, and are not
+                // used again if it returns true.
                 function(unsafe { Spaced::new(payload.add(offset).cast(), step, count) })
             })
     }
@@ -649,7 +635,7 @@ unsafe fn drop_set<S>(values: *mut u8) {
 pub(super) struct TypeNames(pub(super) fn(&mut dyn FnMut(ComponentType)));
 
 impl fmt::Display for TypeNames {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut result = Ok(());
         let mut is_first = true;
         (self.0)(&mut |ty| {

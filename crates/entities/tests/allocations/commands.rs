@@ -190,7 +190,7 @@ const PARTS: &[Part] = &[
         commands.spawn_batch((0..100).map(|at| (Position(at as f32), Brief)));
     })
     .then(|commands, brief| commands.batch(brief).despawn()),
-    part("create_of, and despawn one by one", |commands, old| {
+    part("create, and despawn one by one", |commands, old| {
         (0..200).for_each(|_| _ = commands.create(old.archetype));
     })
     .then(|commands, brief| brief.iter().for_each(|&entity| commands.despawn(entity))),

@@ -92,7 +92,7 @@ const CREATE: &[(&str, Record, Direct)] = &[
         |c, _| _ = c.spawn_batch(std::iter::empty::<Tag>()),
         |w, _| _ = w.spawn_batch(std::iter::empty::<Tag>()),
     ),
-    ("create_of", |c, o| _ = c.create(o.archetype), |w, o| _ = w.create(o.archetype).unwrap()),
+    ("create", |c, o| _ = c.create(o.archetype), |w, o| _ = w.create(o.archetype).unwrap()),
     (
         "create_many",
         |c, o| _ = c.create_many(o.archetype, 4),
@@ -190,7 +190,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "add_to_slice",
+        "add to a slice",
         |c, o| c.batch(&[o.plain, o.items, o.plain]).add((Tag, B("s".into()))),
         |w, o| {
             for entity in [o.plain, o.items, o.plain] {
@@ -199,7 +199,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "set_slice",
+        "set of a slice",
         |c, o| c.batch(&[o.plain, o.items, o.text]).set(A(77)),
         |w, o| {
             for entity in [o.plain, o.items, o.text] {
@@ -208,7 +208,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "remove_from_slice",
+        "remove from a slice",
         |c, o| c.batch(&[o.plain, o.items, o.empty]).remove::<(A, Lamp)>(),
         |w, o| {
             for entity in [o.plain, o.items, o.empty] {
@@ -316,7 +316,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         |w, o| w.set_name(o.plain, "Grishnákh").unwrap(),
     ),
     (
-        "add_to_linked",
+        "add to a group",
         |c, o| c.batch(Linked(o.root)).add((Tag, B("g".into()))),
         |w, o| {
             for member in [o.root, o.member] {
@@ -325,14 +325,14 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "add_to_linked of one without",
+        "add to a group of one without",
         |c, o| c.batch(Linked(o.plain)).add(Tag),
         |w, o| {
             _ = w.add(o.plain, Tag).unwrap();
         },
     ),
     (
-        "set_linked",
+        "set of a group",
         |c, o| c.batch(Linked(o.root)).set(A(70)),
         |w, o| {
             for member in [o.root, o.member] {
@@ -341,12 +341,12 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "set_linked passes over who lacks one",
+        "set of a group passes over who lacks one",
         |c, o| c.batch(Linked(o.root)).set((A(70), Link(o.root))),
         |w, o| w.set(o.member, (A(70), Link(o.root))).unwrap(),
     ),
     (
-        "remove_from_linked",
+        "remove from a group",
         |c, o| c.batch(Linked(o.root)).remove::<(A, Link)>(),
         |w, o| {
             for member in [o.root, o.member] {
@@ -355,12 +355,12 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "add_to_linked_matching",
+        "add to a group that matches",
         |c, o| c.batch(Linked(o.root).matching(LateQuery::of::<&Link, ()>())).add(Tag),
         |w, o| _ = w.add(o.member, Tag).unwrap(),
     ),
     (
-        "add_to_linked_matching of one without, and a dynamic query that does not find it",
+        "add to a group that matches of one without, and a dynamic query that does not find it",
         |c, o| {
             let query = DynamicQuery::new().none([ComponentType::of::<A>()]);
             c.batch(Linked(o.plain).matching(query)).add(Tag);
@@ -368,12 +368,12 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         |_, _| {},
     ),
     (
-        "set_linked_matching",
+        "set of a group that matches",
         |c, o| c.batch(Linked(o.root).matching(EntityQuery::<&A, Without<Link>>::new())).set(A(70)),
         |w, o| w.set(o.root, A(70)).unwrap(),
     ),
     (
-        "remove_from_linked_matching",
+        "remove from a group that matches",
         |c, o| {
             let query = DynamicQuery::new().all([ComponentType::of::<Link>()]);
             c.batch(Linked(o.root).matching(&query)).remove::<(A, Link)>();

@@ -66,16 +66,16 @@ const RECORD: &[(&str, Record)] = &[
         }
     }),
     ("despawn_slice", |c, _, all| c.batch(all).despawn()),
-    ("add_to_slice", |c, ledger, all| c.batch(all).add((ledger.value(9), Tag))),
-    ("set_slice", |c, ledger, all| c.batch(all).set(ledger.value(9))),
-    ("remove_from_slice", |c, _, all| c.batch(all).remove::<(Counted, A)>()),
+    ("add to a slice", |c, ledger, all| c.batch(all).add((ledger.value(9), Tag))),
+    ("set of a slice", |c, ledger, all| c.batch(all).set(ledger.value(9))),
+    ("remove from a slice", |c, _, all| c.batch(all).remove::<(Counted, A)>()),
     ("add_buffer", |c, ledger, all| {
         c.add_buffer(all[0], (0..9).map(|at| Held(ledger.value(at))));
         c.add_buffer(all[0], (0..9).map(|at| Held(ledger.value(at))));
         c.append(all[0], Held(ledger.value(5)));
         c.set_buffer(all[0], [Held(ledger.value(5))]);
     }),
-    ("add_to_linked", |c, ledger, all| {
+    ("add to a group", |c, ledger, all| {
         c.add_buffer(all[0], [all[0], all[1], all[2]].map(LinkedEntityGroup));
         c.batch(Linked(all[0])).add((ledger.value(6), Tag));
         c.batch(Linked(all[0])).set(ledger.value(7));

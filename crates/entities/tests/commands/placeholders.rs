@@ -57,18 +57,18 @@ const GIVE: &[(&str, Give, Read)] = &[
         },
         link,
     ),
-    ("add_to_slice", |c, to, about| c.batch(&[to]).add(Link(about)), link),
+    ("add to a slice", |c, to, about| c.batch(&[to]).add(Link(about)), link),
     (
-        "set_slice",
+        "set of a slice",
         |c, to, about| {
             c.add(to, Link(Entity::NULL));
             c.batch(&[to]).set(Link(about));
         },
         link,
     ),
-    ("add_to_linked", |c, to, about| c.batch(Linked(to)).add(Link(about)), link),
+    ("add to a group", |c, to, about| c.batch(Linked(to)).add(Link(about)), link),
     (
-        "set_linked",
+        "set of a group",
         |c, to, about| {
             c.add(to, Link(Entity::NULL));
             c.batch(Linked(to)).set(Link(about));

@@ -113,10 +113,10 @@ fn cb4_sh7_each_playback_resolves_anew() {
 type Ask = fn(&mut CommandRecorder, root: Entity, captain: Entity);
 
 const ASK: &[(&str, Ask)] = &[
-    ("for_query", |c, _, captain| {
+    ("batch of a typed query", |c, _, captain| {
         c.batch(EntityQuery::<(), ()>::new().with_shared(Crew(captain))).add(Tag);
     }),
-    ("for_found", |c, _, captain| {
+    ("batch of a kept query", |c, _, captain| {
         let query = EntityQuery::<&A>::new().with_shared(Crew(captain));
         c.batch(&query).add(Tag);
     }),

@@ -22,14 +22,14 @@ const ALL: &[(&str, Record, Direct)] = &[
     ("add", |c, e| c.add(e, A(1)), |w, e| w.add(e, A(1)).map(drop).map_err(|r| r.error)),
     ("add ()", |c, e| c.add(e, ()), |w, e| w.add(e, ()).map(drop).map_err(|r| r.error)),
     (
-        "add_to_slice",
+        "add to a slice",
         |c, e| c.batch(&[e]).add(A(1)),
         |w, e| w.add(e, A(1)).map(drop).map_err(|r| r.error),
     ),
     ("set", |c, e| c.set(e, A(1)), |w, e| w.set(e, A(1)).map_err(|r| r.error)),
-    ("set_slice", |c, e| c.batch(&[e]).set(A(1)), |w, e| w.set(e, A(1)).map_err(|r| r.error)),
+    ("set of a slice", |c, e| c.batch(&[e]).set(A(1)), |w, e| w.set(e, A(1)).map_err(|r| r.error)),
     ("remove", |c, e| c.remove::<A>(e), |w, e| w.remove::<A>(e).map(drop)),
-    ("remove_from_slice", |c, e| c.batch(&[e]).remove::<A>(), |w, e| w.remove::<A>(e).map(drop)),
+    ("remove from a slice", |c, e| c.batch(&[e]).remove::<A>(), |w, e| w.remove::<A>(e).map(drop)),
     (
         "add_types",
         |c, e| c.add_types(e, &[ComponentType::of::<A>()]),
@@ -89,12 +89,12 @@ const ALL: &[(&str, Record, Direct)] = &[
     ("swap_components", |c, e| c.swap_components(e, e), |w, e| w.swap_components(e, e)),
     ("set_name", |c, e| c.set_name(e, "x"), |w, e| w.set_name(e, "x")),
     (
-        "add_to_linked",
+        "add to a group",
         |c, e| c.batch(Linked(e)).add(A(1)),
         |w, e| w.add(e, A(1)).map(drop).map_err(|r| r.error),
     ),
     (
-        "set_linked",
+        "set of a group",
         |c, e| c.batch(Linked(e)).set(A(1)),
         |w, e| {
             there(w, e)?;
@@ -102,7 +102,7 @@ const ALL: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "remove_from_linked",
+        "remove from a group",
         |c, e| c.batch(Linked(e)).remove::<A>(),
         |w, e| {
             there(w, e)?;
@@ -110,7 +110,7 @@ const ALL: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "add_to_linked_matching",
+        "add to a group that matches",
         |c, e| c.batch(Linked(e).matching(LateQuery::of::<&A, ()>())).add(B("x".into())),
         |w, e| {
             there(w, e)?;
@@ -119,7 +119,7 @@ const ALL: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "set_linked_matching",
+        "set of a group that matches",
         |c, e| c.batch(Linked(e).matching(LateQuery::of::<&Lamp, ()>())).set(A(1)),
         |w, e| {
             there(w, e)?;
@@ -128,7 +128,7 @@ const ALL: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "remove_from_linked_matching",
+        "remove from a group that matches",
         |c, e| c.batch(Linked(e).matching(LateQuery::of::<&Lamp, ()>())).remove::<A>(),
         |w, e| {
             there(w, e)?;
@@ -281,9 +281,9 @@ type RecordSlice = fn(&mut CommandRecorder, &[Entity]);
 
 const SLICES: &[(&str, RecordSlice)] = &[
     ("despawn_slice", |c, all| c.batch(all).despawn()),
-    ("add_to_slice", |c, all| c.batch(all).add(B("x".into()))),
-    ("set_slice", |c, all| c.batch(all).set(A(7))),
-    ("remove_from_slice", |c, all| c.batch(all).remove::<A>()),
+    ("add to a slice", |c, all| c.batch(all).add(B("x".into()))),
+    ("set of a slice", |c, all| c.batch(all).set(A(7))),
+    ("remove from a slice", |c, all| c.batch(all).remove::<A>()),
     ("set_shared_slice", |c, all| c.batch(all).set(Shared::new(Team("t")))),
 ];
 

@@ -206,7 +206,7 @@ impl EntityManager {
         found: &Found,
         value: &S,
     ) -> Result<usize, EntityError> {
-        const { assert!(S::SHARED && S::COUNT == 1) };
+        debug_assert!(S::SHARED && S::COUNT == 1, "one shared value");
         let set = self.set_number::<S>()?;
         let given = shared_values_of(value);
         let (change, values) = (Change::Set, Values::Nothing);
