@@ -289,7 +289,7 @@ fn cb11_commands_by_query_and_for_groups_say_which() {
         buffer.trace(),
         "1: add `game::A` to all that the query of `()` finds\n\
          2: despawn all that a dynamic query finds\n\
-         3: remove 1 types from all that a query finds\n\
+         3: remove 1 types from all that a dynamic query finds\n\
          4: set `game::A` of the group of 0v1\n\
          5: set `game::A` of all of the group of 0v1 that a dynamic query finds\n\
          6: remove `game::A` from all of the group of 0v1 that the query of `()` finds\n"
