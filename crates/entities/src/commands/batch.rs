@@ -135,8 +135,8 @@ impl From<&DynamicQuery> for CommandTargets<'_> {
 impl Linked {
     /// Selects the members of the group that a query matches at playback.
     ///
-    /// The query runs before the first member is changed, and skips disabled components as usual. With `ignore_enabled` only the
-    /// archetype matters: Unity's `EntityQueryMask`.
+    /// The query runs before the first member is changed, and skips disabled components as usual. With the filter
+    /// [`IgnoreEnabled`](crate::IgnoreEnabled) only the archetype matters: Unity's `EntityQueryMask`.
     ///
     /// # Examples
     ///

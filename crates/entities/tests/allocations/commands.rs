@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
     Archetype, ArchetypeChunk, Buffer, BufferElement, CommandRecorder, Component, ComponentType,
-    Disabled, DynamicQuery, EnabledMut, Entity, EntityCommandBuffer, EntityQuery, LateQuery,
+    Disabled, DynamicQuery, EnabledMut, Entity, EntityCommandBuffer, IncludeDisabled, LateQuery,
     Linked, LinkedEntityGroup, Managed, ManagedComponent, Shared, SharedComponent, With, World,
     WorldSettings,
 };
@@ -343,10 +343,10 @@ const PARTS: &[Part] = &[
     part("set_enabled by query, with groups", |commands, _| {
         for enabled in [false, true] {
             commands
-                .batch(EntityQuery::<(), With<Stays>>::new().include_disabled())
+                .batch(LateQuery::of::<(), (With<Stays>, IncludeDisabled)>())
                 .set_enabled(enabled);
             commands
-                .batch(EntityQuery::<(), With<Large>>::new().include_disabled())
+                .batch(LateQuery::of::<(), (With<Large>, IncludeDisabled)>())
                 .set_enabled(enabled);
         }
     }),

@@ -2,8 +2,9 @@
 
 use ancho_entities::{
     Archetype, Buffer, Changed, CommandRecorder, ComponentType, DynamicQuery, Entity,
-    EntityCommandBuffer, EntityQuery, LateQuery, Linked, LinkedEntityGroup, Managed, Prefab,
-    Present, Shared, Version, With, Without, World, WorldSettings,
+    EntityCommandBuffer, EntityQuery, IgnoreEnabled, IncludeDisabled, IncludePrefabs, LateQuery,
+    Linked, LinkedEntityGroup, Managed, Prefab, Present, Shared, Version, With, Without, World,
+    WorldSettings,
 };
 use ancho_jobs::JobPool;
 
@@ -448,7 +449,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         "add by query, prefabs and disabled ones included",
         |c, o| {
             c.set_enabled(o.plain, false);
-            c.batch(EntityQuery::<&A, ()>::new().include_disabled().include_prefabs()).add(Tag);
+            c.batch(LateQuery::of::<&A, (IncludeDisabled, IncludePrefabs)>()).add(Tag);
         },
         |w, o| {
             _ = w.set_enabled(o.plain, false).unwrap();
@@ -460,7 +461,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         |c, o| {
             c.set_component_enabled::<Lamp>(o.plain, false);
             c.batch(LateQuery::of::<&Lamp, ()>()).add(B("on".into()));
-            c.batch(EntityQuery::<&Lamp, ()>::new().ignore_enabled()).add(Tag);
+            c.batch(LateQuery::of::<&Lamp, IgnoreEnabled>()).add(Tag);
         },
         |w, o| {
             w.set_component_enabled::<Lamp>(o.plain, false).unwrap();
