@@ -216,10 +216,17 @@ pub(super) fn write_set<S: ComponentSet, const ADD: bool>(
     entity: Entity,
     set: S,
 ) -> Result {
-    let written = if ADD { entities.add(entity, set).map(drop) } else { entities.set(entity, set) };
-    match written {
-        Ok(()) => Ok(()),
-        Err(rejected) => Err(rejected.error.into()),
+    // The results differ. Mapping one would copy the set that it may contain.
+    if ADD {
+        match entities.add(entity, set) {
+            Ok(_) => Ok(()),
+            Err(rejected) => Err(rejected.error.into()),
+        }
+    } else {
+        match entities.set(entity, set) {
+            Ok(()) => Ok(()),
+            Err(rejected) => Err(rejected.error.into()),
+        }
     }
 }
 
@@ -241,12 +248,16 @@ impl<S: ComponentSet, const ADD: bool> Command for WriteSet<S, ADD> {
 
     #[inline(always)]
     fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
-        let Self(mut set) = command.take()?;
-        let entity = context.target(target)?;
-        if S::HAS_ENTITIES {
-            context.resolved.resolve_set(&mut set)?;
-        }
-        write_set::<S, ADD>(context.entities, entity, set)
+        command.take_with(
+            #[inline(always)]
+            |Self(mut set)| {
+                let entity = context.target(target)?;
+                if S::HAS_ENTITIES {
+                    context.resolved.resolve_set(&mut set)?;
+                }
+                write_set::<S, ADD>(context.entities, entity, set)
+            },
+        )
     }
 
     fn duplicate(&mut self) -> Result<Self> {

@@ -348,21 +348,39 @@ impl<'p, C: Command> Recorded<'p, C> {
     /// Takes the command, or a duplicate if it is kept. Drops the elements.
     #[inline(always)]
     pub(super) fn take(self) -> Result<C> {
-        self.take_parts().map(|(command, _)| command)
+        self.take_with(Ok)
+    }
+
+    /// Passes the command, or a duplicate if it is kept, to a function. Drops the elements.
+    // The function is inlined for both: commands that are not kept are moved once, also large ones.
+    #[inline(always)]
+    pub(super) fn take_with<R>(mut self, function: impl FnOnce(C) -> Result<R>) -> Result<R> {
+        if self.keeps {
+            return function(self.parts_mut().0.duplicate()?);
+        }
+        let this = ManuallyDrop::new(self);
+        let _elements = this.take_elements();
+        // SAFETY: there is a command, which is not used or dropped again.
+        function(unsafe { this.command.read() })
     }
 
     /// Takes the command, or a duplicate if it is kept, and the elements.
     #[inline(always)]
     pub(super) fn take_parts(mut self) -> Result<(C, Elements<'p, C::Element>)> {
-        let Self { elements: first, count, keeps, .. } = self;
-        let elements = || Elements { first, count, next: 0, keeps, memory: PhantomData };
-        if keeps {
+        if self.keeps {
             let command = self.parts_mut().0.duplicate()?;
-            return Ok((command, elements()));
+            return Ok((command, self.take_elements()));
         }
         let this = ManuallyDrop::new(self);
         // SAFETY: there is a command, which is not used or dropped again.
-        Ok((unsafe { this.command.read() }, elements()))
+        Ok((unsafe { this.command.read() }, this.take_elements()))
+    }
+
+    /// The elements, which this must not use or drop afterwards unless they are kept.
+    #[inline(always)]
+    fn take_elements(&self) -> Elements<'p, C::Element> {
+        let Self { elements: first, count, keeps, .. } = *self;
+        Elements { first, count, next: 0, keeps, memory: PhantomData }
     }
 }
 
@@ -383,8 +401,7 @@ impl<C: Command> Drop for Recorded<'_, C> {
             return;
         }
         // Dropped also if the command panics.
-        let Self { elements: first, count, keeps, .. } = *self;
-        let _elements = Elements { first, count, next: 0, keeps, memory: PhantomData };
+        let _elements = self.take_elements();
         // SAFETY: there is a command, which was not taken and is not used again.
         unsafe { self.command.drop_in_place() };
     }
