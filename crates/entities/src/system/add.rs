@@ -10,7 +10,7 @@ use super::info::SystemKind;
 use super::membership::not_a_group;
 use super::order::Target;
 use super::order::latency::SystemUses;
-use super::structs::System;
+use super::system::System;
 use super::table::{Children, Flags, Profile, Record, no_such};
 use super::target::SystemTarget;
 use crate::world::World;

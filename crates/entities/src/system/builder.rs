@@ -10,7 +10,7 @@ use super::order::Target;
 use super::point::CommandPoint;
 use super::rate::RateManager;
 use super::requirement::{Asked, Requirements};
-use super::structs::System;
+use super::system::System;
 use super::target::{SystemIs, SystemTarget};
 use crate::query::{EntityQuery, KeptQuery, QueryData, QueryFilter};
 

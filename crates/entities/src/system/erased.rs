@@ -4,7 +4,7 @@ use std::any::Any;
 
 use super::error::{SystemError, SystemFault, SystemResult};
 use super::param::Accesses;
-use super::structs::System;
+use super::system::System;
 use crate::manager::EntityManager;
 use crate::version::Version;
 use crate::world::World;

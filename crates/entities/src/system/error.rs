@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ancho_jobs::JobFailed;
 
-use super::creation::CreationError;
+use super::create_order::CreationError;
 use super::order::OrderError;
 use super::param::ParamConflict;
 use super::rate::RateError;

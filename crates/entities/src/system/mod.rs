@@ -10,19 +10,19 @@
 //! slot, and done when it has returned. Functions that cannot reach systems stay in their slots, and run in stretches.
 
 mod add;
-mod apart;
 mod builder;
-mod creation;
+mod create_order;
 mod defaults;
 mod erased;
 pub(crate) mod error;
+mod fast_path;
 mod function;
 mod group;
 pub(crate) mod id;
 mod info;
 mod jobs;
-mod last_runs;
 mod latency;
+mod lifecycle;
 mod membership;
 pub(crate) mod order;
 pub(crate) mod param;
@@ -30,21 +30,21 @@ pub(crate) mod point;
 pub(crate) mod rate;
 #[cfg(feature = "auto")]
 pub(crate) mod registry;
-mod remove;
 mod requirement;
+mod restore;
 mod sort;
 mod step;
-pub(crate) mod structs;
+pub(crate) mod system;
 mod table;
 mod target;
 mod tell;
-mod turn;
 mod update;
+mod update_guard;
 mod uses;
 mod watch;
 
 pub use builder::{IntoSystem, IsBuilder, IsFunction, IsGroup, IsPoint, IsStruct, SystemBuilder};
-pub use creation::{CreationError, IntoSystems};
+pub use create_order::{CreationError, IntoSystems};
 pub(crate) use error::panic_message;
 pub use error::{SystemError, SystemFault, SystemResult, UpdateError, UpdateErrors};
 pub use function::{SystemFunction, SystemOutput};
@@ -62,7 +62,7 @@ pub use point::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
     CommandPoint, EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
 };
-pub use structs::System;
+pub use system::System;
 pub(crate) use table::Systems;
 pub use target::{ById, ByName, ByType, Said, SystemIs, SystemTarget, system_type};
 pub(crate) use watch::Moment;

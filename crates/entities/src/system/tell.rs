@@ -6,7 +6,7 @@ use super::erased::{ErasedSystem, Outcome};
 use super::error::{SystemFault, panic_message};
 use super::id::SystemId;
 use super::table::Flags;
-use super::turn::Turn;
+use super::update_guard::Turn;
 pub(super) use crate::panics::discard;
 use crate::version::Version;
 use crate::world::World;

@@ -11,7 +11,7 @@ use super::id::SystemId;
 use super::rate::RateTurn;
 use super::table::{Flags, Systems};
 use super::tell::discard;
-use super::turn::Turn;
+use super::update_guard::Turn;
 use super::watch::Moment;
 use crate::time::Time;
 use crate::world::World;

@@ -9,7 +9,7 @@ use std::ops::Deref;
 use super::{ParamConflict, ParamSetup, SystemParam, Uses, WorldOfParams};
 use crate::system::error::SystemFault;
 use crate::system::id::SystemId;
-use crate::system::structs::System;
+use crate::system::system::System;
 use crate::world::World;
 
 /// A system that is a struct, to be read by another: what it makes known in its fields.

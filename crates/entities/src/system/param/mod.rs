@@ -7,13 +7,13 @@ mod allocator;
 mod commands;
 mod data;
 mod error;
+mod fetch;
 mod local;
 mod query;
-mod resource;
 mod set;
 mod single;
 mod tuples;
-mod whole;
+mod values;
 
 use std::any::type_name;
 use std::marker::PhantomData;
@@ -26,9 +26,9 @@ pub use data::SystemData;
 pub use error::ParamConflict;
 pub use local::Local;
 pub use query::QueryState;
-pub use resource::{Res, ResMut};
 pub use set::ParamSet;
 pub use single::Single;
+pub use values::{Res, ResMut};
 
 use super::error::SystemFault;
 use crate::manager::EntityManager;
