@@ -3,16 +3,15 @@
 use std::any::TypeId;
 use std::sync::Arc;
 
-use super::builder::{IntoSystem, Kind, SystemBuilder};
+use super::SystemId;
+use super::builder::{IntoSystem, Kind, SystemBuilder, SystemTarget};
 use super::error::SystemError;
-use super::id::SystemId;
+use super::group::not_a_group;
 use super::info::SystemKind;
-use super::membership::not_a_group;
 use super::order::Target;
 use super::order::latency::SystemUses;
 use super::system::System;
 use super::table::{Children, Flags, Profile, Record, no_such};
-use super::target::SystemTarget;
 use crate::world::World;
 
 impl World {

@@ -3,15 +3,14 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
 
-use super::erased::{ErasedSystem, StructSystem};
+use super::SystemId;
 use super::function::{FunctionSystem, SystemFunction};
 use super::group::SystemGroup;
 use super::order::Target;
 use super::point::CommandPoint;
 use super::rate::RateManager;
-use super::requirement::{Asked, Requirements};
-use super::system::System;
-use super::target::{SystemIs, SystemTarget};
+use super::system::{ErasedSystem, StructSystem, System};
+use crate::manager::EntityManager;
 use crate::query::{EntityQuery, KeptQuery, QueryData, QueryFilter};
 
 /// What can be added to a world as a system: functions, structs, groups and points; and more can be said of each before.
@@ -372,5 +371,169 @@ impl IntoSystem<IsBuilder> for SystemBuilder {
 
     fn target_of_type() -> SystemIs {
         SystemIs(Target::Type(TypeId::of::<Self>(), "a system that is about to be added"))
+    }
+}
+
+/// What says which systems are meant: by [`before`](IntoSystem::before), [`after`](IntoSystem::after),
+/// [`in_group`](IntoSystem::in_group) and many methods of worlds.
+///
+/// | | |
+/// |---|---|
+/// | a function | all systems that are this function |
+/// | a group, a point, or a struct that is a system | the one of this type, whatever the value |
+/// | [`system_type::<S>()`](crate::system_type) | the same, where there is no value |
+/// | `&str` | all systems of this name |
+/// | a [`SystemId`] | the one that was added |
+///
+/// The marker tells these apart, and is never written.
+pub trait SystemTarget<Marker> {
+    /// Which systems.
+    #[doc(hidden)]
+    fn into_target(self) -> SystemIs;
+}
+
+/// Which systems are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemIs(pub(super) Target);
+
+impl SystemIs {
+    /// In words.
+    pub(super) fn name(&self) -> String {
+        self.0.name().into_owned()
+    }
+}
+
+/// The system of a type, where there is no value of it at hand: for [`before`](IntoSystem::before),
+/// [`after`](IntoSystem::after) and others.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{IntoSystem, System, SystemResult, World, system_type};
+///
+/// struct Physics {
+///     steps: u32,
+/// }
+///
+/// impl System for Physics {
+///     fn on_update(&mut self, _: &mut World) -> SystemResult {
+///         self.steps += 1;
+///         Ok(())
+///     }
+/// }
+///
+/// fn steer() {}
+///
+/// let mut world = World::new("Simulation");
+/// world.add_system(Physics { steps: 0 });
+/// world.add_system(steer.before(system_type::<Physics>()));
+/// world.update(0.1);
+/// ```
+pub fn system_type<S: 'static>() -> SystemIs {
+    SystemIs(Target::Type(TypeId::of::<S>(), type_name::<S>()))
+}
+
+/// The marker of functions and types.
+#[derive(Debug)]
+pub struct ByType;
+
+/// The marker of names.
+#[derive(Debug)]
+pub struct ByName;
+
+/// The marker of ids.
+#[derive(Debug)]
+pub struct ById;
+
+/// The marker of what says it already.
+#[derive(Debug)]
+pub struct Said;
+
+impl<S: IntoSystem<M>, M> SystemTarget<(ByType, M)> for S {
+    fn into_target(self) -> SystemIs {
+        S::target_of_type()
+    }
+}
+
+impl SystemTarget<ByName> for &str {
+    fn into_target(self) -> SystemIs {
+        SystemIs(Target::Name(self.to_owned()))
+    }
+}
+
+impl SystemTarget<ById> for SystemId {
+    fn into_target(self) -> SystemIs {
+        SystemIs(Target::System(self))
+    }
+}
+
+impl SystemTarget<Said> for SystemIs {
+    fn into_target(self) -> SystemIs {
+        self
+    }
+}
+
+/// A query that is looked for when it is first asked.
+pub(super) enum Asked {
+    /// How it is made of the entities of a world.
+    Later(Box<dyn FnOnce(&EntityManager) -> KeptQuery + Send>),
+    Kept(KeptQuery),
+    /// Between the two.
+    Nothing,
+}
+
+/// What has to be there so that a system runs.
+#[derive(Default)]
+pub(super) struct Requirements {
+    /// Of each of them there must be entities.
+    pub(super) all: Vec<Asked>,
+    /// Of one of them there must be.
+    pub(super) any: Vec<Asked>,
+    /// For one of the system's own queries there must be, if nothing else is said.
+    pub(super) matching: bool,
+}
+
+impl Asked {
+    /// Looks for the query in the world that the system is added to.
+    pub(super) fn look_for(&mut self, entities: &EntityManager) {
+        if matches!(self, Self::Later(_))
+            && let Self::Later(make) = std::mem::replace(self, Self::Nothing)
+        {
+            *self = Self::Kept(make(entities));
+        }
+    }
+
+    fn is_there(&mut self, entities: &EntityManager) -> bool {
+        self.look_for(entities);
+        match self {
+            Self::Kept(query) => query.has_chunks(entities),
+            _ => false,
+        }
+    }
+}
+
+impl Requirements {
+    /// Whether nothing is required.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.is_explicit() && !self.matching
+    }
+
+    fn is_explicit(&self) -> bool {
+        !self.all.is_empty() || !self.any.is_empty()
+    }
+
+    /// Whether everything is there. `matching` says whether there are entities for the system's own queries.
+    pub(super) fn are_met(
+        &mut self,
+        entities: &EntityManager,
+        matching: impl FnOnce() -> Option<bool>,
+    ) -> bool {
+        if self.is_explicit() {
+            let all = self.all.iter_mut().all(|asked| asked.is_there(entities));
+            return all
+                && (self.any.is_empty()
+                    || self.any.iter_mut().any(|asked| asked.is_there(entities)));
+        }
+        !self.matching || matching().unwrap_or(true)
     }
 }

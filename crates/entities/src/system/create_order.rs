@@ -6,9 +6,9 @@ use std::fmt;
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
+use super::SystemId;
 use super::builder::{IntoSystem, SystemBuilder};
 use super::error::SystemError;
-use super::id::SystemId;
 use super::order::{CycleLink, OrderError, OrderItem, Target, sort};
 use super::table::Systems;
 use crate::world::World;

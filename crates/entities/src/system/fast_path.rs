@@ -6,10 +6,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::erased::Outcome;
+use super::SystemId;
 use super::error::SystemFault;
-use super::id::SystemId;
 use super::rate::RateTurn;
+use super::system::Outcome;
 use super::table::{Flags, Slot};
 use super::update::has_run;
 use crate::world::World;

@@ -8,9 +8,9 @@ use std::marker::PhantomData;
 
 use ancho_jobs::JobHandle;
 
-use super::erased::{ErasedSystem, Outcome};
 use super::error::{SystemError, SystemFault};
 use super::param::{Accesses, ParamSetup, SystemParam, WorldOfParams};
+use super::system::{ErasedSystem, Outcome};
 use crate::all_tuples::all_tuples;
 use crate::manager::EntityManager;
 use crate::version::Version;

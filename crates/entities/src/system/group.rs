@@ -1,6 +1,20 @@
 //! Groups, and those that every world has.
 
 use std::any::type_name;
+use std::sync::Arc;
+
+use super::SystemId;
+use super::builder::{IntoSystem, SystemTarget};
+use super::error::{SystemError, SystemFault, UpdateErrors};
+use super::order::latency::lengthen_waits;
+use super::order::{Constraints, Elsewhere, OrderError, OrderItem, Target};
+use super::point::{
+    BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
+    EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
+};
+use super::rate::{FixedRateCatchUp, RateError, RateManager, VariableRate};
+use super::table::{Flags, Record, Systems, no_such};
+use crate::world::World;
 
 /// A group of systems: a type that says which.
 ///
@@ -119,4 +133,509 @@ groups! {
     LateSimulation,
     /// The group that is updated last in each frame. Unity's `PresentationSystemGroup`.
     Presentation,
+}
+
+impl World {
+    /// Adds what every world has, before the first system.
+    pub(super) fn add_default_groups(&mut self) {
+        if self.systems.root.is_some() {
+            return;
+        }
+        // These are part of every world, and count for nothing.
+        let version = self.systems.version;
+        let mut root = Root.into_builder();
+        root.group = None;
+        // A world that is being dropped needs none.
+        let Ok(root) = self.admit(root) else { return };
+        self.systems.root = Some(root);
+        let builders = [
+            Initialization.in_group(Root),
+            BeginInitialization.in_group(Initialization).first(),
+            EndInitialization.in_group(Initialization).last(),
+            Simulation.in_group(Root),
+            BeginSimulation.in_group(Simulation).first(),
+            FixedStep.in_group(Simulation).first().rate(FixedRateCatchUp::new(1.0 / 60.0)),
+            BeginFixedStep.in_group(FixedStep).first(),
+            EndFixedStep.in_group(FixedStep).last(),
+            VariableStep.in_group(Simulation).first().rate(VariableRate::default()),
+            BeginVariableStep.in_group(VariableStep).first(),
+            EndVariableStep.in_group(VariableStep).last(),
+            LateSimulation.in_group(Simulation).last().before(EndSimulation),
+            EndSimulation.in_group(Simulation).last(),
+            Presentation.in_group(Root),
+            BeginPresentation.in_group(Presentation).first(),
+        ];
+        for builder in builders {
+            let added = self.admit(builder);
+            debug_assert!(added.is_ok(), "{added:?}");
+        }
+        self.systems.version = version;
+    }
+}
+
+impl World {
+    /// Puts a system in another group, behind those that are there.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if it is not there, with A0110 if that is no group, or the system is a group and would be in itself, with A0097 if
+    /// it is a [patch](crate::IntoSystem::patch), which is in no group.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Presentation, Simulation, World};
+    ///
+    /// fn nothing() {}
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let id = world.add_system(nothing);
+    /// world.set_group(id, Presentation)?;
+    /// let simulation = world.find_system(Simulation).unwrap();
+    /// assert!(world.set_group(simulation, Simulation).unwrap_err().to_string().starts_with("A0110"));
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
+    pub fn set_group<M>(
+        &mut self,
+        id: SystemId,
+        group: impl SystemTarget<M>,
+    ) -> Result<(), SystemError> {
+        let target = group.into_target().0;
+        let Some(record) = self.systems.record(id) else {
+            return Err(no_such(&format!("{id:?}")));
+        };
+        let (name, from) = (Arc::clone(&record.name), record.group);
+        if self.systems.is_patch(id) {
+            return Err(SystemError::OfPatch { system: name.to_string(), what: "set_group" });
+        }
+        let to = self.group_meant(&name, &target)?;
+        let mut outer = Some(to);
+        while let Some(group) = outer {
+            if group == id {
+                return Err(SystemError::GroupInItself { group: name.to_string() });
+            }
+            outer = self.systems.record(group).and_then(|record| record.group);
+        }
+        if from == Some(to) {
+            return Ok(());
+        }
+        self.leave_group(id);
+        if let Some(record) = self.systems.record_mut(id) {
+            record.group = Some(to);
+        }
+        self.join_group(id, to);
+        if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::STARTED)) {
+            self.start_around(to);
+        }
+        Ok(())
+    }
+
+    /// The group that a target means.
+    pub(super) fn group_meant(
+        &self,
+        system: &str,
+        target: &Target,
+    ) -> Result<SystemId, SystemError> {
+        let found = self.systems.meant_by(target);
+        let is_group = |&id: &SystemId| self.systems.takes_systems(id);
+        found.filter(is_group).ok_or_else(|| not_a_group(system, &target.name()))
+    }
+
+    /// A system that runs came to a group. That runs too, and those around it, so that the system is told if one of them stops:
+    /// also one that did before.
+    fn start_around(&mut self, group: SystemId) {
+        let mut around = Some(group);
+        while let Some(slot) = around.and_then(|group| self.systems.slot_mut(group)) {
+            slot.flags.set(Flags::STARTED, true);
+            around = slot.record.as_ref().and_then(|record| record.group);
+        }
+    }
+
+    pub(super) fn join_group(&mut self, id: SystemId, group: SystemId) {
+        if let Some(record) = self.systems.record_mut(group) {
+            record.children.added.push(id);
+            record.children.is_stale = true;
+        }
+        self.systems.version += 1;
+    }
+
+    /// Has a system updated after every other, and after the patches that there are.
+    pub(super) fn join_patches(&mut self, id: SystemId) {
+        let patches = self.systems.patches.iter().copied();
+        self.systems.patches = patches.chain([id]).collect();
+        self.systems.version += 1;
+    }
+
+    pub(super) fn leave_group(&mut self, id: SystemId) {
+        let is_other = |other: &SystemId| *other != id;
+        if self.systems.patches.contains(&id) {
+            self.systems.patches = self.systems.patches.iter().copied().filter(is_other).collect();
+        }
+        let group = self.systems.record(id).and_then(|record| record.group);
+        if let Some(record) = group.and_then(|group| self.systems.record_mut(group)) {
+            record.children.added.retain(is_other);
+            record.children.is_stale = true;
+        }
+        self.systems.version += 1;
+    }
+}
+
+impl Systems {
+    /// Whether systems can come to it: it is a group, and not just going.
+    pub(super) fn takes_systems(&self, id: SystemId) -> bool {
+        let flags = self.slot(id).map(|slot| slot.flags);
+        flags.is_some_and(|flags| flags.has(Flags::GROUP) && !flags.has(Flags::REMOVED))
+    }
+
+    /// Whether a system is updated after every other, and is in no group.
+    pub(super) fn is_patch(&self, id: SystemId) -> bool {
+        self.slot(id).is_some_and(|slot| slot.flags.has(Flags::PATCH))
+    }
+
+    /// Whether a system has come to a group.
+    pub(super) fn is_member(&self, id: SystemId, group: SystemId) -> bool {
+        let children = self.record(group).map(|record| &record.children.added);
+        children.is_some_and(|children| children.contains(&id))
+    }
+
+    /// Where systems are of which nothing else is said.
+    pub(super) fn default_group(&self) -> Option<SystemId> {
+        let groups = [self.group_of::<Simulation>(), self.root];
+        groups.into_iter().flatten().find(|&group| self.takes_systems(group))
+    }
+}
+
+/// What a system is told that was to be in something else than a group.
+pub(super) fn not_a_group(system: &str, target: &str) -> SystemError {
+    SystemError::NotAGroup { what: format!("system `{system}`"), target: target.to_owned() }
+}
+
+impl World {
+    /// Says whether systems are ordered so that there is more time between scheduling a job and waiting for it. They are not,
+    /// unless it is said.
+    ///
+    /// In each group, functions that are [said to schedule jobs](crate::IntoSystem::in_jobs) run as early as they can, then those
+    /// that wait for no job, then those that wait. All constraints hold, and two systems of which one changes what the other uses
+    /// stay in the order they have: what is computed is the same, bit by bit. What a function uses is known by its parameters.
+    /// Structs, groups and points may use anything, and so may functions with [`Commands`](crate::Commands), `&EntityManager`,
+    /// `&mut EntityManager`, `&JobScheduler` or `&mut World`: no system passes them.
+    ///
+    /// What systems share that is not in the world is not seen, nor what is changed though it is only read, as an atomic number in
+    /// a resource or component: let such systems run [after](crate::IntoSystem::after) each other.
+    /// [Patches](crate::IntoSystem::patch) run after each system all the same, and see what was changed in the order that there is.
+    ///
+    /// # Determinism
+    ///
+    /// The order depends on which systems there are and what they use, never on how long they took.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, IntoSystem, Query, SystemKind, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Heat(f32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Wind(f32);
+    ///
+    /// fn spread(mut heat: Query<&mut Heat>) {
+    ///     heat.schedule(|heat| heat.0 *= 0.5);
+    /// }
+    ///
+    /// fn blow(mut wind: Query<&mut Wind>) {
+    ///     wind.schedule(|wind| wind.0 *= 0.5);
+    /// }
+    ///
+    /// fn warn(_: Query<&Heat>) {}
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(spread.named("spread").in_jobs());
+    /// world.add_system(warn.named("warn"));
+    /// world.add_system(blow.named("blow").in_jobs());
+    /// world.order_systems_for_latency(true);
+    /// let order = world.system_order();
+    /// let functions = order.iter().filter(|system| system.kind == SystemKind::Function);
+    /// assert!(functions.map(|system| &*system.name).eq(["spread", "blow", "warn"]));
+    /// ```
+    pub fn order_systems_for_latency(&mut self, on: bool) {
+        self.systems.for_latency = on;
+        self.systems.sort_all_anew();
+    }
+
+    /// Says whether the systems of one group are ordered so that jobs have more time; if nothing is said, it is as
+    /// [for all](Self::order_systems_for_latency).
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if it is not there, with A0111 if it is no group.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Presentation, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(|| {});
+    /// world.order_systems_for_latency(true);
+    /// world.order_group_for_latency(Presentation, Some(false))?;
+    /// let order = world.system_order().to_string();
+    /// assert!(order.contains("Simulation (for latency)\n") && order.contains("Presentation\n"));
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
+    pub fn order_group_for_latency<M>(
+        &mut self,
+        group: impl SystemTarget<M>,
+        on: Option<bool>,
+    ) -> Result<(), SystemError> {
+        self.add_default_groups();
+        let id = self.group_id(group, "order_group_for_latency")?;
+        if let Some(record) = self.systems.record_mut(id) {
+            record.children.for_latency = on;
+            record.children.is_stale = true;
+        }
+        Ok(())
+    }
+}
+
+impl Systems {
+    /// Whether the systems of a group are ordered so that jobs have more time.
+    pub(super) fn is_for_latency(&self, group: &Record) -> bool {
+        let children = &group.children;
+        children.sorts && children.for_latency.unwrap_or(self.for_latency)
+    }
+
+    fn sort_all_anew(&mut self) {
+        for slot in &mut self.slots {
+            if let Some(record) = &mut slot.record {
+                record.children.is_stale = true;
+            }
+        }
+    }
+}
+
+impl World {
+    /// Has a group update as often as a manager says. If it is just being updated, it is not again in this turn: the manager is
+    /// asked in the next.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if it is not there, with A0111 if it is no group.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{FixedRateCatchUp, FixedStep, IntoSystem, ResMut, World};
+    ///
+    /// struct Steps(u32);
+    ///
+    /// fn step(mut steps: ResMut<Steps>) {
+    ///     steps.0 += 1;
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Steps(0));
+    /// world.add_system(step.in_group(FixedStep));
+    /// world.set_rate(FixedStep, FixedRateCatchUp::new(0.125))?;
+    /// world.update(0.25);
+    /// assert_eq!(world.resource::<Steps>().0, 3, "at 0, 0.125 and 0.25 seconds");
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
+    pub fn set_rate<M>(
+        &mut self,
+        group: impl SystemTarget<M>,
+        rate: impl RateManager + 'static,
+    ) -> Result<(), SystemError> {
+        self.add_default_groups();
+        let id = self.group_id(group, "rate")?;
+        if let Some(record) = self.systems.record_mut(id) {
+            record.children.rate = Some(Box::new(rate));
+            record.children.rate_is_new = true;
+        }
+        Ok(())
+    }
+
+    /// Has a group update once in each update of the group that it is in.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if it is not there, with A0111 if it is no group.
+    pub fn clear_rate<M>(&mut self, group: impl SystemTarget<M>) -> Result<(), SystemError> {
+        self.add_default_groups();
+        let id = self.group_id(group, "rate")?;
+        if let Some(record) = self.systems.record_mut(id) {
+            record.children.rate = None;
+        }
+        Ok(())
+    }
+
+    /// How many seconds there are between two updates of a group, if its rate works with steps.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if it is not there, with A0111 if it is no group.
+    pub fn timestep<M>(&self, group: impl SystemTarget<M>) -> Result<Option<f64>, SystemError> {
+        let id = self.group_id(group, "timestep")?;
+        let rate = self.systems.record(id).and_then(|record| record.children.rate.as_ref());
+        Ok(rate.and_then(|rate| rate.timestep()))
+    }
+
+    /// Sets how many seconds there are between two updates of a group, from the last one on.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if it is not there, with A0111 if it is no group, with A0121 if it cannot be so many, or the group has no
+    /// rate that works with steps.
+    pub fn set_timestep<M>(
+        &mut self,
+        group: impl SystemTarget<M>,
+        seconds: f64,
+    ) -> Result<(), SystemError> {
+        self.add_default_groups();
+        let id = self.group_id(group, "set_timestep")?;
+        let record = self.systems.record_mut(id);
+        let refused = match record.and_then(|record| record.children.rate.as_mut()) {
+            Some(rate) => rate.set_timestep(seconds).err(),
+            None => Some(RateError::NoTimestep { seconds }),
+        };
+        let Some(error) = refused else { return Ok(()) };
+        Err(SystemError::Rate { group: self.systems.name_of(id).to_string(), error })
+    }
+
+    /// Says whether the systems of a group are sorted by their constraints, or run in the order in which they were added.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if it is not there, with A0111 if it is no group.
+    pub fn set_sorting<M>(
+        &mut self,
+        group: impl SystemTarget<M>,
+        sorts: bool,
+    ) -> Result<(), SystemError> {
+        self.add_default_groups();
+        let id = self.group_id(group, "set_sorting")?;
+        if let Some(record) = self.systems.record_mut(id) {
+            record.children.sorts = sorts;
+            record.children.is_stale = true;
+        }
+        Ok(())
+    }
+
+    pub(super) fn group_id<M>(
+        &self,
+        group: impl SystemTarget<M>,
+        what: &'static str,
+    ) -> Result<SystemId, SystemError> {
+        let id = self.id_of(group)?;
+        if !self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::GROUP)) {
+            let system = self.systems.name_of(id).to_string();
+            return Err(SystemError::OnlyForGroups { system, what });
+        }
+        Ok(id)
+    }
+}
+
+impl World {
+    /// Sorts all groups, which otherwise happens when they are updated.
+    ///
+    /// # Errors
+    ///
+    /// With A0097 or A0123 to A0128 if the systems of a group cannot be put in an order. It is not updated then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, World};
+    ///
+    /// fn hen() {}
+    ///
+    /// fn egg() {}
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(hen.before(egg));
+    /// world.add_system(egg.before(hen));
+    /// assert!(world.sort_systems().unwrap_err().to_string().starts_with("A0123"));
+    /// ```
+    pub fn sort_systems(&mut self) -> Result<(), UpdateErrors> {
+        self.add_default_groups();
+        let before = self.systems.errors.len();
+        let all: Vec<_> = self.systems.ids().collect();
+        for id in all {
+            if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::GROUP)) {
+                self.sort(id);
+            }
+        }
+        self.errors_since(before)
+    }
+
+    /// Sees to it that the systems of a group are in their order, if there is one, and tells whether it is.
+    pub(super) fn sort(&mut self, id: SystemId) -> bool {
+        let Some(record) = self.systems.record(id) else { return false };
+        if record.children.is_stale || record.children.sorted.is_none() {
+            return self.sort_anew(id);
+        }
+        true
+    }
+
+    #[cold]
+    fn sort_anew(&mut self, id: SystemId) -> bool {
+        match self.systems.sorted(id) {
+            Ok(sorted) => {
+                let is_point = |&child: &SystemId| {
+                    self.systems.slot(child).is_some_and(|slot| slot.flags.has(Flags::POINT))
+                };
+                let only_points = sorted.iter().all(is_point);
+                if let Some(Record { children, .. }) = self.systems.record_mut(id) {
+                    children.sorted = Some(sorted);
+                    children.is_stale = false;
+                    children.only_points = only_points;
+                }
+                true
+            }
+            Err(error) => {
+                self.systems.fail(id, SystemFault::Order(error));
+                false
+            }
+        }
+    }
+}
+
+impl Systems {
+    /// The systems of a group in the order in which they run.
+    pub(super) fn sorted(&self, id: SystemId) -> Result<Box<[SystemId]>, OrderError> {
+        let Some(group) = self.record(id) else { return Ok(Box::default()) };
+        let added = &group.children.added;
+        if !group.children.sorts {
+            return Ok(added.as_slice().into());
+        }
+        let item = |&id: &SystemId| {
+            let record = self.record(id)?;
+            Some(OrderItem {
+                name: &record.name,
+                type_id: record.type_id,
+                id,
+                first: record.first,
+                last: record.last,
+                before: &record.before,
+                after: &record.after,
+            })
+        };
+        let items: Vec<_> = added.iter().filter_map(item).collect();
+        let elsewhere = |target: &Target| {
+            let id = self.meant_by(target)?;
+            if self.is_patch(id) {
+                return Some(Elsewhere::AmongPatches);
+            }
+            let group = self.record(id)?.group.map(|group| self.name_of(group).to_string());
+            Some(Elsewhere::InGroup(group.unwrap_or_else(|| "no group".to_owned())))
+        };
+        let constraints = Constraints::resolve(&group.name, &items, &elsewhere)?;
+        let mut order = constraints.sort(&group.name, &items)?;
+        if self.is_for_latency(group) {
+            let uses = |item: &OrderItem<'_>| self.record(item.id).map(|record| &record.uses);
+            let uses: Vec<_> = items.iter().filter_map(uses).collect();
+            order = lengthen_waits(&constraints, order, &uses);
+        }
+        Ok(order.into_iter().map(|at| items[at].id).collect())
+    }
 }

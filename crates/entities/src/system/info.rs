@@ -4,11 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::error::SystemError;
-use super::id::SystemId;
-use super::rate::{RateError, RateManager};
-use super::table::{Children, Flags, Systems, no_such};
-use super::target::SystemTarget;
+use super::SystemId;
+use super::builder::SystemTarget;
+use super::error::{SystemError, UpdateError};
+use super::table::{Children, Flags, no_such};
 use crate::version::Version;
 use crate::world::World;
 
@@ -307,134 +306,63 @@ impl World {
         Ok(self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::ENABLED)))
     }
 
-    /// Has a group update as often as a manager says. If it is just being updated, it is not again in this turn: the manager is
-    /// asked in the next.
-    ///
-    /// # Errors
-    ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{FixedRateCatchUp, FixedStep, IntoSystem, ResMut, World};
-    ///
-    /// struct Steps(u32);
-    ///
-    /// fn step(mut steps: ResMut<Steps>) {
-    ///     steps.0 += 1;
-    /// }
-    ///
-    /// let mut world = World::new("Simulation");
-    /// world.insert_resource(Steps(0));
-    /// world.add_system(step.in_group(FixedStep));
-    /// world.set_rate(FixedStep, FixedRateCatchUp::new(0.125))?;
-    /// world.update(0.25);
-    /// assert_eq!(world.resource::<Steps>().0, 3, "at 0, 0.125 and 0.25 seconds");
-    /// # Ok::<(), ancho_entities::SystemError>(())
-    /// ```
-    pub fn set_rate<M>(
-        &mut self,
-        group: impl SystemTarget<M>,
-        rate: impl RateManager + 'static,
-    ) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "rate")?;
-        if let Some(record) = self.systems.record_mut(id) {
-            record.children.rate = Some(Box::new(rate));
-            record.children.rate_is_new = true;
-        }
-        Ok(())
-    }
-
-    /// Has a group update once in each update of the group that it is in.
-    ///
-    /// # Errors
-    ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
-    pub fn clear_rate<M>(&mut self, group: impl SystemTarget<M>) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "rate")?;
-        if let Some(record) = self.systems.record_mut(id) {
-            record.children.rate = None;
-        }
-        Ok(())
-    }
-
-    /// How many seconds there are between two updates of a group, if its rate works with steps.
-    ///
-    /// # Errors
-    ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
-    pub fn timestep<M>(&self, group: impl SystemTarget<M>) -> Result<Option<f64>, SystemError> {
-        let id = self.group_id(group, "timestep")?;
-        let rate = self.systems.record(id).and_then(|record| record.children.rate.as_ref());
-        Ok(rate.and_then(|rate| rate.timestep()))
-    }
-
-    /// Sets how many seconds there are between two updates of a group, from the last one on.
-    ///
-    /// # Errors
-    ///
-    /// With A0108 if it is not there, with A0111 if it is no group, with A0121 if it cannot be so many, or the group has no
-    /// rate that works with steps.
-    pub fn set_timestep<M>(
-        &mut self,
-        group: impl SystemTarget<M>,
-        seconds: f64,
-    ) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "set_timestep")?;
-        let record = self.systems.record_mut(id);
-        let refused = match record.and_then(|record| record.children.rate.as_mut()) {
-            Some(rate) => rate.set_timestep(seconds).err(),
-            None => Some(RateError::NoTimestep { seconds }),
-        };
-        let Some(error) = refused else { return Ok(()) };
-        Err(SystemError::Rate { group: self.systems.name_of(id).to_string(), error })
-    }
-
-    /// Says whether the systems of a group are sorted by their constraints, or run in the order in which they were added.
-    ///
-    /// # Errors
-    ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
-    pub fn set_sorting<M>(
-        &mut self,
-        group: impl SystemTarget<M>,
-        sorts: bool,
-    ) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "set_sorting")?;
-        if let Some(record) = self.systems.record_mut(id) {
-            record.children.sorts = sorts;
-            record.children.is_stale = true;
-        }
-        Ok(())
-    }
-
-    fn id_of<M>(&self, system: impl SystemTarget<M>) -> Result<SystemId, SystemError> {
+    pub(super) fn id_of<M>(&self, system: impl SystemTarget<M>) -> Result<SystemId, SystemError> {
         let target = system.into_target();
         let found = self.systems.meant_by(&target.0);
         found.ok_or_else(|| no_such(&format!("`{}`", target.name())))
     }
-
-    pub(super) fn group_id<M>(
-        &self,
-        group: impl SystemTarget<M>,
-        what: &'static str,
-    ) -> Result<SystemId, SystemError> {
-        let id = self.id_of(group)?;
-        if !self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::GROUP)) {
-            let system = self.systems.name_of(id).to_string();
-            return Err(SystemError::OnlyForGroups { system, what });
-        }
-        Ok(id)
-    }
 }
 
-impl fmt::Debug for Systems {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Systems").field("count", &self.ids().count()).finish_non_exhaustive()
+/// When somebody looks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// An update has begun, and no system has run yet.
+    Begun,
+    /// This system has run.
+    After(Arc<str>),
+    /// This point has come, and nothing was to be carried out there.
+    Passed(Arc<str>),
+    /// All systems of an update have run.
+    Ended,
+}
+
+/// Who looks.
+pub(super) type Watcher = Box<dyn FnMut(&mut World, Moment) + Send>;
+
+impl World {
+    /// Has a function look at the world when updates begin and end, and after each system but groups. It does not panic.
+    pub(crate) fn watch(&mut self, watcher: impl FnMut(&mut Self, Moment) + Send + 'static) {
+        self.systems.watcher = Some(Box::new(watcher));
+        self.systems.seen_errors = self.systems.errors.len();
+        self.entities.jobs.watch_writes(true);
+    }
+
+    /// What went wrong since it was asked, as far as nobody else was told.
+    pub(crate) fn unseen_errors(&mut self) -> &[UpdateError] {
+        let (errors, seen) = (&self.systems.errors, &mut self.systems.seen_errors);
+        let first = std::mem::replace(seen, errors.len()).min(errors.len());
+        &errors[first..]
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn look(&mut self, moment: Moment) {
+        let Some(mut watcher) = self.systems.watcher.take() else { return };
+        let world = self.systems.id;
+        watcher(self, moment);
+        if self.systems.id == world {
+            self.systems.watcher = Some(watcher);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn look_after(&mut self, id: SystemId) {
+        let Some(slot) = self.systems.slot(id) else { return };
+        // A point that carries something out takes the version that it does so in.
+        let is_idle =
+            slot.flags.has(Flags::POINT) && slot.last_run != self.entities.storage.version;
+        let name = self.systems.name_of(id);
+        self.look(if is_idle { Moment::Passed(name) } else { Moment::After(name) });
     }
 }

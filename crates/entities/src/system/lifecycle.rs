@@ -3,11 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::erased::ErasedSystem;
+use super::SystemId;
 use super::error::{SystemError, SystemFault, UpdateError, panic_message};
-use super::id::SystemId;
+use super::system::{ErasedSystem, Outcome};
 use super::table::{Flags, Slot, no_such};
-use super::tell::discard;
+use crate::panics::discard;
 use crate::world::World;
 
 impl World {
@@ -181,5 +181,40 @@ impl World {
         // Groups would take with them who came to them later, and is older than others.
         groups.iter().chain(&others).rev().for_each(|&id| self.expel(id));
         self.report_errors();
+    }
+}
+
+impl World {
+    /// Tells a function or a struct something, which is out of its place meanwhile.
+    pub(super) fn tell(
+        &mut self,
+        id: SystemId,
+        what: impl FnOnce(&mut dyn ErasedSystem, &mut Self) -> Outcome,
+    ) -> bool {
+        let Some(mut system) = self.systems.slot_mut(id).and_then(|slot| slot.system.take()) else {
+            return true;
+        };
+        let world = self.systems.id;
+        // What it changes is new for the system that ran before it.
+        self.raise_version();
+        let outcome = self.while_executing(id, |world| what(&mut *system, world));
+        if self.systems.id != world {
+            self.exchanged(system);
+            return false;
+        }
+        if let Some(slot) = self.systems.slot_mut(id) {
+            slot.system = Some(system);
+        }
+        match outcome {
+            Ok(Ok(())) => true,
+            Ok(Err(fault)) => {
+                self.systems.fail(id, *fault);
+                false
+            }
+            Err(message) => {
+                self.systems.fail(id, SystemFault::Panicked { message });
+                false
+            }
+        }
     }
 }

@@ -1,14 +1,20 @@
 //! Points at which commands are carried out.
 
 use std::any::{TypeId, type_name};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use ancho_collections::FixedState;
+use ancho_jobs::current_job;
 use hashbrown::HashMap;
 
-use super::error::SystemFault;
-use super::id::SystemId;
+use super::SystemId;
+use super::error::{SystemFault, panic_message};
+use super::table::Record;
 use crate::commands::EntityCommandBuffer;
+use crate::panics::discard;
+use crate::world::World;
 
 /// A point at which commands are carried out that others have recorded: a type that says which.
 ///
@@ -181,4 +187,137 @@ impl Points {
     pub(super) fn give_back(&mut self, place: u32, buffer: EntityCommandBuffer) {
         self.list[place as usize].spare.push(buffer);
     }
+}
+
+impl World {
+    /// Begins to record commands that are carried out when a point comes, also in jobs. Each call begins a buffer, and they are played
+    /// in this order.
+    ///
+    /// What is recorded is carried out also if the system fails afterwards, unlike that of a parameter
+    /// [`CommandsAt`](crate::CommandsAt): a buffer that is not to be played has to be
+    /// [told so](EntityCommandBuffer::set_should_play).
+    ///
+    /// # Errors
+    ///
+    /// With A0114 if the world has no such point.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EndSimulation, System, SystemResult, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Orc;
+    ///
+    /// struct Spawner;
+    ///
+    /// impl System for Spawner {
+    ///     fn on_update(&mut self, world: &mut World) -> SystemResult {
+    ///         world.commands_at::<EndSimulation>()?.commands()?.spawn(Orc);
+    ///         assert_eq!(world.entity_count(), 0);
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(Spawner);
+    /// world.try_update(0.1).unwrap();
+    /// assert_eq!(world.entity_count(), 1);
+    /// ```
+    pub fn commands_at<P: CommandPoint>(
+        &mut self,
+    ) -> Result<&mut EntityCommandBuffer, super::error::SystemError> {
+        self.add_default_groups();
+        let place = self.systems.points.place_of::<P>();
+        let refused = |_| super::error::SystemError::NoSuchPoint { point: P::name() };
+        let buffer = self.systems.points.begin(place).map_err(refused)?;
+        let recorder = self.systems.executing;
+        let name = recorder.map_or_else(|| "the program".into(), |id| self.systems.name_of(id));
+        let waiting = &mut self.systems.points.get_mut(place).waiting;
+        waiting.push(Waiting { buffer, recorder, name });
+        let last = waiting.last_mut().expect("it was just put there");
+        Ok(&mut last.buffer)
+    }
+
+    /// Carries out what waits for a point.
+    pub(super) fn run_point(&mut self, id: SystemId) {
+        let Some(place) = self.systems.record(id).and_then(|record: &Record| record.point) else {
+            return;
+        };
+        if self.systems.points.is_idle(place) {
+            return;
+        }
+        let mut waiting = std::mem::take(&mut self.systems.points.get_mut(place).waiting);
+        let started = self.systems.profiles.then(Instant::now);
+        self.raise_version();
+        let mut failed = Vec::new();
+        for Waiting { mut buffer, recorder, name } in waiting.drain(..) {
+            self.complete_recording(&buffer, recorder);
+            let entities = &mut self.entities;
+            match catch_unwind(AssertUnwindSafe(|| entities.play(&mut buffer))) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    failed.push((Arc::clone(&name), error.of_system().to_string()));
+                }
+                Err(payload) => failed.push((Arc::clone(&name), panicked(payload))),
+            }
+            // What was not carried out is dropped, which is code of the user.
+            match catch_unwind(AssertUnwindSafe(|| buffer.clear())) {
+                Ok(Ok(())) => self.systems.points.give_back(place, buffer),
+                Ok(Err(_)) => {}
+                Err(payload) => {
+                    failed.push((name, panicked(payload)));
+                    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(buffer))) {
+                        discard(payload);
+                    }
+                }
+            }
+        }
+        let point = self.systems.points.get_mut(place);
+        if point.waiting.is_empty() {
+            point.waiting = waiting;
+        }
+        let version = self.entities.storage.version;
+        if let Some(slot) = self.systems.slot_mut(id) {
+            slot.last_run = version;
+        }
+        if !failed.is_empty() {
+            self.systems.fail(id, SystemFault::Commands(failed));
+        }
+        if let Some(started) = started {
+            self.systems.note_time(id, started);
+        }
+    }
+
+    /// Completes the jobs that record in a buffer, and no others but those that they wait for. Reports which of them failed.
+    fn complete_recording(&mut self, buffer: &EntityCommandBuffer, recorder: Option<SystemId>) {
+        let scheduler = self.entities.jobs();
+        // A job of another scheduler is completed by its owner: until then, playing the buffer is refused.
+        let mut jobs = buffer.recording_jobs().filter(|&job| scheduler.knows(job));
+        let Some(last) = jobs.next_back() else { return };
+        // Inside a job of another scheduler no job can be completed: playing the buffer is refused, too.
+        if current_job().is_none() {
+            scheduler.complete_quietly(&[last]);
+        }
+        if !scheduler.has_failures() {
+            return;
+        }
+        let jobs = jobs.chain([last]);
+        let failed: Vec<_> = jobs.filter_map(|job| scheduler.take_panic(job)).collect();
+        for failed in failed {
+            match recorder {
+                Some(system) => self.systems.fail(system, SystemFault::Job(failed)),
+                None => self.fail_world(SystemFault::JobOfWorld(failed)),
+            }
+        }
+        // Jobs that these wait for are among those of systems.
+        self.report_completed_jobs();
+    }
+}
+
+/// What a panic has said, in the words of an error.
+fn panicked(payload: Box<dyn std::any::Any + Send>) -> String {
+    let message = format!("panicked: {}", panic_message(&*payload));
+    discard(payload);
+    message
 }

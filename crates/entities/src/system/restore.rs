@@ -7,7 +7,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use super::id::SystemId;
+use super::SystemId;
 use super::table::{Flags, Slot, Systems};
 use crate::error::EntityError;
 use crate::manager::{EntityManager, LastRun, LastRuns};

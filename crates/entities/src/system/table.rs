@@ -1,6 +1,7 @@
 //! The systems of a world, and what is known of each.
 
 use std::any::TypeId;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,19 +10,17 @@ use ancho_collections::FixedState;
 use ancho_jobs::JobHandle;
 use hashbrown::HashMap;
 
-use super::builder::IntoSystem;
-use super::erased::ErasedSystem;
+use super::SystemId;
+use super::builder::{IntoSystem, Requirements};
 use super::error::{SystemError, SystemFault, UpdateError};
 use super::group::SystemGroup;
-use super::id::SystemId;
-use super::info::SystemKind;
+use super::info::{SystemKind, Watcher};
 use super::order::Target;
 use super::order::latency::SystemUses;
+use super::param::Thing;
 use super::point::Points;
 use super::rate::RateManager;
-use super::requirement::Requirements;
-use super::uses::Thing;
-use super::watch::Watcher;
+use super::system::ErasedSystem;
 use crate::version::Version;
 use crate::world::TwoUpdates;
 
@@ -422,4 +421,10 @@ impl Systems {
 
 pub(super) fn no_such(system: &str) -> SystemError {
     SystemError::NoSuchSystem { system: system.to_owned() }
+}
+
+impl fmt::Debug for Systems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Systems").field("count", &self.ids().count()).finish_non_exhaustive()
+    }
 }

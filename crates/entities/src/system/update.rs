@@ -5,14 +5,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::erased::Outcome;
+use ancho_collections::Allocator;
+
+use super::SystemId;
 use super::error::{SystemFault, UpdateError, UpdateErrors, panic_message};
-use super::id::SystemId;
+use super::info::Moment;
 use super::rate::RateTurn;
+use super::system::Outcome;
 use super::table::{Flags, Systems};
-use super::tell::discard;
 use super::update_guard::Turn;
-use super::watch::Moment;
+use crate::panics::discard;
 use crate::time::Time;
 use crate::world::World;
 
@@ -522,4 +524,15 @@ pub(super) fn has_run(outcome: &std::thread::Result<Outcome>) -> bool {
 /// Prints an error, if that is possible: the program goes on also where nobody reads what it prints.
 fn print(error: &UpdateError) {
     let _ = io::stderr().write_all(format!("{error}\n").as_bytes());
+}
+
+impl World {
+    /// Begins a step of a group: what its systems make in it lives until the end of the next. Returns what the memory of the world is
+    /// told when the step has ended.
+    pub(super) fn enter_step(&mut self, group: SystemId) -> Option<Allocator> {
+        match self.systems.record_mut(group) {
+            Some(record) => self.memory.enter_group(&mut record.children.memory),
+            None => self.memory.of_group(),
+        }
+    }
 }

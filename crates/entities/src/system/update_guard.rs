@@ -6,9 +6,12 @@
 
 use std::cell::RefCell;
 use std::mem::{self, ManuallyDrop};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::id::SystemId;
+use super::SystemId;
+use super::error::panic_message;
 use super::table::{Flags, Slot};
+use crate::panics::discard;
 use crate::version::Version;
 use crate::world::World;
 
@@ -100,5 +103,44 @@ impl World {
         let gone: Vec<SystemId> =
             all.filter(|&id| self.systems.slot(id).is_some_and(is_gone)).collect();
         gone.into_iter().for_each(|id| self.expel(id));
+    }
+}
+
+impl World {
+    /// Does something as a system, which is marked meanwhile. If it panics, says what the panic said.
+    pub(super) fn while_executing<R>(
+        &mut self,
+        id: SystemId,
+        function: impl FnOnce(&mut Self) -> R,
+    ) -> Result<R, String> {
+        self.begin_turn();
+        self.follow_entities();
+        let (world, outer) = (self.systems.id, self.systems.executing.replace(id));
+        let _turn = Turn::begin(world);
+        self.collect_jobs(outer);
+        let listed = self.entities.jobs.list_scheduled(true);
+        let mut since = Version::NEVER;
+        if let Some(slot) = self.systems.slot_mut(id) {
+            slot.flags.set(Flags::EXECUTING, true);
+            since = slot.last_run;
+        }
+        let outer_since = mem::replace(&mut self.systems.since, since);
+        let entities = self.systems.entities;
+        let floors = self.time.raise_floor();
+        let result = catch_unwind(AssertUnwindSafe(|| function(self)));
+        if self.systems.id == world {
+            self.go_back_to(outer, outer_since, entities);
+            self.time.unwind_to_floor(floors);
+            self.collect_jobs(Some(id));
+            self.entities.jobs.list_scheduled(listed);
+            if let Some(slot) = self.systems.slot_mut(id) {
+                slot.flags.set(Flags::EXECUTING, false);
+            }
+        }
+        result.map_err(|payload| {
+            let message = panic_message(&*payload);
+            discard(payload);
+            message
+        })
     }
 }

@@ -22,8 +22,8 @@ use std::collections::{BinaryHeap, HashMap};
 
 pub use error::{CycleLink, OrderError};
 
+use super::SystemId;
 use super::group::LateSimulation;
-use super::id::SystemId;
 
 /// A child of a group, and where it is to be.
 #[derive(Clone, Debug)]

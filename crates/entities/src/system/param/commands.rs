@@ -13,8 +13,8 @@ use ancho_jobs::CellConcurrent;
 use super::{ParamConflict, ParamSetup, SystemParam, Uses, WorldOfParams};
 use crate::commands::{CommandLog, Commands, EntityCommandBuffer};
 use crate::manager::EntityManager;
+use crate::system::SystemId;
 use crate::system::error::SystemFault;
-use crate::system::id::SystemId;
 use crate::system::point::CommandPoint;
 use crate::world::World;
 

@@ -7,8 +7,8 @@ use std::fmt;
 use std::ops::Deref;
 
 use super::{ParamConflict, ParamSetup, SystemParam, Uses, WorldOfParams};
+use crate::system::SystemId;
 use crate::system::error::SystemFault;
-use crate::system::id::SystemId;
 use crate::system::system::System;
 use crate::world::World;
 

@@ -19,7 +19,7 @@ use std::any::type_name;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-pub(crate) use access::{Accesses, Uses};
+pub(crate) use access::{Accesses, Thing, Uses};
 pub use allocator::UpdateAllocator;
 pub use commands::{CommandsAt, OwnBuffer, PointBuffer};
 pub use data::SystemData;
