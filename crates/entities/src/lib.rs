@@ -80,11 +80,11 @@ pub use system::registry::{AutoSystem, Bootstrap, BootstrapError};
 pub use system::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
     CommandPoint, CommandsAt, CreationError, EndFixedStep, EndInitialization, EndSimulation,
-    EndVariableStep, FixedStep, Initialization, IntoSystem, IntoSystems, LateSimulation, Local,
-    ParamConflict, ParamSet, Presentation, Res, ResMut, Root, Simulation, Single, System,
-    SystemBuilder, SystemData, SystemError, SystemFault, SystemFunction, SystemGroup, SystemId,
-    SystemInfo, SystemIs, SystemKind, SystemOrder, SystemOutput, SystemParam, SystemResult,
-    SystemTarget, UpdateAllocator, UpdateError, UpdateErrors, VariableStep, system_type,
+    EndVariableStep, FixedStep, Initialization, IntoSystem, LateSimulation, Local, ParamSet,
+    Presentation, Res, ResMut, Root, Simulation, Single, System, SystemBuilder, SystemData,
+    SystemError, SystemFault, SystemGroup, SystemId, SystemInfo, SystemKind, SystemOrder,
+    SystemParam, SystemResult, UpdateAllocator, UpdateError, UpdateErrors, VariableStep,
+    system_type,
 };
 pub use time::{Time, TimeError};
 pub use transaction::{ExclusiveEntityTransaction, TransactionJob};
@@ -111,8 +111,10 @@ pub mod __macro {
     #[cfg(feature = "auto")]
     pub use crate::system::registry::{auto_system, bootstrap_hook};
     pub use crate::system::{
-        ById, ByName, ByType, IsBuilder, IsFunction, IsGroup, IsPoint, IsStruct, OwnBuffer,
-        ParamSetup, PointBuffer, QueryState, Said, SystemUses, WorldOfParams,
+        ById, ByName, ByType, CommandsAtState, CommandsState, IntoSystems, IsBuilder, IsFunction,
+        IsGroup, IsPoint, IsStruct, LocalState, ParamConflict, ParamSetup, ParamState,
+        QueryParamState, Said, SystemAccess, SystemFunction, SystemIs, SystemOutput, SystemTarget,
+        UnsafeWorldCell,
     };
     #[cfg(feature = "auto")]
     pub use inventory;

@@ -9,7 +9,7 @@ use super::error::SystemError;
 use super::group::not_a_group;
 use super::info::SystemKind;
 use super::order::Target;
-use super::order::latency::SystemUses;
+use super::order::latency::LatencyAccess;
 use super::system::System;
 use super::table::{Children, Flags, Profile, Record, no_such};
 use crate::world::World;
@@ -214,7 +214,7 @@ impl World {
                 point,
                 children,
                 profile,
-                uses: SystemUses::unknown(),
+                uses: LatencyAccess::unknown(),
             },
         );
         if !is_function {
@@ -241,7 +241,7 @@ impl World {
                     slot.flags.set(Flags::APART, !system.reaches_systems());
                     slot.system = Some(system);
                     if let (Some(record), Some(accesses)) = (&mut slot.record, accesses) {
-                        record.uses = SystemUses::of(&accesses, in_jobs);
+                        record.uses = LatencyAccess::of_params(&accesses, in_jobs);
                     }
                 }
                 // It has put another world in the place of its own.

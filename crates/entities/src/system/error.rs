@@ -8,7 +8,6 @@ use ancho_jobs::JobFailed;
 
 use super::create_order::CreationError;
 use super::order::OrderError;
-use super::param::ParamConflict;
 use super::rate::RateError;
 use crate::commands::PlaybackError;
 use crate::error::EntityError;
@@ -28,8 +27,8 @@ pub enum SystemError {
     Parameters {
         /// The system.
         system: String,
-        /// What is wrong with them.
-        conflict: ParamConflict,
+        /// The message of the conflict.
+        conflict: String,
     },
     /// A0108: there is no such system.
     NoSuchSystem {
@@ -115,8 +114,7 @@ impl fmt::Display for SystemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Parameters { system, conflict } => {
-                let message = conflict.to_string();
-                let (code, rest) = message.split_once(": ").unwrap_or(("", &message));
+                let (code, rest) = conflict.split_once(": ").unwrap_or(("", conflict));
                 write!(f, "{code}: system `{system}` cannot be added: {rest}")
             }
             Self::NoSuchSystem { system } => write!(

@@ -1,6 +1,5 @@
 //! Systems that are functions.
 
-#![expect(unsafe_code, reason = "one world that several parameters borrow")]
 #![expect(non_snake_case, reason = "values are named as their types are")]
 
 use std::fmt;
@@ -9,7 +8,7 @@ use std::marker::PhantomData;
 use ancho_jobs::JobHandle;
 
 use super::error::{SystemError, SystemFault};
-use super::param::{Accesses, ParamSetup, SystemParam, WorldOfParams};
+use super::param::{DeclaredParams, ParamState, SystemAccess, SystemParam};
 use super::system::{ErasedSystem, Outcome};
 use crate::all_tuples::all_tuples;
 use crate::manager::EntityManager;
@@ -129,11 +128,7 @@ impl<E: fmt::Display> SystemOutput for Result<JobHandle, E> {
 /// world.update(0.25);
 /// assert_eq!(world.resource::<Clock>().0, 1.25);
 /// ```
-///
-/// # Safety
-///
-/// Not to be implemented outside of this crate: all parameters are declared, and what is kept for them is what that gives.
-pub unsafe trait SystemFunction<Marker>: Send + 'static {
+pub trait SystemFunction<Marker>: Send + 'static {
     /// The parameters.
     #[doc(hidden)]
     type Params: SystemParam;
@@ -145,16 +140,9 @@ pub unsafe trait SystemFunction<Marker>: Send + 'static {
     /// Calls it.
     #[doc(hidden)]
     fn call(&mut self, params: <Self::Params as SystemParam>::Item<'_, '_>) -> Self::Output;
-
-    /// Declares the parameters, one after the other.
-    #[doc(hidden)]
-    fn declare(
-        setup: &mut ParamSetup<'_>,
-    ) -> Result<<Self::Params as SystemParam>::State, super::param::ParamConflict>;
 }
 
-// SAFETY: there are none.
-unsafe impl<Out: SystemOutput, Function> SystemFunction<fn() -> Out> for Function
+impl<Out: SystemOutput, Function> SystemFunction<fn() -> Out> for Function
 where
     Function: FnMut() -> Out + Send + 'static,
 {
@@ -165,10 +153,6 @@ where
     fn call(&mut self, (): ()) -> Out {
         self()
     }
-
-    fn declare(_: &mut ParamSetup<'_>) -> Result<(), super::param::ParamConflict> {
-        Ok(())
-    }
 }
 
 /// Implements the trait for functions with these parameters.
@@ -177,8 +161,7 @@ where
 /// parameters they are.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
-        // SAFETY: each parameter is declared.
-        unsafe impl<Out, Function, $($name: SystemParam),+> SystemFunction<fn($($name),+) -> Out>
+        impl<Out, Function, $($name: SystemParam),+> SystemFunction<fn($($name),+) -> Out>
             for Function
         where
             Out: SystemOutput,
@@ -203,45 +186,43 @@ macro_rules! implement {
                 let ($($name,)+) = params;
                 call(self, $($name),+)
             }
-
-            fn declare(
-                setup: &mut ParamSetup<'_>,
-            ) -> Result<<Self::Params as SystemParam>::State, super::param::ParamConflict> {
-                Ok(($({
-                    setup.uses.0.next_parameter();
-                    $name::declare(setup)?
-                },)+))
-            }
         }
     };
 }
 
 all_tuples!(implement);
 
-/// A system that is a function, and what it keeps for its parameters.
+/// A function system and the state of its parameters.
 pub(super) struct FunctionSystem<Marker, F: SystemFunction<Marker>> {
     function: F,
-    state: Option<<F::Params as SystemParam>::State>,
+    params: Option<DeclaredParams<F::Params>>,
     name: Box<str>,
     marker: PhantomData<fn() -> Marker>,
 }
 
 impl<Marker, F: SystemFunction<Marker>> FunctionSystem<Marker, F> {
     pub(super) fn new(function: F) -> Self {
-        Self { function, state: None, name: Box::default(), marker: PhantomData }
+        Self { function, params: None, name: Box::default(), marker: PhantomData }
     }
 }
 
 impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem<Marker, F> {
-    fn create(&mut self, world: &mut World, name: &str) -> Result<Option<Accesses>, SystemError> {
+    fn create(
+        &mut self,
+        world: &mut World,
+        name: &str,
+    ) -> Result<Option<SystemAccess>, SystemError> {
         self.name = name.into();
-        let mut setup = ParamSetup::new(world, name);
-        let declared = F::declare(&mut setup);
-        let mut state = declared
-            .map_err(|conflict| SystemError::Parameters { system: name.to_owned(), conflict })?;
-        F::Params::settle(&mut state, &setup.uses);
-        self.state = Some(state);
-        Ok(Some(setup.uses.0))
+        match DeclaredParams::declare(world, name) {
+            Ok((params, access)) => {
+                self.params = Some(params);
+                Ok(Some(access))
+            }
+            Err(conflict) => Err(SystemError::Parameters {
+                system: name.to_owned(),
+                conflict: conflict.to_string(),
+            }),
+        }
     }
 
     fn name(&self) -> &str {
@@ -250,17 +231,14 @@ impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem
 
     #[inline]
     fn update(&mut self, world: &mut World, since: Version) -> Outcome {
-        let state = self.state.as_mut().expect("it was created");
-        F::Params::prepare(state, world)?;
-        // SAFETY: systems are updated with the world that they were created in, and the state was just prepared. That no two
-        // parameters exclude each other was found when they were declared.
-        let params = unsafe { F::Params::fetch(state, WorldOfParams::new(world, since)) };
-        match self.function.call(params).into_result() {
+        let params = self.params.as_mut().expect("it was created");
+        let output = params.call(world, since, |params| self.function.call(params))?;
+        match output.into_result() {
             Ok(None) => {}
             Ok(Some(job)) => world.entities.jobs.note_returned(job),
             Err(message) => return Err(Box::new(SystemFault::Failed { message })),
         }
-        Ok(F::Params::finish(state, world)?)
+        Ok(params.state().finish(world)?)
     }
 
     fn reaches_systems(&self) -> bool {
@@ -269,11 +247,11 @@ impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem
 
     fn entity_count(&mut self, entities: &EntityManager) -> Option<usize> {
         let mut count = 0;
-        F::Params::add_entities(self.state.as_mut()?, entities, &mut count);
+        self.params.as_mut()?.state().add_entities(entities, &mut count);
         Some(count)
     }
 
     fn has_entities(&mut self, entities: &EntityManager) -> Option<bool> {
-        F::Params::has_entities(self.state.as_mut()?, entities)
+        self.params.as_mut()?.state().has_entities(entities)
     }
 }

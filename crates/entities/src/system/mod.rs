@@ -50,12 +50,13 @@ pub use group::{
 pub(crate) use info::Moment;
 pub use info::{SystemInfo, SystemKind, SystemOrder};
 pub use param::{
-    CommandsAt, Local, OwnBuffer, ParamConflict, ParamSet, ParamSetup, PointBuffer, QueryState,
-    Res, ResMut, Single, SystemData, SystemParam, SystemUses, UpdateAllocator, WorldOfParams,
+    CommandsAtState, CommandsState, Local, LocalState, ParamConflict, ParamSet, ParamSetup,
+    ParamState, QueryParamState, Res, ResMut, Single, SystemAccess, SystemData, SystemParam,
+    UnsafeWorldCell, UpdateAllocator,
 };
 pub use point::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
-    CommandPoint, EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
+    CommandPoint, CommandsAt, EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
 };
 pub use system::System;
 pub(crate) use table::Systems;

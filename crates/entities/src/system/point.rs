@@ -1,18 +1,21 @@
 //! Points at which commands are carried out.
 
 use std::any::{TypeId, type_name};
+use std::fmt;
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
 use ancho_collections::FixedState;
-use ancho_jobs::current_job;
+use ancho_jobs::{CellConcurrent, current_job};
 use hashbrown::HashMap;
 
 use super::SystemId;
 use super::error::{SystemFault, panic_message};
+use super::param::ParamBuffer;
 use super::table::Record;
-use crate::commands::EntityCommandBuffer;
+use crate::commands::{CommandLog, Commands, EntityCommandBuffer};
 use crate::panics::discard;
 use crate::world::World;
 
@@ -102,6 +105,79 @@ points! {
     EndVariableStep,
     /// The beginning of [`Presentation`](crate::Presentation).
     BeginPresentation,
+}
+
+/// Records commands that play at a [`CommandPoint`], on the main thread and in jobs.
+///
+/// Each run of a system has a buffer of its own, and buffers play in the order in which their systems ran. The point waits
+/// for the jobs that record. Commands of a job that panics, and of a system that fails, are dropped. Unity's
+/// `EntityCommandBufferSystem.CreateCommandBuffer`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{CommandsAt, Component, EndSimulation, Entity, Query, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// fn bury(all: Query<(Entity, &Health)>, mut commands: CommandsAt<EndSimulation>) {
+///     let job = all.job().with(commands.writer());
+///     let scheduled = job.schedule_parallel(|(entity, health), commands| {
+///         if health.0 == 0 {
+///             commands.despawn(entity);
+///         }
+///     });
+///     let _ = scheduled.unwrap();
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_batch((0..100).map(|number| Health(number % 10)));
+/// world.add_system(bury);
+/// world.update(0.1);
+/// assert_eq!(world.entity_count(), 90);
+/// ```
+pub struct CommandsAt<'s, P> {
+    buffer: ParamBuffer<'s>,
+    point: PhantomData<fn() -> P>,
+}
+
+impl<'s, P> CommandsAt<'s, P> {
+    pub(super) fn new(buffer: ParamBuffer<'s>) -> Self {
+        Self { buffer, point: PhantomData }
+    }
+}
+
+impl<P: CommandPoint> CommandsAt<'_, P> {
+    /// Records commands on this thread. Created entities have their ids at once.
+    ///
+    /// # Panics
+    ///
+    /// With A0003 if a job that records has not been completed. To record on this thread and in a job, take two parameters.
+    #[track_caller]
+    pub fn commands(&mut self) -> Commands<'_> {
+        match self.buffer.commands() {
+            Ok(commands) => commands,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Sets whether the commands of this run are played. If not, the point drops them. See
+    /// [`EntityCommandBuffer::set_should_play`].
+    pub fn set_should_play(&mut self, should_play: bool) {
+        self.buffer.buffer.set_should_play(should_play);
+    }
+
+    /// Returns a token for jobs that record commands. Entities that they create have placeholders.
+    pub fn writer(&mut self) -> CellConcurrent<'_, CommandLog> {
+        self.buffer.buffer.writer()
+    }
+}
+
+impl<P> fmt::Debug for CommandsAt<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CommandsAt<{}>", type_name::<P>())
+    }
 }
 
 /// A buffer that waits for its point.

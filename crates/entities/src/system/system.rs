@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use super::error::{SystemError, SystemFault, SystemResult};
-use super::param::Accesses;
+use super::param::SystemAccess;
 use crate::manager::EntityManager;
 use crate::version::Version;
 use crate::world::World;
@@ -116,7 +116,11 @@ pub(super) type Outcome = Result<(), Box<SystemFault>>;
 /// A function or a struct that is updated.
 pub(super) trait ErasedSystem: Send {
     /// When it is added, under this name. Returns what its parameters use, if that is known.
-    fn create(&mut self, world: &mut World, name: &str) -> Result<Option<Accesses>, SystemError>;
+    fn create(
+        &mut self,
+        world: &mut World,
+        name: &str,
+    ) -> Result<Option<SystemAccess>, SystemError>;
 
     /// The name that it was added under, which it knows also if its world is gone.
     fn name(&self) -> &str;
@@ -174,7 +178,11 @@ impl<S> StructSystem<S> {
 }
 
 impl<S: System> ErasedSystem for StructSystem<S> {
-    fn create(&mut self, world: &mut World, name: &str) -> Result<Option<Accesses>, SystemError> {
+    fn create(
+        &mut self,
+        world: &mut World,
+        name: &str,
+    ) -> Result<Option<SystemAccess>, SystemError> {
         self.name = name.into();
         match self.system.on_create(world) {
             Ok(()) => Ok(None),

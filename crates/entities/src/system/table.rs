@@ -16,8 +16,8 @@ use super::error::{SystemError, SystemFault, UpdateError};
 use super::group::SystemGroup;
 use super::info::{SystemKind, Watcher};
 use super::order::Target;
-use super::order::latency::SystemUses;
-use super::param::Thing;
+use super::order::latency::LatencyAccess;
+use super::param::AccessedData;
 use super::point::Points;
 use super::rate::RateManager;
 use super::system::ErasedSystem;
@@ -171,7 +171,7 @@ pub(super) struct Record {
     pub(super) children: Children,
     pub(super) profile: Profile,
     /// What it uses, for the pass that orders systems by it.
-    pub(super) uses: SystemUses<Thing>,
+    pub(super) uses: LatencyAccess<AccessedData>,
 }
 
 impl Record {

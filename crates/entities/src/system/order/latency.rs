@@ -8,7 +8,7 @@ use super::{Constraints, Edge, Part};
 
 /// What a system uses, itself and by the jobs that it schedules: components, resources, or whatever is told apart.
 #[derive(Clone, Debug)]
-pub(crate) struct SystemUses<T> {
+pub(crate) struct LatencyAccess<T> {
     /// What it reads itself, while it runs. It waits for jobs that write it.
     pub(crate) reads: Vec<T>,
     /// What it writes itself, while it runs. It waits for jobs that use it.
@@ -21,14 +21,14 @@ pub(crate) struct SystemUses<T> {
     pub(crate) everything: bool,
 }
 
-impl<T> Default for SystemUses<T> {
+impl<T> Default for LatencyAccess<T> {
     fn default() -> Self {
         let [reads, writes, jobs_read, jobs_write] = [const { Vec::new() }; 4];
         Self { reads, writes, jobs_read, jobs_write, everything: false }
     }
 }
 
-impl<T> SystemUses<T> {
+impl<T> LatencyAccess<T> {
     fn schedules(&self) -> bool {
         !(self.jobs_read.is_empty() && self.jobs_write.is_empty())
     }
@@ -43,7 +43,7 @@ impl<T> SystemUses<T> {
 pub(crate) fn lengthen_waits<T: Copy + Eq + Hash>(
     constraints: &Constraints,
     order: Vec<usize>,
-    uses: &[&SystemUses<T>],
+    uses: &[&LatencyAccess<T>],
 ) -> Vec<usize> {
     let flows = Flows::of(&order, uses);
     let mut edges = constraints.edges.clone();
@@ -71,7 +71,7 @@ struct Uses {
 impl Flows {
     /// Goes through the systems as they run, and remembers for each thing who used it last. So each use is looked at once as
     /// a reader and once more by the next writer.
-    fn of<T: Copy + Eq + Hash>(order: &[usize], uses: &[&SystemUses<T>]) -> Self {
+    fn of<T: Copy + Eq + Hash>(order: &[usize], uses: &[&LatencyAccess<T>]) -> Self {
         let mut flows = Self { edges: Vec::new(), waits: vec![Vec::new(); uses.len()] };
         let mut things: HashMap<T, Uses> = HashMap::new();
         let mut last_barrier = None;
@@ -146,7 +146,7 @@ fn greedy<T>(
     all: &Constraints,
     flows: &Flows,
     order: &[usize],
-    uses: &[&SystemUses<T>],
+    uses: &[&LatencyAccess<T>],
 ) -> Vec<usize> {
     let mut rank = vec![0_usize; order.len()];
     let mut waits_for = vec![0_u32; order.len()];

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 
-use super::latency::{SystemUses, lengthen_waits};
+use super::latency::{LatencyAccess, lengthen_waits};
 use super::*;
 
 struct Kind<const N: usize>;
@@ -218,13 +218,18 @@ fn thousands_in_a_chain_and_with_one_in_their_midst() {
     assert_eq!(sort("Simulation", &items(&all), &elsewhere).unwrap()[0], 7);
 }
 
-fn uses(reads: &[u32], writes: &[u32], jobs_read: &[u32], jobs_write: &[u32]) -> SystemUses<u32> {
+fn uses(
+    reads: &[u32],
+    writes: &[u32],
+    jobs_read: &[u32],
+    jobs_write: &[u32],
+) -> LatencyAccess<u32> {
     let [reads, writes, jobs_read, jobs_write] =
         [reads, writes, jobs_read, jobs_write].map(<[u32]>::to_vec);
-    SystemUses { reads, writes, jobs_read, jobs_write, everything: false }
+    LatencyAccess { reads, writes, jobs_read, jobs_write, everything: false }
 }
 
-fn lengthened(children: &[Child], uses: &[SystemUses<u32>]) -> String {
+fn lengthened(children: &[Child], uses: &[LatencyAccess<u32>]) -> String {
     let items = items(children);
     let constraints = Constraints::resolve("Simulation", &items, &elsewhere).unwrap();
     let order = constraints.sort("Simulation", &items).unwrap();
@@ -248,7 +253,7 @@ fn who_waits_is_put_behind_who_does_not() {
 #[test]
 fn who_creates_entities_stays_between_others() {
     let all = ["move", "spawn", "other"].map(child);
-    let barrier = SystemUses { everything: true, ..SystemUses::default() };
+    let barrier = LatencyAccess { everything: true, ..LatencyAccess::default() };
     let [mover, other] = [uses(&[], &[], &[], &[1]), uses(&[], &[], &[], &[2])];
     assert_eq!(lengthened(&all, &[mover.clone(), barrier, other.clone()]), "move spawn other");
     // One that only waits is passed.
@@ -315,10 +320,10 @@ fn model(children: &[Child]) -> Option<Vec<usize>> {
     Some(order)
 }
 
-fn some_uses() -> impl Strategy<Value = SystemUses<u32>> {
+fn some_uses() -> impl Strategy<Value = LatencyAccess<u32>> {
     let things = || prop::collection::vec(0..6_u32, 0..3);
     (things(), things(), things(), things(), 0..10_u8).prop_map(
-        |(reads, writes, jobs_read, jobs_write, everything)| SystemUses {
+        |(reads, writes, jobs_read, jobs_write, everything)| LatencyAccess {
             reads,
             writes,
             jobs_read,
@@ -329,8 +334,8 @@ fn some_uses() -> impl Strategy<Value = SystemUses<u32>> {
 }
 
 /// Whether one changes what the other uses.
-fn conflict(left: &SystemUses<u32>, right: &SystemUses<u32>) -> bool {
-    let one_way = |left: &SystemUses<u32>, right: &SystemUses<u32>| {
+fn conflict(left: &LatencyAccess<u32>, right: &LatencyAccess<u32>) -> bool {
+    let one_way = |left: &LatencyAccess<u32>, right: &LatencyAccess<u32>| {
         let written: HashSet<_> = left.writes.iter().chain(&left.jobs_write).collect();
         let read = right.reads.iter().chain(&right.jobs_read);
         read.chain(&right.writes).chain(&right.jobs_write).any(|thing| written.contains(thing))
