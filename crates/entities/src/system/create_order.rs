@@ -1,15 +1,12 @@
 //! In which order systems are created that are added together.
 
-use std::error::Error;
-use std::fmt;
-
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
 use super::SystemId;
 use super::builder::{IntoSystem, SystemBuilder};
 use super::error::SystemError;
-use super::order::{CycleLink, OrderError, OrderItem, Target, sort};
+use super::order::{OrderError, OrderFault, OrderItem, SystemTarget, sort};
 use super::table::Systems;
 use crate::world::World;
 
@@ -127,7 +124,7 @@ impl World {
         let mut ids = vec![None; builders.len()];
         for (created, &at) in order.iter().enumerate() {
             let Some(builder) = builders[at].take() else { continue };
-            match self.admit(builder) {
+            match self.add_built(builder) {
                 Ok(id) => ids[at] = Some(id),
                 Err(error) => {
                     let added = order[..created].iter().rev().filter_map(|&at| ids[at]);
@@ -147,21 +144,22 @@ impl Systems {
     pub(super) fn creation_order(
         &self,
         builders: &[SystemBuilder],
-    ) -> Result<Vec<usize>, CreationError> {
-        let is_added = |target: &Target| builders.iter().any(|builder| builder.is_meant_by(target));
+    ) -> Result<Vec<usize>, OrderError> {
+        let is_added =
+            |target: &SystemTarget| builders.iter().any(|builder| builder.is_meant_by(target));
         let mut constraints = Vec::with_capacity(builders.len());
         for builder in builders {
             let mut before = builder.create_before.clone();
             let mut others = before.iter().filter(|target| !is_added(target));
             if let Some(there) = others.find_map(|target| self.meant_by(target)) {
                 let (system, target) = (builder.name.clone(), self.name_of(there).to_string());
-                return Err(CreationError::AlreadyThere { system, target });
+                return Err(OrderError(OrderFault::CreateBeforeExisting { system, target }));
             }
             // Who is nowhere can only come later.
             before.retain(is_added);
             let mut after = builder.create_after.clone();
             after.retain(|target| is_added(target) || self.meant_by(target).is_none());
-            let is_itself = |group: &&Target| builder.is_meant_by(group);
+            let is_itself = |group: &&SystemTarget| builder.is_meant_by(group);
             after.extend(
                 builder.group.iter().filter(|group| is_added(group) && !is_itself(group)).cloned(),
             );
@@ -174,7 +172,7 @@ impl Systems {
             let (name, type_id, first, last) = (&*builder.name, builder.type_id, false, false);
             items.push(OrderItem { name, type_id, id, first, last, before, after });
         }
-        sort("", &items, &|_| None).map_err(CreationError::from)
+        sort("", &items, &|_| None).map_err(OrderError::of_creation)
     }
 
     /// Puts systems of each group in the order in which they are given: they run as if they had been added so.
@@ -209,93 +207,3 @@ fn put_in_order(list: &mut [SystemId], written: &Written) {
         *place = id;
     }
 }
-
-/// Why systems cannot be created in the order that is asked for.
-///
-/// # Examples
-///
-/// ```
-/// use ancho_entities::{CreationError, IntoSystem, SystemError, World};
-///
-/// let mut world = World::new("Simulation");
-/// let hen = (|| {}).named("hen").create_after("egg");
-/// let egg = (|| {}).named("egg").create_after("hen");
-/// let refused = world.try_add_systems((hen, egg)).unwrap_err();
-/// assert!(matches!(refused, SystemError::Creation(CreationError::Cycle { .. })));
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CreationError {
-    /// A0131: each of these is to be created before the next, and the last before the first.
-    Cycle {
-        /// Who is before whom, all around; nobody is in it who is not part of the cycle.
-        links: Vec<CycleLink>,
-    },
-    /// A0132: a system is to be created after one that is neither there nor added with it.
-    UnknownTarget {
-        /// The system that says so.
-        system: String,
-        /// The other.
-        target: String,
-    },
-    /// A0133: a system is to be created before one that is there already.
-    AlreadyThere {
-        /// The system that says so.
-        system: String,
-        /// The other.
-        target: String,
-    },
-    /// A0134: a system is to be created before or after itself.
-    OfItself {
-        /// The system that says so.
-        system: String,
-    },
-}
-
-impl From<OrderError> for CreationError {
-    fn from(error: OrderError) -> Self {
-        match error {
-            OrderError::Cycle { links, .. } => Self::Cycle { links },
-            OrderError::UnknownTarget { system, target, .. }
-            | OrderError::NotASibling { system, target, .. }
-            | OrderError::OfPatch { system, target, .. }
-            | OrderError::Contradiction { system, target, .. } => {
-                Self::UnknownTarget { system, target }
-            }
-            OrderError::OfItself { system, .. } | OrderError::FirstAndLast { system, .. } => {
-                Self::OfItself { system }
-            }
-        }
-    }
-}
-
-impl fmt::Display for CreationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cycle { links } => {
-                f.write_str("A0131: systems cannot be created in an order: ")?;
-                for (at, CycleLink { before, after, said_by }) in links.iter().enumerate() {
-                    let gap = if at == 0 { "" } else { ", " };
-                    write!(f, "{gap}`{before}` before `{after}` (said by `{said_by}`)")?;
-                }
-                f.write_str("; take one of these constraints away")
-            }
-            Self::UnknownTarget { system, target } => write!(
-                f,
-                "A0132: `{system}` is to be created after `{target}`, which is neither in this world nor added with it; add both \
-                 with `add_systems`, or take `create_after` away"
-            ),
-            Self::AlreadyThere { system, target } => write!(
-                f,
-                "A0133: `{system}` is to be created before `{target}`, which is in this world already; add both with \
-                 `add_systems`, or take `create_before` away"
-            ),
-            Self::OfItself { system } => write!(
-                f,
-                "A0134: `{system}` is to be created before or after itself; name another system, or take the constraint away"
-            ),
-        }
-    }
-}
-
-impl Error for CreationError {}

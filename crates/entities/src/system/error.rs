@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use ancho_jobs::JobFailed;
 
-use super::create_order::CreationError;
 use super::order::OrderError;
 use super::rate::RateError;
 use crate::commands::PlaybackError;
@@ -90,7 +89,7 @@ pub enum SystemError {
         /// The system.
         system: String,
     },
-    /// A0097, A0123 to A0128: the systems of a group cannot be put in an order.
+    /// A0131 to A0134: constraints on the order of creation cannot hold.
     Order(OrderError),
     /// A0121: the rate of a group.
     Rate {
@@ -99,8 +98,18 @@ pub enum SystemError {
         /// What is wrong with it.
         error: RateError,
     },
-    /// A0131 to A0134: systems cannot be created in the order that is asked for.
-    Creation(CreationError),
+    /// A0129: a system to be left out of a `Bootstrap` was never marked with `#[system]`.
+    NoAutoSystem {
+        /// The path of the system.
+        path: String,
+    },
+    /// A0129: two functions are marked with `#[bootstrap]`.
+    TwoBootstraps {
+        /// The path of one of them.
+        first: &'static str,
+        /// The path of the other.
+        second: &'static str,
+    },
     /// A0150: the system was removed, and something failed while it ended.
     FailedToEnd {
         /// The system.
@@ -164,7 +173,16 @@ impl fmt::Display for SystemError {
                 let (code, rest) = message.split_once(": ").unwrap_or(("", &message));
                 write!(f, "{code}: group `{group}` stays at its rate: {rest}")
             }
-            Self::Creation(error) => error.fmt(f),
+            Self::NoAutoSystem { path } => write!(
+                f,
+                "A0129: the system `{path}` cannot be left out, since none of this path was marked with `#[system]`; \
+                 `AutoSystem::all` gives the paths of all that were"
+            ),
+            Self::TwoBootstraps { first, second } => write!(
+                f,
+                "A0129: `{first}` and `{second}` are both marked with `#[bootstrap]`, and one function makes the default \
+                 world; take the mark of one of them away"
+            ),
             Self::FailedToEnd { system, errors } => {
                 write!(f, "A0150: `{system}` was removed, but failed while it ended: {errors}")
             }
@@ -177,12 +195,6 @@ impl Error for SystemError {}
 impl From<OrderError> for SystemError {
     fn from(error: OrderError) -> Self {
         Self::Order(error)
-    }
-}
-
-impl From<CreationError> for SystemError {
-    fn from(error: CreationError) -> Self {
-        Self::Creation(error)
     }
 }
 

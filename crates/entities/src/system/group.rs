@@ -4,10 +4,10 @@ use std::any::type_name;
 use std::sync::Arc;
 
 use super::SystemId;
-use super::builder::{IntoSystem, SystemTarget};
+use super::builder::{IntoSystem, IntoSystemTarget};
 use super::error::{SystemError, SystemFault, UpdateErrors};
 use super::order::latency::lengthen_waits;
-use super::order::{Constraints, Elsewhere, OrderError, OrderItem, Target};
+use super::order::{Constraints, Elsewhere, OrderError, OrderItem, SystemTarget};
 use super::point::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
     EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
@@ -146,7 +146,7 @@ impl World {
         let mut root = Root.into_builder();
         root.group = None;
         // A world that is being dropped needs none.
-        let Ok(root) = self.admit(root) else { return };
+        let Ok(root) = self.add_built(root) else { return };
         self.systems.root = Some(root);
         let builders = [
             Initialization.in_group(Root),
@@ -166,7 +166,7 @@ impl World {
             BeginPresentation.in_group(Presentation).first(),
         ];
         for builder in builders {
-            let added = self.admit(builder);
+            let added = self.add_built(builder);
             debug_assert!(added.is_ok(), "{added:?}");
         }
         self.systems.version = version;
@@ -198,9 +198,9 @@ impl World {
     pub fn set_group<M>(
         &mut self,
         id: SystemId,
-        group: impl SystemTarget<M>,
+        group: impl IntoSystemTarget<M>,
     ) -> Result<(), SystemError> {
-        let target = group.into_target().0;
+        let target = group.into_target();
         let Some(record) = self.systems.record(id) else {
             return Err(no_such(&format!("{id:?}")));
         };
@@ -234,7 +234,7 @@ impl World {
     pub(super) fn group_meant(
         &self,
         system: &str,
-        target: &Target,
+        target: &SystemTarget,
     ) -> Result<SystemId, SystemError> {
         let found = self.systems.meant_by(target);
         let is_group = |&id: &SystemId| self.systems.takes_systems(id);
@@ -385,7 +385,7 @@ impl World {
     /// ```
     pub fn order_group_for_latency<M>(
         &mut self,
-        group: impl SystemTarget<M>,
+        group: impl IntoSystemTarget<M>,
         on: Option<bool>,
     ) -> Result<(), SystemError> {
         self.add_default_groups();
@@ -443,7 +443,7 @@ impl World {
     /// ```
     pub fn set_rate<M>(
         &mut self,
-        group: impl SystemTarget<M>,
+        group: impl IntoSystemTarget<M>,
         rate: impl RateManager + 'static,
     ) -> Result<(), SystemError> {
         self.add_default_groups();
@@ -460,7 +460,7 @@ impl World {
     /// # Errors
     ///
     /// With A0108 if it is not there, with A0111 if it is no group.
-    pub fn clear_rate<M>(&mut self, group: impl SystemTarget<M>) -> Result<(), SystemError> {
+    pub fn clear_rate<M>(&mut self, group: impl IntoSystemTarget<M>) -> Result<(), SystemError> {
         self.add_default_groups();
         let id = self.group_id(group, "rate")?;
         if let Some(record) = self.systems.record_mut(id) {
@@ -474,7 +474,7 @@ impl World {
     /// # Errors
     ///
     /// With A0108 if it is not there, with A0111 if it is no group.
-    pub fn timestep<M>(&self, group: impl SystemTarget<M>) -> Result<Option<f64>, SystemError> {
+    pub fn timestep<M>(&self, group: impl IntoSystemTarget<M>) -> Result<Option<f64>, SystemError> {
         let id = self.group_id(group, "timestep")?;
         let rate = self.systems.record(id).and_then(|record| record.children.rate.as_ref());
         Ok(rate.and_then(|rate| rate.timestep()))
@@ -488,7 +488,7 @@ impl World {
     /// rate that works with steps.
     pub fn set_timestep<M>(
         &mut self,
-        group: impl SystemTarget<M>,
+        group: impl IntoSystemTarget<M>,
         seconds: f64,
     ) -> Result<(), SystemError> {
         self.add_default_groups();
@@ -509,7 +509,7 @@ impl World {
     /// With A0108 if it is not there, with A0111 if it is no group.
     pub fn set_sorting<M>(
         &mut self,
-        group: impl SystemTarget<M>,
+        group: impl IntoSystemTarget<M>,
         sorts: bool,
     ) -> Result<(), SystemError> {
         self.add_default_groups();
@@ -523,7 +523,7 @@ impl World {
 
     pub(super) fn group_id<M>(
         &self,
-        group: impl SystemTarget<M>,
+        group: impl IntoSystemTarget<M>,
         what: &'static str,
     ) -> Result<SystemId, SystemError> {
         let id = self.id_of(group)?;
@@ -621,7 +621,7 @@ impl Systems {
             })
         };
         let items: Vec<_> = added.iter().filter_map(item).collect();
-        let elsewhere = |target: &Target| {
+        let elsewhere = |target: &SystemTarget| {
             let id = self.meant_by(target)?;
             if self.is_patch(id) {
                 return Some(Elsewhere::AmongPatches);
@@ -632,7 +632,7 @@ impl Systems {
         let constraints = Constraints::resolve(&group.name, &items, &elsewhere)?;
         let mut order = constraints.sort(&group.name, &items)?;
         if self.is_for_latency(group) {
-            let uses = |item: &OrderItem<'_>| self.record(item.id).map(|record| &record.uses);
+            let uses = |item: &OrderItem<'_>| self.record(item.id).map(|record| &record.access);
             let uses: Vec<_> = items.iter().filter_map(uses).collect();
             order = lengthen_waits(&constraints, order, &uses);
         }

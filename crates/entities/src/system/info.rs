@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::SystemId;
-use super::builder::SystemTarget;
+use super::builder::IntoSystemTarget;
 use super::error::{SystemError, UpdateError};
 use super::table::{Children, Flags, no_such};
 use crate::version::Version;
@@ -256,7 +256,7 @@ impl World {
         self.systems.since
     }
 
-    /// Says whether a system runs; if several are [meant](SystemTarget), whether all of them do. One that runs is told that it stops
+    /// Says whether a system runs; if several are [meant](IntoSystemTarget), whether all of them do. One that runs is told that it stops
     /// when its next update would have come.
     ///
     /// # Errors
@@ -285,30 +285,36 @@ impl World {
     /// ```
     pub fn set_system_enabled<M>(
         &mut self,
-        system: impl SystemTarget<M>,
+        system: impl IntoSystemTarget<M>,
         enabled: bool,
     ) -> Result<(), SystemError> {
         self.add_default_groups();
         let target = system.into_target();
-        if !self.systems.set_enabled(&target.0, enabled) {
+        if !self.systems.set_enabled(&target, enabled) {
             return Err(no_such(&format!("`{}`", target.name())));
         }
         Ok(())
     }
 
-    /// Whether a system is to run; if several are [meant](SystemTarget), the one of them that was added first.
+    /// Whether a system is to run; if several are [meant](IntoSystemTarget), the one of them that was added first.
     ///
     /// # Errors
     ///
     /// With A0108 if it is not there.
-    pub fn is_system_enabled<M>(&self, system: impl SystemTarget<M>) -> Result<bool, SystemError> {
+    pub fn is_system_enabled<M>(
+        &self,
+        system: impl IntoSystemTarget<M>,
+    ) -> Result<bool, SystemError> {
         let id = self.id_of(system)?;
         Ok(self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::ENABLED)))
     }
 
-    pub(super) fn id_of<M>(&self, system: impl SystemTarget<M>) -> Result<SystemId, SystemError> {
+    pub(super) fn id_of<M>(
+        &self,
+        system: impl IntoSystemTarget<M>,
+    ) -> Result<SystemId, SystemError> {
         let target = system.into_target();
-        let found = self.systems.meant_by(&target.0);
+        let found = self.systems.meant_by(&target);
         found.ok_or_else(|| no_such(&format!("`{}`", target.name())))
     }
 }

@@ -36,10 +36,10 @@ mod update_guard;
 use std::fmt;
 
 pub use builder::{
-    ById, ByName, ByType, IntoSystem, IsBuilder, IsFunction, IsGroup, IsPoint, IsStruct, Said,
-    SystemBuilder, SystemIs, SystemTarget, system_type,
+    ByType, IntoSystem, IntoSystemTarget, IsFunction, IsGroup, IsPoint, IsStruct, SystemBuilder,
+    system_type,
 };
-pub use create_order::{CreationError, IntoSystems};
+pub use create_order::IntoSystems;
 pub(crate) use error::panic_message;
 pub use error::{SystemError, SystemFault, SystemResult, UpdateError, UpdateErrors};
 pub use function::{SystemFunction, SystemOutput};

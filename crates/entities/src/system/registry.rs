@@ -4,10 +4,9 @@
 //! Whoever reads the list sorts it by path first: the same program has the same systems in the same order, however it was
 //! linked.
 
-use std::error::Error;
 use std::fmt;
 
-use super::builder::{Kind, SystemBuilder};
+use super::builder::{BuilderKind, SystemBuilder};
 use super::error::SystemError;
 use crate::world::{World, WorldSettings};
 
@@ -171,13 +170,13 @@ impl Bootstrap {
     /// # Errors
     ///
     /// If a system cannot be added, or was to be left out and is not there.
-    pub fn try_build(self) -> Result<World, BootstrapError> {
+    pub fn try_build(self) -> Result<World, SystemError> {
         if let Some(path) = self.unknown {
-            return Err(BootstrapError::UnknownSystem { path });
+            return Err(SystemError::NoAutoSystem { path });
         }
         let mut world = World::with_settings(self.name, self.settings);
         let systems = in_order_of_need(self.systems.iter().map(|system| system.make()));
-        world.try_add_systems(systems).map_err(BootstrapError::System)?;
+        world.try_add_systems(systems)?;
         Ok(world)
     }
 }
@@ -186,58 +185,11 @@ impl Bootstrap {
 fn in_order_of_need(systems: impl Iterator<Item = SystemBuilder>) -> Vec<SystemBuilder> {
     let mut systems: Vec<_> = systems.collect();
     systems.sort_by_key(|system| match system.kind {
-        Kind::Group => 0,
-        Kind::Point(_) => 1,
+        BuilderKind::Group => 0,
+        BuilderKind::Point(_) => 1,
         _ => 2,
     });
     systems
-}
-
-/// Why a world could not be made by itself.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum BootstrapError {
-    /// A0129: a system was to be left out, and there is none of this path.
-    UnknownSystem {
-        /// The path.
-        path: String,
-    },
-    /// A0129: two functions were marked with `#[bootstrap]`.
-    TwoHooks {
-        /// The path of one of them.
-        first: &'static str,
-        /// The path of another.
-        second: &'static str,
-    },
-    /// A system could not be added.
-    System(SystemError),
-}
-
-impl fmt::Display for BootstrapError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownSystem { path } => write!(
-                f,
-                "A0129: the system `{path}` cannot be left out, since none of this path was marked with `#[system]`; \
-                 `AutoSystem::all` gives the paths of all that were"
-            ),
-            Self::TwoHooks { first, second } => write!(
-                f,
-                "A0129: `{first}` and `{second}` are both marked with `#[bootstrap]`, and one function makes the default \
-                 world; take the mark of one of them away"
-            ),
-            Self::System(error) => error.fmt(f),
-        }
-    }
-}
-
-impl Error for BootstrapError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::System(error) => Some(error),
-            _ => None,
-        }
-    }
 }
 
 /// A function that makes the default world.
@@ -335,7 +287,7 @@ impl World {
     /// ));
     /// # }
     /// ```
-    pub fn try_default_world() -> Result<Self, BootstrapError> {
+    pub fn try_default_world() -> Result<Self, SystemError> {
         let mut hooks: Vec<_> = inventory::iter::<BootstrapHook>.into_iter().collect();
         hooks.sort_by_key(|hook| hook.path);
         let bootstrap = Bootstrap::new("Default World");
@@ -343,7 +295,7 @@ impl World {
             [] => bootstrap.try_build(),
             [hook] => Ok((hook.make)(bootstrap)),
             [first, second, ..] => {
-                Err(BootstrapError::TwoHooks { first: first.path, second: second.path })
+                Err(SystemError::TwoBootstraps { first: first.path, second: second.path })
             }
         }
     }

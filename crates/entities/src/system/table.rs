@@ -15,7 +15,7 @@ use super::builder::{IntoSystem, Requirements};
 use super::error::{SystemError, SystemFault, UpdateError};
 use super::group::SystemGroup;
 use super::info::{SystemKind, Watcher};
-use super::order::Target;
+use super::order::SystemTarget;
 use super::order::latency::LatencyAccess;
 use super::param::AccessedData;
 use super::point::Points;
@@ -106,7 +106,7 @@ impl Flags {
     /// It is updated after others.
     pub(super) const PATCH: Self = Self(128);
     /// It is a function that cannot reach the systems of its world.
-    pub(super) const APART: Self = Self(256);
+    pub(super) const SYSTEMS_UNREACHABLE: Self = Self(256);
 
     /// A function or a struct that runs, and of which nothing has to be found out first.
     pub(super) const READY: Self = Self(1 | 2);
@@ -126,7 +126,8 @@ impl Flags {
     /// Whether it is ready, and a function that cannot reach the systems of its world.
     #[inline(always)]
     pub(super) const fn is_ready_apart(self) -> bool {
-        self.0 & (Self::LOOKED_AT.0 | Self::APART.0) == Self::READY.0 | Self::APART.0
+        self.0 & (Self::LOOKED_AT.0 | Self::SYSTEMS_UNREACHABLE.0)
+            == Self::READY.0 | Self::SYSTEMS_UNREACHABLE.0
     }
 
     /// Whether it is a point that runs, and of which nothing has to be found out first.
@@ -162,8 +163,8 @@ pub(super) struct Record {
     pub(super) group: Option<SystemId>,
     pub(super) first: bool,
     pub(super) last: bool,
-    pub(super) before: Vec<Target>,
-    pub(super) after: Vec<Target>,
+    pub(super) before: Vec<SystemTarget>,
+    pub(super) after: Vec<SystemTarget>,
     pub(super) requirements: Requirements,
     /// Which point it is.
     pub(super) point: Option<u32>,
@@ -171,16 +172,16 @@ pub(super) struct Record {
     pub(super) children: Children,
     pub(super) profile: Profile,
     /// What it uses, for the pass that orders systems by it.
-    pub(super) uses: LatencyAccess<AccessedData>,
+    pub(super) access: LatencyAccess<AccessedData>,
 }
 
 impl Record {
     /// Whether a target means it, which has this id.
-    fn is_meant(&self, id: SystemId, target: &Target) -> bool {
+    fn is_meant(&self, id: SystemId, target: &SystemTarget) -> bool {
         match target {
-            Target::Type(ty, _) => self.type_id == *ty,
-            Target::System(other) => id == *other,
-            Target::Name(name) => *self.name == **name,
+            SystemTarget::Type(ty, _) => self.type_id == *ty,
+            SystemTarget::System(other) => id == *other,
+            SystemTarget::Name(name) => *self.name == **name,
         }
     }
 }
@@ -312,15 +313,15 @@ impl Systems {
     }
 
     /// The system that a target means. Of several, the one that was added first.
-    pub(super) fn meant_by(&self, target: &Target) -> Option<SystemId> {
+    pub(super) fn meant_by(&self, target: &SystemTarget) -> Option<SystemId> {
         match target {
-            Target::System(id) => return self.record(*id).map(|_| *id),
-            Target::Type(ty, _) => {
+            SystemTarget::System(id) => return self.record(*id).map(|_| *id),
+            SystemTarget::Type(ty, _) => {
                 if let Some(&id) = self.by_type.get(ty) {
                     return Some(id);
                 }
             }
-            Target::Name(_) => {}
+            SystemTarget::Name(_) => {}
         }
         let is_meant =
             |id: &SystemId| self.record(*id).is_some_and(|record| record.is_meant(*id, target));
@@ -329,8 +330,8 @@ impl Systems {
     }
 
     /// Switches all systems on or off that a target means. Returns whether there are some.
-    pub(super) fn set_enabled(&mut self, target: &Target, enabled: bool) -> bool {
-        if let Target::System(id) = target {
+    pub(super) fn set_enabled(&mut self, target: &SystemTarget, enabled: bool) -> bool {
+        if let SystemTarget::System(id) = target {
             let slot = self.slot_mut(*id);
             return slot.map(|slot| slot.flags.set(Flags::ENABLED, enabled)).is_some();
         }
@@ -415,7 +416,7 @@ impl Systems {
 
     /// The group of a type.
     pub(super) fn group_of<G: SystemGroup>(&self) -> Option<SystemId> {
-        self.meant_by(&G::target_of_type().0)
+        self.meant_by(&G::target_of_type())
     }
 }
 

@@ -20,7 +20,9 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-pub use error::{CycleLink, OrderError};
+pub use error::OrderError;
+pub(super) use error::OrderFault;
+use error::{CycleLink, NamedConstraint};
 
 use super::SystemId;
 use super::group::LateSimulation;
@@ -39,9 +41,9 @@ pub(crate) struct OrderItem<'a> {
     /// It is to be after all that are not.
     pub(crate) last: bool,
     /// Siblings that are to be after it.
-    pub(crate) before: &'a [Target],
+    pub(crate) before: &'a [SystemTarget],
     /// Siblings that are to be before it.
-    pub(crate) after: &'a [Target],
+    pub(crate) after: &'a [SystemTarget],
 }
 
 /// Where a system is that is not a child of the group.
@@ -55,7 +57,7 @@ pub(crate) enum Elsewhere {
 
 /// Whom a constraint is about. All siblings that it fits are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub enum SystemTarget {
     /// Those of a type, which is called so.
     Type(TypeId, &'static str),
     /// One that was added.
@@ -64,7 +66,7 @@ pub(crate) enum Target {
     Name(String),
 }
 
-impl Target {
+impl SystemTarget {
     /// In words. Only a name is at hand at once: targets are made in each frame, by who switches systems on and off.
     pub(crate) fn name(&self) -> Cow<'_, str> {
         match self {
@@ -127,7 +129,7 @@ pub(crate) struct Constraints {
 pub(crate) fn sort(
     group: &str,
     items: &[OrderItem<'_>],
-    elsewhere: &dyn Fn(&Target) -> Option<Elsewhere>,
+    elsewhere: &dyn Fn(&SystemTarget) -> Option<Elsewhere>,
 ) -> Result<Vec<usize>, OrderError> {
     Constraints::resolve(group, items, elsewhere)?.sort(group, items)
 }
@@ -137,10 +139,13 @@ impl Constraints {
     pub(crate) fn resolve(
         group: &str,
         items: &[OrderItem<'_>],
-        elsewhere: &dyn Fn(&Target) -> Option<Elsewhere>,
+        elsewhere: &dyn Fn(&SystemTarget) -> Option<Elsewhere>,
     ) -> Result<Self, OrderError> {
         if let Some(item) = items.iter().find(|item| item.first && item.last) {
-            return Err(OrderError::FirstAndLast { system: item.name.into(), group: group.into() });
+            return Err(OrderError(OrderFault::FirstAndLast {
+                system: item.name.into(),
+                group: group.into(),
+            }));
         }
         let parts: Vec<_> = items.iter().map(OrderItem::part).collect();
         let siblings = Siblings::new(items);
@@ -149,7 +154,7 @@ impl Constraints {
             let before = item.before.iter().map(|target| (target, true));
             let after = item.after.iter().map(|target| (target, false));
             for (target, is_before) in before.chain(after) {
-                let said = |name: &str| error::Said {
+                let said = |name: &str| NamedConstraint {
                     system: item.name.into(),
                     group: group.into(),
                     is_before,
@@ -280,7 +285,7 @@ impl Constraints {
             after: name(edge.after),
             said_by: name(if edge.said_by_after { edge.after } else { edge.before }),
         });
-        OrderError::Cycle { group: group.into(), links: links.collect() }
+        OrderError(OrderFault::Cycle { group: group.into(), links: links.collect() })
     }
 }
 
@@ -313,11 +318,11 @@ impl<'a> Siblings<'a> {
         siblings
     }
 
-    fn meant_by(&self, target: &Target) -> impl Iterator<Item = usize> {
+    fn meant_by(&self, target: &SystemTarget) -> impl Iterator<Item = usize> {
         let (first, same) = match target {
-            Target::Type(id, _) => (self.by_type.get(id), Some(0)),
-            Target::Name(name) => (self.by_name.get(name.as_str()), Some(1)),
-            Target::System(id) => (self.by_id.get(id), None),
+            SystemTarget::Type(id, _) => (self.by_type.get(id), Some(0)),
+            SystemTarget::Name(name) => (self.by_name.get(name.as_str()), Some(1)),
+            SystemTarget::System(id) => (self.by_id.get(id), None),
         };
         let next = move |&place: &u32| same.and_then(|same: usize| self.next[place as usize][same]);
         std::iter::successors(first.copied(), next).map(|place| place as usize)

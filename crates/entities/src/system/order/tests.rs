@@ -17,8 +17,8 @@ struct Child {
     id: Option<SystemId>,
     first: bool,
     last: bool,
-    before: Vec<Target>,
-    after: Vec<Target>,
+    before: Vec<SystemTarget>,
+    after: Vec<SystemTarget>,
 }
 
 fn kind(number: usize) -> TypeId {
@@ -40,12 +40,12 @@ fn child(name: &str) -> Child {
 
 impl Child {
     fn before(mut self, name: &str) -> Self {
-        self.before.push(Target::Name(name.into()));
+        self.before.push(SystemTarget::Name(name.into()));
         self
     }
 
     fn after(mut self, name: &str) -> Self {
-        self.after.push(Target::Name(name.into()));
+        self.after.push(SystemTarget::Name(name.into()));
         self
     }
 
@@ -67,7 +67,7 @@ fn items(children: &[Child]) -> Vec<OrderItem<'_>> {
     children.iter().map(item).collect()
 }
 
-fn elsewhere(target: &Target) -> Option<Elsewhere> {
+fn elsewhere(target: &SystemTarget) -> Option<Elsewhere> {
     (target.name() == "draw").then(|| Elsewhere::InGroup("Presentation".into()))
 }
 
@@ -113,11 +113,11 @@ fn a_target_is_all_that_it_fits() {
         of_kind("one", 1, 12),
         of_kind("two", 2, 13),
     ];
-    all[0].after = vec![Target::Type(kind(1), "one")];
+    all[0].after = vec![SystemTarget::Type(kind(1), "one")];
     assert_eq!(order(&all), "one one late two");
-    all[0].after = vec![Target::Name("one".into())];
+    all[0].after = vec![SystemTarget::Name("one".into())];
     assert_eq!(order(&all), "one one late two");
-    all[0].after = vec![Target::System(id_of(11))];
+    all[0].after = vec![SystemTarget::System(id_of(11))];
     assert_eq!(order(&all), "one late one two");
 }
 
@@ -159,7 +159,9 @@ fn sy5_of_two_cycles_one_is_told() {
         child("c").before("d"),
         child("d").before("c"),
     ];
-    let Err(OrderError::Cycle { links, .. }) = sort("Simulation", &items(&all), &elsewhere) else {
+    let Err(OrderError(OrderFault::Cycle { links, .. })) =
+        sort("Simulation", &items(&all), &elsewhere)
+    else {
         panic!("there are cycles");
     };
     let members: Vec<_> = links.iter().map(|link| link.before.as_str()).collect();
@@ -295,7 +297,7 @@ fn children() -> impl Strategy<Value = Vec<Child>> {
 
 /// The pairs that constraints ask for.
 fn pairs(children: &[Child]) -> HashSet<(usize, usize)> {
-    let number = |target: &Target| target.name().parse::<usize>().unwrap();
+    let number = |target: &SystemTarget| target.name().parse::<usize>().unwrap();
     let mut pairs = HashSet::new();
     for (at, child) in children.iter().enumerate() {
         pairs.extend(child.before.iter().map(|target| (at, number(target))));
@@ -348,7 +350,7 @@ proptest! {
     fn the_order_is_that_of_a_model_and_errors_are_true(children in children()) {
         let found = sort("Simulation", &items(&children), &elsewhere);
         prop_assert_eq!(found.clone().ok(), model(&children));
-        if let Err(OrderError::Cycle { links, .. }) = found {
+        if let Err(OrderError(OrderFault::Cycle { links, .. })) = found {
             let pairs = pairs(&children);
             let members: HashSet<_> = links.iter().map(|link| &link.before).collect();
             prop_assert_eq!(members.len(), links.len());
@@ -357,7 +359,7 @@ proptest! {
                 let pair = (link.before.parse().unwrap(), link.after.parse().unwrap());
                 prop_assert!(pairs.contains(&pair));
                 let speaker = &children[link.said_by.parse::<usize>().unwrap()];
-                let says = |targets: &[Target], name: &str| targets.iter().any(|target| target.name() == name);
+                let says = |targets: &[SystemTarget], name: &str| targets.iter().any(|target| target.name() == name);
                 prop_assert!(
                     (link.said_by == link.before && says(&speaker.before, &link.after))
                         || (link.said_by == link.after && says(&speaker.after, &link.before))
