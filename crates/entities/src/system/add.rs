@@ -116,7 +116,7 @@ impl World {
     /// assert_eq!(world.find_system("Simulation"), world.find_system(Simulation));
     /// ```
     pub fn find_system<M>(&self, target: impl IntoSystemTarget<M>) -> Option<SystemId> {
-        self.systems.meant_by(&target.into_target())
+        self.systems.find(&target.into_target())
     }
 
     /// Returns a struct system, unless the world does not have it or it is being updated.
@@ -157,8 +157,8 @@ impl World {
         if is_patch {
             self.join_patches(id);
         } else if let Some(group) = self.systems.record(id).and_then(|record| record.group) {
-            if !self.systems.takes_systems(group) {
-                self.expel(id);
+            if !self.systems.accepts_systems(group) {
+                self.remove_or_defer(id);
                 return Err(not_a_group(&name, &group_name));
             }
             if !self.systems.is_member(id, group) {
@@ -166,7 +166,7 @@ impl World {
             }
         }
         if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::REMOVED)) {
-            self.expel(id);
+            self.remove_or_defer(id);
         }
         Ok(id)
     }
@@ -176,7 +176,7 @@ impl World {
         let SystemBuilder { kind, type_id, name, requirements, rate, in_jobs, .. } = builder;
         let refused =
             |refuse: fn(String, &'static str) -> SystemError, what| Err(refuse(name.clone(), what));
-        if self.systems.is_ending {
+        if self.systems.is_dropping {
             return Err(SystemError::WorldEnds { system: name.clone() });
         }
         let is_function = matches!(kind, BuilderKind::Function(_));
@@ -214,7 +214,7 @@ impl World {
             Some(SystemTarget::Type(ty, _)) if is_group && ty == builder.type_id => {
                 return Err(SystemError::GroupInItself { group: builder.name.clone() });
             }
-            Some(target) => Some(self.group_meant(&builder.name, &target)?),
+            Some(target) => Some(self.find_group(&builder.name, &target)?),
             None => self.systems.default_group(),
         };
         if group.is_none() && self.systems.root.is_some() {
@@ -314,6 +314,6 @@ impl World {
         {
             self.systems.by_type.remove(&record.type_id);
         }
-        self.drop_of(&name, record);
+        self.drop_catching(&name, record);
     }
 }

@@ -271,7 +271,7 @@ pub(super) enum BuilderKind {
 
 impl SystemBuilder {
     /// Tests whether the target names this system, which has no id yet.
-    pub(super) fn is_meant_by(&self, target: &SystemTarget) -> bool {
+    pub(super) fn is_named_by(&self, target: &SystemTarget) -> bool {
         match target {
             SystemTarget::Type(id, _) => *id == self.type_id,
             SystemTarget::Name(name) => *name == self.name,

@@ -1,4 +1,4 @@
-//! In which order systems are created that are added together.
+//! The order in which systems that are added together are created.
 
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
@@ -12,9 +12,9 @@ use crate::world::World;
 
 /// Systems that are added together: a tuple of up to 16, or a list of builders.
 ///
-/// The marker tells these apart, and is never written.
+/// The marker is inferred.
 pub trait IntoSystems<Marker> {
-    /// The systems, in the order in which they were written.
+    /// Returns the systems in the order in which they are written.
     #[doc(hidden)]
     fn into_builders(self) -> Vec<SystemBuilder>;
 }
@@ -25,7 +25,7 @@ impl IntoSystems<()> for Vec<SystemBuilder> {
     }
 }
 
-/// Implements the trait for tuples of these systems with these markers, and for shorter ones.
+/// Implements the trait for the tuple of these systems and markers, and for shorter ones.
 macro_rules! implement {
     () => {};
     ($system:ident $marker:ident, $($systems:ident $markers:ident,)*) => {
@@ -51,16 +51,16 @@ implement!(
 );
 
 impl World {
-    /// Adds several systems. Returns their ids, in the order in which they are written.
+    /// Adds several systems. Returns their ids in the order in which the systems are written.
     ///
-    /// They are created in this order, but for groups, which come before what is in them, and what is said with
-    /// [`create_before`](IntoSystem::create_before) and [`create_after`](IntoSystem::create_after). They run as if they had been
-    /// added one by one: the order of creation is not the order of updates. Systems are destroyed in the reverse order of their
-    /// creation.
+    /// They are created in the written order, with two exceptions: groups are created before their members, and
+    /// [`create_before`](IntoSystem::create_before) and [`create_after`](IntoSystem::create_after) are respected. Updates
+    /// run as if the systems had been added one by one: the order of creation does not change the order of updates. Systems
+    /// are destroyed in the reverse order of creation.
     ///
     /// # Panics
     ///
-    /// With what [`try_add_systems`](Self::try_add_systems) returns as an error.
+    /// With the error of [`try_add_systems`](Self::try_add_systems).
     ///
     /// # Examples
     ///
@@ -107,12 +107,12 @@ impl World {
         }
     }
 
-    /// Adds several systems, as [`add_systems`](Self::add_systems), unless that cannot be.
+    /// Adds several systems, or returns an error.
     ///
     /// # Errors
     ///
-    /// If there is no order in which they can be created (A0131 to A0134), or one of them cannot be
-    /// [added](Self::try_add_system). Then none was added; those that had been are removed again, the last one first.
+    /// If creation constraints cannot hold (A0131 to A0134), or a system cannot be [added](Self::try_add_system). Then no
+    /// system was added: those before it are removed again, in reverse order.
     pub fn try_add_systems<M>(
         &mut self,
         systems: impl IntoSystems<M>,
@@ -128,7 +128,7 @@ impl World {
                 Ok(id) => ids[at] = Some(id),
                 Err(error) => {
                     let added = order[..created].iter().rev().filter_map(|&at| ids[at]);
-                    added.for_each(|id| self.expel(id));
+                    added.for_each(|id| self.remove_or_defer(id));
                     return Err(error);
                 }
             }
@@ -140,26 +140,26 @@ impl World {
 }
 
 impl Systems {
-    /// The order in which systems are created that are added together.
+    /// Computes the order in which systems that are added together are created.
     pub(super) fn creation_order(
         &self,
         builders: &[SystemBuilder],
     ) -> Result<Vec<usize>, OrderError> {
         let is_added =
-            |target: &SystemTarget| builders.iter().any(|builder| builder.is_meant_by(target));
+            |target: &SystemTarget| builders.iter().any(|builder| builder.is_named_by(target));
         let mut constraints = Vec::with_capacity(builders.len());
         for builder in builders {
             let mut before = builder.create_before.clone();
             let mut others = before.iter().filter(|target| !is_added(target));
-            if let Some(there) = others.find_map(|target| self.meant_by(target)) {
+            if let Some(there) = others.find_map(|target| self.find(target)) {
                 let (system, target) = (builder.name.clone(), self.name_of(there).to_string());
                 return Err(OrderError(OrderFault::CreateBeforeExisting { system, target }));
             }
-            // Who is nowhere can only come later.
+            // Targets that do not exist yet are created later in any case.
             before.retain(is_added);
             let mut after = builder.create_after.clone();
-            after.retain(|target| is_added(target) || self.meant_by(target).is_none());
-            let is_itself = |group: &&SystemTarget| builder.is_meant_by(group);
+            after.retain(|target| is_added(target) || self.find(target).is_none());
+            let is_itself = |group: &&SystemTarget| builder.is_named_by(group);
             after.extend(
                 builder.group.iter().filter(|group| is_added(group) && !is_itself(group)).cloned(),
             );
@@ -167,7 +167,7 @@ impl Systems {
         }
         let mut items = Vec::with_capacity(builders.len());
         for (at, (builder, (before, after))) in builders.iter().zip(&constraints).enumerate() {
-            // None of them has an id yet, so nobody can have named one by it.
+            // The systems have no ids yet, so no target names one by id.
             let id = SystemId::new(0, at as u32, u32::MAX);
             let (name, type_id, first, last) = (&*builder.name, builder.type_id, false, false);
             items.push(OrderItem { name, type_id, id, first, last, before, after });
@@ -175,7 +175,7 @@ impl Systems {
         sort("", &items, &|_| None).map_err(OrderError::of_creation)
     }
 
-    /// Puts systems of each group in the order in which they are given: they run as if they had been added so.
+    /// Sorts the new systems of each group by the order in `ids`, so that they run as if they had been added in it.
     fn put_as_written(&mut self, ids: &[SystemId]) {
         let written: Written = ids.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         let group_of = |&id: &SystemId| self.record(id)?.group;
@@ -195,10 +195,10 @@ impl Systems {
     }
 }
 
-/// The how manieth of those that are added together each system is.
+/// The position of each system among those that are added together.
 type Written = HashMap<SystemId, usize, FixedState>;
 
-/// Puts those systems of a list in their order that have one. All others stay where they are.
+/// Sorts the systems of a list that have a position. Others keep their places.
 fn put_in_order(list: &mut [SystemId], written: &Written) {
     let mut own: Vec<_> = list.iter().copied().filter(|id| written.contains_key(id)).collect();
     own.sort_unstable_by_key(|id| written.get(id));

@@ -1,4 +1,4 @@
-//! Systems that are functions.
+//! Function systems.
 
 #![expect(non_snake_case, reason = "values are named as their types are")]
 
@@ -15,11 +15,11 @@ use crate::manager::EntityManager;
 use crate::version::Version;
 use crate::world::World;
 
-/// What a function that is a system returns: nothing, or a `Result` whose error is told with the name of the system.
+/// The return type of a function system: nothing, or a `Result` whose error the update reports with the name of the system.
 ///
-/// A system that ends with scheduling a job returns what scheduling does. The next update waits for the job, and tells with the name of
-/// the system if it has failed. Of jobs over entities the world knows anyway; of those that a system schedules by a
-/// [`&JobScheduler`](ancho_jobs::JobScheduler) it knows if they are returned.
+/// A system can return the handle of a job. The next update waits for the job, and reports with the name of the system if it
+/// failed. The world knows jobs over entities by itself; it knows a job that was scheduled by a
+/// [`&JobScheduler`](ancho_jobs::JobScheduler) if its handle is returned.
 ///
 /// # Examples
 ///
@@ -54,11 +54,11 @@ use crate::world::World;
             can be displayed"
 )]
 pub trait SystemOutput {
-    /// The job that the world is to know of, if there is one, or what went wrong, in words.
+    /// Returns the job that the world tracks, if there is one, or the message of the error.
     ///
     /// # Errors
     ///
-    /// If something did.
+    /// If the system failed.
     #[doc(hidden)]
     fn into_result(self) -> Result<Option<JobHandle>, String>;
 }
@@ -70,7 +70,7 @@ impl SystemOutput for () {
     }
 }
 
-/// What a function returns that never does: a system that is only begun to be written ends in `todo!()`.
+/// The never type: an unfinished system ends in `todo!()`.
 #[expect(private_interfaces, reason = "it is the way to name a type, and not a type")]
 impl SystemOutput for <fn() -> ! as Returns>::Output {
     fn into_result(self) -> Result<Option<JobHandle>, String> {
@@ -78,7 +78,7 @@ impl SystemOutput for <fn() -> ! as Returns>::Output {
     }
 }
 
-/// Names the type that functions return which never do, since it has no name of its own yet.
+/// Names the never type, which has no stable name.
 trait Returns {
     type Output;
 }
@@ -101,9 +101,9 @@ impl<E: fmt::Display> SystemOutput for Result<JobHandle, E> {
     }
 }
 
-/// A function, or a closure, whose parameters are [`SystemParam`]s: a system.
+/// A function or closure whose parameters are [`SystemParam`]s.
 ///
-/// The marker tells functions of different parameters apart, and is never written.
+/// The marker is inferred. It distinguishes functions by their parameters.
 ///
 /// # Examples
 ///
@@ -129,15 +129,15 @@ impl<E: fmt::Display> SystemOutput for Result<JobHandle, E> {
 /// assert_eq!(world.resource::<Clock>().0, 1.25);
 /// ```
 pub trait SystemFunction<Marker>: Send + 'static {
-    /// The parameters.
+    /// The parameters, as a tuple.
     #[doc(hidden)]
     type Params: SystemParam;
 
-    /// What it returns.
+    /// The return type.
     #[doc(hidden)]
     type Output: SystemOutput;
 
-    /// Calls it.
+    /// Calls the function.
     #[doc(hidden)]
     fn call(&mut self, params: <Self::Params as SystemParam>::Item<'_, '_>) -> Self::Output;
 }
@@ -157,8 +157,8 @@ where
 
 /// Implements the trait for functions with these parameters.
 ///
-/// A function is called with parameters of any lifetime, which is what the second bound says. The first one finds out which
-/// parameters they are.
+/// The second bound says that the function takes parameters of any lifetime. The first one infers the types of the
+/// parameters.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
         impl<Out, Function, $($name: SystemParam),+> SystemFunction<fn($($name),+) -> Out>
@@ -174,7 +174,7 @@ macro_rules! implement {
 
             #[inline]
             fn call(&mut self, params: <Self::Params as SystemParam>::Item<'_, '_>) -> Out {
-                // Which of the two bounds is meant is not clear where both are in sight.
+                // With both bounds in scope a direct call is ambiguous.
                 #[allow(clippy::too_many_arguments, reason = "as many as systems have, some of them few")]
                 #[inline]
                 fn call<Out, $($name),+>(

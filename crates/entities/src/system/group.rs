@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::SystemId;
 use super::builder::{IntoSystem, IntoSystemTarget};
 use super::error::{SystemError, SystemFault, UpdateErrors};
-use super::order::latency::lengthen_waits;
+use super::order::latency::delay_waits;
 use super::order::{Constraints, Elsewhere, OrderError, OrderItem, SystemTarget};
 use super::point::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
@@ -136,44 +136,6 @@ groups! {
 }
 
 impl World {
-    /// Adds what every world has, before the first system.
-    pub(super) fn add_default_groups(&mut self) {
-        if self.systems.root.is_some() {
-            return;
-        }
-        // These are part of every world, and count for nothing.
-        let version = self.systems.version;
-        let mut root = Root.into_builder();
-        root.group = None;
-        // A world that is being dropped needs none.
-        let Ok(root) = self.add_built(root) else { return };
-        self.systems.root = Some(root);
-        let builders = [
-            Initialization.in_group(Root),
-            BeginInitialization.in_group(Initialization).first(),
-            EndInitialization.in_group(Initialization).last(),
-            Simulation.in_group(Root),
-            BeginSimulation.in_group(Simulation).first(),
-            FixedStep.in_group(Simulation).first().rate(FixedRateCatchUp::new(1.0 / 60.0)),
-            BeginFixedStep.in_group(FixedStep).first(),
-            EndFixedStep.in_group(FixedStep).last(),
-            VariableStep.in_group(Simulation).first().rate(VariableRate::default()),
-            BeginVariableStep.in_group(VariableStep).first(),
-            EndVariableStep.in_group(VariableStep).last(),
-            LateSimulation.in_group(Simulation).last().before(EndSimulation),
-            EndSimulation.in_group(Simulation).last(),
-            Presentation.in_group(Root),
-            BeginPresentation.in_group(Presentation).first(),
-        ];
-        for builder in builders {
-            let added = self.add_built(builder);
-            debug_assert!(added.is_ok(), "{added:?}");
-        }
-        self.systems.version = version;
-    }
-}
-
-impl World {
     /// Puts a system in another group, behind those that are there.
     ///
     /// # Errors
@@ -208,7 +170,7 @@ impl World {
         if self.systems.is_patch(id) {
             return Err(SystemError::OfPatch { system: name.to_string(), what: "set_group" });
         }
-        let to = self.group_meant(&name, &target)?;
+        let to = self.find_group(&name, &target)?;
         let mut outer = Some(to);
         while let Some(group) = outer {
             if group == id {
@@ -225,196 +187,11 @@ impl World {
         }
         self.join_group(id, to);
         if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::STARTED)) {
-            self.start_around(to);
+            self.start_enclosing_groups(to);
         }
         Ok(())
     }
 
-    /// The group that a target means.
-    pub(super) fn group_meant(
-        &self,
-        system: &str,
-        target: &SystemTarget,
-    ) -> Result<SystemId, SystemError> {
-        let found = self.systems.meant_by(target);
-        let is_group = |&id: &SystemId| self.systems.takes_systems(id);
-        found.filter(is_group).ok_or_else(|| not_a_group(system, &target.name()))
-    }
-
-    /// A system that runs came to a group. That runs too, and those around it, so that the system is told if one of them stops:
-    /// also one that did before.
-    fn start_around(&mut self, group: SystemId) {
-        let mut around = Some(group);
-        while let Some(slot) = around.and_then(|group| self.systems.slot_mut(group)) {
-            slot.flags.set(Flags::STARTED, true);
-            around = slot.record.as_ref().and_then(|record| record.group);
-        }
-    }
-
-    pub(super) fn join_group(&mut self, id: SystemId, group: SystemId) {
-        if let Some(record) = self.systems.record_mut(group) {
-            record.children.added.push(id);
-            record.children.is_stale = true;
-        }
-        self.systems.version += 1;
-    }
-
-    /// Has a system updated after every other, and after the patches that there are.
-    pub(super) fn join_patches(&mut self, id: SystemId) {
-        let patches = self.systems.patches.iter().copied();
-        self.systems.patches = patches.chain([id]).collect();
-        self.systems.version += 1;
-    }
-
-    pub(super) fn leave_group(&mut self, id: SystemId) {
-        let is_other = |other: &SystemId| *other != id;
-        if self.systems.patches.contains(&id) {
-            self.systems.patches = self.systems.patches.iter().copied().filter(is_other).collect();
-        }
-        let group = self.systems.record(id).and_then(|record| record.group);
-        if let Some(record) = group.and_then(|group| self.systems.record_mut(group)) {
-            record.children.added.retain(is_other);
-            record.children.is_stale = true;
-        }
-        self.systems.version += 1;
-    }
-}
-
-impl Systems {
-    /// Whether systems can come to it: it is a group, and not just going.
-    pub(super) fn takes_systems(&self, id: SystemId) -> bool {
-        let flags = self.slot(id).map(|slot| slot.flags);
-        flags.is_some_and(|flags| flags.has(Flags::GROUP) && !flags.has(Flags::REMOVED))
-    }
-
-    /// Whether a system is updated after every other, and is in no group.
-    pub(super) fn is_patch(&self, id: SystemId) -> bool {
-        self.slot(id).is_some_and(|slot| slot.flags.has(Flags::PATCH))
-    }
-
-    /// Whether a system has come to a group.
-    pub(super) fn is_member(&self, id: SystemId, group: SystemId) -> bool {
-        let children = self.record(group).map(|record| &record.children.added);
-        children.is_some_and(|children| children.contains(&id))
-    }
-
-    /// Where systems are of which nothing else is said.
-    pub(super) fn default_group(&self) -> Option<SystemId> {
-        let groups = [self.group_of::<Simulation>(), self.root];
-        groups.into_iter().flatten().find(|&group| self.takes_systems(group))
-    }
-}
-
-/// What a system is told that was to be in something else than a group.
-pub(super) fn not_a_group(system: &str, target: &str) -> SystemError {
-    SystemError::NotAGroup { what: format!("system `{system}`"), target: target.to_owned() }
-}
-
-impl World {
-    /// Says whether systems are ordered so that there is more time between scheduling a job and waiting for it. They are not,
-    /// unless it is said.
-    ///
-    /// In each group, functions that are [said to schedule jobs](crate::IntoSystem::in_jobs) run as early as they can, then those
-    /// that wait for no job, then those that wait. All constraints hold, and two systems of which one changes what the other uses
-    /// stay in the order they have: what is computed is the same, bit by bit. What a function uses is known by its parameters.
-    /// Structs, groups and points may use anything, and so may functions with [`Commands`](crate::Commands), `&EntityManager`,
-    /// `&mut EntityManager`, `&JobScheduler` or `&mut World`: no system passes them.
-    ///
-    /// What systems share that is not in the world is not seen, nor what is changed though it is only read, as an atomic number in
-    /// a resource or component: let such systems run [after](crate::IntoSystem::after) each other.
-    /// [Patches](crate::IntoSystem::patch) run after each system all the same, and see what was changed in the order that there is.
-    ///
-    /// # Determinism
-    ///
-    /// The order depends on which systems there are and what they use, never on how long they took.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, IntoSystem, Query, SystemKind, World};
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Heat(f32);
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Wind(f32);
-    ///
-    /// fn spread(mut heat: Query<&mut Heat>) {
-    ///     heat.schedule(|heat| heat.0 *= 0.5);
-    /// }
-    ///
-    /// fn blow(mut wind: Query<&mut Wind>) {
-    ///     wind.schedule(|wind| wind.0 *= 0.5);
-    /// }
-    ///
-    /// fn warn(_: Query<&Heat>) {}
-    ///
-    /// let mut world = World::new("Simulation");
-    /// world.add_system(spread.named("spread").in_jobs());
-    /// world.add_system(warn.named("warn"));
-    /// world.add_system(blow.named("blow").in_jobs());
-    /// world.order_systems_for_latency(true);
-    /// let order = world.system_order();
-    /// let functions = order.iter().filter(|system| system.kind == SystemKind::Function);
-    /// assert!(functions.map(|system| &*system.name).eq(["spread", "blow", "warn"]));
-    /// ```
-    pub fn order_systems_for_latency(&mut self, on: bool) {
-        self.systems.for_latency = on;
-        self.systems.sort_all_anew();
-    }
-
-    /// Says whether the systems of one group are ordered so that jobs have more time; if nothing is said, it is as
-    /// [for all](Self::order_systems_for_latency).
-    ///
-    /// # Errors
-    ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Presentation, World};
-    ///
-    /// let mut world = World::new("Simulation");
-    /// world.add_system(|| {});
-    /// world.order_systems_for_latency(true);
-    /// world.order_group_for_latency(Presentation, Some(false))?;
-    /// let order = world.system_order().to_string();
-    /// assert!(order.contains("Simulation (for latency)\n") && order.contains("Presentation\n"));
-    /// # Ok::<(), ancho_entities::SystemError>(())
-    /// ```
-    pub fn order_group_for_latency<M>(
-        &mut self,
-        group: impl IntoSystemTarget<M>,
-        on: Option<bool>,
-    ) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "order_group_for_latency")?;
-        if let Some(record) = self.systems.record_mut(id) {
-            record.children.for_latency = on;
-            record.children.is_stale = true;
-        }
-        Ok(())
-    }
-}
-
-impl Systems {
-    /// Whether the systems of a group are ordered so that jobs have more time.
-    pub(super) fn is_for_latency(&self, group: &Record) -> bool {
-        let children = &group.children;
-        children.sorts && children.for_latency.unwrap_or(self.for_latency)
-    }
-
-    fn sort_all_anew(&mut self) {
-        for slot in &mut self.slots {
-            if let Some(record) = &mut slot.record {
-                record.children.is_stale = true;
-            }
-        }
-    }
-}
-
-impl World {
     /// Has a group update as often as a manager says. If it is just being updated, it is not again in this turn: the manager is
     /// asked in the next.
     ///
@@ -521,21 +298,92 @@ impl World {
         Ok(())
     }
 
-    pub(super) fn group_id<M>(
-        &self,
-        group: impl IntoSystemTarget<M>,
-        what: &'static str,
-    ) -> Result<SystemId, SystemError> {
-        let id = self.id_of(group)?;
-        if !self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::GROUP)) {
-            let system = self.systems.name_of(id).to_string();
-            return Err(SystemError::OnlyForGroups { system, what });
-        }
-        Ok(id)
+    /// Says whether systems are ordered so that there is more time between scheduling a job and waiting for it. They are not,
+    /// unless it is said.
+    ///
+    /// In each group, functions that are [said to schedule jobs](crate::IntoSystem::in_jobs) run as early as they can, then those
+    /// that wait for no job, then those that wait. All constraints hold, and two systems of which one changes what the other uses
+    /// stay in the order they have: what is computed is the same, bit by bit. What a function uses is known by its parameters.
+    /// Structs, groups and points may use anything, and so may functions with [`Commands`](crate::Commands), `&EntityManager`,
+    /// `&mut EntityManager`, `&JobScheduler` or `&mut World`: no system passes them.
+    ///
+    /// What systems share that is not in the world is not seen, nor what is changed though it is only read, as an atomic number in
+    /// a resource or component: let such systems run [after](crate::IntoSystem::after) each other.
+    /// [Patches](crate::IntoSystem::patch) run after each system all the same, and see what was changed in the order that there is.
+    ///
+    /// # Determinism
+    ///
+    /// The order depends on which systems there are and what they use, never on how long they took.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, IntoSystem, Query, SystemKind, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Heat(f32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Wind(f32);
+    ///
+    /// fn spread(mut heat: Query<&mut Heat>) {
+    ///     heat.schedule(|heat| heat.0 *= 0.5);
+    /// }
+    ///
+    /// fn blow(mut wind: Query<&mut Wind>) {
+    ///     wind.schedule(|wind| wind.0 *= 0.5);
+    /// }
+    ///
+    /// fn warn(_: Query<&Heat>) {}
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(spread.named("spread").in_jobs());
+    /// world.add_system(warn.named("warn"));
+    /// world.add_system(blow.named("blow").in_jobs());
+    /// world.order_systems_for_latency(true);
+    /// let order = world.system_order();
+    /// let functions = order.iter().filter(|system| system.kind == SystemKind::Function);
+    /// assert!(functions.map(|system| &*system.name).eq(["spread", "blow", "warn"]));
+    /// ```
+    pub fn order_systems_for_latency(&mut self, on: bool) {
+        self.systems.for_latency = on;
+        self.systems.mark_all_stale();
     }
-}
 
-impl World {
+    /// Says whether the systems of one group are ordered so that jobs have more time; if nothing is said, it is as
+    /// [for all](Self::order_systems_for_latency).
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if it is not there, with A0111 if it is no group.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Presentation, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(|| {});
+    /// world.order_systems_for_latency(true);
+    /// world.order_group_for_latency(Presentation, Some(false))?;
+    /// let order = world.system_order().to_string();
+    /// assert!(order.contains("Simulation (for latency)\n") && order.contains("Presentation\n"));
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
+    pub fn order_group_for_latency<M>(
+        &mut self,
+        group: impl IntoSystemTarget<M>,
+        on: Option<bool>,
+    ) -> Result<(), SystemError> {
+        self.add_default_groups();
+        let id = self.group_id(group, "order_group_for_latency")?;
+        if let Some(record) = self.systems.record_mut(id) {
+            record.children.for_latency = on;
+            record.children.is_stale = true;
+        }
+        Ok(())
+    }
+
     /// Sorts all groups, which otherwise happens when they are updated.
     ///
     /// # Errors
@@ -568,17 +416,115 @@ impl World {
         self.errors_since(before)
     }
 
+    /// Adds what every world has, before the first system.
+    pub(super) fn add_default_groups(&mut self) {
+        if self.systems.root.is_some() {
+            return;
+        }
+        // These are part of every world, and count for nothing.
+        let version = self.systems.version;
+        let mut root = Root.into_builder();
+        root.group = None;
+        // A world that is being dropped needs none.
+        let Ok(root) = self.add_built(root) else { return };
+        self.systems.root = Some(root);
+        let builders = [
+            Initialization.in_group(Root),
+            BeginInitialization.in_group(Initialization).first(),
+            EndInitialization.in_group(Initialization).last(),
+            Simulation.in_group(Root),
+            BeginSimulation.in_group(Simulation).first(),
+            FixedStep.in_group(Simulation).first().rate(FixedRateCatchUp::new(1.0 / 60.0)),
+            BeginFixedStep.in_group(FixedStep).first(),
+            EndFixedStep.in_group(FixedStep).last(),
+            VariableStep.in_group(Simulation).first().rate(VariableRate::default()),
+            BeginVariableStep.in_group(VariableStep).first(),
+            EndVariableStep.in_group(VariableStep).last(),
+            LateSimulation.in_group(Simulation).last().before(EndSimulation),
+            EndSimulation.in_group(Simulation).last(),
+            Presentation.in_group(Root),
+            BeginPresentation.in_group(Presentation).first(),
+        ];
+        for builder in builders {
+            let added = self.add_built(builder);
+            debug_assert!(added.is_ok(), "{added:?}");
+        }
+        self.systems.version = version;
+    }
+
+    /// The group that a target means.
+    pub(super) fn find_group(
+        &self,
+        system: &str,
+        target: &SystemTarget,
+    ) -> Result<SystemId, SystemError> {
+        let found = self.systems.find(target);
+        let is_group = |&id: &SystemId| self.systems.accepts_systems(id);
+        found.filter(is_group).ok_or_else(|| not_a_group(system, &target.name()))
+    }
+
+    pub(super) fn group_id<M>(
+        &self,
+        group: impl IntoSystemTarget<M>,
+        what: &'static str,
+    ) -> Result<SystemId, SystemError> {
+        let id = self.id_of(group)?;
+        if !self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::GROUP)) {
+            let system = self.systems.name_of(id).to_string();
+            return Err(SystemError::OnlyForGroups { system, what });
+        }
+        Ok(id)
+    }
+
+    /// A system that runs came to a group. That runs too, and those around it, so that the system is told if one of them stops:
+    /// also one that did before.
+    fn start_enclosing_groups(&mut self, group: SystemId) {
+        let mut around = Some(group);
+        while let Some(slot) = around.and_then(|group| self.systems.slot_mut(group)) {
+            slot.flags.set(Flags::STARTED, true);
+            around = slot.record.as_ref().and_then(|record| record.group);
+        }
+    }
+
+    pub(super) fn join_group(&mut self, id: SystemId, group: SystemId) {
+        if let Some(record) = self.systems.record_mut(group) {
+            record.children.added.push(id);
+            record.children.is_stale = true;
+        }
+        self.systems.version += 1;
+    }
+
+    /// Has a system updated after every other, and after the patches that there are.
+    pub(super) fn join_patches(&mut self, id: SystemId) {
+        let patches = self.systems.patches.iter().copied();
+        self.systems.patches = patches.chain([id]).collect();
+        self.systems.version += 1;
+    }
+
+    pub(super) fn leave_group(&mut self, id: SystemId) {
+        let is_other = |other: &SystemId| *other != id;
+        if self.systems.patches.contains(&id) {
+            self.systems.patches = self.systems.patches.iter().copied().filter(is_other).collect();
+        }
+        let group = self.systems.record(id).and_then(|record| record.group);
+        if let Some(record) = group.and_then(|group| self.systems.record_mut(group)) {
+            record.children.added.retain(is_other);
+            record.children.is_stale = true;
+        }
+        self.systems.version += 1;
+    }
+
     /// Sees to it that the systems of a group are in their order, if there is one, and tells whether it is.
     pub(super) fn sort(&mut self, id: SystemId) -> bool {
         let Some(record) = self.systems.record(id) else { return false };
         if record.children.is_stale || record.children.sorted.is_none() {
-            return self.sort_anew(id);
+            return self.sort_again(id);
         }
         true
     }
 
     #[cold]
-    fn sort_anew(&mut self, id: SystemId) -> bool {
+    fn sort_again(&mut self, id: SystemId) -> bool {
         match self.systems.sorted(id) {
             Ok(sorted) => {
                 let is_point = |&child: &SystemId| {
@@ -601,6 +547,43 @@ impl World {
 }
 
 impl Systems {
+    /// Whether systems can come to it: it is a group, and not just going.
+    pub(super) fn accepts_systems(&self, id: SystemId) -> bool {
+        let flags = self.slot(id).map(|slot| slot.flags);
+        flags.is_some_and(|flags| flags.has(Flags::GROUP) && !flags.has(Flags::REMOVED))
+    }
+
+    /// Whether a system is updated after every other, and is in no group.
+    pub(super) fn is_patch(&self, id: SystemId) -> bool {
+        self.slot(id).is_some_and(|slot| slot.flags.has(Flags::PATCH))
+    }
+
+    /// Whether a system has come to a group.
+    pub(super) fn is_member(&self, id: SystemId, group: SystemId) -> bool {
+        let children = self.record(group).map(|record| &record.children.added);
+        children.is_some_and(|children| children.contains(&id))
+    }
+
+    /// Where systems are of which nothing else is said.
+    pub(super) fn default_group(&self) -> Option<SystemId> {
+        let groups = [self.group_of::<Simulation>(), self.root];
+        groups.into_iter().flatten().find(|&group| self.accepts_systems(group))
+    }
+
+    /// Whether the systems of a group are ordered so that jobs have more time.
+    pub(super) fn is_for_latency(&self, group: &Record) -> bool {
+        let children = &group.children;
+        children.sorts && children.for_latency.unwrap_or(self.for_latency)
+    }
+
+    fn mark_all_stale(&mut self) {
+        for slot in &mut self.slots {
+            if let Some(record) = &mut slot.record {
+                record.children.is_stale = true;
+            }
+        }
+    }
+
     /// The systems of a group in the order in which they run.
     pub(super) fn sorted(&self, id: SystemId) -> Result<Box<[SystemId]>, OrderError> {
         let Some(group) = self.record(id) else { return Ok(Box::default()) };
@@ -622,7 +605,7 @@ impl Systems {
         };
         let items: Vec<_> = added.iter().filter_map(item).collect();
         let elsewhere = |target: &SystemTarget| {
-            let id = self.meant_by(target)?;
+            let id = self.find(target)?;
             if self.is_patch(id) {
                 return Some(Elsewhere::AmongPatches);
             }
@@ -634,8 +617,13 @@ impl Systems {
         if self.is_for_latency(group) {
             let uses = |item: &OrderItem<'_>| self.record(item.id).map(|record| &record.access);
             let uses: Vec<_> = items.iter().filter_map(uses).collect();
-            order = lengthen_waits(&constraints, order, &uses);
+            order = delay_waits(&constraints, order, &uses);
         }
         Ok(order.into_iter().map(|at| items[at].id).collect())
     }
+}
+
+/// What a system is told that was to be in something else than a group.
+pub(super) fn not_a_group(system: &str, target: &str) -> SystemError {
+    SystemError::NotAGroup { what: format!("system `{system}`"), target: target.to_owned() }
 }

@@ -131,7 +131,7 @@ impl World {
     /// All systems, in the order in which they run. Groups that cannot be put in an order have theirs as they were added.
     pub fn system_order(&mut self) -> SystemOrder {
         let before = self.systems.errors.len();
-        self.follow_entities();
+        self.sync_last_runs();
         let _told_by_updates = self.sort_systems();
         self.systems.errors.truncate(before);
         let mut infos = Vec::new();
@@ -151,7 +151,7 @@ impl World {
     ///
     /// With A0108 if it is not there.
     pub fn system_info(&mut self, id: SystemId) -> Result<SystemInfo, SystemError> {
-        self.follow_entities();
+        self.sync_last_runs();
         let mut depth = 0;
         let mut group = self.systems.record(id).and_then(|record| record.group);
         while let Some(id) = group {
@@ -268,19 +268,19 @@ impl World {
     /// ```
     /// use ancho_entities::{ResMut, World};
     ///
-    /// struct Turns(u32);
+    /// struct ActiveWorlds(u32);
     ///
-    /// fn turn(mut turns: ResMut<Turns>) {
+    /// fn turn(mut turns: ResMut<ActiveWorlds>) {
     ///     turns.0 += 1;
     /// }
     ///
     /// let mut world = World::new("Simulation");
-    /// world.insert_resource(Turns(0));
+    /// world.insert_resource(ActiveWorlds(0));
     /// world.add_systems((turn, turn));
     /// world.update(0.1);
     /// world.set_system_enabled(turn, false)?;
     /// world.update(0.1);
-    /// assert_eq!(world.resource::<Turns>().0, 2);
+    /// assert_eq!(world.resource::<ActiveWorlds>().0, 2);
     /// # Ok::<(), ancho_entities::SystemError>(())
     /// ```
     pub fn set_system_enabled<M>(
@@ -314,8 +314,44 @@ impl World {
         system: impl IntoSystemTarget<M>,
     ) -> Result<SystemId, SystemError> {
         let target = system.into_target();
-        let found = self.systems.meant_by(&target);
+        let found = self.systems.find(&target);
         found.ok_or_else(|| no_such(&format!("`{}`", target.name())))
+    }
+
+    /// Has a function look at the world when updates begin and end, and after each system but groups. It does not panic.
+    pub(crate) fn watch(&mut self, watcher: impl FnMut(&mut Self, Moment) + Send + 'static) {
+        self.systems.watcher = Some(Box::new(watcher));
+        self.systems.seen_errors = self.systems.errors.len();
+        self.entities.jobs.watch_writes(true);
+    }
+
+    /// What went wrong since it was asked, as far as nobody else was told.
+    pub(crate) fn unseen_errors(&mut self) -> &[UpdateError] {
+        let (errors, seen) = (&self.systems.errors, &mut self.systems.seen_errors);
+        let first = std::mem::replace(seen, errors.len()).min(errors.len());
+        &errors[first..]
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn notify_watcher(&mut self, moment: Moment) {
+        let Some(mut watcher) = self.systems.watcher.take() else { return };
+        let world = self.systems.id;
+        watcher(self, moment);
+        if self.systems.id == world {
+            self.systems.watcher = Some(watcher);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn notify_after(&mut self, id: SystemId) {
+        let Some(slot) = self.systems.slot(id) else { return };
+        // A point that carries something out takes the version that it does so in.
+        let is_idle =
+            slot.flags.has(Flags::POINT) && slot.last_run != self.entities.storage.version;
+        let name = self.systems.name_of(id);
+        self.notify_watcher(if is_idle { Moment::Passed(name) } else { Moment::After(name) });
     }
 }
 
@@ -334,41 +370,3 @@ pub(crate) enum Moment {
 
 /// Who looks.
 pub(super) type Watcher = Box<dyn FnMut(&mut World, Moment) + Send>;
-
-impl World {
-    /// Has a function look at the world when updates begin and end, and after each system but groups. It does not panic.
-    pub(crate) fn watch(&mut self, watcher: impl FnMut(&mut Self, Moment) + Send + 'static) {
-        self.systems.watcher = Some(Box::new(watcher));
-        self.systems.seen_errors = self.systems.errors.len();
-        self.entities.jobs.watch_writes(true);
-    }
-
-    /// What went wrong since it was asked, as far as nobody else was told.
-    pub(crate) fn unseen_errors(&mut self) -> &[UpdateError] {
-        let (errors, seen) = (&self.systems.errors, &mut self.systems.seen_errors);
-        let first = std::mem::replace(seen, errors.len()).min(errors.len());
-        &errors[first..]
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn look(&mut self, moment: Moment) {
-        let Some(mut watcher) = self.systems.watcher.take() else { return };
-        let world = self.systems.id;
-        watcher(self, moment);
-        if self.systems.id == world {
-            self.systems.watcher = Some(watcher);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn look_after(&mut self, id: SystemId) {
-        let Some(slot) = self.systems.slot(id) else { return };
-        // A point that carries something out takes the version that it does so in.
-        let is_idle =
-            slot.flags.has(Flags::POINT) && slot.last_run != self.entities.storage.version;
-        let name = self.systems.name_of(id);
-        self.look(if is_idle { Moment::Passed(name) } else { Moment::After(name) });
-    }
-}

@@ -51,7 +51,7 @@ impl World {
         }
         self.systems.jobs = jobs;
         self.systems.jobs.clear();
-        self.systems.gone.clear();
+        self.systems.removed.clear();
         self.entities.jobs.before_everything();
         self.report_failures_of_no_system();
     }
@@ -86,18 +86,18 @@ impl World {
     #[inline]
     pub(super) fn collect_jobs(&mut self, system: Option<SystemId>) {
         if self.entities.jobs.has_scheduled() {
-            self.note_jobs(system);
+            self.record_jobs(system);
         }
     }
 
     /// Who runs is handed over in registers, which takes no time if there are none.
     #[cold]
-    fn note_jobs_of(&mut self, system: SystemId) {
-        self.note_jobs(Some(system));
+    fn record_jobs_of(&mut self, system: SystemId) {
+        self.record_jobs(Some(system));
     }
 
     #[cold]
-    fn note_jobs(&mut self, system: Option<SystemId>) {
+    fn record_jobs(&mut self, system: Option<SystemId>) {
         let scheduled = self.entities.jobs.scheduled();
         if let Some(system) = system {
             self.systems.jobs.extend(scheduled.iter().map(|&job| (job, system)));
@@ -109,7 +109,7 @@ impl World {
     #[inline]
     pub(super) fn start_jobs(&mut self, system: SystemId) {
         if self.entities.jobs.has_scheduled() {
-            self.note_jobs_of(system);
+            self.record_jobs_of(system);
         }
         self.entities.jobs.start();
     }

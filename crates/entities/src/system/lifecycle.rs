@@ -50,11 +50,44 @@ impl World {
             return Err(no_such(&format!("{id:?}")));
         }
         let (name, before) = (self.systems.name_of(id), self.systems.errors.len());
-        self.expel(id);
+        self.remove_or_defer(id);
         self.errors_since(before).map_err(|errors| {
             let errors: Vec<_> = errors.iter().map(UpdateError::to_string).collect();
             SystemError::FailedToEnd { system: name.to_string(), errors: errors.join("; ") }
         })
+    }
+
+    /// Tells a function or a struct something, which is out of its place meanwhile.
+    pub(super) fn call_system(
+        &mut self,
+        id: SystemId,
+        what: impl FnOnce(&mut dyn ErasedSystem, &mut Self) -> Outcome,
+    ) -> bool {
+        let Some(mut system) = self.systems.slot_mut(id).and_then(|slot| slot.system.take()) else {
+            return true;
+        };
+        let world = self.systems.id;
+        // What it changes is new for the system that ran before it.
+        self.raise_version();
+        let outcome = self.while_executing(id, |world| what(&mut *system, world));
+        if self.systems.id != world {
+            self.report_replaced_world(system);
+            return false;
+        }
+        if let Some(slot) = self.systems.slot_mut(id) {
+            slot.system = Some(system);
+        }
+        match outcome {
+            Ok(Ok(())) => true,
+            Ok(Err(fault)) => {
+                self.systems.fail(id, *fault);
+                false
+            }
+            Err(message) => {
+                self.systems.fail(id, SystemFault::Panicked { message });
+                false
+            }
+        }
     }
 
     /// Has a system stop that runs, and all that is in it.
@@ -76,24 +109,24 @@ impl World {
             let children = sorted.unwrap_or_else(|_| added.unwrap_or_default().into());
             children.iter().for_each(|&child| self.stop(child));
         } else {
-            self.tell(id, |system, world| system.stop(world));
-            self.expel_if_removed(id);
+            self.call_system(id, |system, world| system.stop(world));
+            self.finish_removal(id);
         }
     }
 
     /// Has a system go that was removed while it was told something. Returns whether it was.
-    pub(super) fn expel_if_removed(&mut self, id: SystemId) -> bool {
+    pub(super) fn finish_removal(&mut self, id: SystemId) -> bool {
         let is_removed =
             |slot: &Slot| slot.flags.has(Flags::REMOVED) && !slot.flags.has(Flags::EXECUTING);
         let is_removed = self.systems.slot(id).is_some_and(is_removed);
         if is_removed {
-            self.expel(id);
+            self.remove_or_defer(id);
         }
         is_removed
     }
 
     /// Removes a system, now or when it has returned.
-    pub(super) fn expel(&mut self, id: SystemId) {
+    pub(super) fn remove_or_defer(&mut self, id: SystemId) {
         let Some(slot) = self.systems.slot_mut(id) else { return };
         if slot.flags.has(Flags::EXECUTING) && !slot.flags.has(Flags::GROUP) {
             slot.flags.set(Flags::REMOVED, true);
@@ -110,12 +143,12 @@ impl World {
             for &child in children.iter().rev() {
                 // Others may have moved it when they were told that they go.
                 if self.systems.record(child).is_some_and(|record| record.group == Some(id)) {
-                    self.expel(child);
+                    self.remove_or_defer(child);
                 }
             }
         }
         self.stop(id);
-        self.tell(id, |system, world| system.destroy(world));
+        self.call_system(id, |system, world| system.destroy(world));
         self.leave_group(id);
         let Some(record) = self.systems.record(id) else { return };
         let (name, type_id, point) = (Arc::clone(&record.name), record.type_id, record.point);
@@ -126,7 +159,7 @@ impl World {
             let point = self.systems.points.get_mut(point);
             point.system = None;
             let waiting = std::mem::take(&mut point.waiting);
-            self.drop_of(&name, waiting);
+            self.drop_catching(&name, waiting);
         }
         let system = self.systems.slot_mut(id).and_then(|slot| slot.system.take());
         let record = self.systems.free(id);
@@ -134,12 +167,12 @@ impl World {
             // The next system that is added comes with another one.
             self.systems.root = None;
         }
-        self.drop_of(&name, system);
-        self.drop_of(&name, record);
+        self.drop_catching(&name, system);
+        self.drop_catching(&name, record);
     }
 
     /// Drops what was a system's, which may do anything. It is told by its name if it is gone already.
-    pub(super) fn drop_of<T>(&mut self, name: &Arc<str>, what: T) {
+    pub(super) fn drop_catching<T>(&mut self, name: &Arc<str>, what: T) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(what))) {
             let message = panic_message(&*payload);
             discard(payload);
@@ -150,7 +183,7 @@ impl World {
 
     /// A system has put another world in the place of its own: it is gone with that.
     #[cold]
-    pub(super) fn exchanged(&mut self, system: Box<dyn ErasedSystem>) {
+    pub(super) fn report_replaced_world(&mut self, system: Box<dyn ErasedSystem>) {
         let fault = SystemFault::WorldExchanged;
         self.systems.errors.push(UpdateError { system: system.name().into(), fault });
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(system))) {
@@ -161,7 +194,7 @@ impl World {
     /// Ends all systems: those that run stop, in the order in which they were added; then all are destroyed, the last that was
     /// added first.
     pub(crate) fn end_systems(&mut self) {
-        self.systems.is_ending = true;
+        self.systems.is_dropping = true;
         let mut all: Vec<SystemId> = self.systems.ids().collect();
         // The entities see to their own jobs when they go.
         if all.is_empty() {
@@ -179,42 +212,7 @@ impl World {
             all.into_iter().partition(|&id| self.systems.slot(id).is_some_and(is_group));
         others.iter().for_each(|&id| self.stop(id));
         // Groups would take with them who came to them later, and is older than others.
-        groups.iter().chain(&others).rev().for_each(|&id| self.expel(id));
+        groups.iter().chain(&others).rev().for_each(|&id| self.remove_or_defer(id));
         self.report_errors();
-    }
-}
-
-impl World {
-    /// Tells a function or a struct something, which is out of its place meanwhile.
-    pub(super) fn tell(
-        &mut self,
-        id: SystemId,
-        what: impl FnOnce(&mut dyn ErasedSystem, &mut Self) -> Outcome,
-    ) -> bool {
-        let Some(mut system) = self.systems.slot_mut(id).and_then(|slot| slot.system.take()) else {
-            return true;
-        };
-        let world = self.systems.id;
-        // What it changes is new for the system that ran before it.
-        self.raise_version();
-        let outcome = self.while_executing(id, |world| what(&mut *system, world));
-        if self.systems.id != world {
-            self.exchanged(system);
-            return false;
-        }
-        if let Some(slot) = self.systems.slot_mut(id) {
-            slot.system = Some(system);
-        }
-        match outcome {
-            Ok(Ok(())) => true,
-            Ok(Err(fault)) => {
-                self.systems.fail(id, *fault);
-                false
-            }
-            Err(message) => {
-                self.systems.fail(id, SystemFault::Panicked { message });
-                false
-            }
-        }
     }
 }

@@ -181,7 +181,7 @@ impl<P> fmt::Debug for CommandsAt<'_, P> {
 }
 
 /// A buffer that waits for its point.
-pub(super) struct Waiting {
+pub(super) struct WaitingBuffer {
     pub(super) buffer: EntityCommandBuffer,
     /// Who has recorded it.
     pub(super) recorder: Option<SystemId>,
@@ -189,11 +189,11 @@ pub(super) struct Waiting {
 }
 
 /// What a world knows of a point.
-pub(super) struct Point {
+pub(super) struct PointState {
     name: &'static str,
     /// The system that plays the buffers, if there is one.
     pub(super) system: Option<SystemId>,
-    pub(super) waiting: Vec<Waiting>,
+    pub(super) waiting: Vec<WaitingBuffer>,
     /// Buffers that were played, so that the next have their memory.
     spare: Vec<EntityCommandBuffer>,
 }
@@ -202,7 +202,7 @@ pub(super) struct Point {
 #[derive(Default)]
 pub(crate) struct Points {
     by_type: HashMap<TypeId, u32, FixedState>,
-    list: Vec<Point>,
+    list: Vec<PointState>,
 }
 
 impl Points {
@@ -213,12 +213,17 @@ impl Points {
 
     pub(super) fn place(&mut self, ty: TypeId, name: &'static str) -> u32 {
         *self.by_type.entry(ty).or_insert_with(|| {
-            self.list.push(Point { name, system: None, waiting: Vec::new(), spare: Vec::new() });
+            self.list.push(PointState {
+                name,
+                system: None,
+                waiting: Vec::new(),
+                spare: Vec::new(),
+            });
             self.list.len() as u32 - 1
         })
     }
 
-    pub(super) fn get_mut(&mut self, place: u32) -> &mut Point {
+    pub(super) fn get_mut(&mut self, place: u32) -> &mut PointState {
         &mut self.list[place as usize]
     }
 
@@ -234,7 +239,7 @@ impl Points {
     }
 
     /// An empty buffer for a point.
-    pub(crate) fn begin(&mut self, place: u32) -> Result<EntityCommandBuffer, SystemFault> {
+    pub(crate) fn take_buffer(&mut self, place: u32) -> Result<EntityCommandBuffer, SystemFault> {
         let point = &mut self.list[place as usize];
         if point.system.is_none() {
             return Err(SystemFault::NoPoint { point: point.name });
@@ -243,7 +248,7 @@ impl Points {
     }
 
     /// Has a buffer wait for its point, unless nothing is in it.
-    pub(super) fn wait(
+    pub(super) fn push(
         &mut self,
         place: u32,
         mut buffer: EntityCommandBuffer,
@@ -255,12 +260,16 @@ impl Points {
             buffer.set_should_play(true);
             point.spare.push(buffer);
         } else {
-            point.waiting.push(Waiting { buffer, recorder: *recorder, name: Arc::clone(name) });
+            point.waiting.push(WaitingBuffer {
+                buffer,
+                recorder: *recorder,
+                name: Arc::clone(name),
+            });
         }
     }
 
     /// Takes back a buffer that was played, and is empty.
-    pub(super) fn give_back(&mut self, place: u32, buffer: EntityCommandBuffer) {
+    pub(super) fn recycle(&mut self, place: u32, buffer: EntityCommandBuffer) {
         self.list[place as usize].spare.push(buffer);
     }
 }
@@ -306,11 +315,11 @@ impl World {
         self.add_default_groups();
         let place = self.systems.points.place_of::<P>();
         let refused = |_| super::error::SystemError::NoSuchPoint { point: P::name() };
-        let buffer = self.systems.points.begin(place).map_err(refused)?;
+        let buffer = self.systems.points.take_buffer(place).map_err(refused)?;
         let recorder = self.systems.executing;
         let name = recorder.map_or_else(|| "the program".into(), |id| self.systems.name_of(id));
         let waiting = &mut self.systems.points.get_mut(place).waiting;
-        waiting.push(Waiting { buffer, recorder, name });
+        waiting.push(WaitingBuffer { buffer, recorder, name });
         let last = waiting.last_mut().expect("it was just put there");
         Ok(&mut last.buffer)
     }
@@ -327,7 +336,7 @@ impl World {
         let started = self.systems.profiles.then(Instant::now);
         self.raise_version();
         let mut failed = Vec::new();
-        for Waiting { mut buffer, recorder, name } in waiting.drain(..) {
+        for WaitingBuffer { mut buffer, recorder, name } in waiting.drain(..) {
             self.complete_recording(&buffer, recorder);
             let entities = &mut self.entities;
             match catch_unwind(AssertUnwindSafe(|| entities.play(&mut buffer))) {
@@ -335,14 +344,14 @@ impl World {
                 Ok(Err(error)) => {
                     failed.push((Arc::clone(&name), error.of_system().to_string()));
                 }
-                Err(payload) => failed.push((Arc::clone(&name), panicked(payload))),
+                Err(payload) => failed.push((Arc::clone(&name), panic_error(payload))),
             }
             // What was not carried out is dropped, which is code of the user.
             match catch_unwind(AssertUnwindSafe(|| buffer.clear())) {
-                Ok(Ok(())) => self.systems.points.give_back(place, buffer),
+                Ok(Ok(())) => self.systems.points.recycle(place, buffer),
                 Ok(Err(_)) => {}
                 Err(payload) => {
-                    failed.push((name, panicked(payload)));
+                    failed.push((name, panic_error(payload)));
                     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(buffer))) {
                         discard(payload);
                     }
@@ -361,7 +370,7 @@ impl World {
             self.systems.fail(id, SystemFault::Commands(failed));
         }
         if let Some(started) = started {
-            self.systems.note_time(id, started);
+            self.systems.record_time(id, started);
         }
     }
 
@@ -392,7 +401,7 @@ impl World {
 }
 
 /// What a panic has said, in the words of an error.
-fn panicked(payload: Box<dyn std::any::Any + Send>) -> String {
+fn panic_error(payload: Box<dyn std::any::Any + Send>) -> String {
     let message = format!("panicked: {}", panic_message(&*payload));
     discard(payload);
     message

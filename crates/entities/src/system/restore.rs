@@ -85,7 +85,7 @@ impl World {
     pub fn restore(&mut self, snapshot: &mut Self) -> Result<(), EntityError> {
         self.complete_jobs();
         let replaced = self.entities.restore_from(&mut snapshot.entities)?;
-        self.follow_entities();
+        self.sync_last_runs();
         // Dropping is user code, so it comes last.
         let mut panic = FirstPanic::default();
         for place in 0..self.systems.points.count() {
@@ -104,38 +104,38 @@ impl World {
 
     /// Has the last runs of systems refer to the entities that the world has now.
     #[inline(always)]
-    pub(super) fn follow_entities(&mut self) {
+    pub(super) fn sync_last_runs(&mut self) {
         if self.systems.entities != self.entities.id() {
-            self.start_over();
+            self.reset_last_runs();
         }
     }
 
     #[cold]
-    fn start_over(&mut self) {
+    fn reset_last_runs(&mut self) {
         let mut slots = mem::take(&mut self.systems.slots);
-        self.systems.start_over(&mut slots, &mut self.entities);
+        self.systems.reset_last_runs(&mut slots, &mut self.entities);
         self.systems.slots = slots;
     }
 
     /// Goes back to the system that has updated another one, which may have given the world other entities than those with this id.
     #[inline(always)]
-    pub(super) fn go_back_to(&mut self, outer: Option<SystemId>, since: Version, entities: u64) {
+    pub(super) fn resume(&mut self, outer: Option<SystemId>, since: Version, entities: u64) {
         self.systems.executing = outer;
         self.systems.since = since;
         if outer.is_some() && self.entities.id() != entities {
-            self.go_back_to_other_entities();
+            self.resume_with_other_entities();
         }
     }
 
     #[cold]
-    fn go_back_to_other_entities(&mut self) {
-        self.follow_entities();
+    fn resume_with_other_entities(&mut self) {
+        self.sync_last_runs();
         self.systems.since = self.systems.last_run_of_executing(&self.systems.slots);
     }
 
     /// When the systems of the world last ran, for a fork. `None` if none has run, and the entities have the last runs of another world.
     pub(crate) fn last_runs(&mut self) -> Option<Arc<LastRuns>> {
-        self.follow_entities();
+        self.sync_last_runs();
         let Systems { id, slots, .. } = &self.systems;
         let has_run = slots.iter().any(|slot| slot.last_run != Version::NEVER);
         if !has_run && (slots.is_empty() || self.entities.last_runs.is_some()) {
@@ -158,7 +158,7 @@ impl Systems {
     /// A system that had started then has started now, and one that had not has not, so that a replay starts and stops the same systems.
     /// No system is told of it.
     #[cold]
-    pub(super) fn start_over(&mut self, slots: &mut [Slot], entities: &mut EntityManager) {
+    pub(super) fn reset_last_runs(&mut self, slots: &mut [Slot], entities: &mut EntityManager) {
         // They hold until the systems run, so they are taken out.
         let last_runs = entities.last_runs.take_if(|last_runs| last_runs.systems == self.id);
         for (index, slot) in slots.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Systems that are structs.
+//! Struct systems, and systems with erased types.
 
 use std::any::Any;
 
@@ -8,20 +8,20 @@ use crate::manager::EntityManager;
 use crate::version::Version;
 use crate::world::World;
 
-/// A system that is a struct: it has data, and is told what happens to it.
+/// A system that is a struct: it has fields, and callbacks for its lifecycle.
 ///
-/// | | |
+/// | callback | time |
 /// |---|---|
 /// | [`on_create`](Self::on_create) | once, when it is added |
-/// | [`on_start_running`](Self::on_start_running) | before the first update, and before the first one after it had stopped |
-/// | [`on_update`](Self::on_update) | in each update of its group, if it is enabled and has what it [requires](crate::IntoSystem::require) |
-/// | [`on_stop_running`](Self::on_stop_running) | when an update comes and it is not enabled any more, or lacks what it requires; when its group stops; and before it is destroyed, if it runs |
+/// | [`on_start_running`](Self::on_start_running) | before the first update, and before the first update after it stopped |
+/// | [`on_update`](Self::on_update) | in each update of its group, if it is enabled and its [requirements](crate::IntoSystem::require) are met |
+/// | [`on_stop_running`](Self::on_stop_running) | in the first update in which it is disabled or lacks a requirement; when its group stops; before it is destroyed |
 /// | [`on_destroy`](Self::on_destroy) | once, when it is removed, or its world is dropped |
 ///
-/// Starting and stopping alternate. All have the whole world: other systems can be asked, added, removed and updated.
-/// [`World::last_run`] says since when something counts as changed. There is one system of a type in a world.
+/// Starting and stopping alternate. All callbacks have the whole world: they can access, add, remove and update other
+/// systems. [`World::last_run`] returns the version since which data counts as changed. A world has one system of a type.
 ///
-/// An error, or a panic, is told by the update; the system stays, and the others run.
+/// The update reports an error or panic. The system stays, and the others run.
 ///
 /// Unity's `SystemBase`.
 ///
@@ -59,77 +59,78 @@ use crate::world::World;
 /// assert_eq!(world.system::<Movement>().unwrap().updates, 1);
 /// ```
 pub trait System: Send + 'static {
-    /// When it is added.
+    /// Called when the system is added.
     ///
     /// # Errors
     ///
-    /// If it fails, the system is not added, and [`World::try_add_system`] says why.
+    /// If it fails, the system is not added, and [`World::try_add_system`] returns the error.
     fn on_create(&mut self, world: &mut World) -> SystemResult {
         let _ = world;
         Ok(())
     }
 
-    /// When it starts to run.
+    /// Called before the first update after the system was added or had stopped.
     ///
     /// # Errors
     ///
-    /// If it fails, there is no update this time.
+    /// If it fails, the system is not updated this time.
     fn on_start_running(&mut self, world: &mut World) -> SystemResult {
         let _ = world;
         Ok(())
     }
 
-    /// When it is updated.
+    /// Called in each update.
     ///
     /// # Errors
     ///
-    /// Whatever is to be told.
+    /// Errors are reported by the update.
     fn on_update(&mut self, world: &mut World) -> SystemResult;
 
-    /// When it stops running.
+    /// Called when the system stops.
     ///
     /// # Errors
     ///
-    /// Whatever is to be told.
+    /// Errors are reported by the update.
     fn on_stop_running(&mut self, world: &mut World) -> SystemResult {
         let _ = world;
         Ok(())
     }
 
-    /// When it is removed, or its world is dropped. The systems of a group that is removed stop before one of them is destroyed;
-    /// so do all systems of a world that is dropped.
+    /// Called when the system is removed, or its world is dropped. All systems of a removed group stop before one of them is
+    /// destroyed. The same holds for the systems of a world.
     ///
-    /// If the world is dropped inside a job of another scheduler, jobs can be completed here, but none can be scheduled (A0006).
+    /// If the world is dropped inside a job of another scheduler, this method can complete jobs, but not schedule them
+    /// (A0006).
     ///
     /// # Errors
     ///
-    /// Whatever is to be told.
+    /// Errors are reported by the update.
     fn on_destroy(&mut self, world: &mut World) -> SystemResult {
         let _ = world;
         Ok(())
     }
 }
 
-/// What became of a call.
+/// The outcome of a call of a system.
 pub(super) type Outcome = Result<(), Box<SystemFault>>;
 
-/// A function or a struct that is updated.
+/// A function or struct system with erased type.
 pub(super) trait ErasedSystem: Send {
-    /// When it is added, under this name. Returns what its parameters use, if that is known.
+    /// Creates the system. Returns the access of its parameters, if it declares them.
     fn create(
         &mut self,
         world: &mut World,
         name: &str,
     ) -> Result<Option<SystemAccess>, SystemError>;
 
-    /// The name that it was added under, which it knows also if its world is gone.
+    /// The name. It is stored here, too, so that it is known when the world is gone.
     fn name(&self) -> &str;
 
     fn start(&mut self, _world: &mut World) -> Outcome {
         Ok(())
     }
 
-    /// Updates it, which ran before then.
+    /// Updates the system. `since` is the version of its last run.
     fn update(&mut self, world: &mut World, since: Version) -> Outcome;
 
     fn stop(&mut self, _world: &mut World) -> Outcome {
@@ -140,12 +141,12 @@ pub(super) trait ErasedSystem: Send {
         Ok(())
     }
 
-    /// Whether it can reach the systems of its world.
+    /// Tests whether the system can access the system table of its world.
     fn reaches_systems(&self) -> bool {
         true
     }
 
-    /// The struct, if it is one.
+    /// The struct of a struct system.
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
@@ -154,18 +155,18 @@ pub(super) trait ErasedSystem: Send {
         None
     }
 
-    /// How many entities its parameters may find.
+    /// The number of entities in chunks that match its queries.
     fn entity_count(&mut self, _entities: &EntityManager) -> Option<usize> {
         None
     }
 
-    /// Whether there are entities for one of its parameters.
+    /// Tests whether one of its queries matches a chunk.
     fn has_entities(&mut self, _entities: &EntityManager) -> Option<bool> {
         None
     }
 }
 
-/// A system that is a struct.
+/// A struct system.
 pub(super) struct StructSystem<S> {
     system: S,
     name: Box<str>,

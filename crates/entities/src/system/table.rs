@@ -48,7 +48,7 @@ pub(crate) struct Systems {
     pub(super) is_updating: bool,
     /// How many times were pushed when the update began.
     pub(super) time_depth: usize,
-    pub(super) is_ending: bool,
+    pub(super) is_dropping: bool,
     pub(super) profiles: bool,
     /// Whether groups are ordered for latency of which nothing is said.
     pub(super) for_latency: bool,
@@ -62,7 +62,7 @@ pub(crate) struct Systems {
     /// The jobs that systems have scheduled since the update began.
     pub(super) jobs: Vec<(JobHandle, SystemId)>,
     /// What those of them were called that are gone.
-    pub(super) gone: Vec<(SystemId, Arc<str>)>,
+    pub(super) removed: Vec<(SystemId, Arc<str>)>,
     /// Who looks at the world after each system.
     pub(super) watcher: Option<Watcher>,
     /// How many of the errors it has seen.
@@ -125,7 +125,7 @@ impl Flags {
 
     /// Whether it is ready, and a function that cannot reach the systems of its world.
     #[inline(always)]
-    pub(super) const fn is_ready_apart(self) -> bool {
+    pub(super) const fn is_ready_for_fast_path(self) -> bool {
         self.0 & (Self::LOOKED_AT.0 | Self::SYSTEMS_UNREACHABLE.0)
             == Self::READY.0 | Self::SYSTEMS_UNREACHABLE.0
     }
@@ -177,7 +177,7 @@ pub(super) struct Record {
 
 impl Record {
     /// Whether a target means it, which has this id.
-    fn is_meant(&self, id: SystemId, target: &SystemTarget) -> bool {
+    fn is_named_by(&self, id: SystemId, target: &SystemTarget) -> bool {
         match target {
             SystemTarget::Type(ty, _) => self.type_id == *ty,
             SystemTarget::System(other) => id == *other,
@@ -251,7 +251,7 @@ impl Default for Systems {
             executing: None,
             is_updating: false,
             time_depth: 0,
-            is_ending: false,
+            is_dropping: false,
             profiles: false,
             for_latency: false,
             since: Version::NEVER,
@@ -259,7 +259,7 @@ impl Default for Systems {
             other_faults: Vec::new(),
             handler: None,
             jobs: Vec::new(),
-            gone: Vec::new(),
+            removed: Vec::new(),
             watcher: None,
             seen_errors: 0,
         }
@@ -292,7 +292,7 @@ impl Systems {
 
     /// Whether a system is just being updated or told something, or the world is just being updated.
     #[inline]
-    pub(super) fn is_in_turn(&self) -> bool {
+    pub(super) fn is_in_update(&self) -> bool {
         self.is_updating || self.executing.is_some()
     }
 
@@ -301,7 +301,7 @@ impl Systems {
         if let Some(record) = self.record(id) {
             return Arc::clone(&record.name);
         }
-        let gone = self.gone.iter().find(|(gone, _)| *gone == id);
+        let gone = self.removed.iter().find(|(gone, _)| *gone == id);
         gone.map_or_else(|| format!("{id:?}").into(), |(_, name)| Arc::clone(name))
     }
 
@@ -313,7 +313,7 @@ impl Systems {
     }
 
     /// The system that a target means. Of several, the one that was added first.
-    pub(super) fn meant_by(&self, target: &SystemTarget) -> Option<SystemId> {
+    pub(super) fn find(&self, target: &SystemTarget) -> Option<SystemId> {
         match target {
             SystemTarget::System(id) => return self.record(*id).map(|_| *id),
             SystemTarget::Type(ty, _) => {
@@ -323,10 +323,10 @@ impl Systems {
             }
             SystemTarget::Name(_) => {}
         }
-        let is_meant =
-            |id: &SystemId| self.record(*id).is_some_and(|record| record.is_meant(*id, target));
+        let is_named_by =
+            |id: &SystemId| self.record(*id).is_some_and(|record| record.is_named_by(*id, target));
         let created = |id: &SystemId| self.record(*id).map(|record| record.created);
-        self.ids().filter(is_meant).min_by_key(created)
+        self.ids().filter(is_named_by).min_by_key(created)
     }
 
     /// Switches all systems on or off that a target means. Returns whether there are some.
@@ -338,7 +338,7 @@ impl Systems {
         let (world, mut is_there) = (self.id as u32, false);
         for (index, slot) in self.slots.iter_mut().enumerate() {
             let id = SystemId::new(world, index as u32, slot.generation);
-            if slot.record.as_ref().is_some_and(|record| record.is_meant(id, target)) {
+            if slot.record.as_ref().is_some_and(|record| record.is_named_by(id, target)) {
                 slot.flags.set(Flags::ENABLED, enabled);
                 is_there = true;
             }
@@ -386,14 +386,14 @@ impl Systems {
         if let Some(record) = &record
             && self.jobs.iter().any(|&(_, system)| system == id)
         {
-            self.gone.push((id, Arc::clone(&record.name)));
+            self.removed.push((id, Arc::clone(&record.name)));
         }
         record
     }
 
     /// Notes that something went wrong with the system that runs, and maybe not as the first. What was first is what it ends with.
     #[cold]
-    pub(super) fn failed_too(
+    pub(super) fn add_fault(
         &mut self,
         before: Result<(), SystemFault>,
         fault: SystemFault,
@@ -416,7 +416,7 @@ impl Systems {
 
     /// The group of a type.
     pub(super) fn group_of<G: SystemGroup>(&self) -> Option<SystemId> {
-        self.meant_by(&G::target_of_type())
+        self.find(&G::target_of_type())
     }
 }
 

@@ -13,7 +13,7 @@ use super::info::Moment;
 use super::rate::RateTurn;
 use super::system::Outcome;
 use super::table::{Flags, Systems};
-use super::update_guard::Turn;
+use super::update_guard::UpdateGuard;
 use crate::panics::discard;
 use crate::time::Time;
 use crate::world::World;
@@ -57,8 +57,8 @@ impl World {
     pub fn update(&mut self, seconds: impl Into<f64>) {
         self.update_all(seconds.into());
         // To a system it is not told what went wrong with others: who updates it is.
-        self.forget_lost_turn();
-        if !self.systems.is_in_turn() {
+        self.reset_abandoned_update();
+        if !self.systems.is_in_update() {
             self.report_errors();
         }
     }
@@ -90,9 +90,9 @@ impl World {
     /// assert!(world.try_update(0.1).is_ok());
     /// ```
     pub fn try_update(&mut self, seconds: impl Into<f64>) -> Result<(), UpdateErrors> {
-        self.forget_lost_turn();
+        self.reset_abandoned_update();
         // What went wrong since the last update is told too, but not to a system what went wrong with others.
-        let before = if self.systems.is_in_turn() { self.systems.errors.len() } else { 0 };
+        let before = if self.systems.is_in_update() { self.systems.errors.len() } else { 0 };
         self.update_all(seconds.into());
         self.errors_since(before)
     }
@@ -114,14 +114,14 @@ impl World {
     /// ```
     /// use ancho_entities::{IntoSystem, ResMut, World};
     ///
-    /// struct Turns(u32);
+    /// struct ActiveWorlds(u32);
     ///
-    /// fn turn(mut turns: ResMut<Turns>) {
+    /// fn turn(mut turns: ResMut<ActiveWorlds>) {
     ///     turns.0 += 1;
     /// }
     ///
     /// let mut world = World::new("Simulation");
-    /// world.insert_resource(Turns(0));
+    /// world.insert_resource(ActiveWorlds(0));
     /// let turn = world.add_system(turn);
     /// world.add_system(move |world: &mut World| {
     ///     for _ in 0..10 {
@@ -129,10 +129,10 @@ impl World {
     ///     }
     /// });
     /// world.update(0.1);
-    /// assert_eq!(world.resource::<Turns>().0, 11);
+    /// assert_eq!(world.resource::<ActiveWorlds>().0, 11);
     /// ```
     pub fn update_system(&mut self, id: SystemId) -> Result<(), UpdateErrors> {
-        self.forget_lost_turn();
+        self.reset_abandoned_update();
         let before = self.systems.errors.len();
         if self.systems.jobs.len() >= MANY_JOBS && self.systems.executing.is_none() {
             self.complete_jobs();
@@ -147,16 +147,16 @@ impl World {
                 self.systems.fail(id, SystemFault::IsExecuting);
             }
             Some(_) => {
-                self.begin_turn();
+                self.begin_update();
                 let world = self.systems.id;
-                let _turn = Turn::begin(world);
+                let _guard = UpdateGuard::begin(world);
                 let listed = self.entities.jobs.list_scheduled(true);
                 self.run(id);
                 if self.systems.id == world {
                     self.entities.jobs.list_scheduled(listed);
                     self.raise_version();
                     // The last system of a group may have exchanged the entities.
-                    self.follow_entities();
+                    self.sync_last_runs();
                 }
             }
         }
@@ -211,8 +211,8 @@ impl World {
     }
 
     fn update_all(&mut self, seconds: f64) {
-        self.forget_lost_turn();
-        if self.systems.is_in_turn() {
+        self.reset_abandoned_update();
+        if self.systems.is_in_update() {
             let (system, fault) = (self.name().into(), SystemFault::IsExecuting);
             self.systems.errors.push(UpdateError { system, fault });
             return;
@@ -226,18 +226,18 @@ impl World {
         self.entities.take_back_promises();
         self.memory.advance();
         if self.systems.watcher.is_some() {
-            self.look(Moment::Begun);
+            self.notify_watcher(Moment::Begun);
         }
         let Some(root) = self.systems.root else { return };
         let world = self.systems.id;
-        let _turn = Turn::begin(world);
-        self.begin_turn();
+        let _guard = UpdateGuard::begin(world);
+        self.begin_update();
         self.systems.is_updating = true;
         self.entities.jobs.list_scheduled(true);
         self.run(root);
         if self.systems.id == world {
             if self.systems.watcher.is_some() {
-                self.look(Moment::Ended);
+                self.notify_watcher(Moment::Ended);
             }
             self.systems.is_updating = false;
             self.entities.jobs.list_scheduled(false);
@@ -252,8 +252,8 @@ impl World {
     }
 
     /// Notes what is to be gone back to if the turn that begins gets lost, unless it is part of another.
-    pub(super) fn begin_turn(&mut self) {
-        if !self.systems.is_in_turn() {
+    pub(super) fn begin_update(&mut self) {
+        if !self.systems.is_in_update() {
             self.systems.time_depth = self.time.depth();
         }
     }
@@ -262,7 +262,7 @@ impl World {
     #[inline]
     pub(super) fn run(&mut self, id: SystemId) {
         // Whether it has started depends on the entities.
-        self.follow_entities();
+        self.sync_last_runs();
         match self.systems.slots.get(id.index() as usize) {
             Some(slot) if slot.generation != id.generation() => {}
             Some(slot) if slot.flags.is_ready() => self.run_ready(id),
@@ -289,8 +289,8 @@ impl World {
             if let Some(slot) = self.systems.slot_mut(id) {
                 slot.flags.set(Flags::STARTED, true);
             }
-            let started = self.tell(id, |system, world| system.start(world));
-            if self.expel_if_removed(id) || !started {
+            let started = self.call_system(id, |system, world| system.start(world));
+            if self.finish_removal(id) || !started {
                 return;
             }
         }
@@ -320,7 +320,7 @@ impl World {
     #[inline]
     fn run_ready(&mut self, id: SystemId) {
         let started = if self.systems.profiles { Some(Instant::now()) } else { None };
-        self.follow_entities();
+        self.sync_last_runs();
         let Some(slot) = self.systems.slots.get_mut(id.index() as usize) else { return };
         let Some(mut system) = slot.system.take() else { return };
         slot.flags.set(Flags::EXECUTING, true);
@@ -335,9 +335,9 @@ impl World {
         let (world, floors) = (self.systems.id, self.time.raise_floor());
         let outcome = catch_unwind(AssertUnwindSafe(|| system.update(self, since)));
         if self.systems.id != world {
-            return self.exchanged(system);
+            return self.report_replaced_world(system);
         }
-        self.go_back_to(outer, outer_since, entities);
+        self.resume(outer, outer_since, entities);
         self.time.unwind_to_floor(floors);
         let version = self.entities.storage.version;
         match self.systems.slot_mut(id) {
@@ -351,21 +351,21 @@ impl World {
             // What executes is only marked to be removed. But the world was elsewhere meanwhile, and was updated there.
             None => {
                 let name: Arc<str> = system.name().into();
-                return self.drop_of(&name, system);
+                return self.drop_catching(&name, system);
             }
         }
         if !matches!(outcome, Ok(Ok(()))) {
-            self.note(id, outcome);
+            self.report_outcome(id, outcome);
         }
         if let Some(started) = started {
-            self.systems.note_time(id, started);
+            self.systems.record_time(id, started);
         }
         self.after_system(id);
     }
 
     /// Notes what went wrong with a system.
     #[cold]
-    pub(super) fn note(&mut self, id: SystemId, outcome: std::thread::Result<Outcome>) {
+    pub(super) fn report_outcome(&mut self, id: SystemId, outcome: std::thread::Result<Outcome>) {
         match outcome {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => self.systems.fail(id, *fault),
@@ -385,12 +385,12 @@ impl World {
     fn after_system(&mut self, id: SystemId) {
         self.start_jobs(id);
         if self.systems.watcher.is_some() {
-            self.look_after(id);
+            self.notify_after(id);
         }
         let Some(slot) = self.systems.slots.get(id.index() as usize) else { return };
         let flags = slot.flags;
         if flags.has(Flags::REMOVED) {
-            self.expel(id);
+            self.remove_or_defer(id);
         }
         if !self.systems.patches.is_empty() && !flags.has(Flags::PATCH) {
             self.run_patches();
@@ -414,7 +414,7 @@ impl World {
 
     /// Updates all systems of a group, as often as its rate says.
     fn run_group(&mut self, id: SystemId) {
-        if !self.sort(id) || self.is_passed_over(id) {
+        if !self.sort(id) || self.skips_idle_turn(id) {
             return;
         }
         let started = self.systems.profiles.then(Instant::now);
@@ -445,7 +445,7 @@ impl World {
             }
         }
         if let Some(started) = started {
-            self.systems.note_time(id, started);
+            self.systems.record_time(id, started);
         }
     }
 
@@ -453,7 +453,7 @@ impl World {
         let world = self.systems.id;
         let mut rest = sorted;
         loop {
-            rest = &rest[self.run_apart(rest)..];
+            rest = &rest[self.run_fast_path(rest)..];
             let [child, others @ ..] = rest else { return };
             self.run(*child);
             if self.systems.id != world {
@@ -496,16 +496,25 @@ impl World {
         match catch_unwind(AssertUnwindSafe(|| rate.next_update(turn))) {
             Ok(next) => next,
             Err(payload) => {
-                self.note(id, Err(payload));
+                self.report_outcome(id, Err(payload));
                 None
             }
+        }
+    }
+
+    /// Begins a step of a group: what its systems make in it lives until the end of the next. Returns what the memory of the world is
+    /// told when the step has ended.
+    pub(super) fn enter_step(&mut self, group: SystemId) -> Option<Allocator> {
+        match self.systems.record_mut(group) {
+            Some(record) => self.memory.enter_group(&mut record.children.memory),
+            None => self.memory.of_group(),
         }
     }
 }
 
 impl Systems {
     #[cold]
-    pub(super) fn note_time(&mut self, id: SystemId, started: Instant) {
+    pub(super) fn record_time(&mut self, id: SystemId, started: Instant) {
         let took = started.elapsed();
         if let Some(record) = self.record_mut(id) {
             record.profile.runs += 1;
@@ -524,15 +533,4 @@ pub(super) fn has_run(outcome: &std::thread::Result<Outcome>) -> bool {
 /// Prints an error, if that is possible: the program goes on also where nobody reads what it prints.
 fn print(error: &UpdateError) {
     let _ = io::stderr().write_all(format!("{error}\n").as_bytes());
-}
-
-impl World {
-    /// Begins a step of a group: what its systems make in it lives until the end of the next. Returns what the memory of the world is
-    /// told when the step has ended.
-    pub(super) fn enter_step(&mut self, group: SystemId) -> Option<Allocator> {
-        match self.systems.record_mut(group) {
-            Some(record) => self.memory.enter_group(&mut record.children.memory),
-            None => self.memory.of_group(),
-        }
-    }
 }

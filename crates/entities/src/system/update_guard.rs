@@ -17,25 +17,26 @@ use crate::world::World;
 
 thread_local! {
     /// Worlds that have a turn. It has no destructor: a world may end when other thread locals of its thread are gone.
-    static TURNS: RefCell<Turns> = const { RefCell::new(Turns::NONE) };
+    static ACTIVE_WORLDS: RefCell<ActiveWorlds> = const { RefCell::new(ActiveWorlds::NONE) };
 }
 
 /// How many worlds are noted without memory of their own: turns are rarely nested any deeper.
-const FEW: usize = 16;
+const INLINE_WORLDS: usize = 16;
 
 /// The worlds of a thread that have a turn, the innermost last.
-struct Turns {
-    few: [u64; FEW],
+struct ActiveWorlds {
+    inline: [u64; INLINE_WORLDS],
     count: usize,
     /// Those beyond. Freed when the last of them is gone.
     more: ManuallyDrop<Vec<u64>>,
 }
 
-impl Turns {
-    const NONE: Self = Self { few: [0; FEW], count: 0, more: ManuallyDrop::new(Vec::new()) };
+impl ActiveWorlds {
+    const NONE: Self =
+        Self { inline: [0; INLINE_WORLDS], count: 0, more: ManuallyDrop::new(Vec::new()) };
 
     fn push(&mut self, world: u64) {
-        match self.few.get_mut(self.count) {
+        match self.inline.get_mut(self.count) {
             Some(place) => *place = world,
             None => self.more.push(world),
         }
@@ -44,46 +45,46 @@ impl Turns {
 
     fn pop(&mut self) {
         self.count -= 1;
-        self.more.truncate(self.count.saturating_sub(FEW));
+        self.more.truncate(self.count.saturating_sub(INLINE_WORLDS));
         if self.more.is_empty() {
             drop(mem::take(&mut *self.more));
         }
     }
 
     fn contains(&self, world: u64) -> bool {
-        self.few[..self.count.min(FEW)].contains(&world) || self.more.contains(&world)
+        self.inline[..self.count.min(INLINE_WORLDS)].contains(&world) || self.more.contains(&world)
     }
 }
 
 /// The turn of a world, which is updated or tells a system something. Ends when it is dropped.
-pub(super) struct Turn;
+pub(super) struct UpdateGuard;
 
-impl Turn {
+impl UpdateGuard {
     pub(super) fn begin(world: u64) -> Self {
-        TURNS.with_borrow_mut(|turns| turns.push(world));
+        ACTIVE_WORLDS.with_borrow_mut(|turns| turns.push(world));
         Self
     }
 }
 
-impl Drop for Turn {
+impl Drop for UpdateGuard {
     fn drop(&mut self) {
-        TURNS.with_borrow_mut(Turns::pop);
+        ACTIVE_WORLDS.with_borrow_mut(ActiveWorlds::pop);
     }
 }
 
 impl World {
     /// Forgets an update that nobody goes on with, if there is one: another world was put in the place of this one.
     #[inline]
-    pub(crate) fn forget_lost_turn(&mut self) {
-        if self.systems.is_in_turn() {
-            self.forget_turn_if_lost();
+    pub(crate) fn reset_abandoned_update(&mut self) {
+        if self.systems.is_in_update() {
+            self.reset_if_abandoned();
         }
     }
 
     #[cold]
-    fn forget_turn_if_lost(&mut self) {
+    fn reset_if_abandoned(&mut self) {
         let world = self.systems.id;
-        if TURNS.with_borrow(|turns| turns.contains(world)) {
+        if ACTIVE_WORLDS.with_borrow(|turns| turns.contains(world)) {
             return;
         }
         self.systems.is_updating = false;
@@ -102,21 +103,19 @@ impl World {
         let all = self.systems.ids();
         let gone: Vec<SystemId> =
             all.filter(|&id| self.systems.slot(id).is_some_and(is_gone)).collect();
-        gone.into_iter().for_each(|id| self.expel(id));
+        gone.into_iter().for_each(|id| self.remove_or_defer(id));
     }
-}
 
-impl World {
     /// Does something as a system, which is marked meanwhile. If it panics, says what the panic said.
     pub(super) fn while_executing<R>(
         &mut self,
         id: SystemId,
         function: impl FnOnce(&mut Self) -> R,
     ) -> Result<R, String> {
-        self.begin_turn();
-        self.follow_entities();
+        self.begin_update();
+        self.sync_last_runs();
         let (world, outer) = (self.systems.id, self.systems.executing.replace(id));
-        let _turn = Turn::begin(world);
+        let _guard = UpdateGuard::begin(world);
         self.collect_jobs(outer);
         let listed = self.entities.jobs.list_scheduled(true);
         let mut since = Version::NEVER;
@@ -129,7 +128,7 @@ impl World {
         let floors = self.time.raise_floor();
         let result = catch_unwind(AssertUnwindSafe(|| function(self)));
         if self.systems.id == world {
-            self.go_back_to(outer, outer_since, entities);
+            self.resume(outer, outer_since, entities);
             self.time.unwind_to_floor(floors);
             self.collect_jobs(Some(id));
             self.entities.jobs.list_scheduled(listed);

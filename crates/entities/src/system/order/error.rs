@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use super::{Elsewhere, Part};
+use super::{Elsewhere, GroupPart};
 
 /// Constraints on the order of systems that cannot hold: of updates (A0097, A0123 to A0128) or of creation (A0131 to A0134).
 ///
@@ -110,7 +110,7 @@ impl OrderError {
 
     pub(super) fn contradiction(
         constraint: NamedConstraint,
-        (own, other): (Part, Part),
+        (own, other): (GroupPart, GroupPart),
         suits_late: bool,
     ) -> Self {
         let NamedConstraint { system, group, is_before, target } = constraint;
@@ -144,7 +144,7 @@ impl OrderError {
     }
 }
 
-impl Part {
+impl GroupPart {
     fn in_words(self) -> &'static str {
         match self {
             Self::First => "among the first",

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::Hash;
 
-use super::{Constraints, Edge, Part};
+use super::{Constraints, Edge, GroupPart};
 
 /// What a system uses, itself and by the jobs that it schedules: components, resources, or whatever is told apart.
 #[derive(Clone, Debug)]
@@ -40,21 +40,21 @@ impl<T> LatencyAccess<T> {
 /// with those whose jobs were scheduled longest ago. Systems of which one changes what the other uses stay in the order they
 /// have, so what they compute stays the same, bit by bit; only the time at which it is computed changes. It depends on the
 /// systems and what they use alone, never on how long they took.
-pub(crate) fn lengthen_waits<T: Copy + Eq + Hash>(
+pub(crate) fn delay_waits<T: Copy + Eq + Hash>(
     constraints: &Constraints,
     order: Vec<usize>,
     uses: &[&LatencyAccess<T>],
 ) -> Vec<usize> {
-    let flows = Flows::of(&order, uses);
+    let flows = DataFlow::of(&order, uses);
     let mut edges = constraints.edges.clone();
     edges.extend(&flows.edges);
     let all = Constraints::new(constraints.parts.clone(), edges);
     let found = greedy(&all, &flows, &order, uses);
-    if flows.patience(&found) > flows.patience(&order) { found } else { order }
+    if flows.total_gap(&found) > flows.total_gap(&order) { found } else { order }
 }
 
 /// Who uses what after whom.
-struct Flows {
+struct DataFlow {
     /// Pairs that stay in their order.
     edges: Vec<Edge>,
     /// For whose jobs each system waits.
@@ -63,17 +63,17 @@ struct Flows {
 
 /// Who has used one thing since it was last written.
 #[derive(Default)]
-struct Uses {
+struct DataUsers {
     writer: Option<(u32, bool)>,
     readers: Vec<(u32, bool)>,
 }
 
-impl Flows {
+impl DataFlow {
     /// Goes through the systems as they run, and remembers for each thing who used it last. So each use is looked at once as
     /// a reader and once more by the next writer.
     fn of<T: Copy + Eq + Hash>(order: &[usize], uses: &[&LatencyAccess<T>]) -> Self {
         let mut flows = Self { edges: Vec::new(), waits: vec![Vec::new(); uses.len()] };
-        let mut things: HashMap<T, Uses> = HashMap::new();
+        let mut things: HashMap<T, DataUsers> = HashMap::new();
         let mut last_barrier = None;
         let mut since_barrier = Vec::new();
         for &place in order {
@@ -127,7 +127,7 @@ impl Flows {
     }
 
     /// How many systems run between those that schedule jobs and those that wait for them, summed up.
-    fn patience(&self, order: &[usize]) -> usize {
+    fn total_gap(&self, order: &[usize]) -> usize {
         let mut at = vec![0; order.len()];
         for (position, &place) in order.iter().enumerate() {
             at[place] = position;
@@ -144,7 +144,7 @@ impl Flows {
 /// all of them have run; so how good it is never changes.
 fn greedy<T>(
     all: &Constraints,
-    flows: &Flows,
+    flows: &DataFlow,
     order: &[usize],
     uses: &[&LatencyAccess<T>],
 ) -> Vec<usize> {
@@ -157,7 +157,7 @@ fn greedy<T>(
         waits_for[edge.after as usize] += 1;
     }
     let mut at = vec![0_usize; order.len()];
-    let key = |place: usize, at: &[usize]| -> Reverse<(Part, usize, usize, usize)> {
+    let key = |place: usize, at: &[usize]| -> Reverse<(GroupPart, usize, usize, usize)> {
         let latest = flows.waits[place].iter().map(|&before| at[before as usize]).max();
         let (kind, since) = match latest {
             None if uses[place].schedules() => (0, 0),

@@ -79,7 +79,7 @@ impl SystemTarget {
 
 /// Which part of a group a child is in. Parts run in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum GroupPart {
     First,
     Middle,
     Last,
@@ -91,11 +91,11 @@ impl OrderItem<'_> {
         self.type_id == TypeId::of::<LateSimulation>()
     }
 
-    fn part(&self) -> Part {
+    fn part(&self) -> GroupPart {
         match (self.first, self.last) {
-            (true, _) => Part::First,
-            (_, true) => Part::Last,
-            _ => Part::Middle,
+            (true, _) => GroupPart::First,
+            (_, true) => GroupPart::Last,
+            _ => GroupPart::Middle,
         }
     }
 }
@@ -112,7 +112,7 @@ struct Edge {
 #[derive(Debug)]
 pub(crate) struct Constraints {
     /// The part of each child.
-    parts: Vec<Part>,
+    parts: Vec<GroupPart>,
     /// Sorted by `before`.
     edges: Vec<Edge>,
     /// Where the edges of each child begin in `edges`, and where those of the last end.
@@ -161,7 +161,7 @@ impl Constraints {
                     target: name.into(),
                 };
                 let mut found = false;
-                for other in siblings.meant_by(target) {
+                for other in siblings.matching(target) {
                     found = true;
                     if other == place {
                         return Err(OrderError::of_itself(said(item.name)));
@@ -169,9 +169,9 @@ impl Constraints {
                     let (earlier, later) = if is_before { (place, other) } else { (other, place) };
                     if parts[earlier] > parts[later] {
                         let is_late =
-                            |target| siblings.meant_by(target).any(|at| items[at].is_late());
+                            |target| siblings.matching(target).any(|at| items[at].is_late());
                         let suits_late = !is_before
-                            && parts[place] == Part::Middle
+                            && parts[place] == GroupPart::Middle
                             && items[other].before.iter().any(is_late);
                         let (said, parts) = (said(items[other].name), (parts[place], parts[other]));
                         return Err(OrderError::contradiction(said, parts, suits_late));
@@ -191,7 +191,7 @@ impl Constraints {
     }
 
     /// Groups the edges by who runs first, in two passes over them.
-    fn new(parts: Vec<Part>, edges: Vec<Edge>) -> Self {
+    fn new(parts: Vec<GroupPart>, edges: Vec<Edge>) -> Self {
         let mut starts = vec![0_u32; parts.len() + 1];
         for edge in &edges {
             starts[edge.before as usize + 1] += 1;
@@ -318,7 +318,7 @@ impl<'a> Siblings<'a> {
         siblings
     }
 
-    fn meant_by(&self, target: &SystemTarget) -> impl Iterator<Item = usize> {
+    fn matching(&self, target: &SystemTarget) -> impl Iterator<Item = usize> {
         let (first, same) = match target {
             SystemTarget::Type(id, _) => (self.by_type.get(id), Some(0)),
             SystemTarget::Name(name) => (self.by_name.get(name.as_str()), Some(1)),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 
-use super::latency::{LatencyAccess, lengthen_waits};
+use super::latency::{LatencyAccess, delay_waits};
 use super::*;
 
 struct Kind<const N: usize>;
@@ -236,7 +236,7 @@ fn lengthened(children: &[Child], uses: &[LatencyAccess<u32>]) -> String {
     let constraints = Constraints::resolve("Simulation", &items, &elsewhere).unwrap();
     let order = constraints.sort("Simulation", &items).unwrap();
     let uses: Vec<_> = uses.iter().collect();
-    let order = lengthen_waits(&constraints, order, &uses);
+    let order = delay_waits(&constraints, order, &uses);
     order.iter().map(|&place| children[place].name.as_str()).collect::<Vec<_>>().join(" ")
 }
 
@@ -379,8 +379,8 @@ proptest! {
         };
         let Ok(order) = constraints.sort("Simulation", &items) else { return Ok(()) };
         let uses: Vec<_> = uses[..children.len()].iter().collect();
-        let found = lengthen_waits(&constraints, order.clone(), &uses);
-        prop_assert_eq!(&found, &lengthen_waits(&constraints, order.clone(), &uses));
+        let found = delay_waits(&constraints, order.clone(), &uses);
+        prop_assert_eq!(&found, &delay_waits(&constraints, order.clone(), &uses));
         let position = |order: &[usize]| {
             let mut position = vec![usize::MAX; order.len()];
             order.iter().enumerate().for_each(|(at, &place)| position[place] = at);

@@ -455,7 +455,7 @@ pub struct CommandsAtState {
 impl ParamState for CommandsAtState {
     fn finish(&mut self, world: &mut World) -> Result<(), SystemFault> {
         if let Some(buffer) = self.buffer.take() {
-            world.systems.points.wait(self.point, buffer, &self.recorder);
+            world.systems.points.push(self.point, buffer, &self.recorder);
         }
         Ok(())
     }
@@ -477,7 +477,7 @@ unsafe impl<P: CommandPoint> SystemParam for CommandsAt<'_, P> {
 
     fn prepare(state: &mut CommandsAtState, world: &mut World) -> Result<(), SystemFault> {
         // A buffer that is left belongs to a run that failed.
-        state.buffer = Some(world.systems.points.begin(state.point)?);
+        state.buffer = Some(world.systems.points.take_buffer(state.point)?);
         Ok(())
     }
 

@@ -247,7 +247,7 @@ macro_rules! implement {
                 let mut result = Ok(());
                 $(
                     if let Err(fault) = self.$index.finish(world) {
-                        result = world.systems.failed_too(result, fault);
+                        result = world.systems.add_fault(result, fault);
                     }
                 )+
                 result
