@@ -1,4 +1,4 @@
-//! Groups, and those that every world has.
+//! Groups of systems: the built-in ones, membership, settings and order.
 
 use std::any::type_name;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use super::rate::{FixedRateCatchUp, RateError, RateManager, VariableRate};
 use super::table::{Flags, Record, Systems, no_such};
 use crate::world::World;
 
-/// A group of systems: a type that says which.
+/// A group of systems, identified by its type.
 ///
-/// A group is added as a system is, and is one: it is [in a group](crate::IntoSystem::in_group), before and after others, enabled
-/// or not. When it is updated, it updates its systems; when it stops running, they do.
+/// A group is added like a system, and has the same options: a [group](crate::IntoSystem::in_group) of its own, an order,
+/// enabled or not. Its update updates its systems; when it stops, they stop. Unity's `ComponentSystemGroup`.
 ///
-/// Every world has these, and what [points](crate::CommandPoint) are in them:
+/// Every world has these groups and [points](crate::CommandPoint):
 ///
 /// ```text
 /// Root
@@ -35,7 +35,7 @@ use crate::world::World;
 ///     Presentation           BeginPresentation …
 /// ```
 ///
-/// Systems of which nothing else is said are in [`Simulation`].
+/// Systems without a group option are in [`Simulation`].
 ///
 /// # Examples
 ///
@@ -70,13 +70,13 @@ use crate::world::World;
 /// assert_eq!(world.resource::<Log>().0, ["think", "move", "collide"]);
 /// ```
 pub trait SystemGroup: Sized + 'static {
-    /// What it is called.
+    /// Returns the name that errors and tools show.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// Writes groups that every world has.
+/// Defines the built-in groups.
 macro_rules! groups {
     ($($(#[$doc:meta])* $group:ident,)+) => {
         $(
@@ -94,23 +94,23 @@ macro_rules! groups {
 }
 
 groups! {
-    /// The group that has all others: what an update updates.
+    /// The root of all groups, which an update runs.
     Root,
-    /// The group that is updated first in each frame. Unity's `InitializationSystemGroup`.
+    /// The group that runs first in each frame. Unity's `InitializationSystemGroup`.
     Initialization,
-    /// The group that systems are in unless they say otherwise. Unity's `SimulationSystemGroup`.
+    /// The default group of systems. Unity's `SimulationSystemGroup`.
     Simulation,
-    /// The group that is updated in steps of the same length, in [`Simulation`]: 60 for each second, unless another
-    /// [rate](crate::World::set_rate) is set. Unity's `FixedStepSimulationSystemGroup`.
+    /// The group with fixed time steps, in [`Simulation`]: 60 per second, unless another [rate](crate::World::set_rate) is
+    /// set. Unity's `FixedStepSimulationSystemGroup`.
     FixedStep,
-    /// The group that is updated now and then, by the clock on the wall, in [`Simulation`]: about 15 times a second, unless
-    /// another [rate](crate::World::set_rate) is set. Unity's `VariableRateSimulationSystemGroup`.
+    /// The group that runs about 15 times per second of real time, in [`Simulation`], unless another
+    /// [rate](crate::World::set_rate) is set. Unity's `VariableRateSimulationSystemGroup`.
     VariableStep,
-    /// The group for systems that run after all others of [`Simulation`], also after transforms, and before the commands of
-    /// [`EndSimulation`](crate::EndSimulation) are played. Unity's `LateSimulationSystemGroup`.
+    /// The group that runs after all other systems of [`Simulation`], also after transforms, and before the commands of
+    /// [`EndSimulation`](crate::EndSimulation) play. Unity's `LateSimulationSystemGroup`.
     ///
-    /// A camera that follows an entity belongs here: it sees the matrices of its own frame, and what it records for
-    /// [`EndSimulation`](crate::EndSimulation) is played in the same frame. A system of [`Simulation`] that is only
+    /// A camera that follows an entity belongs here: it reads the matrices of the same frame, and commands that it records
+    /// for [`EndSimulation`](crate::EndSimulation) play in the same frame. A system of [`Simulation`] that is only
     /// [`last`](crate::IntoSystem::last) runs after [`EndSimulation`](crate::EndSimulation).
     ///
     /// # Examples
@@ -131,17 +131,17 @@ groups! {
     /// assert_eq!(world.query::<&Picture>().count(), 1);
     /// ```
     LateSimulation,
-    /// The group that is updated last in each frame. Unity's `PresentationSystemGroup`.
+    /// The group that runs last in each frame. Unity's `PresentationSystemGroup`.
     Presentation,
 }
 
 impl World {
-    /// Puts a system in another group, behind those that are there.
+    /// Moves a system to another group, after the systems that are already in it.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there, with A0110 if that is no group, or the system is a group and would be in itself, with A0097 if
-    /// it is a [patch](crate::IntoSystem::patch), which is in no group.
+    /// With A0108 if the world does not have the system. With A0110 if the target is not a group, or is the system itself or
+    /// inside of it. With A0097 if the system is a [patch](crate::IntoSystem::patch).
     ///
     /// # Examples
     ///
@@ -192,12 +192,12 @@ impl World {
         Ok(())
     }
 
-    /// Has a group update as often as a manager says. If it is just being updated, it is not again in this turn: the manager is
-    /// asked in the next.
+    /// Sets the rate manager of a group. If the group is being updated, its current turn ends first, and the manager is used
+    /// from the next turn.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
+    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
     ///
     /// # Examples
     ///
@@ -232,11 +232,11 @@ impl World {
         Ok(())
     }
 
-    /// Has a group update once in each update of the group that it is in.
+    /// Removes the rate manager of a group: it updates once in each update of its parent.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
+    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
     pub fn clear_rate<M>(&mut self, group: impl IntoSystemTarget<M>) -> Result<(), SystemError> {
         self.add_default_groups();
         let id = self.group_id(group, "rate")?;
@@ -246,23 +246,23 @@ impl World {
         Ok(())
     }
 
-    /// How many seconds there are between two updates of a group, if its rate works with steps.
+    /// Returns the seconds between two updates of a group, if its rate manager has a fixed step.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
+    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
     pub fn timestep<M>(&self, group: impl IntoSystemTarget<M>) -> Result<Option<f64>, SystemError> {
         let id = self.group_id(group, "timestep")?;
         let rate = self.systems.record(id).and_then(|record| record.children.rate.as_ref());
         Ok(rate.and_then(|rate| rate.timestep()))
     }
 
-    /// Sets how many seconds there are between two updates of a group, from the last one on.
+    /// Sets the seconds between two updates of a group, counted from its last update.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there, with A0111 if it is no group, with A0121 if it cannot be so many, or the group has no
-    /// rate that works with steps.
+    /// With A0108 if the world does not have the group, with A0111 if it is not a group. With A0121 if the number is not
+    /// positive and finite, or the group has no rate manager with a fixed step.
     pub fn set_timestep<M>(
         &mut self,
         group: impl IntoSystemTarget<M>,
@@ -279,11 +279,11 @@ impl World {
         Err(SystemError::Rate { group: self.systems.name_of(id).to_string(), error })
     }
 
-    /// Says whether the systems of a group are sorted by their constraints, or run in the order in which they were added.
+    /// Sets whether the systems of a group are sorted by their constraints, or run in the order in which they were added.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
+    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
     pub fn set_sorting<M>(
         &mut self,
         group: impl IntoSystemTarget<M>,
@@ -298,22 +298,22 @@ impl World {
         Ok(())
     }
 
-    /// Says whether systems are ordered so that there is more time between scheduling a job and waiting for it. They are not,
-    /// unless it is said.
+    /// Sets whether systems are ordered to leave more time between scheduling a job and waiting for it. The default is
+    /// `false`.
     ///
-    /// In each group, functions that are [said to schedule jobs](crate::IntoSystem::in_jobs) run as early as they can, then those
-    /// that wait for no job, then those that wait. All constraints hold, and two systems of which one changes what the other uses
-    /// stay in the order they have: what is computed is the same, bit by bit. What a function uses is known by its parameters.
-    /// Structs, groups and points may use anything, and so may functions with [`Commands`](crate::Commands), `&EntityManager`,
-    /// `&mut EntityManager`, `&JobScheduler` or `&mut World`: no system passes them.
+    /// In each group, functions that [schedule jobs](crate::IntoSystem::in_jobs) run as early as possible, then systems that
+    /// wait for no job, then systems that wait. All constraints hold, and two systems with conflicting access keep their
+    /// order, so the results are the same bit by bit. The access of a function follows from its parameters. Structs, groups
+    /// and points count as accessing everything, and so do functions with [`Commands`](crate::Commands), `&EntityManager`,
+    /// `&mut EntityManager`, `&JobScheduler` or `&mut World`: no system is moved past them.
     ///
-    /// What systems share that is not in the world is not seen, nor what is changed though it is only read, as an atomic number in
-    /// a resource or component: let such systems run [after](crate::IntoSystem::after) each other.
-    /// [Patches](crate::IntoSystem::patch) run after each system all the same, and see what was changed in the order that there is.
+    /// Two kinds of shared data are not seen: data outside of the world, and data that is written through a shared
+    /// reference, such as an atomic in a resource. Order such systems with [`after`](crate::IntoSystem::after).
+    /// [Patches](crate::IntoSystem::patch) run after each system in any order.
     ///
     /// # Determinism
     ///
-    /// The order depends on which systems there are and what they use, never on how long they took.
+    /// The order depends on the systems and their access, not on their run times.
     ///
     /// # Examples
     ///
@@ -350,12 +350,11 @@ impl World {
         self.systems.mark_all_stale();
     }
 
-    /// Says whether the systems of one group are ordered so that jobs have more time; if nothing is said, it is as
-    /// [for all](Self::order_systems_for_latency).
+    /// Sets the order for latency of one group. `None` means the setting [of the world](Self::order_systems_for_latency).
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
+    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
     ///
     /// # Examples
     ///
@@ -384,11 +383,11 @@ impl World {
         Ok(())
     }
 
-    /// Sorts all groups, which otherwise happens when they are updated.
+    /// Sorts all groups. Without this call, a group is sorted when it is updated.
     ///
     /// # Errors
     ///
-    /// With A0097 or A0123 to A0128 if the systems of a group cannot be put in an order. It is not updated then.
+    /// With A0097 or A0123 to A0128 if constraints of a group cannot hold. Such a group is not updated.
     ///
     /// # Examples
     ///
@@ -416,16 +415,16 @@ impl World {
         self.errors_since(before)
     }
 
-    /// Adds what every world has, before the first system.
+    /// Adds the built-in groups and points, before the first system.
     pub(super) fn add_default_groups(&mut self) {
         if self.systems.root.is_some() {
             return;
         }
-        // These are part of every world, and count for nothing.
+        // Built-in systems do not change the version.
         let version = self.systems.version;
         let mut root = Root.into_builder();
         root.group = None;
-        // A world that is being dropped needs none.
+        // A world that is being dropped has no root.
         let Ok(root) = self.add_built(root) else { return };
         self.systems.root = Some(root);
         let builders = [
@@ -452,7 +451,7 @@ impl World {
         self.systems.version = version;
     }
 
-    /// The group that a target means.
+    /// Finds the group that a target names.
     pub(super) fn find_group(
         &self,
         system: &str,
@@ -476,8 +475,8 @@ impl World {
         Ok(id)
     }
 
-    /// A system that runs came to a group. That runs too, and those around it, so that the system is told if one of them stops:
-    /// also one that did before.
+    /// Marks a group and those around it as started, after a running system has joined it. The system is then stopped with
+    /// any of them.
     fn start_enclosing_groups(&mut self, group: SystemId) {
         let mut around = Some(group);
         while let Some(slot) = around.and_then(|group| self.systems.slot_mut(group)) {
@@ -494,7 +493,7 @@ impl World {
         self.systems.version += 1;
     }
 
-    /// Has a system updated after every other, and after the patches that there are.
+    /// Adds a patch after the existing ones.
     pub(super) fn join_patches(&mut self, id: SystemId) {
         let patches = self.systems.patches.iter().copied();
         self.systems.patches = patches.chain([id]).collect();
@@ -514,7 +513,7 @@ impl World {
         self.systems.version += 1;
     }
 
-    /// Sees to it that the systems of a group are in their order, if there is one, and tells whether it is.
+    /// Sorts the systems of a group if its order is stale. Returns whether it has an order.
     pub(super) fn sort(&mut self, id: SystemId) -> bool {
         let Some(record) = self.systems.record(id) else { return false };
         if record.children.is_stale || record.children.sorted.is_none() {
@@ -547,30 +546,30 @@ impl World {
 }
 
 impl Systems {
-    /// Whether systems can come to it: it is a group, and not just going.
+    /// Tests whether a system is a group that is not being removed.
     pub(super) fn accepts_systems(&self, id: SystemId) -> bool {
         let flags = self.slot(id).map(|slot| slot.flags);
         flags.is_some_and(|flags| flags.has(Flags::GROUP) && !flags.has(Flags::REMOVED))
     }
 
-    /// Whether a system is updated after every other, and is in no group.
+    /// Tests whether a system is a patch.
     pub(super) fn is_patch(&self, id: SystemId) -> bool {
         self.slot(id).is_some_and(|slot| slot.flags.has(Flags::PATCH))
     }
 
-    /// Whether a system has come to a group.
+    /// Tests whether a system is a member of a group.
     pub(super) fn is_member(&self, id: SystemId, group: SystemId) -> bool {
         let children = self.record(group).map(|record| &record.children.added);
         children.is_some_and(|children| children.contains(&id))
     }
 
-    /// Where systems are of which nothing else is said.
+    /// The group of systems without a group option.
     pub(super) fn default_group(&self) -> Option<SystemId> {
         let groups = [self.group_of::<Simulation>(), self.root];
         groups.into_iter().flatten().find(|&group| self.accepts_systems(group))
     }
 
-    /// Whether the systems of a group are ordered so that jobs have more time.
+    /// Tests whether a group is ordered for latency.
     pub(super) fn is_for_latency(&self, group: &Record) -> bool {
         let children = &group.children;
         children.sorts && children.for_latency.unwrap_or(self.for_latency)
@@ -584,7 +583,7 @@ impl Systems {
         }
     }
 
-    /// The systems of a group in the order in which they run.
+    /// Computes the order in which the systems of a group run.
     pub(super) fn sorted(&self, id: SystemId) -> Result<Box<[SystemId]>, OrderError> {
         let Some(group) = self.record(id) else { return Ok(Box::default()) };
         let added = &group.children.added;
@@ -623,7 +622,7 @@ impl Systems {
     }
 }
 
-/// What a system is told that was to be in something else than a group.
+/// The error for a system that was to join something else than a group.
 pub(super) fn not_a_group(system: &str, target: &str) -> SystemError {
     SystemError::NotAGroup { what: format!("system `{system}`"), target: target.to_owned() }
 }

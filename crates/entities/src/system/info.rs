@@ -1,4 +1,4 @@
-//! What tools are told of systems, and what is set while a world runs.
+//! Information about systems for tools, and the watcher of updates.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,39 +11,40 @@ use super::table::{Children, Flags, no_such};
 use crate::version::Version;
 use crate::world::World;
 
-/// What is known of a system.
+/// Information about a system.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SystemInfo {
-    /// Which one.
+    /// The id of the system.
     pub id: SystemId,
-    /// What it is called.
+    /// The name that errors and tools show.
     pub name: String,
-    /// Whether it is a function, a struct, a group or a point.
+    /// The kind of system.
     pub kind: SystemKind,
-    /// The group it is in. [Patches](crate::IntoSystem::patch) are in none.
+    /// The enclosing group. [Patches](crate::IntoSystem::patch) have none.
     pub group: Option<SystemId>,
-    /// In how many groups it is.
+    /// The number of enclosing groups.
     pub depth: usize,
-    /// Whether it is to run.
+    /// Set if the system is enabled.
     pub enabled: bool,
-    /// Whether it has started to run, and not stopped.
+    /// Set if the system has started, and not stopped.
     pub running: bool,
-    /// When it ran last: what it has changed has this version. [`Version::NEVER`] if it did not.
+    /// The version of the last run: data that the system wrote has this version. [`Version::NEVER`] before the first run.
     pub last_run: Version,
-    /// Whether it is a group whose systems are [ordered for latency](World::order_systems_for_latency).
+    /// Set for a group that is [ordered for latency](World::order_systems_for_latency).
     pub for_latency: bool,
-    /// How many entities its queries may find, if it is a function, and not just being updated.
+    /// The number of entities in chunks that match its queries, for a function that is not being updated.
     pub entities: Option<usize>,
-    /// How often it ran since times are [measured](World::profile_systems). A point runs when there is something to carry out.
+    /// The number of runs since run times are [measured](World::profile_systems). A point runs if commands wait for it.
     pub runs: u64,
-    /// How long it took when it ran last, if times are [measured](World::profile_systems). Jobs count where they are waited for.
+    /// The time of the last run, if run times are [measured](World::profile_systems). Time of jobs counts where they are
+    /// waited for.
     pub last_time: Duration,
-    /// How long it took since times are [measured](World::profile_systems).
+    /// The sum of all run times since they are [measured](World::profile_systems).
     pub total_time: Duration,
 }
 
-/// What a system is.
+/// The kind of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SystemKind {
@@ -57,9 +58,9 @@ pub enum SystemKind {
     Point,
 }
 
-/// All systems of a world, in the order in which they run: each group before what is in it.
+/// The systems of a world in the order in which they run, each group before its members.
 ///
-/// As text it is a line for each, further to the right the deeper it is.
+/// Its text has one line per system, indented by depth.
 ///
 /// # Examples
 ///
@@ -101,7 +102,7 @@ pub enum SystemKind {
 pub struct SystemOrder(Vec<SystemInfo>);
 
 impl SystemOrder {
-    /// The systems, in the order in which they run.
+    /// Iterates over the systems in the order in which they run.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &SystemInfo> {
         self.0.iter()
     }
@@ -128,7 +129,8 @@ impl fmt::Display for SystemOrder {
 }
 
 impl World {
-    /// All systems, in the order in which they run. Groups that cannot be put in an order have theirs as they were added.
+    /// Lists all systems in the order in which they run. A group whose constraints cannot hold is listed in the order of
+    /// adding.
     pub fn system_order(&mut self) -> SystemOrder {
         let before = self.systems.errors.len();
         self.sync_last_runs();
@@ -145,11 +147,11 @@ impl World {
         SystemOrder(infos)
     }
 
-    /// What is known of a system.
+    /// Returns information about a system.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there.
+    /// With A0108 if the world does not have the system.
     pub fn system_info(&mut self, id: SystemId) -> Result<SystemInfo, SystemError> {
         self.sync_last_runs();
         let mut depth = 0;
@@ -166,7 +168,7 @@ impl World {
         let Some(record) = self.systems.record(id) else { return };
         let list = match &record.children {
             Children { is_stale: false, sorted: Some(sorted), .. } => sorted.clone(),
-            // They are just being updated by it, or there is none.
+            // The group is being updated, or was not sorted yet.
             Children { added, .. } => {
                 self.systems.sorted(id).unwrap_or_else(|_| added.as_slice().into())
             }
@@ -200,7 +202,7 @@ impl World {
         })
     }
 
-    /// Says whether it is measured how long systems take. On `wasm32-unknown-unknown`, which has no clock, it is not.
+    /// Sets whether run times are measured. They are never measured on `wasm32-unknown-unknown`, which has no clock.
     ///
     /// # Examples
     ///
@@ -220,8 +222,8 @@ impl World {
         self.systems.profiles = measured && ancho_jobs::HAS_CLOCK;
     }
 
-    /// When the system that is just being updated, or told something, ran before: what is newer has changed for it.
-    /// [`Version::NEVER`] if it did not run yet, and outside of systems.
+    /// Returns the version of the last run of the system that is executing: newer data counts as changed. [`Version::NEVER`]
+    /// in the first run, and outside of systems.
     ///
     /// # Examples
     ///
@@ -256,12 +258,12 @@ impl World {
         self.systems.since
     }
 
-    /// Says whether a system runs; if several are [meant](IntoSystemTarget), whether all of them do. One that runs is told that it stops
-    /// when its next update would have come.
+    /// Enables or disables a system, or all systems that the target names. A running system stops when its next update is
+    /// due.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there.
+    /// With A0108 if the world does not have the system.
     ///
     /// # Examples
     ///
@@ -296,11 +298,11 @@ impl World {
         Ok(())
     }
 
-    /// Whether a system is to run; if several are [meant](IntoSystemTarget), the one of them that was added first.
+    /// Tests whether a system is enabled. If the target names several, tests the one that was added first.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there.
+    /// With A0108 if the world does not have the system.
     pub fn is_system_enabled<M>(
         &self,
         system: impl IntoSystemTarget<M>,
@@ -318,14 +320,14 @@ impl World {
         found.ok_or_else(|| no_such(&format!("`{}`", target.name())))
     }
 
-    /// Has a function look at the world when updates begin and end, and after each system but groups. It does not panic.
+    /// Calls a function when updates begin and end, and after each system except groups. The function must not panic.
     pub(crate) fn watch(&mut self, watcher: impl FnMut(&mut Self, Moment) + Send + 'static) {
         self.systems.watcher = Some(Box::new(watcher));
         self.systems.seen_errors = self.systems.errors.len();
         self.entities.jobs.watch_writes(true);
     }
 
-    /// What went wrong since it was asked, as far as nobody else was told.
+    /// Returns the errors since the last call that no handler has received.
     pub(crate) fn unseen_errors(&mut self) -> &[UpdateError] {
         let (errors, seen) = (&self.systems.errors, &mut self.systems.seen_errors);
         let first = std::mem::replace(seen, errors.len()).min(errors.len());
@@ -347,7 +349,7 @@ impl World {
     #[inline(never)]
     pub(super) fn notify_after(&mut self, id: SystemId) {
         let Some(slot) = self.systems.slot(id) else { return };
-        // A point that carries something out takes the version that it does so in.
+        // A point that plays commands takes the version of that playback.
         let is_idle =
             slot.flags.has(Flags::POINT) && slot.last_run != self.entities.storage.version;
         let name = self.systems.name_of(id);
@@ -355,18 +357,18 @@ impl World {
     }
 }
 
-/// When somebody looks.
+/// A moment of an update that is reported to the watcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// An update has begun, and no system has run yet.
     Begun,
     /// This system has run.
     After(Arc<str>),
-    /// This point has come, and nothing was to be carried out there.
+    /// This point was reached without waiting commands.
     Passed(Arc<str>),
     /// All systems of an update have run.
     Ended,
 }
 
-/// Who looks.
+/// The function that observes updates.
 pub(super) type Watcher = Box<dyn FnMut(&mut World, Moment) + Send>;

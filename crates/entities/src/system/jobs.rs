@@ -1,4 +1,4 @@
-//! Jobs that systems schedule, and commands that wait for them.
+//! Jobs that systems schedule: recording, completing and reporting them.
 
 use ancho_jobs::JobHandle;
 
@@ -7,15 +7,15 @@ use super::error::{SystemFault, UpdateError};
 use crate::world::World;
 
 impl World {
-    /// Completes all jobs that use entities of the world, whoever has scheduled them, and all whose handles systems have returned.
-    /// An [update](Self::update) begins with it.
+    /// Completes all jobs over entities of the world, and all jobs whose handles systems returned. An [update](Self::update)
+    /// begins with it.
     ///
-    /// It does not wait for a job that uses containers alone, and that nobody has told the world of: one that was scheduled by
-    /// [`EntityManager::jobs`](crate::EntityManager::jobs), or by a system which does not return its handle. Such a job may take
-    /// many updates. It is completed by its handle, or with all others by
+    /// It does not wait for jobs over containers alone that were scheduled by
+    /// [`EntityManager::jobs`](crate::EntityManager::jobs), or by a system that does not return the handle. Such a job may
+    /// take many updates. Complete it by its handle, or with all others by
     /// [`JobScheduler::complete_everything`](ancho_jobs::JobScheduler::complete_everything).
     ///
-    /// What has failed is told by the next update, or by its handler.
+    /// Failures are reported by the next update, or to its error handler.
     ///
     /// # Examples
     ///
@@ -43,7 +43,7 @@ impl World {
         let jobs = std::mem::take(&mut self.systems.jobs);
         self.finish_jobs(&jobs);
         let scheduler = self.entities.jobs();
-        // If the world was given other entities, jobs of the first are left to them, and to whoever has them.
+        // Jobs over entities that the world had before belong to those entities, and are completed with them.
         for &(job, system) in jobs.iter().filter(|&&(job, _)| scheduler.knows(job)) {
             if let Err(failed) = scheduler.try_complete(job) {
                 self.systems.fail(system, SystemFault::Job(failed));
@@ -56,7 +56,7 @@ impl World {
         self.report_failures_of_no_system();
     }
 
-    /// Reports all failures of jobs that were completed, and waits for none.
+    /// Reports the failures of completed jobs, without waiting.
     pub(super) fn report_failed_jobs(&mut self) {
         self.report_completed_jobs();
         self.report_failures_of_no_system();
@@ -68,21 +68,20 @@ impl World {
         }
     }
 
-    /// Has several jobs finished, in whichever order they can be: to complete one by one would be to wait for each while others
-    /// could be worked on.
+    /// Finishes several jobs in any order. Completing them one by one would wait for each while others could run.
     fn finish_jobs(&self, jobs: &[(JobHandle, SystemId)]) {
         if jobs.len() < 2 {
             return;
         }
         let scheduler = self.entities.jobs();
-        // None are scheduled meanwhile, so that the memory of their list is there to be used.
+        // No job is scheduled meanwhile, so the memory of the list of scheduled jobs can be reused.
         let mut handles = self.entities.jobs.scheduled();
         handles.extend(jobs.iter().map(|&(job, _)| job).filter(|&job| scheduler.knows(job)));
         scheduler.finish_all(&handles);
         self.entities.jobs.give_back_scheduled(handles);
     }
 
-    /// Notes the jobs that were scheduled since, by a system if one was running.
+    /// Records the jobs that were scheduled since the last call, with the running system.
     #[inline]
     pub(super) fn collect_jobs(&mut self, system: Option<SystemId>) {
         if self.entities.jobs.has_scheduled() {
@@ -90,7 +89,7 @@ impl World {
         }
     }
 
-    /// Who runs is handed over in registers, which takes no time if there are none.
+    /// Passes the id in registers, which costs nothing if no jobs were scheduled.
     #[cold]
     fn record_jobs_of(&mut self, system: SystemId) {
         self.record_jobs(Some(system));
@@ -114,7 +113,7 @@ impl World {
         self.entities.jobs.start();
     }
 
-    /// Reports which jobs of systems failed and were completed on behalf of another, each panic once.
+    /// Reports the failed jobs of systems that were completed on behalf of others, each panic once.
     pub(super) fn report_completed_jobs(&mut self) {
         self.collect_jobs(self.systems.executing);
         let scheduler = self.entities.jobs();
@@ -129,7 +128,7 @@ impl World {
         }
     }
 
-    /// Reports something that went wrong, and not with a system.
+    /// Reports a fault that belongs to no system.
     pub(super) fn fail_world(&mut self, fault: SystemFault) {
         let system = self.name().into();
         self.systems.errors.push(UpdateError { system, fault });

@@ -1,4 +1,4 @@
-//! How systems stop and go.
+//! Stopping and removing systems, and the callbacks of their lifecycle.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,17 +11,16 @@ use crate::panics::discard;
 use crate::world::World;
 
 impl World {
-    /// Removes a system. One that runs is told that it stops; a struct is told that it is destroyed. A group goes with all that
-    /// is in it, and a point with what is to be carried out there. The systems of a group stop in the order in which they are
-    /// updated; then they are destroyed, the last that was added first.
+    /// Removes a system. A running system stops first, and a struct is destroyed. A group is removed with all its members,
+    /// and a point with the commands that wait for it. The members of a group stop in the order in which they are updated,
+    /// then they are destroyed in the reverse order of adding.
     ///
-    /// A system that is just being updated is removed when it has returned. One that would be updated later does not run any
-    /// more.
+    /// A system that is being updated is removed when it returns. A system whose update is due later does not run again.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there. With A0150 if it, or a system that goes with it, failed when it was told that it stops or is
-    /// destroyed, or panicked when it was dropped: it is removed then, too.
+    /// With A0108 if the world does not have the system. With A0150 if it, or a system that is removed with it, fails in
+    /// `on_stop_running` or `on_destroy`, or panics in its drop. The systems are removed nevertheless.
     ///
     /// # Examples
     ///
@@ -57,7 +56,7 @@ impl World {
         })
     }
 
-    /// Tells a function or a struct something, which is out of its place meanwhile.
+    /// Calls a callback of a function or struct, which is out of its slot meanwhile. Returns whether it succeeded.
     pub(super) fn call_system(
         &mut self,
         id: SystemId,
@@ -67,7 +66,7 @@ impl World {
             return true;
         };
         let world = self.systems.id;
-        // What it changes is new for the system that ran before it.
+        // Data that it writes counts as changed for the system that ran before it.
         self.raise_version();
         let outcome = self.while_executing(id, |world| what(&mut *system, world));
         if self.systems.id != world {
@@ -90,20 +89,20 @@ impl World {
         }
     }
 
-    /// Has a system stop that runs, and all that is in it.
+    /// Stops a running system, and its members.
     pub(super) fn stop(&mut self, id: SystemId) {
         let Some(slot) = self.systems.slot_mut(id) else { return };
         if !slot.flags.has(Flags::STARTED) {
             return;
         }
         let is_group = slot.flags.has(Flags::GROUP);
-        // It is out of its slot, and cannot be told: it stops when it has returned, and goes with its group.
+        // A system that is out of its slot stops when it returns, and is removed with its group.
         if slot.flags.has(Flags::EXECUTING) && !is_group {
             return;
         }
         slot.flags.set(Flags::STARTED, false);
         if is_group {
-            // In the order in which they run, if there is one.
+            // In the order in which they run, if constraints allow one.
             let added = slot.record.as_ref().map(|record| record.children.added.clone());
             let sorted = self.systems.sorted(id);
             let children = sorted.unwrap_or_else(|_| added.unwrap_or_default().into());
@@ -114,7 +113,7 @@ impl World {
         }
     }
 
-    /// Has a system go that was removed while it was told something. Returns whether it was.
+    /// Removes a system that was marked as removed during a callback. Returns whether it was.
     pub(super) fn finish_removal(&mut self, id: SystemId) -> bool {
         let is_removed =
             |slot: &Slot| slot.flags.has(Flags::REMOVED) && !slot.flags.has(Flags::EXECUTING);
@@ -125,7 +124,7 @@ impl World {
         is_removed
     }
 
-    /// Removes a system, now or when it has returned.
+    /// Removes a system now, or marks it if it is executing.
     pub(super) fn remove_or_defer(&mut self, id: SystemId) {
         let Some(slot) = self.systems.slot_mut(id) else { return };
         if slot.flags.has(Flags::EXECUTING) && !slot.flags.has(Flags::GROUP) {
@@ -134,14 +133,14 @@ impl World {
         }
         if slot.flags.has(Flags::GROUP) {
             slot.flags.set(Flags::REMOVED, true);
-            // All of them stop before one is destroyed.
+            // All members stop before one is destroyed.
             self.stop(id);
-            // The last that was created first: the others may be what it was made for.
+            // Later systems may use earlier ones, so the last one is destroyed first.
             let children = self.systems.record(id).map(|record| record.children.added.clone());
             let mut children = children.unwrap_or_default();
             children.sort_by_key(|&child| self.systems.record(child).map(|record| record.created));
             for &child in children.iter().rev() {
-                // Others may have moved it when they were told that they go.
+                // A callback may have moved it to another group.
                 if self.systems.record(child).is_some_and(|record| record.group == Some(id)) {
                     self.remove_or_defer(child);
                 }
@@ -164,14 +163,14 @@ impl World {
         let system = self.systems.slot_mut(id).and_then(|slot| slot.system.take());
         let record = self.systems.free(id);
         if self.systems.root == Some(id) {
-            // The next system that is added comes with another one.
+            // The next added system creates another root.
             self.systems.root = None;
         }
         self.drop_catching(&name, system);
         self.drop_catching(&name, record);
     }
 
-    /// Drops what was a system's, which may do anything. It is told by its name if it is gone already.
+    /// Drops data of a system, and reports a panic under its name.
     pub(super) fn drop_catching<T>(&mut self, name: &Arc<str>, what: T) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(what))) {
             let message = panic_message(&*payload);
@@ -181,7 +180,7 @@ impl World {
         }
     }
 
-    /// A system has put another world in the place of its own: it is gone with that.
+    /// Reports that a system replaced its world, and drops the system.
     #[cold]
     pub(super) fn report_replaced_world(&mut self, system: Box<dyn ErasedSystem>) {
         let fault = SystemFault::WorldExchanged;
@@ -191,19 +190,18 @@ impl World {
         }
     }
 
-    /// Ends all systems: those that run stop, in the order in which they were added; then all are destroyed, the last that was
-    /// added first.
+    /// Ends all systems: running ones stop in the order of adding, then all are destroyed in reverse order.
     pub(crate) fn end_systems(&mut self) {
         self.systems.is_dropping = true;
         let mut all: Vec<SystemId> = self.systems.ids().collect();
-        // The entities see to their own jobs when they go.
+        // The entities complete their own jobs when they are dropped.
         if all.is_empty() {
             return;
         }
         if self.entities.jobs.begin_drop() {
             self.complete_jobs();
         } else {
-            // The jobs of the world wait for who drops it.
+            // The jobs of the world wait for the job that drops it, so they cannot be completed here.
             self.report_failed_jobs();
         }
         all.sort_by_key(|&id| self.systems.record(id).map(|record| record.created));
@@ -211,7 +209,7 @@ impl World {
         let (groups, others): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|&id| self.systems.slot(id).is_some_and(is_group));
         others.iter().for_each(|&id| self.stop(id));
-        // Groups would take with them who came to them later, and is older than others.
+        // Groups come last: a group removes its members, which may be older than other systems.
         groups.iter().chain(&others).rev().for_each(|&id| self.remove_or_defer(id));
         self.report_errors();
     }

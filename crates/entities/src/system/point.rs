@@ -1,4 +1,4 @@
-//! Points at which commands are carried out.
+//! Command points: systems that play recorded command buffers.
 
 use std::any::{TypeId, type_name};
 use std::fmt;
@@ -19,17 +19,16 @@ use crate::commands::{CommandLog, Commands, EntityCommandBuffer};
 use crate::panics::discard;
 use crate::world::World;
 
-/// A point at which commands are carried out that others have recorded: a type that says which.
+/// A point of the update at which recorded commands play, identified by its type.
 ///
-/// A point is added as a system is, and is one. Systems record with [`CommandsAt`](crate::CommandsAt), and
-/// [`World::commands_at`](crate::World::commands_at). When the point is updated, buffers are played in the order in which they
-/// were begun, after the jobs that record in them: a point waits for these jobs, and for no others. If a job panics, nothing of
-/// what it recorded is played, and the update of the point reports it (A0107). If a buffer fails, the others are played all the
-/// same, and one error says who has recorded what. One that is [not to be played](EntityCommandBuffer::set_should_play) is passed over. Unity's
-/// `EntityCommandBufferSystem`.
+/// A point is added like a system. Systems record with [`CommandsAt`](crate::CommandsAt) and
+/// [`World::commands_at`](crate::World::commands_at). The point waits for the jobs that record, and for no others, then
+/// plays the buffers in the order in which they were begun. If a job panics, its commands are dropped, and the point reports
+/// it (A0107). If a buffer fails, the others are played nevertheless, and one error names the recording systems. A buffer
+/// that is [not to be played](EntityCommandBuffer::set_should_play) is skipped. Unity's `EntityCommandBufferSystem`.
 ///
-/// Every world has points at the beginnings and ends of the [groups](crate::SystemGroup) that it comes with, but for the end of
-/// [`Presentation`](crate::Presentation). Groups of one's own have those that are added to them.
+/// The built-in [groups](crate::SystemGroup) have points at their beginning and end, except the end of
+/// [`Presentation`](crate::Presentation). Other groups have the points that are added to them.
 ///
 /// # Examples
 ///
@@ -63,13 +62,13 @@ use crate::world::World;
 /// assert_eq!(world.resource::<Counts>().0, [0, 1]);
 /// ```
 pub trait CommandPoint: Sized + Send + 'static {
-    /// What it is called.
+    /// Returns the name that errors and tools show.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// Writes points that every world has.
+/// Defines the built-in points.
 macro_rules! points {
     ($($(#[$doc:meta])* $point:ident,)+) => {
         $(
@@ -180,25 +179,25 @@ impl<P> fmt::Debug for CommandsAt<'_, P> {
     }
 }
 
-/// A buffer that waits for its point.
+/// A recorded buffer that waits for its point.
 pub(super) struct WaitingBuffer {
     pub(super) buffer: EntityCommandBuffer,
-    /// Who has recorded it.
+    /// The recording system.
     pub(super) recorder: Option<SystemId>,
     pub(super) name: Arc<str>,
 }
 
-/// What a world knows of a point.
+/// The state of a command point.
 pub(super) struct PointState {
     name: &'static str,
-    /// The system that plays the buffers, if there is one.
+    /// The system that plays the buffers, if it was added.
     pub(super) system: Option<SystemId>,
     pub(super) waiting: Vec<WaitingBuffer>,
-    /// Buffers that were played, so that the next have their memory.
+    /// Played buffers, whose memory is reused.
     spare: Vec<EntityCommandBuffer>,
 }
 
-/// The points of a world.
+/// The command points of a world.
 #[derive(Default)]
 pub(crate) struct Points {
     by_type: HashMap<TypeId, u32, FixedState>,
@@ -206,7 +205,7 @@ pub(crate) struct Points {
 }
 
 impl Points {
-    /// The place of a point, which never changes.
+    /// The index of a point, which never changes.
     pub(crate) fn place_of<P: CommandPoint>(&mut self) -> u32 {
         self.place(TypeId::of::<P>(), P::name())
     }
@@ -232,13 +231,13 @@ impl Points {
         self.list.len() as u32
     }
 
-    /// Whether there is nothing to be carried out at a point.
+    /// Tests whether no buffer waits for a point.
     #[inline]
     pub(super) fn is_idle(&self, place: u32) -> bool {
         self.list.get(place as usize).is_some_and(|point| point.waiting.is_empty())
     }
 
-    /// An empty buffer for a point.
+    /// Returns an empty buffer for a point.
     pub(crate) fn take_buffer(&mut self, place: u32) -> Result<EntityCommandBuffer, SystemFault> {
         let point = &mut self.list[place as usize];
         if point.system.is_none() {
@@ -247,7 +246,7 @@ impl Points {
         Ok(point.spare.pop().unwrap_or_else(|| EntityCommandBuffer::new().named("commands")))
     }
 
-    /// Has a buffer wait for its point, unless nothing is in it.
+    /// Lets a buffer wait for its point, or reuses it if it is empty.
     pub(super) fn push(
         &mut self,
         place: u32,
@@ -256,7 +255,7 @@ impl Points {
     ) {
         let point = &mut self.list[place as usize];
         if buffer.is_empty() && !buffer.is_in_use() {
-            // Who has it next may record something.
+            // The next user of the buffer starts with the default.
             buffer.set_should_play(true);
             point.spare.push(buffer);
         } else {
@@ -268,23 +267,22 @@ impl Points {
         }
     }
 
-    /// Takes back a buffer that was played, and is empty.
+    /// Keeps a played buffer for reuse.
     pub(super) fn recycle(&mut self, place: u32, buffer: EntityCommandBuffer) {
         self.list[place as usize].spare.push(buffer);
     }
 }
 
 impl World {
-    /// Begins to record commands that are carried out when a point comes, also in jobs. Each call begins a buffer, and they are played
-    /// in this order.
+    /// Begins a buffer whose commands play at a command point. Jobs can record in it, too. Buffers play in the order of
+    /// these calls.
     ///
-    /// What is recorded is carried out also if the system fails afterwards, unlike that of a parameter
-    /// [`CommandsAt`](crate::CommandsAt): a buffer that is not to be played has to be
-    /// [told so](EntityCommandBuffer::set_should_play).
+    /// The commands play even if the system fails afterwards, in contrast to the parameter
+    /// [`CommandsAt`](crate::CommandsAt). [`set_should_play`](EntityCommandBuffer::set_should_play) prevents it.
     ///
     /// # Errors
     ///
-    /// With A0114 if the world has no such point.
+    /// With A0114 if the world does not have the point.
     ///
     /// # Examples
     ///
@@ -324,7 +322,7 @@ impl World {
         Ok(&mut last.buffer)
     }
 
-    /// Carries out what waits for a point.
+    /// Plays the buffers that wait for a point.
     pub(super) fn run_point(&mut self, id: SystemId) {
         let Some(place) = self.systems.record(id).and_then(|record: &Record| record.point) else {
             return;
@@ -346,7 +344,7 @@ impl World {
                 }
                 Err(payload) => failed.push((Arc::clone(&name), panic_error(payload))),
             }
-            // What was not carried out is dropped, which is code of the user.
+            // Clearing drops unplayed values, which runs user code.
             match catch_unwind(AssertUnwindSafe(|| buffer.clear())) {
                 Ok(Ok(())) => self.systems.points.recycle(place, buffer),
                 Ok(Err(_)) => {}
@@ -374,13 +372,13 @@ impl World {
         }
     }
 
-    /// Completes the jobs that record in a buffer, and no others but those that they wait for. Reports which of them failed.
+    /// Completes the jobs that record in a buffer and their dependencies, and reports failures.
     fn complete_recording(&mut self, buffer: &EntityCommandBuffer, recorder: Option<SystemId>) {
         let scheduler = self.entities.jobs();
-        // A job of another scheduler is completed by its owner: until then, playing the buffer is refused.
+        // A job of another scheduler is completed by its owner. Until then, playback refuses the buffer.
         let mut jobs = buffer.recording_jobs().filter(|&job| scheduler.knows(job));
         let Some(last) = jobs.next_back() else { return };
-        // Inside a job of another scheduler no job can be completed: playing the buffer is refused, too.
+        // Inside a job of another scheduler no job can be completed. Playback refuses the buffer then, too.
         if current_job().is_none() {
             scheduler.complete_quietly(&[last]);
         }
@@ -395,12 +393,12 @@ impl World {
                 None => self.fail_world(SystemFault::JobOfWorld(failed)),
             }
         }
-        // Jobs that these wait for are among those of systems.
+        // The dependencies are among the jobs of systems.
         self.report_completed_jobs();
     }
 }
 
-/// What a panic has said, in the words of an error.
+/// The message of a panic, as an error.
 fn panic_error(payload: Box<dyn std::any::Any + Send>) -> String {
     let message = format!("panicked: {}", panic_message(&*payload));
     discard(payload);

@@ -1,4 +1,4 @@
-//! How often a group updates, and what time it is for it then.
+//! Rate managers: the number and the time of the updates of a group.
 
 #[cfg(test)]
 mod tests;
@@ -11,9 +11,9 @@ use ancho_jobs::HAS_CLOCK;
 
 use crate::time::Time;
 
-/// Decides how often a group updates in one update of the world, and what time it is for its systems then.
+/// Decides how often a group updates in one update of the world, and the time of each of its updates.
 ///
-/// A group without one updates once, in the time of the world. Unity's `IRateManager`.
+/// A group without a rate manager updates once, with the time of the world. Unity's `IRateManager`.
 ///
 /// # Examples
 ///
@@ -36,44 +36,44 @@ use crate::time::Time;
 /// assert_eq!(EverySecond.next_update(RateTurn { updates: 1, ..turn }), None);
 /// ```
 pub trait RateManager: Send {
-    /// The time of the group's next update, or `None` if it has updated often enough for now.
+    /// Returns the time of the group's next update, or `None` if its turn is over.
     ///
-    /// Asked again after each update of the group, until it gives `None`.
+    /// Called again after each update of the group, until it returns `None`.
     fn next_update(&mut self, turn: RateTurn) -> Option<Time>;
 
-    /// Whether it is asked in each turn, also while the group has nothing to update: no systems, and points at which nothing is to
-    /// be carried out. If not, the group is passed over then, as if it had no turn.
+    /// Returns whether idle turns count, in which the group has no systems except points without waiting commands. If not,
+    /// the group is skipped in such a turn.
     fn counts_idle_turns(&self) -> bool {
         true
     }
 
-    /// How many seconds lie between two updates, if they are evenly spaced.
+    /// Returns the seconds between two updates, if they are evenly spaced.
     fn timestep(&self) -> Option<f64> {
         None
     }
 
-    /// Changes how many seconds lie between two updates. Counts from the last update.
+    /// Sets the seconds between two updates, counted from the last update.
     ///
     /// # Errors
     ///
-    /// If it cannot be this many, or the manager does not work with steps.
+    /// If the number is invalid, or the manager does not work with steps.
     fn set_timestep(&mut self, seconds: f64) -> Result<(), RateError> {
         Err(RateError::NoTimestep { seconds })
     }
 }
 
-/// What a [`RateManager`] decides by.
+/// The input of a [`RateManager`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateTurn {
-    /// What time it is around the group.
+    /// The time of the enclosing group.
     pub time: Time,
-    /// How many seconds an update of the world stands for at most.
+    /// The longest time step that an update of the world can have, in seconds.
     pub maximum_delta: f64,
-    /// How often the group has updated since its turn began.
+    /// The number of updates of the group in this turn.
     pub updates: u32,
 }
 
-/// Why a rate was refused.
+/// A time step that was refused.
 ///
 /// # Examples
 ///
@@ -88,14 +88,14 @@ pub struct RateTurn {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RateError {
-    /// A0121: the steps would be zero, negative or infinite, or no number.
+    /// A0121: the step is not positive and finite.
     Timestep {
-        /// How long they would be.
+        /// The refused step.
         seconds: f64,
     },
-    /// A0121: the manager has no steps that could be changed.
+    /// A0121: the group has no rate manager with a fixed step.
     NoTimestep {
-        /// How long they would be.
+        /// The refused step.
         seconds: f64,
     },
 }
@@ -119,7 +119,7 @@ impl fmt::Display for RateError {
 
 impl Error for RateError {}
 
-/// The steps that fixed rates can have, in seconds.
+/// The allowed time steps, in seconds.
 const TIMESTEPS: std::ops::RangeInclusive<f64> = 0.0001..=10.0;
 
 fn clamp_timestep(seconds: f64) -> Result<f64, RateError> {
@@ -129,10 +129,10 @@ fn clamp_timestep(seconds: f64) -> Result<f64, RateError> {
     Ok(seconds.clamp(*TIMESTEPS.start(), *TIMESTEPS.end()))
 }
 
-/// One update of the group in each update of the world, all of them equally long, with a clock of its own.
+/// One update of the group per update of the world, with a fixed time step and a clock of its own.
 ///
-/// The clock begins at zero and knows nothing of the world's: if the world updates faster than the step says, the group's
-/// time runs faster too. Good for lockstep, where one update is one step whatever time it took.
+/// The clock begins at zero and is independent of the world's: if the world updates faster than the step, the group's time
+/// runs faster, too. Useful for lockstep, where one update is one step. Unity's `FixedRateSimpleManager`.
 ///
 /// # Examples
 ///
@@ -153,21 +153,21 @@ pub struct FixedRateSimple {
 }
 
 impl FixedRateSimple {
-    /// An update every this many seconds, of which there cannot be fewer than 0.0001 or more than 10: the nearest is taken.
+    /// Creates a manager with a time step in seconds, clamped to 0.0001 to 10.
     ///
     /// # Panics
     ///
-    /// Unless the number is above zero and finite.
+    /// If the number is not positive and finite.
     #[track_caller]
     pub fn new(timestep: f64) -> Self {
         Self::try_new(timestep).unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    /// [`new`](Self::new), for a number that may be a bad one.
+    /// Creates a manager like [`new`](Self::new), or returns an error.
     ///
     /// # Errors
     ///
-    /// Unless the number is above zero and finite.
+    /// If the number is not positive and finite.
     pub fn try_new(timestep: f64) -> Result<Self, RateError> {
         Ok(Self { timestep: clamp_timestep(timestep)?, next: 0.0 })
     }
@@ -189,7 +189,7 @@ impl RateManager for FixedRateSimple {
 
     fn set_timestep(&mut self, seconds: f64) -> Result<(), RateError> {
         let timestep = clamp_timestep(seconds)?;
-        // The next update is one step after the last, so a step that was already added is taken back first.
+        // The next update is one step after the last, so the step that was already added is replaced.
         if self.next > 0.0 {
             self.next += timestep - self.timestep;
         }
@@ -198,11 +198,11 @@ impl RateManager for FixedRateSimple {
     }
 }
 
-/// As many updates of the group, all of them equally long, as the time of the world has room for.
+/// As many updates of the group with a fixed time step as the time of the world has room for.
 ///
-/// The first is at zero. Each one after it is a step later, as soon as the world's time has come so far: none in a fast
-/// update of the world, several in a slow one. After a long pause it catches up bit by bit: one update of the world never has
-/// more of them than fit into the longest that the world can have.
+/// The first update is at zero. Each later one is a step after it, as soon as the world's time reaches it: none in a fast
+/// update of the world, several in a slow one. After a long pause it catches up gradually: one update of the world has at
+/// most as many as fit into the world's longest time step. Unity's `FixedRateCatchUpManager`.
 ///
 /// # Examples
 ///
@@ -224,33 +224,32 @@ pub struct FixedRateCatchUp {
     /// The time of the last update, or of the first if there was none.
     last: f64,
     started: bool,
-    /// How far it goes in this turn.
+    /// The latest time of this turn.
     limit: f64,
 }
 
 impl FixedRateCatchUp {
-    /// An update every this many seconds, of which there cannot be fewer than 0.0001 or more than 10: the nearest is taken.
+    /// Creates a manager with a time step in seconds, clamped to 0.0001 to 10.
     ///
     /// # Panics
     ///
-    /// Unless the number is above zero and finite.
+    /// If the number is not positive and finite.
     #[track_caller]
     pub fn new(timestep: f64) -> Self {
         Self::try_new(timestep).unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    /// [`new`](Self::new), for a number that may be a bad one.
+    /// Creates a manager like [`new`](Self::new), or returns an error.
     ///
     /// # Errors
     ///
-    /// Unless the number is above zero and finite.
+    /// If the number is not positive and finite.
     pub fn try_new(timestep: f64) -> Result<Self, RateError> {
         let timestep = clamp_timestep(timestep)?;
         Ok(Self { timestep, last: 0.0, started: false, limit: 0.0 })
     }
 
-    /// The same with its first update at another time than zero, for a group that begins late and has nothing to catch up
-    /// with.
+    /// Sets the time of the first update, for a group that begins late and must not catch up.
     #[must_use = "the rate manager itself does not change"]
     pub fn starting_at(self, elapsed: f64) -> Self {
         Self { last: elapsed, started: false, ..self }
@@ -263,11 +262,11 @@ impl RateManager for FixedRateCatchUp {
             self.limit = self.last + turn.maximum_delta.max(self.timestep);
         }
         if self.started {
-            // The sum is compared, not the difference: a world that is updated by exactly one step adds up the same numbers
-            // in the same order, and has exactly one update each time, for ever.
+            // The sum is compared, not the difference: a world that is updated by exactly one step adds the same numbers in
+            // the same order, and has exactly one update each time.
             let next = self.last + self.timestep;
             let reached = turn.time.elapsed().min(self.limit);
-            // A step that is too small to be added to so late a time would never end.
+            // A step that is too small to change so late a time would loop forever.
             if next > reached || next <= self.last {
                 return None;
             }
@@ -287,11 +286,11 @@ impl RateManager for FixedRateCatchUp {
     }
 }
 
-/// One update of the group at most in each update of the world, and none before some time has passed on a clock on the wall.
+/// At most one update of the group per update of the world, after a minimum of real time.
 ///
-/// The group's `delta` is the time since its last update, its `elapsed` that of the world. For what must not run too
-/// often, as drawing a map does, and **not** for what has to be the same in each run: it depends on how fast the machine is.
-/// While the group has nothing to update, the clock is not looked at. Unity's `VariableRateManager`.
+/// The group's `delta` is the time since its last update, its `elapsed` that of the world. Use it for work that must not run
+/// too often, such as drawing a map, and **not** for results that must be the same in each run: it depends on the speed of
+/// the machine. While the group is idle, the clock is not read. Unity's `VariableRateManager`.
 ///
 /// # Examples
 ///
@@ -310,17 +309,17 @@ impl RateManager for FixedRateCatchUp {
 /// ```
 pub struct VariableRate {
     interval: Duration,
-    /// The world's time counts where there is none.
+    /// `None` means the world's time.
     clock: Option<Box<dyn FnMut() -> Duration + Send>>,
     last: Option<Duration>,
 }
 
 impl VariableRate {
-    /// How long it is between two updates, unless it is said otherwise.
+    /// The default time between two updates.
     const INTERVAL: Duration = Duration::from_millis(66);
 
-    /// This long is between two updates, or longer. On `wasm32-unknown-unknown`, which has no clock, the world's time
-    /// counts, unless there is [another clock](Self::with_clock).
+    /// Creates a manager with a minimum time between two updates. On `wasm32-unknown-unknown`, which has no clock, it uses
+    /// the world's time, unless [another clock](Self::with_clock) is set.
     pub fn new(interval: Duration) -> Self {
         let clock = HAS_CLOCK.then(|| {
             let start = Instant::now();
@@ -329,7 +328,7 @@ impl VariableRate {
         Self { interval, clock, last: None }
     }
 
-    /// The same with another clock: a function that says how long it is since a moment that stays the same.
+    /// Sets the clock: a function that returns the time since a fixed moment.
     #[must_use = "the rate manager itself does not change"]
     pub fn with_clock(self, clock: impl FnMut() -> Duration + Send + 'static) -> Self {
         Self { clock: Some(Box::new(clock)), ..self }

@@ -1,8 +1,9 @@
-//! When systems last ran, which holds for the entities that they ran with.
+//! The versions of the systems' last runs, and restoring a snapshot.
 //!
-//! A world can be given other entities: those of a snapshot, or those of another world by [`std::mem::swap`]. Their versions have
-//! nothing to do with those of the entities before. So the systems of a world note which manager their last runs refer to, compare it
-//! before each run, and start over if it is another one. A fork takes along when the systems of its world last ran.
+//! A world can get other entities: those of a snapshot, or those of another world by [`std::mem::swap`]. Their versions are
+//! unrelated to those of the entities before. So the systems of a world record the manager that their last runs refer to,
+//! compare it before each run, and reset the last runs if it is another one. A fork captures the last runs of its world's
+//! systems.
 
 use std::mem;
 use std::sync::Arc;
@@ -16,44 +17,45 @@ use crate::version::Version;
 use crate::world::World;
 
 impl World {
-    /// Replaces the entities of the world by those of a snapshot, which a [fork](Self::fork) of the world is: a rollback.
+    /// Replaces the entities of the world by those of a snapshot, which is a [fork](Self::fork) of the world: a rollback.
     ///
-    /// The snapshot stays as it is, and can be restored any number of times. The two share memory until one of them writes to it, so that
-    /// the call costs about as much as the snapshot has chunks.
+    /// The snapshot does not change, and can be restored any number of times. The two worlds share memory until one of them
+    /// writes to it, so the cost of the call is proportional to the number of chunks.
     ///
-    /// Updates after the call do what updates after the fork did: entities get the same ids, and filters such as
-    /// [`Changed`](crate::Changed) find the same entities, in each system that had run before the fork. For a system that was added
-    /// later, and for all systems if the snapshot is no fork of this world, all entities are changed. Systems are started and stopped as
-    /// after the fork: a system that had started then counts as started, without a call of
-    /// [`on_start_running`](crate::System::on_start_running) or [`on_stop_running`](crate::System::on_stop_running). [Caches](crate::EntityManager::take_cache)
-    /// become those of the snapshot.
+    /// Updates after the call do the same as updates after the fork did: entities get the same ids, and filters such as
+    /// [`Changed`](crate::Changed) match the same entities, in each system that ran before the fork. For a system that was
+    /// added later, all entities are changed, and for all systems if the snapshot is not a fork of this world. A system that
+    /// had started at the time of the fork counts as started, without a call of
+    /// [`on_start_running`](crate::System::on_start_running) or [`on_stop_running`](crate::System::on_stop_running).
+    /// [Caches](crate::EntityManager::take_cache) become those of the snapshot.
     ///
-    /// All else of a world is no part of a fork, and stays as it is:
+    /// Everything else is not part of a fork, and does not change:
     ///
-    /// - **Resources**, and what systems keep: their fields and each [`Local`](crate::Local). What a replay depends on belongs in
-    ///   components, or has to be set back by the program.
-    /// - **Time**: [`time`](Self::time) can be kept with the snapshot, and set by [`set_time`](Self::set_time). A group with a rate, as
-    ///   [`FixedStep`](crate::FixedStep) is, goes on from its last step; [`set_rate`](Self::set_rate) with a rate that is
-    ///   [`starting_at`](crate::FixedRateCatchUp::starting_at) its next step sets it back.
+    /// - **Resources**, and the state of systems: their fields and each [`Local`](crate::Local). Data that a replay depends
+    ///   on belongs in components, or has to be reset by the program.
+    /// - **Time**: keep [`time`](Self::time) with the snapshot, and set it by [`set_time`](Self::set_time). A group with a
+    ///   rate, such as [`FixedStep`](crate::FixedStep), continues after its last step. To reset it, call
+    ///   [`set_rate`](Self::set_rate) with a rate that is [`starting_at`](crate::FixedRateCatchUp::starting_at) its next
+    ///   step.
     ///
-    /// Jobs over both worlds are completed first. Commands that wait for a [point](crate::CommandPoint) are discarded: they were recorded
-    /// for the entities that go. Those that waited when the snapshot was made are no part of it, so a snapshot is best made between two
-    /// updates, when none wait for a point of the next one. A buffer of the program with new entities that was recorded before the call is
-    /// refused when it is played (A0082).
+    /// Jobs over both worlds are completed first. Commands that wait for a [point](crate::CommandPoint) are discarded: they
+    /// were recorded for the replaced entities. Commands that waited when the snapshot was made are not part of it, so make
+    /// snapshots between two updates, when no commands wait. A buffer of the program with new entities that was recorded
+    /// before the call is refused at playback (A0082).
     ///
     /// # Errors
     ///
-    /// With A0130 if the worlds divide chunks differently. If a component can neither be copied nor cloned, or there is no memory for
-    /// what is copied at once. Then the world is as it was.
+    /// With A0130 if the worlds have different chunk sizes. If a component can neither be copied nor cloned, or there is not
+    /// enough memory for the copies. Then the world has not changed.
     ///
     /// # Panics
     ///
-    /// If dropping what is replaced panics. By then all is done.
+    /// If dropping replaced values panics, after the world was restored.
     ///
     /// # Determinism
     ///
-    /// A replay with the same input has the same [state hash](Self::state_hash) after each update as the original run, if what systems
-    /// read is in components, or was set back.
+    /// A replay with the same input has the same [state hash](Self::state_hash) after each update as the original run, if
+    /// the data that systems read is in components, or was reset.
     ///
     /// # Examples
     ///
@@ -86,12 +88,12 @@ impl World {
         self.complete_jobs();
         let replaced = self.entities.restore_from(&mut snapshot.entities)?;
         self.sync_last_runs();
-        // Dropping is user code, so it comes last.
+        // Dropping runs user code, so it comes last.
         let mut panic = FirstPanic::default();
         for place in 0..self.systems.points.count() {
             let mut waiting = mem::take(&mut self.systems.points.get_mut(place).waiting);
             for mut discarded in waiting.drain(..) {
-                // A job of another scheduler may still record; then the buffer is dropped when the job is done.
+                // A job of another scheduler may still record. Then the buffer is dropped when the job is done.
                 panic.during(|| _ = discarded.buffer.clear());
                 panic.during(|| drop(discarded));
             }
@@ -102,7 +104,7 @@ impl World {
         Ok(())
     }
 
-    /// Has the last runs of systems refer to the entities that the world has now.
+    /// Resets the last runs of systems if the world has other entities.
     #[inline(always)]
     pub(super) fn sync_last_runs(&mut self) {
         if self.systems.entities != self.entities.id() {
@@ -117,7 +119,7 @@ impl World {
         self.systems.slots = slots;
     }
 
-    /// Goes back to the system that has updated another one, which may have given the world other entities than those with this id.
+    /// Resumes the system that updated another one. It may have replaced the entities with this id.
     #[inline(always)]
     pub(super) fn resume(&mut self, outer: Option<SystemId>, since: Version, entities: u64) {
         self.systems.executing = outer;
@@ -133,7 +135,8 @@ impl World {
         self.systems.since = self.systems.last_run_of_executing(&self.systems.slots);
     }
 
-    /// When the systems of the world last ran, for a fork. `None` if none has run, and the entities have the last runs of another world.
+    /// Captures the last runs of the systems, for a fork. `None` if no system has run, and the entities have the last runs
+    /// of another world.
     pub(crate) fn last_runs(&mut self) -> Option<Arc<LastRuns>> {
         self.sync_last_runs();
         let Systems { id, slots, .. } = &self.systems;
@@ -152,14 +155,14 @@ impl World {
 }
 
 impl Systems {
-    /// Has the last runs of systems be those at the time when the entities were forked from the world of these systems. Without such a
-    /// time, none has run.
+    /// Resets the last runs of systems to those at the time when the entities were forked from this world. Without such a
+    /// fork, no system has run.
     ///
-    /// A system that had started then has started now, and one that had not has not, so that a replay starts and stops the same systems.
-    /// No system is told of it.
+    /// A system that had started at that time counts as started, and another one does not, so that a replay starts and stops
+    /// the same systems. No callback is called.
     #[cold]
     pub(super) fn reset_last_runs(&mut self, slots: &mut [Slot], entities: &mut EntityManager) {
-        // They hold until the systems run, so they are taken out.
+        // They are valid until the systems run, so they are taken out.
         let last_runs = entities.last_runs.take_if(|last_runs| last_runs.systems == self.id);
         for (index, slot) in slots.iter_mut().enumerate() {
             let known = last_runs.as_ref().and_then(|last_runs| last_runs.slots.get(index));

@@ -1,8 +1,7 @@
-//! Which worlds are being updated by this thread.
+//! A thread-local stack of the worlds that this thread is updating.
 //!
-//! A world notes that it is being updated, and who runs. But a system that has the whole world can put another in its place and
-//! keep its own, which then takes part in no update any more and has nobody to tell it so. Who finds a note asks here whether it is
-//! still true.
+//! A world records that it is being updated, and the executing system. But a system with `&mut World` can swap its world for
+//! another one, and keep its own: that update is abandoned, and its records are stale. The stack tells whether they are.
 
 use std::cell::RefCell;
 use std::mem::{self, ManuallyDrop};
@@ -16,18 +15,19 @@ use crate::version::Version;
 use crate::world::World;
 
 thread_local! {
-    /// Worlds that have a turn. It has no destructor: a world may end when other thread locals of its thread are gone.
+    /// The worlds that are being updated. It has no destructor: a world may be dropped after other thread locals of its
+    /// thread.
     static ACTIVE_WORLDS: RefCell<ActiveWorlds> = const { RefCell::new(ActiveWorlds::NONE) };
 }
 
-/// How many worlds are noted without memory of their own: turns are rarely nested any deeper.
+/// The number of worlds that need no allocation. Updates are rarely nested deeper.
 const INLINE_WORLDS: usize = 16;
 
-/// The worlds of a thread that have a turn, the innermost last.
+/// The worlds that a thread is updating, the innermost last.
 struct ActiveWorlds {
     inline: [u64; INLINE_WORLDS],
     count: usize,
-    /// Those beyond. Freed when the last of them is gone.
+    /// The worlds beyond the inline ones. Freed with the last of them.
     more: ManuallyDrop<Vec<u64>>,
 }
 
@@ -56,7 +56,7 @@ impl ActiveWorlds {
     }
 }
 
-/// The turn of a world, which is updated or tells a system something. Ends when it is dropped.
+/// Marks a world as being updated by this thread, until it is dropped.
 pub(super) struct UpdateGuard;
 
 impl UpdateGuard {
@@ -73,7 +73,7 @@ impl Drop for UpdateGuard {
 }
 
 impl World {
-    /// Forgets an update that nobody goes on with, if there is one: another world was put in the place of this one.
+    /// Resets the records of an update that was abandoned, because another world was swapped in its place.
     #[inline]
     pub(crate) fn reset_abandoned_update(&mut self) {
         if self.systems.is_in_update() {
@@ -92,7 +92,7 @@ impl World {
         self.systems.since = Version::NEVER;
         self.time.forget_floors(self.systems.time_depth);
         self.entities.jobs.list_scheduled(false);
-        // Who ran when it happened is gone.
+        // The system that ran at that time is gone.
         let is_gone = |slot: &Slot| {
             let is_system = !slot.flags.has(Flags::GROUP) && !slot.flags.has(Flags::POINT);
             slot.flags.has(Flags::REMOVED) || (is_system && slot.system.is_none())
@@ -106,7 +106,7 @@ impl World {
         gone.into_iter().for_each(|id| self.remove_or_defer(id));
     }
 
-    /// Does something as a system, which is marked meanwhile. If it panics, says what the panic said.
+    /// Calls a function on behalf of a system, which is marked as executing. Returns the message of a panic.
     pub(super) fn while_executing<R>(
         &mut self,
         id: SystemId,

@@ -1,4 +1,4 @@
-//! Orders that are, and orders that cannot be.
+//! Orders of groups, and constraints that cannot hold.
 
 use std::collections::HashSet;
 
@@ -335,7 +335,7 @@ fn some_uses() -> impl Strategy<Value = LatencyAccess<u32>> {
     )
 }
 
-/// Whether one changes what the other uses.
+/// Tests whether the access of two systems conflicts.
 fn conflict(left: &LatencyAccess<u32>, right: &LatencyAccess<u32>) -> bool {
     let one_way = |left: &LatencyAccess<u32>, right: &LatencyAccess<u32>| {
         let written: HashSet<_> = left.writes.iter().chain(&left.jobs_write).collect();

@@ -1,4 +1,4 @@
-//! How often groups update, number by number.
+//! Update times of rate managers.
 
 use std::time::Duration;
 
