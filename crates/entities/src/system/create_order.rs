@@ -177,32 +177,32 @@ impl Systems {
 
     /// Sorts the new systems of each group by the order in `ids`, so that they run as if they had been added in it.
     fn put_as_written(&mut self, ids: &[SystemId]) {
-        let written: Written = ids.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let positions: Positions = ids.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         let group_of = |&id: &SystemId| self.record(id)?.group;
         let mut groups: Vec<_> = ids.iter().filter_map(group_of).collect();
         groups.sort_unstable_by_key(|group| group.index());
         groups.dedup();
         for group in groups {
             if let Some(record) = self.record_mut(group) {
-                put_in_order(&mut record.children.added, &written);
+                put_in_order(&mut record.children.added, &positions);
             }
         }
-        if self.patches.iter().any(|patch| written.contains_key(patch)) {
+        if self.patches.iter().any(|patch| positions.contains_key(patch)) {
             let mut patches = self.patches.to_vec();
-            put_in_order(&mut patches, &written);
+            put_in_order(&mut patches, &positions);
             self.patches = patches.into();
         }
     }
 }
 
 /// The position of each system among those that are added together.
-type Written = HashMap<SystemId, usize, FixedState>;
+type Positions = HashMap<SystemId, usize, FixedState>;
 
 /// Sorts the systems of a list that have a position. Others keep their places.
-fn put_in_order(list: &mut [SystemId], written: &Written) {
-    let mut own: Vec<_> = list.iter().copied().filter(|id| written.contains_key(id)).collect();
-    own.sort_unstable_by_key(|id| written.get(id));
-    let places = list.iter_mut().filter(|id| written.contains_key(*id));
+fn put_in_order(list: &mut [SystemId], positions: &Positions) {
+    let mut own: Vec<_> = list.iter().copied().filter(|id| positions.contains_key(id)).collect();
+    own.sort_unstable_by_key(|id| positions.get(id));
+    let places = list.iter_mut().filter(|id| positions.contains_key(*id));
     for (place, id) in places.zip(own) {
         *place = id;
     }

@@ -10,7 +10,7 @@ use super::SystemId;
 use super::error::SystemFault;
 use super::rate::RateTurn;
 use super::system::Outcome;
-use super::table::{Flags, Slot};
+use super::table::{Flags, SystemSlot};
 use super::update::has_run;
 use crate::world::World;
 
@@ -61,7 +61,7 @@ impl World {
     #[inline]
     fn run_consecutive(
         &mut self,
-        slots: &mut [Slot],
+        slots: &mut [SystemSlot],
         sorted: &[SystemId],
         count: &mut usize,
     ) -> Outcome {
@@ -117,7 +117,7 @@ impl World {
 
     /// Tests whether a system is an idle point, or a group of idle points. A point is idle if no commands wait for it.
     #[inline]
-    fn is_idle(&self, slots: &[Slot], id: SystemId) -> bool {
+    fn is_idle(&self, slots: &[SystemSlot], id: SystemId) -> bool {
         let Some(slot) = slots.get(id.index() as usize) else { return false };
         let Some(record) = &slot.record else { return false };
         if slot.flags.is_ready_group() {
@@ -132,7 +132,7 @@ impl World {
     }
 
     #[inline]
-    fn is_idle_point(&self, slots: &[Slot], id: SystemId) -> bool {
+    fn is_idle_point(&self, slots: &[SystemSlot], id: SystemId) -> bool {
         let Some(slot) = slots.get(id.index() as usize) else { return false };
         if slot.generation != id.generation() || !slot.flags.is_ready_point() {
             return false;
@@ -143,7 +143,7 @@ impl World {
 
     /// Updates an idle system: the rate manager of a group counts its turns.
     #[inline]
-    fn run_idle(&mut self, slots: &mut [Slot], id: SystemId) -> Outcome {
+    fn run_idle(&mut self, slots: &mut [SystemSlot], id: SystemId) -> Outcome {
         let Some(slot) = slots.get_mut(id.index() as usize) else { return Ok(()) };
         if !slot.flags.has(Flags::GROUP) {
             return Ok(());

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use ancho_jobs::JobHandle;
 
 use super::error::{SystemError, SystemFault};
-use super::param::{DeclaredParams, ParamState, SystemAccess, SystemParam};
+use super::param::{ParamState, ParamStates, SystemAccess, SystemParam};
 use super::system::{ErasedSystem, Outcome};
 use crate::all_tuples::all_tuples;
 use crate::manager::EntityManager;
@@ -195,7 +195,7 @@ all_tuples!(implement);
 /// A function system and the state of its parameters.
 pub(super) struct FunctionSystem<Marker, F: SystemFunction<Marker>> {
     function: F,
-    params: Option<DeclaredParams<F::Params>>,
+    params: Option<ParamStates<F::Params>>,
     name: Box<str>,
     marker: PhantomData<fn() -> Marker>,
 }
@@ -213,7 +213,7 @@ impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem
         name: &str,
     ) -> Result<Option<SystemAccess>, SystemError> {
         self.name = name.into();
-        match DeclaredParams::declare(world, name) {
+        match ParamStates::declare(world, name) {
             Ok((params, access)) => {
                 self.params = Some(params);
                 Ok(Some(access))

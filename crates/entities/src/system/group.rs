@@ -309,7 +309,7 @@ impl World {
     ///
     /// Two kinds of shared data are not seen: data outside of the world, and data that is written through a shared
     /// reference, such as an atomic in a resource. Order such systems with [`after`](crate::IntoSystem::after).
-    /// [Patches](crate::IntoSystem::patch) run after each system in any order.
+    /// [Patches](crate::IntoSystem::patch) run after each system, in the resulting order.
     ///
     /// # Determinism
     ///
@@ -614,9 +614,9 @@ impl Systems {
         let constraints = Constraints::resolve(&group.name, &items, &elsewhere)?;
         let mut order = constraints.sort(&group.name, &items)?;
         if self.is_for_latency(group) {
-            let uses = |item: &OrderItem<'_>| self.record(item.id).map(|record| &record.access);
-            let uses: Vec<_> = items.iter().filter_map(uses).collect();
-            order = delay_waits(&constraints, order, &uses);
+            let access = |item: &OrderItem<'_>| self.record(item.id).map(|record| &record.access);
+            let access: Vec<_> = items.iter().filter_map(access).collect();
+            order = delay_waits(&constraints, order, &access);
         }
         Ok(order.into_iter().map(|at| items[at].id).collect())
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::SystemId;
 use super::error::{SystemError, SystemFault, UpdateError, panic_message};
 use super::system::{ErasedSystem, Outcome};
-use super::table::{Flags, Slot, no_such};
+use super::table::{Flags, SystemSlot, no_such};
 use crate::panics::discard;
 use crate::world::World;
 
@@ -116,7 +116,7 @@ impl World {
     /// Removes a system that was marked as removed during a callback. Returns whether it was.
     pub(super) fn finish_removal(&mut self, id: SystemId) -> bool {
         let is_removed =
-            |slot: &Slot| slot.flags.has(Flags::REMOVED) && !slot.flags.has(Flags::EXECUTING);
+            |slot: &SystemSlot| slot.flags.has(Flags::REMOVED) && !slot.flags.has(Flags::EXECUTING);
         let is_removed = self.systems.slot(id).is_some_and(is_removed);
         if is_removed {
             self.remove_or_defer(id);
@@ -205,7 +205,7 @@ impl World {
             self.report_failed_jobs();
         }
         all.sort_by_key(|&id| self.systems.record(id).map(|record| record.created));
-        let is_group = |slot: &Slot| slot.flags.has(Flags::GROUP);
+        let is_group = |slot: &SystemSlot| slot.flags.has(Flags::GROUP);
         let (groups, others): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|&id| self.systems.slot(id).is_some_and(is_group));
         others.iter().for_each(|&id| self.stop(id));

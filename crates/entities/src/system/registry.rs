@@ -133,11 +133,6 @@ impl Bootstrap {
         &self.name
     }
 
-    /// Returns the systems in the order in which they are added.
-    pub fn systems(&self) -> &[&'static AutoSystem] {
-        &self.systems
-    }
-
     /// Keeps only the systems for which the function returns true.
     pub fn retain(mut self, mut keep: impl FnMut(&AutoSystem) -> bool) -> Self {
         self.systems.retain(|system| keep(system));

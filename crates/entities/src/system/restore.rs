@@ -9,7 +9,7 @@ use std::mem;
 use std::sync::Arc;
 
 use super::SystemId;
-use super::table::{Flags, Slot, Systems};
+use super::table::{Flags, SystemSlot, Systems};
 use crate::error::EntityError;
 use crate::manager::{EntityManager, LastRun, LastRuns};
 use crate::panics::FirstPanic;
@@ -144,7 +144,7 @@ impl World {
         if !has_run && (slots.is_empty() || self.entities.last_runs.is_some()) {
             return None;
         }
-        let last_run = |slot: &Slot| LastRun {
+        let last_run = |slot: &SystemSlot| LastRun {
             generation: slot.generation,
             version: slot.last_run,
             has_started: slot.flags.has(Flags::STARTED),
@@ -161,7 +161,11 @@ impl Systems {
     /// A system that had started at that time counts as started, and another one does not, so that a replay starts and stops
     /// the same systems. No callback is called.
     #[cold]
-    pub(super) fn reset_last_runs(&mut self, slots: &mut [Slot], entities: &mut EntityManager) {
+    pub(super) fn reset_last_runs(
+        &mut self,
+        slots: &mut [SystemSlot],
+        entities: &mut EntityManager,
+    ) {
         // They are valid until the systems run, so they are taken out.
         let last_runs = entities.last_runs.take_if(|last_runs| last_runs.systems == self.id);
         for (index, slot) in slots.iter_mut().enumerate() {
@@ -178,7 +182,7 @@ impl Systems {
         self.since = self.last_run_of_executing(slots);
     }
 
-    fn last_run_of_executing(&self, slots: &[Slot]) -> Version {
+    fn last_run_of_executing(&self, slots: &[SystemSlot]) -> Version {
         let executing = self.executing.filter(|id| id.world == self.id as u32);
         let slot = executing.and_then(|id| {
             slots.get(id.index() as usize).filter(|slot| slot.generation == id.generation())

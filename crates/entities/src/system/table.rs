@@ -30,7 +30,7 @@ pub(crate) struct Systems {
     pub(super) id: u64,
     /// The id of the manager that the last runs of all systems refer to.
     pub(super) entities: u64,
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<SystemSlot>,
     pub(super) free: Vec<u32>,
     /// Structs, groups and points. A world has one of each type.
     pub(super) by_type: HashMap<TypeId, SystemId, FixedState>,
@@ -73,7 +73,7 @@ pub(crate) struct Systems {
 pub(super) type ErrorHandler = Box<dyn FnMut(&UpdateError) + Send>;
 
 /// The slot of a system.
-pub(super) struct Slot {
+pub(super) struct SystemSlot {
     pub(super) generation: u32,
     pub(super) flags: Flags,
     pub(super) last_run: Version,
@@ -268,7 +268,7 @@ impl Default for Systems {
 
 impl Systems {
     #[inline(always)]
-    pub(super) fn slot_mut(&mut self, id: SystemId) -> Option<&mut Slot> {
+    pub(super) fn slot_mut(&mut self, id: SystemId) -> Option<&mut SystemSlot> {
         let world = self.id as u32;
         let slot = self.slots.get_mut(id.index() as usize)?;
         (slot.generation == id.generation() && id.world == world && slot.record.is_some())
@@ -276,7 +276,7 @@ impl Systems {
     }
 
     #[inline]
-    pub(super) fn slot(&self, id: SystemId) -> Option<&Slot> {
+    pub(super) fn slot(&self, id: SystemId) -> Option<&SystemSlot> {
         let slot = self.slots.get(id.index() as usize)?;
         (slot.generation == id.generation() && id.world == self.id as u32 && slot.record.is_some())
             .then_some(slot)
@@ -365,7 +365,13 @@ impl Systems {
         let index = self.free.pop().unwrap_or_else(|| {
             let last_run = Version::NEVER;
             let flags = Flags::NONE;
-            self.slots.push(Slot { generation: 0, flags, last_run, system: None, record: None });
+            self.slots.push(SystemSlot {
+                generation: 0,
+                flags,
+                last_run,
+                system: None,
+                record: None,
+            });
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[index as usize];

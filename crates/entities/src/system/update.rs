@@ -402,7 +402,7 @@ impl World {
         let (world, patches) = (self.systems.id, Arc::clone(&self.systems.patches));
         for &patch in patches.iter() {
             // A patch that updates other systems does not run inside of itself.
-            let is_free = |slot: &super::table::Slot| !slot.flags.has(Flags::EXECUTING);
+            let is_free = |slot: &super::table::SystemSlot| !slot.flags.has(Flags::EXECUTING);
             if self.systems.slot(patch).is_some_and(is_free) {
                 self.run(patch);
             }

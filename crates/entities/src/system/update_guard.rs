@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::SystemId;
 use super::error::panic_message;
-use super::table::{Flags, Slot};
+use super::table::{Flags, SystemSlot};
 use crate::panics::discard;
 use crate::version::Version;
 use crate::world::World;
@@ -93,7 +93,7 @@ impl World {
         self.time.forget_floors(self.systems.time_depth);
         self.entities.jobs.list_scheduled(false);
         // The system that ran at that time is gone.
-        let is_gone = |slot: &Slot| {
+        let is_gone = |slot: &SystemSlot| {
             let is_system = !slot.flags.has(Flags::GROUP) && !slot.flags.has(Flags::POINT);
             slot.flags.has(Flags::REMOVED) || (is_system && slot.system.is_none())
         };

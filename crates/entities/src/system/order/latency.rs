@@ -43,13 +43,13 @@ impl<T> LatencyAccess<T> {
 pub(crate) fn delay_waits<T: Copy + Eq + Hash>(
     constraints: &Constraints,
     order: Vec<usize>,
-    uses: &[&LatencyAccess<T>],
+    access: &[&LatencyAccess<T>],
 ) -> Vec<usize> {
-    let flows = DataFlow::of(&order, uses);
+    let flows = DataFlow::of(&order, access);
     let mut edges = constraints.edges.clone();
     edges.extend(&flows.edges);
     let all = Constraints::new(constraints.parts.clone(), edges);
-    let found = greedy(&all, &flows, &order, uses);
+    let found = greedy(&all, &flows, &order, access);
     if flows.total_gap(&found) > flows.total_gap(&order) { found } else { order }
 }
 
@@ -71,17 +71,17 @@ struct DataUsers {
 impl DataFlow {
     /// Visits the systems in order, and keeps the last accesses of all data. So each access is compared once as a reader,
     /// and once by the next writer.
-    fn of<T: Copy + Eq + Hash>(order: &[usize], uses: &[&LatencyAccess<T>]) -> Self {
-        let mut flows = Self { edges: Vec::new(), waits: vec![Vec::new(); uses.len()] };
+    fn of<T: Copy + Eq + Hash>(order: &[usize], access: &[&LatencyAccess<T>]) -> Self {
+        let mut flows = Self { edges: Vec::new(), waits: vec![Vec::new(); access.len()] };
         let mut things: HashMap<T, DataUsers> = HashMap::new();
         let mut last_barrier = None;
         let mut since_barrier = Vec::new();
         for &place in order {
-            let own = uses[place];
+            let own = access[place];
             let place = place as u32;
             if own.everything {
                 for &earlier in &since_barrier {
-                    flows.push(earlier, place, uses[earlier as usize].schedules(), true);
+                    flows.push(earlier, place, access[earlier as usize].schedules(), true);
                 }
                 since_barrier.clear();
                 things.clear();
@@ -145,7 +145,7 @@ fn greedy<T>(
     all: &Constraints,
     flows: &DataFlow,
     order: &[usize],
-    uses: &[&LatencyAccess<T>],
+    access: &[&LatencyAccess<T>],
 ) -> Vec<usize> {
     let mut rank = vec![0_usize; order.len()];
     let mut waits_for = vec![0_u32; order.len()];
@@ -159,7 +159,7 @@ fn greedy<T>(
     let key = |place: usize, at: &[usize]| -> Reverse<(GroupPart, usize, usize, usize)> {
         let latest = flows.waits[place].iter().map(|&before| at[before as usize]).max();
         let (kind, since) = match latest {
-            None if uses[place].schedules() => (0, 0),
+            None if access[place].schedules() => (0, 0),
             None => (1, 0),
             Some(latest) => (2, latest),
         };

@@ -81,13 +81,13 @@ fn refused(children: &[Child]) -> String {
 }
 
 #[test]
-fn sy5_without_constraints_they_run_as_they_were_added() {
+fn without_constraints_systems_run_as_added() {
     assert_eq!(order(&[]), "");
     assert_eq!(order(&["c", "a", "b"].map(child)), "c a b");
 }
 
 #[test]
-fn sy5_constraints_are_followed_and_ties_stay_as_added() {
+fn constraints_are_followed_and_ties_stay_as_added() {
     assert_eq!(order(&[child("a").after("c"), child("b"), child("c")]), "b c a");
     assert_eq!(order(&[child("a"), child("b"), child("c").before("a")]), "b c a");
     // Said twice, by both.
@@ -96,7 +96,7 @@ fn sy5_constraints_are_followed_and_ties_stay_as_added() {
 }
 
 #[test]
-fn sy6_parts_run_one_after_the_other() {
+fn parts_run_one_after_the_other() {
     let all = [child("z").last(), child("a"), child("y").last().before("z"), child("f").first()];
     assert_eq!(order(&all), "f a y z");
     // What the parts say already may be said again.
@@ -122,7 +122,7 @@ fn a_target_is_all_that_it_fits() {
 }
 
 #[test]
-fn sy5_a_cycle_of_two_is_told_with_who_says_what() {
+fn a_cycle_of_two_names_its_constraints() {
     let all = [child("a").before("b"), child("c").after("b"), child("b").before("a")];
     assert_eq!(
         refused(&all),
@@ -132,7 +132,7 @@ fn sy5_a_cycle_of_two_is_told_with_who_says_what() {
 }
 
 #[test]
-fn sy5_a_cycle_of_five_lists_its_members_alone() {
+fn a_cycle_of_five_lists_only_its_members() {
     let all = [
         child("before").before("e"),
         child("e").before("d"),
@@ -152,7 +152,7 @@ fn sy5_a_cycle_of_five_lists_its_members_alone() {
 }
 
 #[test]
-fn sy5_of_two_cycles_one_is_told() {
+fn one_of_two_cycles_is_reported() {
     let all = [
         child("a").before("b"),
         child("b").before("a").before("c"),
@@ -169,7 +169,7 @@ fn sy5_of_two_cycles_one_is_told() {
 }
 
 #[test]
-fn sy7_targets_that_cannot_be_are_refused() {
+fn invalid_targets_are_refused() {
     assert_eq!(
         refused(&[child("move").before("steer")]),
         "A0124: `move` of `Simulation` is to run before `steer`, which this world does not have; add it to `Simulation`, or \
@@ -187,7 +187,7 @@ fn sy7_targets_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn sy6_what_the_parts_contradict_is_refused() {
+fn contradictions_of_parts_are_refused() {
     assert_eq!(
         refused(&[child("input").first(), child("move").before("input")]),
         "A0127: `move` of `Simulation` is to run before `input`, and cannot: it is neither among the first nor among the \
@@ -205,7 +205,7 @@ fn sy6_what_the_parts_contradict_is_refused() {
 }
 
 #[test]
-fn thousands_in_a_chain_and_with_one_in_their_midst() {
+fn chains_of_thousands_are_sorted() {
     let count = 5_000;
     let mut all: Vec<_> = (0..count).map(|at| child(&at.to_string())).collect();
     for at in 1..count {
@@ -231,7 +231,7 @@ fn uses(
     LatencyAccess { reads, writes, jobs_read, jobs_write, everything: false }
 }
 
-fn lengthened(children: &[Child], uses: &[LatencyAccess<u32>]) -> String {
+fn latency_order(children: &[Child], uses: &[LatencyAccess<u32>]) -> String {
     let items = items(children);
     let constraints = Constraints::resolve("Simulation", &items, &elsewhere).unwrap();
     let order = constraints.sort("Simulation", &items).unwrap();
@@ -241,7 +241,7 @@ fn lengthened(children: &[Child], uses: &[LatencyAccess<u32>]) -> String {
 }
 
 #[test]
-fn who_waits_is_put_behind_who_does_not() {
+fn a_waiting_system_moves_behind_others() {
     let all = ["move", "read", "other", "more"].map(child);
     let uses = [
         uses(&[], &[], &[], &[1]),
@@ -249,22 +249,22 @@ fn who_waits_is_put_behind_who_does_not() {
         uses(&[2], &[3], &[], &[]),
         uses(&[], &[], &[], &[4]),
     ];
-    assert_eq!(lengthened(&all, &uses), "move more other read");
+    assert_eq!(latency_order(&all, &uses), "move more other read");
 }
 
 #[test]
-fn who_creates_entities_stays_between_others() {
+fn a_system_that_creates_entities_keeps_its_place() {
     let all = ["move", "spawn", "other"].map(child);
     let barrier = LatencyAccess { everything: true, ..LatencyAccess::default() };
     let [mover, other] = [uses(&[], &[], &[], &[1]), uses(&[], &[], &[], &[2])];
-    assert_eq!(lengthened(&all, &[mover.clone(), barrier, other.clone()]), "move spawn other");
+    assert_eq!(latency_order(&all, &[mover.clone(), barrier, other.clone()]), "move spawn other");
     // One that only waits is passed.
     let waits = uses(&[1], &[], &[], &[]);
-    assert_eq!(lengthened(&all, &[mover, waits, other]), "move other spawn");
+    assert_eq!(latency_order(&all, &[mover, waits, other]), "move other spawn");
 }
 
 #[test]
-fn who_waits_and_is_last_stays_last() {
+fn a_waiting_system_in_the_last_part_stays_last() {
     let all = [child("sum").last(), child("end").last(), child("move"), child("other")];
     let uses = [
         uses(&[1], &[], &[], &[]),
@@ -272,7 +272,7 @@ fn who_waits_and_is_last_stays_last() {
         uses(&[], &[], &[], &[1]),
         uses(&[2], &[], &[], &[]),
     ];
-    assert_eq!(lengthened(&all, &uses), "move other end sum");
+    assert_eq!(latency_order(&all, &uses), "move other end sum");
 }
 
 /// Children `0..count`, each with some constraints on others by name.
@@ -369,7 +369,7 @@ proptest! {
     }
 
     #[test]
-    fn a_lengthened_order_keeps_constraints_parts_and_conflicts(
+    fn a_latency_order_keeps_constraints_parts_and_conflicts(
         children in children(),
         uses in prop::collection::vec(some_uses(), 12),
     ) {

@@ -175,13 +175,13 @@ fn short_name<P>() -> String {
 }
 
 /// The parameters of one system, declared in one world.
-pub(super) struct DeclaredParams<P: SystemParam> {
+pub(super) struct ParamStates<P: SystemParam> {
     state: P::State,
     /// The id of the world's systems.
     world: u64,
 }
 
-impl<P: SystemParam> DeclaredParams<P> {
+impl<P: SystemParam> ParamStates<P> {
     /// Declares the parameters of the system `name`. Returns their access, too.
     pub(super) fn declare(
         world: &mut World,
