@@ -5,14 +5,14 @@
 #![allow(dead_code, reason = "a model uses only a part of the file it includes")]
 #![expect(unsafe_code, reason = "loom checks its own cells")]
 
-#[path = "../src/storage/count.rs"]
-mod count;
+#[path = "../src/storage/arena/ref_count.rs"]
+mod ref_count;
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use count::Count;
+use ref_count::Count;
 
 /// A chunk, whose contents loom watches for races.
 struct Chunk {

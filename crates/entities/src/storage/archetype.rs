@@ -9,8 +9,8 @@ use super::archetypes::ChunkList;
 use super::chunk_layout::{ChunkLayout, ColumnSize, DoesNotFit, chunk_layout};
 use super::chunk_values::ValueLayout;
 use super::column_index::ColumnIndex;
+use super::raw_values::SMALL;
 use super::settings::StorageSettings;
-use super::values::SMALL;
 use crate::component::{ComponentType, Copying};
 use crate::stock::CleanupEntity;
 

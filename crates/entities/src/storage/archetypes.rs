@@ -9,10 +9,10 @@ use hashbrown::HashTable;
 use super::archetype::{Archetype, ArchetypeShape};
 use super::chunk::{Chunk, NOWHERE};
 use super::chunk_layout::DoesNotFit;
-use super::groups::Groups;
 use super::rows::list_place;
 use super::settings::StorageSettings;
-use super::shared::SharedValues;
+use super::shared_groups::Groups;
+use super::shared_values::SharedValues;
 use crate::component::ComponentType;
 
 /// The archetypes in the order in which they came to be. None ever goes.

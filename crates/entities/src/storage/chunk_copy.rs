@@ -9,9 +9,9 @@ use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, OutOfMemory};
 use super::chunk::Chunk;
 use super::chunk_values::ChunkValues;
+use super::raw_values::duplicate_rows;
 use super::rows::release;
 use super::settings::StorageSettings;
-use super::values::duplicate_rows;
 
 /// Copies of what cannot be shared of a chunk, for a fork that is being made. Dropped if that fails.
 pub(crate) struct ChunkCopy {

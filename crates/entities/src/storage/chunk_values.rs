@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
 
-use super::values::duplicate_value;
+use super::raw_values::duplicate_value;
 use crate::component::{ChunkValue, ComponentType};
 
 /// Where the values lie that each chunk of an archetype has.

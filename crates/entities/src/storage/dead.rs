@@ -9,7 +9,7 @@ use super::archetype::ArchetypeShape;
 use super::arena::ChunkMemory;
 use super::chunk::Chunk;
 use super::chunk_values::ChunkValues;
-use super::values::drop_values;
+use super::raw_values::drop_values;
 
 /// What a change of many entities has left: values that nobody can reach any more, and the memory of chunks that are gone.
 ///

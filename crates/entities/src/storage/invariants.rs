@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 
 use super::archetype::Archetype;
 use super::chunk::NOWHERE;
-use super::groups::Groups;
+use super::shared_groups::Groups;
 use super::{Location, Storage};
 
 /// Something that must never be: a mistake in ancho itself.

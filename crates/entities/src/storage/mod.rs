@@ -1,11 +1,9 @@
 #![doc = include_str!("README.md")]
 #![expect(unsafe_code, reason = "chunks that are known to be there")]
 
-mod adopt;
 mod archetype;
 mod archetypes;
 mod arena;
-mod cellar;
 mod chunk;
 mod chunk_copy;
 mod chunk_layout;
@@ -15,33 +13,34 @@ mod chunk_values;
 mod chunks;
 mod column_index;
 mod continue_after;
-mod count;
 mod dead;
 mod enabled;
 mod entity_table;
 mod fetch;
-mod few;
 mod fork;
-mod groups;
+mod import;
+mod inline_vec;
 mod invariants;
-mod moves;
+mod raw_values;
 mod refit;
 mod regroup;
 mod reserve;
+mod row_moves;
 mod row_place;
 mod row_runs;
 mod rows;
 mod settings;
-mod shared;
+mod shared_groups;
+mod shared_values;
 mod sought_values;
 mod staged;
+mod staging_arena;
 mod state_hash;
 mod state_memory;
 mod staying;
 mod tracking;
 mod transfer;
 mod uniform_chunks;
-mod values;
 mod whole_chunks;
 
 pub use arena::{ArenaStats, ChunkArena, OutOfMemory};
@@ -49,9 +48,7 @@ pub(crate) use arena::{CHUNK_ALIGN, ChunkMemory};
 pub use invariants::InvariantViolation;
 pub use row_place::RowPlace;
 
-pub(crate) use adopt::{Arrival, duplicate_values, move_values};
 pub(crate) use archetype::{Archetype, ArchetypeShape, Column, sort_types};
-pub(crate) use cellar::Cellar;
 pub(crate) use chunk::{Chunk, NOWHERE};
 pub(crate) use chunk_copy::ChunkCopy;
 pub(crate) use chunk_layout::DoesNotFit;
@@ -60,20 +57,22 @@ pub(crate) use dead::{Dead, DeadLists};
 pub(crate) use enabled::EnabledMasks;
 pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages, SeenSlots, Upcoming};
 pub(crate) use fetch::{fetch, fetch_soon};
-pub(crate) use few::{Few, FewNumbers};
-pub(crate) use groups::{FEW_SHARED, Wanted};
+pub(crate) use import::{Arrival, duplicate_values, move_values};
+pub(crate) use inline_vec::{Few, FewNumbers};
+pub(crate) use raw_values::{
+    NewRows, copy_value, duplicate_value, repeat_bytes, repeat_row, write_initial,
+};
 pub(crate) use reserve::{Reserved, Run};
 pub(crate) use rows::{Left, unshare};
 pub(crate) use settings::StorageSettings;
-pub(crate) use shared::{SharedValues, Sought};
+pub(crate) use shared_groups::{FEW_SHARED, Wanted};
+pub(crate) use shared_values::{SharedValues, Sought};
 pub(crate) use sought_values::SoughtValues;
 pub(crate) use staged::Staged;
+pub(crate) use staging_arena::Cellar;
 pub(crate) use staying::Staying;
 pub(crate) use tracking::TrackedColumn;
 pub(crate) use transfer::{Change, Edge, SharedSource, Transfer, Transfers, given_sources};
-pub(crate) use values::{
-    NewRows, copy_value, duplicate_value, repeat_bytes, repeat_row, write_initial,
-};
 
 pub(crate) use archetypes::Archetypes;
 pub(crate) use chunks::Chunks;

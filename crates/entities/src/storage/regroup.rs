@@ -3,8 +3,8 @@
 #![expect(unsafe_code, reason = "moves rows between chunks")]
 
 use super::arena::OutOfMemory;
-use super::groups::Wanted;
 use super::reserve::{Reserved, Run};
+use super::shared_groups::Wanted;
 use super::transfer::Transfer;
 use super::{Location, Storage};
 

@@ -8,8 +8,8 @@ use super::chunk::{Chunk, NOWHERE};
 use super::chunk_values::ChunkValues;
 use super::chunks::Chunks;
 use super::fetch::fetch;
+use super::raw_values::{copy_small_value, copy_value, drop_values, duplicate_rows, swap_values};
 use super::settings::StorageSettings;
-use super::values::{copy_small_value, copy_value, drop_values, duplicate_rows, swap_values};
 use super::{Location, Storage};
 use crate::entity::Entity;
 

@@ -3,7 +3,7 @@
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::shared::{SharedValues, Sought};
+use super::shared_values::{SharedValues, Sought};
 use crate::component::SharedValue;
 
 /// Shared values that are all looked for before the first of them is put into its table, since that is code of the user.

@@ -4,7 +4,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::block::Chunk;
+use super::blocks::Chunk;
 
 /// One count of a chunk: memory that several worlds may own together.
 ///

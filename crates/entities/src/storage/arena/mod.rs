@@ -17,15 +17,16 @@
 //! the last chunk are gone, whichever comes later, and a world may own chunks of an arena that it does not
 //! know.
 
-mod block;
+mod blocks;
 mod chunk;
 mod error;
+mod ref_count;
 mod state;
 
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use block::Spacing;
+use blocks::Spacing;
 use state::State;
 
 pub(crate) use chunk::{ChunkMemory, LastChunk};

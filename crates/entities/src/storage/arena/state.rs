@@ -4,7 +4,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::block::{BLOCK_SIZE, Block, Chunk, LARGEST_CHUNK, SMALLEST_CHUNK, Spacing};
+use super::blocks::{BLOCK_SIZE, Block, Chunk, LARGEST_CHUNK, SMALLEST_CHUNK, Spacing};
 use super::{ArenaStats, OutOfMemory, Shared, TABLE_PAGE_SIZE};
 
 /// How many powers of two there are from the smallest size of chunks to the largest,

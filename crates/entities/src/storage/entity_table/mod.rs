@@ -17,7 +17,7 @@
 //! **Clearing** lowers the water mark to nothing, and touches no slot: what is beyond the mark is not looked at, whatever
 //! it says. A slot that was in use then is found so when its index is handed out again, and gets its next version.
 //!
-//! **Ids can be set aside** for entities to come: see `set_aside`.
+//! **Ids can be set aside** for entities to come: see `reserved`.
 //!
 //! **Slots that were never used** are not initialised, so that a page is not written twice.
 
@@ -28,7 +28,7 @@ mod compare;
 #[cfg(test)]
 mod model;
 mod page;
-mod set_aside;
+mod reserved;
 mod stretch;
 #[cfg(test)]
 mod tests;

@@ -9,9 +9,9 @@ use hashbrown::HashTable;
 use super::Storage;
 use super::arena::OutOfMemory;
 use super::chunk::{Chunk, NOWHERE};
-use super::few::{Few, FewNumbers};
+use super::inline_vec::{Few, FewNumbers};
 use super::rows::list_place;
-use super::shared::{Sought, make_roomy};
+use super::shared_values::{Sought, make_roomy};
 use super::transfer::{SharedSource, Transfer};
 use crate::component::{ComponentType, SharedValue};
 

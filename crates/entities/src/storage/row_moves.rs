@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use super::entity_table::OpenSlot;
+use super::raw_values::{NewRows, copy_small_value, copy_value, write_initial};
 use super::reserve::{Reserved, Run};
 use super::rows::Left;
 use super::transfer::Transfer;
-use super::values::{NewRows, copy_small_value, copy_value, write_initial};
 use super::{Location, Storage};
 use crate::component::Beginning;
 use crate::entity::Entity;

@@ -8,7 +8,7 @@ use std::ptr;
 use ancho_burst::dispatch;
 
 use super::archetype::{ArchetypeShape, Column};
-use super::few::FewNumbers;
+use super::inline_vec::FewNumbers;
 use crate::component::{Beginning, ComponentType, Copying};
 
 /// How many bytes a value has at most that [`copy_small_value`] copies.

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Shared;
-use crate::storage::count::Count;
+use super::ref_count::Count;
 
 /// The size of a block, and what it is aligned to: a huge page of most processors.
 pub(super) const BLOCK_SIZE: usize = 2 << 20;
