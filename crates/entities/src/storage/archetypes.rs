@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
+use super::StorageSettings;
 use super::archetype::{Archetype, ArchetypeShape};
 use super::chunk::{Chunk, NOWHERE};
 use super::chunk_layout::DoesNotFit;
-use super::rows::list_place;
-use super::settings::StorageSettings;
+use super::chunk_lists::list_place;
 use super::shared_groups::Groups;
 use super::shared_values::SharedValues;
 use crate::component::ComponentType;

@@ -2,11 +2,10 @@
 
 #![expect(unsafe_code, reason = "memory at an address that stays")]
 
-use std::mem;
 use std::ptr::NonNull;
-use std::slice;
+use std::{mem, slice};
 
-use super::state_memory::{StateMemory, allocate, free};
+use super::versions::{MetadataPool, allocate, free};
 
 /// A mask for each enableable type of a chunk: a bit for each row that has room, one if it is enabled.
 ///
@@ -32,7 +31,7 @@ impl EnabledMasks {
     }
 
     /// As [`new`](Self::new), with memory that was kept.
-    pub(super) fn new_in(masks: usize, capacity: u32, memory: &mut StateMemory) -> Self {
+    pub(super) fn new_in(masks: usize, capacity: u32, memory: &mut MetadataPool) -> Self {
         Self::with(masks, capacity, |bytes| memory.take(bytes))
     }
 
@@ -56,7 +55,7 @@ impl EnabledMasks {
     }
 
     /// Gives the memory back, unless so many of its size are kept already. Without masks then.
-    pub(super) fn recycle(&mut self, memory: &mut StateMemory, most: usize) {
+    pub(super) fn recycle(&mut self, memory: &mut MetadataPool, most: usize) {
         let none = Self { words: NonNull::dangling(), masks: 0, words_each: 0 };
         let gone = mem::ManuallyDrop::new(mem::replace(self, none));
         if let Some(bytes) = gone.bytes() {
@@ -266,7 +265,7 @@ impl EnabledMasks {
         rows: u32,
         kept: &[(u32, u32)],
         new: &[u32],
-        memory: &mut StateMemory,
+        memory: &mut MetadataPool,
     ) {
         let is_same = kept.len() == masks && kept.iter().all(|(old, new)| old == new);
         if is_same && self.is_for(masks, capacity) {

@@ -2,10 +2,20 @@
 
 #![expect(unsafe_code, reason = "what can be duplicated, which was checked")]
 
-use super::Storage;
-use super::arena::OutOfMemory;
-use super::chunk_copy::ChunkCopy;
-use crate::component::{ComponentType, Copying};
+use std::mem;
+use std::sync::Arc;
+
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use super::archetype::ArchetypeShape;
+use super::arena::{ChunkMemory, OutOfMemory};
+use super::chunk::{Chunk, ChunkValues};
+use super::chunks::Chunks;
+use super::raw_values::duplicate_rows;
+use super::rows::release;
+use super::{Storage, StorageSettings};
+use crate::component::{ComponentType, Copying, SharedValue};
 
 impl Storage {
     /// The first type with a value that cannot be duplicated.
@@ -65,6 +75,29 @@ impl Storage {
         Ok(copies)
     }
 
+    /// Sees to it that the memory of a chunk is the world's alone, since it is to be written.
+    #[inline]
+    pub(crate) fn make_unique(&mut self, number: u32) -> Result<(), OutOfMemory> {
+        if self.chunks[number].may_be_shared() {
+            return unshare(&mut self.chunks, number, &self.settings);
+        }
+        Ok(())
+    }
+
+    /// Sees to it that the memory of a chunk that is known to be there is the world's alone.
+    ///
+    /// # Safety
+    ///
+    /// - there is a chunk of this number, as the table of entities and the lists of archetypes know
+    #[inline]
+    pub(crate) unsafe fn make_unique_at(&mut self, number: u32) -> Result<(), OutOfMemory> {
+        // SAFETY: it is there.
+        if unsafe { self.chunks.at(number) }.may_be_shared() {
+            return unshare(&mut self.chunks, number, &self.settings);
+        }
+        Ok(())
+    }
+
     /// Copies what is still shared with forks.
     pub(crate) fn make_all_unique(&mut self) -> Result<(), OutOfMemory> {
         let numbers: Vec<u32> = self.chunks.iter().map(|(number, _)| number).collect();
@@ -74,4 +107,196 @@ impl Storage {
         self.table.unshare();
         Ok(())
     }
+}
+
+/// Copies of what cannot be shared of a chunk, for a fork that is being made. Dropped if that fails.
+pub(crate) struct ChunkCopy {
+    /// Which chunk.
+    pub(super) number: u32,
+    /// `None` if it is shared, or the fork has it.
+    memory: Option<ChunkMemory>,
+    values: ChunkValues,
+    shape: Arc<ArchetypeShape>,
+    rows: u32,
+}
+
+impl ChunkCopy {
+    /// Copies what cannot be shared of a chunk. Code of the user runs, and the chunk stays as it is.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk is of the shape, whose types can all be duplicated
+    pub(super) unsafe fn new(
+        number: u32,
+        chunk: &Chunk,
+        shape: &Arc<ArchetypeShape>,
+        settings: &StorageSettings,
+    ) -> Result<Self, OutOfMemory> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::of_parts(number, chunk, shape, settings, !shape.is_shared) }
+    }
+
+    /// Copies a chunk with all that is in it. Code of the user runs, and the chunk stays as it is.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk is of the shape, whose types can all be duplicated
+    /// - chunks of these settings have room for what is in one of the shape
+    pub(super) unsafe fn whole(
+        number: u32,
+        chunk: &Chunk,
+        shape: &Arc<ArchetypeShape>,
+        settings: &StorageSettings,
+    ) -> Result<Self, OutOfMemory> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::of_parts(number, chunk, shape, settings, true) }
+    }
+
+    /// # Safety
+    ///
+    /// - as for [`whole`](Self::whole)
+    unsafe fn of_parts(
+        number: u32,
+        chunk: &Chunk,
+        shape: &Arc<ArchetypeShape>,
+        settings: &StorageSettings,
+        with_memory: bool,
+    ) -> Result<Self, OutOfMemory> {
+        let (rows, values) = (chunk.len, ChunkValues::NONE);
+        let mut copy = Self { number, memory: None, values, shape: Arc::clone(shape), rows };
+        if with_memory {
+            let memory = settings.arena.allocate(settings.chunk_size, shape.align)?;
+            // SAFETY:
+            // - both are chunks of the shape, the second with nothing
+            // - all types can be duplicated, as the caller promises
+            unsafe { duplicate_rows(shape, chunk.data(), memory.as_ptr().as_ptr(), rows) };
+            copy.memory = Some(memory);
+        }
+        // SAFETY: as the caller promises.
+        copy.values = unsafe { chunk.values.duplicate() };
+        Ok(copy)
+    }
+
+    /// The memory, unless it is shared, and the values, for the chunk of the fork.
+    pub(super) fn into_parts(mut self) -> (Option<ChunkMemory>, ChunkValues) {
+        (self.memory.take(), mem::replace(&mut self.values, ChunkValues::NONE))
+    }
+}
+
+impl Drop for ChunkCopy {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take() {
+            release(memory, &self.shape, self.rows);
+        }
+    }
+}
+
+impl Storage {
+    /// Lets what is noted of this storage, which is a fork of any, go on after another that it takes the place of: what is as it was
+    /// there was changed when it was changed there, and all else was changed now.
+    ///
+    /// The other is no good any more then, but to be dropped.
+    pub(crate) fn continue_after(&mut self, before: &mut Self) {
+        self.version = before.version;
+        self.room_changes = self.room_changes.max(before.room_changes) + 1;
+        let numbers: Vec<u32> = self.chunks.iter().map(|(number, _)| number).collect();
+        // How often rows came or went in what is not there any more, for each archetype: as often as they did before, and once more
+        // in each chunk that is not found again.
+        let mut events: Vec<u32> = self
+            .archetypes
+            .iter()
+            .map(|(_, archetype)| before.order_events_of(&archetype.shape.types))
+            .collect();
+        // The same for each shared value.
+        let mut counted: HashMap<(u32, u32), u32, FixedState> = HashMap::default();
+        for (_, chunk) in before.chunks.iter() {
+            let more = chunk.order_events.wrapping_add(1);
+            for place in before.archetypes.values_of(chunk) {
+                let events = counted.entry(place).or_insert(0);
+                *events = events.wrapping_add(more);
+            }
+        }
+        let chunks = |table, index| counted.get(&(table, index)).copied().unwrap_or(0);
+        self.shared.continue_after(&before.shared, chunks);
+        for number in numbers {
+            let is_same =
+                before.chunks.get(number).is_some_and(|old| self.is_same(number, old, before));
+            let chunk = &mut self.chunks[number];
+            let events = &mut events[chunk.archetype as usize];
+            if is_same {
+                let old = &mut before.chunks[number];
+                mem::swap(&mut chunk.state, &mut old.state);
+                chunk.order_version = old.order_version;
+                chunk.order_events = old.order_events;
+                *events = events.wrapping_sub(old.order_events).wrapping_sub(1);
+                let more = old.order_events.wrapping_add(1);
+                for (table, index) in self.archetypes.values_of(&self.chunks[number]) {
+                    self.shared.uncount(table, index, more);
+                }
+            } else {
+                // Whether they differed before is the matter of the storage that this is a fork of.
+                _ = chunk.note_all_written(self.version);
+                chunk.order_events = 0;
+                chunk.note_order(self.version);
+            }
+            self.chunks.note_uniform(number);
+        }
+        for (number, events) in (0..).zip(events) {
+            self.archetypes[number].order_events = events;
+        }
+    }
+
+    /// How often rows of the archetype with these types came or went, if they all go now.
+    fn order_events_of(&self, types: &[ComponentType]) -> u32 {
+        let Some(archetype) = self.archetypes.find(types) else { return 0 };
+        let archetype = &self.archetypes[archetype];
+        let chunks = archetype.chunks.iter().map(|&number| self.chunks[number].order_events);
+        chunks.fold(archetype.order_events, |sum, events| sum.wrapping_add(events).wrapping_add(1))
+    }
+
+    /// Whether a chunk is as another of the same number, in a storage before this, was: memory that two have is written by neither.
+    fn is_same(&self, number: u32, old: &Chunk, before: &Self) -> bool {
+        let chunk = &self.chunks[number];
+        let shape = chunk.shape();
+        let has_same_masks = || {
+            (0..shape.enableable.len() as u32)
+                .all(|mask| chunk.enabled.words(mask) == old.enabled.words(mask))
+        };
+        chunk.memory_address() == old.memory_address()
+            && chunk.len == old.len
+            && shape.values.is_none()
+            && shape.types == old.shape().types
+            && has_same_masks()
+            && self.values(chunk).eq(before.values(old))
+    }
+
+    /// Which shared values a chunk has, by their addresses.
+    fn values(&self, chunk: &Chunk) -> impl Iterator<Item = *const ()> {
+        let address = |value: &SharedValue| Arc::as_ptr(value).cast::<()>();
+        let places = self.archetypes.values_of(chunk);
+        places.map(move |(table, index)| address(self.shared.value(table, index)))
+    }
+}
+
+/// Gives a chunk memory of its own, unless it has by now.
+#[cold]
+pub(crate) fn unshare(
+    chunks: &mut Chunks,
+    number: u32,
+    settings: &StorageSettings,
+) -> Result<(), OutOfMemory> {
+    let shared = chunks.unshare(number, |chunk| {
+        let memory = settings.arena.allocate(settings.chunk_size, chunk.shape().align)?;
+        // SAFETY:
+        // - both are chunks of the shape; nobody writes to memory that is shared
+        // - `fork` has refused types that cannot be duplicated
+        unsafe { duplicate_rows(chunk.shape(), chunk.data(), memory.as_ptr().as_ptr(), chunk.len) };
+        Ok(memory)
+    })?;
+    if let Some(shared) = shared {
+        // The others may have let go of it since.
+        let chunk = &chunks[number];
+        release(shared, chunk.shape(), chunk.len);
+    }
+    Ok(())
 }

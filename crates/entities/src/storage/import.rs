@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::Storage;
 use super::arena::OutOfMemory;
 use super::chunk::Chunk;
-use super::chunk_copy::ChunkCopy;
+use super::fork::ChunkCopy;
 use super::raw_values::NewRows;
 use super::reserve::Run;
 use crate::component::{ComponentType, Copying, RemapColumn};
@@ -169,6 +169,32 @@ impl Storage {
             }
         }
         panicked
+    }
+
+    /// Replaces the entities that components refer to. The chunks are the world's alone.
+    pub(crate) fn remap(&mut self, map: &mut EntityRemap<'_>) {
+        let version = self.version;
+        for (_, chunk) in self.chunks.iter_mut() {
+            // SAFETY: archetypes live as long as the world.
+            let shape = unsafe { chunk.unbound_shape() };
+            for (at, (ty, column)) in (0..).zip(shape.types.iter().zip(&shape.columns)) {
+                if let Some(remap) = ty.0.remap {
+                    // Before that, since it may panic in the midst.
+                    chunk.note_written(at, 0, chunk.len, version);
+                    // SAFETY: the chunk has so many values of this type there, and is the world's alone.
+                    unsafe {
+                        remap(ty.0.shape, chunk.column(column.offset), chunk.len as usize, map);
+                    };
+                }
+            }
+            for (column, ty, value) in chunk.values.iter() {
+                if let Some(remap) = ty.0.remap {
+                    // SAFETY: there is a value of this type, which is the world's alone.
+                    unsafe { remap(ty.0.shape, value.as_ptr(), 1, map) };
+                    chunk.state.set_version(column, version);
+                }
+            }
+        }
     }
 }
 

@@ -1,9 +1,7 @@
 //! Lists that are mostly short, and then take no memory of their own.
 
-use std::array;
-use std::iter;
 use std::ops::Deref;
-use std::vec;
+use std::{array, iter, vec};
 
 /// A list of values, so many of which take no memory of their own.
 pub(crate) struct Few<T, const N: usize> {

@@ -5,81 +5,56 @@ mod archetype;
 mod archetypes;
 mod arena;
 mod chunk;
-mod chunk_copy;
 mod chunk_layout;
-mod chunk_state;
-mod chunk_tracking;
-mod chunk_values;
+mod chunk_lists;
 mod chunks;
-mod column_index;
-mod continue_after;
-mod dead;
 mod enabled;
 mod entity_table;
-mod fetch;
 mod fork;
 mod import;
 mod inline_vec;
 mod invariants;
 mod raw_values;
-mod refit;
-mod regroup;
 mod reserve;
 mod row_moves;
-mod row_place;
-mod row_runs;
 mod rows;
-mod settings;
 mod shared_groups;
 mod shared_values;
-mod sought_values;
-mod staged;
 mod staging_arena;
 mod state_hash;
-mod state_memory;
-mod staying;
-mod tracking;
 mod transfer;
-mod uniform_chunks;
-mod whole_chunks;
+mod versions;
 
-pub use arena::{ArenaStats, ChunkArena, OutOfMemory};
-pub(crate) use arena::{CHUNK_ALIGN, ChunkMemory};
-pub use invariants::InvariantViolation;
-pub use row_place::RowPlace;
-
-pub(crate) use archetype::{Archetype, ArchetypeShape, Column, sort_types};
-pub(crate) use chunk::{Chunk, NOWHERE};
-pub(crate) use chunk_copy::ChunkCopy;
-pub(crate) use chunk_layout::DoesNotFit;
-pub(crate) use chunk_values::ChunkValues;
-pub(crate) use dead::{Dead, DeadLists};
-pub(crate) use enabled::EnabledMasks;
-pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages, SeenSlots, Upcoming};
-pub(crate) use fetch::{fetch, fetch_soon};
-pub(crate) use import::{Arrival, duplicate_values, move_values};
-pub(crate) use inline_vec::{Few, FewNumbers};
-pub(crate) use raw_values::{
-    NewRows, copy_value, duplicate_value, repeat_bytes, repeat_row, write_initial,
-};
-pub(crate) use reserve::{Reserved, Run};
-pub(crate) use rows::{Left, unshare};
-pub(crate) use settings::StorageSettings;
-pub(crate) use shared_groups::{FEW_SHARED, Wanted};
-pub(crate) use shared_values::{SharedValues, Sought};
-pub(crate) use sought_values::SoughtValues;
-pub(crate) use staged::Staged;
-pub(crate) use staging_arena::Cellar;
-pub(crate) use staying::Staying;
-pub(crate) use tracking::TrackedColumn;
-pub(crate) use transfer::{Change, Edge, SharedSource, Transfer, Transfers, given_sources};
-
-pub(crate) use archetypes::Archetypes;
-pub(crate) use chunks::Chunks;
+use std::num::NonZero;
 
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::version::Version;
+pub(crate) use archetype::{Archetype, ArchetypeShape, Column, sort_types};
+pub(crate) use archetypes::Archetypes;
+pub use arena::{ArenaStats, ChunkArena, OutOfMemory};
+pub(crate) use arena::{CHUNK_ALIGN, ChunkMemory};
+pub use chunk::RowPlace;
+pub(crate) use chunk::{Chunk, ChunkValues, NOWHERE};
+pub(crate) use chunk_layout::DoesNotFit;
+pub(crate) use chunks::{Chunks, Staying};
+pub(crate) use enabled::EnabledMasks;
+pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages, SeenSlots, Upcoming};
+pub(crate) use fork::{ChunkCopy, unshare};
+pub(crate) use import::{Arrival, duplicate_values, move_values};
+pub(crate) use inline_vec::{Few, FewNumbers};
+pub use invariants::InvariantViolation;
+pub(crate) use raw_values::{
+    NewRows, copy_value, duplicate_value, fetch, fetch_soon, repeat_bytes, repeat_row,
+    write_initial,
+};
+pub(crate) use reserve::{Reserved, Run};
+pub(crate) use rows::{Dead, DeadLists, Left};
+pub(crate) use shared_groups::{FEW_SHARED, Wanted};
+pub(crate) use shared_values::{SharedValues, Sought, SoughtValues};
+pub(crate) use staging_arena::{Cellar, Staged};
+pub(crate) use transfer::{Change, Edge, SharedSource, Transfer, Transfers, given_sources};
+pub(crate) use versions::TrackedColumn;
 
 /// Everything a world stores of its entities: which there are, what they have, and where.
 ///
@@ -144,5 +119,19 @@ impl Storage {
 impl Drop for Storage {
     fn drop(&mut self) {
         self.remove_all();
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct StorageSettings {
+    pub(crate) chunk_size: u32,
+    pub(crate) capacity_limit: Option<NonZero<u32>>,
+    pub(crate) arena: ChunkArena,
+}
+
+impl StorageSettings {
+    /// Whether chunks are divided in the same way.
+    pub(crate) fn divide_as(&self, other: &Self) -> bool {
+        (self.chunk_size, self.capacity_limit) == (other.chunk_size, other.capacity_limit)
     }
 }

@@ -2,14 +2,13 @@
 
 #![expect(unsafe_code, reason = "values in chunks")]
 
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
 use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, LastChunk, OutOfMemory};
-use super::chunk::{Chunk, NOWHERE};
-use super::chunk_values::ChunkValues;
-use super::chunks::Chunks;
-use super::fetch::fetch;
-use super::raw_values::{copy_small_value, copy_value, drop_values, duplicate_rows, swap_values};
-use super::settings::StorageSettings;
+use super::chunk::{Chunk, ChunkValues, NOWHERE};
+use super::raw_values::{copy_small_value, copy_value, drop_values, fetch, swap_values};
 use super::{Location, Storage};
 use crate::entity::Entity;
 
@@ -23,109 +22,6 @@ pub(crate) enum Left<'a> {
 }
 
 impl Storage {
-    /// Adds an empty chunk to an archetype without shared types.
-    #[cold]
-    pub(crate) fn open_chunk(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
-        self.open_chunk_in(archetype, NOWHERE)
-    }
-
-    /// Adds an empty chunk to a group of an archetype, or to the archetype, if it has none.
-    pub(crate) fn open_chunk_in(&mut self, archetype: u32, group: u32) -> Result<u32, OutOfMemory> {
-        debug_assert_eq!(self.archetypes[archetype].groups == NOWHERE, group == NOWHERE);
-        let (settings, shape) = (&self.settings, &self.archetypes[archetype].shape);
-        let memory = settings.arena.allocate(settings.chunk_size, shape.align)?;
-        // This may be code of the user. Nothing was changed yet.
-        let values = ChunkValues::initial(self.archetypes[archetype].shape.values.as_ref());
-        Ok(self.list_chunk(archetype, group, memory, values))
-    }
-
-    /// Adds an empty chunk with this memory to a group of an archetype, or to the archetype, if it has none. Its chunks have no
-    /// values of their own.
-    pub(crate) fn open_chunk_with(
-        &mut self,
-        archetype: u32,
-        group: u32,
-        memory: ChunkMemory,
-    ) -> u32 {
-        let shape = &self.archetypes[archetype].shape;
-        debug_assert!(shape.values.is_none() && memory.is_unique());
-        debug_assert!(memory.as_ptr().addr().get().is_multiple_of(shape.align as usize));
-        self.list_chunk(archetype, group, memory, ChunkValues::NONE)
-    }
-
-    /// Puts an empty chunk into all lists.
-    fn list_chunk(
-        &mut self,
-        archetype: u32,
-        group: u32,
-        memory: ChunkMemory,
-        values: ChunkValues,
-    ) -> u32 {
-        let owner = &mut self.archetypes[archetype];
-        let number = self.chunks.insert(|sequence, states| {
-            Chunk::new(memory, archetype, &owner.shape, sequence, values, states)
-        });
-        self.chunks[number].group = group;
-        self.enlist_chunk(number);
-        number
-    }
-
-    /// Puts a chunk that is there, and in no list, into those of its archetype and its group.
-    pub(super) fn enlist_chunk(&mut self, number: u32) {
-        let chunk = &mut self.chunks[number];
-        let (archetype, group) = (chunk.archetype, chunk.group);
-        let has_room = chunk.len < chunk.capacity();
-        chunk.place = self.archetypes.list_chunk(archetype, number);
-        self.enter_group(archetype, group);
-        if has_room {
-            self.note_room(number);
-        }
-    }
-
-    /// Takes a chunk out of all lists. What is in it is not dropped; shared values that it was the last to have are
-    /// [dead](super::SharedValues::take_dead).
-    pub(crate) fn retire_chunk(&mut self, number: u32) -> Chunk {
-        let chunk = self.chunks.remove(number);
-        let owner = &mut self.archetypes[chunk.archetype];
-        owner.order_events = owner.order_events.wrapping_add(chunk.order_events);
-        if let Some(moved) = self.archetypes.unlist_chunk(chunk.archetype, chunk.place) {
-            self.chunks[moved].place = chunk.place;
-        }
-        if chunk.room_place != NOWHERE {
-            self.leave_room_list(chunk.archetype, chunk.group, chunk.room_place);
-        }
-        self.leave_group(chunk.archetype, chunk.group, chunk.order_events);
-        chunk
-    }
-
-    /// As [`retire_chunk`](Self::retire_chunk), for chunks of which nothing will be asked but what they consist of.
-    pub(crate) fn close_chunk(&mut self, number: u32) -> Chunk {
-        let mut chunk = self.retire_chunk(number);
-        self.chunks.recycle(&mut chunk);
-        chunk
-    }
-
-    /// Takes the chunk at a place of the list of those with room out of it.
-    pub(crate) fn leave_room_list(&mut self, archetype: u32, group: u32, place: u32) {
-        self.room_changes += 1;
-        let rooms = self.archetypes.rooms_mut(archetype, group);
-        rooms.swap_remove(place as usize);
-        if let Some(&moved) = rooms.get(place as usize) {
-            self.chunks[moved].room_place = place;
-        }
-    }
-
-    /// Puts a chunk that has room in the list of those, unless it is there.
-    pub(crate) fn note_room(&mut self, number: u32) {
-        let chunk = &mut self.chunks[number];
-        if chunk.room_place == NOWHERE {
-            self.room_changes += 1;
-            let rooms = self.archetypes.rooms_mut(chunk.archetype, chunk.group);
-            chunk.room_place = list_place(rooms.len());
-            rooms.push(number);
-        }
-    }
-
     /// A chunk of the archetype that has room, and is the world's alone.
     #[inline]
     pub(crate) fn chunk_with_room(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
@@ -147,38 +43,6 @@ impl Storage {
         if chunk.len == chunk.capacity() {
             self.note_full(number);
         }
-    }
-
-    /// Takes a chunk that has become full out of the list of those with room.
-    #[cold]
-    pub(crate) fn note_full(&mut self, number: u32) {
-        let chunk = &mut self.chunks[number];
-        let place = std::mem::replace(&mut chunk.room_place, NOWHERE);
-        let (archetype, group) = (chunk.archetype, chunk.group);
-        self.leave_room_list(archetype, group, place);
-    }
-
-    /// Sees to it that the memory of a chunk is the world's alone, since it is to be written.
-    #[inline]
-    pub(crate) fn make_unique(&mut self, number: u32) -> Result<(), OutOfMemory> {
-        if self.chunks[number].may_be_shared() {
-            return unshare(&mut self.chunks, number, &self.settings);
-        }
-        Ok(())
-    }
-
-    /// Sees to it that the memory of a chunk that is known to be there is the world's alone.
-    ///
-    /// # Safety
-    ///
-    /// - there is a chunk of this number, as the table of entities and the lists of archetypes know
-    #[inline]
-    pub(crate) unsafe fn make_unique_at(&mut self, number: u32) -> Result<(), OutOfMemory> {
-        // SAFETY: it is there.
-        if unsafe { self.chunks.at(number) }.may_be_shared() {
-            return unshare(&mut self.chunks, number, &self.settings);
-        }
-        Ok(())
     }
 
     /// Has the memory of a row on its way, and that of the row which would take its place.
@@ -379,29 +243,6 @@ impl Storage {
     }
 }
 
-/// Gives a chunk memory of its own, unless it has by now.
-#[cold]
-pub(crate) fn unshare(
-    chunks: &mut Chunks,
-    number: u32,
-    settings: &StorageSettings,
-) -> Result<(), OutOfMemory> {
-    let shared = chunks.unshare(number, |chunk| {
-        let memory = settings.arena.allocate(settings.chunk_size, chunk.shape().align)?;
-        // SAFETY:
-        // - both are chunks of the shape; nobody writes to memory that is shared
-        // - `fork` has refused types that cannot be duplicated
-        unsafe { duplicate_rows(chunk.shape(), chunk.data(), memory.as_ptr().as_ptr(), chunk.len) };
-        Ok(memory)
-    })?;
-    if let Some(shared) = shared {
-        // The others may have let go of it since.
-        let chunk = &chunks[number];
-        release(shared, chunk.shape(), chunk.len);
-    }
-    Ok(())
-}
-
 /// Lets go of the memory of a chunk with so many rows, which are dropped if nobody else has it.
 pub(super) fn release(memory: ChunkMemory, shape: &ArchetypeShape, rows: u32) {
     let Some(last) = memory.release() else { return };
@@ -465,7 +306,105 @@ unsafe fn swap_rows_partly(
     unsafe { *chunk.id(to) = *chunk.id(from) };
 }
 
-/// The place of what is pushed to a list of this length.
-pub(crate) fn list_place(length: usize) -> u32 {
-    u32::try_from(length).expect("fewer chunks than entities")
+/// What a change of many entities has left: values that nobody can reach any more, and the memory of chunks that are gone.
+///
+/// Dropping values is code of the user. So it all is kept until the change is done, and dropped with this: all of it, also when
+/// one value panics.
+///
+/// **Invariant:** the shapes and the memory are there as long as this, and nobody writes to rows that are named here.
+pub(crate) struct Dead<'a> {
+    lists: DeadLists,
+    columns: PhantomData<&'a [u32]>,
+}
+
+/// The lists of what is dead, with nothing in them: memory for what is dead next.
+#[derive(Default)]
+pub(crate) struct DeadLists {
+    rows: Vec<DeadRows>,
+    values: Vec<ChunkValues>,
+}
+
+/// Values of some columns in rows of a chunk.
+struct DeadRows {
+    /// The memory, if the chunk is gone.
+    memory: Option<ChunkMemory>,
+    data: NonNull<u8>,
+    shape: NonNull<ArchetypeShape>,
+    columns: NonNull<[u32]>,
+    first: u32,
+    rows: u32,
+}
+
+// SAFETY: the values may be sent, as all components, and the rest is read by everybody.
+unsafe impl Send for DeadRows {}
+
+impl<'a> Dead<'a> {
+    /// Nothing so far, in lists with nothing in them.
+    pub(crate) fn new(lists: DeadLists) -> Self {
+        debug_assert!(lists.rows.is_empty() && lists.values.is_empty());
+        Self { lists, columns: PhantomData }
+    }
+
+    /// Drops everything, and returns the lists. If a value panics, all is dropped, and the lists are lost.
+    pub(crate) fn finish(mut self) -> DeadLists {
+        self.lists.rows.clear();
+        self.lists.values.clear();
+        self.lists
+    }
+
+    /// Takes a chunk that is in no list any more. If nobody else has its memory, the values of these columns are dropped. If there
+    /// are none, the memory is returned, to be used again.
+    ///
+    /// # Safety
+    ///
+    /// - the values of all other columns were moved, or need not be dropped
+    /// - the archetype of the chunk lives as long as this
+    pub(crate) unsafe fn add_chunk(
+        &mut self,
+        chunk: Chunk,
+        columns: &'a [u32],
+    ) -> Option<ChunkMemory> {
+        let (memory, values, shape, rows) = chunk.into_parts();
+        if !values.is_of(None) {
+            self.lists.values.push(values);
+        }
+        if columns.is_empty() {
+            return memory.is_unique().then_some(memory);
+        }
+        let (data, memory) = (memory.as_ptr(), Some(memory));
+        let (shape, columns) = (NonNull::from(shape), NonNull::from(columns));
+        self.lists.rows.push(DeadRows { memory, data, shape, columns, first: 0, rows });
+        None
+    }
+
+    /// Takes the values of columns in rows behind the last of a chunk.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk has so many rows behind its last, with values in these columns that nobody else knows of
+    /// - its archetype, and its memory, live as long as this, and nobody writes to the rows
+    pub(crate) unsafe fn add_rows(&mut self, chunk: &Chunk, rows: u32, columns: &'a [u32]) {
+        if columns.is_empty() {
+            return;
+        }
+        let (shape, columns) = (NonNull::from(chunk.shape()), NonNull::from(columns));
+        let (data, first) = (chunk.data, chunk.len);
+        self.lists.rows.push(DeadRows { memory: None, data, shape, columns, first, rows });
+    }
+}
+
+impl Drop for DeadRows {
+    fn drop(&mut self) {
+        let last = match self.memory.take().map(ChunkMemory::release) {
+            // Others have it. They drop the values with it.
+            Some(None) => return,
+            Some(last) => last,
+            None => None,
+        };
+        // SAFETY: the shape and the columns live as long as the list that this is in.
+        let (shape, columns) = unsafe { (self.shape.as_ref(), self.columns.as_ref()) };
+        // SAFETY: these values are there, and nobody can reach them any more.
+        unsafe { drop_values(shape, self.data.as_ptr(), columns, self.first, self.rows) };
+        drop(last);
+    }
 }

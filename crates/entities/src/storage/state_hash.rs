@@ -8,7 +8,7 @@ use super::Storage;
 use super::archetype::Archetype;
 use super::chunk::Chunk;
 use crate::component::ComponentType;
-use crate::field::{EntityRemap, StateHasher};
+use crate::field::StateHasher;
 
 impl Storage {
     /// Feeds all entities, their components and the free ids to a hasher.
@@ -125,31 +125,5 @@ impl Storage {
             (column, StateHasher::stream_of(|state| self.shared.feed(table, index, state)))
         };
         columns.zip(values).map(of_value).collect()
-    }
-
-    /// Replaces the entities that components refer to. The chunks are the world's alone.
-    pub(crate) fn remap(&mut self, map: &mut EntityRemap<'_>) {
-        let version = self.version;
-        for (_, chunk) in self.chunks.iter_mut() {
-            // SAFETY: archetypes live as long as the world.
-            let shape = unsafe { chunk.unbound_shape() };
-            for (at, (ty, column)) in (0..).zip(shape.types.iter().zip(&shape.columns)) {
-                if let Some(remap) = ty.0.remap {
-                    // Before that, since it may panic in the midst.
-                    chunk.note_written(at, 0, chunk.len, version);
-                    // SAFETY: the chunk has so many values of this type there, and is the world's alone.
-                    unsafe {
-                        remap(ty.0.shape, chunk.column(column.offset), chunk.len as usize, map);
-                    };
-                }
-            }
-            for (column, ty, value) in chunk.values.iter() {
-                if let Some(remap) = ty.0.remap {
-                    // SAFETY: there is a value of this type, which is the world's alone.
-                    unsafe { remap(ty.0.shape, value.as_ptr(), 1, map) };
-                    chunk.state.set_version(column, version);
-                }
-            }
-        }
     }
 }

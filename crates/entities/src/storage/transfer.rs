@@ -5,10 +5,9 @@
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::archetype::{ArchetypeShape, Column};
+use super::archetype::{ArchetypeShape, Column, Found};
 use super::arena::CHUNK_ALIGN;
 use super::chunk::flags_of;
-use super::column_index::Found;
 use crate::component::ComponentType;
 
 /// What is done to a set of components: one key of the cache.

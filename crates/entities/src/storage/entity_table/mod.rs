@@ -23,29 +23,24 @@
 
 #![expect(unsafe_code, reason = "slots that stay open")]
 
-mod check;
-mod compare;
 #[cfg(test)]
 mod model;
 mod page;
 mod reserved;
-mod stretch;
 #[cfg(test)]
 mod tests;
-mod upcoming;
 
 use std::cell::{Cell, RefCell};
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::ptr::NonNull;
 
-pub(crate) use upcoming::Upcoming;
-
-use super::fetch::fetch;
 use crate::Entity;
 use crate::entity::is_stretch;
-use page::{PAGE_SHIFT, PAGE_SLOTS, Page, Slot, next_version};
-use stretch::{chained, common_version, relocate_stretch, write_alike};
+pub(crate) use page::{OpenSlot, SeenPages, SeenSlots};
+use page::{
+    PAGE_SHIFT, PAGE_SLOTS, Page, Slot, chained, common_version, next_version, relocate_stretch,
+    write_alike,
+};
+pub(crate) use reserved::Upcoming;
 
 /// The chunk of slots that no entity has, and the end of the chain. No chunk and no index has this number.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -65,114 +60,6 @@ pub(crate) struct Location {
     /// Not [`NONE`].
     pub(crate) chunk: u32,
     pub(crate) row: u32,
-}
-
-/// The slots of a table, close together: half of what stands between an entity's id and its slot.
-#[derive(Default)]
-pub(crate) struct SeenPages<'t> {
-    /// The first slot of each page.
-    pages: Vec<NonNull<Slot>>,
-    high_water: u32,
-    table: PhantomData<&'t ()>,
-}
-
-impl SeenPages<'_> {
-    /// Sees the pages of a table, instead of those that it saw before.
-    ///
-    /// # Safety
-    ///
-    /// - it is not used once the table is changed, until it sees another
-    pub(crate) unsafe fn see(&mut self, table: &EntityTable) {
-        self.pages.clear();
-        self.pages.extend(table.pages.iter().map(Page::first));
-        self.high_water = table.high_water;
-    }
-
-    /// Where the slots are.
-    #[inline(always)]
-    pub(crate) fn slots(&self) -> SeenSlots<'_> {
-        SeenSlots { pages: self.pages.as_ptr(), high_water: self.high_water, table: PhantomData }
-    }
-
-    /// Has the memory of an entity's slot on its way.
-    #[inline]
-    pub(crate) fn fetch(&self, entity: Entity) {
-        self.slots().fetch(entity);
-    }
-
-    /// Says where an entity is, if it exists.
-    #[inline]
-    pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
-        self.slots().locate(entity)
-    }
-}
-
-/// Where the slots of a table are, as numbers that stay in registers: who writes to memory while it looks for entities would
-/// have those of [`SeenPages`] read again for each.
-#[derive(Clone, Copy)]
-pub(crate) struct SeenSlots<'t> {
-    pages: *const NonNull<Slot>,
-    high_water: u32,
-    table: PhantomData<&'t ()>,
-}
-
-impl SeenSlots<'_> {
-    /// Has the memory of an entity's slot on its way.
-    #[inline]
-    pub(crate) fn fetch(self, entity: Entity) {
-        if let Some(slot) = self.slot(entity.index()) {
-            fetch(slot.as_ptr().cast());
-        }
-    }
-
-    #[inline(always)]
-    fn slot(self, index: u32) -> Option<NonNull<Slot>> {
-        if index >= self.high_water {
-            return None;
-        }
-        // SAFETY: there are pages for all indices below the water mark, in a list that is borrowed.
-        let page = unsafe { *self.pages.add((index >> PAGE_SHIFT) as usize) };
-        // SAFETY: a page has so many slots.
-        Some(unsafe { page.add(index as usize % PAGE_SLOTS) })
-    }
-
-    /// Says where an entity is, if it exists.
-    #[inline(always)]
-    pub(crate) fn locate(self, entity: Entity) -> Option<Location> {
-        // SAFETY: slots below the water mark are initialised, and not written while the table is borrowed.
-        unsafe { self.slot(entity.index())?.read() }.location_of(entity)
-    }
-}
-
-/// The slot of an entity that exists, in a page that is the table's alone.
-#[derive(Clone, Copy)]
-pub(crate) struct OpenSlot(NonNull<Slot>);
-
-impl OpenSlot {
-    /// Where the entity is.
-    ///
-    /// # Safety
-    ///
-    /// - the table has only been used to relocate others since
-    #[inline]
-    pub(crate) unsafe fn location(self) -> Location {
-        // SAFETY: the page is where it was.
-        let Slot { chunk, row, .. } = unsafe { self.0.read() };
-        Location { chunk, row }
-    }
-
-    /// Says that the entity is somewhere else now.
-    ///
-    /// # Safety
-    ///
-    /// - the table has only been used to relocate others since
-    #[inline]
-    pub(crate) unsafe fn relocate(self, location: Location) {
-        // SAFETY: the page is where it was, and its table's alone.
-        let slot = unsafe { &mut *self.0.as_ptr() };
-        slot.chunk = location.chunk;
-        slot.row = location.row;
-    }
 }
 
 /// Which entities exist, and where each of them is.
@@ -262,7 +149,7 @@ impl EntityTable {
         // SAFETY: what is below the water mark was used.
         let slot = unsafe { self.used_slot_mut(entity.index()) };
         slot.location_of(entity)?;
-        Some(OpenSlot(NonNull::from(slot)))
+        Some(OpenSlot::new(slot))
     }
 
     /// Lets an entity die whose slot is open.
@@ -274,7 +161,7 @@ impl EntityTable {
     pub(crate) unsafe fn free_open(&mut self, slot: OpenSlot, entity: Entity) {
         let version = next_version(entity.version());
         // SAFETY: the slot is that of a living entity, in a page that is this table's alone.
-        unsafe { slot.0.write(Slot { version, chunk: NONE, row: self.first_free.get() }) };
+        unsafe { slot.write(Slot { version, chunk: NONE, row: self.first_free.get() }) };
         self.first_free.set(entity.index());
         self.living -= 1;
     }
@@ -638,4 +525,128 @@ impl EntityTable {
 #[track_caller]
 fn no_room() -> ! {
     panic!("a world has at most {INDICES} entities; despawn some, or use several worlds");
+}
+
+impl EntityTable {
+    /// Walks through the whole table and says what is wrong with it, if anything.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.high_water > self.known {
+            return Err(format!("{} indices are used, of {}", self.high_water, self.known));
+        }
+        if self.pages.len() != (self.known as usize).div_ceil(PAGE_SLOTS) {
+            return Err(format!("there are {} pages for {} indices", self.pages.len(), self.known));
+        }
+        let mut living = 0;
+        for index in 0..self.known {
+            let slot = self.slot(index);
+            if slot.version == 0 {
+                return Err(format!(
+                    "the slot of index {index} has the version of the null entity"
+                ));
+            }
+            living += u32::from(slot.is_alive() && index < self.high_water);
+        }
+        if living != self.living {
+            return Err(format!("{living} slots are alive, but {} are counted", self.living));
+        }
+        self.check_pages()?;
+        self.check_chain()
+    }
+
+    /// Pages that are shared are marked as shared.
+    fn check_pages(&self) -> Result<(), String> {
+        match self.pages.iter().position(Page::is_secretly_shared) {
+            Some(number) => Err(format!("page {number} is shared, and not marked as shared")),
+            None => Ok(()),
+        }
+    }
+
+    /// The chain leads through all indices below the water mark that are neither alive nor set aside, once.
+    fn check_chain(&self) -> Result<(), String> {
+        let mut left = self.first_fresh() - self.living - self.aside.get();
+        let mut index = self.first_free.get();
+        while index != NONE {
+            if index >= self.high_water {
+                return Err(format!("the chain leads to the fresh index {index}"));
+            }
+            let slot = self.slot(index);
+            if slot.is_alive() {
+                return Err(format!("the chain leads to index {index}, which is alive"));
+            }
+            if left == 0 {
+                return Err(
+                    "the chain is longer than there are free indices, or a circle".to_owned()
+                );
+            }
+            left -= 1;
+            index = slot.row;
+        }
+        match left {
+            0 => Ok(()),
+            _ => Err(format!("the chain leaves out {left} free indices")),
+        }
+    }
+}
+
+impl EntityTable {
+    /// Lists which entities exist in `new` and not in `old`, and the other way round, each by rising index.
+    ///
+    /// One of the tables, or both, are forks of one that they come from, or forks of forks. What shares its
+    /// memory is not looked at.
+    pub(crate) fn diff(
+        old: &Self,
+        new: &Self,
+        created: &mut Vec<Entity>,
+        destroyed: &mut Vec<Entity>,
+    ) {
+        for number in 0..old.pages.len().max(new.pages.len()) {
+            let page = (number * PAGE_SLOTS) as u32..((number + 1) * PAGE_SLOTS) as u32;
+            let (old_end, new_end) = (old.high_water.min(page.end), new.high_water.min(page.end));
+            if old_end == new_end && old.shares_page(new, number) {
+                continue;
+            }
+            for index in page.start..old_end.max(new_end) {
+                let (old, new) = (old.living_version(index), new.living_version(index));
+                if old == new {
+                    continue;
+                }
+                destroyed.extend(old.map(|version| Entity::from_parts(index, version)));
+                created.extend(new.map(|version| Entity::from_parts(index, version)));
+            }
+        }
+    }
+
+    /// Whether both tables have the same memory for a page.
+    fn shares_page(&self, other: &Self, number: usize) -> bool {
+        let page = |table: &Self| table.pages.get(number).map(Page::first);
+        page(self).is_some() && page(self) == page(other)
+    }
+
+    /// The version of the entity that has an index.
+    fn living_version(&self, index: u32) -> Option<u32> {
+        let slot = (index < self.high_water).then(|| self.slot(index))?;
+        slot.is_alive().then_some(slot.version)
+    }
+
+    /// Tells all that decides which ids will be handed out: the chain, in its order, and the versions of
+    /// fresh indices. Two tables that tell the same hand out the same.
+    ///
+    /// How pages are stored makes no difference: whether they are shared shows in nothing that is told.
+    pub(crate) fn hash_free(&self, tell: &mut dyn FnMut(u64)) {
+        tell(self.first_fresh().into());
+        tell((self.first_fresh() - self.living - self.aside.get()).into());
+        let mut index = self.first_free.get();
+        while index != NONE {
+            let slot = self.slot(index);
+            tell(Entity::from_parts(index, slot.version).to_bits());
+            index = slot.row;
+        }
+        // Fresh indices mostly were never used. They have the version 1 and are not told.
+        for index in self.first_fresh()..self.known {
+            let version = self.slot(index).version_if_dead();
+            if version != 1 {
+                tell(Entity::from_parts(index, version).to_bits());
+            }
+        }
+    }
 }

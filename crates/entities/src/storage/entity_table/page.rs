@@ -1,14 +1,19 @@
 //! Pages of the table: slots that tables share, and copy when one of them writes.
+
 #![expect(unsafe_code, reason = "slots in counted memory")]
 
 use std::alloc::{Layout, handle_alloc_error};
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
 
-use super::{Location, NONE};
-use crate::Entity;
+use ancho_burst::dispatch;
+
+use super::{EntityTable, Location, NONE};
+use crate::entity::Entity;
 use crate::storage::arena::{ChunkArena, ChunkMemory, TABLE_PAGE_SIZE};
+use crate::storage::raw_values::fetch;
 
 /// How many slots a page has, as a power of two.
 pub(super) const PAGE_SHIFT: u32 = 12;
@@ -145,5 +150,242 @@ fn allocate() -> ChunkMemory {
         Ok(memory) => memory,
         // There is no limit, so it is the system that has no more.
         Err(_) => handle_alloc_error(Layout::new::<[Slot; PAGE_SLOTS]>()),
+    }
+}
+
+/// Writes the slots of living entities of one version, which are in rows of a chunk that follow the first.
+#[inline(never)]
+pub(super) fn relocate_stretch(
+    slots: &mut [MaybeUninit<Slot>],
+    version: u32,
+    chunk: u32,
+    row: u32,
+) {
+    dispatch(
+        #[inline(always)]
+        || {
+            for (slot, step) in slots.iter_mut().zip(0..) {
+                slot.write(Slot { version, chunk, row: row + step });
+            }
+        },
+    );
+}
+
+/// The version that the next entities of these slots, of which there are some, will all have, unless they differ: mostly they were
+/// made together.
+#[inline(never)]
+pub(super) fn common_version(slots: &[Slot]) -> Option<u32> {
+    let first = slots[0];
+    let is_alive = first.is_alive();
+    let differ = dispatch(
+        #[inline(always)]
+        || {
+            // Without a way out in the middle the loop is one for vectors.
+            slots.iter().fold(false, |differ, slot| {
+                differ | (slot.version != first.version) | (slot.is_alive() != is_alive)
+            })
+        },
+    );
+    (!differ).then(|| first.version_if_dead())
+}
+
+/// Writes ids that follow the first, all of its version, and their slots, in rows of a chunk that follow the first.
+#[inline(never)]
+pub(super) fn write_alike(
+    ids: &mut [MaybeUninit<Entity>],
+    slots: &mut [MaybeUninit<Slot>],
+    first: Entity,
+    chunk: u32,
+    row: u32,
+) {
+    dispatch(
+        #[inline(always)]
+        || {
+            // One loop for each, since both are written from their beginning to their end.
+            for (id, step) in ids.iter_mut().zip(0..) {
+                id.write(Entity::from_parts(first.index() + step, first.version()));
+            }
+            for (slot, step) in slots.iter_mut().zip(0..) {
+                slot.write(Slot { version: first.version(), chunk, row: row + step });
+            }
+        },
+    );
+}
+
+/// How many of the first slots, of the index and of those after it, the chain of free ones leads through one after the other, with ids
+/// of one version: one at least.
+///
+/// # Safety
+///
+/// The chain leads to the first slot: it, and whatever it leads to, is initialised.
+pub(super) unsafe fn chained(slots: &[MaybeUninit<Slot>], index: u32) -> usize {
+    // SAFETY: the caller promises it.
+    let first = unsafe { slots[0].assume_init_ref() };
+    let (mut row, mut following) = (first.row, index);
+    let mut count = 1;
+    for slot in &slots[1..] {
+        following += 1;
+        if row != following {
+            break;
+        }
+        // SAFETY: the chain leads to this one.
+        let slot = unsafe { slot.assume_init_ref() };
+        if slot.version != first.version {
+            break;
+        }
+        row = slot.row;
+        count += 1;
+    }
+    count
+}
+
+/// Marks slots of neighbours that no entity has had: their ids are set aside.
+#[inline(never)]
+pub(super) fn write_aside(slots: &mut [MaybeUninit<Slot>]) {
+    for slot in slots {
+        slot.write(Slot::set_aside(Slot::UNUSED.version));
+    }
+}
+
+/// Chains neighbours, from the first index on, whose ids of this version are all set aside. The last one leads to the next index.
+/// Returns whether it did: if one of them is not set aside, nothing is written.
+#[inline(never)]
+pub(super) fn chain_aside(slots: &mut [Slot], first: Entity, next: u32) -> bool {
+    let version = first.version();
+    let differ = slots
+        .iter()
+        .fold(false, |differ, slot| differ | !slot.is_set_aside() | (slot.version != version));
+    if differ {
+        return false;
+    }
+    for (slot, following) in slots.iter_mut().zip(first.index() + 1..) {
+        slot.row = following;
+    }
+    if let Some(last) = slots.last_mut() {
+        last.row = next;
+    }
+    true
+}
+
+/// The slots of a table, close together: half of what stands between an entity's id and its slot.
+#[derive(Default)]
+pub(crate) struct SeenPages<'t> {
+    /// The first slot of each page.
+    pages: Vec<NonNull<Slot>>,
+    high_water: u32,
+    table: PhantomData<&'t ()>,
+}
+
+impl SeenPages<'_> {
+    /// Sees the pages of a table, instead of those that it saw before.
+    ///
+    /// # Safety
+    ///
+    /// - it is not used once the table is changed, until it sees another
+    pub(crate) unsafe fn see(&mut self, table: &EntityTable) {
+        self.pages.clear();
+        self.pages.extend(table.pages.iter().map(Page::first));
+        self.high_water = table.high_water;
+    }
+
+    /// Where the slots are.
+    #[inline(always)]
+    pub(crate) fn slots(&self) -> SeenSlots<'_> {
+        SeenSlots { pages: self.pages.as_ptr(), high_water: self.high_water, table: PhantomData }
+    }
+
+    /// Has the memory of an entity's slot on its way.
+    #[inline]
+    pub(crate) fn fetch(&self, entity: Entity) {
+        self.slots().fetch(entity);
+    }
+
+    /// Says where an entity is, if it exists.
+    #[inline]
+    pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
+        self.slots().locate(entity)
+    }
+}
+
+/// Where the slots of a table are, as numbers that stay in registers: who writes to memory while it looks for entities would
+/// have those of [`SeenPages`] read again for each.
+#[derive(Clone, Copy)]
+pub(crate) struct SeenSlots<'t> {
+    pages: *const NonNull<Slot>,
+    high_water: u32,
+    table: PhantomData<&'t ()>,
+}
+
+impl SeenSlots<'_> {
+    /// Has the memory of an entity's slot on its way.
+    #[inline]
+    pub(crate) fn fetch(self, entity: Entity) {
+        if let Some(slot) = self.slot(entity.index()) {
+            fetch(slot.as_ptr().cast());
+        }
+    }
+
+    #[inline(always)]
+    fn slot(self, index: u32) -> Option<NonNull<Slot>> {
+        if index >= self.high_water {
+            return None;
+        }
+        // SAFETY: there are pages for all indices below the water mark, in a list that is borrowed.
+        let page = unsafe { *self.pages.add((index >> PAGE_SHIFT) as usize) };
+        // SAFETY: a page has so many slots.
+        Some(unsafe { page.add(index as usize % PAGE_SLOTS) })
+    }
+
+    /// Says where an entity is, if it exists.
+    #[inline(always)]
+    pub(crate) fn locate(self, entity: Entity) -> Option<Location> {
+        // SAFETY: slots below the water mark are initialised, and not written while the table is borrowed.
+        unsafe { self.slot(entity.index())?.read() }.location_of(entity)
+    }
+}
+
+/// The slot of an entity that exists, in a page that is the table's alone.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenSlot(NonNull<Slot>);
+
+impl OpenSlot {
+    pub(super) fn new(slot: &mut Slot) -> Self {
+        Self(NonNull::from(slot))
+    }
+
+    /// Where the entity is.
+    ///
+    /// # Safety
+    ///
+    /// - the table has only been used to relocate others since
+    #[inline]
+    pub(crate) unsafe fn location(self) -> Location {
+        // SAFETY: the page is where it was.
+        let Slot { chunk, row, .. } = unsafe { self.0.read() };
+        Location { chunk, row }
+    }
+
+    /// Says that the entity is somewhere else now.
+    ///
+    /// # Safety
+    ///
+    /// - the table has only been used to relocate others since
+    #[inline]
+    pub(crate) unsafe fn relocate(self, location: Location) {
+        // SAFETY: the page is where it was, and its table's alone.
+        let slot = unsafe { &mut *self.0.as_ptr() };
+        slot.chunk = location.chunk;
+        slot.row = location.row;
+    }
+
+    /// Overwrites the slot.
+    ///
+    /// # Safety
+    ///
+    /// - since the slot was opened, the table has only been used to relocate other entities
+    #[inline]
+    pub(super) unsafe fn write(self, slot: Slot) {
+        // SAFETY: the page did not move and is unshared, since nothing but relocations happened.
+        unsafe { self.0.write(slot) };
     }
 }

@@ -1,13 +1,18 @@
-//! What a chunk notes of its rows: when they were written.
+//! Change versions: when the components of a chunk, and of its rows, were last written.
 
-#![expect(unsafe_code, reason = "the shape of a chunk that is being changed")]
+#![expect(unsafe_code, reason = "versions that jobs write through shared references")]
+
+mod chunk_versions;
+mod row_versions;
 
 use super::archetype::ArchetypeShape;
 use super::chunk::Chunk;
-use super::state_memory::StateMemory;
-use super::tracking::{TrackedColumn, Tracking};
 use super::transfer::Transfer;
 use crate::version::Version;
+
+pub(super) use chunk_versions::{ChunkVersions, MetadataPool, UniformChunks, allocate, free};
+pub(super) use row_versions::RowVersions;
+pub(crate) use row_versions::TrackedColumn;
 
 impl Chunk {
     /// Which of the tracked columns a column is, if it is one.
@@ -233,20 +238,20 @@ impl Chunk {
 
     /// Takes out what is noted row by row, as a chunk of another archetype has it, to which a transfer leads: columns that both
     /// have are as they were, and those that the transfer writes are new for all rows.
-    pub(super) fn take_tracking_for(
+    pub(crate) fn take_tracking_for(
         &mut self,
         shape: &ArchetypeShape,
         transfer: &Transfer,
         version: Version,
-        memory: &mut StateMemory,
-    ) -> Option<Tracking> {
+        memory: &mut MetadataPool,
+    ) -> Option<RowVersions> {
         let old = self.state.take_tracking();
         let theirs = |column: u32| {
             let pair = transfer.kept.iter().find(|&&(_, ours)| ours == column);
             pair.and_then(|&(theirs, _)| self.tracked_place(theirs))
         };
         let columns = shape.tracked.iter().map(|&column| theirs(column));
-        Tracking::rearranged(old, columns, shape.capacity, version, memory)
+        RowVersions::rearranged(old, columns, shape.capacity, version, memory)
     }
 
     /// Lets a row be noted as another is, which is gone then. They may be the same.

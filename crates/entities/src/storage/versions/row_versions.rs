@@ -4,14 +4,14 @@
 
 use std::ptr::NonNull;
 
-use super::enabled::{EnabledMasks, fill};
-use super::fetch::fetch;
-use super::state_memory::StateMemory;
+use super::chunk_versions::MetadataPool;
+use crate::storage::enabled::{EnabledMasks, fill};
+use crate::storage::raw_values::fetch;
 use crate::version::Version;
 
 /// When each row of a chunk was last written, for each of its types that [track](crate::Component::TRACK_CHANGES) that.
 // Not a `Box`, since addresses of columns are given to others.
-pub(crate) struct Tracking {
+pub(crate) struct RowVersions {
     columns: NonNull<[TrackedColumn]>,
 }
 
@@ -54,9 +54,9 @@ pub(crate) struct TrackedColumn {
 const _: () = assert!(size_of::<TrackedColumn>() <= 64);
 
 // SAFETY: it owns its memory, as a box does, and consists of what can be sent.
-unsafe impl Send for Tracking {}
+unsafe impl Send for RowVersions {}
 
-impl Tracking {
+impl RowVersions {
     /// For so many columns, of a chunk without rows.
     pub(crate) fn new(columns: usize, capacity: u32) -> Self {
         Self::of(vec![TrackedColumn::new(capacity); columns])
@@ -67,17 +67,17 @@ impl Tracking {
     }
 
     /// How many columns there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.columns.len()
     }
 
     /// Whether there is memory for so many rows, no more and no less.
-    pub(super) fn is_for(&self, capacity: u32) -> bool {
+    pub(crate) fn is_for(&self, capacity: u32) -> bool {
         self.columns().iter().all(|column| column.mask.is_for(1, capacity))
     }
 
     /// As if it was [new](Self::new), with the memory that it has.
-    pub(super) fn renew(&mut self, capacity: u32) {
+    pub(crate) fn renew(&mut self, capacity: u32) {
         for column in self.columns_mut() {
             let TrackedColumn { mut mask, mut rows, .. } =
                 std::mem::replace(column, TrackedColumn::new(0));
@@ -92,7 +92,7 @@ impl Tracking {
     }
 
     /// Gives the memory back that there is for the versions of single rows.
-    pub(super) fn forget_rows(&mut self) {
+    pub(crate) fn forget_rows(&mut self) {
         self.columns_mut().iter_mut().for_each(|column| column.rows = Vec::new());
     }
 
@@ -148,12 +148,12 @@ impl Tracking {
 
     /// The same rows in an archetype with other columns. For each of those it is said which of the columns it was, and those that
     /// are new were written at this version, all rows of them. `None` if there are no columns.
-    pub(super) fn rearranged(
+    pub(crate) fn rearranged(
         old: Option<Self>,
         columns: impl ExactSizeIterator<Item = Option<u32>>,
         capacity: u32,
         version: Version,
-        memory: &mut StateMemory,
+        memory: &mut MetadataPool,
     ) -> Option<Self> {
         let mut old = old;
         let mut new = (columns.len() > 0).then(|| memory.take_tracking(columns.len(), capacity));
@@ -268,13 +268,13 @@ impl Tracking {
     }
 }
 
-impl Clone for Tracking {
+impl Clone for RowVersions {
     fn clone(&self) -> Self {
         Self::of(self.columns().to_vec())
     }
 }
 
-impl Drop for Tracking {
+impl Drop for RowVersions {
     fn drop(&mut self) {
         // SAFETY: they are from a box, and not used afterwards.
         drop(unsafe { Box::from_raw(self.columns.as_ptr()) });
@@ -443,8 +443,8 @@ mod tests {
     fn rows_are_as_in_a_list_of_versions() {
         for seed in 0..300 {
             let mut numbers = Numbers(seed);
-            let mut memory = StateMemory::default();
-            let mut tracking = Tracking::new(1, CAPACITY);
+            let mut memory = MetadataPool::default();
+            let mut tracking = RowVersions::new(1, CAPACITY);
             let mut model: Vec<u32> = Vec::new();
             let mut now = 1;
             for _ in 0..120 {
@@ -474,7 +474,7 @@ mod tests {
                             _ => numbers.below(now) + 1,
                         };
                         let rows = numbers.below((CAPACITY - len).min(9)) + 1;
-                        let mut other = Tracking::new(1, CAPACITY);
+                        let mut other = RowVersions::new(1, CAPACITY);
                         other.mark(0, 0, CAPACITY, Version::from_number(old), CAPACITY);
                         // Some of them were written since.
                         let written = numbers.below(rows);
@@ -500,7 +500,7 @@ mod tests {
                         let version = Version::from_number(now);
                         let old = Some(tracking);
                         let other =
-                            Tracking::rearranged(old, columns, CAPACITY, version, &mut memory);
+                            RowVersions::rearranged(old, columns, CAPACITY, version, &mut memory);
                         tracking = other.unwrap();
                         if new {
                             model.fill(now);

@@ -2,15 +2,14 @@
 
 #![expect(unsafe_code, reason = "memory at an address that stays")]
 
-use std::alloc::Layout;
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
 use std::mem;
 use std::ptr::NonNull;
 
-use super::archetype::ArchetypeShape;
-use super::fetch::fetch;
-use super::state_memory::{StateMemory, allocate, are_alike, free};
-use super::tracking::Tracking;
+use super::row_versions::RowVersions;
+use crate::storage::archetype::ArchetypeShape;
+use crate::storage::raw_values::fetch;
 use crate::version::Version;
 
 /// The change version of each component type of a chunk, and those of the rows, where a type asks for that.
@@ -23,7 +22,7 @@ use crate::version::Version;
 /// ```
 ///
 /// It is not in the memory of the chunk, which forks may share. It is not a `Box` either, since its address is given to others.
-pub(crate) struct ChunkState {
+pub(crate) struct ChunkVersions {
     /// One for each type, and some more, all initialised. What they say counts only if they differ.
     versions: NonNull<Version>,
     types: u32,
@@ -32,21 +31,21 @@ pub(crate) struct ChunkState {
 }
 
 /// What comes before the versions.
-type Header = Option<Tracking>;
+type Header = Option<RowVersions>;
 
 const _: () = assert!(align_of::<Header>() >= align_of::<Version>());
 
 // SAFETY: it owns its memory, as a box does.
-unsafe impl Send for ChunkState {}
+unsafe impl Send for ChunkVersions {}
 
-impl ChunkState {
+impl ChunkVersions {
     /// Without types.
     fn none() -> Self {
         Self { versions: NonNull::dangling(), types: 0, uniform: Cell::new(Version::NEVER) }
     }
 
     /// For a chunk of this shape, without rows.
-    pub(crate) fn new(shape: &ArchetypeShape, memory: &mut StateMemory) -> Self {
+    pub(crate) fn new(shape: &ArchetypeShape, memory: &mut MetadataPool) -> Self {
         let tracked = shape.tracked.len();
         let tracking = (tracked > 0).then(|| memory.take_tracking(tracked, shape.capacity));
         Self::with(shape.types.len(), tracking, |bytes| memory.take(bytes))
@@ -54,7 +53,7 @@ impl ChunkState {
 
     fn with(
         types: usize,
-        tracking: Option<Tracking>,
+        tracking: Option<RowVersions>,
         allocate: impl FnOnce(usize) -> NonNull<u8>,
     ) -> Self {
         let types = u32::try_from(types).expect("a chunk has room for fewer columns");
@@ -84,7 +83,7 @@ impl ChunkState {
     }
 
     /// Gives the memory back, unless so many of its size are kept already. Without types then.
-    pub(super) fn recycle(&mut self, memory: &mut StateMemory, most: usize) {
+    pub(crate) fn recycle(&mut self, memory: &mut MetadataPool, most: usize) {
         let mut gone = mem::ManuallyDrop::new(mem::replace(self, Self::none()));
         if let Some(tracking) = gone.take_tracking() {
             memory.give_tracking_back(tracking, most);
@@ -108,26 +107,26 @@ impl ChunkState {
 
     /// What is tracked row by row, if anything is.
     #[inline]
-    pub(crate) fn tracking(&self) -> Option<&Tracking> {
+    pub(crate) fn tracking(&self) -> Option<&RowVersions> {
         // SAFETY: there is a header, which is borrowed as this is.
         if self.types > 0 { unsafe { self.header().as_ref() }.as_ref() } else { None }
     }
 
     /// What is tracked row by row, if anything is, to be changed.
     #[inline]
-    pub(crate) fn tracking_mut(&mut self) -> Option<&mut Tracking> {
+    pub(crate) fn tracking_mut(&mut self) -> Option<&mut RowVersions> {
         // SAFETY: there is a header, which is borrowed as this is.
         if self.types > 0 { unsafe { self.header().as_mut() }.as_mut() } else { None }
     }
 
     /// Takes out what is tracked row by row, if anything is.
-    pub(super) fn take_tracking(&mut self) -> Option<Tracking> {
+    pub(crate) fn take_tracking(&mut self) -> Option<RowVersions> {
         // SAFETY: there is a header, which is borrowed as this is.
         if self.types > 0 { unsafe { self.header().as_mut() }.take() } else { None }
     }
 
     /// Lets this be what is tracked row by row, where nothing is. There are types.
-    pub(super) fn set_tracking(&mut self, tracking: Tracking) {
+    pub(crate) fn set_tracking(&mut self, tracking: RowVersions) {
         assert!(self.types > 0, "without types nothing is tracked");
         // SAFETY: there is a header, which is borrowed as this is.
         unsafe { *self.header().as_mut() = Some(tracking) };
@@ -135,12 +134,12 @@ impl ChunkState {
 
     /// Lets the chunk be of another archetype: the versions of columns that both have, in pairs of the old and the new ones,
     /// are kept, and all others of so many types become this version. What is tracked row by row was taken out.
-    pub(super) fn rearrange(
+    pub(crate) fn rearrange(
         &mut self,
         types: usize,
         kept: &[(u32, u32)],
         version: Version,
-        memory: &mut StateMemory,
+        memory: &mut MetadataPool,
     ) {
         /// More types than entities mostly have.
         const FEW: usize = 16;
@@ -345,7 +344,7 @@ fn room_for(types: u32) -> u32 {
     types.next_multiple_of(4)
 }
 
-impl Clone for ChunkState {
+impl Clone for ChunkVersions {
     fn clone(&self) -> Self {
         let tracking = self.tracking().cloned();
         let copy = Self::with(self.types as usize, tracking, allocate);
@@ -356,7 +355,7 @@ impl Clone for ChunkState {
     }
 }
 
-impl Drop for ChunkState {
+impl Drop for ChunkVersions {
     fn drop(&mut self) {
         if let Some(bytes) = Self::bytes(self.types) {
             let header = self.header();
@@ -365,5 +364,197 @@ impl Drop for ChunkState {
             // SAFETY: it is memory for so many bytes, and not used afterwards.
             unsafe { free(header.cast(), bytes) };
         }
+    }
+}
+
+/// Which chunks may have one version for all columns, by their numbers.
+///
+/// Before a job is scheduled, such versions are [written out](super::chunk_state::ChunkVersions::write_out), one for each column. To
+/// ask each chunk whether it needs that takes as long as a job needs for some hundred entities of it, since what is known of
+/// chunks is rarely in the caches that are close to a core. So it is noted here once more, where there are many in one line.
+///
+/// **Invariant:** a chunk that has one version for all columns has a bit. Others may have one too.
+#[derive(Clone, Default)]
+pub(crate) struct UniformChunks {
+    /// They change through a shared reference, as the versions do: jobs that only read are made of a world that is shared.
+    words: Vec<Cell<u64>>,
+}
+
+impl UniformChunks {
+    /// Makes room for the bit of a chunk with this number, which is the next one.
+    pub(crate) fn expect(&mut self, number: u32) {
+        if number as usize / 64 >= self.words.len() {
+            self.words.push(Cell::new(0));
+        }
+    }
+
+    /// Notes that a chunk has one version for all columns.
+    #[cold]
+    pub(crate) fn note(&mut self, number: u32) {
+        *self.words[number as usize / 64].get_mut() |= 1 << (number % 64);
+    }
+
+    /// Whether a chunk may have one version for all columns.
+    pub(crate) fn has(&self, number: u32) -> bool {
+        self.words[number as usize / 64].get() >> (number % 64) & 1 != 0
+    }
+
+    /// Calls a function for those of these chunks that may have one version for all columns, and takes their bits.
+    pub(crate) fn take(&self, numbers: &[u32], mut function: impl FnMut(u32)) {
+        // Mostly jobs go through all chunks again and again, and nothing has come since.
+        if self.words.iter().all(|word| word.get() == 0) {
+            return;
+        }
+        for &number in numbers {
+            let (word, bit) = (&self.words[number as usize / 64], 1 << (number % 64));
+            if word.get() & bit != 0 {
+                word.set(word.get() & !bit);
+                function(number);
+            }
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.words.clear();
+    }
+}
+
+/// Memory of chunks that are gone, for chunks to come: so that opening one mostly asks nobody for memory.
+///
+/// It comes in powers of two, so that few sizes do for all archetypes. It is aligned to 16 bytes.
+#[derive(Default)]
+pub(crate) struct MetadataPool {
+    /// By size, from the smallest on. What is larger than the last is not kept.
+    kept: [Vec<NonNull<u8>>; SIZES],
+    /// What was tracked row by row, by the number of columns.
+    tracked: Vec<Vec<RowVersions>>,
+}
+
+/// The smallest size has so many bits behind its first.
+const SMALLEST: u32 = 5;
+/// How many sizes are kept: up to 4 KiB.
+const SIZES: usize = 8;
+const ALIGN: usize = 16;
+
+// SAFETY: it owns the memory, as a box does.
+unsafe impl Send for MetadataPool {}
+
+impl MetadataPool {
+    /// Memory for so many bytes, more than none. What is in it is not known.
+    pub(crate) fn take(&mut self, bytes: usize) -> NonNull<u8> {
+        let kept = self.kept.get_mut(place_of(bytes)).and_then(Vec::pop);
+        kept.unwrap_or_else(|| allocate(bytes))
+    }
+
+    /// Keeps memory that was [taken](Self::take) or [allocated](allocate) for so many bytes, unless so many of the size are kept already.
+    ///
+    /// # Safety
+    ///
+    /// - it was, and nobody uses it any more
+    pub(crate) unsafe fn give_back(&mut self, memory: NonNull<u8>, bytes: usize, most: usize) {
+        match self.kept.get_mut(place_of(bytes)) {
+            Some(kept) if kept.len() < most => kept.push(memory),
+            // SAFETY: the caller's promise.
+            _ => unsafe { free(memory, bytes) },
+        }
+    }
+
+    /// To track so many columns of a chunk without rows.
+    pub(crate) fn take_tracking(&mut self, columns: usize, capacity: u32) -> RowVersions {
+        /// Among how many one is looked for whose memory is as large as is needed.
+        const LOOKED_AT: usize = 8;
+
+        let Some(kept) = self.tracked.get_mut(columns).filter(|kept| !kept.is_empty()) else {
+            return RowVersions::new(columns, capacity);
+        };
+        let mut last = (0..kept.len()).rev().take(LOOKED_AT);
+        let at = last.find(|&at| kept[at].is_for(capacity)).unwrap_or(kept.len() - 1);
+        let mut tracking = kept.swap_remove(at);
+        tracking.renew(capacity);
+        tracking
+    }
+
+    /// Keeps the memory of what was tracked, unless so many of as many columns are kept already.
+    pub(crate) fn give_tracking_back(&mut self, mut tracking: RowVersions, most: usize) {
+        /// Of how many the versions of single rows are kept, which may be half as large as a chunk.
+        const WHOLE: usize = 64;
+
+        let columns = tracking.len();
+        if columns >= self.tracked.len() {
+            self.tracked.resize_with(columns + 1, Vec::new);
+        }
+        let kept = &mut self.tracked[columns];
+        if kept.len() < most {
+            if kept.len() >= WHOLE {
+                tracking.forget_rows();
+            }
+            kept.push(tracking);
+        }
+    }
+}
+
+/// Memory for so many bytes, more than none, for who knows of none that is kept.
+pub(crate) fn allocate(bytes: usize) -> NonNull<u8> {
+    let layout = layout_of(bytes);
+    // SAFETY: the layout has a size.
+    let memory = unsafe { alloc(layout) };
+    NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout))
+}
+
+/// Frees memory that was [taken](MetadataPool::take) or [allocated](allocate) for so many bytes.
+///
+/// # Safety
+///
+/// - it was, and nobody uses it any more
+pub(crate) unsafe fn free(memory: NonNull<u8>, bytes: usize) {
+    // SAFETY: it was allocated with this layout.
+    unsafe { dealloc(memory.as_ptr(), layout_of(bytes)) };
+}
+
+/// Whether the memory for so many bytes does for so many others.
+pub(crate) fn are_alike(bytes: usize, others: usize) -> bool {
+    layout_of(bytes) == layout_of(others)
+}
+
+/// Where memory for so many bytes is in the list.
+fn place_of(bytes: usize) -> usize {
+    (layout_of(bytes).size().ilog2() - SMALLEST) as usize
+}
+
+fn layout_of(bytes: usize) -> Layout {
+    let size = bytes.max(1 << SMALLEST).next_power_of_two();
+    Layout::from_size_align(size, ALIGN).expect("as large as a few chunks at most")
+}
+
+impl Drop for MetadataPool {
+    fn drop(&mut self) {
+        for (at, kept) in self.kept.iter_mut().enumerate() {
+            for memory in kept.drain(..) {
+                // SAFETY: it is of this size, and nobody uses it.
+                unsafe { free(memory, 1 << (at + SMALLEST as usize)) };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::UniformChunks;
+
+    #[test]
+    fn bits_are_taken_once_and_those_of_others_stay() {
+        let mut chunks = UniformChunks::default();
+        (0..130).for_each(|number| chunks.expect(number));
+        [0, 63, 64, 129].into_iter().for_each(|number| chunks.note(number));
+        let take = |numbers: &[u32]| {
+            let mut taken = Vec::new();
+            chunks.take(numbers, |number| taken.push(number));
+            taken
+        };
+        assert_eq!(take(&[129, 1, 0]), [129, 0]);
+        assert_eq!(take(&[129, 1, 0]), []);
+        assert!(chunks.has(63) && chunks.has(64) && !chunks.has(129));
+        assert_eq!(take(&[63, 64]), [63, 64]);
+        assert_eq!(take(&[63, 64]), []);
     }
 }
