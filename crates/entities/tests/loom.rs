@@ -12,11 +12,11 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use ref_count::Count;
+use ref_count::RefCount;
 
 /// A chunk, whose contents loom watches for races.
 struct Chunk {
-    count: Count,
+    count: RefCount,
     contents: UnsafeCell<u32>,
 }
 
@@ -25,7 +25,7 @@ unsafe impl Sync for Chunk {}
 
 impl Chunk {
     fn new() -> Arc<Self> {
-        Arc::new(Self { count: Count::one(), contents: UnsafeCell::new(1) })
+        Arc::new(Self { count: RefCount::one(), contents: UnsafeCell::new(1) })
     }
 
     fn read(&self) -> u32 {

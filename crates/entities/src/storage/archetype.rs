@@ -22,9 +22,9 @@ pub(crate) struct ArchetypeShape {
     /// In the order of memory: by falling alignment, then by the hash of the stable name, hence the same in every run.
     pub(crate) types: Box<[ComponentType]>,
     /// One for each type.
-    pub(crate) columns: Box<[Column]>,
+    pub(crate) columns: Box<[ColumnSlot]>,
     /// Those columns that take memory, with their numbers.
-    pub(crate) sized: Box<[(u32, Column)]>,
+    pub(crate) sized: Box<[(u32, ColumnSlot)]>,
     /// Which columns have values that have to be dropped.
     pub(crate) dropped: Box<[u32]>,
     /// Which columns can be switched off and on: each has the mask of its place in this list.
@@ -50,7 +50,7 @@ pub(crate) struct ArchetypeShape {
 
 /// Where the values of a type are in each chunk.
 #[derive(Clone, Copy)]
-pub(crate) struct Column {
+pub(crate) struct ColumnSlot {
     pub(crate) offset: u32,
     pub(crate) size: u32,
 }
@@ -93,10 +93,10 @@ impl ArchetypeShape {
         let limit = limits.chain(settings.capacity_limit).min();
         let layout = chunk_layout(settings.chunk_size, limit, &sizes)?;
         let ChunkLayout { capacity, offsets } = layout;
-        let columns: Box<[Column]> = offsets
+        let columns: Box<[ColumnSlot]> = offsets
             .iter()
             .zip(&sizes)
-            .map(|(&offset, size)| Column { offset, size: size.size })
+            .map(|(&offset, size)| ColumnSlot { offset, size: size.size })
             .collect();
         let dropped = (0_u32..).zip(types).filter(|(_, ty)| ty.0.drop.is_some()).map(|(at, _)| at);
         let enableable = (0_u32..).zip(types).filter(|(_, ty)| ty.0.enableable).map(|(at, _)| at);
@@ -147,8 +147,8 @@ impl ArchetypeShape {
     }
 
     /// Whether a chunk of this shape, which may be one of another world, has everything where one of the other has it.
-    pub(crate) fn is_as_good_as(&self, other: &Self) -> bool {
-        let same = |ours: &Column, theirs: &Column| {
+    pub(crate) fn has_same_layout(&self, other: &Self) -> bool {
+        let same = |ours: &ColumnSlot, theirs: &ColumnSlot| {
             (ours.offset, ours.size) == (theirs.offset, theirs.size)
         };
         self.types == other.types
@@ -185,13 +185,13 @@ pub(crate) fn sort_types(types: &mut [ComponentType]) -> Result<(), ComponentTyp
 ///
 /// At most half of its places are taken, so that finding a type, or that it is not there, takes one or two looks.
 pub(crate) struct ColumnIndex {
-    places: Box<[Found]>,
+    places: Box<[ColumnEntry]>,
     mask: u32,
 }
 
 /// The column of a type.
 #[derive(Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct ColumnEntry {
     /// The type's index, or [`NOBODY`].
     ty: u32,
     /// Which of the columns.
@@ -202,7 +202,7 @@ pub(crate) struct Found {
     mask: u32,
 }
 
-impl Found {
+impl ColumnEntry {
     /// Which mask the column has, if it can be switched off and on.
     #[inline]
     pub(crate) fn mask(self) -> Option<u32> {
@@ -215,10 +215,11 @@ const NOBODY: u32 = u32::MAX;
 
 impl ColumnIndex {
     /// The index of columns, some of which, by number, have the masks of their places in a list.
-    pub(crate) fn new(types: &[ComponentType], columns: &[Column], enableable: &[u32]) -> Self {
+    pub(crate) fn new(types: &[ComponentType], columns: &[ColumnSlot], enableable: &[u32]) -> Self {
         let length = (types.len() * 2 + 1).next_power_of_two();
-        let mut places = vec![Found { ty: NOBODY, column: 0, offset: 0, mask: NOBODY }; length]
-            .into_boxed_slice();
+        let mut places =
+            vec![ColumnEntry { ty: NOBODY, column: 0, offset: 0, mask: NOBODY }; length]
+                .into_boxed_slice();
         let mask = u32::try_from(length - 1).expect("a chunk has room for fewer columns");
         for ((column, ty), place) in (0..).zip(types).zip(columns) {
             let mut at = start(ty.0.index) & mask;
@@ -226,7 +227,7 @@ impl ColumnIndex {
                 at = (at + 1) & mask;
             }
             let mask = enableable.iter().position(|&enableable| enableable == column);
-            places[at as usize] = Found {
+            places[at as usize] = ColumnEntry {
                 ty: ty.0.index,
                 column,
                 offset: place.offset,
@@ -237,7 +238,7 @@ impl ColumnIndex {
     }
 
     #[inline]
-    pub(crate) fn find(&self, ty: ComponentType) -> Option<Found> {
+    pub(crate) fn find(&self, ty: ComponentType) -> Option<ColumnEntry> {
         let mut at = start(ty.0.index) & self.mask;
         loop {
             // SAFETY: the mask is one less than the number of places, a power of two.

@@ -11,7 +11,7 @@ use super::archetype::{Archetype, ArchetypeShape};
 use super::chunk::{Chunk, NOWHERE};
 use super::chunk_layout::DoesNotFit;
 use super::chunk_lists::list_place;
-use super::shared_groups::Groups;
+use super::shared_groups::SharedGroups;
 use super::shared_values::SharedValues;
 use crate::component::ComponentType;
 
@@ -20,7 +20,7 @@ use crate::component::ComponentType;
 pub(crate) struct Archetypes {
     list: Vec<Archetype>,
     /// The groups of those that have some.
-    groups: Vec<Groups>,
+    groups: Vec<SharedGroups>,
     by_types: HashTable<u32>,
     /// How often an archetype has come, or a list of chunks has changed: who remembers what is in them can tell whether it still
     /// is. It is never zero once there is an archetype.
@@ -77,7 +77,7 @@ impl Archetypes {
         let tables: Box<[u32]> = shared.map(|&ty| values.ensure(ty)).collect();
         let groups = if tables.is_empty() { NOWHERE } else { list_place(self.groups.len()) };
         if !tables.is_empty() {
-            self.groups.push(Groups::new(tables));
+            self.groups.push(SharedGroups::new(tables));
         }
         let number = u32::try_from(self.list.len()).expect("fewer archetypes than entities");
         self.list.push(Archetype {
@@ -144,12 +144,12 @@ impl Archetypes {
     }
 
     /// The groups of an archetype, if it has shared types.
-    pub(crate) fn groups(&self, archetype: u32) -> Option<&Groups> {
+    pub(crate) fn groups(&self, archetype: u32) -> Option<&SharedGroups> {
         self.groups.get(self[archetype].groups as usize)
     }
 
     /// The groups of an archetype, if it has shared types, to be changed.
-    pub(crate) fn groups_mut(&mut self, archetype: u32) -> Option<&mut Groups> {
+    pub(crate) fn groups_mut(&mut self, archetype: u32) -> Option<&mut SharedGroups> {
         let at = self[archetype].groups;
         self.groups.get_mut(at as usize)
     }

@@ -5,11 +5,12 @@
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
 use std::num::NonZero;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::{mem, slice};
 
-use super::archetype::{ArchetypeShape, Found};
+use super::archetype::{ArchetypeShape, ColumnEntry};
 use super::arena::ChunkMemory;
 use super::enabled::EnabledMasks;
 use super::fork::ChunkCopy;
@@ -18,6 +19,7 @@ use super::transfer::Transfer;
 use super::versions::{ChunkVersions, MetadataPool};
 use crate::component::{ChunkValue, ComponentType};
 use crate::entity::Entity;
+use crate::field::StateHasher;
 use crate::version::Version;
 
 /// Not in a list.
@@ -44,7 +46,7 @@ pub(crate) struct Chunk {
     pub(crate) order_version: Version,
     /// How often rows came or went.
     pub(crate) order_events: u32,
-    pub(crate) state: ChunkVersions,
+    pub(crate) versions: ChunkVersions,
     /// What is not as simple as it mostly is.
     flags: u8,
     /// Where it is in its archetype's list of chunks.
@@ -92,7 +94,7 @@ impl Chunk {
         shape: &Arc<ArchetypeShape>,
         sequence: u64,
         values: ChunkValues,
-        states: &mut MetadataPool,
+        pool: &mut MetadataPool,
     ) -> Self {
         Self {
             data: memory.as_ptr(),
@@ -103,10 +105,10 @@ impl Chunk {
             room_place: NOWHERE,
             order_version: Version::NEVER,
             order_events: 0,
-            state: ChunkVersions::new(shape, states),
+            versions: ChunkVersions::new(shape, pool),
             flags: flags_of(shape),
             place: NOWHERE,
-            enabled: EnabledMasks::new_in(shape.enableable.len(), shape.capacity, states),
+            enabled: EnabledMasks::new_in(shape.enableable.len(), shape.capacity, pool),
             sequence,
             values,
             group: NOWHERE,
@@ -125,7 +127,7 @@ impl Chunk {
         });
         Self {
             data: memory.as_ptr(),
-            state: self.state.clone(),
+            versions: self.versions.clone(),
             enabled: self.enabled.clone(),
             values,
             memory,
@@ -138,28 +140,28 @@ impl Chunk {
     /// # Safety
     ///
     /// - the shape is that of the archetype, which outlives the chunk, and the transfer is one to it that
-    ///   [keeps chunks whole](Transfer::whole), or the columns were moved as it [says](Transfer::refits)
+    ///   [keeps chunks whole](Transfer::whole), or the columns were moved as it [says](Transfer::repacks)
     pub(super) unsafe fn change_archetype(
         &mut self,
         archetype: u32,
         shape: &ArchetypeShape,
         transfer: &Transfer,
         version: Version,
-        states: &mut MetadataPool,
+        pool: &mut MetadataPool,
     ) {
         debug_assert!(transfer.to == archetype && self.len <= shape.capacity);
-        debug_assert!(transfer.refits || (transfer.whole && self.capacity == shape.capacity));
+        debug_assert!(transfer.repacks || (transfer.whole && self.capacity == shape.capacity));
         let is_tracked = self.is_tracked() || !shape.tracked.is_empty();
-        let tracking = is_tracked.then(|| self.take_tracking_for(shape, transfer, version, states));
-        self.state.rearrange(shape.types.len(), &transfer.kept, version, states);
+        let tracking = is_tracked.then(|| self.take_tracking_for(shape, transfer, version, pool));
+        self.versions.rearrange(shape.types.len(), &transfer.kept, version, pool);
         if let Some(Some(tracking)) = tracking {
-            self.state.set_tracking(tracking);
+            self.versions.set_tracking(tracking);
         }
         let has_masks = !(self.enabled.is_empty() && shape.enableable.is_empty());
         if has_masks || self.capacity != shape.capacity {
             let size = (shape.enableable.len(), shape.capacity);
             let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
-            self.enabled.rearrange(size, self.len, kept, new, states);
+            self.enabled.rearrange(size, self.len, kept, new, pool);
         }
         self.capacity = shape.capacity;
         self.shape = NonNull::from(shape);
@@ -171,16 +173,16 @@ impl Chunk {
     ///
     /// # Safety
     ///
-    /// - the shape is that of the archetype, which outlives the chunk, and [as good](ArchetypeShape::is_as_good_as) as that which
+    /// - the shape is that of the archetype, which outlives the chunk, and [as good](ArchetypeShape::has_same_layout) as that which
     ///   the chunk has
-    pub(super) unsafe fn settle(
+    pub(super) unsafe fn rehome(
         &mut self,
         archetype: u32,
         group: u32,
         shape: &ArchetypeShape,
         sequence: u64,
     ) {
-        debug_assert!(self.shape().is_as_good_as(shape));
+        debug_assert!(self.shape().has_same_layout(shape));
         self.shape = NonNull::from(shape);
         self.archetype = archetype;
         self.group = group;
@@ -240,7 +242,7 @@ impl Chunk {
         let shape = self.shape();
         self.flags & !SHARED == flags_of(shape)
             && self.capacity == shape.capacity
-            && self.state.types() == shape.types.len()
+            && self.versions.types() == shape.types.len()
             && self.enabled.is_for(shape.enableable.len(), shape.capacity)
     }
 
@@ -311,7 +313,7 @@ impl Chunk {
     }
 
     #[inline]
-    pub(crate) fn find(&self, ty: ComponentType) -> Option<Found> {
+    pub(crate) fn find(&self, ty: ComponentType) -> Option<ColumnEntry> {
         self.shape().index.find(ty)
     }
 
@@ -325,6 +327,19 @@ impl Chunk {
     #[inline]
     pub(crate) fn column(&self, offset: u32) -> *mut u8 {
         self.data().wrapping_add(offset as usize)
+    }
+
+    /// Feeds the values of a column to a hasher, for a range of rows.
+    ///
+    /// # Panics
+    ///
+    /// If the chunk has no such column or rows.
+    pub(super) fn hash_rows(&self, column: usize, rows: Range<u32>, state: &mut StateHasher) {
+        assert!(rows.start <= rows.end && rows.end <= self.len, "rows of the chunk");
+        let (ty, slot) = (self.shape().types[column], self.shape().columns[column]);
+        let first = self.column(slot.offset).wrapping_add(rows.start as usize * ty.size());
+        // SAFETY: the chunk has values of this type in all these rows.
+        unsafe { (ty.0.hash)(ty.0.shape, first, rows.len(), state) };
     }
 
     /// Whether it is noted of some component row by row when it was written.
@@ -480,6 +495,19 @@ impl ChunkValues {
             // SAFETY: the place is in the memory.
             (place.column, place.value.of, unsafe { self.memory.add(place.offset) })
         })
+    }
+
+    /// Calls `each` for all values, with the column, the type, and a function that feeds the value to a hasher.
+    pub(super) fn hash_each(
+        &self,
+        mut each: impl FnMut(u32, ComponentType, &mut dyn FnMut(&mut StateHasher)),
+    ) {
+        for (column, ty, value) in self.iter() {
+            // SAFETY: there is one value of the type at the address.
+            each(column, ty, &mut |state| unsafe {
+                (ty.0.hash)(ty.0.shape, value.as_ptr(), 1, state);
+            });
+        }
     }
 
     /// Whether they are of this layout.

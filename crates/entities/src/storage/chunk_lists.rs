@@ -44,8 +44,8 @@ impl Storage {
         values: ChunkValues,
     ) -> u32 {
         let owner = &mut self.archetypes[archetype];
-        let number = self.chunks.insert(|sequence, states| {
-            Chunk::new(memory, archetype, &owner.shape, sequence, values, states)
+        let number = self.chunks.insert(|sequence, pool| {
+            Chunk::new(memory, archetype, &owner.shape, sequence, values, pool)
         });
         self.chunks[number].group = group;
         self.enlist_chunk(number);
@@ -65,7 +65,7 @@ impl Storage {
     }
 
     /// Takes a chunk out of all lists. What is in it is not dropped; shared values that it was the last to have are
-    /// [dead](super::SharedValues::take_dead).
+    /// [dead](super::SharedValues::take_unused).
     pub(crate) fn retire_chunk(&mut self, number: u32) -> Chunk {
         let chunk = self.chunks.remove(number);
         let owner = &mut self.archetypes[chunk.archetype];

@@ -13,12 +13,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::{ptr, slice};
 
 use super::archetype::ArchetypeShape;
-use super::arena::ChunkMemory;
+use super::arena::{ChunkMemory, OutOfMemory};
 use super::chunk::Chunk;
-use super::fork::ChunkCopy;
-use super::raw_values::fetch;
+use super::fork::{ChunkCopy, unshare};
+use super::raw_values::prefetch;
 use super::transfer::Transfer;
 use super::versions::{MetadataPool, UniformChunks};
+use super::{Location, Storage};
+use crate::component::ComponentType;
+use crate::entity::Entity;
 use crate::version::Version;
 
 /// What has to be known to find a value in a chunk.
@@ -48,7 +51,7 @@ impl ChunkAddress {
 /// All chunks of a world. A chunk keeps its number as long as it has entities.
 #[derive(Default)]
 pub(crate) struct Chunks {
-    chunks: Staying<Option<Chunk>>,
+    chunks: StableVec<Option<Chunk>>,
     /// The addresses of those that are there, once more: close together, since who looks for one entity after another
     /// in a large world would have all of `chunks` in the cache otherwise.
     addresses: Vec<ChunkAddress>,
@@ -61,14 +64,14 @@ pub(crate) struct Chunks {
     /// Which of them may have one version for all columns.
     uniform: UniformChunks,
     /// Memory of chunks that are gone.
-    pub(super) states: MetadataPool,
+    pub(super) pool: MetadataPool,
 }
 
 impl Chunks {
     /// Adds a chunk, which is told the number it will have in all of time, and given memory of chunks that are gone.
     pub(crate) fn insert(&mut self, make: impl FnOnce(u64, &mut MetadataPool) -> Chunk) -> u32 {
         self.sequence += 1;
-        let chunk = make(self.sequence, &mut self.states);
+        let chunk = make(self.sequence, &mut self.pool);
         let address = ChunkAddress { data: chunk.data, archetype: chunk.archetype };
         if let Some(number) = self.free.pop() {
             *self.place_mut(number) = Some(chunk);
@@ -103,8 +106,8 @@ impl Chunks {
     pub(super) fn recycle(&mut self, chunk: &mut Chunk) {
         // Each chunk has two pieces, perhaps of one size.
         let most = 2 * self.chunks.len();
-        chunk.state.recycle(&mut self.states, most);
-        chunk.enabled.recycle(&mut self.states, most);
+        chunk.versions.recycle(&mut self.pool, most);
+        chunk.enabled.recycle(&mut self.pool, most);
     }
 
     /// The place of a chunk, to be changed: this one alone, since jobs may be reading others.
@@ -129,19 +132,22 @@ impl Chunks {
         self.chunks.get(number as usize)?.as_ref()
     }
 
-    /// The address of a chunk that is known to be there.
+    /// Returns the address of an existing chunk.
     ///
     /// # Safety
     ///
-    /// - as for [`at`](Self::at)
+    /// - the chunk exists: its number comes from the entity table or from a list of an archetype
     #[inline]
     pub(crate) unsafe fn address(&self, number: u32) -> ChunkAddress {
-        debug_assert!(
-            self.get(number)
-                .is_some_and(|chunk| chunk.data == self.addresses[number as usize].data)
-        );
-        // SAFETY: it is there.
+        debug_assert_eq!(self[number].data, self.addresses[number as usize].data);
+        // SAFETY: the number is that of an existing chunk, and there is an address for each.
         unsafe { *self.addresses.get_unchecked(number as usize) }
+    }
+
+    /// Whether the address of a chunk is recorded as it is.
+    pub(super) fn has_address_of(&self, number: u32, chunk: &Chunk) -> bool {
+        let address = self.addresses[number as usize];
+        (address.data, address.archetype) == (chunk.data, chunk.archetype)
     }
 
     /// Gives a chunk memory of its own, unless it has by now. Returns what it had, to be released.
@@ -171,7 +177,7 @@ impl Chunks {
     /// - there is a chunk of this number
     /// - the shape is that of the archetype the transfer leads to, which outlives the chunk
     /// - the transfer begins at the archetype of the chunk, and [keeps chunks whole](Transfer::whole), or the columns were moved as
-    ///   it [says](Transfer::refits)
+    ///   it [says](Transfer::repacks)
     #[inline]
     pub(crate) unsafe fn change_archetype(
         &mut self,
@@ -180,22 +186,22 @@ impl Chunks {
         transfer: &Transfer,
         version: Version,
     ) {
-        debug_assert!(self.get(number).is_some());
-        // SAFETY: it is there. Others are not borrowed: jobs may be reading them.
-        let chunk =
-            unsafe { (*self.chunks.as_mut_ptr().add(number as usize)).as_mut().unwrap_unchecked() };
-        let states = &mut self.states;
-        // SAFETY: as the caller promises.
-        unsafe { chunk.change_archetype(transfer.to, shape, transfer, version, states) };
+        assert!((number as usize) < self.chunks.len());
+        // SAFETY: the number is in bounds. Other elements are not borrowed: jobs may be reading them.
+        let place = unsafe { &mut *self.chunks.as_mut_ptr().add(number as usize) };
+        let chunk = place.as_mut().expect("a chunk of this number");
+        let pool = &mut self.pool;
+        // SAFETY: the contract of this function is that of the method.
+        unsafe { chunk.change_archetype(transfer.to, shape, transfer, version, pool) };
         self.addresses[number as usize].archetype = transfer.to;
     }
 
     /// Has what is known of a chunk on its way.
     #[inline]
-    pub(crate) fn fetch(&self, number: u32) {
+    pub(crate) fn prefetch(&self, number: u32) {
         let chunk = self.chunks.as_ptr().wrapping_add(number as usize).cast::<u8>();
-        fetch(chunk);
-        fetch(chunk.wrapping_add(size_of::<Chunk>() / 2));
+        prefetch(chunk);
+        prefetch(chunk.wrapping_add(size_of::<Chunk>() / 2));
     }
 
     /// A chunk that is known to be there.
@@ -204,20 +210,20 @@ impl Chunks {
     ///
     /// - there is a chunk of this number, as the table of entities and the lists of archetypes know
     #[inline]
-    pub(crate) unsafe fn at(&self, number: u32) -> &Chunk {
+    pub(crate) unsafe fn get_unchecked(&self, number: u32) -> &Chunk {
         debug_assert!(self.get(number).is_some());
         // SAFETY: it is there.
         unsafe { self.chunks.get_unchecked(number as usize).as_ref().unwrap_unchecked() }
     }
 
     /// A chunk that is known to be there, to be changed: no job goes through it. Who does not know that has it by
-    /// [`at`](Self::at), and notes what is written [beside](Chunk::note_written_beside) jobs.
+    /// [`get_unchecked`](Self::get_unchecked), and notes what is written [beside](Chunk::note_written_beside) jobs.
     ///
     /// # Safety
     ///
-    /// - as for [`at`](Self::at)
+    /// - as for [`get_unchecked`](Self::get_unchecked)
     #[inline]
-    pub(crate) unsafe fn at_mut(&mut self, number: u32) -> &mut Chunk {
+    pub(crate) unsafe fn get_unchecked_mut(&mut self, number: u32) -> &mut Chunk {
         debug_assert!(self.get(number).is_some());
         // SAFETY: it is there. Others are not borrowed: jobs may be reading them.
         unsafe { (*self.chunks.as_mut_ptr().add(number as usize)).as_mut().unwrap_unchecked() }
@@ -233,9 +239,13 @@ impl Chunks {
     ///
     /// # Safety
     ///
-    /// - as for [`at`](Self::at), and they are two
+    /// - as for [`get_unchecked`](Self::get_unchecked), and they are two
     #[inline]
-    pub(crate) unsafe fn two_mut(&mut self, one: u32, other: u32) -> [&mut Chunk; 2] {
+    pub(crate) unsafe fn get_pair_unchecked_mut(
+        &mut self,
+        one: u32,
+        other: u32,
+    ) -> [&mut Chunk; 2] {
         debug_assert!(one != other && self.get(one).is_some() && self.get(other).is_some());
         let chunks = self.chunks.as_mut_ptr();
         // SAFETY: they are there, and two. Others are not borrowed: jobs may be reading them.
@@ -275,8 +285,8 @@ impl Chunks {
         let chunks = chunks.collect::<Vec<_>>().into();
         let (free, sequence) = (self.free.clone(), self.sequence);
         let uniform = self.uniform.clone();
-        let states = MetadataPool::default();
-        Self { chunks, addresses, free, sequence, may_be_shared: true, uniform, states }
+        let pool = MetadataPool::default();
+        Self { chunks, addresses, free, sequence, may_be_shared: true, uniform, pool }
     }
 
     /// Whether a chunk may have memory that forks have too. If not, all is the world's alone.
@@ -303,8 +313,8 @@ impl Chunks {
 
     /// [Writes out](ChunkVersions::write_out) the versions of these chunks, which are there.
     pub(crate) fn write_out_versions(&self, numbers: &[u32]) {
-        self.uniform.take(numbers, |number| self[number].state.write_out());
-        debug_assert!(numbers.iter().all(|&number| !self[number].state.is_uniform()));
+        self.uniform.take(numbers, |number| self[number].versions.write_out());
+        debug_assert!(numbers.iter().all(|&number| !self[number].versions.is_uniform()));
     }
 
     pub(crate) fn free_numbers(&self) -> &[u32] {
@@ -325,11 +335,60 @@ impl Index<u32> for Chunks {
     }
 }
 
-/// As [`at_mut`](Chunks::at_mut): no job goes through the chunk.
+/// As [`get_unchecked_mut`](Chunks::get_unchecked_mut): no job goes through the chunk.
 impl IndexMut<u32> for Chunks {
     #[inline]
     fn index_mut(&mut self, number: u32) -> &mut Chunk {
         self.place_mut(number).as_mut().expect("a chunk of this number")
+    }
+}
+
+/// Lookups that skip checks, since a storage keeps its parts consistent.
+impl Storage {
+    /// Returns the address of an entity's value of a component type.
+    #[inline]
+    pub(crate) fn find(&self, entity: Entity, ty: ComponentType) -> Option<*mut u8> {
+        let location = self.table.locate(entity)?;
+        let chunk = self.located(location);
+        let entry = self.archetypes[chunk.archetype].shape.index.find(ty)?;
+        Some(chunk.column(entry.offset).wrapping_add(location.row as usize * ty.0.size))
+    }
+
+    /// Returns the number of the archetype at a location from this storage's entity table.
+    #[inline]
+    pub(crate) fn archetype_at(&self, location: Location) -> u32 {
+        self.located(location).archetype
+    }
+
+    #[inline]
+    fn located(&self, location: Location) -> ChunkAddress {
+        // SAFETY: the location comes from the entity table, which names only existing chunks.
+        unsafe { self.chunks.address(location.chunk) }
+    }
+
+    /// Returns a chunk of an archetype without groups that has room and is unshared. Opens one if there is none.
+    #[inline]
+    pub(crate) fn chunk_with_room(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
+        let Some(&number) = self.archetypes[archetype].with_room.last() else {
+            return self.open_chunk(archetype);
+        };
+        // SAFETY: archetypes list only existing chunks.
+        unsafe { self.make_unique_unchecked(number)? };
+        Ok(number)
+    }
+
+    /// Makes the memory of an existing chunk unshared, before it is written.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk exists: its number comes from the entity table or from a list of an archetype
+    #[inline]
+    pub(crate) unsafe fn make_unique_unchecked(&mut self, number: u32) -> Result<(), OutOfMemory> {
+        // SAFETY: the chunk exists.
+        if unsafe { self.chunks.get_unchecked(number) }.may_be_shared() {
+            return unshare(&mut self.chunks, number, &self.settings);
+        }
+        Ok(())
     }
 }
 
@@ -338,7 +397,7 @@ impl IndexMut<u32> for Chunks {
 /// When it needs more memory, the elements move, and their bytes stay where they were, too, for who read them there: jobs. They
 /// use only what does not change while they are under way, so that it does not matter which of the two they see. The
 /// old memory, as much as the new at most, is released with the list. Before the first job, nothing is kept.
-pub(crate) struct Staying<T> {
+pub(crate) struct StableVec<T> {
     list: Vec<T>,
     /// Memory that it has grown out of.
     left: Vec<Vec<MaybeUninit<T>>>,
@@ -346,7 +405,7 @@ pub(crate) struct Staying<T> {
     stays: AtomicBool,
 }
 
-impl<T> Staying<T> {
+impl<T> StableVec<T> {
     pub(crate) fn push(&mut self, element: T) {
         self.reserve(1);
         self.list.push(element);
@@ -397,19 +456,19 @@ impl<T> Staying<T> {
     }
 }
 
-impl<T> Default for Staying<T> {
+impl<T> Default for StableVec<T> {
     fn default() -> Self {
         Vec::new().into()
     }
 }
 
-impl<T> From<Vec<T>> for Staying<T> {
+impl<T> From<Vec<T>> for StableVec<T> {
     fn from(list: Vec<T>) -> Self {
         Self { list, left: Vec::new(), stays: AtomicBool::new(false) }
     }
 }
 
-impl<T> Deref for Staying<T> {
+impl<T> Deref for StableVec<T> {
     type Target = [T];
 
     #[inline(always)]
@@ -420,11 +479,11 @@ impl<T> Deref for Staying<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Staying;
+    use super::StableVec;
 
     #[test]
     fn elements_are_still_where_they_were() {
-        let mut list = Staying::default();
+        let mut list = StableVec::default();
         list.push(String::from("first"));
         list.stay();
         let first: *const String = &list[0];

@@ -5,6 +5,7 @@
 use std::ptr::NonNull;
 use std::{mem, slice};
 
+use super::row_moves::RowMove;
 use super::versions::{MetadataPool, allocate, free};
 
 /// A mask for each enableable type of a chunk: a bit for each row that has room, one if it is enabled.
@@ -239,13 +240,12 @@ impl EnabledMasks {
     /// As [`follow`](Self::follow), for rows side by side: the first is here, the other there.
     pub(crate) fn follow_rows(
         &mut self,
-        first: u32,
-        rows: u32,
+        moved: RowMove,
         from: &Self,
-        from_first: u32,
         kept: &[(u32, u32)],
         new: &[u32],
     ) {
+        let RowMove { from: from_first, to: first, rows } = moved;
         for &(theirs, ours) in kept {
             let (theirs, ours) = (from.words(theirs), self.words_mut(ours));
             for (at, count) in words_of(rows) {
@@ -400,7 +400,7 @@ mod tests {
                     // SAFETY: nobody else uses it.
                     unsafe { masks.set_rows(0, 300, 340, true) };
                     let mut other = masks.clone();
-                    other.follow_rows(to, rows, &masks, from, &[(0, 0)], &[]);
+                    other.follow_rows(RowMove { from, to, rows }, &masks, &[(0, 0)], &[]);
                     masks.copy_rows(from, to, rows);
                     for row in 0..640 {
                         let expected = match row {

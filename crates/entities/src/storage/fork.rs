@@ -84,20 +84,6 @@ impl Storage {
         Ok(())
     }
 
-    /// Sees to it that the memory of a chunk that is known to be there is the world's alone.
-    ///
-    /// # Safety
-    ///
-    /// - there is a chunk of this number, as the table of entities and the lists of archetypes know
-    #[inline]
-    pub(crate) unsafe fn make_unique_at(&mut self, number: u32) -> Result<(), OutOfMemory> {
-        // SAFETY: it is there.
-        if unsafe { self.chunks.at(number) }.may_be_shared() {
-            return unshare(&mut self.chunks, number, &self.settings);
-        }
-        Ok(())
-    }
-
     /// Copies what is still shared with forks.
     pub(crate) fn make_all_unique(&mut self) -> Result<(), OutOfMemory> {
         let numbers: Vec<u32> = self.chunks.iter().map(|(number, _)| number).collect();
@@ -196,7 +182,7 @@ impl Storage {
     /// there was changed when it was changed there, and all else was changed now.
     ///
     /// The other is no good any more then, but to be dropped.
-    pub(crate) fn continue_after(&mut self, before: &mut Self) {
+    pub(crate) fn replace(&mut self, before: &mut Self) {
         self.version = before.version;
         self.room_changes = self.room_changes.max(before.room_changes) + 1;
         let numbers: Vec<u32> = self.chunks.iter().map(|(number, _)| number).collect();
@@ -217,7 +203,7 @@ impl Storage {
             }
         }
         let chunks = |table, index| counted.get(&(table, index)).copied().unwrap_or(0);
-        self.shared.continue_after(&before.shared, chunks);
+        self.shared.replace(&before.shared, chunks);
         for number in numbers {
             let is_same =
                 before.chunks.get(number).is_some_and(|old| self.is_same(number, old, before));
@@ -225,7 +211,7 @@ impl Storage {
             let events = &mut events[chunk.archetype as usize];
             if is_same {
                 let old = &mut before.chunks[number];
-                mem::swap(&mut chunk.state, &mut old.state);
+                mem::swap(&mut chunk.versions, &mut old.versions);
                 chunk.order_version = old.order_version;
                 chunk.order_events = old.order_events;
                 *events = events.wrapping_sub(old.order_events).wrapping_sub(1);

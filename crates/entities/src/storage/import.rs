@@ -10,7 +10,8 @@ use super::arena::OutOfMemory;
 use super::chunk::Chunk;
 use super::fork::ChunkCopy;
 use super::raw_values::NewRows;
-use super::reserve::Run;
+use super::reserve::RowRange;
+use super::row_moves::RowMove;
 use crate::component::{ComponentType, Copying, RemapColumn};
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
@@ -21,8 +22,8 @@ type Panic = Box<dyn Any + Send>;
 
 /// Rows that came from another storage, and whether their chunk came with them.
 #[derive(Clone, Copy)]
-pub(crate) struct Arrival {
-    pub(crate) run: Run,
+pub(crate) struct ImportedRows {
+    pub(crate) run: RowRange,
     pub(crate) is_whole: bool,
 }
 
@@ -32,24 +33,24 @@ impl Storage {
     ///
     /// # Safety
     ///
-    /// - the shape of the chunk, which is there, is [as good](super::ArchetypeShape::is_as_good_as) as that of the archetype
+    /// - the shape of the chunk, which is there, is [as good](super::ArchetypeShape::has_same_layout) as that of the archetype
     /// - its memory is the world's alone, and of the size that chunks of this storage have
     /// - the group is one of the archetype, if that has groups
-    pub(crate) unsafe fn adopt_chunk(
+    pub(crate) unsafe fn import_chunk(
         &mut self,
         mut chunk: Chunk,
         archetype: u32,
         group: u32,
         old_ids: &mut Vec<Entity>,
         map: &mut EntityMap,
-    ) -> Arrival {
+    ) -> ImportedRows {
         let Self { archetypes, chunks, table, version, .. } = self;
         old_ids.clear();
         old_ids.extend_from_slice(chunk.entities());
         let number = chunks.insert(|sequence, _| {
             let shape = &archetypes[archetype].shape;
             // SAFETY: archetypes live as long as the storage. The rest is as the caller promises.
-            unsafe { chunk.settle(archetype, group, shape, sequence) };
+            unsafe { chunk.rehome(archetype, group, shape, sequence) };
             chunk
         });
         let chunk = &mut chunks[number];
@@ -58,18 +59,18 @@ impl Storage {
         // Whether they differed before is the matter of the storage that it comes from.
         _ = chunk.note_all_written(*version);
         chunk.note_order(*version);
-        let run = Run { chunk: number, first: 0, rows: chunk.len };
+        let run = RowRange { chunk: number, first: 0, rows: chunk.len };
         chunks.note_uniform(number);
         self.enlist_chunk(number);
-        Arrival { run, is_whole: true }
+        ImportedRows { run, is_whole: true }
     }
 
-    /// Copies a chunk of another storage, for [`adopt_copy`](Self::adopt_copy). Code of the user runs, and nothing is changed.
+    /// Copies a chunk of another storage, for [`import_copy`](Self::import_copy). Code of the user runs, and nothing is changed.
     ///
     /// # Safety
     ///
     /// - it is a chunk of the other storage, whose types can all be duplicated
-    /// - its shape is [as good](super::ArchetypeShape::is_as_good_as) as one of this storage, and the chunks of both are as large
+    /// - its shape is [as good](super::ArchetypeShape::has_same_layout) as one of this storage, and the chunks of both are as large
     pub(crate) unsafe fn copy_chunk(
         &self,
         other: &Self,
@@ -81,13 +82,13 @@ impl Storage {
         unsafe { ChunkCopy::whole(number, chunk, shape, &self.settings) }
     }
 
-    /// Takes in a copy of a chunk of another storage, as [`adopt_chunk`](Self::adopt_chunk) does.
+    /// Takes in a copy of a chunk of another storage, as [`import_chunk`](Self::import_chunk) does.
     ///
     /// # Safety
     ///
     /// - the copy is one of the whole chunk
     /// - the rest is as there
-    pub(crate) unsafe fn adopt_copy(
+    pub(crate) unsafe fn import_copy(
         &mut self,
         copy: ChunkCopy,
         of: &Chunk,
@@ -95,16 +96,16 @@ impl Storage {
         group: u32,
         old_ids: &mut Vec<Entity>,
         map: &mut EntityMap,
-    ) -> Arrival {
+    ) -> ImportedRows {
         let (memory, values) = copy.into_parts();
         let memory = memory.expect("the whole chunk was copied");
         let shape = &self.archetypes[archetype].shape;
-        let states = &mut self.chunks.states;
-        let mut chunk = Chunk::new(memory, archetype, shape, 0, values, states);
+        let pool = &mut self.chunks.pool;
+        let mut chunk = Chunk::new(memory, archetype, shape, 0, values, pool);
         chunk.len = of.len;
         chunk.enabled = of.enabled.clone();
         // SAFETY: it is new, and of the shape of the archetype, with memory of this storage. The rest is as the caller promises.
-        unsafe { self.adopt_chunk(chunk, archetype, group, old_ids, map) }
+        unsafe { self.import_chunk(chunk, archetype, group, old_ids, map) }
     }
 
     /// Lets rows behind the last of a chunk be seen, which have values that were moved or copied from rows of another storage.
@@ -114,22 +115,23 @@ impl Storage {
     ///
     /// - the other chunk has the rows, and the types of this one
     /// - the rows are reserved, and have values in all columns
-    pub(crate) unsafe fn admit_rows(
+    pub(crate) unsafe fn import_rows(
         &mut self,
         from: &Chunk,
         first: u32,
-        to: Run,
+        to: RowRange,
         map: &mut EntityMap,
-    ) -> Arrival {
+    ) -> ImportedRows {
         let Self { chunks, table, version, .. } = self;
         let chunk = &mut chunks[to.chunk];
         debug_assert_eq!(to.first, chunk.len);
         let ids = chunk.new_ids(to.first, to.rows);
         table.allocate_rows(ids, to.chunk, to.first);
         let is_uniform = chunk.note_new(to.first, to.rows, *version);
+        let moved = RowMove { from: first, to: to.first, rows: to.rows };
         for mask in 0..chunk.shape().enableable.len() as u32 {
             let same = [(mask, mask)];
-            chunk.enabled.follow_rows(to.first, to.rows, &from.enabled, first, &same, &[]);
+            chunk.enabled.follow_rows(moved, &from.enabled, &same, &[]);
         }
         if is_uniform {
             chunks.note_uniform(to.chunk);
@@ -137,18 +139,18 @@ impl Storage {
         self.add_rows(to.chunk, to.rows);
         let new = &self.chunks[to.chunk].entities()[to.first as usize..];
         map.add(&from.entities()[first as usize..][..to.rows as usize], new);
-        Arrival { run: to, is_whole: false }
+        ImportedRows { run: to, is_whole: false }
     }
 
     /// Replaces the entities that values of rows refer to, which have just come. The chunk is the world's alone. Returns what the first
     /// value panics with that does: all others are replaced.
-    pub(crate) fn remap_arrival(
+    pub(crate) fn remap_imported(
         &mut self,
-        arrival: Arrival,
+        arrival: ImportedRows,
         map: &mut EntityRemap<'_>,
     ) -> Option<Panic> {
         let mut panicked = None;
-        let Arrival { run: Run { chunk, first, rows }, is_whole } = arrival;
+        let ImportedRows { run: RowRange { chunk, first, rows }, is_whole } = arrival;
         let chunk = &self.chunks[chunk];
         let shape = chunk.shape();
         for (ty, column) in shape.types.iter().zip(&shape.columns) {
@@ -191,7 +193,7 @@ impl Storage {
                 if let Some(remap) = ty.0.remap {
                     // SAFETY: there is a value of this type, which is the world's alone.
                     unsafe { remap(ty.0.shape, value.as_ptr(), 1, map) };
-                    chunk.state.set_version(column, version);
+                    chunk.versions.set_version(column, version);
                 }
             }
         }
@@ -229,7 +231,7 @@ unsafe fn remap_each(
 ///
 /// - the first chunk has the rows, and the second, which is another, has room where the run says
 /// - both have the same types
-pub(crate) unsafe fn move_values(from: &Chunk, first: u32, to: &Chunk, run: Run) {
+pub(crate) unsafe fn move_values(from: &Chunk, first: u32, to: &Chunk, run: RowRange) {
     let columns = from.shape().columns.iter().zip(&to.shape().columns);
     for (old, new) in columns.filter(|(old, _)| old.size > 0) {
         let value = |start: u32, row: u32| start as usize + row as usize * old.size as usize;
@@ -253,7 +255,7 @@ pub(crate) unsafe fn duplicate_values<'a>(
     from: &Chunk,
     first: u32,
     to: &Chunk,
-    run: Run,
+    run: RowRange,
 ) -> NewRows<'a> {
     // SAFETY: the caller's promise.
     let shape = unsafe { to.unbound_shape() };

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::{array, iter, vec};
 
 /// A list of values, so many of which take no memory of their own.
-pub(crate) struct Few<T, const N: usize> {
+pub(crate) struct InlineVec<T, const N: usize> {
     /// The first ones.
     first: [Option<T>; N],
     len: usize,
@@ -12,7 +12,7 @@ pub(crate) struct Few<T, const N: usize> {
     more: Vec<T>,
 }
 
-impl<T, const N: usize> Few<T, N> {
+impl<T, const N: usize> InlineVec<T, N> {
     pub(crate) fn new() -> Self {
         Self { first: [const { None }; N], len: 0, more: Vec::new() }
     }
@@ -43,7 +43,7 @@ impl<T, const N: usize> Few<T, N> {
     }
 }
 
-impl<T, const N: usize> FromIterator<T> for Few<T, N> {
+impl<T, const N: usize> FromIterator<T> for InlineVec<T, N> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut few = Self::new();
         values.into_iter().for_each(|value| few.push(value));
@@ -51,7 +51,7 @@ impl<T, const N: usize> FromIterator<T> for Few<T, N> {
     }
 }
 
-impl<T, const N: usize> IntoIterator for Few<T, N> {
+impl<T, const N: usize> IntoIterator for InlineVec<T, N> {
     type Item = T;
     type IntoIter = iter::Chain<iter::Flatten<array::IntoIter<Option<T>, N>>, vec::IntoIter<T>>;
 
@@ -62,7 +62,7 @@ impl<T, const N: usize> IntoIterator for Few<T, N> {
 
 /// A list of numbers, side by side, which takes no memory of its own as long as it is short.
 #[derive(Default)]
-pub(crate) struct FewNumbers {
+pub(crate) struct InlineIndices {
     /// All of them, unless there are more.
     few: [u32; Self::FEW],
     len: usize,
@@ -70,7 +70,7 @@ pub(crate) struct FewNumbers {
     many: Vec<u32>,
 }
 
-impl FewNumbers {
+impl InlineIndices {
     const FEW: usize = 12;
 
     pub(crate) fn push(&mut self, number: u32) {
@@ -96,7 +96,7 @@ impl FewNumbers {
     }
 }
 
-impl Deref for FewNumbers {
+impl Deref for InlineIndices {
     type Target = [u32];
 
     fn deref(&self) -> &[u32] {
@@ -104,7 +104,7 @@ impl Deref for FewNumbers {
     }
 }
 
-impl FromIterator<u32> for FewNumbers {
+impl FromIterator<u32> for InlineIndices {
     fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
         let mut few = Self::default();
         few.extend(numbers);
@@ -112,7 +112,7 @@ impl FromIterator<u32> for FewNumbers {
     }
 }
 
-impl Extend<u32> for FewNumbers {
+impl Extend<u32> for InlineIndices {
     fn extend<I: IntoIterator<Item = u32>>(&mut self, numbers: I) {
         numbers.into_iter().for_each(|number| self.push(number));
     }
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn few_and_many_are_lists_alike() {
         for count in 0..10 {
-            let mut few: Few<String, 3> = (0..count).map(|at| at.to_string()).collect();
+            let mut few: InlineVec<String, 3> = (0..count).map(|at| at.to_string()).collect();
             let mut list: Vec<_> = (0..count).map(|at| at.to_string()).collect();
             for last in ["next", "last"] {
                 assert_eq!(few.len(), list.len());
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn numbers_are_side_by_side() {
-        let mut numbers = FewNumbers::default();
+        let mut numbers = InlineIndices::default();
         for round in [30, 5, 12, 13] {
             numbers.extend(0..round);
             assert!(numbers.iter().copied().eq(0..round));

@@ -1,5 +1,4 @@
 #![doc = include_str!("README.md")]
-#![expect(unsafe_code, reason = "chunks that are known to be there")]
 
 mod archetype;
 mod archetypes;
@@ -27,33 +26,33 @@ mod versions;
 
 use std::num::NonZero;
 
-use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::version::Version;
-pub(crate) use archetype::{Archetype, ArchetypeShape, Column, sort_types};
+pub(crate) use archetype::{Archetype, ArchetypeShape, ColumnSlot, sort_types};
 pub(crate) use archetypes::Archetypes;
 pub use arena::{ArenaStats, ChunkArena, OutOfMemory};
 pub(crate) use arena::{CHUNK_ALIGN, ChunkMemory};
 pub use chunk::RowPlace;
 pub(crate) use chunk::{Chunk, ChunkValues, NOWHERE};
 pub(crate) use chunk_layout::DoesNotFit;
-pub(crate) use chunks::{Chunks, Staying};
+pub(crate) use chunks::{Chunks, StableVec};
 pub(crate) use enabled::EnabledMasks;
-pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages, SeenSlots, Upcoming};
+pub(crate) use entity_table::{EntityTable, Location, NextIds, PageView, SlotMut, SlotView};
 pub(crate) use fork::{ChunkCopy, unshare};
-pub(crate) use import::{Arrival, duplicate_values, move_values};
-pub(crate) use inline_vec::{Few, FewNumbers};
+pub(crate) use import::{ImportedRows, duplicate_values, move_values};
+pub(crate) use inline_vec::{InlineIndices, InlineVec};
 pub use invariants::InvariantViolation;
 pub(crate) use raw_values::{
-    NewRows, copy_value, duplicate_value, fetch, fetch_soon, repeat_bytes, repeat_row,
+    NewRows, copy_value, duplicate_value, prefetch, prefetch_soon, repeat_bytes, repeat_row,
     write_initial,
 };
-pub(crate) use reserve::{Reserved, Run};
-pub(crate) use rows::{Dead, DeadLists, Left};
-pub(crate) use shared_groups::{FEW_SHARED, Wanted};
-pub(crate) use shared_values::{SharedValues, Sought, SoughtValues};
-pub(crate) use staging_arena::{Cellar, Staged};
-pub(crate) use transfer::{Change, Edge, SharedSource, Transfer, Transfers, given_sources};
+pub(crate) use reserve::{ReservedRows, RowRange};
+pub(crate) use row_moves::RowMove;
+pub(crate) use rows::{DeferredDrop, DeferredDropLists, DropColumns};
+pub(crate) use shared_groups::{GroupKey, INLINE_SHARED};
+pub(crate) use shared_values::{SharedLookup, SharedLookups, SharedValues};
+pub(crate) use staging_arena::{StagedRows, StagingArena};
+pub(crate) use transfer::{Edge, SetOperation, SharedSource, Transfer, Transfers, given_sources};
 pub(crate) use versions::TrackedColumn;
 
 /// Everything a world stores of its entities: which there are, what they have, and where.
@@ -69,7 +68,7 @@ pub(crate) struct Storage {
     pub(crate) version: Version,
     /// How often a list of chunks with room has changed: who remembers what is in one can tell whether it still is.
     pub(crate) room_changes: u64,
-    /// Groups that may have been made for nothing: between two changes memory to keep.
+    /// SharedGroups that may have been made for nothing: between two changes memory to keep.
     noted_groups: Vec<(u32, u32)>,
 }
 
@@ -89,23 +88,6 @@ impl Storage {
             room_changes: 0,
             noted_groups: Vec::new(),
         }
-    }
-
-    /// Where an entity's value of a type is.
-    #[inline]
-    pub(crate) fn find(&self, entity: Entity, ty: ComponentType) -> Option<*mut u8> {
-        let Location { chunk, row } = self.table.locate(entity)?;
-        // SAFETY: the table names chunks that are there.
-        let chunk = unsafe { self.chunks.address(chunk) };
-        let found = self.archetypes[chunk.archetype].shape.index.find(ty)?;
-        Some(chunk.column(found.offset).wrapping_add(row as usize * ty.0.size))
-    }
-
-    /// The number of the archetype of an entity that is there, as the table says.
-    #[inline]
-    pub(crate) fn archetype_at(&self, location: Location) -> u32 {
-        // SAFETY: the table names chunks that are there.
-        unsafe { self.chunks.at(location.chunk) }.archetype
     }
 
     /// The archetype of an entity.
@@ -131,7 +113,7 @@ pub(crate) struct StorageSettings {
 
 impl StorageSettings {
     /// Whether chunks are divided in the same way.
-    pub(crate) fn divide_as(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_layout(&self, other: &Self) -> bool {
         (self.chunk_size, self.capacity_limit) == (other.chunk_size, other.capacity_limit)
     }
 }

@@ -7,8 +7,8 @@ use std::ptr;
 
 use ancho_burst::dispatch;
 
-use super::archetype::{ArchetypeShape, Column};
-use super::inline_vec::FewNumbers;
+use super::archetype::{ArchetypeShape, ColumnSlot};
+use super::inline_vec::InlineIndices;
 use crate::component::{Beginning, ComponentType, Copying};
 
 /// How many bytes a value has at most that [`copy_small_value`] copies.
@@ -132,7 +132,7 @@ pub(crate) struct NewRows<'a> {
     data: *mut u8,
     first_row: u32,
     rows: u32,
-    pub(crate) columns: FewNumbers,
+    pub(crate) columns: InlineIndices,
 }
 
 // SAFETY: the values are its own, and may be sent, as all components. The shape is read by everybody.
@@ -151,7 +151,7 @@ impl<'a> NewRows<'a> {
         first_row: u32,
         rows: u32,
     ) -> Self {
-        Self { shape, data, first_row, rows, columns: FewNumbers::default() }
+        Self { shape, data, first_row, rows, columns: InlineIndices::default() }
     }
 
     /// Says that the rows have an owner now.
@@ -317,7 +317,7 @@ pub(crate) unsafe fn repeat_row(
     first: u32,
     rows: u32,
 ) {
-    for &(_, Column { offset, size }) in &shape.sized {
+    for &(_, ColumnSlot { offset, size }) in &shape.sized {
         let value = |row: u32| offset as usize + row as usize * size as usize;
         // SAFETY: there is a value in the row, and room in the others.
         unsafe {
@@ -374,7 +374,7 @@ pub(crate) unsafe fn duplicate_value(
 
 /// Has memory on its way to the cache. Whether there is any at the address does not matter.
 #[inline(always)]
-pub(crate) fn fetch(address: *const u8) {
+pub(crate) fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -388,7 +388,7 @@ pub(crate) fn fetch(address: *const u8) {
 /// Has memory on its way to the cache after the first, where more can be waited for at a time. Whether there is any at the
 /// address does not matter.
 #[inline(always)]
-pub(crate) fn fetch_soon(address: usize) {
+pub(crate) fn prefetch_soon(address: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};

@@ -7,11 +7,11 @@ use std::ptr;
 
 use super::arena::OutOfMemory;
 use super::transfer::Transfer;
-use super::{Chunk, NOWHERE, Storage, Wanted};
+use super::{Chunk, GroupKey, NOWHERE, Storage};
 
 /// Rows that lie side by side in a chunk.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
+pub(crate) struct RowRange {
     pub(crate) chunk: u32,
     pub(crate) first: u32,
     pub(crate) rows: u32,
@@ -20,20 +20,20 @@ pub(crate) struct Run {
 /// Room for rows of archetypes, in chunks that are the world's alone. Given back unless it is used.
 ///
 /// Meanwhile there may be chunks without entities, and groups without chunks, which nobody else gets to see.
-pub(crate) struct Reserved<'s> {
+pub(crate) struct ReservedRows<'s> {
     pub(crate) storage: &'s mut Storage,
-    pub(crate) runs: &'s mut Vec<Run>,
+    pub(crate) runs: &'s mut Vec<RowRange>,
     /// How many of the runs have ids, which the table knows already.
     named: usize,
     /// Archetypes with groups of them that may have been made for this.
     groups: Vec<(u32, u32)>,
 }
 
-impl<'s> Reserved<'s> {
+impl<'s> ReservedRows<'s> {
     /// Finds room for so many rows: behind the entities of chunks that have room, and in new chunks.
     pub(crate) fn new(
         storage: &'s mut Storage,
-        runs: &'s mut Vec<Run>,
+        runs: &'s mut Vec<RowRange>,
         archetype: u32,
         rows: usize,
     ) -> Result<Self, OutOfMemory> {
@@ -43,7 +43,7 @@ impl<'s> Reserved<'s> {
     /// As [`new`](Self::new), in chunks of a group, which was just found or made.
     pub(crate) fn in_group(
         storage: &'s mut Storage,
-        runs: &'s mut Vec<Run>,
+        runs: &'s mut Vec<RowRange>,
         archetype: u32,
         group: u32,
         rows: usize,
@@ -55,7 +55,7 @@ impl<'s> Reserved<'s> {
     }
 
     /// Room for nothing, which others may be added to.
-    pub(crate) fn nothing(storage: &'s mut Storage, runs: &'s mut Vec<Run>) -> Self {
+    pub(crate) fn nothing(storage: &'s mut Storage, runs: &'s mut Vec<RowRange>) -> Self {
         runs.clear();
         let groups = mem::take(&mut storage.noted_groups);
         Self { storage, runs, named: 0, groups }
@@ -69,7 +69,7 @@ impl<'s> Reserved<'s> {
     }
 
     /// The group of an archetype with these values.
-    pub(crate) fn group_of(&mut self, archetype: u32, wanted: Wanted) -> u32 {
+    pub(crate) fn group_of(&mut self, archetype: u32, wanted: GroupKey) -> u32 {
         let group = self.storage.group_of(archetype, wanted);
         self.note_group(archetype, group);
         group
@@ -108,7 +108,7 @@ impl<'s> Reserved<'s> {
             let room = self.storage.chunks[chunk].capacity() - first;
             let rows = missing.min(room as usize) as u32;
             missing -= rows as usize;
-            self.runs.push(Run { chunk, first, rows });
+            self.runs.push(RowRange { chunk, first, rows });
         }
         Ok(())
     }
@@ -121,7 +121,7 @@ impl<'s> Reserved<'s> {
         for at in 0..whole {
             let mut run = self.runs[at];
             while run.rows as usize > left {
-                self.runs.push(Run { rows: left as u32, ..run });
+                self.runs.push(RowRange { rows: left as u32, ..run });
                 (run.first, run.rows) = (run.first + left as u32, run.rows - left as u32);
                 left = rows;
             }
@@ -148,7 +148,7 @@ impl<'s> Reserved<'s> {
     ///
     /// The function writes values to all columns of a run, best in the order of memory. If it panics, nothing is created; what
     /// it has written by then is its own to drop, before this is.
-    pub(crate) fn fill(&mut self, mut write: impl FnMut(&Chunk, Run)) {
+    pub(crate) fn fill(&mut self, mut write: impl FnMut(&Chunk, RowRange)) {
         for at in 0..self.runs.len() {
             let run = self.runs[at];
             let Storage { table, chunks, .. } = &mut *self.storage;
@@ -176,11 +176,11 @@ impl<'s> Reserved<'s> {
         // Where there are no rows, nobody is going to open a chunk.
         let groups = mem::take(&mut this.groups);
         this.storage.forget_groups(groups);
-        drop(this.storage.shared.take_dead());
+        drop(this.storage.shared.take_unused());
     }
 }
 
-impl Drop for Reserved<'_> {
+impl Drop for ReservedRows<'_> {
     fn drop(&mut self) {
         for run in &self.runs[..self.named] {
             let ids = self.storage.chunks[run.chunk].new_ids(run.first, run.rows);
@@ -196,14 +196,14 @@ impl Drop for Reserved<'_> {
         }
         self.storage.forget_groups(mem::take(&mut self.groups));
         // Only now, since the values of chunks are dropped, which is code of the user. Those that chunks shared follow them.
-        let _dead = self.storage.shared.take_dead();
+        let _dead = self.storage.shared.take_unused();
         drop(retired);
     }
 }
 
 impl Storage {
     /// Takes those of the groups out that have no chunks. The values that nobody else has are
-    /// [dead](super::SharedValues::take_dead).
+    /// [dead](super::SharedValues::take_unused).
     fn forget_groups(&mut self, mut groups: Vec<(u32, u32)>) {
         groups.sort_unstable();
         groups.dedup();
@@ -214,7 +214,7 @@ impl Storage {
     }
 
     /// Gives rows behind the last of a chunk, which have values already, their entities.
-    pub(crate) fn create_entities(&mut self, run: Run) {
+    pub(crate) fn create_entities(&mut self, run: RowRange) {
         let chunk = &mut self.chunks[run.chunk];
         debug_assert_eq!(run.first, chunk.len);
         self.table.allocate_rows(chunk.new_ids(run.first, run.rows), run.chunk, run.first);
@@ -222,7 +222,7 @@ impl Storage {
     }
 
     /// Lets rows behind the last of a chunk, which have values and ids already, be seen.
-    fn show_entities(&mut self, run: Run) {
+    fn show_entities(&mut self, run: RowRange) {
         let chunk = &mut self.chunks[run.chunk];
         let is_uniform = chunk.note_new(run.first, run.rows, self.version);
         chunk.enabled.enable_rows(run.first, run.rows);

@@ -8,31 +8,20 @@ use std::ptr::NonNull;
 use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, LastChunk, OutOfMemory};
 use super::chunk::{Chunk, ChunkValues, NOWHERE};
-use super::raw_values::{copy_small_value, copy_value, drop_values, fetch, swap_values};
+use super::raw_values::{copy_small_value, copy_value, drop_values, prefetch, swap_values};
 use super::{Location, Storage};
 use crate::entity::Entity;
 
 /// Which values of a row that is removed are still there, and to be dropped.
 #[derive(Clone, Copy)]
-pub(crate) enum Left<'a> {
+pub(crate) enum DropColumns<'a> {
     /// All of them.
     All,
     /// Those of these columns. The others were moved.
-    Columns(&'a [u32]),
+    Only(&'a [u32]),
 }
 
 impl Storage {
-    /// A chunk of the archetype that has room, and is the world's alone.
-    #[inline]
-    pub(crate) fn chunk_with_room(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
-        let Some(&number) = self.archetypes[archetype].with_room.last() else {
-            return self.open_chunk(archetype);
-        };
-        // SAFETY: archetypes list chunks that are there.
-        unsafe { self.make_unique_at(number)? };
-        Ok(number)
-    }
-
     /// Notes that rows after the last of a chunk have values and ids now.
     #[inline]
     pub(crate) fn add_rows(&mut self, number: u32, rows: u32) {
@@ -52,7 +41,7 @@ impl Storage {
         for &(_, column) in &chunk.shape().sized {
             let values = chunk.column(column.offset);
             for row in [row, last] {
-                fetch(values.wrapping_add(row as usize * column.size as usize));
+                prefetch(values.wrapping_add(row as usize * column.size as usize));
             }
         }
     }
@@ -64,15 +53,17 @@ impl Storage {
     /// - the row is there, and its memory is the world's alone
     /// - the values that are left are those which are neither moved nor dropped
     #[inline(always)]
-    pub(crate) unsafe fn remove_row(&mut self, number: u32, row: u32, left: Left<'_>) {
-        // SAFETY: the chunk is there.
-        let chunk = unsafe { self.chunks.at_mut(number) };
+    pub(crate) unsafe fn remove_row(&mut self, number: u32, row: u32, left: DropColumns<'_>) {
+        // SAFETY: the chunk exists, and archetypes live as long as the storage.
+        let (chunk, shape) = unsafe {
+            let chunk = self.chunks.get_unchecked_mut(number);
+            let shape = chunk.unbound_shape();
+            (chunk, shape)
+        };
         debug_assert!(row < chunk.len && !chunk.may_be_shared());
-        // SAFETY: archetypes live as long as the world.
-        let shape = unsafe { chunk.unbound_shape() };
         let left = match left {
-            Left::All => &shape.dropped,
-            Left::Columns(columns) => columns,
+            DropColumns::All => &shape.dropped,
+            DropColumns::Only(columns) => columns,
         };
         let last = chunk.len - 1;
         chunk.len = last;
@@ -86,15 +77,15 @@ impl Storage {
             chunk.clear_tracked(last, 1);
         }
         if row != last {
-            if left.is_empty() {
-                // SAFETY: both rows are there, and two.
-                unsafe { move_row_within(chunk, shape, last, row) };
-            } else {
-                // SAFETY: as above.
-                unsafe { swap_rows_partly(chunk, shape, last, row, left) };
-            }
-            // SAFETY: the id is in the chunk, which is the world's alone.
-            let moved = unsafe { *chunk.id(row) };
+            // SAFETY: both rows exist and differ, in unshared memory.
+            let moved = unsafe {
+                if left.is_empty() {
+                    move_row_within(chunk, shape, last, row);
+                } else {
+                    swap_rows_partly(chunk, shape, last, row, left);
+                }
+                *chunk.id(row)
+            };
             self.table.set_row(moved, row);
         }
         if last == 0 || chunk.room_place == NOWHERE || !left.is_empty() {
@@ -112,22 +103,22 @@ impl Storage {
     #[inline(always)]
     pub(crate) unsafe fn remove_row_simply(&mut self, number: u32, row: u32) {
         // SAFETY: the chunk is there.
-        let chunk = unsafe { self.chunks.at_mut(number) };
+        let chunk = unsafe { self.chunks.get_unchecked_mut(number) };
         let last = chunk.len - 1;
         chunk.len = last;
         chunk.note_order(self.version);
         if row != last {
-            // SAFETY: the id is in the chunk.
-            let moved = unsafe { *chunk.id(last) };
-            // Before all else: a CPU does not look at the next entity's slot before it knows which one is written here.
-            self.table.set_row(moved, row);
-            // SAFETY: the id is in the chunk, which is the world's alone.
-            unsafe { *chunk.id(row) = moved };
-            for &(_, column) in &chunk.shape().sized {
-                let values = chunk.column(column.offset);
-                let value = |row: u32| values.wrapping_add(row as usize * column.size as usize);
-                // SAFETY: both are in the chunk, in different rows, and small.
-                unsafe { copy_small_value(value(last), value(row), column.size) };
+            // SAFETY: both rows are in the chunk, whose memory is unshared, and differ. All values are small.
+            unsafe {
+                let moved = *chunk.id(last);
+                // First of all: the CPU cannot load the next entity's slot before it knows which slot is written here.
+                self.table.set_row(moved, row);
+                *chunk.id(row) = moved;
+                for &(_, column) in &chunk.shape().sized {
+                    let values = chunk.column(column.offset);
+                    let value = |row: u32| values.wrapping_add(row as usize * column.size as usize);
+                    copy_small_value(value(last), value(row), column.size);
+                }
             }
         }
         if last == 0 || chunk.room_place == NOWHERE {
@@ -142,7 +133,12 @@ impl Storage {
     /// - the entity is there, and the memory of its chunk the world's alone
     /// - the values that are left are those which are neither moved nor dropped
     #[inline]
-    pub(crate) unsafe fn destroy_row(&mut self, entity: Entity, at: Location, left: Left<'_>) {
+    pub(crate) unsafe fn destroy_row(
+        &mut self,
+        entity: Entity,
+        at: Location,
+        left: DropColumns<'_>,
+    ) {
         self.table.free(entity);
         // SAFETY: as the caller promises.
         unsafe { self.remove_row(at.chunk, at.row, left) };
@@ -153,7 +149,7 @@ impl Storage {
     fn finish_removal(&mut self, number: u32, left: &[u32]) {
         if self.chunks[number].len == 0 {
             let (memory, _values, shape, _) = self.close_chunk(number).into_parts();
-            let _dead = self.shared.take_dead();
+            let _dead = self.shared.take_unused();
             return finish(memory, shape, left);
         }
         self.note_room(number);
@@ -175,14 +171,17 @@ impl Storage {
         }
         self.make_unique(number)?;
         let chunk = &self.chunks[number];
-        // SAFETY: archetypes live as long as the world.
-        let shape = unsafe { chunk.unbound_shape() };
         self.table.free_rows(&chunk.entities()[first as usize..(first + rows) as usize]);
-        // SAFETY: the chunk has more rows, and was made the world's alone. All values are left.
-        unsafe { self.close_gap(number, first, rows, &shape.dropped) };
-        let chunk = &self.chunks[number];
-        // SAFETY: the values are behind the last row, where nobody else looks.
-        unsafe { drop_values(shape, chunk.data(), &shape.dropped, chunk.len, rows) };
+        // SAFETY:
+        // - archetypes live as long as the storage, and their shapes do
+        // - the chunk has more rows than these and was made unshared; all values of the rows are left
+        // - `close_gap` puts these values behind the last row, where nothing else reaches them
+        unsafe {
+            let shape = chunk.unbound_shape();
+            self.close_gap(number, first, rows, &shape.dropped);
+            let chunk = &self.chunks[number];
+            drop_values(shape, chunk.data(), &shape.dropped, chunk.len, rows);
+        }
         Ok(())
     }
 
@@ -192,7 +191,7 @@ impl Storage {
         let chunk = self.close_chunk(number);
         self.table.free_rows(chunk.entities());
         let (memory, _values, shape, rows) = chunk.into_parts();
-        let _dead = self.shared.take_dead();
+        let _dead = self.shared.take_unused();
         release(memory, shape, rows);
     }
 
@@ -236,7 +235,7 @@ impl Storage {
             *events = events.wrapping_add(more);
             self.leave_group(chunk.archetype, chunk.group, more);
         }
-        let _dead = self.shared.take_dead();
+        let _dead = self.shared.take_unused();
         let free = Vec::with_capacity(chunks.len());
         Rest { chunks: chunks.into_iter(), free }.go_on();
         removed
@@ -268,14 +267,15 @@ fn finish(memory: ChunkMemory, shape: &ArchetypeShape, left: &[u32]) {
 /// - both rows are there, and two; the memory is the world's alone
 #[inline]
 unsafe fn move_row_within(chunk: &Chunk, shape: &ArchetypeShape, from: u32, to: u32) {
-    for &(_, column) in &shape.sized {
-        let values = chunk.column(column.offset);
-        let value = |row: u32| values.wrapping_add(row as usize * column.size as usize);
-        // SAFETY: both are in the chunk, in different rows.
-        unsafe { copy_value(value(from), value(to), column.size) };
+    // SAFETY: both rows exist and differ, in unshared memory.
+    unsafe {
+        for &(_, column) in &shape.sized {
+            let values = chunk.column(column.offset);
+            let value = |row: u32| values.wrapping_add(row as usize * column.size as usize);
+            copy_value(value(from), value(to), column.size);
+        }
+        *chunk.id(to) = *chunk.id(from);
     }
-    // SAFETY: both ids are in the chunk.
-    unsafe { *chunk.id(to) = *chunk.id(from) };
 }
 
 /// Moves a row of a chunk to the place of another, id included. The values of some columns change places.
@@ -291,19 +291,19 @@ unsafe fn swap_rows_partly(
     to: u32,
     swapped: &[u32],
 ) {
-    for &(at, column) in &shape.sized {
-        let values = chunk.column(column.offset);
-        let value = |row: u32| values.wrapping_add(row as usize * column.size as usize);
-        if swapped.contains(&at) {
-            // SAFETY: both are in the chunk, in different rows.
-            unsafe { swap_values(value(from), value(to), column.size) };
-        } else {
-            // SAFETY: as above.
-            unsafe { copy_value(value(from), value(to), column.size) };
+    // SAFETY: both rows exist and differ, in unshared memory.
+    unsafe {
+        for &(at, column) in &shape.sized {
+            let values = chunk.column(column.offset);
+            let value = |row: u32| values.wrapping_add(row as usize * column.size as usize);
+            if swapped.contains(&at) {
+                swap_values(value(from), value(to), column.size);
+            } else {
+                copy_value(value(from), value(to), column.size);
+            }
         }
+        *chunk.id(to) = *chunk.id(from);
     }
-    // SAFETY: both ids are in the chunk.
-    unsafe { *chunk.id(to) = *chunk.id(from) };
 }
 
 /// What a change of many entities has left: values that nobody can reach any more, and the memory of chunks that are gone.
@@ -312,14 +312,14 @@ unsafe fn swap_rows_partly(
 /// one value panics.
 ///
 /// **Invariant:** the shapes and the memory are there as long as this, and nobody writes to rows that are named here.
-pub(crate) struct Dead<'a> {
-    lists: DeadLists,
+pub(crate) struct DeferredDrop<'a> {
+    lists: DeferredDropLists,
     columns: PhantomData<&'a [u32]>,
 }
 
 /// The lists of what is dead, with nothing in them: memory for what is dead next.
 #[derive(Default)]
-pub(crate) struct DeadLists {
+pub(crate) struct DeferredDropLists {
     rows: Vec<DeadRows>,
     values: Vec<ChunkValues>,
 }
@@ -338,15 +338,15 @@ struct DeadRows {
 // SAFETY: the values may be sent, as all components, and the rest is read by everybody.
 unsafe impl Send for DeadRows {}
 
-impl<'a> Dead<'a> {
+impl<'a> DeferredDrop<'a> {
     /// Nothing so far, in lists with nothing in them.
-    pub(crate) fn new(lists: DeadLists) -> Self {
+    pub(crate) fn new(lists: DeferredDropLists) -> Self {
         debug_assert!(lists.rows.is_empty() && lists.values.is_empty());
         Self { lists, columns: PhantomData }
     }
 
     /// Drops everything, and returns the lists. If a value panics, all is dropped, and the lists are lost.
-    pub(crate) fn finish(mut self) -> DeadLists {
+    pub(crate) fn finish(mut self) -> DeferredDropLists {
         self.lists.rows.clear();
         self.lists.values.clear();
         self.lists

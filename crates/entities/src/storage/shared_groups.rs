@@ -10,17 +10,17 @@ use super::Storage;
 use super::arena::OutOfMemory;
 use super::chunk::{Chunk, NOWHERE};
 use super::chunk_lists::list_place;
-use super::inline_vec::{Few, FewNumbers};
-use super::shared_values::{Sought, make_roomy};
+use super::inline_vec::{InlineIndices, InlineVec};
+use super::shared_values::{SharedLookup, make_roomy};
 use super::transfer::{SharedSource, Transfer};
 use crate::component::{ComponentType, SharedValue};
 
 /// The groups of an archetype with shared components: one for each combination of values that entities have.
 #[derive(Clone)]
-pub(crate) struct Groups {
+pub(crate) struct SharedGroups {
     /// Which tables the values of the shared types are in, in the order of their columns.
     pub(crate) tables: Box<[u32]>,
-    list: Vec<Group>,
+    list: Vec<SharedGroup>,
     /// Numbers that are free, the one to be used next last.
     free: Vec<u32>,
     by_values: HashTable<u32>,
@@ -28,7 +28,7 @@ pub(crate) struct Groups {
 
 /// The chunks with one combination of values.
 #[derive(Clone, Default)]
-pub(crate) struct Group {
+pub(crate) struct SharedGroup {
     /// The indices of the values, in the order of the columns. Empty if the group's number is free: the next one has the memory.
     pub(crate) values: Vec<u32>,
     /// Those of the chunks that have room. New entities go to the last.
@@ -38,27 +38,27 @@ pub(crate) struct Group {
 }
 
 /// How many shared components entities mostly have at most. Of so many, nothing takes memory while an entity moves.
-pub(crate) const FEW_SHARED: usize = 4;
+pub(crate) const INLINE_SHARED: usize = 4;
 
 /// A combination of values, some of which may not be there yet.
-pub(crate) struct Wanted(Few<Sought, FEW_SHARED>);
+pub(crate) struct GroupKey(InlineVec<SharedLookup, INLINE_SHARED>);
 
-impl Groups {
+impl SharedGroups {
     pub(crate) fn new(tables: Box<[u32]>) -> Self {
         Self { tables, list: Vec::new(), free: Vec::new(), by_values: HashTable::new() }
     }
 
     #[inline]
-    pub(crate) fn at(&self, number: u32) -> &Group {
+    pub(crate) fn at(&self, number: u32) -> &SharedGroup {
         &self.list[number as usize]
     }
 
-    pub(crate) fn at_mut(&mut self, number: u32) -> &mut Group {
+    pub(crate) fn at_mut(&mut self, number: u32) -> &mut SharedGroup {
         &mut self.list[number as usize]
     }
 
     /// All groups, by number.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Group)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &SharedGroup)> {
         (0..).zip(&self.list).filter(|(_, group)| !group.values.is_empty())
     }
 
@@ -74,7 +74,7 @@ impl Groups {
             return number;
         }
         let number = self.free.pop().unwrap_or_else(|| {
-            self.list.push(Group::default());
+            self.list.push(SharedGroup::default());
             let list = &self.list;
             make_roomy(&mut self.by_values, list.len(), |&at| hash_of(&list[at as usize].values));
             list_place(list.len() - 1)
@@ -87,13 +87,13 @@ impl Groups {
     }
 
     /// Takes a group out if it has no chunks, and returns its values.
-    fn remove_empty(&mut self, number: u32) -> Option<FewNumbers> {
+    fn remove_empty(&mut self, number: u32) -> Option<InlineIndices> {
         let group = &mut self.list[number as usize];
         if group.chunks > 0 || group.values.is_empty() {
             return None;
         }
         group.with_room.clear();
-        let values: FewNumbers = group.values.drain(..).collect();
+        let values: InlineIndices = group.values.drain(..).collect();
         if let Ok(entry) = self.by_values.find_entry(hash_of(&values), |&at| at == number) {
             entry.remove();
         }
@@ -114,50 +114,50 @@ impl Storage {
     }
 
     /// Looks for the values of a set in the tables of its types, which are there. Runs code of the user.
-    pub(crate) fn seek(
+    pub(crate) fn look_up_shared(
         &self,
         types: &[ComponentType],
-        given: &Few<SharedValue, FEW_SHARED>,
-    ) -> Few<Sought, FEW_SHARED> {
+        given: &InlineVec<SharedValue, INLINE_SHARED>,
+    ) -> InlineVec<SharedLookup, INLINE_SHARED> {
         let shared = types.iter().filter(|ty| ty.is_shared());
         let tables = shared.map(|&ty| self.shared.table(ty).expect("the archetype was looked for"));
-        tables.zip(given.iter()).map(|(table, value)| self.shared.seek(table, value)).collect()
+        tables.zip(given.iter()).map(|(table, value)| self.shared.look_up(table, value)).collect()
     }
 
     /// The combination of values that entities have in an archetype, if those of its shared types come from there: from a
     /// chunk, and from what was given.
-    pub(crate) fn wanted(
+    pub(crate) fn group_key(
         &self,
         sources: &[SharedSource],
         from: Option<u32>,
-        given: &[Sought],
-    ) -> Wanted {
-        self.wanted_of(sources, from, |at| given.get(at))
+        given: &[SharedLookup],
+    ) -> GroupKey {
+        self.group_key_with(sources, from, |at| given.get(at))
     }
 
-    /// As [`wanted`](Self::wanted), with a function that says what was given.
-    pub(crate) fn wanted_of<'g>(
+    /// As [`group_key`](Self::group_key), with a function that says what was given.
+    pub(crate) fn group_key_with<'g>(
         &self,
         sources: &[SharedSource],
         from: Option<u32>,
-        given: impl Fn(usize) -> Option<&'g Sought>,
-    ) -> Wanted {
+        given: impl Fn(usize) -> Option<&'g SharedLookup>,
+    ) -> GroupKey {
         let kept = from.map_or(&[][..], |from| {
             let chunk = &self.chunks[from];
             let groups = self.archetypes.groups(chunk.archetype);
             groups.map_or(&[][..], |groups| &groups.at(chunk.group).values)
         });
         let value = |source: &SharedSource| match *source {
-            SharedSource::Kept(at) => Sought::Known(kept[at as usize]),
+            SharedSource::Kept(at) => SharedLookup::Found(kept[at as usize]),
             SharedSource::Given(at) => given(at as usize).expect("all are given").clone(),
             // That there is a default was checked.
-            SharedSource::Default => Sought::Known(0),
+            SharedSource::Default => SharedLookup::Found(0),
         };
-        Wanted(sources.iter().map(value).collect())
+        GroupKey(sources.iter().map(value).collect())
     }
 
     /// Whether a chunk is of an archetype, and has just these values.
-    pub(crate) fn is_as_wanted(&self, chunk: u32, archetype: u32, wanted: &Wanted) -> bool {
+    pub(crate) fn has_group_key(&self, chunk: u32, archetype: u32, wanted: &GroupKey) -> bool {
         let chunk = &self.chunks[chunk];
         let Some(groups) = self.archetypes.groups(archetype) else { return false };
         chunk.archetype == archetype
@@ -166,16 +166,16 @@ impl Storage {
                 .values
                 .iter()
                 .zip(wanted.0.iter())
-                .all(|(&has, sought)| matches!(*sought, Sought::Known(index) if index == has))
+                .all(|(&has, sought)| matches!(*sought, SharedLookup::Found(index) if index == has))
     }
 
     /// The group of an archetype with these values. It may have no chunks yet: then one has to be opened at once, or the
     /// group be [forgotten](Self::forget_group).
-    pub(crate) fn group_of(&mut self, archetype: u32, Wanted(wanted): Wanted) -> u32 {
+    pub(crate) fn group_of(&mut self, archetype: u32, GroupKey(wanted): GroupKey) -> u32 {
         let Some(groups) = self.archetypes.groups_mut(archetype) else { return NOWHERE };
-        let mut values = FewNumbers::default();
+        let mut values = InlineIndices::default();
         for (&table, sought) in groups.tables.iter().zip(wanted) {
-            values.push(self.shared.settle(table, sought));
+            values.push(self.shared.resolve(table, sought));
         }
         groups.find_or_create(&values)
     }
@@ -185,7 +185,7 @@ impl Storage {
         if transfer.shared.is_empty() {
             return NOWHERE;
         }
-        let wanted = self.wanted(&transfer.shared, Some(from), &[]);
+        let wanted = self.group_key(&transfer.shared, Some(from), &[]);
         self.group_of(transfer.to, wanted)
     }
 
@@ -193,7 +193,7 @@ impl Storage {
     pub(crate) fn group_of_defaults(&mut self, archetype: u32) -> u32 {
         let shared = self.archetypes[archetype].shape.shared.len();
         // That there are defaults was checked.
-        let wanted = Wanted((0..shared).map(|_| Sought::Known(0)).collect());
+        let wanted = GroupKey((0..shared).map(|_| SharedLookup::Found(0)).collect());
         self.group_of(archetype, wanted)
     }
 
@@ -236,7 +236,11 @@ impl Storage {
     }
 
     /// A chunk of the archetype with these values that has room, and is the world's alone.
-    pub(crate) fn room_for(&mut self, archetype: u32, wanted: Wanted) -> Result<u32, OutOfMemory> {
+    pub(crate) fn room_for(
+        &mut self,
+        archetype: u32,
+        wanted: GroupKey,
+    ) -> Result<u32, OutOfMemory> {
         let group = self.group_of(archetype, wanted);
         self.room_in_group(archetype, group)
     }
@@ -252,7 +256,7 @@ impl Storage {
         impl Drop for Opening<'_> {
             fn drop(&mut self) {
                 self.storage.forget_group(self.archetype, self.group);
-                drop(self.storage.shared.take_dead());
+                drop(self.storage.shared.take_unused());
             }
         }
 

@@ -11,12 +11,12 @@ use crate::field::{EntityRemap, StateHasher};
 
 /// All shared values of a world, a table for each type.
 ///
-/// Code of the user, which compares and hashes them, runs in [`seek`](Self::seek) and when a table is
+/// Code of the user, which compares and hashes them, runs in [`look_up`](Self::look_up) and when a table is
 /// [made](Self::ensure), and nowhere else: while nothing is changed. Values that nobody has any more are kept until they
-/// are [taken](Self::take_dead), by who is about to end a change.
+/// are [taken](Self::take_unused), by who is about to end a change.
 #[derive(Default)]
 pub(crate) struct SharedValues {
-    tables: Vec<Table>,
+    tables: Vec<SharedTable>,
     by_type: HashMap<ComponentType, u32, FixedState>,
     dead: Vec<SharedValue>,
 }
@@ -25,9 +25,9 @@ pub(crate) struct SharedValues {
 ///
 /// If the type has a default, that is at index 0 and stays. All other values are there as long as a chunk has them.
 #[derive(Clone)]
-struct Table {
+struct SharedTable {
     functions: SharedFunctions,
-    slots: Vec<Slot>,
+    slots: Vec<ValueSlot>,
     /// Indices that are free, the one to be used next last.
     free: Vec<u32>,
     /// The indices of values, by the hashes of those.
@@ -38,7 +38,7 @@ struct Table {
 }
 
 #[derive(Clone)]
-struct Slot {
+struct ValueSlot {
     /// `None` if it is free.
     value: Option<SharedValue>,
     hash: u64,
@@ -50,18 +50,18 @@ struct Slot {
 
 /// What a table knows of a value.
 #[derive(Clone)]
-pub(crate) enum Sought {
+pub(crate) enum SharedLookup {
     /// It is there, at this index.
-    Known(u32),
+    Found(u32),
     /// It is not, and would have this hash.
-    Unknown(u64, SharedValue),
+    Missing(u64, SharedValue),
 }
 
 /// Values that nobody has any more. They are dropped with this: all of them, also when one panics. The memory of their list is kept.
 #[must_use = "to drop them runs code of the user, which is for the end of a change"]
-pub(crate) struct DeadValues<'s>(&'s mut Vec<SharedValue>);
+pub(crate) struct UnusedValues<'s>(&'s mut Vec<SharedValue>);
 
-impl Drop for DeadValues<'_> {
+impl Drop for UnusedValues<'_> {
     fn drop(&mut self) {
         self.0.clear();
     }
@@ -78,7 +78,7 @@ impl SharedValues {
         if let Some(number) = self.table(ty) {
             return number;
         }
-        let table = Table::new(ty.0.shared.expect("only types that are shared have tables"));
+        let table = SharedTable::new(ty.0.shared.expect("only types that are shared have tables"));
         let number = u32::try_from(self.tables.len()).expect("fewer types than numbers for them");
         self.tables.push(table);
         self.by_type.insert(ty, number);
@@ -86,16 +86,16 @@ impl SharedValues {
     }
 
     /// Looks for a value. Runs code of the user.
-    pub(crate) fn seek(&self, table: u32, value: &SharedValue) -> Sought {
+    pub(crate) fn look_up(&self, table: u32, value: &SharedValue) -> SharedLookup {
         match self.find(table, &**value) {
-            Ok(index) => Sought::Known(index),
-            Err(hash) => Sought::Unknown(hash, value.clone()),
+            Ok(index) => SharedLookup::Found(index),
+            Err(hash) => SharedLookup::Missing(hash, value.clone()),
         }
     }
 
     /// The index of a value, or the hash that it would have. Runs code of the user.
     pub(crate) fn find(&self, table: u32, value: &(dyn Any + Send + Sync)) -> Result<u32, u64> {
-        let Table { functions, by_value, slots, .. } = &self.tables[table as usize];
+        let SharedTable { functions, by_value, slots, .. } = &self.tables[table as usize];
         let hash = (functions.hash)(value);
         let equal = |&index: &u32| {
             let slot = &slots[index as usize];
@@ -136,10 +136,10 @@ impl SharedValues {
     }
 
     /// The index of what was sought. If it is not there, it is from now on, and has to be [held](Self::hold).
-    pub(crate) fn settle(&mut self, table: u32, sought: Sought) -> u32 {
+    pub(crate) fn resolve(&mut self, table: u32, sought: SharedLookup) -> u32 {
         match sought {
-            Sought::Known(index) => index,
-            Sought::Unknown(hash, value) => self.tables[table as usize].insert(hash, value),
+            SharedLookup::Found(index) => index,
+            SharedLookup::Missing(hash, value) => self.tables[table as usize].insert(hash, value),
         }
     }
 
@@ -180,7 +180,7 @@ impl SharedValues {
     /// there. Runs no code of the user.
     ///
     /// The function says how much chunks have counted for a value of the others, by table and index, beside the table's own count.
-    pub(crate) fn continue_after(&mut self, before: &Self, chunks: impl Fn(u32, u32) -> u32) {
+    pub(crate) fn replace(&mut self, before: &Self, chunks: impl Fn(u32, u32) -> u32) {
         // In the order of the tables, so that those that are added have the same numbers everywhere.
         let mut types: Vec<_> = before.by_type.iter().map(|(&ty, &number)| (number, ty)).collect();
         types.sort_unstable_by_key(|&(number, _)| number);
@@ -265,8 +265,8 @@ impl SharedValues {
     }
 
     /// The values that nobody has any more, to be dropped when everything else is done.
-    pub(crate) fn take_dead(&mut self) -> DeadValues<'_> {
-        DeadValues(&mut self.dead)
+    pub(crate) fn take_unused(&mut self) -> UnusedValues<'_> {
+        UnusedValues(&mut self.dead)
     }
 
     /// A second one with the same values. Runs no code of the user.
@@ -312,7 +312,7 @@ impl SharedValues {
     }
 }
 
-impl Table {
+impl SharedTable {
     /// A table with nothing in it but the default, if there is one. Runs code of the user.
     fn new(functions: SharedFunctions) -> Self {
         let mut table = Self {
@@ -340,7 +340,7 @@ impl Table {
             gone_events: 0,
         };
         if self.functions.default.is_some() {
-            let Slot { hash, value, .. } = &self.slots[0];
+            let ValueSlot { hash, value, .. } = &self.slots[0];
             table.insert(*hash, value.clone().expect("the default stays"));
         }
         table
@@ -348,7 +348,7 @@ impl Table {
 
     fn insert(&mut self, hash: u64, value: SharedValue) -> u32 {
         let order_events = self.gone_events;
-        let slot = Slot { value: Some(value), hash, references: 0, order_events };
+        let slot = ValueSlot { value: Some(value), hash, references: 0, order_events };
         let index = if let Some(index) = self.free.pop() {
             self.slots[index as usize] = slot;
             index
@@ -389,37 +389,37 @@ pub(super) fn make_roomy(table: &mut HashTable<u32>, most: usize, hash: impl Fn(
 ///
 /// Of those that are in no table yet some may be equal: they get one place.
 #[derive(Default)]
-pub(crate) struct SoughtValues {
+pub(crate) struct SharedLookups {
     /// The tables, and what those know.
-    all: Vec<(u32, Known)>,
+    all: Vec<(u32, PendingLookup)>,
     /// Those that are in no table yet, by their tables and hashes.
     new: HashMap<(u32, u64), Vec<usize>, FixedState>,
 }
 
-enum Known {
-    Sought(Sought),
+enum PendingLookup {
+    Sought(SharedLookup),
     /// As much as is known of another, which is equal.
     As(usize),
 }
 
-impl SoughtValues {
+impl SharedLookups {
     /// Looks for a value in its table. Runs code of the user.
-    pub(crate) fn seek(&mut self, values: &SharedValues, table: u32, value: &SharedValue) {
-        let known = match values.seek(table, value) {
-            Sought::Known(index) => Known::Sought(Sought::Known(index)),
-            Sought::Unknown(hash, value) => {
+    pub(crate) fn look_up(&mut self, values: &SharedValues, table: u32, value: &SharedValue) {
+        let known = match values.look_up(table, value) {
+            SharedLookup::Found(index) => PendingLookup::Sought(SharedLookup::Found(index)),
+            SharedLookup::Missing(hash, value) => {
                 let alike = self.new.entry((table, hash)).or_default();
                 let is_same = |&at: &usize| match &self.all[at].1 {
-                    Known::Sought(Sought::Unknown(_, other)) => {
+                    PendingLookup::Sought(SharedLookup::Missing(_, other)) => {
                         values.are_equal(table, other, &value)
                     }
                     _ => false,
                 };
                 if let Some(at) = alike.iter().copied().find(is_same) {
-                    Known::As(at)
+                    PendingLookup::As(at)
                 } else {
                     alike.push(self.all.len());
-                    Known::Sought(Sought::Unknown(hash, value))
+                    PendingLookup::Sought(SharedLookup::Missing(hash, value))
                 }
             }
         };
@@ -432,8 +432,8 @@ impl SoughtValues {
         let mut places = Vec::<(u32, u32)>::with_capacity(self.all.len());
         for (table, known) in self.all {
             let index = match known {
-                Known::Sought(sought) => values.settle(table, sought),
-                Known::As(at) => places[at].1,
+                PendingLookup::Sought(sought) => values.resolve(table, sought),
+                PendingLookup::As(at) => places[at].1,
             };
             values.hold(table, index);
             places.push((table, index));

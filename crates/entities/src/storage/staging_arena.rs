@@ -24,30 +24,30 @@ const ALIGN: usize = 64;
 /// Blocks never move, so that addresses stay. The largest is kept when all is [cleared](Self::clear), so that the next time
 /// nothing is allocated.
 #[derive(Default)]
-pub(crate) struct Cellar {
-    blocks: Vec<Block>,
+pub(crate) struct StagingArena {
+    blocks: Vec<StagingBlock>,
     /// How many bytes of the last block are in use.
     used: usize,
     /// What is dropped at the end.
-    dead: Vec<Dying>,
+    dead: Vec<PendingDrop>,
 }
 
 /// Values that are dropped at the end.
-struct Dying {
+struct PendingDrop {
     value: *mut u8,
     drop: unsafe fn(*mut u8),
     ty: Option<ComponentType>,
 }
 
-struct Block {
+struct StagingBlock {
     memory: NonNull<u8>,
     layout: Layout,
 }
 
 // SAFETY: it owns its memory, as a box does, and what is in it are components, and sets of them, which are `Send`.
-unsafe impl Send for Cellar {}
+unsafe impl Send for StagingArena {}
 
-impl Cellar {
+impl StagingArena {
     /// Room for a value, until everything is cleared.
     pub(crate) fn place(&mut self, layout: Layout) -> *mut u8 {
         if let Some(block) = self.blocks.last() {
@@ -72,7 +72,7 @@ impl Cellar {
         // SAFETY: it has a size.
         let memory = unsafe { alloc(layout) };
         let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout));
-        self.blocks.push(Block { memory, layout });
+        self.blocks.push(StagingBlock { memory, layout });
         self.used = value.size();
         memory.as_ptr()
     }
@@ -84,24 +84,24 @@ impl Cellar {
     /// - there is a value of the type, which is in this memory, and nobody else's
     pub(crate) unsafe fn drop_later(&mut self, ty: ComponentType, value: *mut u8) {
         if ty.0.drop.is_some() {
-            self.dead.push(Dying { value, drop: nothing, ty: Some(ty) });
+            self.dead.push(PendingDrop { value, drop: nothing, ty: Some(ty) });
         }
     }
 
     /// Has a value dropped at the end by a function, and returns where that was noted: it can be
-    /// [taken back](Self::take_back).
+    /// [taken back](Self::cancel_drop).
     ///
     /// # Safety
     ///
     /// - the function drops what is there, which is in this memory, and nobody else's, unless it is taken back
     pub(crate) unsafe fn drop_later_by(&mut self, drop: unsafe fn(*mut u8), value: *mut u8) -> u32 {
         let at = u32::try_from(self.dead.len()).expect("fewer values than entities");
-        self.dead.push(Dying { value, drop, ty: None });
+        self.dead.push(PendingDrop { value, drop, ty: None });
         at
     }
 
     /// Lets a value not be dropped: it has another owner now.
-    pub(crate) fn take_back(&mut self, at: u32) {
+    pub(crate) fn cancel_drop(&mut self, at: u32) {
         self.dead[at as usize].drop = nothing;
     }
 
@@ -110,7 +110,7 @@ impl Cellar {
     /// # Safety
     ///
     /// - there is a value of the type, which is not used any more where it is
-    pub(crate) unsafe fn bury(&mut self, ty: ComponentType, value: *const u8) {
+    pub(crate) unsafe fn discard(&mut self, ty: ComponentType, value: *const u8) {
         if ty.0.drop.is_none() {
             return;
         }
@@ -126,11 +126,11 @@ impl Cellar {
     /// Drops what is to be dropped: all of it, also when one value panics. Keeps the largest block.
     pub(crate) fn clear(&mut self) {
         /// Goes on with the rest if something panics.
-        struct Rest<'c>(&'c mut Cellar);
+        struct Rest<'c>(&'c mut StagingArena);
 
         impl Rest<'_> {
             fn go_on(&mut self) {
-                while let Some(Dying { value, drop, ty }) = self.0.dead.pop() {
+                while let Some(PendingDrop { value, drop, ty }) = self.0.dead.pop() {
                     match ty.and_then(|ty| ty.0.drop) {
                         // SAFETY: there is a value of the type, which nobody else has.
                         Some(drop) => unsafe { drop(value, 1) },
@@ -144,7 +144,7 @@ impl Cellar {
         impl Drop for Rest<'_> {
             fn drop(&mut self) {
                 self.go_on();
-                let Cellar { blocks, used, .. } = &mut *self.0;
+                let StagingArena { blocks, used, .. } = &mut *self.0;
                 *used = 0;
                 // The last is the largest.
                 if blocks.len() > 1 {
@@ -166,13 +166,13 @@ impl Cellar {
 /// - none
 unsafe fn nothing(_: *mut u8) {}
 
-impl Drop for Cellar {
+impl Drop for StagingArena {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-impl Drop for Block {
+impl Drop for StagingBlock {
     fn drop(&mut self) {
         // SAFETY: it was allocated with this layout.
         unsafe { dealloc(self.memory.as_ptr(), self.layout) };
@@ -183,7 +183,7 @@ impl Drop for Block {
 ///
 /// The columns lie one after the other, in the order of the set. Once the values are gone, the memory can be used again.
 #[derive(Default)]
-pub(crate) struct Staged {
+pub(crate) struct StagedRows {
     memory: Memory,
     types: Vec<ComponentType>,
     offsets: Vec<u32>,
@@ -201,7 +201,7 @@ struct Memory {
 // SAFETY: it owns its memory, as a box does, and components are `Send`.
 unsafe impl Send for Memory {}
 
-impl Staged {
+impl StagedRows {
     /// Has a function write the values, where there are none: it is given the place of the first row, and counts the columns that
     /// are done. If it panics, those are there, and dropped with this.
     ///
@@ -250,7 +250,7 @@ impl Staged {
     pub(crate) fn clear(&mut self) {
         /// Goes on with the columns that are left when one has panicked.
         struct Rest<'a> {
-            staged: &'a Staged,
+            staged: &'a StagedRows,
             next: usize,
             end: usize,
         }
@@ -280,7 +280,7 @@ impl Staged {
     }
 }
 
-impl Drop for Staged {
+impl Drop for StagedRows {
     fn drop(&mut self) {
         // Also if it panics, the memory is freed behind it.
         self.clear();

@@ -1,7 +1,5 @@
 //! One number for everything that decides how a world goes on.
 
-#![expect(unsafe_code, reason = "values in chunks")]
-
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Storage;
@@ -71,16 +69,10 @@ impl Storage {
         for mask in 0..shape.enableable.len() as u32 {
             chunk.enabled.words(mask).iter().for_each(|&word| state.write_u64(word));
         }
-        for (ty, column) in shape.types.iter().zip(&shape.columns) {
-            // SAFETY: the chunk has so many values of this type there.
-            unsafe {
-                (ty.0.hash)(ty.0.shape, chunk.column(column.offset), chunk.len as usize, state);
-            }
+        for column in 0..shape.types.len() {
+            chunk.hash_rows(column, 0..chunk.len, state);
         }
-        for (_, ty, value) in chunk.values.iter() {
-            // SAFETY: there is a value of this type.
-            unsafe { (ty.0.hash)(ty.0.shape, value.as_ptr(), 1, state) };
-        }
+        chunk.values.hash_each(|_, _, hash| hash(state));
         for (table, index) in self.archetypes.values_of(chunk) {
             self.shared.feed(table, index, state);
         }
@@ -97,24 +89,17 @@ impl Storage {
     ///
     /// If there is no such row or column.
     pub(crate) fn stream_of_row(chunk: &Chunk, column: usize, row: usize) -> Vec<u8> {
-        assert!(row < chunk.len as usize, "a row of the chunk");
-        let shape = chunk.shape();
-        let ty = shape.types[column];
-        let value = chunk.column(shape.columns[column].offset).wrapping_add(row * ty.size());
-        // SAFETY: the chunk has a value of this type there.
-        StateHasher::stream_of(|state| unsafe { (ty.0.hash)(ty.0.shape, value, 1, state) })
+        let row = u32::try_from(row).expect("a row of the chunk");
+        StateHasher::stream_of(|state| chunk.hash_rows(column, row..row + 1, state))
     }
 
     /// What the values that a chunk has for itself write to a hasher, each with its column and its type.
     pub(crate) fn streams_of_chunk(chunk: &Chunk) -> Vec<(u32, ComponentType, Vec<u8>)> {
-        let of_value = |(column, ty, value): (u32, ComponentType, std::ptr::NonNull<u8>)| {
-            // SAFETY: there is a value of this type.
-            let write = |state: &mut StateHasher| unsafe {
-                (ty.0.hash)(ty.0.shape, value.as_ptr(), 1, state);
-            };
-            (column, ty, StateHasher::stream_of(write))
-        };
-        chunk.values.iter().map(of_value).collect()
+        let mut streams = Vec::new();
+        chunk.values.hash_each(|column, ty, hash| {
+            streams.push((column, ty, StateHasher::stream_of(hash)));
+        });
+        streams
     }
 
     /// What the shared values of a chunk write to a hasher, each with its column.

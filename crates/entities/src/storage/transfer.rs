@@ -5,7 +5,7 @@
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::archetype::{ArchetypeShape, Column, Found};
+use super::archetype::{ArchetypeShape, ColumnEntry, ColumnSlot};
 use super::arena::CHUNK_ALIGN;
 use super::chunk::flags_of;
 use crate::component::ComponentType;
@@ -17,12 +17,12 @@ pub(crate) struct Edge {
     pub(crate) from: u32,
     /// Which set, by the number the world gave it.
     pub(crate) set: u32,
-    pub(crate) change: Change,
+    pub(crate) change: SetOperation,
 }
 
 /// What is done with the components of a set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Change {
+pub(crate) enum SetOperation {
     /// They are added, and replace those that are there.
     Add,
     /// Those that are not there are added, with their initial values.
@@ -60,10 +60,10 @@ pub(crate) struct Transfer {
     /// Whether a chunk can be one of the other archetype, with all its rows and without a change to its memory.
     pub(crate) whole: bool,
     /// Whether a chunk can be one of the other archetype, with as many of its rows as that has room for, by moving its columns
-    /// within its memory, one after the other as `relaid` says.
-    pub(crate) refits: bool,
+    /// within its memory, one after the other as `repacked` says.
+    pub(crate) repacks: bool,
     /// The columns whose values move, in an order in which none comes to lie over one that has not moved yet.
-    pub(crate) relaid: Box<[ColumnMove]>,
+    pub(crate) repacked: Box<[ColumnMove]>,
     /// What is not as simple as it mostly is in chunks of the new archetype.
     pub(crate) flags: u8,
     /// Where the values of the new chunk's shared types come from, in the order of its columns.
@@ -102,9 +102,9 @@ impl Transfer {
         to: &ArchetypeShape,
         to_number: u32,
         set: &[ComponentType],
-        change: Change,
+        change: SetOperation,
     ) -> Self {
-        let writes = matches!(change, Change::Add | Change::Set);
+        let writes = matches!(change, SetOperation::Add | SetOperation::Set);
         let is_written = |ty: ComponentType| !from.has(ty) || (writes && set.contains(&ty));
         let mut transfer = Lists::default();
         for (at, &ty) in (0..).zip(&from.types) {
@@ -130,18 +130,18 @@ impl Transfer {
         let mut masks_new = Vec::new();
         for (mask, &column) in (0..).zip(&to.enableable) {
             let before = from.index.find(to.types[column as usize]);
-            match before.and_then(Found::mask) {
+            match before.and_then(ColumnEntry::mask) {
                 Some(theirs) => masks_kept.push((theirs, mask)),
                 None => masks_new.push(mask),
             }
         }
-        let relaid = in_order_of_moves(&transfer.moves);
+        let repacked = in_order_of_moves(&transfer.moves);
         let keeps_all = transfer.left.is_empty();
         Self {
             to: to_number,
             whole: keeps_all && is_whole(from, to, &written),
-            refits: keeps_all && is_refitted(from, to) && relaid.is_some(),
-            relaid: relaid.unwrap_or_default(),
+            repacks: keeps_all && is_repackable(from, to) && repacked.is_some(),
+            repacked: repacked.unwrap_or_default(),
             flags: flags_of(to),
             written,
             offsets: set
@@ -165,7 +165,7 @@ impl Transfer {
 
 /// Whether the memory of a chunk of one shape is that of a chunk of another, whatever is written to these columns of it.
 fn is_whole(from: &ArchetypeShape, to: &ArchetypeShape, written: &[u32]) -> bool {
-    let same = |(ours, theirs): (&(u32, Column), &(u32, Column))| {
+    let same = |(ours, theirs): (&(u32, ColumnSlot), &(u32, ColumnSlot))| {
         from.types[ours.0 as usize] == to.types[theirs.0 as usize]
             && ours.1.offset == theirs.1.offset
     };
@@ -183,7 +183,7 @@ fn is_whole(from: &ArchetypeShape, to: &ArchetypeShape, written: &[u32]) -> bool
 }
 
 /// Whether columns of a chunk of one shape can be moved within its memory, so that it is one of another shape.
-fn is_refitted(from: &ArchetypeShape, to: &ArchetypeShape) -> bool {
+fn is_repackable(from: &ArchetypeShape, to: &ArchetypeShape) -> bool {
     let is_plain = |shape: &ArchetypeShape| shape.values.is_none() && shape.tracked.is_empty();
     from.serial != to.serial
         && to.align <= from.align.max(CHUNK_ALIGN)

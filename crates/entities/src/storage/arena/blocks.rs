@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::ref_count::Count;
-use super::{ArenaStats, OutOfMemory, Shared, TABLE_PAGE_SIZE};
+use super::ref_count::RefCount;
+use super::{ArenaShared, ArenaStats, OutOfMemory, TABLE_PAGE_SIZE};
 
 /// The size of a block, and what it is aligned to: a huge page of most processors.
 pub(super) const BLOCK_SIZE: usize = 2 << 20;
@@ -63,43 +63,43 @@ const LEAVING: u32 = u32::MAX;
 
 /// The record of a block.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct ArenaBlock {
     /// The first of its bytes. They are freed with the record.
     start: NonNull<u8>,
     /// The arena. It is alive while a chunk is used.
-    owner: *const Shared,
+    owner: *const ArenaShared,
     spacing: Spacing,
     /// How many of the chunks are free, or [`LEAVING`]. Touched only while the arena is locked, which is
     /// what orders it.
     free: AtomicU32,
     /// The counts of the chunks. Those of free chunks mean nothing. There is one for each of the smallest chunks that
     /// there could be, so that it is found without knowing their size: 2 KiB for 2 MiB.
-    counts: [Count; BLOCK_SIZE / SMALLEST_CHUNK],
+    counts: [RefCount; BLOCK_SIZE / SMALLEST_CHUNK],
 }
 
 /// Names a chunk: where it is, and the record of its block.
 ///
 /// The stack of free chunks consists of them, and a used chunk is one with a promise around it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chunk {
+pub(super) struct ArenaChunk {
     /// The first of its bytes.
     pub(super) memory: NonNull<u8>,
-    block: NonNull<Block>,
+    block: NonNull<ArenaBlock>,
 }
 
 // SAFETY: it names memory, and who may use that is decided elsewhere. Of the record, threads share only
 // what is atomic, or never changes.
-unsafe impl Send for Chunk {}
+unsafe impl Send for ArenaChunk {}
 // SAFETY: as above.
-unsafe impl Sync for Chunk {}
+unsafe impl Sync for ArenaChunk {}
 
-impl Block {
+impl ArenaBlock {
     /// Allocates a block of free chunks of such a size, if the system has the memory.
     ///
     /// Nothing of the memory is touched, so that it costs nothing until it is. With `huge`, the system is
     /// asked to back it by a huge page.
     pub(super) fn allocate(
-        owner: *const Shared,
+        owner: *const ArenaShared,
         spacing: Spacing,
         huge: bool,
     ) -> Option<NonNull<Self>> {
@@ -114,7 +114,7 @@ impl Block {
             owner,
             spacing,
             free: AtomicU32::new(spacing.chunks() as u32),
-            counts: [const { Count::one() }; BLOCK_SIZE / SMALLEST_CHUNK],
+            counts: [const { RefCount::one() }; BLOCK_SIZE / SMALLEST_CHUNK],
         };
         Some(NonNull::from(Box::leak(Box::new(block))))
     }
@@ -139,17 +139,19 @@ impl Block {
     /// # Safety
     ///
     /// The caller promises that the block lives.
-    pub(super) unsafe fn chunks_from_the_last(block: NonNull<Self>) -> impl Iterator<Item = Chunk> {
+    pub(super) unsafe fn chunks_from_the_last(
+        block: NonNull<Self>,
+    ) -> impl Iterator<Item = ArenaChunk> {
         // SAFETY: the caller's promise.
         let &Self { start, spacing, .. } = unsafe { block.as_ref() };
         (0..spacing.chunks()).rev().map(move |index| {
             // SAFETY: so many chunks of this size are within the memory.
-            Chunk { memory: unsafe { start.add(index * spacing.stride) }, block }
+            ArenaChunk { memory: unsafe { start.add(index * spacing.stride) }, block }
         })
     }
 
     /// The arena. It is alive while a chunk of the block is used.
-    pub(super) fn owner(&self) -> *const Shared {
+    pub(super) fn owner(&self) -> *const ArenaShared {
         self.owner
     }
 
@@ -184,9 +186,9 @@ impl Block {
     }
 }
 
-impl Chunk {
+impl ArenaChunk {
     /// The block that it is in, as an address.
-    pub(super) fn block(self) -> NonNull<Block> {
+    pub(super) fn block(self) -> NonNull<ArenaBlock> {
         self.block
     }
 
@@ -196,7 +198,7 @@ impl Chunk {
     ///
     /// The caller promises that the block lives for `'a`.
     #[inline]
-    pub(super) unsafe fn record<'a>(self) -> &'a Block {
+    pub(super) unsafe fn record<'a>(self) -> &'a ArenaBlock {
         // SAFETY: the caller's promise. References to a record are always shared.
         unsafe { self.block.as_ref() }
     }
@@ -207,7 +209,7 @@ impl Chunk {
     ///
     /// The caller promises that the block lives for `'a`.
     #[inline]
-    pub(super) unsafe fn count<'a>(self) -> &'a Count {
+    pub(super) unsafe fn count<'a>(self) -> &'a RefCount {
         // SAFETY: the caller's promise.
         let block = unsafe { self.record() };
         let offset = self.memory.addr().get() & (BLOCK_SIZE - 1);
@@ -250,16 +252,16 @@ fn advise_huge_page(_: NonNull<u8>) {}
 /// Sending it to another thread, or sharing it, is sending an address. Whoever reads or writes the memory has
 /// to know why it may.
 #[derive(Debug)]
-pub(crate) struct ChunkMemory(Chunk);
+pub(crate) struct ChunkMemory(ArenaChunk);
 
 /// A chunk that has lost its last count: the caller drops what is in it, and then this, which frees it.
 #[derive(Debug)]
 #[must_use = "the chunk is freed when this is dropped"]
-pub(crate) struct LastChunk(Chunk);
+pub(crate) struct LastChunk(ArenaChunk);
 
 impl ChunkMemory {
     /// Takes over a chunk that was just allocated.
-    pub(super) fn new(chunk: Chunk) -> Self {
+    pub(super) fn new(chunk: ArenaChunk) -> Self {
         // SAFETY: it is used from now on, so its block lives.
         unsafe { chunk.count() }.reset();
         Self(chunk)
@@ -339,10 +341,10 @@ impl Drop for LastChunk {
 ///
 /// - the chunks are used, have no owner, and are not used from now on;
 /// - the iterator does nothing else than name them, for an arena is locked meanwhile.
-unsafe fn free(chunks: impl Iterator<Item = Chunk>) {
+unsafe fn free(chunks: impl Iterator<Item = ArenaChunk>) {
     let mut chunks = chunks.peekable();
     // SAFETY: the chunks are used until they are freed below, so their blocks live.
-    let owner_of = |chunk: &Chunk| unsafe { chunk.record() }.owner();
+    let owner_of = |chunk: &ArenaChunk| unsafe { chunk.record() }.owner();
     while let Some(owner) = chunks.peek().map(owner_of) {
         // A count of our own: the blocks may lose theirs below, and the arena has to outlive its lock.
         // SAFETY: the address is that of the arena, which lives by the block of the used chunk.
@@ -363,8 +365,8 @@ unsafe fn free(chunks: impl Iterator<Item = Chunk>) {
 
 /// How many powers of two there are from the smallest size of chunks to the largest,
 const POWERS: usize = (LARGEST_CHUNK / SMALLEST_CHUNK).trailing_zeros() as usize + 1;
-/// and how many kinds of chunks: staggered and aligned ones of these sizes, and pages of tables.
-const KINDS: usize = 2 * POWERS + 1;
+/// and how many classes of chunks: staggered and aligned ones of these sizes, and pages of tables.
+const SIZE_CLASSES: usize = 2 * POWERS + 1;
 
 /// How much more may be free than used.
 ///
@@ -377,12 +379,12 @@ const SLACK: usize = 64 << 20;
 ///
 /// **Invariants**, whenever the lock is free:
 ///
-/// - every chunk of every block is either used, or on the stack of its kind once;
+/// - every chunk of every block is either used, or on the stack of its class once;
 /// - all blocks that the stacks name live;
 /// - a block with a used chunk owns one count of the arena.
 #[derive(Debug, Default)]
-pub(super) struct State {
-    kinds: [Kind; KINDS],
+pub(super) struct ArenaState {
+    classes: [SizeClass; SIZE_CLASSES],
     /// The bytes of all blocks.
     reserved: usize,
     /// The bytes of used chunks.
@@ -391,21 +393,21 @@ pub(super) struct State {
     wholly_free: usize,
 }
 
-/// The chunks of one kind.
+/// The chunks of one class.
 #[derive(Debug, Default)]
-struct Kind {
+struct SizeClass {
     /// The free ones. What was freed last is on top. There is room for all chunks, so that freeing one
     /// never allocates.
-    free: Vec<Chunk>,
+    free: Vec<ArenaChunk>,
     /// How many there are, used and free.
     chunks: usize,
 }
 
 /// Blocks that nobody knows any more.
 #[must_use = "the blocks are leaked if they are not freed"]
-pub(super) struct Surplus(Vec<NonNull<Block>>);
+pub(super) struct Surplus(Vec<NonNull<ArenaBlock>>);
 
-impl State {
+impl ArenaState {
     pub(super) fn stats(&self) -> ArenaStats {
         ArenaStats { reserved: self.reserved, used: self.used }
     }
@@ -413,15 +415,15 @@ impl State {
     /// Takes a free chunk, of a block that is made if there is none. `owner` is the arena of this state.
     pub(super) fn allocate(
         &mut self,
-        owner: &Arc<Shared>,
+        owner: &Arc<ArenaShared>,
         spacing: Spacing,
-    ) -> Result<Chunk, OutOfMemory> {
+    ) -> Result<ArenaChunk, OutOfMemory> {
         let requested = spacing.size;
         let used = self.used + spacing.size;
         if let Some(limit) = owner.limit.filter(|&limit| used > limit) {
             return Err(OutOfMemory { requested, limit: Some(limit) });
         }
-        let chunk = match self.kind_mut(spacing).free.pop() {
+        let chunk = match self.class_mut(spacing).free.pop() {
             Some(chunk) => chunk,
             None => self.add_block(owner, spacing).ok_or(OutOfMemory { requested, limit: None })?,
         };
@@ -439,17 +441,17 @@ impl State {
 
     /// Makes a block, and returns the first of its chunks.
     #[cold]
-    fn add_block(&mut self, owner: &Arc<Shared>, spacing: Spacing) -> Option<Chunk> {
-        let kind = self.kind_mut(spacing);
-        let chunks = kind.chunks + spacing.chunks();
-        kind.free.try_reserve(chunks - kind.free.len()).ok()?;
+    fn add_block(&mut self, owner: &Arc<ArenaShared>, spacing: Spacing) -> Option<ArenaChunk> {
+        let class = self.class_mut(spacing);
+        let chunks = class.chunks + spacing.chunks();
+        class.free.try_reserve(chunks - class.free.len()).ok()?;
         // The first block is had page by page: many a world never needs more than a few chunks.
-        let huge = kind.chunks > 0;
-        let block = Block::allocate(Arc::as_ptr(owner), spacing, huge)?;
-        kind.chunks = chunks;
+        let huge = class.chunks > 0;
+        let block = ArenaBlock::allocate(Arc::as_ptr(owner), spacing, huge)?;
+        class.chunks = chunks;
         // SAFETY: the block was just made. The first chunk comes to lie on top.
-        kind.free.extend(unsafe { Block::chunks_from_the_last(block) });
-        let first = kind.free.pop();
+        class.free.extend(unsafe { ArenaBlock::chunks_from_the_last(block) });
+        let first = class.free.pop();
         self.reserved += BLOCK_SIZE;
         self.wholly_free += 1;
         first
@@ -463,11 +465,11 @@ impl State {
     ///
     /// - the chunk is a used one of this arena, and is not used from now on;
     /// - it owns a count of the arena, beside that of the chunk's block.
-    pub(super) unsafe fn free(&mut self, chunk: Chunk) {
+    pub(super) unsafe fn free(&mut self, chunk: ArenaChunk) {
         // SAFETY: the chunk is used until now, so its block lives.
         let block = unsafe { chunk.record() };
         self.used -= block.spacing().size;
-        self.kind_mut(block.spacing()).free.push(chunk);
+        self.class_mut(block.spacing()).free.push(chunk);
         block.chunk_came_back();
         if block.is_wholly_free() {
             self.wholly_free += 1;
@@ -496,10 +498,10 @@ impl State {
     #[cold]
     pub(super) fn take_wholly_free(&mut self, most: usize) -> Surplus {
         let mut surplus = Vec::with_capacity(most.min(self.wholly_free));
-        for kind in &mut self.kinds {
-            let before = kind.free.len();
+        for class in &mut self.classes {
+            let before = class.free.len();
             // From the bottom up.
-            kind.free.retain(|chunk| {
+            class.free.retain(|chunk| {
                 // SAFETY: it is on the stack, and blocks are freed only after the walk.
                 let block = unsafe { chunk.record() };
                 if block.is_wholly_free() && surplus.len() < most {
@@ -508,21 +510,21 @@ impl State {
                 }
                 !block.is_leaving()
             });
-            kind.chunks -= before - kind.free.len();
+            class.chunks -= before - class.free.len();
         }
         self.wholly_free -= surplus.len();
         self.reserved -= surplus.len() * BLOCK_SIZE;
         Surplus(surplus)
     }
 
-    fn kind_mut(&mut self, spacing: Spacing) -> &mut Kind {
+    fn class_mut(&mut self, spacing: Spacing) -> &mut SizeClass {
         let power = (spacing.size / SMALLEST_CHUNK).trailing_zeros() as usize;
-        let kind = match spacing.is_aligned() {
-            _ if spacing.size == TABLE_PAGE_SIZE => KINDS - 1,
+        let class = match spacing.is_aligned() {
+            _ if spacing.size == TABLE_PAGE_SIZE => SIZE_CLASSES - 1,
             true => POWERS + power,
             false => power,
         };
-        &mut self.kinds[kind]
+        &mut self.classes[class]
     }
 }
 
@@ -531,7 +533,7 @@ impl Surplus {
     pub(super) fn free(self) {
         for block in self.0 {
             // SAFETY: they were taken from the stacks with all their chunks, each once, and none is used.
-            unsafe { Block::free(block) };
+            unsafe { ArenaBlock::free(block) };
         }
     }
 }

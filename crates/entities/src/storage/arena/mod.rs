@@ -1,10 +1,10 @@
 //! The memory of chunks: an arena of large blocks, which worlds share.
 //!
 //! ```text
-//! ChunkArena ── counted ──> Shared: limit, lock ──> State: free chunks of each size, latest on top
+//! ChunkArena ── counted ──> ArenaShared: limit, lock ──> ArenaState: free chunks of each size, latest on top
 //!                              ^                                   │
 //!              counted, while  │                                   v
-//!              a chunk is used └────────────────────── Block: counts of its chunks ──> 2 MiB of memory
+//!              a chunk is used └────────────────────── ArenaBlock: counts of its chunks ──> 2 MiB of memory
 //!                                                        ^                                ^
 //! ChunkMemory: one count of one chunk ───────────────────┴────────────────────────────────┘
 //! ```
@@ -26,8 +26,8 @@ use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
+use blocks::{ArenaState, Spacing};
 pub(crate) use blocks::{ChunkMemory, LastChunk};
-use blocks::{Spacing, State};
 
 /// The size of a page of the entity table, which is a chunk too, but of a size of its own. It is at a multiple
 /// of a third of it.
@@ -59,7 +59,7 @@ pub(crate) const CHUNK_ALIGN: u32 = 64;
 /// assert_eq!((same.stats().reserved, same.stats().used), (0, 0));
 /// ```
 #[derive(Clone)]
-pub struct ChunkArena(Arc<Shared>);
+pub struct ChunkArena(Arc<ArenaShared>);
 
 /// How much memory an arena has.
 ///
@@ -82,10 +82,10 @@ pub struct ArenaStats {
 
 /// What the handles of an arena and its blocks share.
 #[derive(Debug)]
-struct Shared {
+struct ArenaShared {
     /// How many bytes of chunks may be in use.
     limit: Option<usize>,
-    state: Mutex<State>,
+    state: Mutex<ArenaState>,
 }
 
 impl ChunkArena {
@@ -121,7 +121,7 @@ impl ChunkArena {
     }
 
     fn with(limit: Option<usize>) -> Self {
-        Self(Arc::new(Shared { limit, state: Mutex::new(State::default()) }))
+        Self(Arc::new(ArenaShared { limit, state: Mutex::new(ArenaState::default()) }))
     }
 
     /// Gives back to the system all blocks that nothing of is in use.
@@ -210,14 +210,14 @@ impl fmt::Debug for ChunkArena {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl ArenaShared {
+    fn lock(&self) -> MutexGuard<'_, ArenaState> {
         // Nothing panics while it is locked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Shared {
+impl Drop for ArenaShared {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         // A used chunk would have kept it alive.

@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 ///
 /// Each owner reads as it likes. One that finds itself [alone](Self::is_one) may write.
 #[derive(Debug)]
-pub(crate) struct Count(AtomicU32);
+pub(crate) struct RefCount(AtomicU32);
 
 /// Above this the process ends. Owners that were forgotten could make the count wrap otherwise, and there is
 /// as much again for those that are added until the first of them has noticed.
 const MOST: u32 = u32::MAX / 2;
 
-impl Count {
+impl RefCount {
     /// The count of something that has one owner.
     #[cfg(not(loom))]
     pub(crate) const fn one() -> Self {

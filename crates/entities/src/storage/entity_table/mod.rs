@@ -34,13 +34,13 @@ use std::cell::{Cell, RefCell};
 use std::mem::MaybeUninit;
 
 use crate::Entity;
-use crate::entity::is_stretch;
-pub(crate) use page::{OpenSlot, SeenPages, SeenSlots};
+use crate::entity::is_id_range;
 use page::{
-    PAGE_SHIFT, PAGE_SLOTS, Page, Slot, chained, common_version, next_version, relocate_stretch,
-    write_alike,
+    EntitySlot, PAGE_SHIFT, PAGE_SLOTS, Page, chained, common_version, next_version,
+    relocate_stretch, write_alike,
 };
-pub(crate) use reserved::Upcoming;
+pub(crate) use page::{PageView, SlotMut, SlotView};
+pub(crate) use reserved::NextIds;
 
 /// The chunk of slots that no entity has, and the end of the chain. No chunk and no index has this number.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -79,9 +79,9 @@ pub(crate) struct EntityTable {
     /// How many ids are set aside.
     aside: Cell<u32>,
     /// Those of their indices that the chain had, and whose slots say nothing of it yet.
-    promised: RefCell<Vec<u32>>,
+    pending: RefCell<Vec<u32>>,
     /// How many fresh indices, from the first on, are set aside, and their slots say nothing of it yet.
-    promised_fresh: Cell<u32>,
+    pending_fresh: Cell<u32>,
 }
 
 impl EntityTable {
@@ -94,8 +94,8 @@ impl EntityTable {
             known: 0,
             living: 0,
             aside: Cell::new(0),
-            promised: RefCell::new(Vec::new()),
-            promised_fresh: Cell::new(0),
+            pending: RefCell::new(Vec::new()),
+            pending_fresh: Cell::new(0),
         }
     }
 
@@ -133,8 +133,8 @@ impl EntityTable {
     }
 
     /// Where the slots of all pages are, for who looks for many entities.
-    pub(crate) fn seen_pages(&self) -> SeenPages<'_> {
-        let mut seen = SeenPages::default();
+    pub(crate) fn page_view(&self) -> PageView<'_> {
+        let mut seen = PageView::default();
         // SAFETY: it is used while the table is borrowed.
         unsafe { seen.see(self) };
         seen
@@ -142,14 +142,14 @@ impl EntityTable {
 
     /// The slot of an entity, to be changed, if the entity exists.
     #[inline]
-    pub(crate) fn open(&mut self, entity: Entity) -> Option<OpenSlot> {
+    pub(crate) fn open(&mut self, entity: Entity) -> Option<SlotMut> {
         if entity.index() >= self.high_water {
             return None;
         }
         // SAFETY: what is below the water mark was used.
         let slot = unsafe { self.used_slot_mut(entity.index()) };
         slot.location_of(entity)?;
-        Some(OpenSlot::new(slot))
+        Some(SlotMut::new(slot))
     }
 
     /// Lets an entity die whose slot is open.
@@ -158,10 +158,10 @@ impl EntityTable {
     ///
     /// - the slot was opened for the entity, and the table has only been used to relocate others since
     #[inline]
-    pub(crate) unsafe fn free_open(&mut self, slot: OpenSlot, entity: Entity) {
+    pub(crate) unsafe fn free_open(&mut self, slot: SlotMut, entity: Entity) {
         let version = next_version(entity.version());
         // SAFETY: the slot is that of a living entity, in a page that is this table's alone.
-        unsafe { slot.write(Slot { version, chunk: NONE, row: self.first_free.get() }) };
+        unsafe { slot.write(EntitySlot { version, chunk: NONE, row: self.first_free.get() }) };
         self.first_free.set(entity.index());
         self.living -= 1;
     }
@@ -187,8 +187,8 @@ impl EntityTable {
         debug_assert_ne!(location.chunk, NONE);
         let (index, version);
         if self.first_free.get() == NONE {
-            if self.promised_fresh.get() != 0 {
-                self.keep_promises();
+            if self.pending_fresh.get() != 0 {
+                self.flush_pending();
             }
             index = self.high_water;
             if index == self.known {
@@ -196,14 +196,14 @@ impl EntityTable {
             }
             let slot = self.slot_mut(index);
             version = slot.version_if_dead();
-            *slot = Slot { version, chunk: location.chunk, row: location.row };
+            *slot = EntitySlot { version, chunk: location.chunk, row: location.row };
             self.high_water += 1;
         } else {
             index = self.first_free.get();
             let slot = self.slot_mut(index);
             let next = slot.row;
             version = slot.version;
-            *slot = Slot { version, chunk: location.chunk, row: location.row };
+            *slot = EntitySlot { version, chunk: location.chunk, row: location.row };
             self.first_free.set(next);
         }
         self.living += 1;
@@ -218,7 +218,7 @@ impl EntityTable {
             self.add_page(index);
         }
         let page = &mut self.pages[(index >> PAGE_SHIFT) as usize];
-        page.slots_mut()[index as usize % PAGE_SLOTS].write(Slot::UNUSED);
+        page.slots_mut()[index as usize % PAGE_SLOTS].write(EntitySlot::UNUSED);
         self.known = index + 1;
     }
 
@@ -289,7 +289,7 @@ impl EntityTable {
             ids = &mut ids[made as usize..];
         }
         if !ids.is_empty() {
-            self.keep_promises();
+            self.flush_pending();
         }
         // Then fresh indices, as many at a time as are in one page, and all used before, or none.
         while !ids.is_empty() {
@@ -305,7 +305,7 @@ impl EntityTable {
             let count = now.len() as u32;
             let slots = &mut slots[..count as usize];
             if !is_known {
-                let first_id = Entity::from_parts(first, Slot::UNUSED.version);
+                let first_id = Entity::from_parts(first, EntitySlot::UNUSED.version);
                 write_alike(now, slots, first_id, chunk, row);
                 self.known = first + count;
             // SAFETY: they were used.
@@ -316,7 +316,7 @@ impl EntityTable {
                     // SAFETY: it was used.
                     let version = unsafe { slot.assume_init_ref() }.version_if_dead();
                     id.write(Entity::from_parts(first + step, version));
-                    slot.write(Slot { version, chunk, row: row + step });
+                    slot.write(EntitySlot { version, chunk, row: row + step });
                 }
             }
             row += count;
@@ -353,7 +353,7 @@ impl EntityTable {
             // As many as have room in a page, if they have one index after the other, as those have that were made together.
             let start = first.index() as usize % PAGE_SLOTS;
             let (now, later) = rest.split_at((PAGE_SLOTS - start).min(rest.len()));
-            if is_stretch(now) {
+            if is_id_range(now) {
                 let slots = self.pages[(first.index() >> PAGE_SHIFT) as usize].slots_mut();
                 relocate_stretch(&mut slots[start..][..now.len()], first.version(), chunk, row);
                 row += now.len() as u32;
@@ -373,7 +373,7 @@ impl EntityTable {
     #[inline]
     pub(crate) fn free(&mut self, entity: Entity) {
         debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
-        let slot = Slot {
+        let slot = EntitySlot {
             version: next_version(entity.version()),
             chunk: NONE,
             row: self.first_free.get(),
@@ -402,7 +402,7 @@ impl EntityTable {
             // SAFETY: it is in use.
             let slot = unsafe { slot.assume_init_mut() };
             debug_assert!(slot.is_alive() && slot.version == entity.version());
-            *slot = Slot { version: next_version(entity.version()), chunk: NONE, row: next };
+            *slot = EntitySlot { version: next_version(entity.version()), chunk: NONE, row: next };
             next = entity.index();
         }
         self.first_free.set(next);
@@ -413,7 +413,7 @@ impl EntityTable {
     /// that were made together. Returns whether it did.
     fn free_stretch(&mut self, entities: &[Entity]) -> bool {
         let (first, last) = (entities[0], entities[entities.len() - 1]);
-        if first.index() >> PAGE_SHIFT != last.index() >> PAGE_SHIFT || !is_stretch(entities) {
+        if first.index() >> PAGE_SHIFT != last.index() >> PAGE_SHIFT || !is_id_range(entities) {
             return false;
         }
         let slots = self.pages[(first.index() >> PAGE_SHIFT) as usize].slots_mut();
@@ -422,10 +422,10 @@ impl EntityTable {
         // Each leads to the one that was freed before it.
         let mut before = first.index().wrapping_sub(1);
         for slot in slots.iter_mut() {
-            slot.write(Slot { version, chunk: NONE, row: before });
+            slot.write(EntitySlot { version, chunk: NONE, row: before });
             before = before.wrapping_add(1);
         }
-        slots[0].write(Slot { version, chunk: NONE, row: self.first_free.get() });
+        slots[0].write(EntitySlot { version, chunk: NONE, row: self.first_free.get() });
         self.first_free.set(last.index());
         self.living -= entities.len() as u32;
         true
@@ -435,7 +435,7 @@ impl EntityTable {
     /// so no more, and no entity will have them.
     pub(crate) fn clear(&mut self) {
         if self.aside.get() != 0 {
-            self.forget_set_aside();
+            self.forget_reserved();
         }
         self.first_free.set(NONE);
         self.high_water = 0;
@@ -448,7 +448,7 @@ impl EntityTable {
     ///
     /// Linear in the number of pages. Each is copied later, when the first of the two tables writes to it.
     pub(crate) fn fork(&mut self) -> Self {
-        self.keep_promises();
+        self.flush_pending();
         Self {
             pages: self.pages.iter_mut().map(Page::fork).collect(),
             first_free: self.first_free.clone(),
@@ -456,8 +456,8 @@ impl EntityTable {
             known: self.known,
             living: self.living,
             aside: self.aside.clone(),
-            promised: RefCell::default(),
-            promised_fresh: Cell::default(),
+            pending: RefCell::default(),
+            pending_fresh: Cell::default(),
         }
     }
 
@@ -476,14 +476,23 @@ impl EntityTable {
 
     /// The slot of an index that was used.
     #[inline]
-    fn slot_mut(&mut self, index: u32) -> &mut Slot {
+    fn slot_mut(&mut self, index: u32) -> &mut EntitySlot {
         assert!(index < self.known);
         // SAFETY: it was used.
         unsafe { self.used_slot_mut(index) }
     }
 
+    /// Returns the slots of contiguous indices below `known`, all in one page.
+    fn used_slots_mut(&mut self, first: u32, count: usize) -> &mut [EntitySlot] {
+        assert!(first as usize + count <= self.known as usize);
+        let slots = self.pages[(first >> PAGE_SHIFT) as usize].slots_mut();
+        let slots = &mut slots[first as usize % PAGE_SLOTS..][..count];
+        // SAFETY: the slots of all indices below `known` are initialised.
+        unsafe { slots.assume_init_mut() }
+    }
+
     /// Reads the slot of an index that was used.
-    fn slot(&self, index: u32) -> Slot {
+    fn slot(&self, index: u32) -> EntitySlot {
         assert!(index < self.known);
         // SAFETY: it was used.
         unsafe { self.used_slot(index) }
@@ -495,7 +504,7 @@ impl EntityTable {
     ///
     /// - the index is below `known`
     #[inline]
-    unsafe fn used_slot(&self, index: u32) -> Slot {
+    unsafe fn used_slot(&self, index: u32) -> EntitySlot {
         debug_assert!(index < self.known);
         // SAFETY: there are pages for all indices that were used.
         let page = unsafe { self.pages.get_unchecked((index >> PAGE_SHIFT) as usize) };
@@ -510,7 +519,7 @@ impl EntityTable {
     ///
     /// - the index is below `known`
     #[inline]
-    unsafe fn used_slot_mut(&mut self, index: u32) -> &mut Slot {
+    unsafe fn used_slot_mut(&mut self, index: u32) -> &mut EntitySlot {
         debug_assert!(index < self.known);
         // SAFETY: there are pages for all indices that were used.
         let page = unsafe { self.pages.get_unchecked_mut((index >> PAGE_SHIFT) as usize) };

@@ -31,7 +31,7 @@ impl Model {
         Entity::from_parts(index, self.versions[index as usize])
     }
 
-    fn set_aside(&mut self) -> Entity {
+    fn reserve(&mut self) -> Entity {
         let id = self.allocate(Location { chunk: 0, row: 0 });
         self.living.remove(&id.index());
         id
@@ -144,16 +144,16 @@ fn allocate_rows(pair: &mut Pair, rows: u32, chunk: u32) {
 
 fn promise(pair: &mut Pair, promised: u32, meanwhile: u32) {
     let mut ids = Vec::new();
-    pair.table.promise_many(promised as usize, &mut ids);
-    let expected: Vec<_> = (0..promised).map(|_| pair.model.set_aside()).collect();
+    pair.table.reserve_many(promised as usize, &mut ids);
+    let expected: Vec<_> = (0..promised).map(|_| pair.model.reserve()).collect();
     assert_eq!(ids, expected);
     allocate_rows(pair, meanwhile, 1);
     let (early, late) = ids.split_at(ids.len() / 2);
     for part in [late, early] {
-        assert_eq!(pair.table.hand_out_next(part), Ok(()));
+        assert_eq!(pair.table.release_reserved(part), Ok(()));
         pair.model.hand_out(part);
         if let Some(&first) = part.first() {
-            let again = pair.table.hand_out_next(&[first]);
+            let again = pair.table.release_reserved(&[first]);
             assert_eq!(again, Err(first), "it is set aside no more");
         }
         // And some that nobody was promised.

@@ -13,7 +13,7 @@ use ancho_burst::dispatch;
 use super::{EntityTable, Location, NONE};
 use crate::entity::Entity;
 use crate::storage::arena::{ChunkArena, ChunkMemory, TABLE_PAGE_SIZE};
-use crate::storage::raw_values::fetch;
+use crate::storage::raw_values::prefetch;
 
 /// How many slots a page has, as a power of two.
 pub(super) const PAGE_SHIFT: u32 = 12;
@@ -31,13 +31,13 @@ pub(super) const PAGE_SLOTS: usize = 1 << PAGE_SHIFT;
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct Slot {
+pub(super) struct EntitySlot {
     pub(super) version: u32,
     pub(super) chunk: u32,
     pub(super) row: u32,
 }
 
-impl Slot {
+impl EntitySlot {
     /// The slot of an index that no entity has had.
     pub(super) const UNUSED: Self = Self { version: 1, chunk: NONE, row: NONE };
 
@@ -78,7 +78,7 @@ pub(super) fn next_version(version: u32) -> u32 {
 /// the heap. Tables are not worth an arena for each world: there is one page for thousands of entities.
 static PAGES: LazyLock<ChunkArena> = LazyLock::new(ChunkArena::new);
 
-const _: () = assert!(size_of::<[Slot; PAGE_SLOTS]>() == TABLE_PAGE_SIZE);
+const _: () = assert!(size_of::<[EntitySlot; PAGE_SLOTS]>() == TABLE_PAGE_SIZE);
 
 /// A page of one table: memory for its slots, of which the table knows how many are initialised.
 #[derive(Debug)]
@@ -102,13 +102,13 @@ impl Page {
 
     /// Where the slots are. They live as long as the page, and are written only through it.
     #[inline]
-    pub(super) fn first(&self) -> NonNull<Slot> {
+    pub(super) fn first(&self) -> NonNull<EntitySlot> {
         self.memory.as_ptr().cast()
     }
 
     /// Opens all slots to be written.
     #[inline]
-    pub(super) fn slots_mut(&mut self) -> &mut [MaybeUninit<Slot>; PAGE_SLOTS] {
+    pub(super) fn slots_mut(&mut self) -> &mut [MaybeUninit<EntitySlot>; PAGE_SLOTS] {
         if self.shared {
             self.unshare();
         }
@@ -134,7 +134,7 @@ impl Page {
         // The others may have gone, or copied the page.
         if !self.memory.is_unique() {
             let copy = allocate();
-            let slots = copy.as_ptr().cast::<MaybeUninit<Slot>>();
+            let slots = copy.as_ptr().cast::<MaybeUninit<EntitySlot>>();
             // SAFETY: both are as large as a page. The copy is new, and nobody writes to the original.
             unsafe { slots.copy_from_nonoverlapping(self.first().cast(), PAGE_SLOTS) };
             self.memory = copy;
@@ -149,14 +149,14 @@ fn allocate() -> ChunkMemory {
     match PAGES.allocate_page() {
         Ok(memory) => memory,
         // There is no limit, so it is the system that has no more.
-        Err(_) => handle_alloc_error(Layout::new::<[Slot; PAGE_SLOTS]>()),
+        Err(_) => handle_alloc_error(Layout::new::<[EntitySlot; PAGE_SLOTS]>()),
     }
 }
 
 /// Writes the slots of living entities of one version, which are in rows of a chunk that follow the first.
 #[inline(never)]
 pub(super) fn relocate_stretch(
-    slots: &mut [MaybeUninit<Slot>],
+    slots: &mut [MaybeUninit<EntitySlot>],
     version: u32,
     chunk: u32,
     row: u32,
@@ -165,7 +165,7 @@ pub(super) fn relocate_stretch(
         #[inline(always)]
         || {
             for (slot, step) in slots.iter_mut().zip(0..) {
-                slot.write(Slot { version, chunk, row: row + step });
+                slot.write(EntitySlot { version, chunk, row: row + step });
             }
         },
     );
@@ -174,7 +174,7 @@ pub(super) fn relocate_stretch(
 /// The version that the next entities of these slots, of which there are some, will all have, unless they differ: mostly they were
 /// made together.
 #[inline(never)]
-pub(super) fn common_version(slots: &[Slot]) -> Option<u32> {
+pub(super) fn common_version(slots: &[EntitySlot]) -> Option<u32> {
     let first = slots[0];
     let is_alive = first.is_alive();
     let differ = dispatch(
@@ -193,7 +193,7 @@ pub(super) fn common_version(slots: &[Slot]) -> Option<u32> {
 #[inline(never)]
 pub(super) fn write_alike(
     ids: &mut [MaybeUninit<Entity>],
-    slots: &mut [MaybeUninit<Slot>],
+    slots: &mut [MaybeUninit<EntitySlot>],
     first: Entity,
     chunk: u32,
     row: u32,
@@ -206,7 +206,7 @@ pub(super) fn write_alike(
                 id.write(Entity::from_parts(first.index() + step, first.version()));
             }
             for (slot, step) in slots.iter_mut().zip(0..) {
-                slot.write(Slot { version: first.version(), chunk, row: row + step });
+                slot.write(EntitySlot { version: first.version(), chunk, row: row + step });
             }
         },
     );
@@ -218,7 +218,7 @@ pub(super) fn write_alike(
 /// # Safety
 ///
 /// The chain leads to the first slot: it, and whatever it leads to, is initialised.
-pub(super) unsafe fn chained(slots: &[MaybeUninit<Slot>], index: u32) -> usize {
+pub(super) unsafe fn chained(slots: &[MaybeUninit<EntitySlot>], index: u32) -> usize {
     // SAFETY: the caller promises it.
     let first = unsafe { slots[0].assume_init_ref() };
     let (mut row, mut following) = (first.row, index);
@@ -241,20 +241,20 @@ pub(super) unsafe fn chained(slots: &[MaybeUninit<Slot>], index: u32) -> usize {
 
 /// Marks slots of neighbours that no entity has had: their ids are set aside.
 #[inline(never)]
-pub(super) fn write_aside(slots: &mut [MaybeUninit<Slot>]) {
+pub(super) fn write_aside(slots: &mut [MaybeUninit<EntitySlot>]) {
     for slot in slots {
-        slot.write(Slot::set_aside(Slot::UNUSED.version));
+        slot.write(EntitySlot::reserved(EntitySlot::UNUSED.version));
     }
 }
 
 /// Chains neighbours, from the first index on, whose ids of this version are all set aside. The last one leads to the next index.
 /// Returns whether it did: if one of them is not set aside, nothing is written.
 #[inline(never)]
-pub(super) fn chain_aside(slots: &mut [Slot], first: Entity, next: u32) -> bool {
+pub(super) fn chain_aside(slots: &mut [EntitySlot], first: Entity, next: u32) -> bool {
     let version = first.version();
     let differ = slots
         .iter()
-        .fold(false, |differ, slot| differ | !slot.is_set_aside() | (slot.version != version));
+        .fold(false, |differ, slot| differ | !slot.is_reserved() | (slot.version != version));
     if differ {
         return false;
     }
@@ -269,14 +269,14 @@ pub(super) fn chain_aside(slots: &mut [Slot], first: Entity, next: u32) -> bool 
 
 /// The slots of a table, close together: half of what stands between an entity's id and its slot.
 #[derive(Default)]
-pub(crate) struct SeenPages<'t> {
+pub(crate) struct PageView<'t> {
     /// The first slot of each page.
-    pages: Vec<NonNull<Slot>>,
+    pages: Vec<NonNull<EntitySlot>>,
     high_water: u32,
     table: PhantomData<&'t ()>,
 }
 
-impl SeenPages<'_> {
+impl PageView<'_> {
     /// Sees the pages of a table, instead of those that it saw before.
     ///
     /// # Safety
@@ -290,14 +290,14 @@ impl SeenPages<'_> {
 
     /// Where the slots are.
     #[inline(always)]
-    pub(crate) fn slots(&self) -> SeenSlots<'_> {
-        SeenSlots { pages: self.pages.as_ptr(), high_water: self.high_water, table: PhantomData }
+    pub(crate) fn slots(&self) -> SlotView<'_> {
+        SlotView { pages: self.pages.as_ptr(), high_water: self.high_water, table: PhantomData }
     }
 
     /// Has the memory of an entity's slot on its way.
     #[inline]
-    pub(crate) fn fetch(&self, entity: Entity) {
-        self.slots().fetch(entity);
+    pub(crate) fn prefetch(&self, entity: Entity) {
+        self.slots().prefetch(entity);
     }
 
     /// Says where an entity is, if it exists.
@@ -308,25 +308,25 @@ impl SeenPages<'_> {
 }
 
 /// Where the slots of a table are, as numbers that stay in registers: who writes to memory while it looks for entities would
-/// have those of [`SeenPages`] read again for each.
+/// have those of [`PageView`] read again for each.
 #[derive(Clone, Copy)]
-pub(crate) struct SeenSlots<'t> {
-    pages: *const NonNull<Slot>,
+pub(crate) struct SlotView<'t> {
+    pages: *const NonNull<EntitySlot>,
     high_water: u32,
     table: PhantomData<&'t ()>,
 }
 
-impl SeenSlots<'_> {
+impl SlotView<'_> {
     /// Has the memory of an entity's slot on its way.
     #[inline]
-    pub(crate) fn fetch(self, entity: Entity) {
+    pub(crate) fn prefetch(self, entity: Entity) {
         if let Some(slot) = self.slot(entity.index()) {
-            fetch(slot.as_ptr().cast());
+            prefetch(slot.as_ptr().cast());
         }
     }
 
     #[inline(always)]
-    fn slot(self, index: u32) -> Option<NonNull<Slot>> {
+    fn slot(self, index: u32) -> Option<NonNull<EntitySlot>> {
         if index >= self.high_water {
             return None;
         }
@@ -346,10 +346,10 @@ impl SeenSlots<'_> {
 
 /// The slot of an entity that exists, in a page that is the table's alone.
 #[derive(Clone, Copy)]
-pub(crate) struct OpenSlot(NonNull<Slot>);
+pub(crate) struct SlotMut(NonNull<EntitySlot>);
 
-impl OpenSlot {
-    pub(super) fn new(slot: &mut Slot) -> Self {
+impl SlotMut {
+    pub(super) fn new(slot: &mut EntitySlot) -> Self {
         Self(NonNull::from(slot))
     }
 
@@ -361,7 +361,7 @@ impl OpenSlot {
     #[inline]
     pub(crate) unsafe fn location(self) -> Location {
         // SAFETY: the page is where it was.
-        let Slot { chunk, row, .. } = unsafe { self.0.read() };
+        let EntitySlot { chunk, row, .. } = unsafe { self.0.read() };
         Location { chunk, row }
     }
 
@@ -384,7 +384,7 @@ impl OpenSlot {
     ///
     /// - since the slot was opened, the table has only been used to relocate other entities
     #[inline]
-    pub(super) unsafe fn write(self, slot: Slot) {
+    pub(super) unsafe fn write(self, slot: EntitySlot) {
         // SAFETY: the page did not move and is unshared, since nothing but relocations happened.
         unsafe { self.0.write(slot) };
     }

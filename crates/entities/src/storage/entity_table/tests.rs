@@ -26,7 +26,7 @@ pub(super) fn allocate_in(
     first_row: u32,
     count: u32,
 ) -> Vec<Entity> {
-    let upcoming = table.upcoming(count as usize, Vec::new());
+    let upcoming = table.next_ids(count as usize, Vec::new());
     let mut ids = Vec::with_capacity(count as usize);
     table.allocate_rows(&mut ids.spare_capacity_mut()[..count as usize], chunk, first_row);
     // SAFETY: so many were written.

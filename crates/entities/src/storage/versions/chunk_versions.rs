@@ -6,10 +6,11 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
 use std::mem;
 use std::ptr::NonNull;
+use std::slice;
 
 use super::row_versions::RowVersions;
 use crate::storage::archetype::ArchetypeShape;
-use crate::storage::raw_values::fetch;
+use crate::storage::raw_values::prefetch;
 use crate::version::Version;
 
 /// The change version of each component type of a chunk, and those of the rows, where a type asks for that.
@@ -39,16 +40,16 @@ const _: () = assert!(align_of::<Header>() >= align_of::<Version>());
 unsafe impl Send for ChunkVersions {}
 
 impl ChunkVersions {
-    /// Without types.
+    /// Versions for no types, without memory.
     fn none() -> Self {
         Self { versions: NonNull::dangling(), types: 0, uniform: Cell::new(Version::NEVER) }
     }
 
-    /// For a chunk of this shape, without rows.
-    pub(crate) fn new(shape: &ArchetypeShape, memory: &mut MetadataPool) -> Self {
+    /// The versions of a chunk of this shape without rows.
+    pub(crate) fn new(shape: &ArchetypeShape, pool: &mut MetadataPool) -> Self {
         let tracked = shape.tracked.len();
-        let tracking = (tracked > 0).then(|| memory.take_tracking(tracked, shape.capacity));
-        Self::with(shape.types.len(), tracking, |bytes| memory.take(bytes))
+        let tracking = (tracked > 0).then(|| pool.take_tracking(tracked, shape.capacity));
+        Self::with(shape.types.len(), tracking, |bytes| pool.take(bytes))
     }
 
     fn with(
@@ -62,18 +63,19 @@ impl ChunkVersions {
             return Self::none();
         };
         let header = allocate(bytes).cast::<Header>();
-        // SAFETY: it comes first, and there are at least so many bytes.
-        unsafe { header.write(tracking) };
-        // SAFETY: the versions follow it.
-        let versions = unsafe { header.add(1) }.cast::<Version>();
-        for at in 0..room_for(types) as usize {
-            // SAFETY: there is room for so many.
-            unsafe { versions.add(at).write(Version::NEVER) };
-        }
+        // SAFETY: the memory has room for the header, and for the versions behind it: see `bytes`.
+        let versions = unsafe {
+            header.write(tracking);
+            let versions = header.add(1).cast::<Version>();
+            for at in 0..room_for(types) as usize {
+                versions.add(at).write(Version::NEVER);
+            }
+            versions
+        };
         Self { versions, types, uniform: Cell::new(Version::NEVER) }
     }
 
-    /// How much memory is needed for so many types, if any is.
+    /// The size of the memory for this number of types, or `None` if they need none.
     fn bytes(types: u32) -> Option<usize> {
         (types > 0).then(|| {
             let versions = Layout::array::<Version>(room_for(types) as usize);
@@ -82,94 +84,103 @@ impl ChunkVersions {
         })
     }
 
-    /// Gives the memory back, unless so many of its size are kept already. Without types then.
-    pub(crate) fn recycle(&mut self, memory: &mut MetadataPool, most: usize) {
+    /// Returns the memory to the pool, which keeps up to `most` pieces of a size. There are no types left then.
+    pub(crate) fn recycle(&mut self, pool: &mut MetadataPool, most: usize) {
         let mut gone = mem::ManuallyDrop::new(mem::replace(self, Self::none()));
         if let Some(tracking) = gone.take_tracking() {
-            memory.give_tracking_back(tracking, most);
+            pool.give_tracking_back(tracking, most);
         }
         if let Some(bytes) = Self::bytes(gone.types) {
             let header = gone.header();
-            // SAFETY: there is a header, which is not used afterwards.
-            unsafe { header.drop_in_place() };
-            // SAFETY: it is memory for so many bytes, and not used afterwards.
-            unsafe { memory.give_back(header.cast(), bytes, most) };
+            // SAFETY: the header is initialised, and the memory was allocated for this size. Neither is used afterwards.
+            unsafe {
+                header.drop_in_place();
+                pool.give_back(header.cast(), bytes, most);
+            }
         }
     }
 
-    /// Where the header is. There are types.
+    /// The address of the header. There are types.
     #[inline]
     fn header(&self) -> NonNull<Header> {
         debug_assert!(self.types > 0);
-        // SAFETY: it is before the versions, in the same memory.
+        // SAFETY: the header is before the versions, in the same memory.
         unsafe { self.versions.cast::<Header>().sub(1) }
     }
 
-    /// What is tracked row by row, if anything is.
+    /// The versions, one per type. They count only if [`is_uniform`](Self::is_uniform) is false.
+    ///
+    /// Cells, since jobs write the versions of different columns at the same time: no version is borrowed by this.
+    #[inline]
+    fn cells(&self) -> &[Cell<Version>] {
+        // SAFETY: there is an initialised version for each type. All writes go through pointers or cells.
+        unsafe { slice::from_raw_parts(self.versions.as_ptr().cast(), self.types as usize) }
+    }
+
+    /// The versions of single rows, if a type is tracked.
     #[inline]
     pub(crate) fn tracking(&self) -> Option<&RowVersions> {
-        // SAFETY: there is a header, which is borrowed as this is.
+        // SAFETY: with types there is a header, which is borrowed as `self` is.
         if self.types > 0 { unsafe { self.header().as_ref() }.as_ref() } else { None }
     }
 
-    /// What is tracked row by row, if anything is, to be changed.
+    /// The header, if there are types.
+    #[inline]
+    fn header_mut(&mut self) -> Option<&mut Header> {
+        // SAFETY: with types there is a header, which is borrowed as `self` is.
+        if self.types > 0 { Some(unsafe { self.header().as_mut() }) } else { None }
+    }
+
+    /// The versions of single rows, if a type is tracked.
     #[inline]
     pub(crate) fn tracking_mut(&mut self) -> Option<&mut RowVersions> {
-        // SAFETY: there is a header, which is borrowed as this is.
-        if self.types > 0 { unsafe { self.header().as_mut() }.as_mut() } else { None }
+        self.header_mut()?.as_mut()
     }
 
-    /// Takes out what is tracked row by row, if anything is.
+    /// Takes the versions of single rows out, if a type is tracked.
     pub(crate) fn take_tracking(&mut self) -> Option<RowVersions> {
-        // SAFETY: there is a header, which is borrowed as this is.
-        if self.types > 0 { unsafe { self.header().as_mut() }.take() } else { None }
+        self.header_mut()?.take()
     }
 
-    /// Lets this be what is tracked row by row, where nothing is. There are types.
+    /// Sets the versions of single rows, where there are none. There are types.
     pub(crate) fn set_tracking(&mut self, tracking: RowVersions) {
-        assert!(self.types > 0, "without types nothing is tracked");
-        // SAFETY: there is a header, which is borrowed as this is.
-        unsafe { *self.header().as_mut() = Some(tracking) };
+        *self.header_mut().expect("without types nothing is tracked") = Some(tracking);
     }
 
-    /// Lets the chunk be of another archetype: the versions of columns that both have, in pairs of the old and the new ones,
-    /// are kept, and all others of so many types become this version. What is tracked row by row was taken out.
+    /// Adapts the versions to another archetype. `kept` pairs the old and new columns whose versions are kept; all others of the
+    /// `types` columns get `version`. The versions of single rows were taken out before.
     pub(crate) fn rearrange(
         &mut self,
         types: usize,
         kept: &[(u32, u32)],
         version: Version,
-        memory: &mut MetadataPool,
+        pool: &mut MetadataPool,
     ) {
-        /// More types than entities mostly have.
+        /// More types than entities usually have.
         const FEW: usize = 16;
 
         debug_assert!(self.tracking().is_none());
         let count = u32::try_from(types).expect("a chunk has room for fewer columns");
         let uniform = if self.uniform.get() == version { version } else { Version::NEVER };
-        let is_room = match (Self::bytes(count), Self::bytes(self.types)) {
+        let fits = match (Self::bytes(count), Self::bytes(self.types)) {
             (Some(bytes), Some(others)) => are_alike(bytes, others),
             (bytes, others) => bytes == others,
         };
-        if !is_room || types > FEW {
-            let other = Self::with(types, None, |bytes| memory.take(bytes));
+        if !fits || types > FEW {
+            let other = Self::with(types, None, |bytes| pool.take(bytes));
             other.uniform.set(uniform);
-            for at in 0..types {
-                // SAFETY: there is room for so many.
-                unsafe { other.versions.add(at).write(version) };
-            }
+            let cells = other.cells();
+            cells.iter().for_each(|cell| cell.set(version));
             for &(old, new) in kept {
-                assert!(new < count);
-                // SAFETY: as above.
-                unsafe { other.versions.add(new as usize).write(self.version(old)) };
+                cells[new as usize].set(self.version(old));
             }
-            // No more of a size than there are chunks, which had it once.
-            self.recycle(memory, usize::MAX);
+            // No limit: there are at most as many pieces of a size as there were chunks with it.
+            self.recycle(pool, usize::MAX);
             *self = other;
             return;
         }
         if self.uniform.get() == version {
-            // All of them are this version, and so are those that are new.
+            // All versions are this one, also those of new columns.
             self.types = count;
             return;
         }
@@ -177,15 +188,15 @@ impl ChunkVersions {
         for &(old, new) in kept {
             versions[new as usize] = self.version(old);
         }
-        for (at, &version) in versions[..types].iter().enumerate() {
-            // SAFETY: the memory is as large as that which so many need.
-            unsafe { self.versions.add(at).write(version) };
-        }
+        // The memory is as large as that for so many types, and initialised.
         self.types = count;
+        for (cell, &version) in self.cells().iter().zip(&versions) {
+            cell.set(version);
+        }
         self.uniform.set(uniform);
     }
 
-    /// How many versions there are.
+    /// The number of types.
     pub(crate) fn types(&self) -> usize {
         self.types as usize
     }
@@ -193,29 +204,26 @@ impl ChunkVersions {
     #[inline]
     pub(crate) fn version(&self, column: u32) -> Version {
         assert!(column < self.types);
-        // It is beside what else is asked of a chunk, and the others are not.
+        // Checked first, since it is in the cache with the rest of the chunk's metadata.
         if self.uniform.get() != Version::NEVER {
             return self.uniform.get();
         }
-        // SAFETY: there are so many, all initialised.
-        unsafe { self.versions.add(column as usize).read() }
+        self.cells()[column as usize].get()
     }
 
     #[inline]
     pub(crate) fn set_version(&mut self, column: u32, version: Version) {
         assert!(column < self.types);
-        // SAFETY: there is such a column. This is borrowed mutably.
+        // SAFETY: the column exists, and `self` is borrowed mutably.
         unsafe { self.set_version_of(column, version) };
     }
 
-    /// Sets the version of a column that is known to be there.
-    ///
-    /// Through a shared reference, since jobs set those of other columns at the same time.
+    /// Sets the version of an existing column, through a shared reference: jobs set those of other columns at the same time.
     ///
     /// # Safety
     ///
-    /// - there is such a column
-    /// - nobody else uses its version; nor those of other columns, unless all were [written out](Self::write_out)
+    /// - the column exists
+    /// - nothing else uses its version, nor those of other columns unless all were [written out](Self::write_out)
     #[inline(always)]
     pub(crate) unsafe fn set_version_of(&self, column: u32, version: Version) {
         debug_assert!(column < self.types);
@@ -225,31 +233,29 @@ impl ChunkVersions {
         if self.uniform.get() != Version::NEVER {
             self.write_uniform();
         }
-        // SAFETY: there are so many.
-        unsafe {
-            let place = self.versions.add(column as usize);
-            // Others may mark other columns of the chunk now, on other cores: what is not written is not taken from them.
-            if place.read() != version {
-                place.write(version);
-            }
+        // SAFETY: the column exists.
+        let cell = unsafe { self.cells().get_unchecked(column as usize) };
+        // Jobs on other cores may mark other columns of the chunk: without a write, they keep the cache line.
+        if cell.get() != version {
+            cell.set(version);
         }
     }
 
-    /// Has the versions on their way to the cache, and where it is noted what is tracked.
+    /// Prefetches the versions, and the address of the versions of rows.
     #[inline(always)]
-    pub(crate) fn fetch(&self) {
-        fetch(self.versions.as_ptr().cast());
+    pub(crate) fn prefetch(&self) {
+        prefetch(self.versions.as_ptr().cast());
     }
 
-    /// Has what is tracked row by row on its way to the cache.
+    /// Prefetches the versions of rows.
     #[inline(always)]
-    pub(crate) fn fetch_tracking(&self) {
+    pub(crate) fn prefetch_rows(&self) {
         if let Some(tracking) = self.tracking() {
-            tracking.fetch();
+            tracking.prefetch();
         }
     }
 
-    /// Writes down the version of each, so that jobs which set those of different columns do not get in each other's way.
+    /// Writes the version of each column, so that jobs can set those of different columns without conflicts.
     #[inline]
     pub(crate) fn write_out(&self) {
         if self.uniform.get() != Version::NEVER {
@@ -257,11 +263,13 @@ impl ChunkVersions {
         }
     }
 
-    /// As [`set_version_of`](Self::set_version_of), unless others have to be written down for that. Returns whether it was done.
+    /// Sets the version of an existing column, unless the versions must be [written out](Self::write_out) for that. Returns
+    /// whether it did.
     ///
     /// # Safety
     ///
-    /// - as for [`set_version_of`](Self::set_version_of)
+    /// - the column exists
+    /// - nothing else uses its version, nor those of other columns unless all were [written out](Self::write_out)
     #[inline(always)]
     pub(crate) unsafe fn set_version_quickly(&self, column: u32, version: Version) -> bool {
         debug_assert!(column < self.types);
@@ -270,25 +278,22 @@ impl ChunkVersions {
         }
         let differ = self.uniform.get() == Version::NEVER;
         if differ {
-            // SAFETY: there are so many.
-            unsafe { self.versions.add(column as usize).write(version) };
+            // SAFETY: the column exists.
+            unsafe { self.cells().get_unchecked(column as usize) }.set(version);
         }
         differ
     }
 
-    /// Writes down what all of them are, since they are about to differ.
+    /// Writes the version of each column, since they are about to differ.
     #[cold]
     fn write_uniform(&self) {
         let version = self.uniform.replace(Version::NEVER);
-        for at in 0..self.types as usize {
-            // SAFETY: there are so many.
-            unsafe { self.versions.add(at).write(version) };
-        }
+        self.cells().iter().for_each(|cell| cell.set(version));
     }
 
     /// Sets all versions. Returns whether they differed before, or may have.
     #[inline]
-    #[must_use = "it is to be noted for the list of all chunks"]
+    #[must_use = "`Chunks` keeps a list of uniform chunks"]
     pub(crate) fn set_all(&mut self, version: Version) -> bool {
         self.uniform.replace(version) == Version::NEVER
     }
@@ -298,11 +303,12 @@ impl ChunkVersions {
         self.uniform.get() != Version::NEVER
     }
 
-    /// Notes that a row came from another chunk: the versions of columns that both have, in pairs of theirs and
-    /// ours, become the later of the two, and those of the other columns this version. Returns whether they differed before, and
-    /// do not any more.
+    /// Updates the versions for rows that arrive from another chunk: columns that both chunks have get the later of the two
+    /// versions (`kept` pairs theirs and ours), and the `written` columns get `version`.
+    ///
+    /// Returns whether the versions differed before, and no longer do.
     #[inline(always)]
-    #[must_use = "it is to be noted for the list of all chunks"]
+    #[must_use = "`Chunks` keeps a list of uniform chunks"]
     pub(crate) fn follow(
         &mut self,
         from: &Self,
@@ -310,7 +316,7 @@ impl ChunkVersions {
         written: &[u32],
         version: Version,
     ) -> bool {
-        // Mostly everything in both is of this moment already.
+        // Usually all versions of both chunks are the current one already.
         if self.uniform.get() == version && from.uniform.get() == version {
             return false;
         }
@@ -349,8 +355,7 @@ impl Clone for ChunkVersions {
         let tracking = self.tracking().cloned();
         let copy = Self::with(self.types as usize, tracking, allocate);
         copy.uniform.set(self.uniform.get());
-        // SAFETY: both have room for so many, apart from each other.
-        unsafe { copy.versions.copy_from_nonoverlapping(self.versions, self.types as usize) };
+        copy.cells().iter().zip(self.cells()).for_each(|(copy, cell)| copy.set(cell.get()));
         copy
     }
 }
@@ -359,10 +364,11 @@ impl Drop for ChunkVersions {
     fn drop(&mut self) {
         if let Some(bytes) = Self::bytes(self.types) {
             let header = self.header();
-            // SAFETY: there is a header, which is not used afterwards.
-            unsafe { header.drop_in_place() };
-            // SAFETY: it is memory for so many bytes, and not used afterwards.
-            unsafe { free(header.cast(), bytes) };
+            // SAFETY: the header is initialised, and the memory was allocated for this size. Neither is used afterwards.
+            unsafe {
+                header.drop_in_place();
+                free(header.cast(), bytes);
+            }
         }
     }
 }

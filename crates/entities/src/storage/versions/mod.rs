@@ -7,6 +7,7 @@ mod row_versions;
 
 use super::archetype::ArchetypeShape;
 use super::chunk::Chunk;
+use super::row_moves::RowMove;
 use super::transfer::Transfer;
 use crate::version::Version;
 
@@ -59,7 +60,7 @@ impl Chunk {
     #[inline]
     pub(crate) unsafe fn note_written_quickly(&self, column: u32, version: Version) -> bool {
         // SAFETY: the caller's promise.
-        !self.is_tracked() && unsafe { self.state.set_version_quickly(column, version) }
+        !self.is_tracked() && unsafe { self.versions.set_version_quickly(column, version) }
     }
 
     /// Lets rows of a column be written at this version, if it is tracked, and marks some of them.
@@ -105,15 +106,15 @@ impl Chunk {
     /// - as for [`begin_writing`](Self::begin_writing)
     #[inline]
     pub(crate) unsafe fn set_version_beside(&self, column: u32, version: Version) {
-        assert!((column as usize) < self.state.types());
+        assert!((column as usize) < self.versions.types());
         // SAFETY: there is such a column. The rest is the caller's promise.
-        unsafe { self.state.set_version_of(column, version) };
+        unsafe { self.versions.set_version_of(column, version) };
     }
 
     /// Notes that all values of a row were written. Returns whether that is to be [noted](super::Chunks::note_uniform) of the chunk.
     #[must_use = "the list of all chunks has to know"]
     pub(crate) fn note_written_row(&mut self, row: u32, version: Version) -> bool {
-        let is_uniform = self.state.set_all(version);
+        let is_uniform = self.versions.set_all(version);
         self.track_all(row, 1, version, self.len);
         is_uniform
     }
@@ -122,7 +123,7 @@ impl Chunk {
     /// chunk.
     #[must_use = "the list of all chunks has to know"]
     pub(crate) fn note_all_written(&mut self, version: Version) -> bool {
-        let is_uniform = self.state.set_all(version);
+        let is_uniform = self.versions.set_all(version);
         self.track_all(0, self.len, version, self.len);
         is_uniform
     }
@@ -132,7 +133,7 @@ impl Chunk {
     #[inline]
     #[must_use = "the list of all chunks has to know"]
     pub(crate) fn note_new(&mut self, first: u32, rows: u32, version: Version) -> bool {
-        let is_uniform = self.state.set_all(version);
+        let is_uniform = self.versions.set_all(version);
         if self.is_tracked() {
             self.track_all(first, rows, version, first);
         }
@@ -142,7 +143,7 @@ impl Chunk {
     /// Notes that all values of rows were written. There are so many rows, not counting those that are new.
     #[inline(never)]
     fn track_all(&mut self, first: u32, rows: u32, version: Version, len: u32) {
-        if let Some(tracking) = self.state.tracking_mut() {
+        if let Some(tracking) = self.versions.tracking_mut() {
             tracking.mark_all(first, rows, version, len);
         }
     }
@@ -169,7 +170,7 @@ impl Chunk {
     /// Where it is noted which rows of a column are written, at the version that was begun. Null if it is not tracked.
     #[inline]
     pub(crate) fn tracked_column(&self, column: u32) -> *mut TrackedColumn {
-        match (self.tracked_place(column), self.state.tracking()) {
+        match (self.tracked_place(column), self.versions.tracking()) {
             (Some(at), Some(tracking)) => tracking.address(at).as_ptr(),
             _ => std::ptr::null_mut(),
         }
@@ -186,7 +187,7 @@ impl Chunk {
         // SAFETY: it is there, or null, and nobody changes it.
         match unsafe { self.tracked_column(column).as_ref() } {
             Some(tracked) => tracked.version(row),
-            None => self.state.version(column),
+            None => self.versions.version(column),
         }
     }
 
@@ -196,16 +197,15 @@ impl Chunk {
     #[must_use = "the list of all chunks has to know"]
     pub(crate) fn follow(
         &mut self,
-        first: u32,
-        rows: u32,
+        moved: RowMove,
         from: &Self,
-        from_first: u32,
         transfer: &Transfer,
         version: Version,
     ) -> bool {
-        let is_uniform = self.state.follow(&from.state, &transfer.kept, &transfer.written, version);
+        let is_uniform =
+            self.versions.follow(&from.versions, &transfer.kept, &transfer.written, version);
         if self.is_tracked() {
-            self.follow_tracked(first, rows, from, from_first, transfer, version);
+            self.follow_tracked(moved, from, transfer, version);
         }
         is_uniform
     }
@@ -214,24 +214,23 @@ impl Chunk {
     #[inline(never)]
     fn follow_tracked(
         &mut self,
-        first: u32,
-        rows: u32,
+        moved: RowMove,
         from: &Self,
-        from_first: u32,
         transfer: &Transfer,
         version: Version,
     ) {
         let kept = &transfer.kept;
         // SAFETY: the archetype lives as long as the chunk.
         let shape = unsafe { self.unbound_shape() };
-        let tracking = self.state.tracking_mut().expect("the shape has tracked columns");
+        let tracking = self.versions.tracking_mut().expect("the shape has tracked columns");
         for (at, &column) in (0..).zip(&shape.tracked) {
             let theirs = kept.iter().find(|&&(_, ours)| ours == column).map(|&(theirs, _)| theirs);
-            match theirs.and_then(|theirs| from.tracked_place(theirs)).zip(from.state.tracking()) {
+            match theirs.and_then(|theirs| from.tracked_place(theirs)).zip(from.versions.tracking())
+            {
                 Some((theirs, source)) => {
-                    tracking.follow_rows(at, first, rows, source, theirs, from_first);
+                    tracking.follow_rows(at, moved, source, theirs);
                 }
-                None => tracking.mark(at, first, rows, version, first),
+                None => tracking.mark(at, moved.to, moved.rows, version, moved.to),
             }
         }
     }
@@ -245,7 +244,7 @@ impl Chunk {
         version: Version,
         memory: &mut MetadataPool,
     ) -> Option<RowVersions> {
-        let old = self.state.take_tracking();
+        let old = self.versions.take_tracking();
         let theirs = |column: u32| {
             let pair = transfer.kept.iter().find(|&&(_, ours)| ours == column);
             pair.and_then(|&(theirs, _)| self.tracked_place(theirs))
@@ -257,14 +256,14 @@ impl Chunk {
     /// Lets a row be noted as another is, which is gone then. They may be the same.
     #[inline]
     pub(crate) fn move_tracked(&mut self, from: u32, to: u32) {
-        if let Some(tracking) = self.state.tracking_mut() {
+        if let Some(tracking) = self.versions.tracking_mut() {
             tracking.move_row(from, to);
         }
     }
 
     /// Lets rows side by side be noted as others are, which are apart from them.
     pub(crate) fn copy_tracked(&mut self, from: u32, to: u32, rows: u32) {
-        if let Some(tracking) = self.state.tracking_mut() {
+        if let Some(tracking) = self.versions.tracking_mut() {
             tracking.copy_rows(from, to, rows);
         }
     }
@@ -272,7 +271,7 @@ impl Chunk {
     /// Notes that rows are gone.
     #[inline]
     pub(crate) fn clear_tracked(&mut self, first: u32, rows: u32) {
-        if let Some(tracking) = self.state.tracking_mut() {
+        if let Some(tracking) = self.versions.tracking_mut() {
             tracking.clear_rows(first, rows);
         }
     }

@@ -6,7 +6,8 @@ use std::ptr::NonNull;
 
 use super::chunk_versions::MetadataPool;
 use crate::storage::enabled::{EnabledMasks, fill};
-use crate::storage::raw_values::fetch;
+use crate::storage::raw_values::prefetch;
+use crate::storage::row_moves::RowMove;
 use crate::version::Version;
 
 /// When each row of a chunk was last written, for each of its types that [track](crate::Component::TRACK_CHANGES) that.
@@ -108,8 +109,8 @@ impl RowVersions {
 
     /// Has the first columns on their way to the cache.
     #[inline(always)]
-    pub(crate) fn fetch(&self) {
-        fetch(self.columns.cast::<u8>().as_ptr());
+    pub(crate) fn prefetch(&self) {
+        prefetch(self.columns.cast::<u8>().as_ptr());
     }
 
     /// Where a column is, which stays there.
@@ -178,15 +179,8 @@ impl RowVersions {
     }
 
     /// Lets rows behind the last, side by side, have been written when others were, in a column of another chunk.
-    pub(crate) fn follow_rows(
-        &mut self,
-        at: u32,
-        first: u32,
-        rows: u32,
-        from: &Self,
-        from_at: u32,
-        from_first: u32,
-    ) {
+    pub(crate) fn follow_rows(&mut self, at: u32, moved: RowMove, from: &Self, from_at: u32) {
+        let RowMove { from: from_first, to: first, rows } = moved;
         let (column, from) =
             (&mut self.columns_mut()[at as usize], &from.columns()[from_at as usize]);
         if from.rows.is_empty() && !from.has_rows {
@@ -479,7 +473,7 @@ mod tests {
                         // Some of them were written since.
                         let written = numbers.below(rows);
                         other.mark(0, 3, written, Version::from_number(now), CAPACITY);
-                        tracking.follow_rows(0, len, rows, &other, 0, 3);
+                        tracking.follow_rows(0, RowMove { from: 3, to: len, rows }, &other, 0);
                         model.resize((len + rows) as usize, old);
                         model[len as usize..][..written as usize].fill(now);
                     }
