@@ -1,4 +1,4 @@
-//! One chunk, as its world knows it.
+//! One chunk: its memory, its metadata, and its chunk components.
 
 #![expect(unsafe_code, reason = "addresses in chunks")]
 
@@ -22,72 +22,71 @@ use crate::entity::Entity;
 use crate::field::StateHasher;
 use crate::version::Version;
 
-/// Not in a list.
+/// The place of a chunk that is not in a list, and the group of a chunk without one.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// A chunk: its memory, and what a world keeps about it.
+/// A chunk: its memory, and the metadata that a world keeps about it.
 ///
-/// The memory may be shared with forks of the world; everything else is the world's own. The first `len` rows of
-/// the memory have an id and a value in each column, the others nothing.
+/// The memory may be shared with forks of the world; the metadata is not. The first `len` rows of the memory have an id and a
+/// value in each column. The memory of all other rows is uninitialised.
 ///
-/// **Invariant:** the archetype of a chunk, and with it the shape, lives as long as the chunk.
+/// **Invariant:** the archetype of a chunk, and with it the shape, outlives the chunk.
 #[repr(C, align(64))]
 pub(crate) struct Chunk {
-    // What every operation needs comes first, in one line of the cache.
-    /// Where the memory is, beside `memory` itself so that it is found at once.
+    // The fields that every operation needs come first, in one cache line.
+    /// The address of `memory`, for access without indirection.
     pub(super) data: NonNull<u8>,
     shape: NonNull<ArchetypeShape>,
     pub(crate) len: u32,
     capacity: u32,
     pub(crate) archetype: u32,
-    /// Where it is in the list of chunks with room, of its group or its archetype, or [`NOWHERE`] if it has none.
+    /// The place in the list of chunks with room of its group or archetype, or [`NOWHERE`].
     pub(crate) room_place: u32,
-    /// When a row last came or went.
+    /// The version at which a row was last added or removed.
     pub(crate) order_version: Version,
-    /// How often rows came or went.
+    /// Counts rows that were added or removed.
     pub(crate) order_events: u32,
     pub(crate) versions: ChunkVersions,
-    /// What is not as simple as it mostly is.
+    /// The features of the chunk, as in [`flags_of`], and [`SHARED`].
     flags: u8,
-    /// Where it is in its archetype's list of chunks.
+    /// The place in the archetype's list of chunks.
     pub(crate) place: u32,
     pub(crate) enabled: EnabledMasks,
     pub(crate) sequence: u64,
-    /// What the chunk has for itself. Never shared.
+    /// The chunk components. Never shared.
     pub(crate) values: ChunkValues,
-    /// Its group, if the archetype has shared types, or [`NOWHERE`].
+    /// The group, if the archetype has shared types, or [`NOWHERE`].
     pub(crate) group: u32,
     memory: ChunkMemory,
 }
 
-// Two lines of the cache, so that finding one by its number takes a shift. What says whether there is one takes no room, so that
-// the chunk is where the option is.
+// Two cache lines, so that indexing takes a shift. `None` needs no tag, so that a pointer to the option is a pointer to the
+// chunk.
 const _: () = assert!(size_of::<Option<Chunk>>() == 128 && size_of::<Chunk>() == 128);
 
-/// Forks may have the memory too. If not, it is the world's alone.
+/// The memory may be shared with forks.
 const SHARED: u8 = 1;
-/// There are components that can be switched off and on.
+/// There are enableable components.
 const MASKED: u8 = 2;
 /// There are values that have to be dropped.
 const DROPS: u8 = 4;
-/// There are components that stay when an entity is despawned.
+/// There are components that remain when an entity is despawned.
 const STAYS: u8 = 8;
 /// There are values that are not [small](ArchetypeShape::is_small).
 const LARGE: u8 = 16;
-/// There are values of the chunk itself, which are dropped with it.
+/// There are chunk components, which are dropped with the chunk.
 const VALUES: u8 = 32;
-/// There are shared components: not every chunk of the archetype will do.
+/// There are shared components, so that chunks belong to groups.
 const GROUPED: u8 = 64;
-/// There are components of which it is noted row by row when they were written.
+/// There are components with a version per row.
 const TRACKED: u8 = 128;
 
-// SAFETY: the memory is reached through the world that has the chunk, or read by forks of it, and what is in it may
-// be sent and shared, since components are `Send` and `Sync`. Those that are not `Sync` are in memory that no fork has.
-// So is the shape.
+// SAFETY: the memory is used through the world that owns the chunk, or read by its forks. Components are `Send` and `Sync`;
+// those that are not `Sync` are only in memory that no fork shares. The shape is `Sync`.
 unsafe impl Send for Chunk {}
 
 impl Chunk {
-    /// A chunk without rows, of an archetype that outlives it.
+    /// Creates a chunk without rows, of an archetype that outlives it.
     pub(crate) fn new(
         memory: ChunkMemory,
         archetype: u32,
@@ -116,7 +115,7 @@ impl Chunk {
         }
     }
 
-    /// The chunk of a fork, which has the same memory, or what was copied, and the same shape in an archetype of its own.
+    /// Creates the chunk of a fork: with the same memory or the copied one, and the same shape, in an archetype of the fork.
     pub(super) fn fork(&mut self, copy: Option<ChunkCopy>) -> Self {
         let (memory, values) = copy.map_or((None, ChunkValues::NONE), ChunkCopy::into_parts);
         debug_assert_eq!(memory.is_none(), self.shape().is_shared);
@@ -135,12 +134,12 @@ impl Chunk {
         }
     }
 
-    /// Lets the chunk be of another archetype, as a transfer says, with all that is in it.
+    /// Moves the chunk to another archetype, with all its rows.
     ///
     /// # Safety
     ///
-    /// - the shape is that of the archetype, which outlives the chunk, and the transfer is one to it that
-    ///   [keeps chunks whole](Transfer::whole), or the columns were moved as it [says](Transfer::repacks)
+    /// - `shape` is that of the archetype, which outlives the chunk, and `transfer` leads there
+    /// - `transfer` [keeps chunks whole](Transfer::whole), or the columns were moved as it [lists](Transfer::repacks)
     pub(super) unsafe fn change_archetype(
         &mut self,
         archetype: u32,
@@ -169,12 +168,12 @@ impl Chunk {
         self.flags = transfer.flags | (self.flags & SHARED);
     }
 
-    /// Lets the chunk, which is in no list, be one of an archetype of another storage, with all that is in it but the ids.
+    /// Moves the chunk, which is in no list, to an archetype of another storage. The ids are replaced separately.
     ///
     /// # Safety
     ///
-    /// - the shape is that of the archetype, which outlives the chunk, and [as good](ArchetypeShape::has_same_layout) as that which
-    ///   the chunk has
+    /// - `shape` is that of the archetype, which outlives the chunk
+    /// - the present shape of the chunk has the [same layout](ArchetypeShape::has_same_layout)
     pub(super) unsafe fn rehome(
         &mut self,
         archetype: u32,
@@ -188,23 +187,23 @@ impl Chunk {
         self.group = group;
         self.sequence = sequence;
         (self.place, self.room_place) = (NOWHERE, NOWHERE);
-        // What came and went in it so far counts where it was.
+        // The events so far count in the storage that the chunk comes from.
         self.order_events = 0;
         self.values.relabel(shape.values.as_ref());
     }
 
-    /// The ids of all rows, to be replaced.
+    /// Returns the ids of all rows, to be replaced.
     pub(super) fn ids_mut(&mut self) -> &mut [MaybeUninit<Entity>] {
         assert!(!self.may_be_shared());
-        // SAFETY: the first `len` ids are there. The memory is the world's alone, and this chunk borrowed mutably.
+        // SAFETY: the first `len` ids are initialised. The memory is unshared, and the chunk is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.id(0).cast(), self.len as usize) }
     }
 
-    /// The memory, the values of the chunk itself, the shape and how many rows there are.
+    /// Splits the chunk into its memory, its chunk components, the shape and the number of rows.
     ///
-    /// The values are dropped with what is returned. That runs code of the user, so it is done when everything else is.
+    /// Dropping the chunk components runs user code: drop them when everything else is done.
     pub(crate) fn into_parts<'a>(self) -> (ChunkMemory, ChunkValues, &'a ArchetypeShape, u32) {
-        // SAFETY: who takes a chunk apart is in the midst of a change to the archetype, which lives.
+        // SAFETY: archetypes outlive their chunks, and all callers use the shape within one change to the storage.
         let shape = unsafe { self.unbound_shape() };
         (self.memory, self.values, shape, self.len)
     }
@@ -215,14 +214,14 @@ impl Chunk {
         unsafe { self.shape.as_ref() }
     }
 
-    /// The shape, not bound to the borrow of the chunk, so that both can be worked with.
+    /// Returns the shape with a lifetime independent of the chunk, so that both can be used.
     ///
     /// # Safety
     ///
-    /// - it is not used once the archetype is gone, which keeps the shape alive
+    /// - the archetype outlives the result
     #[inline]
     pub(crate) unsafe fn unbound_shape<'a>(&self) -> &'a ArchetypeShape {
-        // SAFETY: the archetype lives.
+        // SAFETY: the archetype, which keeps the shape alive, outlives the result.
         unsafe { self.shape.as_ref() }
     }
 
@@ -231,13 +230,13 @@ impl Chunk {
         self.capacity
     }
 
-    /// Whether the memory may have to be copied before it is written.
+    /// Returns whether the memory may have to be copied before a write.
     #[inline]
     pub(crate) fn may_be_shared(&self) -> bool {
         self.flags & SHARED != 0
     }
 
-    /// Whether the chunk knows of its rows what its shape says.
+    /// Returns whether the metadata is as the shape requires.
     pub(crate) fn is_of_its_shape(&self) -> bool {
         let shape = self.shape();
         self.flags & !SHARED == flags_of(shape)
@@ -246,20 +245,20 @@ impl Chunk {
             && self.enabled.is_for(shape.enableable.len(), shape.capacity)
     }
 
-    /// Whether rows can come from other chunks and go to them by moving small values alone.
+    /// Returns whether rows can move between this chunk and others by copying small values alone.
     #[inline]
     pub(crate) fn moves_simply(&self) -> bool {
-        // Who takes the last row away by this goes on after it, and so must not run code of the user.
+        // No user code may run: the caller continues after the last row is removed.
         self.flags & (SHARED | MASKED | LARGE | VALUES | GROUPED | TRACKED) == 0
     }
 
-    /// Whether rows can go by letting another of small values take their place.
+    /// Returns whether rows can be removed by copying small values alone.
     #[inline]
     pub(crate) fn removes_simply(&self) -> bool {
         self.flags == 0
     }
 
-    /// Finds out whether the memory is still shared, and remembers it if not.
+    /// Returns whether the memory is still shared, and clears the flag if not.
     pub(super) fn is_shared(&mut self) -> bool {
         if self.may_be_shared() && self.memory.is_unique() {
             self.flags &= !SHARED;
@@ -267,7 +266,7 @@ impl Chunk {
         self.may_be_shared()
     }
 
-    /// Takes other memory, with the same in it, and returns that which it had.
+    /// Replaces the memory with a copy, and returns the old memory.
     pub(super) fn replace_memory(&mut self, memory: ChunkMemory) -> ChunkMemory {
         self.data = memory.as_ptr();
         self.flags &= !SHARED;
@@ -279,36 +278,36 @@ impl Chunk {
         self.data.as_ptr()
     }
 
-    /// Where the memory begins, as a number.
+    /// Returns the address of the memory.
     #[inline]
     pub(crate) fn memory_address(&self) -> NonZero<usize> {
         self.data.addr()
     }
 
-    /// A row, for a set of components with these offsets.
+    /// Returns a row as a place for a set of components with these column offsets.
     #[inline]
     pub(crate) fn row(&self, row: u32, offsets: &[u32]) -> RowPlace {
         RowPlace::new(self.data(), offsets, row as usize)
     }
 
-    /// The ids of the chunk's entities.
+    /// Returns the ids of the chunk's entities.
     #[inline]
     pub(crate) fn entities(&self) -> &[Entity] {
-        // SAFETY: ids are at the beginning of the chunk, and the first `len` are there.
+        // SAFETY: ids are at the beginning of the chunk, and the first `len` of them are initialised.
         unsafe { slice::from_raw_parts(self.data().cast_const().cast(), self.len as usize) }
     }
 
-    /// Where the id of a row is.
+    /// Returns the address of the id of a row.
     #[inline]
     pub(crate) fn id(&self, row: u32) -> *mut Entity {
         debug_assert!(row < self.capacity);
         self.data().cast::<Entity>().wrapping_add(row as usize)
     }
 
-    /// The places for ids of rows that are not there yet.
+    /// Returns the places for the ids of new rows.
     pub(crate) fn new_ids(&mut self, first: u32, rows: u32) -> &mut [MaybeUninit<Entity>] {
         assert!(first >= self.len && rows <= self.capacity - first && !self.may_be_shared());
-        // SAFETY: there is room for so many ids. The memory is the world's alone, and this chunk borrowed mutably.
+        // SAFETY: the rows are within the capacity. The memory is unshared, and the chunk is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.id(first).cast(), rows as usize) }
     }
 
@@ -317,13 +316,13 @@ impl Chunk {
         self.shape().index.find(ty)
     }
 
-    /// The column of a type of which the chunk itself has a value, and where that is.
+    /// Returns the column and the address of a chunk component.
     pub(crate) fn find_value(&self, ty: ComponentType) -> Option<(u32, NonNull<u8>)> {
         let column = self.find(ty)?.column;
         Some((column, self.values.find(column)?))
     }
 
-    /// Where the values of a column begin.
+    /// Returns the address of the first value of a column.
     #[inline]
     pub(crate) fn column(&self, offset: u32) -> *mut u8 {
         self.data().wrapping_add(offset as usize)
@@ -342,13 +341,13 @@ impl Chunk {
         unsafe { (ty.0.hash)(ty.0.shape, first, rows.len(), state) };
     }
 
-    /// Whether it is noted of some component row by row when it was written.
+    /// Returns whether a component has a version per row.
     #[inline]
     pub(crate) fn is_tracked(&self) -> bool {
         self.flags & TRACKED != 0
     }
 
-    /// Notes that rows came or went.
+    /// Records that rows were added or removed.
     #[inline]
     pub(crate) fn note_order(&mut self, version: Version) {
         self.order_version = version;
@@ -356,7 +355,7 @@ impl Chunk {
     }
 }
 
-/// What is not as simple as it mostly is in chunks of a shape.
+/// Returns the features that chunks of a shape have.
 pub(crate) fn flags_of(shape: &ArchetypeShape) -> u8 {
     let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
     flag(!shape.enableable.is_empty(), MASKED)
@@ -368,22 +367,22 @@ pub(crate) fn flags_of(shape: &ArchetypeShape) -> u8 {
         | flag(!shape.tracked.is_empty(), TRACKED)
 }
 
-/// Where the values lie that each chunk of an archetype has.
+/// The memory layout of an archetype's chunk components.
 pub(crate) struct ValueLayout {
     layout: Layout,
     places: Box<[ValuePlace]>,
 }
 
-/// Where one of them lies.
+/// The place of one chunk component.
 struct ValuePlace {
-    /// The column of the type among those of the archetype, which has no bytes in the chunk.
+    /// The column of the type, which has no bytes in the chunk's own memory.
     column: u32,
     offset: usize,
     value: ChunkValue,
 }
 
 impl ValueLayout {
-    /// The layout for the types of an archetype. `None` if none of them is one of chunks.
+    /// Creates the layout for the types of an archetype. Returns `None` without chunk components.
     pub(crate) fn new(types: &[ComponentType]) -> Option<Arc<Self>> {
         let mut layout = Layout::new::<()>();
         let mut places = Vec::new();
@@ -398,19 +397,19 @@ impl ValueLayout {
             let offset = extend(one.expect("the layout of a type"));
             places.push(ValuePlace { column, offset, value });
         }
-        // So that there is something to be allocated also if no value has bytes.
+        // One byte, so that the allocation is not empty even if no value has bytes.
         extend(Layout::new::<u8>());
         (!places.is_empty()).then(|| Arc::new(Self { layout, places: places.into() }))
     }
 }
 
-/// The values of one chunk: one of each type that the archetype has for its chunks.
+/// The chunk components of one chunk.
 ///
-/// They are in memory of their own, and not in the chunk, which is for entities. That memory is never shared and never
-/// moves, so that its address can be given to others as long as the chunk is there.
+/// They have memory of their own, since the memory of the chunk is for entities. It is never shared and never moves, so that
+/// its address stays valid while the chunk exists.
 pub(crate) struct ChunkValues {
     memory: NonNull<u8>,
-    /// `None` if there are no values, and no memory.
+    /// `None` without chunk components. There is no memory then.
     layout: Option<Arc<ValueLayout>>,
 }
 
@@ -421,21 +420,22 @@ impl ChunkValues {
     /// No values.
     pub(crate) const NONE: Self = Self { memory: NonNull::dangling(), layout: None };
 
-    /// The values that a chunk begins with. Code of the user runs; if it panics, nothing is left.
+    /// Creates the default values. Runs user code; if that panics, nothing leaks.
     pub(crate) fn initial(layout: Option<&Arc<ValueLayout>>) -> Self {
         let Some(layout) = layout else { return Self::NONE };
-        // SAFETY: one value of the type is written, unless it panics.
+        // SAFETY: `write_default` writes one value of the type, unless it panics.
         unsafe { Self::fill(layout, |place, to| (place.value.write_default)(to.as_ptr(), 1)) }
     }
 
-    /// Copies of the values. Code of the user runs; if it panics, nothing is left.
+    /// Duplicates the values. Runs user code; if that panics, nothing leaks.
     ///
     /// # Safety
     ///
-    /// - the types can all be duplicated
+    /// - all types can be duplicated
     pub(crate) unsafe fn duplicate(&self) -> Self {
         let Some(layout) = &self.layout else { return Self::NONE };
-        // SAFETY: one value of the type is written, unless it panics. It can be duplicated, as the caller promises.
+        // SAFETY: the offset is inside of the memory, where there is a value of a type that can be duplicated. One value is
+        // written, unless it panics.
         unsafe {
             Self::fill(layout, |place, to| {
                 let value = self.memory.add(place.offset);
@@ -444,13 +444,13 @@ impl ChunkValues {
         }
     }
 
-    /// Values that a function writes one after the other.
+    /// Creates values with a function that writes one after the other.
     ///
     /// # Safety
     ///
-    /// - the function writes a value of the type of the place, unless it panics
+    /// - `write` writes a value of the type of the place, unless it panics
     unsafe fn fill(layout: &Arc<ValueLayout>, write: impl Fn(&ValuePlace, NonNull<u8>)) -> Self {
-        /// Those that were written: dropped if something panics before the last.
+        /// Drops the values written so far if `write` panics.
         struct Written<'a> {
             memory: NonNull<u8>,
             layout: &'a ValueLayout,
@@ -464,12 +464,12 @@ impl ChunkValues {
             }
         }
 
-        // SAFETY: the layout has a size.
+        // SAFETY: the layout is not empty.
         let memory = unsafe { alloc(layout.layout) };
         let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout.layout));
         let mut written = Written { memory, layout, count: 0 };
         for place in &layout.places {
-            // SAFETY: the place is in the memory.
+            // SAFETY: the place is inside of the memory.
             write(place, unsafe { memory.add(place.offset) });
             written.count += 1;
         }
@@ -477,22 +477,22 @@ impl ChunkValues {
         Self { memory, layout: Some(Arc::clone(layout)) }
     }
 
-    /// Lets them be of this layout, which is one for the same types.
+    /// Exchanges the layout for an equal one, of another storage.
     pub(super) fn relabel(&mut self, layout: Option<&Arc<ValueLayout>>) {
         debug_assert_eq!(self.layout.is_some(), layout.is_some());
         self.layout = layout.cloned();
     }
 
-    /// The value of a column, if that is one of chunks.
+    /// Returns the value of a column, if it is a chunk component.
     pub(crate) fn find(&self, column: u32) -> Option<NonNull<u8>> {
         self.iter().find(|&(found, ..)| found == column).map(|(.., value)| value)
     }
 
-    /// All values: their columns, their types, and where they are.
+    /// Iterates over all values: column, type and address.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, ComponentType, NonNull<u8>)> {
         let places = self.layout.as_ref().map_or(&[][..], |layout| &layout.places);
         places.iter().map(|place| {
-            // SAFETY: the place is in the memory.
+            // SAFETY: the place is inside of the memory.
             (place.column, place.value.of, unsafe { self.memory.add(place.offset) })
         })
     }
@@ -510,7 +510,7 @@ impl ChunkValues {
         }
     }
 
-    /// Whether they are of this layout.
+    /// Returns whether the values have this very layout.
     pub(crate) fn is_of(&self, layout: Option<&Arc<ValueLayout>>) -> bool {
         self.layout.as_ref().map(Arc::as_ptr) == layout.map(Arc::as_ptr)
     }
@@ -525,7 +525,7 @@ impl Drop for ChunkValues {
     }
 }
 
-/// Values that are to be dropped, all of them also when one panics, and the memory after them.
+/// Drops all values, even if one panics, and frees the memory.
 struct Rest<'a> {
     memory: NonNull<u8>,
     layout: Layout,
@@ -546,14 +546,14 @@ impl Rest<'_> {
 impl Drop for Rest<'_> {
     fn drop(&mut self) {
         self.go_on();
-        // SAFETY: it was allocated with this layout, and is not used afterwards.
+        // SAFETY: the memory was allocated with this layout, and is not used afterwards.
         unsafe { dealloc(self.memory.as_ptr(), self.layout) };
     }
 }
 
-/// A row of a chunk, with the offsets of the columns of a set of components, in the order of the set.
+/// A row of a chunk, with the column offsets of a set of components, in the order of the set.
 ///
-/// Only an address: what may be done there is the promise of who hands it on.
+/// Only an address: the code that passes it on is responsible for what may be done with it.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct RowPlace {
@@ -568,35 +568,35 @@ impl RowPlace {
         Self { chunk, offsets: offsets.as_ptr(), row }
     }
 
-    /// Where the value of the first type is.
+    /// Returns the address of the first component.
     ///
     /// # Safety
     ///
-    /// - there is a first offset, of a column of `T` with this row
+    /// - there is a first offset, of a column of `T` that has this row
     #[inline(always)]
     pub(crate) unsafe fn value<T>(self) -> *mut T {
-        // SAFETY: the offset is there, and leads to a column with this row.
+        // SAFETY: the offset exists, and leads to a column with this row.
         unsafe { self.chunk.add(*self.offsets as usize).cast::<T>().add(self.row) }
     }
 
-    /// Where the value of the first type is, of which it is known how many bytes it takes.
+    /// Returns the address of the first component, a value of `size` bytes.
     ///
     /// # Safety
     ///
-    /// - there is a first offset, of a column of values of so many bytes with this row
+    /// - there is a first offset, of a column of values of `size` bytes that has this row
     #[inline(always)]
     pub(crate) unsafe fn bytes(self, size: usize) -> *mut u8 {
-        // SAFETY: the offset is there, and leads to a column with this row.
+        // SAFETY: the offset exists, and leads to a column with this row.
         unsafe { self.chunk.add(*self.offsets as usize + self.row * size) }
     }
 
-    /// The same columns, so many rows further.
+    /// Returns the place `rows` rows further.
     #[inline(always)]
     pub(crate) fn rows_after(self, rows: usize) -> Self {
         Self { row: self.row + rows, ..self }
     }
 
-    /// The same row, with the offsets after the first so many.
+    /// Returns the place with the first `count` components left out.
     #[inline(always)]
     pub(crate) fn after(self, count: usize) -> Self {
         Self { offsets: self.offsets.wrapping_add(count), ..self }

@@ -1,28 +1,28 @@
-//! The life of a chunk: opened, listed, moved between lists, and retired.
+//! The lists that chunks are in: opening, listing and retiring chunks.
 
 use super::Storage;
 use super::arena::{ChunkMemory, OutOfMemory};
 use super::chunk::{Chunk, ChunkValues, NOWHERE};
 
 impl Storage {
-    /// Adds an empty chunk to an archetype without shared types.
+    /// Opens an empty chunk in an archetype without shared types.
     #[cold]
     pub(crate) fn open_chunk(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
         self.open_chunk_in(archetype, NOWHERE)
     }
 
-    /// Adds an empty chunk to a group of an archetype, or to the archetype, if it has none.
+    /// Opens an empty chunk in a group of an archetype, or in the archetype if it has no groups.
     pub(crate) fn open_chunk_in(&mut self, archetype: u32, group: u32) -> Result<u32, OutOfMemory> {
         debug_assert_eq!(self.archetypes[archetype].groups == NOWHERE, group == NOWHERE);
         let (settings, shape) = (&self.settings, &self.archetypes[archetype].shape);
         let memory = settings.arena.allocate(settings.chunk_size, shape.align)?;
-        // This may be code of the user. Nothing was changed yet.
+        // Runs user code. Nothing has changed yet.
         let values = ChunkValues::initial(self.archetypes[archetype].shape.values.as_ref());
         Ok(self.list_chunk(archetype, group, memory, values))
     }
 
-    /// Adds an empty chunk with this memory to a group of an archetype, or to the archetype, if it has none. Its chunks have no
-    /// values of their own.
+    /// Opens an empty chunk with this memory in a group of an archetype, or in the archetype if it has no groups. The archetype
+    /// has no chunk components.
     pub(crate) fn open_chunk_with(
         &mut self,
         archetype: u32,
@@ -35,7 +35,7 @@ impl Storage {
         self.list_chunk(archetype, group, memory, ChunkValues::NONE)
     }
 
-    /// Puts an empty chunk into all lists.
+    /// Creates an empty chunk and adds it to all lists.
     fn list_chunk(
         &mut self,
         archetype: u32,
@@ -52,7 +52,7 @@ impl Storage {
         number
     }
 
-    /// Puts a chunk that is there, and in no list, into those of its archetype and its group.
+    /// Adds a chunk that is in no list to those of its archetype and its group.
     pub(super) fn enlist_chunk(&mut self, number: u32) {
         let chunk = &mut self.chunks[number];
         let (archetype, group) = (chunk.archetype, chunk.group);
@@ -64,8 +64,8 @@ impl Storage {
         }
     }
 
-    /// Takes a chunk out of all lists. What is in it is not dropped; shared values that it was the last to have are
-    /// [dead](super::SharedValues::take_unused).
+    /// Removes a chunk from all lists, without dropping its values. Shared values that no other chunk has are
+    /// [unused](super::SharedValues::take_unused) then.
     pub(crate) fn retire_chunk(&mut self, number: u32) -> Chunk {
         let chunk = self.chunks.remove(number);
         let owner = &mut self.archetypes[chunk.archetype];
@@ -80,14 +80,14 @@ impl Storage {
         chunk
     }
 
-    /// As [`retire_chunk`](Self::retire_chunk), for chunks of which nothing will be asked but what they consist of.
+    /// Removes a chunk from all lists, and recycles the memory of its metadata. Its memory, chunk components and rows remain.
     pub(crate) fn close_chunk(&mut self, number: u32) -> Chunk {
         let mut chunk = self.retire_chunk(number);
         self.chunks.recycle(&mut chunk);
         chunk
     }
 
-    /// Takes the chunk at a place of the list of those with room out of it.
+    /// Removes the chunk at a place from the list of chunks with room.
     pub(crate) fn leave_room_list(&mut self, archetype: u32, group: u32, place: u32) {
         self.room_changes += 1;
         let rooms = self.archetypes.rooms_mut(archetype, group);
@@ -97,7 +97,7 @@ impl Storage {
         }
     }
 
-    /// Puts a chunk that has room in the list of those, unless it is there.
+    /// Adds a chunk to the list of chunks with room, unless it is in it.
     pub(crate) fn note_room(&mut self, number: u32) {
         let chunk = &mut self.chunks[number];
         if chunk.room_place == NOWHERE {
@@ -108,7 +108,7 @@ impl Storage {
         }
     }
 
-    /// Takes a chunk that has become full out of the list of those with room.
+    /// Removes a full chunk from the list of chunks with room.
     #[cold]
     pub(crate) fn note_full(&mut self, number: u32) {
         let chunk = &mut self.chunks[number];
@@ -118,7 +118,7 @@ impl Storage {
     }
 }
 
-/// The place of what is pushed to a list of this length.
+/// Converts the length of a list to the place of the next element.
 pub(crate) fn list_place(length: usize) -> u32 {
     u32::try_from(length).expect("fewer chunks than entities")
 }

@@ -1,4 +1,4 @@
-//! All chunks of a world.
+//! All chunks of a world, by number, and the vector that keeps them readable for jobs.
 
 #![expect(
     unsafe_code,
@@ -24,24 +24,24 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::version::Version;
 
-/// What has to be known to find a value in a chunk.
+/// The address of a chunk's memory, and its archetype: enough to find a value.
 #[derive(Clone, Copy)]
 pub(crate) struct ChunkAddress {
     data: NonNull<u8>,
     pub(crate) archetype: u32,
 }
 
-// SAFETY: as for the chunk.
+// SAFETY: it holds an address, and a `Chunk`, which is `Send`, may be sent with the memory at that address.
 unsafe impl Send for ChunkAddress {}
 
 impl ChunkAddress {
-    /// Where the memory begins, as a number.
+    /// Returns the address of the memory.
     #[inline]
     pub(crate) fn addr(self) -> NonZero<usize> {
         self.data.addr()
     }
 
-    /// Where the values of a column begin.
+    /// Returns the address of the first value of a column.
     #[inline]
     pub(crate) fn column(self, offset: u32) -> *mut u8 {
         self.data.as_ptr().wrapping_add(offset as usize)
@@ -52,23 +52,23 @@ impl ChunkAddress {
 #[derive(Default)]
 pub(crate) struct Chunks {
     chunks: StableVec<Option<Chunk>>,
-    /// The addresses of those that are there, once more: close together, since who looks for one entity after another
-    /// in a large world would have all of `chunks` in the cache otherwise.
+    /// The addresses of all chunks once more, close together. Random lookups in a large world would otherwise need all of
+    /// `chunks` in the cache.
     addresses: Vec<ChunkAddress>,
-    /// Numbers that are free, the one to be used next last.
+    /// The free numbers. The last one is used next.
     free: Vec<u32>,
-    /// How many chunks there ever were.
+    /// The number of chunks that ever existed.
     sequence: u64,
-    /// Whether there was a fork, so that memory may be shared.
+    /// True after a fork: memory may be shared.
     may_be_shared: bool,
-    /// Which of them may have one version for all columns.
+    /// The chunks that may have one version for all columns.
     uniform: UniformChunks,
-    /// Memory of chunks that are gone.
+    /// Metadata memory of removed chunks.
     pub(super) pool: MetadataPool,
 }
 
 impl Chunks {
-    /// Adds a chunk, which is told the number it will have in all of time, and given memory of chunks that are gone.
+    /// Adds a chunk. `make` gets the sequence number of the chunk and the recycled memory.
     pub(crate) fn insert(&mut self, make: impl FnOnce(u64, &mut MetadataPool) -> Chunk) -> u32 {
         self.sequence += 1;
         let chunk = make(self.sequence, &mut self.pool);
@@ -85,12 +85,12 @@ impl Chunks {
         number
     }
 
-    /// From now on jobs may read what is known of chunks through pointers, also when there come to be more of them.
+    /// Declares that jobs read metadata of chunks through pointers from now on, even when chunks are added.
     pub(crate) fn stay(&self) {
         self.chunks.stay();
     }
 
-    /// Makes room for so many more, unless there is.
+    /// Reserves memory for more chunks.
     pub(crate) fn expect(&mut self, more: usize) {
         let more = more.saturating_sub(self.free.len());
         self.chunks.reserve(more);
@@ -102,24 +102,23 @@ impl Chunks {
         self.place_mut(number).take().expect("a chunk of this number")
     }
 
-    /// Keeps the memory of a chunk that was removed, but for that of its values. Nothing is known of its rows any more.
+    /// Recycles the metadata memory of a removed chunk. The chunk has no versions and masks then.
     pub(super) fn recycle(&mut self, chunk: &mut Chunk) {
-        // Each chunk has two pieces, perhaps of one size.
+        // Each chunk has two pieces of memory, possibly of the same size.
         let most = 2 * self.chunks.len();
         chunk.versions.recycle(&mut self.pool, most);
         chunk.enabled.recycle(&mut self.pool, most);
     }
 
-    /// The place of a chunk, to be changed: this one alone, since jobs may be reading others.
+    /// Returns the place of one chunk. Jobs may be reading the others.
     #[inline]
     fn place_mut(&mut self, number: u32) -> &mut Option<Chunk> {
         assert!((number as usize) < self.chunks.len());
-        // SAFETY: there are so many. All of them are borrowed with this, as far as the thread of the world is concerned, and
-        // what jobs may be reading is not changed.
+        // SAFETY: the number is in bounds. Only this element is borrowed, and jobs read none that the world changes.
         unsafe { &mut *self.chunks.as_mut_ptr().add(number as usize) }
     }
 
-    /// Takes all chunks out.
+    /// Removes all chunks.
     pub(crate) fn take_all(&mut self) -> Vec<Option<Chunk>> {
         self.free.clear();
         self.addresses.clear();
@@ -144,15 +143,14 @@ impl Chunks {
         unsafe { *self.addresses.get_unchecked(number as usize) }
     }
 
-    /// Whether the address of a chunk is recorded as it is.
+    /// Returns whether the recorded address of a chunk is correct.
     pub(super) fn has_address_of(&self, number: u32, chunk: &Chunk) -> bool {
         let address = self.addresses[number as usize];
         (address.data, address.archetype) == (chunk.data, chunk.archetype)
     }
 
-    /// Gives a chunk memory of its own, unless it has by now. Returns what it had, to be released.
-    ///
-    /// The memory is made by the function, which is given the chunk.
+    /// Gives a shared chunk memory of its own, which `copy` makes, and returns the old memory. Returns `None` if the chunk is
+    /// unshared by now.
     #[cold]
     pub(crate) fn unshare<E>(
         &mut self,
@@ -170,14 +168,14 @@ impl Chunks {
         Ok(Some(shared))
     }
 
-    /// Lets a chunk be of another archetype, as a transfer says, with all that is in it.
+    /// Moves a chunk to another archetype, with all its rows.
     ///
     /// # Safety
     ///
     /// - there is a chunk of this number
-    /// - the shape is that of the archetype the transfer leads to, which outlives the chunk
-    /// - the transfer begins at the archetype of the chunk, and [keeps chunks whole](Transfer::whole), or the columns were moved as
-    ///   it [says](Transfer::repacks)
+    /// - `shape` is that of the archetype that `transfer` leads to, which outlives the chunk
+    /// - `transfer` begins at the archetype of the chunk, and [keeps chunks whole](Transfer::whole), or the columns were moved
+    ///   as it [lists](Transfer::repacks)
     #[inline]
     pub(crate) unsafe fn change_archetype(
         &mut self,
@@ -196,7 +194,7 @@ impl Chunks {
         self.addresses[number as usize].archetype = transfer.to;
     }
 
-    /// Has what is known of a chunk on its way.
+    /// Prefetches the metadata of a chunk.
     #[inline]
     pub(crate) fn prefetch(&self, number: u32) {
         let chunk = self.chunks.as_ptr().wrapping_add(number as usize).cast::<u8>();
@@ -204,42 +202,43 @@ impl Chunks {
         prefetch(chunk.wrapping_add(size_of::<Chunk>() / 2));
     }
 
-    /// A chunk that is known to be there.
+    /// Returns an existing chunk.
     ///
     /// # Safety
     ///
-    /// - there is a chunk of this number, as the table of entities and the lists of archetypes know
+    /// - the chunk exists: its number comes from the entity table or from a list of an archetype
     #[inline]
     pub(crate) unsafe fn get_unchecked(&self, number: u32) -> &Chunk {
         debug_assert!(self.get(number).is_some());
-        // SAFETY: it is there.
+        // SAFETY: the chunk exists.
         unsafe { self.chunks.get_unchecked(number as usize).as_ref().unwrap_unchecked() }
     }
 
-    /// A chunk that is known to be there, to be changed: no job goes through it. Who does not know that has it by
-    /// [`get_unchecked`](Self::get_unchecked), and notes what is written [beside](Chunk::note_written_beside) jobs.
+    /// Returns an existing chunk, mutably. No job uses the chunk. Otherwise use [`get_unchecked`](Self::get_unchecked), and
+    /// record writes with [`note_written_beside`](Chunk::note_written_beside).
     ///
     /// # Safety
     ///
-    /// - as for [`get_unchecked`](Self::get_unchecked)
+    /// - the chunk exists: its number comes from the entity table or from a list of an archetype
     #[inline]
     pub(crate) unsafe fn get_unchecked_mut(&mut self, number: u32) -> &mut Chunk {
         debug_assert!(self.get(number).is_some());
-        // SAFETY: it is there. Others are not borrowed: jobs may be reading them.
+        // SAFETY: the chunk exists. No other element is borrowed: jobs may be reading them.
         unsafe { (*self.chunks.as_mut_ptr().add(number as usize)).as_mut().unwrap_unchecked() }
     }
 
-    /// Where the chunks are, each at the place of its number. Of numbers that are free, there is none.
+    /// Returns the address of the chunks, each at the place of its number. The places of free numbers are empty.
     #[inline]
     pub(crate) fn as_ptr(&self) -> *const Chunk {
         self.chunks.as_ptr().cast()
     }
 
-    /// Two chunks that are known to be there, to be changed.
+    /// Returns two existing chunks, mutably.
     ///
     /// # Safety
     ///
-    /// - as for [`get_unchecked`](Self::get_unchecked), and they are two
+    /// - both chunks exist: their numbers come from the entity table or from lists of archetypes
+    /// - the numbers differ
     #[inline]
     pub(crate) unsafe fn get_pair_unchecked_mut(
         &mut self,
@@ -248,7 +247,7 @@ impl Chunks {
     ) -> [&mut Chunk; 2] {
         debug_assert!(one != other && self.get(one).is_some() && self.get(other).is_some());
         let chunks = self.chunks.as_mut_ptr();
-        // SAFETY: they are there, and two. Others are not borrowed: jobs may be reading them.
+        // SAFETY: both chunks exist, and differ. No other element is borrowed: jobs may be reading them.
         [one, other]
             .map(|number| unsafe { (*chunks.add(number as usize)).as_mut().unwrap_unchecked() })
     }
@@ -257,20 +256,20 @@ impl Chunks {
         (0..).zip(self.chunks.iter()).filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)))
     }
 
-    /// All chunks, to be changed. No job is reading any.
+    /// Iterates over all chunks, mutably. No job is reading them.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Chunk)> {
         let places = self.places_mut();
         (0..).zip(places).filter_map(|(number, chunk)| Some((number, chunk.as_mut()?)))
     }
 
-    /// The places of all chunks, to be changed. No job is reading any.
+    /// Returns the places of all chunks. No job is reading them.
     fn places_mut(&mut self) -> &mut [Option<Chunk>] {
         let len = self.chunks.len();
-        // SAFETY: there are so many, and all are borrowed with this.
+        // SAFETY: the elements are initialised, and borrowed with `self`.
         unsafe { slice::from_raw_parts_mut(self.chunks.as_mut_ptr(), len) }
     }
 
-    /// The chunks of a fork: with the same memory, or with that of the copies, which are sorted by their numbers.
+    /// Creates the chunks of a fork, with shared memory or the given copies, which are sorted by number.
     pub(crate) fn fork(&mut self, copies: Vec<ChunkCopy>) -> Self {
         self.may_be_shared = true;
         let mut copies = copies.into_iter().peekable();
@@ -289,29 +288,29 @@ impl Chunks {
         Self { chunks, addresses, free, sequence, may_be_shared: true, uniform, pool }
     }
 
-    /// Whether a chunk may have memory that forks have too. If not, all is the world's alone.
+    /// Returns whether any chunk may share its memory with a fork.
     #[inline]
     pub(crate) fn may_be_shared(&self) -> bool {
         self.may_be_shared
     }
 
-    /// Whether the memory of one of these chunks, which are there, may be shared.
+    /// Returns whether any of these chunks may share its memory with a fork.
     pub(crate) fn may_share_one(&self, numbers: &[u32]) -> bool {
         self.may_be_shared && numbers.iter().any(|&number| self[number].may_be_shared())
     }
 
-    /// Notes that a chunk, which is there, has one version for all columns.
+    /// Records that a chunk has one version for all columns.
     #[inline]
     pub(crate) fn note_uniform(&mut self, number: u32) {
         self.uniform.note(number);
     }
 
-    /// Whether a chunk was [noted](Self::note_uniform).
+    /// Returns whether a chunk may have one version for all columns.
     pub(crate) fn may_be_uniform(&self, number: u32) -> bool {
         self.uniform.has(number)
     }
 
-    /// [Writes out](ChunkVersions::write_out) the versions of these chunks, which are there.
+    /// [Writes out](super::versions::ChunkVersions::write_out) the versions of these chunks.
     pub(crate) fn write_out_versions(&self, numbers: &[u32]) {
         self.uniform.take(numbers, |number| self[number].versions.write_out());
         debug_assert!(numbers.iter().all(|&number| !self[number].versions.is_uniform()));
@@ -335,7 +334,7 @@ impl Index<u32> for Chunks {
     }
 }
 
-/// As [`get_unchecked_mut`](Chunks::get_unchecked_mut): no job goes through the chunk.
+/// Like [`get_unchecked_mut`](Chunks::get_unchecked_mut), with a check: no job uses the chunk.
 impl IndexMut<u32> for Chunks {
     #[inline]
     fn index_mut(&mut self, number: u32) -> &mut Chunk {
@@ -392,16 +391,16 @@ impl Storage {
     }
 }
 
-/// A list that grows while jobs read elements of it through pointers.
+/// A vector that can grow while jobs read its elements through pointers.
 ///
-/// When it needs more memory, the elements move, and their bytes stay where they were, too, for who read them there: jobs. They
-/// use only what does not change while they are under way, so that it does not matter which of the two they see. The
-/// old memory, as much as the new at most, is released with the list. Before the first job, nothing is kept.
+/// When it grows, the elements move, but their bytes also stay at the old addresses. Jobs read only what does not change while
+/// they run, so that both copies are equally good. The old memory, at most as much as the new, is freed with the vector. Before
+/// the first job, nothing is kept.
 pub(crate) struct StableVec<T> {
     list: Vec<T>,
-    /// Memory that it has grown out of.
+    /// Memory that the vector has outgrown.
     left: Vec<Vec<MaybeUninit<T>>>,
-    /// Whether it may be read through pointers.
+    /// True if elements may be read through pointers.
     stays: AtomicBool,
 }
 
@@ -411,7 +410,7 @@ impl<T> StableVec<T> {
         self.list.push(element);
     }
 
-    /// Makes room for so many more, unless there is.
+    /// Reserves memory for more elements.
     #[inline]
     pub(crate) fn reserve(&mut self, more: usize) {
         if more > self.list.capacity() - self.list.len() {
@@ -427,8 +426,8 @@ impl<T> StableVec<T> {
         let len = self.list.len();
         let mut list = Vec::with_capacity((len + more).max(2 * self.list.capacity()));
         let mut old = ManuallyDrop::new(std::mem::take(&mut self.list));
-        // SAFETY: there is room for so many, apart from the old ones. They are owned by the new list alone from here on: what is
-        // left counts as uninitialised.
+        // SAFETY: the new vector has room for all elements, apart from the old memory. It alone owns them afterwards: the old
+        // memory counts as uninitialised.
         unsafe {
             ptr::copy_nonoverlapping(old.as_ptr(), list.as_mut_ptr(), len);
             list.set_len(len);
@@ -437,19 +436,19 @@ impl<T> StableVec<T> {
         self.list = list;
     }
 
-    /// From now on elements may be read through pointers.
+    /// Declares that elements may be read through pointers from now on.
     pub(crate) fn stay(&self) {
-        // Relaxed: who grows the list has it mutably.
+        // Relaxed: growing takes `&mut self`.
         self.stays.store(true, Ordering::Relaxed);
     }
 
-    /// Where the elements are, to be changed. None of them is borrowed by that: jobs may be reading them.
+    /// Returns the address of the elements, without borrowing any: jobs may be reading them.
     #[inline(always)]
     pub(crate) fn as_mut_ptr(&mut self) -> *mut T {
         self.list.as_mut_ptr()
     }
 
-    /// Takes all elements out. Nobody reads them.
+    /// Removes all elements. No job is reading them.
     pub(crate) fn take_all(&mut self) -> Vec<T> {
         self.left.clear();
         std::mem::take(&mut self.list)

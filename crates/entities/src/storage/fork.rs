@@ -1,4 +1,4 @@
-//! A second storage with the same entities, which shares memory with the first until one of them writes to it.
+//! Copy on write: forks of a storage, unsharing chunks, and putting a fork in the place of a storage.
 
 #![expect(unsafe_code, reason = "what can be duplicated, which was checked")]
 
@@ -18,7 +18,7 @@ use super::{Storage, StorageSettings};
 use crate::component::{ComponentType, Copying, SharedValue};
 
 impl Storage {
-    /// The first type with a value that cannot be duplicated.
+    /// Returns the first type with a value that cannot be duplicated.
     pub(crate) fn not_duplicable(&self) -> Option<ComponentType> {
         let all = self.archetypes.iter();
         self.not_duplicable_in(
@@ -26,7 +26,7 @@ impl Storage {
         )
     }
 
-    /// The first type of these archetypes whose values cannot be duplicated.
+    /// Returns the first type of these archetypes whose values cannot be duplicated.
     pub(crate) fn not_duplicable_in(
         &self,
         archetypes: impl Iterator<Item = u32>,
@@ -39,11 +39,11 @@ impl Storage {
         })
     }
 
-    /// A fork. Before that, it was checked that everything can be duplicated.
+    /// Creates a fork: a second storage with the same entities, which shares the memory of chunks until one of the two writes
+    /// to it. The caller has checked that all values can be duplicated.
     pub(crate) fn fork(&mut self) -> Result<Self, OutOfMemory> {
         debug_assert_eq!(self.not_duplicable(), None);
-        // Only this runs code of the user, and it comes before everything else: if it panics, there is no fork, and nothing
-        // has changed.
+        // Only this runs user code, and it comes first: if it panics, there is no fork, and nothing has changed.
         let copies = self.copies_for_fork()?;
         Ok(Self {
             settings: self.settings.clone(),
@@ -57,7 +57,7 @@ impl Storage {
         })
     }
 
-    /// Copies of what cannot be shared of chunks, by rising number.
+    /// Copies the parts of chunks that cannot be shared, sorted by number.
     fn copies_for_fork(&self) -> Result<Vec<ChunkCopy>, OutOfMemory> {
         let mut copies = Vec::new();
         for (_, owner) in self.archetypes.iter() {
@@ -67,7 +67,7 @@ impl Storage {
             }
             for &number in &owner.chunks {
                 let chunk = &self.chunks[number];
-                // SAFETY: it is a chunk of the archetype. Before a fork it was checked that everything can be duplicated.
+                // SAFETY: the chunk is of the archetype, all of whose types can be duplicated, as was checked before.
                 copies.push(unsafe { ChunkCopy::new(number, chunk, shape, &self.settings)? });
             }
         }
@@ -75,7 +75,7 @@ impl Storage {
         Ok(copies)
     }
 
-    /// Sees to it that the memory of a chunk is the world's alone, since it is to be written.
+    /// Makes the memory of a chunk unshared, before it is written.
     #[inline]
     pub(crate) fn make_unique(&mut self, number: u32) -> Result<(), OutOfMemory> {
         if self.chunks[number].may_be_shared() {
@@ -84,7 +84,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Copies what is still shared with forks.
+    /// Copies everything that is still shared with forks.
     pub(crate) fn make_all_unique(&mut self) -> Result<(), OutOfMemory> {
         let numbers: Vec<u32> = self.chunks.iter().map(|(number, _)| number).collect();
         for number in numbers {
@@ -95,11 +95,11 @@ impl Storage {
     }
 }
 
-/// Copies of what cannot be shared of a chunk, for a fork that is being made. Dropped if that fails.
+/// Copies of the parts of a chunk that cannot be shared, for a fork in the making. Dropped if the fork fails.
 pub(crate) struct ChunkCopy {
-    /// Which chunk.
+    /// The number of the chunk.
     pub(super) number: u32,
-    /// `None` if it is shared, or the fork has it.
+    /// `None` if the memory is shared, or was taken.
     memory: Option<ChunkMemory>,
     values: ChunkValues,
     shape: Arc<ArchetypeShape>,
@@ -107,7 +107,7 @@ pub(crate) struct ChunkCopy {
 }
 
 impl ChunkCopy {
-    /// Copies what cannot be shared of a chunk. Code of the user runs, and the chunk stays as it is.
+    /// Copies the parts of a chunk that cannot be shared. Runs user code, and does not change the chunk.
     ///
     /// # Safety
     ///
@@ -118,29 +118,32 @@ impl ChunkCopy {
         shape: &Arc<ArchetypeShape>,
         settings: &StorageSettings,
     ) -> Result<Self, OutOfMemory> {
-        // SAFETY: as the caller promises.
+        // SAFETY: the chunk is of the shape, whose types can be duplicated, and belongs to a storage with these settings.
         unsafe { Self::of_parts(number, chunk, shape, settings, !shape.is_shared) }
     }
 
-    /// Copies a chunk with all that is in it. Code of the user runs, and the chunk stays as it is.
+    /// Copies a whole chunk. Runs user code, and does not change the chunk.
     ///
     /// # Safety
     ///
     /// - the chunk is of the shape, whose types can all be duplicated
-    /// - chunks of these settings have room for what is in one of the shape
+    /// - chunks of these settings are large enough for the shape
     pub(super) unsafe fn whole(
         number: u32,
         chunk: &Chunk,
         shape: &Arc<ArchetypeShape>,
         settings: &StorageSettings,
     ) -> Result<Self, OutOfMemory> {
-        // SAFETY: as the caller promises.
+        // SAFETY: the contract of this function is that of `of_parts`.
         unsafe { Self::of_parts(number, chunk, shape, settings, true) }
     }
 
+    /// Copies the chunk components, and the memory if `with_memory`.
+    ///
     /// # Safety
     ///
-    /// - as for [`whole`](Self::whole)
+    /// - the chunk is of the shape, whose types can all be duplicated
+    /// - chunks of these settings are large enough for the shape
     unsafe fn of_parts(
         number: u32,
         chunk: &Chunk,
@@ -153,17 +156,17 @@ impl ChunkCopy {
         if with_memory {
             let memory = settings.arena.allocate(settings.chunk_size, shape.align)?;
             // SAFETY:
-            // - both are chunks of the shape, the second with nothing
-            // - all types can be duplicated, as the caller promises
+            // - both are chunks of the shape; the second is empty and large enough
+            // - all types can be duplicated
             unsafe { duplicate_rows(shape, chunk.data(), memory.as_ptr().as_ptr(), rows) };
             copy.memory = Some(memory);
         }
-        // SAFETY: as the caller promises.
+        // SAFETY: all types can be duplicated.
         copy.values = unsafe { chunk.values.duplicate() };
         Ok(copy)
     }
 
-    /// The memory, unless it is shared, and the values, for the chunk of the fork.
+    /// Returns the copied memory, if any, and the chunk components.
     pub(super) fn into_parts(mut self) -> (Option<ChunkMemory>, ChunkValues) {
         (self.memory.take(), mem::replace(&mut self.values, ChunkValues::NONE))
     }
@@ -178,16 +181,16 @@ impl Drop for ChunkCopy {
 }
 
 impl Storage {
-    /// Lets what is noted of this storage, which is a fork of any, go on after another that it takes the place of: what is as it was
-    /// there was changed when it was changed there, and all else was changed now.
+    /// Puts this storage, a fork, in the place of another, and continues its versions and counts: what is the same in both
+    /// keeps the versions of the other, and everything else has changed now.
     ///
-    /// The other is no good any more then, but to be dropped.
+    /// The other storage can only be dropped afterwards.
     pub(crate) fn replace(&mut self, before: &mut Self) {
         self.version = before.version;
         self.room_changes = self.room_changes.max(before.room_changes) + 1;
         let numbers: Vec<u32> = self.chunks.iter().map(|(number, _)| number).collect();
-        // How often rows came or went in what is not there any more, for each archetype: as often as they did before, and once more
-        // in each chunk that is not found again.
+        // The events of each archetype in chunks that are gone: those so far, and one more for each chunk that is not found
+        // again.
         let mut events: Vec<u32> = self
             .archetypes
             .iter()
@@ -220,7 +223,7 @@ impl Storage {
                     self.shared.uncount(table, index, more);
                 }
             } else {
-                // Whether they differed before is the matter of the storage that this is a fork of.
+                // The storage that this is a fork of keeps a list of uniform chunks of its own.
                 _ = chunk.note_all_written(self.version);
                 chunk.order_events = 0;
                 chunk.note_order(self.version);
@@ -232,7 +235,7 @@ impl Storage {
         }
     }
 
-    /// How often rows of the archetype with these types came or went, if they all go now.
+    /// Returns the count of events of the archetype with these types, if all its rows are removed now.
     fn order_events_of(&self, types: &[ComponentType]) -> u32 {
         let Some(archetype) = self.archetypes.find(types) else { return 0 };
         let archetype = &self.archetypes[archetype];
@@ -240,7 +243,8 @@ impl Storage {
         chunks.fold(archetype.order_events, |sum, events| sum.wrapping_add(events).wrapping_add(1))
     }
 
-    /// Whether a chunk is as another of the same number, in a storage before this, was: memory that two have is written by neither.
+    /// Returns whether a chunk equals the one of the same number in the other storage. Memory that both share is written by
+    /// neither.
     fn is_same(&self, number: u32, old: &Chunk, before: &Self) -> bool {
         let chunk = &self.chunks[number];
         let shape = chunk.shape();
@@ -256,7 +260,7 @@ impl Storage {
             && self.values(chunk).eq(before.values(old))
     }
 
-    /// Which shared values a chunk has, by their addresses.
+    /// Returns the addresses of the shared values of a chunk.
     fn values(&self, chunk: &Chunk) -> impl Iterator<Item = *const ()> {
         let address = |value: &SharedValue| Arc::as_ptr(value).cast::<()>();
         let places = self.archetypes.values_of(chunk);
@@ -264,7 +268,7 @@ impl Storage {
     }
 }
 
-/// Gives a chunk memory of its own, unless it has by now.
+/// Gives a chunk memory of its own, unless it is unshared by now.
 #[cold]
 pub(crate) fn unshare(
     chunks: &mut Chunks,
@@ -274,13 +278,13 @@ pub(crate) fn unshare(
     let shared = chunks.unshare(number, |chunk| {
         let memory = settings.arena.allocate(settings.chunk_size, chunk.shape().align)?;
         // SAFETY:
-        // - both are chunks of the shape; nobody writes to memory that is shared
+        // - both are chunks of the shape, and shared memory is never written
         // - `fork` has refused types that cannot be duplicated
         unsafe { duplicate_rows(chunk.shape(), chunk.data(), memory.as_ptr().as_ptr(), chunk.len) };
         Ok(memory)
     })?;
     if let Some(shared) = shared {
-        // The others may have let go of it since.
+        // The other owners may have released it meanwhile.
         let chunk = &chunks[number];
         release(shared, chunk.shape(), chunk.len);
     }

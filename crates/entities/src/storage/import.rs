@@ -1,4 +1,4 @@
-//! Chunks and rows that come from another storage.
+//! Importing chunks and rows from another storage, and replacing entity references in values.
 
 #![expect(unsafe_code, reason = "moves and duplicates rows between chunks")]
 
@@ -9,18 +9,18 @@ use super::Storage;
 use super::arena::OutOfMemory;
 use super::chunk::Chunk;
 use super::fork::ChunkCopy;
-use super::raw_values::NewRows;
+use super::raw_values::{NewRows, duplicate_column};
 use super::reserve::RowRange;
 use super::row_moves::RowMove;
-use crate::component::{ComponentType, Copying, RemapColumn};
+use crate::component::{ComponentType, RemapColumn};
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
 use crate::field::EntityRemap;
 
-/// What code of the user has panicked with.
+/// The payload of a panic in user code.
 type Panic = Box<dyn Any + Send>;
 
-/// Rows that came from another storage, and whether their chunk came with them.
+/// Rows that were imported from another storage, with or without their chunk.
 #[derive(Clone, Copy)]
 pub(crate) struct ImportedRows {
     pub(crate) run: RowRange,
@@ -28,14 +28,15 @@ pub(crate) struct ImportedRows {
 }
 
 impl Storage {
-    /// Takes in a chunk of another storage, which is in no list there any more, with all that is in it. Its entities get ids of
-    /// this one, and which ones is noted. The list of entities is memory to use.
+    /// Imports a chunk of another storage with all its rows. It is in no list of that storage any more. Its entities get new
+    /// ids, which are recorded in `map`. `old_ids` is scratch memory.
     ///
     /// # Safety
     ///
-    /// - the shape of the chunk, which is there, is [as good](super::ArchetypeShape::has_same_layout) as that of the archetype
-    /// - its memory is the world's alone, and of the size that chunks of this storage have
-    /// - the group is one of the archetype, if that has groups
+    /// - the shape of the chunk has the [same layout](super::ArchetypeShape::has_same_layout) as that of the archetype, and
+    ///   still exists
+    /// - its memory is unshared, and has the size of this storage's chunks
+    /// - `group` is a group of the archetype, if that has groups
     pub(crate) unsafe fn import_chunk(
         &mut self,
         mut chunk: Chunk,
@@ -49,14 +50,14 @@ impl Storage {
         old_ids.extend_from_slice(chunk.entities());
         let number = chunks.insert(|sequence, _| {
             let shape = &archetypes[archetype].shape;
-            // SAFETY: archetypes live as long as the storage. The rest is as the caller promises.
+            // SAFETY: archetypes live as long as the storage, and the shapes have the same layout.
             unsafe { chunk.rehome(archetype, group, shape, sequence) };
             chunk
         });
         let chunk = &mut chunks[number];
         table.allocate_rows(chunk.ids_mut(), number, 0);
         map.add(old_ids, chunk.entities());
-        // Whether they differed before is the matter of the storage that it comes from.
+        // The other storage keeps a list of uniform chunks of its own.
         _ = chunk.note_all_written(*version);
         chunk.note_order(*version);
         let run = RowRange { chunk: number, first: 0, rows: chunk.len };
@@ -65,12 +66,13 @@ impl Storage {
         ImportedRows { run, is_whole: true }
     }
 
-    /// Copies a chunk of another storage, for [`import_copy`](Self::import_copy). Code of the user runs, and nothing is changed.
+    /// Copies a chunk of another storage for [`import_copy`](Self::import_copy). Runs user code, and changes nothing.
     ///
     /// # Safety
     ///
-    /// - it is a chunk of the other storage, whose types can all be duplicated
-    /// - its shape is [as good](super::ArchetypeShape::has_same_layout) as one of this storage, and the chunks of both are as large
+    /// - `number` is a chunk of the other storage, whose types can all be duplicated
+    /// - its shape has the [same layout](super::ArchetypeShape::has_same_layout) as one of this storage, and chunks have the
+    ///   same size
     pub(crate) unsafe fn copy_chunk(
         &self,
         other: &Self,
@@ -78,16 +80,17 @@ impl Storage {
     ) -> Result<ChunkCopy, OutOfMemory> {
         let chunk = &other.chunks[number];
         let shape = &other.archetypes[chunk.archetype].shape;
-        // SAFETY: as the caller promises. What fits in chunks here fits in those of its settings.
+        // SAFETY: the chunk is of the shape, whose types can be duplicated, and chunks of both storages have the same size.
         unsafe { ChunkCopy::whole(number, chunk, shape, &self.settings) }
     }
 
-    /// Takes in a copy of a chunk of another storage, as [`import_chunk`](Self::import_chunk) does.
+    /// Imports a copy of a chunk of another storage, with new ids for its entities, which are recorded in `map`.
     ///
     /// # Safety
     ///
-    /// - the copy is one of the whole chunk
-    /// - the rest is as there
+    /// - `copy` is a copy of the whole chunk `of`
+    /// - the shape of that chunk has the [same layout](super::ArchetypeShape::has_same_layout) as that of the archetype
+    /// - `group` is a group of the archetype, if that has groups
     pub(crate) unsafe fn import_copy(
         &mut self,
         copy: ChunkCopy,
@@ -104,17 +107,18 @@ impl Storage {
         let mut chunk = Chunk::new(memory, archetype, shape, 0, values, pool);
         chunk.len = of.len;
         chunk.enabled = of.enabled.clone();
-        // SAFETY: it is new, and of the shape of the archetype, with memory of this storage. The rest is as the caller promises.
+        // SAFETY: the chunk is new, unshared, of the shape of the archetype, and has memory of this storage. The group is one
+        // of the archetype.
         unsafe { self.import_chunk(chunk, archetype, group, old_ids, map) }
     }
 
-    /// Lets rows behind the last of a chunk be seen, which have values that were moved or copied from rows of another storage.
-    /// They get ids, which is noted, and what was switched off there is so here.
+    /// Makes reserved rows visible whose values were moved or copied from another storage. They get ids, which are recorded in
+    /// `map`, and the enabled bits of the other rows.
     ///
     /// # Safety
     ///
-    /// - the other chunk has the rows, and the types of this one
-    /// - the rows are reserved, and have values in all columns
+    /// - the other chunk has the rows, and the same types
+    /// - the rows `to` are reserved, and have values in all columns
     pub(crate) unsafe fn import_rows(
         &mut self,
         from: &Chunk,
@@ -142,8 +146,8 @@ impl Storage {
         ImportedRows { run: to, is_whole: false }
     }
 
-    /// Replaces the entities that values of rows refer to, which have just come. The chunk is the world's alone. Returns what the first
-    /// value panics with that does: all others are replaced.
+    /// Replaces entity references in the values of imported rows, whose chunk is unshared. Returns the payload of the first
+    /// panic: all other values are replaced.
     pub(crate) fn remap_imported(
         &mut self,
         arrival: ImportedRows,
@@ -156,7 +160,7 @@ impl Storage {
         for (ty, column) in shape.types.iter().zip(&shape.columns) {
             let Some(remap) = ty.0.remap else { continue };
             let values = chunk.column(column.offset).wrapping_add(first as usize * ty.size());
-            // SAFETY: the chunk has so many values of this type there, and is the world's alone.
+            // SAFETY: the chunk has values of this type in these rows, and is unshared.
             let result = unsafe { remap_each(remap, *ty, values, rows as usize, map) };
             panicked = panicked.or(result);
         }
@@ -165,7 +169,7 @@ impl Storage {
         }
         for (_, ty, value) in chunk.values.iter() {
             if let Some(remap) = ty.0.remap {
-                // SAFETY: there is a value of this type, which is the world's alone.
+                // SAFETY: there is one value of this type, and chunk components are never shared.
                 let result = unsafe { remap_each(remap, ty, value.as_ptr(), 1, map) };
                 panicked = panicked.or(result);
             }
@@ -173,17 +177,17 @@ impl Storage {
         panicked
     }
 
-    /// Replaces the entities that components refer to. The chunks are the world's alone.
+    /// Replaces entity references in all components. All chunks are unshared.
     pub(crate) fn remap(&mut self, map: &mut EntityRemap<'_>) {
         let version = self.version;
         for (_, chunk) in self.chunks.iter_mut() {
-            // SAFETY: archetypes live as long as the world.
+            // SAFETY: archetypes live as long as the storage.
             let shape = unsafe { chunk.unbound_shape() };
             for (at, (ty, column)) in (0..).zip(shape.types.iter().zip(&shape.columns)) {
                 if let Some(remap) = ty.0.remap {
-                    // Before that, since it may panic in the midst.
+                    // Recorded first, since `remap` may panic halfway.
                     chunk.note_written(at, 0, chunk.len, version);
-                    // SAFETY: the chunk has so many values of this type there, and is the world's alone.
+                    // SAFETY: the chunk has values of this type in all rows, and is unshared.
                     unsafe {
                         remap(ty.0.shape, chunk.column(column.offset), chunk.len as usize, map);
                     };
@@ -191,7 +195,7 @@ impl Storage {
             }
             for (column, ty, value) in chunk.values.iter() {
                 if let Some(remap) = ty.0.remap {
-                    // SAFETY: there is a value of this type, which is the world's alone.
+                    // SAFETY: there is one value of this type, and chunk components are never shared.
                     unsafe { remap(ty.0.shape, value.as_ptr(), 1, map) };
                     chunk.versions.set_version(column, version);
                 }
@@ -200,11 +204,11 @@ impl Storage {
     }
 }
 
-/// Replaces the entities that values of a type refer to, also behind one that panics. Returns what the first panics with.
+/// Replaces entity references in values of a type, even after one that panics. Returns the payload of the first panic.
 ///
 /// # Safety
 ///
-/// - there are so many values of the type, which nobody else uses, and the function is that of the type
+/// - there are `count` values of the type that nothing else uses, and `remap` is the function of the type
 unsafe fn remap_each(
     remap: RemapColumn,
     ty: ComponentType,
@@ -216,7 +220,7 @@ unsafe fn remap_each(
     while done < count {
         map.take_begun();
         let rest = values.wrapping_add(done * ty.size());
-        // SAFETY: as the caller promises.
+        // SAFETY: the remaining values are of the type, and nothing else uses them.
         let replace = || unsafe { remap(ty.0.shape, rest, count - done, map) };
         let Err(panic) = catch_unwind(AssertUnwindSafe(replace)) else { break };
         panicked = panicked.or(Some(panic));
@@ -225,18 +229,18 @@ unsafe fn remap_each(
     panicked
 }
 
-/// Moves the values of rows to those of a chunk of another storage: from here on they are there.
+/// Moves the values of rows to a chunk of another storage, which owns them afterwards.
 ///
 /// # Safety
 ///
-/// - the first chunk has the rows, and the second, which is another, has room where the run says
+/// - the first chunk has the rows, and the second, another one, has room for them at `run`
 /// - both have the same types
 pub(crate) unsafe fn move_values(from: &Chunk, first: u32, to: &Chunk, run: RowRange) {
     let columns = from.shape().columns.iter().zip(&to.shape().columns);
     for (old, new) in columns.filter(|(old, _)| old.size > 0) {
         let value = |start: u32, row: u32| start as usize + row as usize * old.size as usize;
         let bytes = run.rows as usize * old.size as usize;
-        // SAFETY: both rows are in their chunks, in columns of one type; the chunks are two.
+        // SAFETY: both chunks have the rows, in columns of one type, and differ.
         unsafe {
             let values = from.data().add(value(old.offset, first));
             to.data().add(value(new.offset, run.first)).copy_from_nonoverlapping(values, bytes);
@@ -244,36 +248,35 @@ pub(crate) unsafe fn move_values(from: &Chunk, first: u32, to: &Chunk, run: RowR
     }
 }
 
-/// Duplicates the values of rows to those of a chunk of another storage: all of them, or, when it panics, none. Code of the user
-/// runs.
+/// Duplicates the values of rows to a chunk of another storage: all of them or, if one panics, none. Runs user code.
 ///
 /// # Safety
 ///
-/// - as for [`move_values`], and all types can be duplicated
-/// - the archetype of the second chunk, and its memory, live as long as what is returned, and nobody else knows of the rows
+/// - the first chunk has the rows, and the second, another one, has room for them at `run`
+/// - both have the same types, which can all be duplicated
+/// - the archetype and the memory of the second chunk outlive the result, and nothing else reaches the rows
 pub(crate) unsafe fn duplicate_values<'a>(
     from: &Chunk,
     first: u32,
     to: &Chunk,
     run: RowRange,
 ) -> NewRows<'a> {
-    // SAFETY: the caller's promise.
-    let shape = unsafe { to.unbound_shape() };
-    // SAFETY: columns are added when they are written, and the rows are nobody's yet.
-    let mut done = unsafe { NewRows::new(shape, to.data(), run.first, run.rows) };
+    // SAFETY:
+    // - the archetype and the memory of `to` live as long as the result
+    // - columns are added once they are written, and nothing else reaches the rows yet
+    let (shape, mut done) = unsafe {
+        let shape = to.unbound_shape();
+        (shape, NewRows::new(shape, to.data(), run.first, run.rows))
+    };
     let columns = from.shape().columns.iter().zip(&shape.columns);
     for ((at, ty), (old, new)) in (0..).zip(&shape.types).zip(columns) {
         let value = |start: u32, row: u32| start as usize + row as usize * old.size as usize;
         let rows = run.rows as usize;
-        // SAFETY: both have a column there; the first has so many values, the second room for them.
+        // SAFETY: both chunks have this column; the first has values in the rows, the second has room for them.
         unsafe {
             let values = from.data().add(value(old.offset, first));
             let room = to.data().add(value(new.offset, run.first));
-            match ty.0.copying {
-                Copying::Bytes => room.copy_from_nonoverlapping(values, rows * old.size as usize),
-                Copying::Deep(clone) | Copying::Clone(clone) => clone(values, room, rows),
-                Copying::NotAtAll => unreachable!("`{ty}` cannot be duplicated, which was checked"),
-            }
+            duplicate_column(*ty, values, room, rows);
         }
         if ty.0.drop.is_some() {
             done.columns.push(at);

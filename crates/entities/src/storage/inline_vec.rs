@@ -1,14 +1,14 @@
-//! Lists that are mostly short, and then take no memory of their own.
+//! Vectors that store a few elements inline.
 
 use std::ops::Deref;
 use std::{array, iter, vec};
 
-/// A list of values, so many of which take no memory of their own.
+/// A vector whose first `N` elements need no allocation.
 pub(crate) struct InlineVec<T, const N: usize> {
-    /// The first ones.
+    /// The first elements.
     first: [Option<T>; N],
     len: usize,
-    /// What comes after those.
+    /// All further elements.
     more: Vec<T>,
 }
 
@@ -60,13 +60,13 @@ impl<T, const N: usize> IntoIterator for InlineVec<T, N> {
     }
 }
 
-/// A list of numbers, side by side, which takes no memory of its own as long as it is short.
+/// A contiguous vector of indices that needs no allocation as long as it is short.
 #[derive(Default)]
 pub(crate) struct InlineIndices {
-    /// All of them, unless there are more.
+    /// All elements, as long as they fit.
     few: [u32; Self::FEW],
     len: usize,
-    /// All of them, if they are too many.
+    /// All elements, once they do not fit inline.
     many: Vec<u32>,
 }
 

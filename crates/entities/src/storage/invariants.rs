@@ -1,4 +1,4 @@
-//! What is always true of a storage, as code.
+//! The invariants of a storage, as code.
 
 use std::error::Error;
 use std::fmt;
@@ -11,7 +11,7 @@ use super::chunk::NOWHERE;
 use super::shared_groups::SharedGroups;
 use super::{Location, Storage};
 
-/// Something that must never be: a mistake in ancho itself.
+/// A violated invariant of a world: a bug in ancho itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvariantViolation(String);
 
@@ -33,7 +33,7 @@ macro_rules! holds {
 }
 
 impl Storage {
-    /// Walks everything.
+    /// Checks all invariants.
     pub(crate) fn check_invariants(&self) -> Result<(), InvariantViolation> {
         self.table.check().map_err(InvariantViolation)?;
         let mut entities = 0;
@@ -66,7 +66,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Checks one archetype. Returns how many entities it has.
+    /// Checks an archetype, and returns the number of its entities.
     fn check_archetype(&self, number: u32) -> Result<usize, InvariantViolation> {
         let archetype = &self.archetypes[number];
         let shape = &archetype.shape;
@@ -158,7 +158,7 @@ impl Storage {
         Ok(entities)
     }
 
-    /// Checks that the groups of an archetype are those that its chunks are of.
+    /// Checks that an archetype has exactly the groups that its chunks belong to.
     fn check_groups(&self, number: u32, archetype: &Archetype) -> Result<(), InvariantViolation> {
         let shared = archetype.shape.shared.len();
         let chunks = || archetype.chunks.iter().map(|&at| (at, &self.chunks[at]));

@@ -55,20 +55,20 @@ pub(crate) use staging_arena::{StagedRows, StagingArena};
 pub(crate) use transfer::{Edge, SetOperation, SharedSource, Transfer, Transfers, given_sources};
 pub(crate) use versions::TrackedColumn;
 
-/// Everything a world stores of its entities: which there are, what they have, and where.
+/// All entities of a world: their ids, components and places.
 ///
-/// It knows component types only as [`ComponentType`]s. What is typed stands in `manager`.
+/// Component types are known here only as [`ComponentType`](crate::component::ComponentType)s. Typed access is in `manager`.
 pub(crate) struct Storage {
     pub(crate) settings: StorageSettings,
     pub(crate) table: EntityTable,
     pub(crate) archetypes: Archetypes,
     pub(crate) chunks: Chunks,
     pub(crate) shared: SharedValues,
-    /// The moment that is noted with everything that is changed.
+    /// The current change version, recorded with every change.
     pub(crate) version: Version,
-    /// How often a list of chunks with room has changed: who remembers what is in one can tell whether it still is.
+    /// Counts changes to the lists of chunks with room, so that a cached entry of such a list can be validated.
     pub(crate) room_changes: u64,
-    /// SharedGroups that may have been made for nothing: between two changes memory to keep.
+    /// Groups that a reservation may have created in vain. Empty between two changes: only the memory is kept.
     noted_groups: Vec<(u32, u32)>,
 }
 
@@ -90,7 +90,7 @@ impl Storage {
         }
     }
 
-    /// The archetype of an entity.
+    /// Returns the archetype of an entity.
     #[inline]
     pub(crate) fn archetype_of(&self, entity: Entity) -> Option<&Archetype> {
         let location = self.table.locate(entity)?;
@@ -112,7 +112,7 @@ pub(crate) struct StorageSettings {
 }
 
 impl StorageSettings {
-    /// Whether chunks are divided in the same way.
+    /// Returns whether both settings lay chunks out in the same way.
     pub(crate) fn has_same_layout(&self, other: &Self) -> bool {
         (self.chunk_size, self.capacity_limit) == (other.chunk_size, other.capacity_limit)
     }

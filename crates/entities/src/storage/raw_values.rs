@@ -1,4 +1,4 @@
-//! Moving, copying and dropping values whose type is not known.
+//! Operations on values of erased types: move, copy, drop, duplicate and prefetch.
 
 #![expect(unsafe_code, reason = "values in chunks")]
 
@@ -11,17 +11,17 @@ use super::archetype::{ArchetypeShape, ColumnSlot};
 use super::inline_vec::InlineIndices;
 use crate::component::{Beginning, ComponentType, Copying};
 
-/// How many bytes a value has at most that [`copy_small_value`] copies.
+/// The size of the largest value that [`copy_small_value`] copies.
 pub(crate) const SMALL: u32 = 64;
 
 /// Copies the bytes of one value.
 ///
 /// # Safety
 ///
-/// - both addresses are valid for so many bytes, and apart from each other
+/// - both addresses are valid for `size` bytes, and the ranges are disjoint
 #[inline(always)]
 pub(crate) unsafe fn copy_value(from: *const u8, to: *mut u8, size: u32) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the contract of this function is that of both copies.
     unsafe {
         if size <= SMALL {
             copy_small_value(from, to, size);
@@ -33,24 +33,25 @@ pub(crate) unsafe fn copy_value(from: *const u8, to: *mut u8, size: u32) {
 
 /// Copies the bytes of one value without a call.
 ///
-/// A call of the system's `memcpy` costs more than copying the sizes that components usually have. Those are copied in
-/// two or four pieces that may overlap, so that a few sizes of pieces do for all of them.
+/// A call of `memcpy` costs more than copying values of the usual sizes. They are copied in two or four pieces that may
+/// overlap, so that a few piece sizes serve all of them.
 ///
 /// # Safety
 ///
-/// - both addresses are valid for so many bytes, and apart from each other
-/// - they are at most [`SMALL`]
+/// - both addresses are valid for `size` bytes, and the ranges are disjoint
+/// - `size` is at most [`SMALL`]
 #[inline(always)]
 pub(crate) unsafe fn copy_small_value(from: *const u8, to: *mut u8, size: u32) {
-    /// Copies the first and the last pieces of the bytes.
+    /// Copies the first and the last `EACH` pieces of the bytes.
     ///
     /// # Safety
     ///
-    /// - as above, and so many pieces are at most as large as the value
+    /// - both addresses are valid for `size` bytes, and the ranges are disjoint
+    /// - `EACH` pieces are at most as large as the value
     #[inline(always)]
     unsafe fn ends<Piece: Copy, const EACH: usize>(from: *const u8, to: *mut u8, size: usize) {
         let last = size - EACH * size_of::<Piece>();
-        // SAFETY: the pieces are inside. All are read before one is written, and as what may be uninitialised.
+        // SAFETY: the pieces are inside of the value. They may be uninitialised, and all are read before one is written.
         unsafe {
             let read = |from: *const u8| -> [MaybeUninit<Piece>; EACH] {
                 std::array::from_fn(|at| from.cast::<MaybeUninit<Piece>>().add(at).read_unaligned())
@@ -68,7 +69,7 @@ pub(crate) unsafe fn copy_small_value(from: *const u8, to: *mut u8, size: u32) {
 
     debug_assert!(size <= SMALL);
     let size = size as usize;
-    // SAFETY: the pieces are at most as large as the value.
+    // SAFETY: both addresses are valid, and `EACH` pieces are at most `size` bytes in each case.
     unsafe {
         match size {
             8..=16 => ends::<u64, 1>(from, to, size),
@@ -82,12 +83,12 @@ pub(crate) unsafe fn copy_small_value(from: *const u8, to: *mut u8, size: u32) {
     }
 }
 
-/// Drops values of some columns of a chunk: all of them, also when one panics.
+/// Drops values of some columns of a chunk: all of them, even if one panics.
 ///
 /// # Safety
 ///
 /// - the memory is a chunk of the shape, with values in these columns and rows
-/// - they are not used afterwards
+/// - the values are not used afterwards
 pub(crate) unsafe fn drop_values(
     shape: &ArchetypeShape,
     data: *mut u8,
@@ -95,7 +96,7 @@ pub(crate) unsafe fn drop_values(
     first_row: u32,
     rows: u32,
 ) {
-    /// Goes on with the columns that are left when one has panicked.
+    /// Continues with the remaining columns if a value panics.
     struct Rest<'a, F: FnMut(u32)> {
         columns: std::slice::Iter<'a, u32>,
         drop_column: F,
@@ -119,14 +120,14 @@ pub(crate) unsafe fn drop_values(
         let place = shape.columns[column as usize];
         if let Some(drop) = shape.types[column as usize].0.drop {
             let first = place.offset as usize + first_row as usize * place.size as usize;
-            // SAFETY: there are values of this type, which are not used afterwards.
+            // SAFETY: the rows have values of this type, which are not used afterwards.
             unsafe { drop(data.add(first), rows as usize) };
         }
     };
     Rest { columns: columns.iter(), drop_column }.go_on();
 }
 
-/// Columns that were written in a row of memory that nobody knows of yet: dropped if something panics.
+/// Columns that were written in new rows, which are dropped if something panics before the rows are visible.
 pub(crate) struct NewRows<'a> {
     shape: &'a ArchetypeShape,
     data: *mut u8,
@@ -135,16 +136,16 @@ pub(crate) struct NewRows<'a> {
     pub(crate) columns: InlineIndices,
 }
 
-// SAFETY: the values are its own, and may be sent, as all components. The shape is read by everybody.
+// SAFETY: it owns the values, and components are `Send`. The shape is only read.
 unsafe impl Send for NewRows<'_> {}
 
 impl<'a> NewRows<'a> {
-    /// Notes rows without any values.
+    /// Begins without columns.
     ///
     /// # Safety
     ///
     /// - the memory is a chunk of the shape
-    /// - columns that are added have values in these rows, which are this object's until it is forgotten
+    /// - columns that are added have values in these rows, which nothing else owns until [`keep`](Self::keep)
     pub(crate) unsafe fn new(
         shape: &'a ArchetypeShape,
         data: *mut u8,
@@ -154,7 +155,7 @@ impl<'a> NewRows<'a> {
         Self { shape, data, first_row, rows, columns: InlineIndices::default() }
     }
 
-    /// Says that the rows have an owner now.
+    /// Keeps the values: the rows have an owner now.
     pub(crate) fn keep(mut self) {
         self.columns.clear();
     }
@@ -162,16 +163,16 @@ impl<'a> NewRows<'a> {
 
 impl Drop for NewRows<'_> {
     fn drop(&mut self) {
-        // SAFETY: these columns were written, and nobody else knows of the rows.
+        // SAFETY: these columns were written, and nothing else owns the values.
         unsafe { drop_values(self.shape, self.data, &self.columns, self.first_row, self.rows) }
     }
 }
 
-/// Duplicates all rows of a chunk, ids included: all of them, or, when it panics, none.
+/// Duplicates all rows of a chunk with their ids: all of them or, if one panics, none.
 ///
 /// # Safety
 ///
-/// - both are chunks of the shape, the first with so many rows, the second with nothing
+/// - both are chunks of the shape, the first with `rows` rows, the second without
 /// - all types of the shape can be duplicated
 pub(crate) unsafe fn duplicate_rows(
     shape: &ArchetypeShape,
@@ -180,29 +181,42 @@ pub(crate) unsafe fn duplicate_rows(
     rows: u32,
 ) {
     let rows_wide = rows as usize;
-    // SAFETY: ids are at the beginning of both.
-    unsafe { to.copy_from_nonoverlapping(from, rows_wide * size_of::<crate::Entity>()) };
-    // SAFETY: only columns that were written are added.
-    let mut done = unsafe { NewRows::new(shape, to, 0, rows) };
+    // SAFETY: the ids are at the beginning of both chunks. Only columns that were written are added to `done`.
+    let mut done = unsafe {
+        to.copy_from_nonoverlapping(from, rows_wide * size_of::<crate::Entity>());
+        NewRows::new(shape, to, 0, rows)
+    };
     for (at, (ty, column)) in (0..).zip(shape.types.iter().zip(&shape.columns)) {
         let offset = column.offset as usize;
-        match ty.0.copying {
-            // SAFETY: both have a column there, with so many rows.
-            Copying::Bytes => unsafe {
-                to.add(offset)
-                    .copy_from_nonoverlapping(from.add(offset), rows_wide * column.size as usize);
-            },
-            // SAFETY: both have a column there; the first has so many values, the second none.
-            Copying::Deep(clone) | Copying::Clone(clone) => unsafe {
-                clone(from.add(offset), to.add(offset), rows_wide);
-            },
-            Copying::NotAtAll => unreachable!("`{ty}` cannot be duplicated, which was checked"),
-        }
+        // SAFETY: both chunks have this column; the first has values in all rows, the second has room for them.
+        unsafe { duplicate_column(*ty, from.add(offset), to.add(offset), rows_wide) };
         if ty.0.drop.is_some() {
             done.columns.push(at);
         }
     }
     done.keep();
+}
+
+/// Duplicates contiguous values of one type: all of them or, if a clone panics, none.
+///
+/// # Safety
+///
+/// - `from` has `count` values of the type, which can be duplicated
+/// - `to` has room for them, apart from the values
+pub(super) unsafe fn duplicate_column(
+    ty: ComponentType,
+    from: *const u8,
+    to: *mut u8,
+    count: usize,
+) {
+    // SAFETY: the values, the room for them, and that they are disjoint are the contract of this function.
+    unsafe {
+        match ty.0.copying {
+            Copying::Bytes => to.copy_from_nonoverlapping(from, count * ty.size()),
+            Copying::Deep(clone) | Copying::Clone(clone) => clone(from, to, count),
+            Copying::NotAtAll => unreachable!("`{ty}` cannot be duplicated, which was checked"),
+        }
+    }
 }
 
 /// Writes initial values to a column.
@@ -219,15 +233,14 @@ pub(crate) unsafe fn write_initial(
     rows: u32,
 ) {
     let (ty, place) = (shape.types[column as usize], shape.columns[column as usize]);
-    // SAFETY: there is room for the rows.
-    let first =
-        unsafe { data.add(place.offset as usize + first_row as usize * place.size as usize) };
-    match ty.0.beginning {
-        // SAFETY: there is room for the rows.
-        Beginning::Default(write) => unsafe { write(first, rows as usize) },
-        // SAFETY: there is room for the rows; every value of a runtime type is bytes.
-        Beginning::Zero => unsafe { first.write_bytes(0, rows as usize * place.size as usize) },
-        Beginning::None => unreachable!("`{ty}` has no initial value, which was checked"),
+    let first = data.wrapping_add(place.offset as usize + first_row as usize * place.size as usize);
+    // SAFETY: the column has room for the rows. Every value of a runtime type, which begins as zeros, is bytes.
+    unsafe {
+        match ty.0.beginning {
+            Beginning::Default(write) => write(first, rows as usize),
+            Beginning::Zero => first.write_bytes(0, rows as usize * place.size as usize),
+            Beginning::None => unreachable!("`{ty}` has no initial value, which was checked"),
+        }
     }
 }
 
@@ -235,58 +248,58 @@ pub(crate) unsafe fn write_initial(
 ///
 /// # Safety
 ///
-/// - both addresses are valid for so many bytes, and apart from each other
+/// - both addresses are valid for `size` bytes, and the ranges are disjoint
 pub(crate) unsafe fn swap_values(one: *mut u8, other: *mut u8, size: u32) {
-    // SAFETY: as the caller promises.
+    // SAFETY: both ranges are valid and disjoint.
     unsafe { ptr::swap_nonoverlapping(one, other, size as usize) }
 }
 
-/// Writes the bytes of a value again and again.
+/// Writes copies of a value's bytes.
 ///
 /// # Safety
 ///
-/// - the first address has a value of so many bytes, not zero
-/// - the second has room for so many values, apart from it
+/// - `value` is valid for `size` bytes, which is not zero
+/// - `to` has room for `count` values, apart from the value
 pub(crate) unsafe fn repeat_bytes(value: *const u8, to: *mut u8, size: usize, count: usize) {
-    /// The largest pattern that is held in registers.
+    /// The largest pattern that is kept in registers.
     const MOST: usize = 128;
 
-    /// Writes a pattern of this type again and again, from a few wide registers.
+    /// Writes a pattern of this type `count` times, from a few wide registers.
     ///
     /// # Safety
     ///
-    /// - as above, for the size of the type
+    /// - `to` has room for `count` values of type `T`
     unsafe fn repeat<T: Copy>(pattern: &[MaybeUninit<u8>; MOST], to: *mut u8, count: usize) {
-        // SAFETY: the pattern is as large at least. Its bytes need not all be initialised.
+        // SAFETY: the pattern is at least as large as `T`. Its bytes may be uninitialised.
         let pattern = unsafe { pattern.as_ptr().cast::<MaybeUninit<T>>().read_unaligned() };
         dispatch(|| {
             for index in 0..count {
-                // SAFETY: there is room for so many.
+                // SAFETY: there is room for `count` values.
                 unsafe { to.cast::<MaybeUninit<T>>().add(index).write_unaligned(pattern) };
             }
         });
     }
 
-    // So many values as end where a register of 16 bytes does.
+    // The number of values that end at a multiple of 16 bytes, the size of a register.
     let values = 16 >> size.trailing_zeros().min(4);
     let block = size * values;
     if block > MOST {
-        // Registers do not hold it. What copies it once uses those there are.
+        // Too large for registers: copy the values one by one.
         for index in 0..count {
-            // SAFETY: there is room for so many.
+            // SAFETY: there is room for `count` values.
             unsafe { to.add(index * size).copy_from_nonoverlapping(value, size) };
         }
         return;
     }
     let mut pattern = [MaybeUninit::<u8>::uninit(); MOST];
     for index in 0..values {
-        // SAFETY: the pattern has room for so many values.
+        // SAFETY: the pattern has room for this number of values.
         unsafe {
             pattern.as_mut_ptr().add(index * size).copy_from_nonoverlapping(value.cast(), size);
         };
     }
     let (blocks, rest) = (count / values, count % values);
-    // SAFETY: there is room for so many blocks, and for the rest behind them.
+    // SAFETY: there is room for all blocks, and for the remaining values behind them.
     unsafe {
         match block / 16 {
             1 => repeat::<[u64; 2]>(&pattern, to, blocks),
@@ -302,12 +315,12 @@ pub(crate) unsafe fn repeat_bytes(value: *const u8, to: *mut u8, size: usize, co
     }
 }
 
-/// Copies the values of one row to others, column after column in the order of memory.
+/// Copies the values of one row to others, column by column in memory order.
 ///
 /// # Safety
 ///
-/// - the first is memory of a chunk of the shape with this row, the second that of another or the same
-/// - the new rows have room for values, and are apart from the row
+/// - `from` is a chunk of the shape with this row, and `to` is a chunk of the shape, which may be the same
+/// - the new rows have room for values, apart from the row
 /// - all types of the shape are duplicated by copying their bytes
 pub(crate) unsafe fn repeat_row(
     shape: &ArchetypeShape,
@@ -319,26 +332,26 @@ pub(crate) unsafe fn repeat_row(
 ) {
     for &(_, ColumnSlot { offset, size }) in &shape.sized {
         let value = |row: u32| offset as usize + row as usize * size as usize;
-        // SAFETY: there is a value in the row, and room in the others.
+        // SAFETY: the row has a value in this column, and the other rows have room for one.
         unsafe {
             repeat_bytes(from.add(value(row)), to.add(value(first)), size as usize, rows as usize);
         };
     }
 }
 
-/// Duplicates one value so many times: all of them, or, when it panics, none.
+/// Duplicates one value `count` times: all or, if one clone panics, none.
 ///
 /// # Safety
 ///
-/// - the first address has a value of the type, which can be duplicated
-/// - the second has room for so many values, apart from it
+/// - `value` is a value of the type, which can be duplicated
+/// - `to` has room for `count` values, apart from the value
 pub(crate) unsafe fn duplicate_value(
     ty: ComponentType,
     value: *const u8,
     to: *mut u8,
     count: usize,
 ) {
-    /// Values that were written and not yet handed over: dropped if one panics.
+    /// Values that are dropped if a clone panics.
     struct Written {
         ty: ComponentType,
         first: *mut u8,
@@ -348,7 +361,7 @@ pub(crate) unsafe fn duplicate_value(
     impl Drop for Written {
         fn drop(&mut self) {
             if let Some(drop) = self.ty.0.drop {
-                // SAFETY: so many were written, and nobody else knows of them.
+                // SAFETY: this number of values was written, and nothing else owns them.
                 unsafe { drop(self.first, self.count) };
             }
         }
@@ -357,12 +370,12 @@ pub(crate) unsafe fn duplicate_value(
     let size = ty.size();
     match ty.0.copying {
         Copying::Bytes if size == 0 => {}
-        // SAFETY: as the caller promises.
+        // SAFETY: the value has `size` bytes, and there is room for `count` values.
         Copying::Bytes => unsafe { repeat_bytes(value, to, size, count) },
         Copying::Deep(clone) | Copying::Clone(clone) => {
             let mut written = Written { ty, first: to, count: 0 };
             for index in 0..count {
-                // SAFETY: there is one value, and room for one more.
+                // SAFETY: there is a value, and room for one more.
                 unsafe { clone(value, to.add(index * size), 1) };
                 written.count = index + 1;
             }
@@ -372,28 +385,27 @@ pub(crate) unsafe fn duplicate_value(
     }
 }
 
-/// Has memory on its way to the cache. Whether there is any at the address does not matter.
+/// Prefetches memory into the caches. The address need not be valid.
 #[inline(always)]
 pub(crate) fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every such CPU has the instruction, which reads nothing and fails at no address.
+        // SAFETY: all x86-64 CPUs have the instruction, which reads nothing and faults at no address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
 }
 
-/// Has memory on its way to the cache after the first, where more can be waited for at a time. Whether there is any at the
-/// address does not matter.
+/// Prefetches memory into the second-level cache, which can wait for more lines at a time. The address need not be valid.
 #[inline(always)]
 pub(crate) fn prefetch_soon(address: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         let address: *const i8 = ptr::without_provenance(address);
-        // SAFETY: as above.
+        // SAFETY: all x86-64 CPUs have the instruction, which reads nothing and faults at no address.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(address) };
     }
     #[cfg(not(target_arch = "x86_64"))]

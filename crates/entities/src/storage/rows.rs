@@ -1,4 +1,4 @@
-//! Rows of chunks come and go.
+//! Adding and removing rows, and dropping their values when a change is done.
 
 #![expect(unsafe_code, reason = "values in chunks")]
 
@@ -12,17 +12,17 @@ use super::raw_values::{copy_small_value, copy_value, drop_values, prefetch, swa
 use super::{Location, Storage};
 use crate::entity::Entity;
 
-/// Which values of a row that is removed are still there, and to be dropped.
+/// The values of a removed row that still have to be dropped.
 #[derive(Clone, Copy)]
 pub(crate) enum DropColumns<'a> {
-    /// All of them.
+    /// The values of all columns.
     All,
-    /// Those of these columns. The others were moved.
+    /// The values of these columns. The others were moved.
     Only(&'a [u32]),
 }
 
 impl Storage {
-    /// Notes that rows after the last of a chunk have values and ids now.
+    /// Counts rows behind the last that have values and ids now.
     #[inline]
     pub(crate) fn add_rows(&mut self, number: u32, rows: u32) {
         let chunk = &mut self.chunks[number];
@@ -34,7 +34,7 @@ impl Storage {
         }
     }
 
-    /// Has the memory of a row on its way, and that of the row which would take its place.
+    /// Prefetches the values of a row, and those of the last row, which would take its place.
     pub(crate) fn fetch_row(&self, Location { chunk, row }: Location) {
         let chunk = &self.chunks[chunk];
         let last = chunk.len.saturating_sub(1);
@@ -46,12 +46,12 @@ impl Storage {
         }
     }
 
-    /// Removes a row; the last of the chunk takes its place. The entity's slot is not touched.
+    /// Removes a row. The last row of the chunk takes its place. The entity's slot does not change.
     ///
     /// # Safety
     ///
-    /// - the row is there, and its memory is the world's alone
-    /// - the values that are left are those which are neither moved nor dropped
+    /// - the row exists, and its memory is unshared
+    /// - `left` names the values that were neither moved nor dropped
     #[inline(always)]
     pub(crate) unsafe fn remove_row(&mut self, number: u32, row: u32, left: DropColumns<'_>) {
         // SAFETY: the chunk exists, and archetypes live as long as the storage.
@@ -93,16 +93,16 @@ impl Storage {
         }
     }
 
-    /// Removes a row without values to be dropped; the last of the chunk takes its place. The entity's slot is not
-    /// touched.
+    /// Removes a row without values to be dropped. The last row of the chunk takes its place. The entity's slot does not
+    /// change.
     ///
     /// # Safety
     ///
-    /// - the row is there, and its memory is the world's alone
-    /// - the chunk has no masks, tracked components or large values, and no value of the row is left to be dropped
+    /// - the row exists, and its memory is unshared
+    /// - the chunk has no masks, tracked components or large values, and no value of the row has to be dropped
     #[inline(always)]
     pub(crate) unsafe fn remove_row_simply(&mut self, number: u32, row: u32) {
-        // SAFETY: the chunk is there.
+        // SAFETY: the chunk exists, since the row does.
         let chunk = unsafe { self.chunks.get_unchecked_mut(number) };
         let last = chunk.len - 1;
         chunk.len = last;
@@ -126,12 +126,12 @@ impl Storage {
         }
     }
 
-    /// Removes an entity with its row.
+    /// Removes an entity and its row.
     ///
     /// # Safety
     ///
-    /// - the entity is there, and the memory of its chunk the world's alone
-    /// - the values that are left are those which are neither moved nor dropped
+    /// - the entity exists at this location, and the memory of its chunk is unshared
+    /// - `left` names the values that were neither moved nor dropped
     #[inline]
     pub(crate) unsafe fn destroy_row(
         &mut self,
@@ -140,11 +140,12 @@ impl Storage {
         left: DropColumns<'_>,
     ) {
         self.table.free(entity);
-        // SAFETY: as the caller promises.
+        // SAFETY: the contract of this function is that of `remove_row`.
         unsafe { self.remove_row(at.chunk, at.row, left) };
     }
 
-    /// What is rarely to be done when a row is gone: values that are left behind it are dropped, and the lists change.
+    /// Finishes a removal in the rare cases: drops the values that were left behind the last row, and updates the lists of
+    /// chunks.
     #[inline(never)]
     fn finish_removal(&mut self, number: u32, left: &[u32]) {
         if self.chunks[number].len == 0 {
@@ -154,11 +155,11 @@ impl Storage {
         }
         self.note_room(number);
         let chunk = &self.chunks[number];
-        // SAFETY: the values are behind the last row, where nobody else looks.
+        // SAFETY: `left` names columns with values behind the last row, where nothing else reaches them.
         unsafe { drop_values(chunk.shape(), chunk.data(), left, chunk.len, 1) };
     }
 
-    /// Removes rows that lie side by side, and their entities; as many of the chunk's last rows take their place.
+    /// Removes contiguous rows and their entities. As many of the chunk's last rows take their place.
     pub(crate) fn destroy_rows(
         &mut self,
         number: u32,
@@ -195,12 +196,12 @@ impl Storage {
         release(memory, shape, rows);
     }
 
-    /// Removes all entities. Their ids are handed out again from the first on.
+    /// Removes all entities, and returns their number. New ids begin with the first index again.
     pub(crate) fn remove_all(&mut self) -> usize {
-        /// Goes on with the chunks that are left when the values of one panic.
+        /// Continues with the remaining chunks if the values of one panic.
         struct Rest {
             chunks: std::vec::IntoIter<Option<Chunk>>,
-            /// Memory that nobody has any more, which is freed all at once.
+            /// Memory without owners, to be freed all at once.
             free: Vec<LastChunk>,
         }
 
@@ -211,7 +212,7 @@ impl Storage {
                     let Some(last) = memory.release() else { continue };
                     let data = last.as_ptr().as_ptr();
                     self.free.push(last);
-                    // SAFETY: the chunk has so many rows, and nobody can reach them any more.
+                    // SAFETY: the chunk has values in all its rows, and nothing else reaches them any more.
                     unsafe { drop_values(shape, data, &shape.dropped, 0, rows) };
                 }
                 LastChunk::free_many(&mut self.free);
@@ -242,29 +243,29 @@ impl Storage {
     }
 }
 
-/// Lets go of the memory of a chunk with so many rows, which are dropped if nobody else has it.
+/// Releases the memory of a chunk, and drops the values of its rows if nothing else owns the memory.
 pub(super) fn release(memory: ChunkMemory, shape: &ArchetypeShape, rows: u32) {
     let Some(last) = memory.release() else { return };
-    // SAFETY: the chunk has so many rows, and nobody can reach them any more.
+    // SAFETY: the memory has values in these rows, and nothing else reaches them any more.
     unsafe { drop_values(shape, last.as_ptr().as_ptr(), &shape.dropped, 0, rows) };
     drop(last);
 }
 
-/// Lets go of the memory of a chunk whose last row is gone but for the values that are left in the first row.
+/// Releases the memory of a chunk whose last row is gone, and drops the values that are left in the first row.
 fn finish(memory: ChunkMemory, shape: &ArchetypeShape, left: &[u32]) {
     let data = memory.as_ptr();
     let last = memory.release();
     debug_assert!(last.is_some(), "rows are removed from memory that is not shared");
-    // SAFETY: these values are there, and nobody can reach them any more.
+    // SAFETY: the first row has values in these columns, and nothing else reaches them any more.
     unsafe { drop_values(shape, data.as_ptr(), left, 0, 1) };
     drop(last);
 }
 
-/// Moves a row of a chunk to the place of another, id included.
+/// Moves a row of a chunk to the place of another, with its id.
 ///
 /// # Safety
 ///
-/// - both rows are there, and two; the memory is the world's alone
+/// - both rows exist, and differ; the memory is unshared
 #[inline]
 unsafe fn move_row_within(chunk: &Chunk, shape: &ArchetypeShape, from: u32, to: u32) {
     // SAFETY: both rows exist and differ, in unshared memory.
@@ -278,11 +279,11 @@ unsafe fn move_row_within(chunk: &Chunk, shape: &ArchetypeShape, from: u32, to: 
     }
 }
 
-/// Moves a row of a chunk to the place of another, id included. The values of some columns change places.
+/// Moves a row of a chunk to the place of another, with its id. The values of the `swapped` columns are exchanged.
 ///
 /// # Safety
 ///
-/// - both rows are there, and two; the memory is the world's alone
+/// - both rows exist, and differ; the memory is unshared
 #[inline(never)]
 unsafe fn swap_rows_partly(
     chunk: &Chunk,
@@ -306,18 +307,17 @@ unsafe fn swap_rows_partly(
     }
 }
 
-/// What a change of many entities has left: values that nobody can reach any more, and the memory of chunks that are gone.
+/// Values of removed rows and memory of retired chunks, dropped at the end of a change of many entities.
 ///
-/// Dropping values is code of the user. So it all is kept until the change is done, and dropped with this: all of it, also when
-/// one value panics.
+/// Dropping values runs user code, so it has to wait until the change is done. All values are dropped, even if one panics.
 ///
-/// **Invariant:** the shapes and the memory are there as long as this, and nobody writes to rows that are named here.
+/// **Invariant:** the shapes and the memory outlive this, and nothing writes to its rows.
 pub(crate) struct DeferredDrop<'a> {
     lists: DeferredDropLists,
     columns: PhantomData<&'a [u32]>,
 }
 
-/// The lists of what is dead, with nothing in them: memory for what is dead next.
+/// The empty lists of a [`DeferredDrop`], kept for their memory.
 #[derive(Default)]
 pub(crate) struct DeferredDropLists {
     rows: Vec<DeadRows>,
@@ -326,7 +326,7 @@ pub(crate) struct DeferredDropLists {
 
 /// Values of some columns in rows of a chunk.
 struct DeadRows {
-    /// The memory, if the chunk is gone.
+    /// The memory, if the chunk is retired.
     memory: Option<ChunkMemory>,
     data: NonNull<u8>,
     shape: NonNull<ArchetypeShape>,
@@ -335,30 +335,30 @@ struct DeadRows {
     rows: u32,
 }
 
-// SAFETY: the values may be sent, as all components, and the rest is read by everybody.
+// SAFETY: components, and with them the values, are `Send`; shapes and columns are only read.
 unsafe impl Send for DeadRows {}
 
 impl<'a> DeferredDrop<'a> {
-    /// Nothing so far, in lists with nothing in them.
+    /// Creates an empty list, with the memory of `lists`.
     pub(crate) fn new(lists: DeferredDropLists) -> Self {
         debug_assert!(lists.rows.is_empty() && lists.values.is_empty());
         Self { lists, columns: PhantomData }
     }
 
-    /// Drops everything, and returns the lists. If a value panics, all is dropped, and the lists are lost.
+    /// Drops everything, and returns the empty lists. If a value panics, everything is dropped, and the lists are lost.
     pub(crate) fn finish(mut self) -> DeferredDropLists {
         self.lists.rows.clear();
         self.lists.values.clear();
         self.lists
     }
 
-    /// Takes a chunk that is in no list any more. If nobody else has its memory, the values of these columns are dropped. If there
-    /// are none, the memory is returned, to be used again.
+    /// Takes a retired chunk, to drop the values of these columns if nothing else owns its memory. Returns the memory for reuse
+    /// if there are no such columns.
     ///
     /// # Safety
     ///
     /// - the values of all other columns were moved, or need not be dropped
-    /// - the archetype of the chunk lives as long as this
+    /// - the archetype of the chunk outlives this
     pub(crate) unsafe fn add_chunk(
         &mut self,
         chunk: Chunk,
@@ -377,12 +377,12 @@ impl<'a> DeferredDrop<'a> {
         None
     }
 
-    /// Takes the values of columns in rows behind the last of a chunk.
+    /// Takes the values of these columns in rows behind the last of a chunk.
     ///
     /// # Safety
     ///
-    /// - the chunk has so many rows behind its last, with values in these columns that nobody else knows of
-    /// - its archetype, and its memory, live as long as this, and nobody writes to the rows
+    /// - the chunk has values in these columns in `rows` rows behind its last, and nothing else reaches them
+    /// - its archetype and its memory outlive this, and nothing writes to the rows
     pub(crate) unsafe fn add_rows(&mut self, chunk: &Chunk, rows: u32, columns: &'a [u32]) {
         if columns.is_empty() {
             return;
@@ -396,14 +396,14 @@ impl<'a> DeferredDrop<'a> {
 impl Drop for DeadRows {
     fn drop(&mut self) {
         let last = match self.memory.take().map(ChunkMemory::release) {
-            // Others have it. They drop the values with it.
+            // The other owners drop the values with the memory.
             Some(None) => return,
             Some(last) => last,
             None => None,
         };
-        // SAFETY: the shape and the columns live as long as the list that this is in.
+        // SAFETY: the shape and the columns outlive the `DeferredDrop` that this belongs to.
         let (shape, columns) = unsafe { (self.shape.as_ref(), self.columns.as_ref()) };
-        // SAFETY: these values are there, and nobody can reach them any more.
+        // SAFETY: the rows have values in these columns, and nothing else reaches them any more.
         unsafe { drop_values(shape, self.data.as_ptr(), columns, self.first, self.rows) };
         drop(last);
     }

@@ -1,4 +1,4 @@
-//! Values that are nobody's for a while, and dropped at the end.
+//! Staging memory for values outside of any chunk, which drops what is left in it.
 
 #![expect(
     unsafe_code,
@@ -12,27 +12,26 @@ use std::ptr::NonNull;
 use super::chunk::RowPlace;
 use crate::component::ComponentType;
 
-/// What a block has at least.
+/// The minimum size of a block.
 const LEAST: usize = 4096;
 
-/// What blocks are aligned to, unless a value asks for more.
+/// The minimum alignment of a block.
 const ALIGN: usize = 64;
 
-/// Memory for values that are in no chunk: those that wait to be put into one, and those that are to be dropped when everything
-/// else is done.
+/// An arena for values that wait to be moved into a chunk, or to be dropped when a change is done.
 ///
-/// Blocks never move, so that addresses stay. The largest is kept when all is [cleared](Self::clear), so that the next time
-/// nothing is allocated.
+/// Blocks never move, so that addresses stay valid. [`clear`](Self::clear) keeps the largest block, so that the next use does
+/// not allocate.
 #[derive(Default)]
 pub(crate) struct StagingArena {
     blocks: Vec<StagingBlock>,
-    /// How many bytes of the last block are in use.
+    /// The number of used bytes in the last block.
     used: usize,
-    /// What is dropped at the end.
+    /// The values to be dropped.
     dead: Vec<PendingDrop>,
 }
 
-/// Values that are dropped at the end.
+/// A value that [`StagingArena::clear`] drops.
 struct PendingDrop {
     value: *mut u8,
     drop: unsafe fn(*mut u8),
@@ -44,32 +43,32 @@ struct StagingBlock {
     layout: Layout,
 }
 
-// SAFETY: it owns its memory, as a box does, and what is in it are components, and sets of them, which are `Send`.
+// SAFETY: it owns its memory, as a box does. The values are components and sets of them, which are `Send`.
 unsafe impl Send for StagingArena {}
 
 impl StagingArena {
-    /// Room for a value, until everything is cleared.
+    /// Allocates memory for a value, until the arena is cleared.
     pub(crate) fn place(&mut self, layout: Layout) -> *mut u8 {
         if let Some(block) = self.blocks.last() {
             let first = block.memory.as_ptr().addr() + self.used;
             let start = self.used + (first.next_multiple_of(layout.align()) - first);
             if start + layout.size() <= block.layout.size() {
                 self.used = start + layout.size();
-                // SAFETY: it is in the block.
+                // SAFETY: the range is inside of the block.
                 return unsafe { block.memory.as_ptr().add(start) };
             }
         }
         self.open_block(layout)
     }
 
-    /// Room for a value at the beginning of another block.
+    /// Allocates a block, and returns its beginning as the place of a value.
     #[cold]
     fn open_block(&mut self, value: Layout) -> *mut u8 {
         let before = self.blocks.last().map_or(0, |block| block.layout.size());
         let size = value.size().max(before * 2).max(LEAST);
         let layout = Layout::from_size_align(size, value.align().max(ALIGN));
         let layout = layout.expect("as large as what is in memory already");
-        // SAFETY: it has a size.
+        // SAFETY: the layout is not empty.
         let memory = unsafe { alloc(layout) };
         let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout));
         self.blocks.push(StagingBlock { memory, layout });
@@ -77,64 +76,63 @@ impl StagingArena {
         memory.as_ptr()
     }
 
-    /// Has a value dropped at the end, which is where it is until then.
+    /// Drops a value in the arena when it is cleared.
     ///
     /// # Safety
     ///
-    /// - there is a value of the type, which is in this memory, and nobody else's
+    /// - there is a value of the type at the address, in this arena, and nothing else owns it
     pub(crate) unsafe fn drop_later(&mut self, ty: ComponentType, value: *mut u8) {
         if ty.0.drop.is_some() {
             self.dead.push(PendingDrop { value, drop: nothing, ty: Some(ty) });
         }
     }
 
-    /// Has a value dropped at the end by a function, and returns where that was noted: it can be
-    /// [taken back](Self::cancel_drop).
+    /// Drops a value with a function when the arena is cleared. Returns a number for [`cancel_drop`](Self::cancel_drop).
     ///
     /// # Safety
     ///
-    /// - the function drops what is there, which is in this memory, and nobody else's, unless it is taken back
+    /// - `drop` drops the value at the address, which is in this arena and has no other owner unless the drop is cancelled
     pub(crate) unsafe fn drop_later_by(&mut self, drop: unsafe fn(*mut u8), value: *mut u8) -> u32 {
         let at = u32::try_from(self.dead.len()).expect("fewer values than entities");
         self.dead.push(PendingDrop { value, drop, ty: None });
         at
     }
 
-    /// Lets a value not be dropped: it has another owner now.
+    /// Cancels the drop of a value that has another owner now.
     pub(crate) fn cancel_drop(&mut self, at: u32) {
         self.dead[at as usize].drop = nothing;
     }
 
-    /// Moves a value here, to be dropped at the end.
+    /// Moves a value into the arena, to be dropped when it is cleared.
     ///
     /// # Safety
     ///
-    /// - there is a value of the type, which is not used any more where it is
+    /// - there is a value of the type at the address, which is not used there afterwards
     pub(crate) unsafe fn discard(&mut self, ty: ComponentType, value: *const u8) {
         if ty.0.drop.is_none() {
             return;
         }
         let layout = Layout::from_size_align(ty.size(), ty.align()).expect("the layout of a type");
         let place = self.place(layout);
-        // SAFETY: both have room for a value, apart from each other. It is nobody else's then.
+        // SAFETY: there is a value at the one address and room at the other. The arena owns the value then.
         unsafe {
             place.copy_from_nonoverlapping(value, ty.size());
             self.drop_later(ty, place);
         }
     }
 
-    /// Drops what is to be dropped: all of it, also when one value panics. Keeps the largest block.
+    /// Drops all pending values, even if one panics, and keeps the largest block.
     pub(crate) fn clear(&mut self) {
-        /// Goes on with the rest if something panics.
+        /// Continues with the remaining values if one panics.
         struct Rest<'c>(&'c mut StagingArena);
 
         impl Rest<'_> {
             fn go_on(&mut self) {
                 while let Some(PendingDrop { value, drop, ty }) = self.0.dead.pop() {
                     match ty.and_then(|ty| ty.0.drop) {
-                        // SAFETY: there is a value of the type, which nobody else has.
+                        // SAFETY: there is a value of the type at the address, which nothing else owns.
                         Some(drop) => unsafe { drop(value, 1) },
-                        // SAFETY: the function is for what is there, or does nothing.
+                        // SAFETY: the function drops the value at the address, or does nothing.
                         None => unsafe { drop(value) },
                     }
                 }
@@ -146,7 +144,7 @@ impl StagingArena {
                 self.go_on();
                 let StagingArena { blocks, used, .. } = &mut *self.0;
                 *used = 0;
-                // The last is the largest.
+                // The last block is the largest.
                 if blocks.len() > 1 {
                     blocks.drain(..blocks.len() - 1);
                 }
@@ -159,7 +157,7 @@ impl StagingArena {
     }
 }
 
-/// Drops nothing.
+/// Does nothing, in place of a cancelled drop.
 ///
 /// # Safety
 ///
@@ -174,25 +172,25 @@ impl Drop for StagingArena {
 
 impl Drop for StagingBlock {
     fn drop(&mut self) {
-        // SAFETY: it was allocated with this layout.
+        // SAFETY: the memory was allocated with this layout, and is not used afterwards.
         unsafe { dealloc(self.memory.as_ptr(), self.layout) };
     }
 }
 
-/// Values of a set of components, for some rows, that wait to be put into chunks. Dropped if they are not.
+/// Values of a set of components, for some rows, that wait to be moved into chunks. They are dropped if they are not.
 ///
-/// The columns lie one after the other, in the order of the set. Once the values are gone, the memory can be used again.
+/// The columns follow one another in the order of the set. The memory is reused for the next values.
 #[derive(Default)]
 pub(crate) struct StagedRows {
     memory: Memory,
     types: Vec<ComponentType>,
     offsets: Vec<u32>,
     rows: usize,
-    /// How many of the columns have values.
+    /// The number of columns with values.
     done: usize,
 }
 
-/// Memory for columns, or none.
+/// Memory for columns, possibly none.
 struct Memory {
     first: NonNull<u8>,
     layout: Layout,
@@ -202,12 +200,12 @@ struct Memory {
 unsafe impl Send for Memory {}
 
 impl StagedRows {
-    /// Has a function write the values, where there are none: it is given the place of the first row, and counts the columns that
-    /// are done. If it panics, those are there, and dropped with this.
+    /// Writes values with a function, which gets the place of the first row and counts finished columns. There are no values
+    /// before. If the function panics, finished columns are dropped later.
     ///
     /// # Safety
     ///
-    /// - the function writes values of these types to so many rows from the place on, one column after the other
+    /// - `write` writes values of these types to `rows` rows from the place on, one column after the other
     pub(crate) unsafe fn write(
         &mut self,
         types: &[ComponentType],
@@ -215,7 +213,7 @@ impl StagedRows {
         write: impl FnOnce(RowPlace, &mut usize),
     ) {
         assert_eq!(self.done, 0, "what is there is dropped first");
-        // One byte, so that there is something to be allocated also if no value has bytes.
+        // One byte, so that the allocation is not empty even if no value has bytes.
         let mut layout = Layout::new::<u8>();
         self.offsets.clear();
         for ty in types {
@@ -234,21 +232,21 @@ impl StagedRows {
         debug_assert_eq!(self.done, self.types.len());
     }
 
-    /// The values of each type: where the first is.
+    /// Returns the address of the first value of each type.
     pub(crate) fn columns(&self) -> impl Iterator<Item = (ComponentType, *mut u8)> {
         let columns = self.types.iter().zip(&self.offsets);
-        // SAFETY: the columns are in the memory.
+        // SAFETY: the offsets are inside of the memory.
         columns.map(|(&ty, &offset)| (ty, unsafe { self.memory.column(offset) }))
     }
 
-    /// How many bytes of memory there are.
+    /// Returns the size of the memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.memory.layout.size()
     }
 
     /// Drops the values, and keeps the memory.
     pub(crate) fn clear(&mut self) {
-        /// Goes on with the columns that are left when one has panicked.
+        /// Continues with the remaining columns if a value panics.
         struct Rest<'a> {
             staged: &'a StagedRows,
             next: usize,
@@ -262,7 +260,7 @@ impl StagedRows {
                         (self.staged.types[self.next], self.staged.offsets[self.next]);
                     self.next += 1;
                     if let Some(drop) = ty.0.drop {
-                        // SAFETY: the column has so many values, which are not used afterwards.
+                        // SAFETY: the column has a value for each row, which are not used afterwards.
                         unsafe { drop(self.staged.memory.column(offset), self.staged.rows) };
                     }
                 }
@@ -282,31 +280,31 @@ impl StagedRows {
 
 impl Drop for StagedRows {
     fn drop(&mut self) {
-        // Also if it panics, the memory is freed behind it.
+        // If this panics, the memory is still freed.
         self.clear();
     }
 }
 
 impl Memory {
-    /// Sees to it that there is enough for this. What was there is lost.
+    /// Makes the memory large enough for a layout. Its contents are lost.
     fn require(&mut self, layout: Layout) {
         if layout.size() <= self.layout.size() && layout.align() <= self.layout.align() {
             return;
         }
         *self = Self::default();
-        // SAFETY: the layout has a size.
+        // SAFETY: the layout is not empty.
         let first = unsafe { alloc(layout) };
         let first = NonNull::new(first).unwrap_or_else(|| handle_alloc_error(layout));
         *self = Self { first, layout };
     }
 
-    /// Where a column begins.
+    /// Returns the beginning of a column.
     ///
     /// # Safety
     ///
-    /// - it is in the memory
+    /// - the offset is inside of the memory
     unsafe fn column(&self, offset: u32) -> *mut u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the offset is inside of the memory.
         unsafe { self.first.add(offset as usize).as_ptr() }
     }
 }
@@ -320,7 +318,7 @@ impl Default for Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.layout.size() > 0 {
-            // SAFETY: it was allocated with this layout, and is not used afterwards.
+            // SAFETY: the memory was allocated with this layout, and is not used afterwards.
             unsafe { dealloc(self.first.as_ptr(), self.layout) };
         }
     }

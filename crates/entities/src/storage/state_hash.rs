@@ -1,4 +1,4 @@
-//! One number for everything that decides how a world goes on.
+//! State hashes: one number for everything that determines the future of a world.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -11,8 +11,8 @@ use crate::field::StateHasher;
 impl Storage {
     /// Feeds all entities, their components and the free ids to a hasher.
     ///
-    /// Archetypes in the order in which they came to be, but only those with entities, since looking for one makes
-    /// it; their chunks in order; then ids, columns and values of the chunk. Types are written as the hashes of their stable names.
+    /// The order is: archetypes by creation, without empty ones, which a mere lookup creates; their chunks in list order; ids,
+    /// columns and chunk components of a chunk. Types are represented by the hashes of their stable names.
     ///
     /// # Panics
     ///
@@ -34,13 +34,13 @@ impl Storage {
         self.hash_free(state);
     }
 
-    /// The archetypes with entities, in the order in which they came to be.
+    /// Returns the archetypes with entities, in order of creation.
     fn inhabited(&self) -> impl Iterator<Item = &Archetype> {
         let archetypes = self.archetypes.iter().map(|(_, archetype)| archetype);
         archetypes.filter(|archetype| !archetype.chunks.is_empty())
     }
 
-    /// Panics if two types of entities have one stable name. Hashes could not tell them apart.
+    /// Panics if two types of entities share a stable name, which their hashes could not tell apart.
     #[track_caller]
     fn refuse_shared_names(&self) {
         let types = self.inhabited().flat_map(|archetype| &archetype.shape.types);
@@ -83,17 +83,17 @@ impl Storage {
         self.table.hash_free(&mut |word| state.write_u64(word));
     }
 
-    /// What a value of a chunk writes to a hasher: the one in this row, of the column at this place among those of the chunk.
+    /// Returns the bytes that a component feeds to a hasher.
     ///
     /// # Panics
     ///
-    /// If there is no such row or column.
+    /// If the chunk has no such row or column.
     pub(crate) fn stream_of_row(chunk: &Chunk, column: usize, row: usize) -> Vec<u8> {
         let row = u32::try_from(row).expect("a row of the chunk");
         StateHasher::stream_of(|state| chunk.hash_rows(column, row..row + 1, state))
     }
 
-    /// What the values that a chunk has for itself write to a hasher, each with its column and its type.
+    /// Returns the bytes that each chunk component feeds to a hasher, with its column and type.
     pub(crate) fn streams_of_chunk(chunk: &Chunk) -> Vec<(u32, ComponentType, Vec<u8>)> {
         let mut streams = Vec::new();
         chunk.values.hash_each(|column, ty, hash| {
@@ -102,7 +102,7 @@ impl Storage {
         streams
     }
 
-    /// What the shared values of a chunk write to a hasher, each with its column.
+    /// Returns the bytes that each shared value of a chunk feeds to a hasher, with its column.
     pub(crate) fn streams_of_shared(&self, chunk: &Chunk) -> Vec<(u32, Vec<u8>)> {
         let columns = chunk.shape().shared.iter().copied();
         let values = self.archetypes.values_of(chunk);

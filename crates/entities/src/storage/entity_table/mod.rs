@@ -1,25 +1,24 @@
-//! Which entities exist, and where each of them is.
+//! The entity table: which entities exist, and where each of them is.
 //!
-//! An index leads to a slot, 12 bytes, in pages of 4,096. There are four kinds of indices:
+//! An index leads to a slot of 12 bytes, in pages of 4,096 slots. There are four kinds of indices:
 //!
 //! ```text
-//! 0                                 high water                              known
-//! | living, and free ones in a chain | fresh: not used since the last clear | fresh: never used ...
+//! 0                                  high water                             known
+//! | living, and free ones in a list  | fresh: not used since the last clear | fresh: never used ...
 //! ```
 //!
-//! The next entity gets the index that was freed last, or else the first fresh one. So which ids are handed
-//! out depends on nothing but the calls. An index goes with its slot's version, which rises when the entity
-//! dies, also below the water mark of a table that was cleared.
+//! A new entity gets the index that was freed last, or else the first fresh one. So the ids depend only on the sequence of
+//! calls. The version of a slot rises when its entity dies, also below the high-water mark of a table that was cleared.
 //!
-//! **Copy on write.** A fork shares all pages, and marks them as shared on both sides. Who writes to a page
-//! that is marked looks whether it still is shared, and copies it if so. Who reads does not care.
+//! **Copy on write.** A fork shares all pages, and both sides mark them as shared. A write to a marked page copies it if it is
+//! still shared. Reads are not affected.
 //!
-//! **Clearing** lowers the water mark to nothing, and touches no slot: what is beyond the mark is not looked at, whatever
-//! it says. A slot that was in use then is found so when its index is handed out again, and gets its next version.
+//! **Clearing** sets the high-water mark to zero, and writes no slot: slots beyond the mark are ignored. A slot that was in use
+//! then gets its next version when its index is used again.
 //!
-//! **Ids can be set aside** for entities to come: see `reserved`.
+//! **Reserved ids** belong to entities that do not exist yet: see `reserved`.
 //!
-//! **Slots that were never used** are not initialised, so that a page is not written twice.
+//! **Unused slots** are uninitialised, so that a page is not written twice.
 
 #![expect(unsafe_code, reason = "slots that stay open")]
 
@@ -42,50 +41,50 @@ use page::{
 pub(crate) use page::{PageView, SlotMut, SlotView};
 pub(crate) use reserved::NextIds;
 
-/// The chunk of slots that no entity has, and the end of the chain. No chunk and no index has this number.
+/// The chunk of slots without an entity, and the end of the free list. Not the number of any chunk or index.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// How many indices there are. Those above are for entities that do not exist yet: placeholders of commands.
+/// The number of indices. Higher ones are placeholders of commands, for entities that do not exist yet.
 const INDICES: u32 = 1 << 31;
 
-/// So many neighbours in the chain are worth being written together.
+/// The minimum number of contiguous free slots that are written together.
 const FEW: usize = 8;
 
-/// So many steps of the chain are made before it is looked for neighbours again.
+/// The number of steps through the free list before contiguous slots are looked for again.
 const STEPS: usize = 256;
 
-/// Where an entity is.
+/// The place of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// Not [`NONE`].
+    /// The number of the chunk, not [`NONE`].
     pub(crate) chunk: u32,
     pub(crate) row: u32,
 }
 
-/// Which entities exist, and where each of them is.
+/// The entities of a world, and the place of each of them.
 ///
-/// What is asked for entities that do not exist, where they have to, is refused in debug builds, and makes a
-/// wrong table otherwise. That is not undefined behaviour here, but storage follows the table to chunks unchecked.
+/// Methods that require existing entities check that in debug builds only. Calling them for others makes the table wrong, which
+/// is no undefined behaviour by itself; but storage trusts the table when it accesses chunks.
 #[derive(Debug)]
 pub(crate) struct EntityTable {
     pages: Vec<Page>,
-    /// The index that was freed last, the first of the chain, or [`NONE`].
+    /// The index that was freed last, the head of the free list, or [`NONE`].
     first_free: Cell<u32>,
     /// The first fresh index.
     high_water: u32,
-    /// The first index that was never used. Slots below it are initialised, and their pages are there.
+    /// The first index that was never used. Slots below it are initialised, and have pages.
     known: u32,
     living: u32,
-    /// How many ids are set aside.
+    /// The number of reserved ids.
     aside: Cell<u32>,
-    /// Those of their indices that the chain had, and whose slots say nothing of it yet.
+    /// Indices from the free list that were reserved, but whose slots are not marked yet.
     pending: RefCell<Vec<u32>>,
-    /// How many fresh indices, from the first on, are set aside, and their slots say nothing of it yet.
+    /// The number of fresh indices, from the first on, that were reserved, but whose slots are not marked yet.
     pending_fresh: Cell<u32>,
 }
 
 impl EntityTable {
-    /// Makes a table without entities.
+    /// Creates a table without entities.
     pub(crate) const fn new() -> Self {
         Self {
             pages: Vec::new(),
@@ -99,21 +98,21 @@ impl EntityTable {
         }
     }
 
-    /// How many entities there are.
+    /// Returns the number of entities.
     pub(crate) fn living(&self) -> usize {
         self.living as usize
     }
 
-    /// How many more entities there can be.
+    /// Returns the number of entities that can still be created.
     pub(crate) fn room(&self) -> usize {
         (INDICES - self.living - self.aside.get()) as usize
     }
 
-    /// Makes sure that there can be so many more entities, before anything is done for them.
+    /// Checks that this number of entities can still be created.
     ///
     /// # Panics
     ///
-    /// If there is no [room](Self::room).
+    /// If there is not enough [room](Self::room).
     #[inline]
     #[track_caller]
     pub(crate) fn require(&self, count: usize) {
@@ -122,37 +121,37 @@ impl EntityTable {
         }
     }
 
-    /// Says where an entity is, if it exists.
+    /// Returns the location of an entity, if it exists.
     #[inline]
     pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
         if entity.index() >= self.high_water {
             return None;
         }
-        // SAFETY: what is below the water mark was used.
+        // SAFETY: the index is below the high-water mark, and so below `known`.
         unsafe { self.used_slot(entity.index()) }.location_of(entity)
     }
 
-    /// Where the slots of all pages are, for who looks for many entities.
+    /// Returns a view for looking many entities up.
     pub(crate) fn page_view(&self) -> PageView<'_> {
         let mut seen = PageView::default();
-        // SAFETY: it is used while the table is borrowed.
+        // SAFETY: the view borrows the table.
         unsafe { seen.see(self) };
         seen
     }
 
-    /// The slot of an entity, to be changed, if the entity exists.
+    /// Returns the slot of an entity, mutably, if the entity exists.
     #[inline]
     pub(crate) fn open(&mut self, entity: Entity) -> Option<SlotMut> {
         if entity.index() >= self.high_water {
             return None;
         }
-        // SAFETY: what is below the water mark was used.
+        // SAFETY: the index is below the high-water mark, and so below `known`.
         let slot = unsafe { self.used_slot_mut(entity.index()) };
         slot.location_of(entity)?;
         Some(SlotMut::new(slot))
     }
 
-    /// Lets an entity die whose slot is open.
+    /// Frees the id of an entity whose slot is open.
     ///
     /// # Safety
     ///
@@ -160,23 +159,23 @@ impl EntityTable {
     #[inline]
     pub(crate) unsafe fn free_open(&mut self, slot: SlotMut, entity: Entity) {
         let version = next_version(entity.version());
-        // SAFETY: the slot is that of a living entity, in a page that is this table's alone.
+        // SAFETY: the table has only been used to relocate others since the slot was opened.
         unsafe { slot.write(EntitySlot { version, chunk: NONE, row: self.first_free.get() }) };
         self.first_free.set(entity.index());
         self.living -= 1;
     }
 
-    /// The version of the entity that has an index, or of the one that will have it next. `None` if no entity ever had it.
+    /// Returns the version of the entity with an index, or of the next one with it. Returns `None` if the index was never used.
     pub(crate) fn slot_version(&self, index: u32) -> Option<u32> {
         if index >= self.known {
             return None;
         }
-        // SAFETY: it was used.
+        // SAFETY: the index is below `known`.
         let slot = unsafe { self.used_slot(index) };
         Some(if index < self.high_water { slot.version } else { slot.version_if_dead() })
     }
 
-    /// Makes an entity, which is there.
+    /// Creates an entity at this location.
     ///
     /// # Panics
     ///
@@ -233,12 +232,11 @@ impl EntityTable {
         self.pages.push(Page::new());
     }
 
-    /// Makes as many entities as have room in `ids`, in rows of the chunk that follow one another. They are
-    /// the same as if made one by one.
+    /// Creates entities for all places in `ids`, in contiguous rows of a chunk. The ids are the same as if created one by one.
     ///
     /// # Panics
     ///
-    /// If there is no [room](Self::room) for all of them. None is made then.
+    /// If there is not enough [room](Self::room). No entity is created then.
     #[track_caller]
     pub(crate) fn allocate_rows(
         &mut self,
@@ -249,20 +247,20 @@ impl EntityTable {
         debug_assert_ne!(chunk, NONE);
         self.require(ids.len());
         let mut row = first_row;
-        // The chain first. A stretch of it that stays in one page is followed without asking for the page.
+        // The free list first. As long as it stays in one page, the page is not looked up again.
         while self.first_free.get() != NONE && !ids.is_empty() {
             let page = self.first_free.get() >> PAGE_SHIFT;
             let slots = self.pages[page as usize].slots_mut();
             let mut index = self.first_free.get();
             let mut made = 0;
-            // Ids that were set aside together are neighbours here too, and need no steps from one to the next.
+            // Ids that were reserved together are often contiguous, and need no steps through the list.
             let neighbours = &mut slots[index as usize % PAGE_SLOTS..];
             let most = neighbours.len().min(ids.len());
-            // SAFETY: the chain leads to the first of them.
+            // SAFETY: the free list leads to the first of these slots.
             let count = unsafe { chained(&neighbours[..most], index) };
             if count >= FEW {
                 let neighbours = &mut neighbours[..count];
-                // SAFETY: the chain leads through all of them.
+                // SAFETY: the free list leads through all of these slots, which are initialised.
                 let (version, next) = unsafe {
                     (neighbours[0].assume_init().version, neighbours[count - 1].assume_init().row)
                 };
@@ -271,7 +269,7 @@ impl EntityTable {
                 (row, made, index) = (row + count as u32, count as u32, next);
             } else {
                 for id in ids.iter_mut().take(STEPS) {
-                    // SAFETY: the chain leads through slots that were used.
+                    // SAFETY: the free list leads only through initialised slots.
                     let slot = unsafe { slots[index as usize % PAGE_SLOTS].assume_init_mut() };
                     id.write(Entity::from_parts(index, slot.version));
                     index = slot.row;
@@ -291,7 +289,7 @@ impl EntityTable {
         if !ids.is_empty() {
             self.flush_pending();
         }
-        // Then fresh indices, as many at a time as are in one page, and all used before, or none.
+        // Then fresh indices: as many at a time as are in one page, and either all used before or none.
         while !ids.is_empty() {
             let first = self.high_water;
             let is_known = first < self.known;
@@ -308,12 +306,12 @@ impl EntityTable {
                 let first_id = Entity::from_parts(first, EntitySlot::UNUSED.version);
                 write_alike(now, slots, first_id, chunk, row);
                 self.known = first + count;
-            // SAFETY: they were used.
+            // SAFETY: these indices are below `known`.
             } else if let Some(version) = unsafe { common_version(slots.assume_init_ref()) } {
                 write_alike(now, slots, Entity::from_parts(first, version), chunk, row);
             } else {
                 for ((id, slot), step) in now.iter_mut().zip(slots).zip(0..) {
-                    // SAFETY: it was used.
+                    // SAFETY: the index is below `known`.
                     let version = unsafe { slot.assume_init_ref() }.version_if_dead();
                     id.write(Entity::from_parts(first + step, version));
                     slot.write(EntitySlot { version, chunk, row: row + step });
@@ -326,7 +324,7 @@ impl EntityTable {
         }
     }
 
-    /// Says that a living entity is somewhere else now.
+    /// Records the new location of an existing entity.
     #[inline]
     pub(crate) fn relocate(&mut self, entity: Entity, location: Location) {
         debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
@@ -336,21 +334,21 @@ impl EntityTable {
         slot.row = location.row;
     }
 
-    /// Says that a living entity is in another row of its chunk now.
+    /// Records the new row of an existing entity in its chunk.
     #[inline]
     pub(crate) fn set_row(&mut self, entity: Entity, row: u32) {
         debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
         self.slot_mut(entity.index()).row = row;
     }
 
-    /// Says that living entities are in rows of a chunk now that follow one another.
+    /// Records that existing entities are in contiguous rows of a chunk now.
     pub(crate) fn relocate_rows(&mut self, entities: &[Entity], chunk: u32, first_row: u32) {
         debug_assert_ne!(chunk, NONE);
         debug_assert!(entities.iter().all(|&entity| self.locate(entity).is_some()));
         let mut row = first_row;
         let mut rest = entities;
         while let Some(&first) = rest.first() {
-            // As many as have room in a page, if they have one index after the other, as those have that were made together.
+            // As many as are in one page, if their indices are contiguous, as those of entities that were created together are.
             let start = first.index() as usize % PAGE_SLOTS;
             let (now, later) = rest.split_at((PAGE_SLOTS - start).min(rest.len()));
             if is_id_range(now) {
@@ -369,7 +367,7 @@ impl EntityTable {
         }
     }
 
-    /// Lets a living entity die.
+    /// Frees the id of an existing entity.
     #[inline]
     pub(crate) fn free(&mut self, entity: Entity) {
         debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
@@ -383,7 +381,7 @@ impl EntityTable {
         self.living -= 1;
     }
 
-    /// Lets entities die that are all living, one after the other.
+    /// Frees the ids of existing entities, one after the other.
     pub(crate) fn free_rows(&mut self, entities: &[Entity]) {
         let Some(first) = entities.first() else { return };
         if self.free_stretch(entities) {
@@ -393,13 +391,13 @@ impl EntityTable {
         let mut slots = self.pages[page as usize].slots_mut();
         let mut next = self.first_free.get();
         for entity in entities {
-            // Mostly they are neighbours, and the page is the same.
+            // Usually the page is the same.
             if entity.index() >> PAGE_SHIFT != page {
                 page = entity.index() >> PAGE_SHIFT;
                 slots = self.pages[page as usize].slots_mut();
             }
             let slot = &mut slots[entity.index() as usize % PAGE_SLOTS];
-            // SAFETY: it is in use.
+            // SAFETY: the slot belongs to an existing entity, and so is initialised.
             let slot = unsafe { slot.assume_init_mut() };
             debug_assert!(slot.is_alive() && slot.version == entity.version());
             *slot = EntitySlot { version: next_version(entity.version()), chunk: NONE, row: next };
@@ -409,8 +407,8 @@ impl EntityTable {
         self.living -= entities.len() as u32;
     }
 
-    /// As `free_rows`, if the entities have one index after the other, in one page, and the same version, as those have
-    /// that were made together. Returns whether it did.
+    /// Frees the ids of existing entities, if they have contiguous indices in one page and the same version. Returns whether it
+    /// did.
     fn free_stretch(&mut self, entities: &[Entity]) -> bool {
         let (first, last) = (entities[0], entities[entities.len() - 1]);
         if first.index() >> PAGE_SHIFT != last.index() >> PAGE_SHIFT || !is_id_range(entities) {
@@ -419,7 +417,7 @@ impl EntityTable {
         let slots = self.pages[(first.index() >> PAGE_SHIFT) as usize].slots_mut();
         let slots = &mut slots[first.index() as usize % PAGE_SLOTS..][..entities.len()];
         let version = next_version(first.version());
-        // Each leads to the one that was freed before it.
+        // Each slot leads to the one that was freed before it.
         let mut before = first.index().wrapping_sub(1);
         for slot in slots.iter_mut() {
             slot.write(EntitySlot { version, chunk: NONE, row: before });
@@ -431,8 +429,8 @@ impl EntityTable {
         true
     }
 
-    /// Lets all entities die. The next ones have the indices 0, 1, 2, and so on, with other versions. Ids that are set aside are
-    /// so no more, and no entity will have them.
+    /// Removes all entities. The next ones have the indices 0, 1, 2, and so on, with other versions. Reserved ids are lost: no
+    /// entity will have them.
     pub(crate) fn clear(&mut self) {
         if self.aside.get() != 0 {
             self.forget_reserved();
@@ -442,11 +440,11 @@ impl EntityTable {
         self.living = 0;
     }
 
-    /// Makes a table with the same entities, in the same places, and the same future.
+    /// Creates a table with the same entities in the same places, and the same future ids.
     ///
     /// # Complexity
     ///
-    /// Linear in the number of pages. Each is copied later, when the first of the two tables writes to it.
+    /// Linear in the number of pages. A page is copied later, when one of the two tables writes to it.
     pub(crate) fn fork(&mut self) -> Self {
         self.flush_pending();
         Self {
@@ -461,24 +459,24 @@ impl EntityTable {
         }
     }
 
-    /// Copies what is still shared with forks.
+    /// Copies everything that is still shared with forks.
     pub(crate) fn unshare(&mut self) {
         self.pages.iter_mut().for_each(Page::unshare);
     }
 
-    /// Gives the slot of an index below the water mark another version, for tests of what happens when
-    /// versions run out. Whoever lives in it is renamed.
+    /// Sets the version of a slot below the high-water mark, to test what happens when versions wrap around. The id of an
+    /// entity in it changes.
     #[cfg(test)]
     pub(crate) fn set_version(&mut self, index: u32, version: u32) {
         assert_ne!(version, 0);
         self.slot_mut(index).version = version;
     }
 
-    /// The slot of an index that was used.
+    /// Returns the slot of an index below `known`, mutably.
     #[inline]
     fn slot_mut(&mut self, index: u32) -> &mut EntitySlot {
         assert!(index < self.known);
-        // SAFETY: it was used.
+        // SAFETY: the index is below `known`.
         unsafe { self.used_slot_mut(index) }
     }
 
@@ -491,14 +489,14 @@ impl EntityTable {
         unsafe { slots.assume_init_mut() }
     }
 
-    /// Reads the slot of an index that was used.
+    /// Reads the slot of an index below `known`.
     fn slot(&self, index: u32) -> EntitySlot {
         assert!(index < self.known);
-        // SAFETY: it was used.
+        // SAFETY: the index is below `known`.
         unsafe { self.used_slot(index) }
     }
 
-    /// Reads the slot of an index that was used.
+    /// Reads the slot of an index below `known`, without a check.
     ///
     /// # Safety
     ///
@@ -506,14 +504,14 @@ impl EntityTable {
     #[inline]
     unsafe fn used_slot(&self, index: u32) -> EntitySlot {
         debug_assert!(index < self.known);
-        // SAFETY: there are pages for all indices that were used.
+        // SAFETY: all indices below `known` have pages.
         let page = unsafe { self.pages.get_unchecked((index >> PAGE_SHIFT) as usize) };
-        // SAFETY: slots of indices that were used are initialised. Nobody writes to them: that takes the only count of the
-        // page, and this table by `&mut`.
+        // SAFETY: slots of indices below `known` are initialised. They are not written meanwhile: that takes the only reference
+        // to the page, and `&mut self`.
         unsafe { page.first().add(index as usize % PAGE_SLOTS).read() }
     }
 
-    /// The slot of an index that was used, in a page that is the table's alone.
+    /// Returns the slot of an index below `known`, mutably, in an unshared page.
     ///
     /// # Safety
     ///
@@ -521,10 +519,10 @@ impl EntityTable {
     #[inline]
     unsafe fn used_slot_mut(&mut self, index: u32) -> &mut EntitySlot {
         debug_assert!(index < self.known);
-        // SAFETY: there are pages for all indices that were used.
+        // SAFETY: all indices below `known` have pages.
         let page = unsafe { self.pages.get_unchecked_mut((index >> PAGE_SHIFT) as usize) };
         let slot = &mut page.slots_mut()[index as usize % PAGE_SLOTS];
-        // SAFETY: slots of indices that were used are initialised.
+        // SAFETY: slots of indices below `known` are initialised.
         unsafe { slot.assume_init_mut() }
     }
 }
@@ -537,7 +535,7 @@ fn no_room() -> ! {
 }
 
 impl EntityTable {
-    /// Walks through the whole table and says what is wrong with it, if anything.
+    /// Checks the whole table, and returns what is wrong with it.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.high_water > self.known {
             return Err(format!("{} indices are used, of {}", self.high_water, self.known));
@@ -562,7 +560,7 @@ impl EntityTable {
         self.check_chain()
     }
 
-    /// Pages that are shared are marked as shared.
+    /// Checks that shared pages are marked as shared.
     fn check_pages(&self) -> Result<(), String> {
         match self.pages.iter().position(Page::is_secretly_shared) {
             Some(number) => Err(format!("page {number} is shared, and not marked as shared")),
@@ -570,7 +568,7 @@ impl EntityTable {
         }
     }
 
-    /// The chain leads through all indices below the water mark that are neither alive nor set aside, once.
+    /// Checks that the free list leads once through all indices below the high-water mark that are neither alive nor reserved.
     fn check_chain(&self) -> Result<(), String> {
         let mut left = self.first_fresh() - self.living - self.aside.get();
         let mut index = self.first_free.get();
@@ -598,10 +596,9 @@ impl EntityTable {
 }
 
 impl EntityTable {
-    /// Lists which entities exist in `new` and not in `old`, and the other way round, each by rising index.
+    /// Lists the entities that exist in `new` but not in `old`, and vice versa, by ascending index.
     ///
-    /// One of the tables, or both, are forks of one that they come from, or forks of forks. What shares its
-    /// memory is not looked at.
+    /// The tables are forks of each other or of a common table. Pages that share memory are skipped.
     pub(crate) fn diff(
         old: &Self,
         new: &Self,
@@ -625,22 +622,22 @@ impl EntityTable {
         }
     }
 
-    /// Whether both tables have the same memory for a page.
+    /// Returns whether both tables share the memory of a page.
     fn shares_page(&self, other: &Self, number: usize) -> bool {
         let page = |table: &Self| table.pages.get(number).map(Page::first);
         page(self).is_some() && page(self) == page(other)
     }
 
-    /// The version of the entity that has an index.
+    /// Returns the version of the entity with an index.
     fn living_version(&self, index: u32) -> Option<u32> {
         let slot = (index < self.high_water).then(|| self.slot(index))?;
         slot.is_alive().then_some(slot.version)
     }
 
-    /// Tells all that decides which ids will be handed out: the chain, in its order, and the versions of
-    /// fresh indices. Two tables that tell the same hand out the same.
+    /// Writes everything that determines future ids: the free list in order, and the versions of fresh indices. Two tables that
+    /// write the same create the same ids.
     ///
-    /// How pages are stored makes no difference: whether they are shared shows in nothing that is told.
+    /// Sharing of pages makes no difference.
     pub(crate) fn hash_free(&self, tell: &mut dyn FnMut(u64)) {
         tell(self.first_fresh().into());
         tell((self.first_fresh() - self.living - self.aside.get()).into());
@@ -650,7 +647,7 @@ impl EntityTable {
             tell(Entity::from_parts(index, slot.version).to_bits());
             index = slot.row;
         }
-        // Fresh indices mostly were never used. They have the version 1 and are not told.
+        // Most fresh indices were never used. They have the version 1, which is not written.
         for index in self.first_fresh()..self.known {
             let version = self.slot(index).version_if_dead();
             if version != 1 {

@@ -1,17 +1,18 @@
-//! Ids that are set aside for entities to come.
+//! Reserved ids: ids of entities that do not exist yet.
 //!
-//! Who records commands wants to name entities that are created when the commands are played. So the next id can be taken
-//! without an entity: it is nobody else's then, and no entity has it yet. When its time comes it is put in front of the chain,
-//! and whoever creates an entity gets it.
+//! Recorded commands name entities that are created at playback. So the next id can be reserved: no other entity gets it. At
+//! playback, it is put at the head of the free list, and the next entity that is created has it.
 //!
-//! An id is *promised* first, by `&self`, while others may be reading slots: the chain begins behind it, or the fresh indices do, and
-//! its slot says nothing of that. Before it matters to anybody, the promises are kept: by `&mut self`, the slots are marked.
+//! Reserving takes `&self`, while jobs may be reading slots: the head of the free list, or the first fresh index, moves on, and
+//! the id is *pending*. Before that matters, [`flush_pending`](EntityTable::flush_pending) marks the slots.
+//!
+//! The bevy counterpart is `Entities::reserve_entity` and `flush`.
 
 use super::page::{EntitySlot, PAGE_SHIFT, PAGE_SLOTS, chain_aside, next_version, write_aside};
 use super::{EntityTable, INDICES, Location, NONE, no_room};
 use crate::entity::{Entity, is_id_range};
 
-/// What slots whose id is set aside have instead of a row. No index has this number.
+/// The row of reserved slots. Not a valid index.
 const RESERVED: u32 = NONE - 1;
 
 impl EntitySlot {
@@ -25,7 +26,7 @@ impl EntitySlot {
 }
 
 impl EntityTable {
-    /// Sets the id aside that the next entity would have.
+    /// Reserves the id of the next entity.
     ///
     /// # Panics
     ///
@@ -50,11 +51,11 @@ impl EntityTable {
         Entity::from_parts(index, self.fresh_version(index))
     }
 
-    /// Sets so many ids aside as [`reserve`](Self::reserve) does, in their order.
+    /// Reserves the ids of the next `count` entities, in their order.
     ///
     /// # Panics
     ///
-    /// If there is no [room](Self::room) for all of them. Some are set aside then.
+    /// If there is not enough [room](Self::room). Some ids are reserved then.
     #[track_caller]
     pub(crate) fn reserve_many(&self, count: usize, ids: &mut Vec<Entity>) {
         ids.reserve(count);
@@ -63,7 +64,7 @@ impl EntityTable {
             ids.push(self.reserve());
             left -= 1;
         }
-        // All others are of indices that no entity has had.
+        // All further indices were never used.
         let first = self.first_fresh();
         if left > (INDICES - first) as usize {
             no_room();
@@ -77,11 +78,11 @@ impl EntityTable {
         self.aside.set(self.aside.get() + left);
     }
 
-    /// Sets so many ids aside that the next entities would have, in their order.
+    /// Reserves the ids of the next `count` entities, in their order, and marks their slots at once.
     ///
     /// # Panics
     ///
-    /// If there is no [room](Self::room) for all of them. None is set aside then.
+    /// If there is not enough [room](Self::room). No id is reserved then.
     #[track_caller]
     pub(crate) fn reserve_many_mut(&mut self, count: usize, ids: &mut Vec<Entity>) {
         self.require(count);
@@ -101,16 +102,16 @@ impl EntityTable {
         self.aside.set(self.aside.get() + count as u32);
     }
 
-    /// Has the next entities get these ids, in their order, which were set aside.
+    /// Puts reserved ids at the head of the free list: the next entities get them, in this order.
     ///
     /// # Errors
     ///
-    /// One of them that was not, or comes twice. Then nothing has changed.
+    /// An id that was not reserved, or occurs twice. Nothing has changed then.
     pub(crate) fn release_reserved(&mut self, ids: &[Entity]) -> Result<(), Entity> {
         self.flush_pending();
         let mut next = self.first_free.get();
         let mut left = ids;
-        // Mostly they are neighbours, and are chained by pages.
+        // Usually they are contiguous, and are linked page by page.
         if ids.last().is_some_and(|last| last.index() < self.high_water) && is_id_range(ids) {
             while let Some(last) = left.last() {
                 let in_page = (last.index() as usize % PAGE_SLOTS + 1).min(left.len());
@@ -149,7 +150,7 @@ impl EntityTable {
         Ok(())
     }
 
-    /// Lets an entity be somewhere that has an id which is set aside, as its slot says.
+    /// Creates an entity with a reserved id, whose slot is marked.
     #[inline]
     pub(crate) fn place_reserved(&mut self, id: Entity, location: Location) {
         let slot = self.slot_mut(id.index());
@@ -159,7 +160,8 @@ impl EntityTable {
         self.living += 1;
     }
 
-    /// Lets an entity die that would have had an id, and was never there: the id is set aside, or free. Returns whether that was so.
+    /// Skips the entity that would get an id, as if it was created and destroyed: the id is reserved, or free. Returns whether
+    /// it was.
     pub(crate) fn consume_id(&mut self, id: Entity) -> bool {
         self.flush_pending();
         if id.index() >= self.high_water {
@@ -178,7 +180,7 @@ impl EntityTable {
         true
     }
 
-    /// Whether an id is set aside, if these are the promised indices.
+    /// Returns whether an id is reserved, given the [pending indices](Self::pending_indices).
     pub(crate) fn is_reserved(&self, id: Entity, pending: &[u32]) -> bool {
         let pending_fresh = self.high_water..self.first_fresh();
         if pending_fresh.contains(&id.index()) {
@@ -189,14 +191,14 @@ impl EntityTable {
                 && self.slot(id.index()).version == id.version())
     }
 
-    /// The indices below the water mark that were pending, and whose slots say nothing of it yet, by their size.
+    /// Returns the sorted indices below the high-water mark that are reserved, but whose slots are not marked yet.
     pub(crate) fn pending_indices(&self) -> Vec<u32> {
         let mut indices = self.pending.borrow().clone();
         indices.sort_unstable();
         indices
     }
 
-    /// Whether the slot of an id says that it is set aside: so do those of all ids, once promises have been kept.
+    /// Returns whether the slot of an id is marked as reserved. All are, once pending ones were flushed.
     #[inline]
     pub(crate) fn is_marked_reserved(&self, id: Entity) -> bool {
         id.index() < self.high_water && {
@@ -205,14 +207,14 @@ impl EntityTable {
         }
     }
 
-    /// Has slots say which ids are set aside, as far as they were only pending.
+    /// Marks the slots of pending ids as reserved.
     pub(super) fn flush_pending(&mut self) {
         let mut pending = std::mem::take(self.pending.get_mut());
         for index in pending.drain(..) {
             let slot = self.slot_mut(index);
             *slot = EntitySlot::reserved(slot.version);
         }
-        // With its memory.
+        // Keeps the memory.
         *self.pending.get_mut() = pending;
         let fresh = self.pending_fresh.take();
         if fresh > 0 {
@@ -220,7 +222,7 @@ impl EntityTable {
         }
     }
 
-    /// Marks so many fresh indices, from the first on, and calls the function with each id.
+    /// Marks fresh indices as reserved, from the first on, and calls a function with each id.
     fn mark_fresh(&mut self, count: usize, mut each: impl FnMut(Entity)) {
         let mut left = count;
         // As many at a time as are in one page.
@@ -233,7 +235,7 @@ impl EntityTable {
             let start = first as usize % PAGE_SLOTS;
             let mut most = (PAGE_SLOTS - start).min(left);
             if first < known {
-                // Some more may be beyond those that are known: in the next turn.
+                // Indices that were never used follow in the next turn.
                 most = most.min((known - first) as usize);
                 for (slot, index) in self.used_slots_mut(first, most).iter_mut().zip(first..) {
                     let version = slot.version_if_dead();
@@ -253,7 +255,7 @@ impl EntityTable {
         }
     }
 
-    /// Makes sure that no entity ever gets an id that is set aside: all are about to be handed out anew.
+    /// Makes sure that no entity ever gets a reserved id, before the table is cleared.
     pub(super) fn forget_reserved(&mut self) {
         self.flush_pending();
         for index in 0..self.high_water {
@@ -265,29 +267,28 @@ impl EntityTable {
         self.aside.set(0);
     }
 
-    /// The first fresh index that is not pending.
+    /// Returns the first fresh index that is not pending.
     pub(super) fn first_fresh(&self) -> u32 {
         self.high_water + self.pending_fresh.get()
     }
 
-    /// The version of the entity that will have a fresh index.
+    /// Returns the version of the entity that will have a fresh index.
     fn fresh_version(&self, index: u32) -> u32 {
         // The first entity of an index has the version 1.
         if index < self.known { self.slot(index).version_if_dead() } else { 1 }
     }
 }
 
-/// A number of entities that are made next, in their order.
+/// A preview of the ids of the next entities, in their order.
 pub(crate) struct NextIds {
-    /// The first of them, if it is one index after the other, none of which an entity ever had. A list would have to be read while
-    /// chunks are written.
+    /// The first index, if all are contiguous and were never used. A list would have to be read while chunks are written.
     fresh: Option<u32>,
-    /// All of them, if not.
+    /// All ids, otherwise.
     list: Vec<Entity>,
 }
 
 impl NextIds {
-    /// One of them.
+    /// Returns one of the ids.
     #[inline]
     pub(crate) fn get(&self, at: usize) -> Entity {
         match self.fresh {
@@ -296,7 +297,7 @@ impl NextIds {
         }
     }
 
-    /// The list, with nothing in it.
+    /// Returns the list, emptied, for reuse.
     pub(crate) fn into_list(mut self) -> Vec<Entity> {
         self.list.clear();
         self.list
@@ -304,7 +305,7 @@ impl NextIds {
 }
 
 impl EntityTable {
-    /// The entities that are made next, so many, in their order. They may be listed, in the memory of a list that has nothing in it.
+    /// Returns the ids of the next `count` entities, in their order. `list` is empty, and may be used as memory.
     pub(crate) fn next_ids(&self, count: usize, mut list: Vec<Entity>) -> NextIds {
         let fresh = |count| (self.first_fresh()..).take(count);
         // The first entity of an index has the version 1.

@@ -1,4 +1,4 @@
-//! What is remembered of a chunk beside its data, where jobs can reach it too.
+//! The change versions of a chunk, one per component type, and the memory pool for chunk metadata.
 
 #![expect(unsafe_code, reason = "memory at an address that stays")]
 
@@ -13,25 +13,25 @@ use crate::storage::archetype::ArchetypeShape;
 use crate::storage::raw_values::prefetch;
 use crate::version::Version;
 
-/// The change version of each component type of a chunk, and those of the rows, where a type asks for that.
+/// The change version of each component type of a chunk, and the versions of single rows where types are tracked.
 ///
 /// ```text
-/// where what is tracked is, or null      16 bytes
+/// address of the row versions, or null   16 bytes
 /// version of type 0                      4 bytes, here `versions` points
 /// version of type 1
 /// …
 /// ```
 ///
-/// It is not in the memory of the chunk, which forks may share. It is not a `Box` either, since its address is given to others.
+/// It is not in the memory of the chunk, which forks may share. It is not a `Box`, since jobs keep its address.
 pub(crate) struct ChunkVersions {
-    /// One for each type, and some more, all initialised. What they say counts only if they differ.
+    /// One version per type and some spare ones, all initialised. They count only if `uniform` is [`Version::NEVER`].
     versions: NonNull<Version>,
     types: u32,
-    /// The version of all of them, or [`Version::NEVER`] if they differ. Then one look here does.
+    /// The version of all types, or [`Version::NEVER`] if they differ.
     uniform: Cell<Version>,
 }
 
-/// What comes before the versions.
+/// The header before the versions.
 type Header = Option<RowVersions>;
 
 const _: () = assert!(align_of::<Header>() >= align_of::<Version>());
@@ -344,8 +344,7 @@ impl ChunkVersions {
     }
 }
 
-/// For how many versions there is memory if there are so many types: a few more, so that a chunk which is given a tag mostly
-/// keeps it.
+/// Returns the number of versions to allocate: some spare ones, so that a chunk that gets a tag usually keeps its memory.
 fn room_for(types: u32) -> u32 {
     types.next_multiple_of(4)
 }
@@ -373,41 +372,41 @@ impl Drop for ChunkVersions {
     }
 }
 
-/// Which chunks may have one version for all columns, by their numbers.
+/// A set of chunks, by number: those that may have one version for all columns.
 ///
-/// Before a job is scheduled, such versions are [written out](super::chunk_state::ChunkVersions::write_out), one for each column. To
-/// ask each chunk whether it needs that takes as long as a job needs for some hundred entities of it, since what is known of
-/// chunks is rarely in the caches that are close to a core. So it is noted here once more, where there are many in one line.
+/// Before a job is scheduled, such versions are [written out](ChunkVersions::write_out), one per column. Checking every chunk
+/// would take as long as a job over some hundred of its entities, since the metadata is rarely in the cache. This set is small
+/// enough to be.
 ///
-/// **Invariant:** a chunk that has one version for all columns has a bit. Others may have one too.
+/// **Invariant:** all chunks with one version for all columns are in the set. Others may be, too.
 #[derive(Clone, Default)]
 pub(crate) struct UniformChunks {
-    /// They change through a shared reference, as the versions do: jobs that only read are made of a world that is shared.
+    /// Cells, since jobs that only read are scheduled with a shared reference to the world.
     words: Vec<Cell<u64>>,
 }
 
 impl UniformChunks {
-    /// Makes room for the bit of a chunk with this number, which is the next one.
+    /// Makes room for a chunk with the next number.
     pub(crate) fn expect(&mut self, number: u32) {
         if number as usize / 64 >= self.words.len() {
             self.words.push(Cell::new(0));
         }
     }
 
-    /// Notes that a chunk has one version for all columns.
+    /// Adds a chunk.
     #[cold]
     pub(crate) fn note(&mut self, number: u32) {
         *self.words[number as usize / 64].get_mut() |= 1 << (number % 64);
     }
 
-    /// Whether a chunk may have one version for all columns.
+    /// Returns whether a chunk is in the set.
     pub(crate) fn has(&self, number: u32) -> bool {
         self.words[number as usize / 64].get() >> (number % 64) & 1 != 0
     }
 
-    /// Calls a function for those of these chunks that may have one version for all columns, and takes their bits.
+    /// Removes those of `numbers` that are in the set, and calls a function for each.
     pub(crate) fn take(&self, numbers: &[u32], mut function: impl FnMut(u32)) {
-        // Mostly jobs go through all chunks again and again, and nothing has come since.
+        // Jobs usually visit the same chunks again and again, and no chunk was added since.
         if self.words.iter().all(|word| word.get() == 0) {
             return;
         }
@@ -425,20 +424,20 @@ impl UniformChunks {
     }
 }
 
-/// Memory of chunks that are gone, for chunks to come: so that opening one mostly asks nobody for memory.
+/// Recycles the memory of chunk metadata, so that opening a chunk rarely allocates.
 ///
-/// It comes in powers of two, so that few sizes do for all archetypes. It is aligned to 16 bytes.
+/// Sizes are powers of two, so that few of them serve all archetypes. The alignment is 16 bytes.
 #[derive(Default)]
 pub(crate) struct MetadataPool {
-    /// By size, from the smallest on. What is larger than the last is not kept.
+    /// By size, the smallest first. Larger pieces are not kept.
     kept: [Vec<NonNull<u8>>; SIZES],
-    /// What was tracked row by row, by the number of columns.
+    /// Row versions, by the number of columns.
     tracked: Vec<Vec<RowVersions>>,
 }
 
-/// The smallest size has so many bits behind its first.
+/// The binary logarithm of the smallest size.
 const SMALLEST: u32 = 5;
-/// How many sizes are kept: up to 4 KiB.
+/// The number of sizes: up to 4 KiB.
 const SIZES: usize = 8;
 const ALIGN: usize = 16;
 
@@ -446,28 +445,28 @@ const ALIGN: usize = 16;
 unsafe impl Send for MetadataPool {}
 
 impl MetadataPool {
-    /// Memory for so many bytes, more than none. What is in it is not known.
+    /// Returns uninitialised memory for `bytes` bytes, which is not zero.
     pub(crate) fn take(&mut self, bytes: usize) -> NonNull<u8> {
         let kept = self.kept.get_mut(place_of(bytes)).and_then(Vec::pop);
         kept.unwrap_or_else(|| allocate(bytes))
     }
 
-    /// Keeps memory that was [taken](Self::take) or [allocated](allocate) for so many bytes, unless so many of the size are kept already.
+    /// Keeps memory for reuse, or frees it if `most` pieces of the size are kept already.
     ///
     /// # Safety
     ///
-    /// - it was, and nobody uses it any more
+    /// - the memory was [taken](Self::take) or [allocated](allocate) for `bytes` bytes, and is not used any more
     pub(crate) unsafe fn give_back(&mut self, memory: NonNull<u8>, bytes: usize, most: usize) {
         match self.kept.get_mut(place_of(bytes)) {
             Some(kept) if kept.len() < most => kept.push(memory),
-            // SAFETY: the caller's promise.
+            // SAFETY: the contract of this function is that of `free`.
             _ => unsafe { free(memory, bytes) },
         }
     }
 
-    /// To track so many columns of a chunk without rows.
+    /// Returns row versions for this number of columns, of a chunk without rows.
     pub(crate) fn take_tracking(&mut self, columns: usize, capacity: u32) -> RowVersions {
-        /// Among how many one is looked for whose memory is as large as is needed.
+        /// The number of candidates that are checked for memory of the right size.
         const LOOKED_AT: usize = 8;
 
         let Some(kept) = self.tracked.get_mut(columns).filter(|kept| !kept.is_empty()) else {
@@ -480,9 +479,9 @@ impl MetadataPool {
         tracking
     }
 
-    /// Keeps the memory of what was tracked, unless so many of as many columns are kept already.
+    /// Keeps row versions for reuse, or drops them if `most` with as many columns are kept already.
     pub(crate) fn give_tracking_back(&mut self, mut tracking: RowVersions, most: usize) {
-        /// Of how many the versions of single rows are kept, which may be half as large as a chunk.
+        /// The number of entries that keep versions per row, which may be half as large as a chunk.
         const WHOLE: usize = 64;
 
         let columns = tracking.len();
@@ -499,30 +498,30 @@ impl MetadataPool {
     }
 }
 
-/// Memory for so many bytes, more than none, for who knows of none that is kept.
+/// Allocates memory for `bytes` bytes, which is not zero.
 pub(crate) fn allocate(bytes: usize) -> NonNull<u8> {
     let layout = layout_of(bytes);
-    // SAFETY: the layout has a size.
+    // SAFETY: the layout is not empty.
     let memory = unsafe { alloc(layout) };
     NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
-/// Frees memory that was [taken](MetadataPool::take) or [allocated](allocate) for so many bytes.
+/// Frees memory.
 ///
 /// # Safety
 ///
-/// - it was, and nobody uses it any more
+/// - the memory was [taken](MetadataPool::take) or [allocated](allocate) for `bytes` bytes, and is not used any more
 pub(crate) unsafe fn free(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: it was allocated with this layout.
+    // SAFETY: memory for this number of bytes is always allocated with this layout.
     unsafe { dealloc(memory.as_ptr(), layout_of(bytes)) };
 }
 
-/// Whether the memory for so many bytes does for so many others.
+/// Returns whether memory for the one size also serves the other.
 pub(crate) fn are_alike(bytes: usize, others: usize) -> bool {
     layout_of(bytes) == layout_of(others)
 }
 
-/// Where memory for so many bytes is in the list.
+/// Returns the place of a size in the list.
 fn place_of(bytes: usize) -> usize {
     (layout_of(bytes).size().ilog2() - SMALLEST) as usize
 }
@@ -536,7 +535,7 @@ impl Drop for MetadataPool {
     fn drop(&mut self) {
         for (at, kept) in self.kept.iter_mut().enumerate() {
             for memory in kept.drain(..) {
-                // SAFETY: it is of this size, and nobody uses it.
+                // SAFETY: the piece has the size of its list, and is not in use.
                 unsafe { free(memory, 1 << (at + SMALLEST as usize)) };
             }
         }

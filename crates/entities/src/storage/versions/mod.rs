@@ -1,4 +1,4 @@
-//! Change versions: when the components of a chunk, and of its rows, were last written.
+//! Change versions: when the components of a chunk, and of single rows, were last written.
 
 #![expect(unsafe_code, reason = "versions that jobs write through shared references")]
 
@@ -16,23 +16,23 @@ pub(super) use row_versions::RowVersions;
 pub(crate) use row_versions::TrackedColumn;
 
 impl Chunk {
-    /// Which of the tracked columns a column is, if it is one.
+    /// Returns the place of a column among the tracked ones.
     fn tracked_place(&self, column: u32) -> Option<u32> {
         self.shape().tracked.binary_search(&column).ok().map(|at| at as u32)
     }
 
-    /// Notes that values of rows that lie side by side were written, or given to be.
+    /// Records that the values of contiguous rows were written, or lent out to be.
     #[inline]
     pub(crate) fn note_written(&mut self, column: u32, first: u32, rows: u32, version: Version) {
-        // SAFETY: the chunk is borrowed mutably.
+        // SAFETY: the chunk is borrowed mutably, so nothing else uses the versions of any column.
         unsafe { self.note_written_beside(column, first, rows, version) };
     }
 
-    /// As [`note_written`](Self::note_written), while jobs may be using other columns of the chunk.
+    /// Records that the values of contiguous rows were written, while jobs may be using other columns of the chunk.
     ///
     /// # Safety
     ///
-    /// - as for [`begin_writing`](Self::begin_writing)
+    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
     #[inline]
     pub(crate) unsafe fn note_written_beside(
         &self,
@@ -41,7 +41,7 @@ impl Chunk {
         rows: u32,
         version: Version,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of this function is that of both calls.
         unsafe {
             self.set_version_beside(column, version);
             if self.is_tracked() {
@@ -50,38 +50,37 @@ impl Chunk {
         }
     }
 
-    /// Notes that values of a column were written, if nothing more is to be noted than a version. Returns whether it is so: if
-    /// not, nothing was noted.
+    /// Records that values of a column were written, if that takes nothing but setting a version. Returns whether it did.
     ///
     /// # Safety
     ///
-    /// - there is such a column
-    /// - as for [`begin_writing`](Self::begin_writing)
+    /// - the column exists
+    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
     #[inline]
     pub(crate) unsafe fn note_written_quickly(&self, column: u32, version: Version) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of this function is that of the call.
         !self.is_tracked() && unsafe { self.versions.set_version_quickly(column, version) }
     }
 
-    /// Lets rows of a column be written at this version, if it is tracked, and marks some of them.
+    /// Begins writing rows of a column at this version, if the column is tracked, and marks some of them.
     ///
     /// # Safety
     ///
-    /// - nobody else uses what is noted of the rows of the column
+    /// - nothing else uses the row versions of the column
     #[inline(never)]
     unsafe fn track(&self, column: u32, version: Version, mark: impl FnOnce(&mut TrackedColumn)) {
-        // SAFETY: it is there, or null, and nobody else uses it.
+        // SAFETY: the address is null, or that of a tracked column that nothing else uses.
         if let Some(tracked) = unsafe { self.tracked_column(column).as_mut() } {
             tracked.begin(version, self.len);
             mark(tracked);
         }
     }
 
-    /// Notes that those of 64 rows were written, or switched, that have a bit.
+    /// Records that some of 64 rows were written, enabled or disabled: those with a bit in `rows`.
     ///
     /// # Safety
     ///
-    /// - as for [`begin_writing`](Self::begin_writing)
+    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
     #[inline]
     pub(crate) unsafe fn note_written_bits(
         &self,
@@ -90,7 +89,7 @@ impl Chunk {
         rows: u64,
         version: Version,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of this function is that of both calls.
         unsafe {
             self.set_version_beside(column, version);
             if self.is_tracked() {
@@ -99,19 +98,20 @@ impl Chunk {
         }
     }
 
-    /// Notes when a column was written, or what the chunk itself has of it.
+    /// Sets the version of a column, which may be that of a chunk component.
     ///
     /// # Safety
     ///
-    /// - as for [`begin_writing`](Self::begin_writing)
+    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
     #[inline]
     pub(crate) unsafe fn set_version_beside(&self, column: u32, version: Version) {
         assert!((column as usize) < self.versions.types());
-        // SAFETY: there is such a column. The rest is the caller's promise.
+        // SAFETY: the column exists. The rest is the contract of this function.
         unsafe { self.versions.set_version_of(column, version) };
     }
 
-    /// Notes that all values of a row were written. Returns whether that is to be [noted](super::Chunks::note_uniform) of the chunk.
+    /// Records that all values of a row were written. Returns whether the chunk has to be
+    /// [recorded](super::Chunks::note_uniform) as uniform.
     #[must_use = "the list of all chunks has to know"]
     pub(crate) fn note_written_row(&mut self, row: u32, version: Version) -> bool {
         let is_uniform = self.versions.set_all(version);
@@ -119,8 +119,8 @@ impl Chunk {
         is_uniform
     }
 
-    /// Notes that all values of all rows were written. Returns whether that is to be [noted](super::Chunks::note_uniform) of the
-    /// chunk.
+    /// Records that all values of all rows were written. Returns whether the chunk has to be
+    /// [recorded](super::Chunks::note_uniform) as uniform.
     #[must_use = "the list of all chunks has to know"]
     pub(crate) fn note_all_written(&mut self, version: Version) -> bool {
         let is_uniform = self.versions.set_all(version);
@@ -128,8 +128,8 @@ impl Chunk {
         is_uniform
     }
 
-    /// Notes that rows behind the last are new, with all their values. Returns whether that is to be
-    /// [noted](super::Chunks::note_uniform) of the chunk.
+    /// Records that rows behind the last are new, with all their values. Returns whether the chunk has to be
+    /// [recorded](super::Chunks::note_uniform) as uniform.
     #[inline]
     #[must_use = "the list of all chunks has to know"]
     pub(crate) fn note_new(&mut self, first: u32, rows: u32, version: Version) -> bool {
@@ -140,7 +140,7 @@ impl Chunk {
         is_uniform
     }
 
-    /// Notes that all values of rows were written. There are so many rows, not counting those that are new.
+    /// Records that all values of rows were written. `len` is the number of rows without new ones.
     #[inline(never)]
     fn track_all(&mut self, first: u32, rows: u32, version: Version, len: u32) {
         if let Some(tracking) = self.versions.tracking_mut() {
@@ -148,17 +148,17 @@ impl Chunk {
         }
     }
 
-    /// Notes that a column is going to be written. Which rows are is still to be said, for one that is tracked:
-    /// [there](Self::tracked_column), before they are given.
+    /// Records that a column is going to be written. If it is tracked, mark the rows in its
+    /// [`TrackedColumn`](Self::tracked_column) before they are lent out.
     ///
-    /// Through a shared reference, since jobs do so for other columns at the same time.
+    /// Takes a shared reference, since jobs do so for other columns at the same time.
     ///
     /// # Safety
     ///
-    /// - nobody else uses what is noted of the column; nor of other columns, unless their versions were written out
+    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
     #[inline]
     pub(crate) unsafe fn begin_writing(&self, column: u32, version: Version) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of this function is that of both calls.
         unsafe {
             self.set_version_beside(column, version);
             if self.is_tracked() {
@@ -167,7 +167,7 @@ impl Chunk {
         }
     }
 
-    /// Where it is noted which rows of a column are written, at the version that was begun. Null if it is not tracked.
+    /// Returns the row versions of a column, or null if it is not tracked.
     #[inline]
     pub(crate) fn tracked_column(&self, column: u32) -> *mut TrackedColumn {
         match (self.tracked_place(column), self.versions.tracking()) {
@@ -176,23 +176,23 @@ impl Chunk {
         }
     }
 
-    /// When the value of a row was last written; unless the column is tracked, when one of all rows was.
+    /// Returns the version at which the value of a row was last written. If the column is not tracked, that of any row counts.
     ///
     /// # Safety
     ///
-    /// - there is such a column, and such a row
-    /// - nobody notes meanwhile that something of the column is written
+    /// - the column and the row exist
+    /// - nothing records writes to the column meanwhile
     pub(crate) unsafe fn row_version(&self, column: u32, row: u32) -> Version {
-        // It is made of no list: others may be using those of other columns.
-        // SAFETY: it is there, or null, and nobody changes it.
+        // Only this column is borrowed: jobs may be using others. SAFETY: the address is null, or that of a tracked column that
+        // nothing changes meanwhile.
         match unsafe { self.tracked_column(column).as_ref() } {
             Some(tracked) => tracked.version(row),
             None => self.versions.version(column),
         }
     }
 
-    /// Notes that rows behind the last came from another chunk, where this was the first of them: when their values were written
-    /// comes with them, and those that the transfer writes are new.
+    /// Records that rows behind the last have arrived from another chunk. The versions of their values come with them; values
+    /// that the transfer writes are new.
     #[inline(always)]
     #[must_use = "the list of all chunks has to know"]
     pub(crate) fn follow(
@@ -210,7 +210,7 @@ impl Chunk {
         is_uniform
     }
 
-    /// What is noted row by row follows rows of another chunk.
+    /// Takes the row versions of rows over from another chunk.
     #[inline(never)]
     fn follow_tracked(
         &mut self,
@@ -220,7 +220,7 @@ impl Chunk {
         version: Version,
     ) {
         let kept = &transfer.kept;
-        // SAFETY: the archetype lives as long as the chunk.
+        // SAFETY: the archetype outlives the chunk, which is borrowed.
         let shape = unsafe { self.unbound_shape() };
         let tracking = self.versions.tracking_mut().expect("the shape has tracked columns");
         for (at, &column) in (0..).zip(&shape.tracked) {
@@ -235,8 +235,8 @@ impl Chunk {
         }
     }
 
-    /// Takes out what is noted row by row, as a chunk of another archetype has it, to which a transfer leads: columns that both
-    /// have are as they were, and those that the transfer writes are new for all rows.
+    /// Takes the row versions out, adapted to the archetype that a transfer leads to. Columns that both archetypes have keep
+    /// their versions; those that the transfer writes are new in all rows.
     pub(crate) fn take_tracking_for(
         &mut self,
         shape: &ArchetypeShape,
@@ -253,7 +253,7 @@ impl Chunk {
         RowVersions::rearranged(old, columns, shape.capacity, version, memory)
     }
 
-    /// Lets a row be noted as another is, which is gone then. They may be the same.
+    /// Moves the row versions of a row to another, which may be the same.
     #[inline]
     pub(crate) fn move_tracked(&mut self, from: u32, to: u32) {
         if let Some(tracking) = self.versions.tracking_mut() {
@@ -261,14 +261,14 @@ impl Chunk {
         }
     }
 
-    /// Lets rows side by side be noted as others are, which are apart from them.
+    /// Copies the row versions of contiguous rows to disjoint ones.
     pub(crate) fn copy_tracked(&mut self, from: u32, to: u32, rows: u32) {
         if let Some(tracking) = self.versions.tracking_mut() {
             tracking.copy_rows(from, to, rows);
         }
     }
 
-    /// Notes that rows are gone.
+    /// Clears the row versions of removed rows.
     #[inline]
     pub(crate) fn clear_tracked(&mut self, first: u32, rows: u32) {
         if let Some(tracking) = self.versions.tracking_mut() {
