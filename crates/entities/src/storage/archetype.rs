@@ -1,6 +1,6 @@
 //! One archetype: its component types, the layout of its chunks, and its chunks.
 
-#![expect(unsafe_code, reason = "a mask in place of a check")]
+#![expect(unsafe_code, reason = "an index that is masked instead of checked")]
 
 use std::cmp::Reverse;
 use std::sync::Arc;

@@ -451,23 +451,23 @@ impl ChunkValues {
     /// - `write` writes a value of the type of the place, unless it panics
     unsafe fn fill(layout: &Arc<ValueLayout>, write: impl Fn(&ValuePlace, NonNull<u8>)) -> Self {
         /// Drops the values written so far if `write` panics.
-        struct Written<'a> {
+        struct WrittenGuard<'a> {
             memory: NonNull<u8>,
             layout: &'a ValueLayout,
             count: usize,
         }
 
-        impl Drop for Written<'_> {
+        impl Drop for WrittenGuard<'_> {
             fn drop(&mut self) {
                 let places = self.layout.places[..self.count].iter();
-                Rest { memory: self.memory, layout: self.layout.layout, places }.go_on();
+                DropGuard { memory: self.memory, layout: self.layout.layout, places }.drop_rest();
             }
         }
 
         // SAFETY: the layout is not empty.
         let memory = unsafe { alloc(layout.layout) };
         let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout.layout));
-        let mut written = Written { memory, layout, count: 0 };
+        let mut written = WrittenGuard { memory, layout, count: 0 };
         for place in &layout.places {
             // SAFETY: the place is inside of the memory.
             write(place, unsafe { memory.add(place.offset) });
@@ -519,21 +519,21 @@ impl ChunkValues {
 impl Drop for ChunkValues {
     fn drop(&mut self) {
         if let Some(layout) = &self.layout {
-            Rest { memory: self.memory, layout: layout.layout, places: layout.places.iter() }
-                .go_on();
+            DropGuard { memory: self.memory, layout: layout.layout, places: layout.places.iter() }
+                .drop_rest();
         }
     }
 }
 
 /// Drops all values, even if one panics, and frees the memory.
-struct Rest<'a> {
+struct DropGuard<'a> {
     memory: NonNull<u8>,
     layout: Layout,
     places: slice::Iter<'a, ValuePlace>,
 }
 
-impl Rest<'_> {
-    fn go_on(&mut self) {
+impl DropGuard<'_> {
+    fn drop_rest(&mut self) {
         for place in self.places.by_ref() {
             if let Some(drop) = place.value.of.0.drop {
                 // SAFETY: there is a value of this type, which is not used afterwards.
@@ -543,9 +543,9 @@ impl Rest<'_> {
     }
 }
 
-impl Drop for Rest<'_> {
+impl Drop for DropGuard<'_> {
     fn drop(&mut self) {
-        self.go_on();
+        self.drop_rest();
         // SAFETY: the memory was allocated with this layout, and is not used afterwards.
         unsafe { dealloc(self.memory.as_ptr(), self.layout) };
     }

@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(refused(&[column(u32::MAX, 1); 3]).entity_bytes, 8 + 3 * u32::MAX as usize);
     }
 
-    /// Where the arrays end if each begins as early as it may.
+    /// Returns the end of the arrays if each begins as early as possible.
     fn naive_end(columns: &[ColumnSize], capacity: u64, start: u64) -> u64 {
         let mut end = 8 * capacity;
         for column in columns.iter().filter(|column| column.size > 0) {

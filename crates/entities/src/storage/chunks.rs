@@ -1,9 +1,6 @@
 //! All chunks of a world, by number, and the vector that keeps them readable for jobs.
 
-#![expect(
-    unsafe_code,
-    reason = "chunks that are known to be there, and others that jobs read meanwhile"
-)]
+#![expect(unsafe_code, reason = "unchecked access to existing chunks, while jobs read others")]
 
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::num::NonZero;
@@ -365,7 +362,7 @@ impl Storage {
         unsafe { self.chunks.address(location.chunk) }
     }
 
-    /// Returns a chunk of an archetype without groups that has room and is unshared. Opens one if there is none.
+    /// Returns a chunk of an archetype without groups that has room and is unshared. Opens one if necessary.
     #[inline]
     pub(crate) fn chunk_with_room(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
         let Some(&number) = self.archetypes[archetype].with_room.last() else {

@@ -1,6 +1,6 @@
 //! The enabled bits of a chunk: which rows have an enableable component enabled.
 
-#![expect(unsafe_code, reason = "memory at an address that stays")]
+#![expect(unsafe_code, reason = "memory whose address jobs keep")]
 
 use std::ptr::NonNull;
 use std::{mem, slice};

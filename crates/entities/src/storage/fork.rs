@@ -1,6 +1,6 @@
 //! Copy on write: forks of a storage, unsharing chunks, and putting a fork in the place of a storage.
 
-#![expect(unsafe_code, reason = "what can be duplicated, which was checked")]
+#![expect(unsafe_code, reason = "duplicates values of erased types")]
 
 use std::mem;
 use std::sync::Arc;

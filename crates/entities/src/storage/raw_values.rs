@@ -1,6 +1,6 @@
 //! Operations on values of erased types: move, copy, drop, duplicate and prefetch.
 
-#![expect(unsafe_code, reason = "values in chunks")]
+#![expect(unsafe_code, reason = "values of erased types")]
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -97,22 +97,22 @@ pub(crate) unsafe fn drop_values(
     rows: u32,
 ) {
     /// Continues with the remaining columns if a value panics.
-    struct Rest<'a, F: FnMut(u32)> {
+    struct DropGuard<'a, F: FnMut(u32)> {
         columns: std::slice::Iter<'a, u32>,
         drop_column: F,
     }
 
-    impl<F: FnMut(u32)> Rest<'_, F> {
-        fn go_on(&mut self) {
+    impl<F: FnMut(u32)> DropGuard<'_, F> {
+        fn drop_rest(&mut self) {
             for &column in self.columns.by_ref() {
                 (self.drop_column)(column);
             }
         }
     }
 
-    impl<F: FnMut(u32)> Drop for Rest<'_, F> {
+    impl<F: FnMut(u32)> Drop for DropGuard<'_, F> {
         fn drop(&mut self) {
-            self.go_on();
+            self.drop_rest();
         }
     }
 
@@ -124,7 +124,7 @@ pub(crate) unsafe fn drop_values(
             unsafe { drop(data.add(first), rows as usize) };
         }
     };
-    Rest { columns: columns.iter(), drop_column }.go_on();
+    DropGuard { columns: columns.iter(), drop_column }.drop_rest();
 }
 
 /// Columns that were written in new rows, which are dropped if something panics before the rows are visible.
@@ -352,13 +352,13 @@ pub(crate) unsafe fn duplicate_value(
     count: usize,
 ) {
     /// Values that are dropped if a clone panics.
-    struct Written {
+    struct WrittenGuard {
         ty: ComponentType,
         first: *mut u8,
         count: usize,
     }
 
-    impl Drop for Written {
+    impl Drop for WrittenGuard {
         fn drop(&mut self) {
             if let Some(drop) = self.ty.0.drop {
                 // SAFETY: this number of values was written, and nothing else owns them.
@@ -373,7 +373,7 @@ pub(crate) unsafe fn duplicate_value(
         // SAFETY: the value has `size` bytes, and there is room for `count` values.
         Copying::Bytes => unsafe { repeat_bytes(value, to, size, count) },
         Copying::Deep(clone) | Copying::Clone(clone) => {
-            let mut written = Written { ty, first: to, count: 0 };
+            let mut written = WrittenGuard { ty, first: to, count: 0 };
             for index in 0..count {
                 // SAFETY: there is a value, and room for one more.
                 unsafe { clone(value, to.add(index * size), 1) };

@@ -69,8 +69,8 @@ impl<'s> ReservedRows<'s> {
     }
 
     /// Returns the group of an archetype with this key.
-    pub(crate) fn group_of(&mut self, archetype: u32, wanted: GroupKey) -> u32 {
-        let group = self.storage.group_of(archetype, wanted);
+    pub(crate) fn group_of(&mut self, archetype: u32, key: GroupKey) -> u32 {
+        let group = self.storage.group_of(archetype, key);
         self.note_group(archetype, group);
         group
     }
@@ -196,7 +196,7 @@ impl Drop for ReservedRows<'_> {
         }
         self.storage.forget_groups(mem::take(&mut self.groups));
         // Last, since dropping chunk components and shared values runs user code.
-        let _dead = self.storage.shared.take_unused();
+        let _unused = self.storage.shared.take_unused();
         drop(retired);
     }
 }

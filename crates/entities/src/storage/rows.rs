@@ -150,7 +150,7 @@ impl Storage {
     fn finish_removal(&mut self, number: u32, left: &[u32]) {
         if self.chunks[number].len == 0 {
             let (memory, _values, shape, _) = self.close_chunk(number).into_parts();
-            let _dead = self.shared.take_unused();
+            let _unused = self.shared.take_unused();
             return finish(memory, shape, left);
         }
         self.note_room(number);
@@ -192,21 +192,21 @@ impl Storage {
         let chunk = self.close_chunk(number);
         self.table.free_rows(chunk.entities());
         let (memory, _values, shape, rows) = chunk.into_parts();
-        let _dead = self.shared.take_unused();
+        let _unused = self.shared.take_unused();
         release(memory, shape, rows);
     }
 
     /// Removes all entities, and returns their number. New ids begin with the first index again.
     pub(crate) fn remove_all(&mut self) -> usize {
         /// Continues with the remaining chunks if the values of one panic.
-        struct Rest {
+        struct DropGuard {
             chunks: std::vec::IntoIter<Option<Chunk>>,
             /// Memory without owners, to be freed all at once.
             free: Vec<LastChunk>,
         }
 
-        impl Rest {
-            fn go_on(&mut self) {
+        impl DropGuard {
+            fn drop_rest(&mut self) {
                 for chunk in self.chunks.by_ref().flatten() {
                     let (memory, _values, shape, rows) = chunk.into_parts();
                     let Some(last) = memory.release() else { continue };
@@ -219,9 +219,9 @@ impl Storage {
             }
         }
 
-        impl Drop for Rest {
+        impl Drop for DropGuard {
             fn drop(&mut self) {
-                self.go_on();
+                self.drop_rest();
             }
         }
 
@@ -236,9 +236,9 @@ impl Storage {
             *events = events.wrapping_add(more);
             self.leave_group(chunk.archetype, chunk.group, more);
         }
-        let _dead = self.shared.take_unused();
+        let _unused = self.shared.take_unused();
         let free = Vec::with_capacity(chunks.len());
-        Rest { chunks: chunks.into_iter(), free }.go_on();
+        DropGuard { chunks: chunks.into_iter(), free }.drop_rest();
         removed
     }
 }
@@ -320,12 +320,12 @@ pub(crate) struct DeferredDrop<'a> {
 /// The empty lists of a [`DeferredDrop`], kept for their memory.
 #[derive(Default)]
 pub(crate) struct DeferredDropLists {
-    rows: Vec<DeadRows>,
+    rows: Vec<DeferredRows>,
     values: Vec<ChunkValues>,
 }
 
 /// Values of some columns in rows of a chunk.
-struct DeadRows {
+struct DeferredRows {
     /// The memory, if the chunk is retired.
     memory: Option<ChunkMemory>,
     data: NonNull<u8>,
@@ -336,7 +336,7 @@ struct DeadRows {
 }
 
 // SAFETY: components, and with them the values, are `Send`; shapes and columns are only read.
-unsafe impl Send for DeadRows {}
+unsafe impl Send for DeferredRows {}
 
 impl<'a> DeferredDrop<'a> {
     /// Creates an empty list, with the memory of `lists`.
@@ -373,7 +373,7 @@ impl<'a> DeferredDrop<'a> {
         }
         let (data, memory) = (memory.as_ptr(), Some(memory));
         let (shape, columns) = (NonNull::from(shape), NonNull::from(columns));
-        self.lists.rows.push(DeadRows { memory, data, shape, columns, first: 0, rows });
+        self.lists.rows.push(DeferredRows { memory, data, shape, columns, first: 0, rows });
         None
     }
 
@@ -389,11 +389,11 @@ impl<'a> DeferredDrop<'a> {
         }
         let (shape, columns) = (NonNull::from(chunk.shape()), NonNull::from(columns));
         let (data, first) = (chunk.data, chunk.len);
-        self.lists.rows.push(DeadRows { memory: None, data, shape, columns, first, rows });
+        self.lists.rows.push(DeferredRows { memory: None, data, shape, columns, first, rows });
     }
 }
 
-impl Drop for DeadRows {
+impl Drop for DeferredRows {
     fn drop(&mut self) {
         let last = match self.memory.take().map(ChunkMemory::release) {
             // The other owners drop the values with the memory.

@@ -156,7 +156,7 @@ impl Storage {
     }
 
     /// Returns whether a chunk belongs to an archetype, and to the group with this key.
-    pub(crate) fn has_group_key(&self, chunk: u32, archetype: u32, wanted: &GroupKey) -> bool {
+    pub(crate) fn has_group_key(&self, chunk: u32, archetype: u32, key: &GroupKey) -> bool {
         let chunk = &self.chunks[chunk];
         let Some(groups) = self.archetypes.groups(archetype) else { return false };
         chunk.archetype == archetype
@@ -164,16 +164,16 @@ impl Storage {
                 .at(chunk.group)
                 .values
                 .iter()
-                .zip(wanted.0.iter())
+                .zip(key.0.iter())
                 .all(|(&has, sought)| matches!(*sought, SharedLookup::Found(index) if index == has))
     }
 
     /// Finds or creates the group of an archetype with this key. If it has no chunks, open one at once, or
     /// [remove](Self::forget_group) the group.
-    pub(crate) fn group_of(&mut self, archetype: u32, GroupKey(wanted): GroupKey) -> u32 {
+    pub(crate) fn group_of(&mut self, archetype: u32, GroupKey(key): GroupKey) -> u32 {
         let Some(groups) = self.archetypes.groups_mut(archetype) else { return NOWHERE };
         let mut values = InlineIndices::default();
-        for (&table, sought) in groups.tables.iter().zip(wanted) {
+        for (&table, sought) in groups.tables.iter().zip(key) {
             values.push(self.shared.resolve(table, sought));
         }
         groups.find_or_create(&values)
@@ -184,16 +184,16 @@ impl Storage {
         if transfer.shared.is_empty() {
             return NOWHERE;
         }
-        let wanted = self.group_key(&transfer.shared, Some(from), &[]);
-        self.group_of(transfer.to, wanted)
+        let key = self.group_key(&transfer.shared, Some(from), &[]);
+        self.group_of(transfer.to, key)
     }
 
     /// Returns the group of an archetype with the default values of all its shared types.
     pub(crate) fn group_of_defaults(&mut self, archetype: u32) -> u32 {
         let shared = self.archetypes[archetype].shape.shared.len();
         // The caller has checked that there are defaults.
-        let wanted = GroupKey((0..shared).map(|_| SharedLookup::Found(0)).collect());
-        self.group_of(archetype, wanted)
+        let key = GroupKey((0..shared).map(|_| SharedLookup::Found(0)).collect());
+        self.group_of(archetype, key)
     }
 
     /// Returns a chunk with room for a row that moves from a chunk by a transfer without given shared values.
@@ -215,7 +215,7 @@ impl Storage {
         value: &(dyn Any + Send + Sync),
     ) -> Option<u32> {
         /// More shared types than entities usually have.
-        const MOST: usize = 8;
+        const MAX_SHARED: usize = 8;
 
         let number = chunk;
         let chunk = &self.chunks[chunk];
@@ -227,32 +227,28 @@ impl Storage {
         if has[at] == index {
             return Some(number);
         }
-        let mut wanted = [0; MOST];
-        let wanted = wanted.get_mut(..has.len())?;
-        wanted.copy_from_slice(has);
-        wanted[at] = index;
-        groups.at(groups.find(wanted)?).with_room.last().copied()
+        let mut key = [0; MAX_SHARED];
+        let key = key.get_mut(..has.len())?;
+        key.copy_from_slice(has);
+        key[at] = index;
+        groups.at(groups.find(key)?).with_room.last().copied()
     }
 
-    /// Returns an unshared chunk of an archetype with this key that has room. Opens one if there is none.
-    pub(crate) fn room_for(
-        &mut self,
-        archetype: u32,
-        wanted: GroupKey,
-    ) -> Result<u32, OutOfMemory> {
-        let group = self.group_of(archetype, wanted);
+    /// Returns an unshared chunk of an archetype with this key that has room. Opens one if necessary.
+    pub(crate) fn room_for(&mut self, archetype: u32, key: GroupKey) -> Result<u32, OutOfMemory> {
+        let group = self.group_of(archetype, key);
         self.room_in_group(archetype, group)
     }
 
     fn room_in_group(&mut self, archetype: u32, group: u32) -> Result<u32, OutOfMemory> {
         /// Removes the group if no chunk can be opened: there is no memory, or the default of a chunk component panics.
-        struct Opening<'s> {
+        struct OpenGuard<'s> {
             storage: &'s mut Storage,
             archetype: u32,
             group: u32,
         }
 
-        impl Drop for Opening<'_> {
+        impl Drop for OpenGuard<'_> {
             fn drop(&mut self) {
                 self.storage.forget_group(self.archetype, self.group);
                 drop(self.storage.shared.take_unused());
@@ -263,7 +259,7 @@ impl Storage {
             self.make_unique(number)?;
             return Ok(number);
         }
-        let opening = Opening { storage: self, archetype, group };
+        let opening = OpenGuard { storage: self, archetype, group };
         opening.storage.open_chunk_in(archetype, group)
     }
 

@@ -18,7 +18,7 @@ use crate::field::{EntityRemap, StateHasher};
 pub(crate) struct SharedValues {
     tables: Vec<SharedTable>,
     by_type: HashMap<ComponentType, u32, FixedState>,
-    dead: Vec<SharedValue>,
+    unused: Vec<SharedValue>,
 }
 
 /// The values of one type.
@@ -58,7 +58,7 @@ pub(crate) enum SharedLookup {
 }
 
 /// Values that no chunk has any more. Dropping this drops all of them, even if one panics, and keeps the memory of the list.
-#[must_use = "to drop them runs code of the user, which is for the end of a change"]
+#[must_use = "dropping them runs user code: do it at the end of a change"]
 pub(crate) struct UnusedValues<'s>(&'s mut Vec<SharedValue>);
 
 impl Drop for UnusedValues<'_> {
@@ -73,7 +73,7 @@ impl SharedValues {
         self.by_type.get(&ty).copied()
     }
 
-    /// Returns the table of a shared type. Creates it if there is none, which runs user code.
+    /// Returns the table of a shared type. Creates it if necessary, which runs user code.
     pub(crate) fn ensure(&mut self, ty: ComponentType) -> u32 {
         if let Some(number) = self.table(ty) {
             return number;
@@ -136,8 +136,8 @@ impl SharedValues {
     }
 
     /// Returns the index of a value that was looked up. A missing value is inserted, and has to be [held](Self::hold).
-    pub(crate) fn resolve(&mut self, table: u32, sought: SharedLookup) -> u32 {
-        match sought {
+    pub(crate) fn resolve(&mut self, table: u32, lookup: SharedLookup) -> u32 {
+        match lookup {
             SharedLookup::Found(index) => index,
             SharedLookup::Missing(hash, value) => self.tables[table as usize].insert(hash, value),
         }
@@ -261,17 +261,17 @@ impl SharedValues {
             entry.remove();
         }
         table.free.push(index);
-        self.dead.push(value);
+        self.unused.push(value);
     }
 
     /// Returns the values that no chunk has any more, to be dropped when everything else is done.
     pub(crate) fn take_unused(&mut self) -> UnusedValues<'_> {
-        UnusedValues(&mut self.dead)
+        UnusedValues(&mut self.unused)
     }
 
     /// Copies the tables, with the same values. Runs no user code.
     pub(crate) fn fork(&self) -> Self {
-        Self { tables: self.tables.clone(), by_type: self.by_type.clone(), dead: Vec::new() }
+        Self { tables: self.tables.clone(), by_type: self.by_type.clone(), unused: Vec::new() }
     }
 
     /// Checks that the reference counts are as counted by table and index.
@@ -279,8 +279,8 @@ impl SharedValues {
         &self,
         counted: &HashMap<(u32, u32), u32, FixedState>,
     ) -> Result<(), String> {
-        if !self.dead.is_empty() {
-            return Err(format!("{} shared values are dead and not dropped", self.dead.len()));
+        if !self.unused.is_empty() {
+            return Err(format!("{} shared values are dead and not dropped", self.unused.len()));
         }
         for (number, table) in (0_u32..).zip(&self.tables) {
             for (index, slot) in (0_u32..).zip(&table.slots) {
@@ -432,7 +432,7 @@ impl SharedLookups {
         let mut places = Vec::<(u32, u32)>::with_capacity(self.all.len());
         for (table, known) in self.all {
             let index = match known {
-                PendingLookup::Sought(sought) => values.resolve(table, sought),
+                PendingLookup::Sought(lookup) => values.resolve(table, lookup),
                 PendingLookup::As(at) => places[at].1,
             };
             values.hold(table, index);

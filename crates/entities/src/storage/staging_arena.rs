@@ -1,9 +1,6 @@
 //! Staging memory for values outside of any chunk, which drops what is left in it.
 
-#![expect(
-    unsafe_code,
-    reason = "values whose type is not known, in memory of the global allocator"
-)]
+#![expect(unsafe_code, reason = "values of erased types, in memory of the global allocator")]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem;
@@ -13,10 +10,10 @@ use super::chunk::RowPlace;
 use crate::component::ComponentType;
 
 /// The minimum size of a block.
-const LEAST: usize = 4096;
+const MIN_BLOCK_SIZE: usize = 4096;
 
 /// The minimum alignment of a block.
-const ALIGN: usize = 64;
+const MIN_BLOCK_ALIGN: usize = 64;
 
 /// An arena for values that wait to be moved into a chunk, or to be dropped when a change is done.
 ///
@@ -28,7 +25,7 @@ pub(crate) struct StagingArena {
     /// The number of used bytes in the last block.
     used: usize,
     /// The values to be dropped.
-    dead: Vec<PendingDrop>,
+    pending: Vec<PendingDrop>,
 }
 
 /// A value that [`StagingArena::clear`] drops.
@@ -65,8 +62,8 @@ impl StagingArena {
     #[cold]
     fn open_block(&mut self, value: Layout) -> *mut u8 {
         let before = self.blocks.last().map_or(0, |block| block.layout.size());
-        let size = value.size().max(before * 2).max(LEAST);
-        let layout = Layout::from_size_align(size, value.align().max(ALIGN));
+        let size = value.size().max(before * 2).max(MIN_BLOCK_SIZE);
+        let layout = Layout::from_size_align(size, value.align().max(MIN_BLOCK_ALIGN));
         let layout = layout.expect("as large as what is in memory already");
         // SAFETY: the layout is not empty.
         let memory = unsafe { alloc(layout) };
@@ -83,7 +80,7 @@ impl StagingArena {
     /// - there is a value of the type at the address, in this arena, and nothing else owns it
     pub(crate) unsafe fn drop_later(&mut self, ty: ComponentType, value: *mut u8) {
         if ty.0.drop.is_some() {
-            self.dead.push(PendingDrop { value, drop: nothing, ty: Some(ty) });
+            self.pending.push(PendingDrop { value, drop: drop_nothing, ty: Some(ty) });
         }
     }
 
@@ -93,14 +90,14 @@ impl StagingArena {
     ///
     /// - `drop` drops the value at the address, which is in this arena and has no other owner unless the drop is cancelled
     pub(crate) unsafe fn drop_later_by(&mut self, drop: unsafe fn(*mut u8), value: *mut u8) -> u32 {
-        let at = u32::try_from(self.dead.len()).expect("fewer values than entities");
-        self.dead.push(PendingDrop { value, drop, ty: None });
+        let at = u32::try_from(self.pending.len()).expect("fewer values than entities");
+        self.pending.push(PendingDrop { value, drop, ty: None });
         at
     }
 
     /// Cancels the drop of a value that has another owner now.
     pub(crate) fn cancel_drop(&mut self, at: u32) {
-        self.dead[at as usize].drop = nothing;
+        self.pending[at as usize].drop = drop_nothing;
     }
 
     /// Moves a value into the arena, to be dropped when it is cleared.
@@ -124,11 +121,11 @@ impl StagingArena {
     /// Drops all pending values, even if one panics, and keeps the largest block.
     pub(crate) fn clear(&mut self) {
         /// Continues with the remaining values if one panics.
-        struct Rest<'c>(&'c mut StagingArena);
+        struct DropGuard<'c>(&'c mut StagingArena);
 
-        impl Rest<'_> {
-            fn go_on(&mut self) {
-                while let Some(PendingDrop { value, drop, ty }) = self.0.dead.pop() {
+        impl DropGuard<'_> {
+            fn drop_rest(&mut self) {
+                while let Some(PendingDrop { value, drop, ty }) = self.0.pending.pop() {
                     match ty.and_then(|ty| ty.0.drop) {
                         // SAFETY: there is a value of the type at the address, which nothing else owns.
                         Some(drop) => unsafe { drop(value, 1) },
@@ -139,9 +136,9 @@ impl StagingArena {
             }
         }
 
-        impl Drop for Rest<'_> {
+        impl Drop for DropGuard<'_> {
             fn drop(&mut self) {
-                self.go_on();
+                self.drop_rest();
                 let StagingArena { blocks, used, .. } = &mut *self.0;
                 *used = 0;
                 // The last block is the largest.
@@ -151,18 +148,18 @@ impl StagingArena {
             }
         }
 
-        if !self.dead.is_empty() || !self.blocks.is_empty() {
-            Rest(self).go_on();
+        if !self.pending.is_empty() || !self.blocks.is_empty() {
+            DropGuard(self).drop_rest();
         }
     }
 }
 
-/// Does nothing, in place of a cancelled drop.
+/// Does drop_nothing, in place of a cancelled drop.
 ///
 /// # Safety
 ///
 /// - none
-unsafe fn nothing(_: *mut u8) {}
+unsafe fn drop_nothing(_: *mut u8) {}
 
 impl Drop for StagingArena {
     fn drop(&mut self) {
@@ -182,7 +179,7 @@ impl Drop for StagingBlock {
 /// The columns follow one another in the order of the set. The memory is reused for the next values.
 #[derive(Default)]
 pub(crate) struct StagedRows {
-    memory: Memory,
+    memory: ColumnMemory,
     types: Vec<ComponentType>,
     offsets: Vec<u32>,
     rows: usize,
@@ -190,14 +187,14 @@ pub(crate) struct StagedRows {
     done: usize,
 }
 
-/// Memory for columns, possibly none.
-struct Memory {
+/// ColumnMemory for columns, possibly none.
+struct ColumnMemory {
     first: NonNull<u8>,
     layout: Layout,
 }
 
 // SAFETY: it owns its memory, as a box does, and components are `Send`.
-unsafe impl Send for Memory {}
+unsafe impl Send for ColumnMemory {}
 
 impl StagedRows {
     /// Writes values with a function, which gets the place of the first row and counts finished columns. There are no values
@@ -247,14 +244,14 @@ impl StagedRows {
     /// Drops the values, and keeps the memory.
     pub(crate) fn clear(&mut self) {
         /// Continues with the remaining columns if a value panics.
-        struct Rest<'a> {
+        struct DropGuard<'a> {
             staged: &'a StagedRows,
             next: usize,
             end: usize,
         }
 
-        impl Rest<'_> {
-            fn go_on(&mut self) {
+        impl DropGuard<'_> {
+            fn drop_rest(&mut self) {
                 while self.next < self.end {
                     let (ty, offset) =
                         (self.staged.types[self.next], self.staged.offsets[self.next]);
@@ -267,14 +264,14 @@ impl StagedRows {
             }
         }
 
-        impl Drop for Rest<'_> {
+        impl Drop for DropGuard<'_> {
             fn drop(&mut self) {
-                self.go_on();
+                self.drop_rest();
             }
         }
 
         let end = mem::take(&mut self.done);
-        Rest { staged: self, next: 0, end }.go_on();
+        DropGuard { staged: self, next: 0, end }.drop_rest();
     }
 }
 
@@ -285,7 +282,7 @@ impl Drop for StagedRows {
     }
 }
 
-impl Memory {
+impl ColumnMemory {
     /// Makes the memory large enough for a layout. Its contents are lost.
     fn require(&mut self, layout: Layout) {
         if layout.size() <= self.layout.size() && layout.align() <= self.layout.align() {
@@ -309,13 +306,13 @@ impl Memory {
     }
 }
 
-impl Default for Memory {
+impl Default for ColumnMemory {
     fn default() -> Self {
         Self { first: NonNull::dangling(), layout: Layout::new::<()>() }
     }
 }
 
-impl Drop for Memory {
+impl Drop for ColumnMemory {
     fn drop(&mut self) {
         if self.layout.size() > 0 {
             // SAFETY: the memory was allocated with this layout, and is not used afterwards.

@@ -1,6 +1,6 @@
 //! Transfers: what happens to each column when an entity moves from one archetype to another.
 
-#![expect(unsafe_code, reason = "transfers that are known to be there")]
+#![expect(unsafe_code, reason = "unchecked access to existing transfers")]
 
 use ancho_collections::FixedState;
 use hashbrown::HashMap;

@@ -406,7 +406,7 @@ impl ArenaState {
         ArenaStats { reserved: self.reserved, used: self.used }
     }
 
-    /// Takes a free chunk. Allocates a block if there is none. `owner` is the arena of this state.
+    /// Takes a free chunk. Allocates a block if all are used. `owner` is the arena of this state.
     pub(super) fn allocate(
         &mut self,
         owner: &Arc<ArenaShared>,

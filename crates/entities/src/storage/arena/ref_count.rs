@@ -32,7 +32,7 @@ impl RefCount {
         Self(AtomicU32::new(1))
     }
 
-    /// Resets the count to one owner, while there is none.
+    /// Resets the count of something without owners to one.
     pub(crate) fn reset(&self) {
         // Relaxed: other threads learn of the count through the owner that is created now.
         self.0.store(1, Ordering::Relaxed);

@@ -20,7 +20,7 @@
 //!
 //! **Unused slots** are uninitialised, so that a page is not written twice.
 
-#![expect(unsafe_code, reason = "slots that stay open")]
+#![expect(unsafe_code, reason = "uninitialised slots and open slots")]
 
 #[cfg(test)]
 mod model;
@@ -35,8 +35,8 @@ use std::mem::MaybeUninit;
 use crate::Entity;
 use crate::entity::is_id_range;
 use page::{
-    EntitySlot, PAGE_SHIFT, PAGE_SLOTS, Page, chained, common_version, next_version,
-    relocate_stretch, write_alike,
+    EntitySlot, PAGE_SHIFT, PAGE_SLOTS, Page, common_version, linked_range_len, next_version,
+    relocate_id_range, write_id_range,
 };
 pub(crate) use page::{PageView, SlotMut, SlotView};
 pub(crate) use reserved::NextIds;
@@ -76,7 +76,7 @@ pub(crate) struct EntityTable {
     known: u32,
     living: u32,
     /// The number of reserved ids.
-    aside: Cell<u32>,
+    reserved: Cell<u32>,
     /// Indices from the free list that were reserved, but whose slots are not marked yet.
     pending: RefCell<Vec<u32>>,
     /// The number of fresh indices, from the first on, that were reserved, but whose slots are not marked yet.
@@ -92,7 +92,7 @@ impl EntityTable {
             high_water: 0,
             known: 0,
             living: 0,
-            aside: Cell::new(0),
+            reserved: Cell::new(0),
             pending: RefCell::new(Vec::new()),
             pending_fresh: Cell::new(0),
         }
@@ -105,7 +105,7 @@ impl EntityTable {
 
     /// Returns the number of entities that can still be created.
     pub(crate) fn room(&self) -> usize {
-        (INDICES - self.living - self.aside.get()) as usize
+        (INDICES - self.living - self.reserved.get()) as usize
     }
 
     /// Checks that this number of entities can still be created.
@@ -133,10 +133,10 @@ impl EntityTable {
 
     /// Returns a view for looking many entities up.
     pub(crate) fn page_view(&self) -> PageView<'_> {
-        let mut seen = PageView::default();
+        let mut view = PageView::default();
         // SAFETY: the view borrows the table.
-        unsafe { seen.see(self) };
-        seen
+        unsafe { view.read_pages(self) };
+        view
     }
 
     /// Returns the slot of an entity, mutably, if the entity exists.
@@ -257,7 +257,7 @@ impl EntityTable {
             let neighbours = &mut slots[index as usize % PAGE_SLOTS..];
             let most = neighbours.len().min(ids.len());
             // SAFETY: the free list leads to the first of these slots.
-            let count = unsafe { chained(&neighbours[..most], index) };
+            let count = unsafe { linked_range_len(&neighbours[..most], index) };
             if count >= FEW {
                 let neighbours = &mut neighbours[..count];
                 // SAFETY: the free list leads through all of these slots, which are initialised.
@@ -265,7 +265,7 @@ impl EntityTable {
                     (neighbours[0].assume_init().version, neighbours[count - 1].assume_init().row)
                 };
                 let first = Entity::from_parts(index, version);
-                write_alike(&mut ids[..count], neighbours, first, chunk, row);
+                write_id_range(&mut ids[..count], neighbours, first, chunk, row);
                 (row, made, index) = (row + count as u32, count as u32, next);
             } else {
                 for id in ids.iter_mut().take(STEPS) {
@@ -304,11 +304,11 @@ impl EntityTable {
             let slots = &mut slots[..count as usize];
             if !is_known {
                 let first_id = Entity::from_parts(first, EntitySlot::UNUSED.version);
-                write_alike(now, slots, first_id, chunk, row);
+                write_id_range(now, slots, first_id, chunk, row);
                 self.known = first + count;
             // SAFETY: these indices are below `known`.
             } else if let Some(version) = unsafe { common_version(slots.assume_init_ref()) } {
-                write_alike(now, slots, Entity::from_parts(first, version), chunk, row);
+                write_id_range(now, slots, Entity::from_parts(first, version), chunk, row);
             } else {
                 for ((id, slot), step) in now.iter_mut().zip(slots).zip(0..) {
                     // SAFETY: the index is below `known`.
@@ -353,7 +353,7 @@ impl EntityTable {
             let (now, later) = rest.split_at((PAGE_SLOTS - start).min(rest.len()));
             if is_id_range(now) {
                 let slots = self.pages[(first.index() >> PAGE_SHIFT) as usize].slots_mut();
-                relocate_stretch(&mut slots[start..][..now.len()], first.version(), chunk, row);
+                relocate_id_range(&mut slots[start..][..now.len()], first.version(), chunk, row);
                 row += now.len() as u32;
                 rest = later;
                 continue;
@@ -384,7 +384,7 @@ impl EntityTable {
     /// Frees the ids of existing entities, one after the other.
     pub(crate) fn free_rows(&mut self, entities: &[Entity]) {
         let Some(first) = entities.first() else { return };
-        if self.free_stretch(entities) {
+        if self.free_id_range(entities) {
             return;
         }
         let mut page = first.index() >> PAGE_SHIFT;
@@ -409,7 +409,7 @@ impl EntityTable {
 
     /// Frees the ids of existing entities, if they have contiguous indices in one page and the same version. Returns whether it
     /// did.
-    fn free_stretch(&mut self, entities: &[Entity]) -> bool {
+    fn free_id_range(&mut self, entities: &[Entity]) -> bool {
         let (first, last) = (entities[0], entities[entities.len() - 1]);
         if first.index() >> PAGE_SHIFT != last.index() >> PAGE_SHIFT || !is_id_range(entities) {
             return false;
@@ -432,7 +432,7 @@ impl EntityTable {
     /// Removes all entities. The next ones have the indices 0, 1, 2, and so on, with other versions. Reserved ids are lost: no
     /// entity will have them.
     pub(crate) fn clear(&mut self) {
-        if self.aside.get() != 0 {
+        if self.reserved.get() != 0 {
             self.forget_reserved();
         }
         self.first_free.set(NONE);
@@ -453,7 +453,7 @@ impl EntityTable {
             high_water: self.high_water,
             known: self.known,
             living: self.living,
-            aside: self.aside.clone(),
+            reserved: self.reserved.clone(),
             pending: RefCell::default(),
             pending_fresh: Cell::default(),
         }
@@ -562,7 +562,7 @@ impl EntityTable {
 
     /// Checks that shared pages are marked as shared.
     fn check_pages(&self) -> Result<(), String> {
-        match self.pages.iter().position(Page::is_secretly_shared) {
+        match self.pages.iter().position(Page::is_shared_without_mark) {
             Some(number) => Err(format!("page {number} is shared, and not marked as shared")),
             None => Ok(()),
         }
@@ -570,7 +570,7 @@ impl EntityTable {
 
     /// Checks that the free list leads once through all indices below the high-water mark that are neither alive nor reserved.
     fn check_chain(&self) -> Result<(), String> {
-        let mut left = self.first_fresh() - self.living - self.aside.get();
+        let mut left = self.first_fresh() - self.living - self.reserved.get();
         let mut index = self.first_free.get();
         while index != NONE {
             if index >= self.high_water {
@@ -638,20 +638,20 @@ impl EntityTable {
     /// write the same create the same ids.
     ///
     /// Sharing of pages makes no difference.
-    pub(crate) fn hash_free(&self, tell: &mut dyn FnMut(u64)) {
-        tell(self.first_fresh().into());
-        tell((self.first_fresh() - self.living - self.aside.get()).into());
+    pub(crate) fn hash_free(&self, write: &mut dyn FnMut(u64)) {
+        write(self.first_fresh().into());
+        write((self.first_fresh() - self.living - self.reserved.get()).into());
         let mut index = self.first_free.get();
         while index != NONE {
             let slot = self.slot(index);
-            tell(Entity::from_parts(index, slot.version).to_bits());
+            write(Entity::from_parts(index, slot.version).to_bits());
             index = slot.row;
         }
         // Most fresh indices were never used. They have the version 1, which is not written.
         for index in self.first_fresh()..self.known {
             let version = self.slot(index).version_if_dead();
             if version != 1 {
-                tell(Entity::from_parts(index, version).to_bits());
+                write(Entity::from_parts(index, version).to_bits());
             }
         }
     }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::tests::allocate_in;
 use super::*;
 
-/// What a table is, in the plainest way.
+/// A model of a table, as simple as possible.
 #[derive(Clone, Default)]
 struct Model {
     /// The version of each index that ever was used, or was given another one.
@@ -90,11 +90,11 @@ struct Pair {
 enum Call {
     Allocate(u32),
     AllocateRows(u32, u32),
-    /// Promises so many ids, makes so many other entities meanwhile, and then those, the latter half of them first.
+    /// Reserves ids, creates other entities meanwhile, and then those, the second half first.
     Promise(u32, u32),
     Relocate(usize, u32),
     Free(usize),
-    /// So many from the first on, each some further than the one before.
+    /// A number of indices from the first on, at a fixed distance.
     FreeRows(usize, usize, usize),
     /// Gives a living entity one of the last versions.
     Age(usize),
@@ -269,7 +269,7 @@ fn run(calls: &[Call]) {
     kept.iter().for_each(check);
 }
 
-/// How many scripts are run. `PROPTEST_CASES` asks for more; a race detector is too slow for as many.
+/// The number of scripts that are run. `PROPTEST_CASES` asks for more; a race detector is too slow for as many.
 fn config() -> ProptestConfig {
     let cases = ProptestConfig::default().cases;
     ProptestConfig::with_cases(if cfg!(tsan) { cases.div_ceil(16) } else { cases })

@@ -117,7 +117,7 @@ impl Page {
     }
 
     /// Returns whether another table owns the memory, too, without a mark. This never happens.
-    pub(super) fn is_secretly_shared(&self) -> bool {
+    pub(super) fn is_shared_without_mark(&self) -> bool {
         !self.shared && !self.memory.is_unique()
     }
 
@@ -155,7 +155,7 @@ fn allocate() -> ChunkMemory {
 
 /// Writes the slots of existing entities of one version, in contiguous rows of a chunk.
 #[inline(never)]
-pub(super) fn relocate_stretch(
+pub(super) fn relocate_id_range(
     slots: &mut [MaybeUninit<EntitySlot>],
     version: u32,
     chunk: u32,
@@ -190,7 +190,7 @@ pub(super) fn common_version(slots: &[EntitySlot]) -> Option<u32> {
 
 /// Writes contiguous ids of one version, and their slots, in contiguous rows of a chunk.
 #[inline(never)]
-pub(super) fn write_alike(
+pub(super) fn write_id_range(
     ids: &mut [MaybeUninit<Entity>],
     slots: &mut [MaybeUninit<EntitySlot>],
     first: Entity,
@@ -216,7 +216,7 @@ pub(super) fn write_alike(
 /// # Safety
 ///
 /// - the free list leads to the first slot, which has this index: it, and all slots it leads to, are initialised
-pub(super) unsafe fn chained(slots: &[MaybeUninit<EntitySlot>], index: u32) -> usize {
+pub(super) unsafe fn linked_range_len(slots: &[MaybeUninit<EntitySlot>], index: u32) -> usize {
     // SAFETY: the free list leads to this slot.
     let first = unsafe { slots[0].assume_init_ref() };
     let (mut row, mut following) = (first.row, index);
@@ -239,7 +239,7 @@ pub(super) unsafe fn chained(slots: &[MaybeUninit<EntitySlot>], index: u32) -> u
 
 /// Marks the slots of contiguous unused indices as reserved.
 #[inline(never)]
-pub(super) fn write_aside(slots: &mut [MaybeUninit<EntitySlot>]) {
+pub(super) fn write_reserved(slots: &mut [MaybeUninit<EntitySlot>]) {
     for slot in slots {
         slot.write(EntitySlot::reserved(EntitySlot::UNUSED.version));
     }
@@ -248,7 +248,7 @@ pub(super) fn write_aside(slots: &mut [MaybeUninit<EntitySlot>]) {
 /// Links contiguous slots into a free list that continues with `next`, if all are reserved with the version of `first`. Returns
 /// whether it did: otherwise, nothing is written.
 #[inline(never)]
-pub(super) fn chain_aside(slots: &mut [EntitySlot], first: Entity, next: u32) -> bool {
+pub(super) fn link_reserved(slots: &mut [EntitySlot], first: Entity, next: u32) -> bool {
     let version = first.version();
     let differ = slots
         .iter()
@@ -280,7 +280,7 @@ impl PageView<'_> {
     /// # Safety
     ///
     /// - the view is not used after a change to the table, until it reads the pages again
-    pub(crate) unsafe fn see(&mut self, table: &EntityTable) {
+    pub(crate) unsafe fn read_pages(&mut self, table: &EntityTable) {
         self.pages.clear();
         self.pages.extend(table.pages.iter().map(Page::first));
         self.high_water = table.high_water;

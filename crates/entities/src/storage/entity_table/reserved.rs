@@ -8,7 +8,9 @@
 //!
 //! The bevy counterpart is `Entities::reserve_entity` and `flush`.
 
-use super::page::{EntitySlot, PAGE_SHIFT, PAGE_SLOTS, chain_aside, next_version, write_aside};
+use super::page::{
+    EntitySlot, PAGE_SHIFT, PAGE_SLOTS, link_reserved, next_version, write_reserved,
+};
 use super::{EntityTable, INDICES, Location, NONE, no_room};
 use crate::entity::{Entity, is_id_range};
 
@@ -39,7 +41,7 @@ impl EntityTable {
             let EntitySlot { version, row, .. } = self.slot(index);
             self.first_free.set(row);
             self.pending.borrow_mut().push(index);
-            self.aside.set(self.aside.get() + 1);
+            self.reserved.set(self.reserved.get() + 1);
             return Entity::from_parts(index, version);
         }
         let index = self.first_fresh();
@@ -47,7 +49,7 @@ impl EntityTable {
             no_room();
         }
         self.pending_fresh.set(self.pending_fresh.get() + 1);
-        self.aside.set(self.aside.get() + 1);
+        self.reserved.set(self.reserved.get() + 1);
         Entity::from_parts(index, self.fresh_version(index))
     }
 
@@ -75,7 +77,7 @@ impl EntityTable {
                 .map(|index| Entity::from_parts(index, EntitySlot::UNUSED.version)),
         );
         self.pending_fresh.set(self.pending_fresh.get() + left);
-        self.aside.set(self.aside.get() + left);
+        self.reserved.set(self.reserved.get() + left);
     }
 
     /// Reserves the ids of the next `count` entities, in their order, and marks their slots at once.
@@ -99,7 +101,7 @@ impl EntityTable {
             left -= 1;
         }
         self.mark_fresh(left, |id| ids.push(id));
-        self.aside.set(self.aside.get() + count as u32);
+        self.reserved.set(self.reserved.get() + count as u32);
     }
 
     /// Puts reserved ids at the head of the free list: the next entities get them, in this order.
@@ -117,7 +119,7 @@ impl EntityTable {
                 let in_page = (last.index() as usize % PAGE_SLOTS + 1).min(left.len());
                 let (before, now) = left.split_at(left.len() - in_page);
                 let slots = self.used_slots_mut(now[0].index(), in_page);
-                if !chain_aside(slots, now[0], next) {
+                if !link_reserved(slots, now[0], next) {
                     break;
                 }
                 next = now[0].index();
@@ -146,7 +148,7 @@ impl EntityTable {
             return Err(refused);
         }
         self.first_free.set(next);
-        self.aside.set(self.aside.get() - ids.len() as u32);
+        self.reserved.set(self.reserved.get() - ids.len() as u32);
         Ok(())
     }
 
@@ -156,7 +158,7 @@ impl EntityTable {
         let slot = self.slot_mut(id.index());
         debug_assert!(slot.is_reserved() && slot.version == id.version(), "{id} is not set aside");
         (slot.chunk, slot.row) = (location.chunk, location.row);
-        self.aside.set(self.aside.get() - 1);
+        self.reserved.set(self.reserved.get() - 1);
         self.living += 1;
     }
 
@@ -172,7 +174,7 @@ impl EntityTable {
             return false;
         }
         if slot.is_reserved() {
-            self.aside.set(self.aside.get() - 1);
+            self.reserved.set(self.reserved.get() - 1);
             let row = self.first_free.replace(id.index());
             self.slot_mut(id.index()).row = row;
         }
@@ -244,7 +246,7 @@ impl EntityTable {
                 }
             } else {
                 let slots = self.pages[(first >> PAGE_SHIFT) as usize].slots_mut();
-                write_aside(&mut slots[start..][..most]);
+                write_reserved(&mut slots[start..][..most]);
                 (first..).take(most).for_each(|index| {
                     each(Entity::from_parts(index, EntitySlot::UNUSED.version));
                 });
@@ -264,7 +266,7 @@ impl EntityTable {
                 slot.version = next_version(slot.version);
             }
         }
-        self.aside.set(0);
+        self.reserved.set(0);
     }
 
     /// Returns the first fresh index that is not pending.

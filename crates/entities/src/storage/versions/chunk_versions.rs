@@ -1,6 +1,6 @@
 //! The change versions of a chunk, one per component type, and the memory pool for chunk metadata.
 
-#![expect(unsafe_code, reason = "memory at an address that stays")]
+#![expect(unsafe_code, reason = "memory whose address jobs keep")]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
@@ -142,7 +142,7 @@ impl ChunkVersions {
         self.header_mut()?.take()
     }
 
-    /// Sets the versions of single rows, where there are none. There are types.
+    /// Sets the versions of single rows. There are types, and no such versions yet.
     pub(crate) fn set_tracking(&mut self, tracking: RowVersions) {
         *self.header_mut().expect("without types nothing is tracked") = Some(tracking);
     }
@@ -298,7 +298,7 @@ impl ChunkVersions {
         self.uniform.replace(version) == Version::NEVER
     }
 
-    /// Whether there is one version for all columns, which is not written out.
+    /// Returns whether there is one version for all columns, which is not written out.
     pub(crate) fn is_uniform(&self) -> bool {
         self.uniform.get() != Version::NEVER
     }

@@ -112,7 +112,7 @@ impl Chunk {
 
     /// Records that all values of a row were written. Returns whether the chunk has to be
     /// [recorded](super::Chunks::note_uniform) as uniform.
-    #[must_use = "the list of all chunks has to know"]
+    #[must_use = "`Chunks` keeps a list of uniform chunks"]
     pub(crate) fn note_written_row(&mut self, row: u32, version: Version) -> bool {
         let is_uniform = self.versions.set_all(version);
         self.track_all(row, 1, version, self.len);
@@ -121,7 +121,7 @@ impl Chunk {
 
     /// Records that all values of all rows were written. Returns whether the chunk has to be
     /// [recorded](super::Chunks::note_uniform) as uniform.
-    #[must_use = "the list of all chunks has to know"]
+    #[must_use = "`Chunks` keeps a list of uniform chunks"]
     pub(crate) fn note_all_written(&mut self, version: Version) -> bool {
         let is_uniform = self.versions.set_all(version);
         self.track_all(0, self.len, version, self.len);
@@ -131,7 +131,7 @@ impl Chunk {
     /// Records that rows behind the last are new, with all their values. Returns whether the chunk has to be
     /// [recorded](super::Chunks::note_uniform) as uniform.
     #[inline]
-    #[must_use = "the list of all chunks has to know"]
+    #[must_use = "`Chunks` keeps a list of uniform chunks"]
     pub(crate) fn note_new(&mut self, first: u32, rows: u32, version: Version) -> bool {
         let is_uniform = self.versions.set_all(version);
         if self.is_tracked() {
@@ -194,7 +194,7 @@ impl Chunk {
     /// Records that rows behind the last have arrived from another chunk. The versions of their values come with them; values
     /// that the transfer writes are new.
     #[inline(always)]
-    #[must_use = "the list of all chunks has to know"]
+    #[must_use = "`Chunks` keeps a list of uniform chunks"]
     pub(crate) fn follow(
         &mut self,
         moved: RowMove,

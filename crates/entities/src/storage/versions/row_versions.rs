@@ -1,6 +1,6 @@
 //! The change versions of single rows, for component types that are tracked.
 
-#![expect(unsafe_code, reason = "memory at an address that stays")]
+#![expect(unsafe_code, reason = "memory whose address jobs keep")]
 
 use std::ptr::NonNull;
 
