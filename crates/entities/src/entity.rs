@@ -5,7 +5,7 @@ use std::fmt;
 /// An entity: the index of a slot in the table of its world, and which of the slot's entities it is.
 ///
 /// An `Entity` is a name, not a thing: it is 8 bytes, can be copied, kept in components, and outlive what
-/// it names. A world says whether the entity still [exists](crate::World::exists).
+/// it names. A world says whether the entity still [exists](crate::EntityManager::exists).
 ///
 /// Two worlds hand out the same names. An entity of one world means nothing in another, unless that one is
 /// its [fork](crate::World::fork).

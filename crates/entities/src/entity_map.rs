@@ -67,7 +67,7 @@ impl EntityMap {
     /// use ancho_entities::World;
     ///
     /// let (mut one, mut other) = (World::new("One"), World::new("Other"));
-    /// one.spawn_many(1000, ());
+    /// one.spawn_many((), 1000);
     /// assert_eq!(other.move_entities_from(&mut one).unwrap().len(), 1000);
     /// ```
     pub fn len(&self) -> usize {
@@ -97,7 +97,7 @@ impl EntityMap {
     /// use ancho_entities::World;
     ///
     /// let (mut one, mut other) = (World::new("One"), World::new("Other"));
-    /// one.spawn_many(3, ());
+    /// one.spawn_many((), 3);
     /// let moved = other.move_entities_from(&mut one).unwrap();
     /// assert!(moved.iter().all(|(old, new)| !one.exists(old) && other.exists(new)));
     /// ```

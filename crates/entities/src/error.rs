@@ -121,7 +121,7 @@ pub enum EntityError {
         component: ComponentType,
     },
     /// A0072: the entity was despawned, and only has components that stay.
-    OnlyResidue {
+    CleanupOnly {
         /// The entity that was named.
         entity: Entity,
     },
@@ -266,7 +266,7 @@ impl fmt::Display for EntityError {
                 "A0071: entity {entity} would lose its `{component}`, which stays until it is removed; remove it first, or \
                  use an archetype that has it"
             ),
-            Self::OnlyResidue { entity } => write!(
+            Self::CleanupOnly { entity } => write!(
                 f,
                 "A0072: entity {entity} was despawned, and only what stays of it is there; instantiate it, or set its \
                  archetype, before it is despawned"

@@ -25,9 +25,9 @@ use crate::storage::RowPlace;
 ///
 /// - The mark is a part of entities: a [set of components](ComponentSet) without bytes, alone and in tuples. It is given to
 ///   `spawn` and `add`, and asked about with `has::<PerChunk<T>>`. It is not the component `T`; an entity may have both.
-/// - The value is that of the chunk. It is read with [`chunk_component`](crate::World::chunk_component) and
+/// - The value is that of the chunk. It is read with [`chunk_component`](crate::EntityManager::chunk_component) and
 ///   [`ArchetypeChunk::chunk_component`](crate::ArchetypeChunk::chunk_component), and replaced with
-///   [`set_chunk_component`](crate::World::set_chunk_component).
+///   [`set_chunk_component`](crate::EntityManager::set_chunk_component).
 ///
 /// A new chunk begins with the type's default. When entities come, go or move, the values of chunks stay as they are; when
 /// the last entity of a chunk goes, so does the value. Instances are put into chunks as all entities are, and have the
@@ -50,7 +50,7 @@ use crate::storage::RowPlace;
 /// let mut world = World::new("Simulation");
 /// let hill = world.spawn((Height(3.0), PerChunk::<Highest>::new()));
 /// let peak = world.spawn((Height(9.0), PerChunk::<Highest>::new()));
-/// world.entities_mut().for_each_chunk_mut(|mut chunk| {
+/// world.for_each_chunk_mut(|mut chunk| {
 ///     let heights = chunk.as_chunk().slice::<Height>().unwrap().iter().map(|height| height.0);
 ///     let highest = heights.fold(0.0, f32::max);
 ///     chunk.chunk_component_mut::<Highest>().unwrap().0 = highest;

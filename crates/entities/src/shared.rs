@@ -28,8 +28,8 @@ use crate::storage::RowPlace;
 ///
 /// - As a part of entities it is a [`Shared<T>`](Shared): it is given to `spawn`, `add` and `set`, and returned by `take`.
 ///   `has::<Shared<T>>` and `remove::<Shared<T>>` work as for every component.
-/// - The value of an entity is read with [`shared`](crate::World::shared), and changed with
-///   [`set_shared`](crate::World::set_shared).
+/// - The value of an entity is read with [`shared`](crate::EntityManager::shared), and changed with
+///   [`set_shared`](crate::EntityManager::set_shared).
 ///
 /// Which values are the same is for `Eq` and `Hash` to say. If those contradict each other, or change their mind, entities
 /// are grouped in surprising ways, and nothing worse.
@@ -51,14 +51,14 @@ use crate::storage::RowPlace;
 /// with others in their place is made, and goes to who needs it.
 ///
 /// - When commands are played, [placeholders](crate::EntityCommandBuffer) in values are replaced, as those in components are.
-/// - Entities that move or are copied to [another world](crate::World::move_entities_from) get values that refer to what the others
+/// - Entities that move or are copied to [another world](crate::EntityManager::move_entities_from) get values that refer to what the others
 ///   became, and to nothing where those stay behind. Values that are equal then are one.
 /// - An [instance](crate::EntityManager::instantiate) has the value of its source, as it is: a value that refers to the source, or to another
 ///   member of its group, still does. What is to be of each instance is no matter of shared components.
 ///
 /// A type with entities in it that is not `Clone` does not compile, nor does one with a `Box` or a `Vec`, in which there might be some.
 /// `#[field(opaque)]` on such a field says that nobody needs to look for them; then it is not part of
-/// [`state_hash`](crate::World::state_hash) either, and a placeholder in it stays one. The parameters of a generic type need bounds, or
+/// [`state_hash`](crate::EntityManager::state_hash) either, and a placeholder in it stays one. The parameters of a generic type need bounds, or
 /// the derive does not see that it is `Clone`.
 ///
 /// ```
@@ -101,13 +101,13 @@ use crate::storage::RowPlace;
 /// struct Team(&'static str);
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(100, (Health(20), Shared::new(Team("red"))));
+/// world.spawn_many((Health(20), Shared::new(Team("red"))), 100);
 /// let spy = world.spawn((Health(20), Shared::new(Team("blue"))));
 /// assert_eq!(world.shared::<Team>(spy)?, &Team("blue"));
-/// assert_eq!(world.entities().chunks().count(), 2);
+/// assert_eq!(world.chunks().count(), 2);
 ///
 /// world.set_shared(spy, Team("red"))?;
-/// assert_eq!(world.entities().chunks().count(), 1);
+/// assert_eq!(world.chunks().count(), 1);
 /// # Ok::<(), ancho_entities::EntityError>(())
 /// ```
 #[diagnostic::on_unimplemented(

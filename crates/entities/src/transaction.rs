@@ -73,7 +73,7 @@ const MANY: usize = 64;
 impl ExclusiveEntityTransaction {
     #[track_caller]
     pub(crate) fn new(mut world: World) -> Self {
-        let entities = world.entities_mut().lend();
+        let entities = world.lend();
         let entities = JobCell::new(entities).named("entities of a transaction");
         Self { world, entities, scheduled: Vec::new(), many: MANY }
     }
@@ -85,7 +85,7 @@ impl ExclusiveEntityTransaction {
 
     /// The scheduler of the world, on which the jobs are: to [flush](JobScheduler::flush) them, and to ask for them.
     pub fn jobs(&self) -> &JobScheduler {
-        self.world.entities().jobs()
+        self.world.jobs()
     }
 
     /// Gives the next job a name, for messages and profiles. The name of other jobs is that of the closure's type.
@@ -177,7 +177,7 @@ impl ExclusiveEntityTransaction {
 
     fn note(&mut self, job: JobHandle) {
         if self.scheduled.len() >= self.many {
-            let jobs = self.world.entities().jobs();
+            let jobs = self.world.jobs();
             self.scheduled.retain(|&job| !jobs.is_forgotten(job));
             self.many = MANY.max(self.scheduled.len() * 2);
         }
@@ -251,7 +251,7 @@ impl ExclusiveEntityTransaction {
     ///
     /// let mut transaction = World::new("Loading").begin_transaction();
     /// transaction.schedule(&[], |entities| {
-    ///     entities.spawn_many(10, ());
+    ///     entities.spawn_many((), 10);
     ///     panic!("no such file");
     /// })?;
     /// let ended = transaction.end().unwrap_err();
@@ -269,7 +269,7 @@ impl ExclusiveEntityTransaction {
         let Ok(entities) = entities.into_inner() else {
             unreachable!("all jobs that had the entities are completed");
         };
-        failures.extend(world.entities_mut().take_in(entities));
+        failures.extend(world.take_in(entities));
         match failures.into_iter().next() {
             None => Ok(world),
             Some(error) => Err(Rejected { value: Box::new(world), error }),
@@ -336,7 +336,7 @@ impl TransactionJob<'_> {
             entities.complete_jobs_over_lent();
         }
         let name = self.name.unwrap_or_else(type_name::<F>);
-        let job = schedule(world.entities().jobs().named(name), entities)?;
+        let job = schedule(world.jobs().named(name), entities)?;
         self.transaction.note(job);
         Ok(job)
     }

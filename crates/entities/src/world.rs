@@ -7,40 +7,33 @@ mod singletons;
 mod update_memory;
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
-use ancho_collections::Rejected;
-
-use crate::buffer::{BufferElement, DynamicBuffer};
-use crate::commands::{CommandError, Commands, EntityCommandBuffer, PlaybackError};
-use crate::component::Component;
-use crate::entity::Entity;
+use crate::commands::{EntityCommandBuffer, PlaybackError};
 use crate::error::EntityError;
-use crate::managed::ManagedComponent;
-use crate::manager::{EntityManager, NewEntities};
-use crate::query::{QueryData, QueryMut, QueryRef, SplitParts};
-use crate::set::{CloneSet, ComponentColumns, ComponentSet};
-use crate::shared::{Shared, SharedComponent};
-use crate::storage::InvariantViolation;
+use crate::manager::EntityManager;
 use crate::system::Systems;
 use crate::time::TimeStack;
+use crate::transaction::ExclusiveEntityTransaction;
 use resources::Resources;
 pub use settings::WorldSettings;
 pub(crate) use update_memory::TwoUpdates;
 use update_memory::UpdateMemory;
 
-/// Entities and their components, systems and resources, apart from those of all other worlds.
+/// Entities with their components, systems and resources, independent of all other worlds.
 ///
-/// A world can be sent to another thread, and is used by one at a time. The everyday calls stand here; its
-/// [`EntityManager`] has all of them.
+/// A world derefs to its [`EntityManager`], which has the methods for entities and queries. The methods of `World` itself are for
+/// systems, resources, singletons, time, forks and transactions.
 ///
-/// When a world is dropped, its jobs are completed. Then the systems that run stop, in the order in which they were added. Then all
-/// systems are destroyed, the last that was added first.
+/// A world can be sent to another thread. One thread uses it at a time.
+///
+/// Dropping a world completes its jobs. Then the running systems stop, in the order in which they were added, and all systems are
+/// destroyed in the opposite order.
 ///
 /// # All worlds of a program
 ///
-/// There is no list of them: a world belongs to who has made it, and nothing else can reach it. So worlds of two threads, two tests or
-/// two plugins never meet. A program that has several keeps them where it likes, and lends them to the tools that are to see them.
-/// Unity's `World.All`.
+/// There is no global list of worlds, such as Unity's `World.All`: only its owner can reach a world. Worlds of two threads, tests or
+/// plugins do not affect each other. A program with several worlds stores them itself, and lends them to its tools.
 ///
 /// ```
 /// use ancho_entities::World;
@@ -111,16 +104,6 @@ impl World {
         &self.settings
     }
 
-    /// Its entities.
-    pub fn entities(&self) -> &EntityManager {
-        &self.entities
-    }
-
-    /// Its entities, to be changed.
-    pub fn entities_mut(&mut self) -> &mut EntityManager {
-        &mut self.entities
-    }
-
     /// A second world with the same entities, which shares memory with this one until one of them writes to it. It has no systems, no
     /// resources, and its time begins anew.
     ///
@@ -176,418 +159,56 @@ impl World {
         Self::with_entities(self.name.clone(), self.settings.clone(), entities)
     }
 
-    /// See [`EntityManager::spawn`].
-    #[inline]
-    #[track_caller]
-    pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
-        self.entities.spawn(set)
-    }
-
-    /// See [`EntityManager::try_spawn`].
+    /// Applies the commands of a buffer, in the order in which they were recorded, and names the world in errors.
     ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    pub fn try_spawn<S: ComponentSet>(
-        &mut self,
-        set: S,
-    ) -> Result<Entity, Rejected<S, EntityError>> {
-        self.entities.try_spawn(set)
-    }
-
-    /// See [`EntityManager::spawn_many`].
-    #[track_caller]
-    pub fn spawn_many<S: CloneSet>(&mut self, count: usize, set: S) -> NewEntities<'_> {
-        self.entities.spawn_many(count, set)
-    }
-
-    /// See [`EntityManager::spawn_batch`].
-    #[track_caller]
-    pub fn spawn_batch<I>(&mut self, sets: I) -> NewEntities<'_>
-    where
-        I: IntoIterator,
-        I::Item: ComponentSet,
-    {
-        self.entities.spawn_batch(sets)
-    }
-
-    /// See [`EntityManager::spawn_columns`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn spawn_columns<C: ComponentColumns>(
-        &mut self,
-        columns: C,
-    ) -> Result<NewEntities<'_>, Rejected<C, EntityError>> {
-        self.entities.spawn_columns(columns)
-    }
-
-    /// See [`EntityManager::despawn`].
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    pub fn despawn(&mut self, entity: Entity) -> Result<bool, EntityError> {
-        self.entities.despawn(entity)
-    }
-
-    /// See [`EntityManager::despawn_slice`].
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn despawn_slice(&mut self, entities: &[Entity]) -> Result<usize, EntityError> {
-        self.entities.despawn_slice(entities)
-    }
-
-    /// See [`EntityManager::despawn_all`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn despawn_all(&mut self) -> Result<usize, EntityError> {
-        self.entities.despawn_all()
-    }
-
-    /// See [`EntityManager::exists`].
-    #[inline]
-    pub fn exists(&self, entity: Entity) -> bool {
-        self.entities.exists(entity)
-    }
-
-    /// See [`EntityManager::is_residue`].
-    pub fn is_residue(&self, entity: Entity) -> bool {
-        self.entities.is_residue(entity)
-    }
-
-    /// See [`EntityManager::get`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, EntityError> {
-        self.entities.get(entity)
-    }
-
-    /// See [`EntityManager::get_mut`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    pub fn get_mut<T: Component>(&mut self, entity: Entity) -> Result<&mut T, EntityError> {
-        self.entities.get_mut(entity)
-    }
-
-    /// See [`EntityManager::add_buffer`].
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn add_buffer<T: BufferElement>(
-        &mut self,
-        entity: Entity,
-    ) -> Result<DynamicBuffer<'_, T>, EntityError> {
-        self.entities.add_buffer(entity)
-    }
-
-    /// See [`EntityManager::buffer`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    pub fn buffer<T: BufferElement>(&self, entity: Entity) -> Result<&[T], EntityError> {
-        self.entities.buffer(entity)
-    }
-
-    /// See [`EntityManager::buffer_mut`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    pub fn buffer_mut<T: BufferElement>(
-        &mut self,
-        entity: Entity,
-    ) -> Result<DynamicBuffer<'_, T>, EntityError> {
-        self.entities.buffer_mut(entity)
-    }
-
-    /// See [`EntityManager::shared`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn shared<T: SharedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
-        self.entities.shared(entity)
-    }
-
-    /// See [`EntityManager::set_shared`].
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn set_shared<T: SharedComponent>(
-        &mut self,
-        entity: Entity,
-        value: T,
-    ) -> Result<bool, EntityError> {
-        self.entities.set_shared(entity, value)
-    }
-
-    /// See [`EntityManager::add_shared`].
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn add_shared<T: SharedComponent>(
-        &mut self,
-        entity: Entity,
-        value: T,
-    ) -> Result<bool, EntityError> {
-        self.entities.add_shared(entity, value)
-    }
-
-    /// See [`EntityManager::set_shared_slice`].
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn set_shared_slice<T: SharedComponent>(
-        &mut self,
-        entities: &[Entity],
-        value: T,
-    ) -> Result<(), EntityError> {
-        self.entities.set_shared_slice(entities, value)
-    }
-
-    /// See [`EntityManager::remove_shared`].
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn remove_shared<T: SharedComponent>(
-        &mut self,
-        entity: Entity,
-    ) -> Result<bool, EntityError> {
-        self.entities.remove_shared::<T>(entity)
-    }
-
-    /// See [`EntityManager::shared_values`].
-    pub fn shared_values<T: SharedComponent>(&self) -> impl Iterator<Item = Shared<T>> {
-        self.entities.shared_values()
-    }
-
-    /// See [`EntityManager::managed`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    pub fn managed<T: ManagedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
-        self.entities.managed(entity)
-    }
-
-    /// See [`EntityManager::managed_mut`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    pub fn managed_mut<T: ManagedComponent>(
-        &mut self,
-        entity: Entity,
-    ) -> Result<&mut T, EntityError> {
-        self.entities.managed_mut(entity)
-    }
-
-    /// See [`EntityManager::chunk_component`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn chunk_component<T: Component + Default>(
-        &self,
-        entity: Entity,
-    ) -> Result<&T, EntityError> {
-        self.entities.chunk_component(entity)
-    }
-
-    /// See [`EntityManager::set_chunk_component`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn set_chunk_component<T: Component + Default>(
-        &mut self,
-        entity: Entity,
-        value: T,
-    ) -> Result<(), Rejected<T, EntityError>> {
-        self.entities.set_chunk_component(entity, value)
-    }
-
-    /// See [`EntityManager::query`].
-    #[inline]
-    pub fn query<D: QueryData>(&self) -> QueryRef<'_, D> {
-        self.entities.query()
-    }
-
-    /// See [`EntityManager::query_mut`].
-    #[inline]
-    pub fn query_mut<D: QueryData>(&mut self) -> QueryMut<'_, D> {
-        self.entities.query_mut()
-    }
-
-    /// See [`EntityManager::commands`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[track_caller]
-    pub fn commands<'w>(
-        &'w self,
-        buffer: &'w mut EntityCommandBuffer,
-    ) -> Result<Commands<'w>, CommandError> {
-        self.entities.commands(buffer)
-    }
-
-    /// See [`EntityManager::check_commands`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[track_caller]
-    pub fn check_commands(&self, buffer: &EntityCommandBuffer) -> Result<(), PlaybackError> {
-        self.entities.check_commands(buffer)
-    }
-
     /// See [`EntityManager::play`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// The errors of [`EntityManager::play`].
     #[track_caller]
     pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), PlaybackError> {
         let played = self.entities.play(buffer);
         played.map_err(|error| error.played_by(&format!("world `{}`", self.name)))
     }
 
-    /// See [`EntityManager::split`].
-    #[inline]
+    /// Lends the entities of the world to jobs, one at a time, until the transaction [ends](ExclusiveEntityTransaction::end).
+    ///
+    /// The transaction has the world until then, so that nobody else can use it: that does not compile. All jobs over its
+    /// entities are completed first. Unity's `BeginExclusiveEntityTransaction`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut transaction = World::new("Loading").begin_transaction();
+    /// let filled = transaction.schedule(&[], |entities| _ = entities.spawn_many((), 1000));
+    /// transaction.jobs().complete(filled?);
+    /// assert_eq!(transaction.end().unwrap().entity_count(), 1000);
+    /// # Ok::<(), ancho_jobs::ScheduleError>(())
+    /// ```
+    ///
+    /// Nobody else uses the world meanwhile:
+    ///
+    /// ```compile_fail,E0382
+    /// # use ancho_entities::World;
+    /// let mut world = World::new("Loading");
+    /// let transaction = world.begin_transaction();
+    /// world.spawn(());
+    /// ```
+    ///
+    /// Nor is one begun in the midst of another:
+    ///
+    /// ```compile_fail,E0382
+    /// # use ancho_entities::World;
+    /// let world = World::new("Loading");
+    /// let transaction = world.begin_transaction();
+    /// let another = world.begin_transaction();
+    /// ```
     #[track_caller]
-    pub fn split<P: SplitParts>(&mut self) -> P::Views<'_> {
-        self.entities.split::<P>()
-    }
-
-    /// See [`EntityManager::split_with`].
-    #[inline]
-    #[track_caller]
-    pub fn split_with<P>(&mut self, parts: P) -> P::Views<'_>
-    where
-        P: SplitParts<Description = P>,
-    {
-        self.entities.split_with(parts)
-    }
-
-    /// See [`EntityManager::set`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn set<S: ComponentSet>(
-        &mut self,
-        entity: Entity,
-        set: S,
-    ) -> Result<(), Rejected<S, EntityError>> {
-        self.entities.set(entity, set)
-    }
-
-    /// See [`EntityManager::has`].
-    #[inline]
-    pub fn has<S: ComponentSet>(&self, entity: Entity) -> bool {
-        self.entities.has::<S>(entity)
-    }
-
-    /// See [`EntityManager::add`].
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    pub fn add<S: ComponentSet>(
-        &mut self,
-        entity: Entity,
-        set: S,
-    ) -> Result<bool, Rejected<S, EntityError>> {
-        self.entities.add(entity, set)
-    }
-
-    /// See [`EntityManager::remove`].
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
-        self.entities.remove::<S>(entity)
-    }
-
-    /// See [`EntityManager::take`].
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn take<S: ComponentSet>(&mut self, entity: Entity) -> Result<S, EntityError> {
-        self.entities.take(entity)
-    }
-
-    /// See [`EntityManager::entity_count`].
-    pub fn entity_count(&self) -> usize {
-        self.entities.entity_count()
-    }
-
-    /// See [`EntityManager::state_hash`].
-    ///
-    /// # Panics
-    ///
-    /// With A0154 if entities have components of two types that share a stable name.
-    #[track_caller]
-    pub fn state_hash(&self) -> u64 {
-        self.entities.state_hash()
-    }
-
-    /// See [`EntityManager::check_invariants`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn check_invariants(&self) -> Result<(), InvariantViolation> {
-        self.entities.check_invariants()
+    pub fn begin_transaction(self) -> ExclusiveEntityTransaction {
+        ExclusiveEntityTransaction::new(self)
     }
 }
 
@@ -597,14 +218,18 @@ impl Drop for World {
     }
 }
 
-impl AsRef<EntityManager> for World {
-    fn as_ref(&self) -> &EntityManager {
+impl Deref for World {
+    type Target = EntityManager;
+
+    #[inline]
+    fn deref(&self) -> &EntityManager {
         &self.entities
     }
 }
 
-impl AsMut<EntityManager> for World {
-    fn as_mut(&mut self) -> &mut EntityManager {
+impl DerefMut for World {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut EntityManager {
         &mut self.entities
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn place(
     }
     let mut chunks = list_chunks(world, hierarchy, std::mem::take(buffer));
     let placing = Placing { hierarchy, chunks: &chunks, bad };
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let many_from = if are_few { placing.place_due(places) } else { Some(0) };
     if let Some(level) = many_from {
         placing.place_levels(jobs, level, places);

@@ -60,7 +60,7 @@ pub(crate) fn add_matrices(world: &mut World) -> Result<(), EntityError> {
     // What is left of parents that were despawned has none, either.
     type Bare = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
     let bare = world.query::<Entity>().filter::<Bare>();
-    let lost: Vec<Entity> = bare.iter().filter(|&parent| !world.is_residue(parent)).collect();
+    let lost: Vec<Entity> = bare.iter().filter(|&parent| !world.is_cleanup_only(parent)).collect();
     for parent in lost {
         world.add(parent, LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
     }

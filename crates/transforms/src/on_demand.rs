@@ -84,8 +84,8 @@ pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, Tr
 
 /// Says why an entity does not exist. What is left of one that was despawned does not, either.
 fn check_is_there(world: &World, entity: Entity) -> Result<(), EntityError> {
-    world.entities().entity_archetype(entity)?;
-    if world.is_residue(entity) {
+    world.entity_archetype(entity)?;
+    if world.is_cleanup_only(entity) {
         // As if its slot were free already.
         let slot_version = Some(entity.version().wrapping_add(1));
         return Err(EntityError::NoSuchEntity { entity, slot_version });

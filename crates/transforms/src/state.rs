@@ -69,16 +69,16 @@ pub(crate) fn with_state<R>(
     world: &mut World,
     work: impl FnOnce(&mut World, &mut State) -> R,
 ) -> R {
-    let mut state: Arc<State> = world.entities_mut().take_cache().unwrap_or_default();
+    let mut state: Arc<State> = world.take_cache().unwrap_or_default();
     // A state that a fork has, too, is copied: what is known of the fork's entities stays true.
     let result = work(world, Arc::make_mut(&mut state));
-    world.entities_mut().put_cache(state);
+    world.put_cache(state);
     result
 }
 
 /// Ends a moment: what is written from now on is newer than what is returned.
 pub(crate) fn end_moment(world: &mut World) -> Version {
-    let version = world.entities().version();
-    world.entities_mut().advance_version();
+    let version = world.version();
+    world.advance_version();
     version
 }

@@ -88,7 +88,7 @@ fn a_cell_knows_its_boids_and_what_is_nearest_to_their_middle() {
     world.spawn_batch(targets.map(|place| (Target, Position(place))));
     world.spawn_batch(obstacles.map(|place| (Obstacle, Position(place))));
     world.update(0.01);
-    world.entities().jobs().complete_everything();
+    world.jobs().complete_everything();
 
     let flights = &world.resource::<Flights>().0;
     let cells = |flock: Flock| {

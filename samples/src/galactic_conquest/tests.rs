@@ -65,7 +65,7 @@ fn somebody_is_sent_off_every_tenth_of_a_second() {
     let mut world = World::new("Test");
     let planet = Planet { radius: 5.0, occupants: 10 };
     // So many that each turn finds one from which nobody was sent: nobody leaves here.
-    world.spawn_many(150, (planet, Position(Vec2::ZERO), Team::One));
+    world.spawn_many((planet, Position(Vec2::ZERO), Team::One), 150);
     let random = Random::new(1);
     let game = Game { random, next_turn: TURN, is_turn: false, most_ships: 1000 };
     world.create_singleton(game).unwrap();
@@ -113,9 +113,9 @@ fn nothing_is_made_while_there_is_no_room_for_ships() {
     world.add(source, Launch { target, ships: 40 }).unwrap();
     world.query_mut::<&mut Game>().for_each(|game| game.most_ships = 16);
     world.update(0.016);
-    let changes = world.entities().order_version();
+    let changes = world.order_version();
     (0..3).for_each(|_| world.update(0.016));
-    assert_eq!(world.entities().order_version(), changes, "also no prefab");
+    assert_eq!(world.order_version(), changes, "also no prefab");
     assert_eq!(
         (world.query::<&Ship>().count(), world.get::<Launch>(source).unwrap().ships),
         (16, 24)
@@ -146,7 +146,7 @@ fn enemies_take_occupants_and_at_none_the_planet() {
     let (mut world, [own, _, target]) = quiet_world();
     let mut land = |ships: usize, target: Entity| {
         let place = *world.get::<Position>(target).unwrap();
-        world.spawn_many(ships, (Ship { target }, place, Team::One));
+        world.spawn_many((Ship { target }, place, Team::One), ships);
         world.update(0.01);
         world.update(0.01);
         assert_eq!(world.query::<&Ship>().count(), 0, "who has landed is gone");

@@ -37,6 +37,6 @@ fn options(sample: &WorldSample, workers: usize) -> SampleResult<Options> {
 
 fn made(sample: &WorldSample, options: &Options, mode: ExecutionMode) -> World {
     let world = sample.world(options).unwrap_or_else(|error| panic!("{error}"));
-    world.entities().jobs().set_mode(mode);
+    world.jobs().set_mode(mode);
     world
 }

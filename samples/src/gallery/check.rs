@@ -43,7 +43,7 @@ pub(crate) fn same_hash_in_all_cases(
         let seed = sample.seed.unwrap_or_default();
         let options = Options { entities, seed, pool: jobs.pool().clone() };
         let mut world = sample.world(&options)?;
-        world.entities().jobs().set_mode(jobs.mode());
+        world.jobs().set_mode(jobs.mode());
         for _ in 0..frames {
             world.try_update(STEP)?;
         }

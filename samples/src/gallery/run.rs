@@ -54,12 +54,12 @@ impl<'s> Run<'s> {
 
     /// Runs one frame: updates the world, and waits for all that it has started.
     pub(crate) fn step(&mut self) -> SampleResult<()> {
-        let before = self.world.entities().order_version();
+        let before = self.world.order_version();
         let start = Instant::now();
         let updated = self.world.try_update(STEP);
         self.world.complete_jobs();
         self.frames.push(start.elapsed());
-        let after = self.world.entities().order_version();
+        let after = self.world.order_version();
         self.moves += u64::from(after.wrapping_sub(before));
         let events = self.pool.take_events();
         for event in &events {

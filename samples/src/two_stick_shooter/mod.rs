@@ -83,7 +83,7 @@ fn build(options: &Options) -> SampleResult<World> {
     let random = Random::new(options.seed);
     world.spawn(EnemySpawner { cooldown: 0.0, count: options.entities, random });
     let player = world.spawn(player::new());
-    world.add_shared(player, Look::Player)?;
+    world.add(player, Shared::new(Look::Player))?;
     Ok(world)
 }
 

@@ -67,7 +67,7 @@ pub(super) fn iter_job(cell: Cell) -> Reading {
 }
 
 fn complete(world: &World, job: JobHandle) {
-    world.entities().jobs().complete(job);
+    world.jobs().complete(job);
 }
 
 #[derive(Component, Clone, Copy)]
@@ -156,15 +156,15 @@ pub(super) fn two_jobs(cell: Cell) -> Reading {
         let first = world.query_mut::<(&mut A, &B)>().schedule(|(a, b)| a.0 += b.0);
         let second = world.query_mut::<(&mut C, &D)>().schedule(|(c, d)| c.0 += d.0);
         let both = [first, second].map(|job| job.expect("nothing is in its way"));
-        world.entities().jobs().complete_all(&both);
+        world.jobs().complete_all(&both);
     };
     cell.run(two_threads(fours()), operation, fours_result)
 }
 
 pub(super) fn empty_job(cell: Cell) -> Reading {
     let mut world = world();
-    world.spawn_many(10 * capacity(), A(0.0));
-    assert_eq!(world.entities().chunks().count(), 10);
+    world.spawn_many(A(0.0), 10 * capacity());
+    assert_eq!(world.chunks().count(), 10);
     let operation = |world: &mut World| {
         let job = world.query_mut::<&mut A>().job().schedule_chunks_parallel(|_| {});
         complete(world, job.expect("nothing is in its way"));
@@ -176,13 +176,13 @@ pub(super) fn empty_job(cell: Cell) -> Reading {
 fn capacity() -> usize {
     let mut world = world();
     world.spawn(A(0.0));
-    world.entities().chunks().map(|chunk| chunk.capacity()).sum()
+    world.chunks().map(|chunk| chunk.capacity()).sum()
 }
 
 /// What jobs take by themselves for ten batches.
 pub(super) fn empty_job_alone(cell: Cell) -> Reading {
     let operation = |world: &mut World| {
-        let job = world.entities().jobs().schedule_parallel(&[], (), 10, 1, |(), _| {});
+        let job = world.jobs().schedule_parallel(&[], (), 10, 1, |(), _| {});
         complete(world, job.expect("nothing is in its way"));
     };
     cell.run(two_threads(world()), operation, |_| 0)
@@ -202,7 +202,7 @@ pub(super) fn structural_beside_job(cell: Cell) -> Reading {
     };
     let query = world.query_mut::<&mut Position>();
     let job = query.schedule(move |_| waits()).expect("nothing is in its way");
-    world.entities().jobs().flush();
+    world.jobs().flush();
     while !is_running.load(Ordering::Relaxed) {
         std::thread::yield_now();
     }
@@ -211,7 +211,7 @@ pub(super) fn structural_beside_job(cell: Cell) -> Reading {
         world.remove::<B>(other).expect("it has it");
     };
     cell.run(world, operation, |world| {
-        assert!(!world.entities().jobs().is_completed(job), "nobody has waited for it");
+        assert!(!world.jobs().is_completed(job), "nobody has waited for it");
         stop.store(true, Ordering::Relaxed);
         complete(world, job);
         0
@@ -227,7 +227,7 @@ pub(super) fn unrelated_structural(cell: Cell) -> Reading {
         let job = query
             .schedule(|(position, velocity)| work::advance(position, velocity))
             .expect("nothing is in its way");
-        world.entities().jobs().flush();
+        world.jobs().flush();
         for &entity in &others {
             world.add(entity, B(1.0)).map_err(|rejected| rejected.error).expect("all are alive");
         }
@@ -245,7 +245,7 @@ pub(super) fn unrelated_structural(cell: Cell) -> Reading {
 
 /// The world, whose jobs run on this thread and one more.
 fn two_threads(world: World) -> World {
-    assert_eq!(world.entities().jobs().thread_count(), 2, "the peers have two threads");
+    assert_eq!(world.jobs().thread_count(), 2, "the peers have two threads");
     world
 }
 
@@ -350,8 +350,7 @@ fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     let bodies = (0..MILLION).map(work::body).map(|(p, v)| (Switched(p), v));
     let entities: Vec<Entity> = world.spawn_batch(bodies).collect();
     for index in (0..MILLION).filter(|&index| !pattern(index)) {
-        let switched =
-            world.entities_mut().set_component_enabled::<Switched>(entities[index], false);
+        let switched = world.set_component_enabled::<Switched>(entities[index], false);
         switched.expect("all have it");
     }
     let operation = |world: &mut World| {
@@ -417,11 +416,11 @@ pub(super) fn tracked_write(cell: Cell) -> Reading {
     let mut world = world();
     world.spawn_batch((0..MILLION).map(work::body).map(|(p, v)| (TrackedPosition(p), v)));
     let operation = |world: &mut World| {
-        world.entities_mut().advance_version();
+        world.advance_version();
         let query = world.query_mut::<(&mut TrackedPosition, &Velocity)>();
         query.for_each(|(position, velocity)| work::advance(&mut position.0, velocity));
     };
-    let seen = world.entities().version();
+    let seen = world.version();
     cell.run(world, operation, |world| {
         let written = world.query::<()>().filter::<Changed<TrackedPosition>>().since(seen);
         assert_eq!(written.count(), MILLION, "all were written");
@@ -438,8 +437,8 @@ pub(super) fn changed_random(cell: Cell) -> Reading {
     let make = || {
         let (world, turn, seen) = &mut *shared.borrow_mut();
         *turn += 1;
-        *seen = world.entities().version();
-        world.entities_mut().advance_version();
+        *seen = world.version();
+        world.advance_version();
         for &index in &indices {
             let value = world.get_mut::<TrackedA>(entities[index]).expect("all have it");
             value.0 = work::changed_value(index, *turn);
@@ -462,8 +461,8 @@ pub(super) fn changed_cluster(cell: Cell) -> Reading {
     let make = || {
         let (world, turn, seen) = &mut *shared.borrow_mut();
         *turn += 1;
-        *seen = world.entities().version();
-        world.entities_mut().advance_version();
+        *seen = world.version();
+        world.advance_version();
         for &index in &indices {
             let value = world.get_mut::<A>(entities[index]).expect("all have it");
             *value = work::changed_value(index, *turn);

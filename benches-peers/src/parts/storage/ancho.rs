@@ -41,7 +41,7 @@ pub(super) fn spawn_each(cell: Cell) -> Reading {
 }
 
 fn simple_result(world: &mut World) -> u64 {
-    let rows = world.entities().chunks().flat_map(|chunk| {
+    let rows = world.chunks().flat_map(|chunk| {
         let (t, p) = (column::<Transform>(&chunk), column::<Position>(&chunk));
         let (r, v) = (column::<Rotation>(&chunk), column::<Velocity>(&chunk));
         (0..chunk.len()).map(move |i| work::simple_row(&t[i], &p[i], &r[i], &v[i]))
@@ -66,7 +66,7 @@ pub(super) fn add_remove(cell: Cell) -> Reading {
     };
     let result = |populated: &mut Populated| {
         add_to_all(populated, B(1.0));
-        let rows = populated.0.entities().chunks().flat_map(|chunk| {
+        let rows = populated.0.chunks().flat_map(|chunk| {
             let rows = column::<A>(&chunk).iter().zip(column::<B>(&chunk));
             rows.map(|(a, b)| work::row([a.0, b.0]))
         });
@@ -105,7 +105,7 @@ pub(super) fn move_20_components(cell: Cell) -> Reading {
     };
     let result = |populated: &mut Populated| {
         add_to_all(populated, MarkU(1.0));
-        let rows = populated.0.entities().chunks().flat_map(|chunk| {
+        let rows = populated.0.chunks().flat_map(|chunk| {
             let (a, k) = (column::<MarkA>(&chunk), column::<MarkK>(&chunk));
             let (t, u) = (column::<MarkT>(&chunk), column::<MarkU>(&chunk));
             (0..u.len()).map(move |i| work::moved_row(&a[i], &k[i], &t[i], &u[i]))
@@ -166,7 +166,7 @@ pub(super) fn clear(cell: Cell) -> Reading {
 pub(super) fn create(cell: Cell) -> Reading {
     let values = work::large();
     let operation = |world: &mut World| {
-        world.spawn_many(MANY, values);
+        world.spawn_many(values, MANY);
     };
     cell.run_afresh(world, operation, large_result)
 }
@@ -178,7 +178,7 @@ pub(super) fn clone_prefab(cell: Cell) -> Reading {
         (world, prefab)
     };
     let operation = |(world, prefab): &mut (World, Entity)| {
-        world.entities_mut().instantiate_many(*prefab, MANY).expect("there is memory");
+        world.instantiate_many(*prefab, MANY).expect("there is memory");
     };
     cell.run_afresh(fixture, operation, |(world, _)| large_result(world))
 }
@@ -194,18 +194,18 @@ pub(super) fn clone_group(cell: Cell) -> Reading {
         let mut group = vec![LinkedEntityGroup(root)];
         group.extend(
             world
-                .spawn_many(GROUP - 1, (Prefab, work::large(), ChildOf(root)))
+                .spawn_many((Prefab, work::large(), ChildOf(root)), GROUP - 1)
                 .map(LinkedEntityGroup),
         );
         world.add(root, Buffer::from(group)).expect("it is there");
         (world, root)
     };
     let operation = |(world, root): &mut (World, Entity)| {
-        world.entities_mut().instantiate_many(*root, GROUPS).expect("there is memory");
+        world.instantiate_many(*root, GROUPS).expect("there is memory");
     };
     let result = |(world, root): &mut (World, Entity)| {
-        let lookup = world.entities().lookup::<ChildOf>();
-        for chunk in world.entities().chunks().filter(|chunk| !chunk.has::<Prefab>()) {
+        let lookup = world.lookup::<ChildOf>();
+        for chunk in world.chunks().filter(|chunk| !chunk.has::<Prefab>()) {
             let groups = chunk.buffers::<LinkedEntityGroup>();
             for (entity, group) in chunk.entities().iter().zip(groups.iter().flat_map(|g| g.iter()))
             {
@@ -220,7 +220,7 @@ pub(super) fn clone_group(cell: Cell) -> Reading {
 }
 
 fn large_result(world: &mut World) -> u64 {
-    let instances = world.entities().chunks().filter(|chunk| !chunk.has::<Prefab>());
+    let instances = world.chunks().filter(|chunk| !chunk.has::<Prefab>());
     let rows = instances.flat_map(|chunk| {
         let (a, b) = (column::<Payload0>(&chunk), column::<Payload1>(&chunk));
         let (c, d) = (column::<Payload2>(&chunk), column::<Payload3>(&chunk));
@@ -238,12 +238,12 @@ struct Element(u32);
 pub(super) fn buffer_push(cell: Cell) -> Reading {
     let fixture = || {
         let mut world = world();
-        world.spawn_many(MANY, Buffer::<Element>::new());
+        world.spawn_many(Buffer::<Element>::new(), MANY);
         world
     };
     let operation = |world: &mut World| {
         let mut next = 0;
-        world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        world.for_each_chunk_mut(|mut chunk| {
             let mut buffers = chunk.buffers_mut::<Element>().expect("all have one");
             for mut buffer in buffers.iter_mut() {
                 for _ in 0..PUSHED {
@@ -254,7 +254,7 @@ pub(super) fn buffer_push(cell: Cell) -> Reading {
         });
     };
     let result = |world: &mut World| {
-        let chunks = world.entities().chunks();
+        let chunks = world.chunks();
         let buffers = chunks.flat_map(|chunk| chunk.buffers::<Element>().expect("as above").iter());
         work::in_any_order(buffers.map(|buffer| work::pushed_row(buffer.iter().map(|e| e.0))))
     };
@@ -274,12 +274,11 @@ pub(super) fn toggle_one(cell: Cell) -> Reading {
     let operation = |(enabled, world): &mut (bool, World)| {
         *enabled = !*enabled;
         for &entity in &entities {
-            let entities = world.entities_mut();
-            entities.set_component_enabled::<Switched>(entity, *enabled).expect("all have it");
+            world.set_component_enabled::<Switched>(entity, *enabled).expect("all have it");
         }
     };
     let result = |(_, world): &mut (bool, World)| {
-        world.entities().chunks().map(|chunk| chunk.enabled_count::<Switched>() as u64).sum()
+        world.chunks().map(|chunk| chunk.enabled_count::<Switched>() as u64).sum()
     };
     cell.run((true, world), operation, result)
 }
@@ -354,7 +353,7 @@ pub(super) fn random_get(cell: Cell) -> Reading {
     let (world, entities) = bodies(MILLION);
     let entities = work::shuffled(entities);
     let operation = |sum: &mut u64| {
-        let positions = world.entities().lookup();
+        let positions = world.lookup();
         let found = positions
             .get_many(black_box(&entities))
             .map(|position| work::looked_up(position.expect("all have it")));
@@ -417,7 +416,7 @@ fn archetypes(cell: Cell, alive: usize) -> Reading {
         for turn in 0..TURNS {
             entities.extend(twenty_marks!(spawn_marked).map(|spawn| spawn(world, turn as f32)));
         }
-        let positions = world.entities().lookup();
+        let positions = world.lookup();
         let found = entities.iter().map(|&e| work::looked_up(positions.get(e).expect("it has it")));
         *sum = found.sum();
     };
@@ -435,7 +434,7 @@ pub(super) fn bytes_per_entity(cell: Cell) -> Reading {
         world
     };
     let result = |world: &mut World| {
-        let rows = world.entities().chunks().flat_map(|chunk| {
+        let rows = world.chunks().flat_map(|chunk| {
             let rows = column::<Position>(&chunk).iter().zip(column::<Velocity>(&chunk));
             rows.map(|(position, velocity)| work::body_row(position, velocity))
         });

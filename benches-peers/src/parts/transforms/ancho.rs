@@ -15,7 +15,7 @@ struct Node(u32);
 
 fn world() -> World {
     let mut world = World::new("peers");
-    assert_eq!(world.entities().jobs().thread_count(), 2, "the peers have two threads");
+    assert_eq!(world.jobs().thread_count(), 2, "the peers have two threads");
     world.add_transforms();
     world
 }

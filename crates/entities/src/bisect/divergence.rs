@@ -88,7 +88,7 @@ pub enum DivergedAt {
 ///
 /// let crowd = |count: usize| {
 ///     let mut world = World::new("Crowd");
-///     world.spawn_many(count, ());
+///     world.spawn_many((), count);
 ///     world
 /// };
 /// let found = Bisection::of(|| crowd(3)).against(|| crowd(5)).run()?.unwrap();
@@ -194,7 +194,7 @@ pub enum Difference {
 /// let orc = |points| {
 ///     let mut world = World::new("Cave");
 ///     let orc = world.spawn(Health(points));
-///     world.entities_mut().set_name(orc, "Grishnákh").unwrap();
+///     world.set_name(orc, "Grishnákh").unwrap();
 ///     world
 /// };
 /// let found = Bisection::of(|| orc(20)).against(|| orc(30)).run()?.unwrap();

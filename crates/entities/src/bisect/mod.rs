@@ -41,7 +41,7 @@ type Drive<'a> = Box<dyn FnMut(&mut World, u64) + Send + 'a>;
 /// [shuffle mode](ancho_jobs::ExecutionMode::Shuffle), from a file and from the network.
 ///
 /// Both run at the same time, each on a thread of its own. After each system its jobs are completed, and the
-/// [states](World::state_hash) compared. So are the order of systems, and what goes wrong. What is not part of the state, as resources,
+/// [states](crate::EntityManager::state_hash) compared. So are the order of systems, and what goes wrong. What is not part of the state, as resources,
 /// is seen when it makes a difference to components.
 ///
 /// What is found is told as a [`Divergence`].
@@ -56,7 +56,7 @@ type Drive<'a> = Box<dyn FnMut(&mut World, u64) + Send + 'a>;
 ///
 /// # Complexity
 ///
-/// Each system costs a [state hash](World::state_hash) of the whole world.
+/// Each system costs a [state hash](crate::EntityManager::state_hash) of the whole world.
 ///
 /// # Examples
 ///
@@ -70,7 +70,7 @@ type Drive<'a> = Box<dyn FnMut(&mut World, u64) + Send + 'a>;
 /// fn race(workers: usize) -> World {
 ///     let pool = JobPool::builder().workers(workers).build().unwrap();
 ///     let mut world = World::with_settings("Race", WorldSettings::new().job_pool(&pool));
-///     world.spawn_many(1000, Distance(0.0));
+///     world.spawn_many(Distance(0.0), 1000);
 ///     world.add_system(|mut all: Query<&mut Distance>| {
 ///         all.schedule_parallel(|distance| distance.0 += 0.1);
 ///     });

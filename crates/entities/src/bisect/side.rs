@@ -194,7 +194,7 @@ impl Side {
         let Some(world) = world else { return look };
         world.complete_jobs();
         // Hooks of systems that are not run may have done something all the same.
-        let version = Some(world.entities().version());
+        let version = Some(world.version());
         if !nothing_done || self.hash.1 != version {
             self.hash = (world.state_hash(), version);
         }

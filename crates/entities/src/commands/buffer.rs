@@ -20,7 +20,7 @@ use crate::manager::EntityManager;
 ///
 /// A world cannot be changed while somebody goes through it, or from a job. What is to be done is recorded instead:
 ///
-/// - on the main thread, through the world: [`World::commands`](crate::World::commands). Entities that are created have their ids at
+/// - on the main thread, through the world: [`EntityManager::commands`](crate::EntityManager::commands). Entities that are created have their ids at
 ///   once, and exist when the buffer was played.
 /// - on the main thread, without the world, as in a loop that has it: [`commands`](Self::commands). Entities that are created
 ///   have *placeholders*, which can be used in later commands and in the values of components. [`resolve`](Self::resolve) says
@@ -59,7 +59,7 @@ use crate::manager::EntityManager;
 ///         commands.spawn(Grave(entity.index()));
 ///     }
 /// })?;
-/// world.entities().jobs().complete(bury);
+/// world.jobs().complete(bury);
 /// world.play(&mut buffer)?;
 /// assert_eq!(world.query::<&Health>().count(), 900);
 /// assert_eq!(world.query::<&Grave>().count(), 100);

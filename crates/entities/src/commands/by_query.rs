@@ -19,12 +19,12 @@ use crate::version::Version;
 impl CommandRecorder {
     /// Does something to all entities that a query finds when the commands are played.
     ///
-    /// More can be said of the query, as of one that is [asked at once](crate::World::query_mut). [`for_found`](Self::for_found) takes
+    /// More can be said of the query, as of one that is [asked at once](crate::EntityManager::query_mut). [`for_found`](Self::for_found) takes
     /// queries that are kept, and those whose components are known only at run time.
     ///
     /// # Panics
     ///
-    /// When the commands are played: as [`World::query_mut`](crate::World::query_mut), if the query is one that cannot be asked.
+    /// When the commands are played: as [`EntityManager::query_mut`](crate::EntityManager::query_mut), if the query is one that cannot be asked.
     ///
     /// # Examples
     ///
@@ -40,8 +40,8 @@ impl CommandRecorder {
     /// let mut world = World::new("Simulation");
     /// let mut buffer = EntityCommandBuffer::new();
     /// buffer.commands()?.for_query::<&Health, With<Dead>>().despawn();
-    /// world.spawn_many(5, (Health(0), Dead));
-    /// world.spawn_many(10, Health(20));
+    /// world.spawn_many((Health(0), Dead), 5);
+    /// world.spawn_many(Health(20), 10);
     /// world.play(&mut buffer)?;
     /// assert_eq!(world.entity_count(), 10);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -67,7 +67,7 @@ impl CommandRecorder {
     /// struct Health(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(5, Health(0));
+    /// world.spawn_many(Health(0), 5);
     /// let health = ComponentType::find("Health").unwrap();
     /// let mut buffer = EntityCommandBuffer::new();
     /// buffer.commands()?.for_found(DynamicQuery::new().all([health])).despawn();
@@ -96,8 +96,8 @@ impl CommandRecorder {
 /// struct Team(u32);
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(3, (Health(20), Shared::new(Team(1))));
-/// world.spawn_many(4, (Health(20), Shared::new(Team(2))));
+/// world.spawn_many((Health(20), Shared::new(Team(1))), 3);
+/// world.spawn_many((Health(20), Shared::new(Team(2))), 4);
 /// let mut buffer = EntityCommandBuffer::new();
 /// buffer.commands()?.for_query::<&Health, ()>().with_shared(Team(2)).despawn();
 /// world.play(&mut buffer)?;

@@ -32,7 +32,7 @@ impl CommandRecorder {
     ///
     /// # Panics
     ///
-    /// When it is played: as [`World::query`](crate::World::query), if the query is one that cannot be asked.
+    /// When it is played: as [`EntityManager::query`](crate::EntityManager::query), if the query is one that cannot be asked.
     ///
     /// # Examples
     ///

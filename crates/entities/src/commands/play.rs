@@ -36,12 +36,12 @@ pub enum CommandFault {
         /// The type.
         component: ComponentType,
     },
-    /// A0084: the entity is a prefab. Only a [check](crate::World::check_commands) before playing minds.
+    /// A0084: the entity is a prefab. Only a [check](crate::EntityManager::check_commands) before playing minds.
     TouchesPrefab {
         /// The prefab.
         entity: Entity,
     },
-    /// A0151: the command creates a prefab, or makes a prefab of an entity. Only a [check](crate::World::check_commands) before
+    /// A0151: the command creates a prefab, or makes a prefab of an entity. Only a [check](crate::EntityManager::check_commands) before
     /// playing minds, in a strict world.
     CreatesPrefab,
     /// A0082: the id that the entity was promised is not there any more.

@@ -16,7 +16,7 @@ use crate::manager::{Archetype, EntityManager};
 use crate::set::{CloneSet, ComponentSet};
 
 /// Records commands for a world: entities that are created have their ids at once. See
-/// [`World::commands`](crate::World::commands).
+/// [`EntityManager::commands`](crate::EntityManager::commands).
 ///
 /// It has all methods of the [`CommandRecorder`]; those that create return ids instead of placeholders.
 ///

@@ -1,33 +1,28 @@
 //! What components are, and what is known of their types.
 
 mod component_type;
-mod duplicate;
 mod info;
-mod initial;
 pub(crate) mod probe;
 pub(crate) mod registry;
 mod runtime;
-mod slot;
-pub(crate) mod stable_name;
 mod write_group;
 
 use std::any::type_name;
 use std::num::NonZero;
 
 pub use component_type::ComponentType;
-pub use duplicate::Duplicate;
-pub use initial::Initial;
-pub use registry::RegisterError;
+pub use probe::{Duplicate, Initial};
+pub use registry::{RegisterError, TypeSlot};
 pub use runtime::RuntimeType;
-pub use slot::TypeSlot;
 pub use write_group::WriteGroup;
 
-pub(crate) use duplicate::How;
+pub use component_type::generic_name;
+pub(crate) use component_type::stable_name;
 pub(crate) use info::{
     Beginning, ChunkValue, Copying, RemapColumn, RemapShared, SharedFunctions, SharedValue,
     TypeInfo, Written, drop_column, stable_hash,
 };
-pub(crate) use stable_name::stable_name;
+pub(crate) use probe::How;
 
 use crate::field::Field;
 
@@ -182,9 +177,9 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// struct Health(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// let all: Vec<_> = world.spawn_many(100, Health(20)).collect();
-    /// let seen = world.entities().version();
-    /// world.entities_mut().advance_version();
+    /// let all: Vec<_> = world.spawn_many(Health(20), 100).collect();
+    /// let seen = world.version();
+    /// world.advance_version();
     /// world.get_mut::<Health>(all[42]).unwrap().0 -= 1;
     /// let changed = world.query::<&Health>().filter::<Changed<Health>>().since(seen);
     /// assert_eq!(changed.to_entities(), [all[42]]);
@@ -208,8 +203,8 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// struct PathRequest(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(40, PathRequest(0));
-    /// let lengths: Vec<_> = world.entities().chunks().map(|chunk| chunk.len()).collect();
+    /// world.spawn_many(PathRequest(0), 40);
+    /// let lengths: Vec<_> = world.chunks().map(|chunk| chunk.len()).collect();
     /// assert_eq!(lengths, [16, 16, 8]);
     /// ```
     ///

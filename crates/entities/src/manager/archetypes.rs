@@ -1,11 +1,11 @@
 //! Archetypes as values.
 
 use super::EntityManager;
+use crate::builtin::CleanupEntity;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
-use crate::stock::CleanupEntity;
 use crate::storage::{ArchetypeShape, sort_types};
 
 /// An archetype of a world: which components an entity has, in no order.
@@ -25,8 +25,8 @@ use crate::storage::{ArchetypeShape, sort_types};
 /// struct Armour(u32);
 ///
 /// let mut world = World::new("Simulation");
-/// let one = world.entities_mut().archetype::<(Health, Armour)>();
-/// let other = world.entities_mut().archetype::<(Armour, Health)>();
+/// let one = world.archetype::<(Health, Armour)>();
+/// let other = world.archetype::<(Armour, Health)>();
 /// assert_eq!(one, other);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -134,12 +134,12 @@ impl EntityManager {
     /// struct Health(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// let before = world.entities().order_version();
+    /// let before = world.order_version();
     /// let orc = world.spawn(Health(20));
     /// world.get_mut::<Health>(orc)?.0 = 15;
-    /// assert_eq!(world.entities().order_version() - before, 1);
+    /// assert_eq!(world.order_version() - before, 1);
     /// world.remove::<Health>(orc)?;
-    /// assert_eq!(world.entities().order_version() - before, 3);
+    /// assert_eq!(world.order_version() - before, 3);
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     pub fn order_version(&self) -> u32 {
@@ -171,7 +171,7 @@ impl EntityManager {
     /// give.
     pub(super) fn archetype_of_living(&mut self, number: u32) -> Result<u32, EntityError> {
         let shape = &self.storage.archetypes[number].shape;
-        if !shape.is_residue() {
+        if !shape.is_cleanup_only() {
             return Ok(number);
         }
         let mark = ComponentType::of::<CleanupEntity>();

@@ -42,8 +42,8 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let hero = world.spawn(());
-    /// world.entities_mut().add_buffer(hero)?.push(Item(3));
-    /// assert_eq!(*world.entities_mut().add_buffer::<Item>(hero)?, [Item(3)]);
+    /// world.add_buffer(hero)?.push(Item(3));
+    /// assert_eq!(*world.add_buffer::<Item>(hero)?, [Item(3)]);
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     pub fn add_buffer<T: BufferElement>(
@@ -73,7 +73,7 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let hero = world.spawn(Buffer::from([Item(3)]));
-    /// assert_eq!(world.entities().buffer::<Item>(hero)?, [Item(3)]);
+    /// assert_eq!(world.buffer::<Item>(hero)?, [Item(3)]);
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     #[inline]
@@ -104,8 +104,8 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let hero = world.spawn(Buffer::from([Item(3)]));
-    /// world.entities_mut().buffer_mut::<Item>(hero)?.clear();
-    /// assert!(world.entities().buffer::<Item>(hero)?.is_empty());
+    /// world.buffer_mut::<Item>(hero)?.clear();
+    /// assert!(world.buffer::<Item>(hero)?.is_empty());
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     #[inline]
@@ -145,8 +145,8 @@ impl EntityManager {
 /// struct Item(u32);
 ///
 /// let mut world = World::new("Simulation");
-/// let heroes: Vec<_> = world.spawn_many(100, Buffer::from([Item(1), Item(2)])).collect();
-/// let items = world.entities().buffer_lookup::<Item>();
+/// let heroes: Vec<_> = world.spawn_many(Buffer::from([Item(1), Item(2)]), 100).collect();
+/// let items = world.buffer_lookup::<Item>();
 /// assert_eq!(heroes.iter().filter_map(|&hero| items.get(hero)).flatten().count(), 200);
 /// ```
 pub struct BufferLookup<'w, T> {

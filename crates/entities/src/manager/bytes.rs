@@ -27,8 +27,8 @@ impl EntityManager {
     /// let fuel = ComponentType::register(RuntimeType::new("doc::Fuel", 4, 4)).unwrap();
     /// let mut world = World::new("Simulation");
     /// let ship = world.spawn(());
-    /// world.entities_mut().add_bytes(ship, fuel, &7_u32.to_le_bytes()).unwrap();
-    /// assert_eq!(world.entities().get_bytes(ship, fuel), Ok(&[7, 0, 0, 0][..]));
+    /// world.add_bytes(ship, fuel, &7_u32.to_le_bytes()).unwrap();
+    /// assert_eq!(world.get_bytes(ship, fuel), Ok(&[7, 0, 0, 0][..]));
     /// ```
     pub fn get_bytes(&self, entity: Entity, ty: ComponentType) -> Result<&[u8], EntityError> {
         self.jobs.before_reading(ty);
@@ -59,7 +59,7 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let ship = world.spawn(Buffer::from([Name("Argo".into())]));
-    /// let names = world.entities().untyped_buffer(ship, ComponentType::of_buffer::<Name>()).unwrap();
+    /// let names = world.untyped_buffer(ship, ComponentType::of_buffer::<Name>()).unwrap();
     /// assert_eq!(names.len(), 1);
     /// // There are pointers in it.
     /// assert_eq!(names.bytes(0), None);
@@ -148,7 +148,7 @@ impl<'w> ArchetypeChunk<'w> {
     ///
     /// let mut world = World::new("Simulation");
     /// world.spawn(Buffer::from([Item(3), Item(5)]));
-    /// let chunk = world.entities().chunks().next().unwrap();
+    /// let chunk = world.chunks().next().unwrap();
     /// let items = chunk.untyped_buffer(ComponentType::of_buffer::<Item>(), 0).unwrap();
     /// assert_eq!(items.all_bytes(), Some(&[3, 5][..]));
     /// ```

@@ -93,14 +93,14 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let orc = world.spawn(Health(20));
-    /// assert_eq!(total_health(world.entities_mut()), 20);
+    /// assert_eq!(total_health(&mut world), 20);
     /// let mut snapshot = world.fork()?;
     /// world.get_mut::<Health>(orc)?.0 = 5;
-    /// assert_eq!(total_health(world.entities_mut()), 5);
+    /// assert_eq!(total_health(&mut world), 5);
     /// world.despawn(orc)?;
-    /// assert_eq!(total_health(world.entities_mut()), 0);
+    /// assert_eq!(total_health(&mut world), 0);
     /// world.restore(&mut snapshot)?;
-    /// assert_eq!(total_health(world.entities_mut()), 20);
+    /// assert_eq!(total_health(&mut world), 20);
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     pub fn take_cache<T: Any + Send + Sync>(&mut self) -> Option<Arc<T>> {

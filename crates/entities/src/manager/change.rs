@@ -9,11 +9,11 @@ use ancho_collections::Rejected;
 
 use super::give::Given;
 use super::{Archetype, EntityManager, LinkedEntityGroup, QuickWay};
+use crate::builtin::{CleanupEntity, OmitLinkedEntityGroup, Prefab};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
-use crate::stock::{CleanupEntity, OmitLinkedEntityGroup, Prefab};
 use crate::storage::{
     DropColumns, Edge, Location, RowPlace, SetOperation, SlotMut, Storage, Transfer, sort_types,
 };
@@ -145,7 +145,7 @@ impl EntityManager {
     /// let mut world = World::new("Simulation");
     /// let player = world.spawn(Score(7));
     /// let score = ComponentType::of::<Score>();
-    /// assert_eq!(world.entities_mut().add_types(player, &[score]), Ok(false));
+    /// assert_eq!(world.add_types(player, &[score]), Ok(false));
     /// assert_eq!(world.get(player), Ok(&Score(7)));
     /// ```
     pub fn add_types(
@@ -367,7 +367,7 @@ impl EntityManager {
         let mut to = self.check_archetype(archetype)?;
         let location = self.locate(entity)?;
         let from = self.storage.chunks[location.chunk].archetype;
-        if !self.storage.archetypes[from].shape.is_residue() {
+        if !self.storage.archetypes[from].shape.is_cleanup_only() {
             to = self.archetype_of_living(to)?;
         }
         if from == to {
@@ -378,9 +378,9 @@ impl EntityManager {
         if let Some(&component) = shape.types.iter().find(|&&ty| ty.is_cleanup() && !new.has(ty)) {
             return Err(EntityError::WouldLoseCleanup { entity, component });
         }
-        if shape.is_residue() && !new.is_residue() {
+        if shape.is_cleanup_only() && !new.is_cleanup_only() {
             // Without the mark it would be alive again, and never go.
-            return Err(EntityError::OnlyResidue { entity });
+            return Err(EntityError::CleanupOnly { entity });
         }
         self.before_moving([from, to]);
         let shapes = (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);

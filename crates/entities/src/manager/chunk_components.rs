@@ -28,7 +28,7 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let stone = world.spawn(PerChunk::<Detail>::new());
-    /// assert_eq!(world.entities().chunk_component(stone), Ok(&Detail(0)));
+    /// assert_eq!(world.chunk_component(stone), Ok(&Detail(0)));
     /// ```
     pub fn chunk_component<T: Component + Default>(
         &self,
@@ -64,8 +64,8 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let stone = world.spawn(PerChunk::<Detail>::new());
-    /// world.entities_mut().set_chunk_component(stone, Detail(2)).unwrap();
-    /// assert_eq!(world.entities().chunk_component(stone), Ok(&Detail(2)));
+    /// world.set_chunk_component(stone, Detail(2)).unwrap();
+    /// assert_eq!(world.chunk_component(stone), Ok(&Detail(2)));
     /// ```
     pub fn set_chunk_component<T: Component + Default>(
         &mut self,
@@ -105,8 +105,8 @@ impl<'w> ArchetypeChunk<'w> {
     /// struct Detail(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, PerChunk::<Detail>::new());
-    /// let chunk = world.entities().chunks().next().unwrap();
+    /// world.spawn_many(PerChunk::<Detail>::new(), 10);
+    /// let chunk = world.chunks().next().unwrap();
     /// assert_eq!(chunk.chunk_component(), Some(&Detail(0)));
     /// ```
     pub fn chunk_component<T: Component + Default>(&self) -> Option<&'w T> {
@@ -133,7 +133,7 @@ impl ArchetypeChunkMut<'_> {
     ///
     /// let mut world = World::new("Simulation");
     /// let stone = world.spawn(PerChunk::<Detail>::new());
-    /// world.entities_mut().for_each_chunk_mut(|mut chunk| {
+    /// world.for_each_chunk_mut(|mut chunk| {
     ///     chunk.chunk_component_mut::<Detail>().unwrap().0 += 1;
     /// });
     /// assert_eq!(world.chunk_component(stone), Ok(&Detail(1)));

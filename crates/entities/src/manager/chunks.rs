@@ -24,8 +24,8 @@ use crate::version::Version;
 /// struct Health(u32);
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(10, Health(20));
-/// for chunk in world.entities().chunks() {
+/// world.spawn_many(Health(20), 10);
+/// for chunk in world.chunks() {
 ///     let health = chunk.slice::<Health>().unwrap();
 ///     assert_eq!(health.len(), chunk.entities().len());
 ///     assert_eq!(health.iter().map(|health| health.0).sum::<u32>(), 200);
@@ -267,7 +267,7 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let orc = world.spawn(Health(20));
-    /// world.entities_mut().for_each_chunk_mut(|mut chunk| {
+    /// world.for_each_chunk_mut(|mut chunk| {
     ///     chunk.slice_mut::<Health>().unwrap().iter_mut().for_each(|health| health.0 += 1);
     /// });
     /// assert_eq!(world.get::<Health>(orc).unwrap().0, 21);

@@ -65,7 +65,7 @@ impl EntityManager {
     /// let mut world = World::new("Simulation");
     /// let (old, new) = (world.spawn(()), world.spawn(()));
     /// let hunter = world.spawn(Target(old));
-    /// world.entities_mut().remap_references(|entity| if entity == old { new } else { entity }).unwrap();
+    /// world.remap_references(|entity| if entity == old { new } else { entity }).unwrap();
     /// assert_eq!(world.get(hunter), Ok(&Target(new)));
     /// ```
     pub fn remap_references(

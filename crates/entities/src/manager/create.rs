@@ -98,7 +98,7 @@ impl EntityManager {
     ///
     /// As [`spawn`](Self::spawn).
     #[track_caller]
-    pub fn spawn_many<S: CloneSet>(&mut self, count: usize, mut set: S) -> NewEntities<'_> {
+    pub fn spawn_many<S: CloneSet>(&mut self, mut set: S, count: usize) -> NewEntities<'_> {
         match self.try_spawn_many(count, &mut set) {
             Ok(()) => NewEntities::new(&self.storage, &self.runs),
             Err(error) => refuse(error),
@@ -390,8 +390,8 @@ impl EntityManager {
     /// struct Score(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// let players = world.entities_mut().archetype::<Score>();
-    /// let player = world.entities_mut().create(players).unwrap();
+    /// let players = world.archetype::<Score>();
+    /// let player = world.create(players).unwrap();
     /// assert_eq!(world.get(player), Ok(&Score(0)));
     /// ```
     pub fn create(&mut self, archetype: Archetype) -> Result<Entity, EntityError> {

@@ -46,9 +46,9 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let car = world.spawn(Engine(90.0));
-    /// assert_eq!(world.entities().is_component_enabled::<Engine>(car), Ok(true));
-    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
-    /// assert_eq!(world.entities().is_component_enabled::<Engine>(car), Ok(false));
+    /// assert_eq!(world.is_component_enabled::<Engine>(car), Ok(true));
+    /// world.set_component_enabled::<Engine>(car, false).unwrap();
+    /// assert_eq!(world.is_component_enabled::<Engine>(car), Ok(false));
     /// assert!(world.has::<Engine>(car));
     /// ```
     #[inline]

@@ -7,11 +7,11 @@ use std::mem;
 use super::EntityManager;
 use super::distinct::Distinct;
 use crate::buffer::{Buffer, BufferElement};
+use crate::builtin::Disabled;
 use crate::component::{ComponentType, Duplicate, TypeSlot};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::field::{EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher};
-use crate::stock::Disabled;
 use crate::storage::{ReservedRows, SetOperation};
 
 /// A member of a group: the buffer of these makes its entity the root of one.
@@ -33,7 +33,7 @@ use crate::storage::{ReservedRows, SetOperation};
 /// let turret = world.spawn((Prefab, MountedOn(tank)));
 /// world.add(tank, Buffer::from([LinkedEntityGroup(tank), LinkedEntityGroup(turret)])).unwrap();
 ///
-/// let second = world.entities_mut().instantiate(tank).unwrap();
+/// let second = world.instantiate(tank).unwrap();
 /// let group = world.buffer::<LinkedEntityGroup>(second).unwrap();
 /// assert_eq!(world.get(group[1].0), Ok(&MountedOn(second)));
 ///
@@ -251,8 +251,8 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let orc = world.spawn(());
-    /// world.entities_mut().set_enabled(orc, false).unwrap();
-    /// assert!(!world.entities().is_enabled(orc));
+    /// world.set_enabled(orc, false).unwrap();
+    /// assert!(!world.is_enabled(orc));
     /// ```
     pub fn set_enabled(&mut self, entity: Entity, enabled: bool) -> Result<bool, EntityError> {
         let location = self.locate(entity)?;

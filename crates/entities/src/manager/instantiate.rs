@@ -43,7 +43,7 @@ impl EntityManager {
     /// let mut world = World::new("Simulation");
     /// let first = world.spawn(());
     /// world.add(first, Leader(first)).unwrap();
-    /// let second = world.entities_mut().instantiate(first).unwrap();
+    /// let second = world.instantiate(first).unwrap();
     /// assert_eq!(world.get(second), Ok(&Leader(second)));
     /// ```
     pub fn instantiate(&mut self, source: Entity) -> Result<Entity, EntityError> {
@@ -168,8 +168,8 @@ impl EntityManager {
         let from = self.locate(entity)?;
         let archetype = self.storage.archetype_at(from);
         let shape = Arc::clone(&self.storage.archetypes[archetype].shape);
-        if shape.is_residue() {
-            return Err(EntityError::OnlyResidue { entity });
+        if shape.is_cleanup_only() {
+            return Err(EntityError::CleanupOnly { entity });
         }
         let transfer = self.transfer_of::<()>(archetype, change)?;
         let Transfer { to, ref kept, .. } = self.transfers[transfer];
@@ -490,9 +490,8 @@ mod tests {
         for instances in [2, 3, 9] {
             FUSE.set(1);
             IS_LOUD.set(true);
-            let instantiate = AssertUnwindSafe(|| {
-                world.entities_mut().instantiate_many(source, instances).unwrap().len()
-            });
+            let instantiate =
+                AssertUnwindSafe(|| world.instantiate_many(source, instances).unwrap().len());
             assert!(catch_unwind(instantiate).is_err());
             assert_eq!((world.entity_count(), IS_LOUD.take()), (1, false));
             world.check_invariants().unwrap();
@@ -512,15 +511,14 @@ mod tests {
             // Some values of the first member, then some of another, then enough.
             for (fuse, panics) in [(0, true), (1, true), (2 * size, true), (3 * size, false)] {
                 FUSE.set(fuse);
-                let instantiate = AssertUnwindSafe(|| {
-                    world.entities_mut().instantiate_many(members[0], 3).unwrap().len()
-                });
+                let instantiate =
+                    AssertUnwindSafe(|| world.instantiate_many(members[0], 3).unwrap().len());
                 assert_eq!(catch_unwind(instantiate).is_err(), panics, "{size} {fuse}");
                 let expected = if panics { size } else { 4 * size };
                 assert_eq!(world.entity_count(), expected as usize);
                 world.check_invariants().unwrap();
             }
-            for chunk in world.entities().chunks() {
+            for chunk in world.chunks() {
                 let groups = chunk.buffers::<LinkedEntityGroup>();
                 for (&root, group) in
                     chunk.entities().iter().zip(groups.iter().flat_map(|g| g.iter()))

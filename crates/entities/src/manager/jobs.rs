@@ -132,7 +132,7 @@ impl EntityManager {
     /// use ancho_entities::World;
     ///
     /// let world = World::new("Simulation");
-    /// let jobs = world.entities().jobs();
+    /// let jobs = world.jobs();
     /// let sum = jobs.run((), |()| 1 + 1).unwrap();
     /// assert_eq!(sum, 2);
     /// ```

@@ -26,8 +26,8 @@ use crate::version::Version;
 /// struct Health(u32);
 ///
 /// let mut world = World::new("Simulation");
-/// let orcs: Vec<_> = world.spawn_many(100, Health(20)).collect();
-/// let health = world.entities().lookup::<Health>();
+/// let orcs: Vec<_> = world.spawn_many(Health(20), 100).collect();
+/// let health = world.lookup::<Health>();
 /// let sum: u32 = orcs.iter().rev().filter_map(|&orc| health.get(orc)).map(|health| health.0).sum();
 /// assert_eq!(sum, 2000);
 /// ```
@@ -74,7 +74,7 @@ impl<'w, T: Component> ComponentLookup<'w, T> {
     /// let mut world = World::new("Simulation");
     /// let towers: Vec<_> = world.spawn_batch((0..100).map(|x| Position(x as f32))).collect();
     /// let targets: Vec<_> = (0..1000).map(|archer| towers[archer * 7 % 100]).collect();
-    /// let positions = world.entities().lookup::<Position>();
+    /// let positions = world.lookup::<Position>();
     /// let sum: f32 = positions.get_many(&targets).flatten().map(|position| position.0).sum();
     /// assert_eq!(sum, 49_500.0);
     /// ```
@@ -104,11 +104,11 @@ impl<'w, T: Component> ComponentLookup<'w, T> {
     ///
     /// let mut world = World::new("Simulation");
     /// let orc = world.spawn(Health(20));
-    /// let seen = world.entities().version();
-    /// assert!(!world.entities().lookup::<Health>().did_change(orc, seen));
-    /// world.entities_mut().advance_version();
+    /// let seen = world.version();
+    /// assert!(!world.lookup::<Health>().did_change(orc, seen));
+    /// world.advance_version();
     /// world.get_mut::<Health>(orc).unwrap().0 -= 1;
-    /// assert!(world.entities().lookup::<Health>().did_change(orc, seen));
+    /// assert!(world.lookup::<Health>().did_change(orc, seen));
     /// ```
     pub fn did_change(&self, entity: Entity, since: Version) -> bool {
         self.column.change_version(entity).is_some_and(|version| version.is_newer_than(since))

@@ -27,7 +27,7 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let door = world.spawn(Managed::new(Script("open".into())));
-    /// assert_eq!(world.entities().managed::<Script>(door)?.0, "open");
+    /// assert_eq!(world.managed::<Script>(door)?.0, "open");
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     #[inline]
@@ -58,8 +58,8 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let door = world.spawn(Managed::new(Script("open".into())));
-    /// world.entities_mut().managed_mut::<Script>(door)?.0 = "close".into();
-    /// assert_eq!(world.entities().managed::<Script>(door)?.0, "close");
+    /// world.managed_mut::<Script>(door)?.0 = "close".into();
+    /// assert_eq!(world.managed::<Script>(door)?.0, "close");
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     #[inline]
@@ -85,8 +85,8 @@ impl<'w> ArchetypeChunk<'w> {
     /// struct Script(String);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(3, Managed::new(Script("open".into())));
-    /// let chunk = world.entities().chunks().next().unwrap();
+    /// world.spawn_many(Managed::new(Script("open".into())), 3);
+    /// let chunk = world.chunks().next().unwrap();
     /// assert!(chunk.managed::<Script>().unwrap().all(|script| script.0 == "open"));
     /// ```
     pub fn managed<T: ManagedComponent>(
@@ -119,7 +119,7 @@ impl ArchetypeChunkMut<'_> {
     ///
     /// let mut world = World::new("Simulation");
     /// let door = world.spawn(Managed::new(Script("open".into())));
-    /// world.entities_mut().for_each_chunk_mut(|mut chunk| {
+    /// world.for_each_chunk_mut(|mut chunk| {
     ///     chunk.managed_mut::<Script>().unwrap().for_each(|script| script.0.push('!'));
     /// });
     /// assert_eq!(world.managed::<Script>(door)?.0, "open!");

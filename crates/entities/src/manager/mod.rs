@@ -100,9 +100,10 @@ impl QuickWay {
         Self { set: TypeId::of::<()>(), from: u32::MAX, transfer: 0, to: 0, room_changes: 0 };
 }
 
-/// The entities of one world, and everything that can be done with them.
+/// The entities of one world.
 ///
-/// The everyday calls stand on [`World`](crate::World) too. Unity's `EntityManager`.
+/// A [`World`](crate::World) derefs to it, so that all methods can be called on the world. Jobs of a
+/// [transaction](crate::ExclusiveEntityTransaction) have the manager without its world. Unity's `EntityManager`.
 ///
 /// # Examples
 ///
@@ -113,10 +114,10 @@ impl QuickWay {
 /// struct Health(u32);
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(1000, Health(20));
-/// let soldiers = world.entities_mut().archetype::<Health>();
-/// assert_eq!(world.entities().entity_count(), 1000);
-/// assert!(world.entities().archetype_capacity(soldiers).unwrap() >= 1000);
+/// world.spawn_many(Health(20), 1000);
+/// let soldiers = world.archetype::<Health>();
+/// assert_eq!(world.entity_count(), 1000);
+/// assert!(world.archetype_capacity(soldiers).unwrap() >= 1000);
 /// ```
 pub struct EntityManager {
     /// Whatever is known of the entities elsewhere is known by it.
@@ -219,16 +220,16 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let orc = world.spawn(Registered);
-    /// assert!(!world.is_residue(orc));
+    /// assert!(!world.is_cleanup_only(orc));
     /// world.despawn(orc)?;
-    /// assert!(world.exists(orc) && world.is_residue(orc));
+    /// assert!(world.exists(orc) && world.is_cleanup_only(orc));
     /// world.remove::<Registered>(orc)?;
-    /// assert!(!world.exists(orc) && !world.is_residue(orc));
+    /// assert!(!world.exists(orc) && !world.is_cleanup_only(orc));
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
-    pub fn is_residue(&self, entity: Entity) -> bool {
+    pub fn is_cleanup_only(&self, entity: Entity) -> bool {
         let archetype = self.storage.archetype_of(entity);
-        archetype.is_some_and(|archetype| archetype.shape.is_residue())
+        archetype.is_some_and(|archetype| archetype.shape.is_cleanup_only())
     }
 
     /// All entities, chunk by chunk.
@@ -266,8 +267,8 @@ impl EntityManager {
     /// let captain = loading.spawn(());
     /// loading.spawn(Leader(captain));
     /// game.move_entities_from(&mut loading)?;
-    /// assert_eq!(loading.entities().world_transfer_count(), 1);
-    /// assert_eq!(game.entities().world_transfer_count(), 1);
+    /// assert_eq!(loading.world_transfer_count(), 1);
+    /// assert_eq!(game.world_transfer_count(), 1);
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     pub fn world_transfer_count(&self) -> u64 {

@@ -66,8 +66,8 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let orc = world.spawn(());
-    /// world.entities_mut().set_name(orc, "Grishnákh").unwrap();
-    /// assert_eq!(world.entities().entity_name(orc), Some("Grishnákh"));
+    /// world.set_name(orc, "Grishnákh").unwrap();
+    /// assert_eq!(world.entity_name(orc), Some("Grishnákh"));
     /// ```
     pub fn set_name(&mut self, entity: Entity, name: &str) -> Result<(), EntityError> {
         self.locate(entity)?;

@@ -16,9 +16,9 @@ use crate::storage::{RowRange, Storage};
 /// use ancho_entities::World;
 ///
 /// let mut world = World::new("Simulation");
-/// let all: Vec<_> = world.spawn_many(3, ()).collect();
+/// let all: Vec<_> = world.spawn_many((), 3).collect();
 /// assert_eq!(all.len(), 3);
-/// world.spawn_many(1000, ());
+/// world.spawn_many((), 1000);
 /// assert_eq!(world.entity_count(), 1003);
 /// ```
 #[derive(Clone)]

@@ -26,7 +26,7 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let ant = world.spawn(Shared::new(Team(3)));
-    /// assert_eq!(world.entities().shared(ant), Ok(&Team(3)));
+    /// assert_eq!(world.shared(ant), Ok(&Team(3)));
     /// ```
     pub fn shared<T: SharedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
         let ty = ComponentType::of_shared::<T>();
@@ -62,8 +62,8 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let ant = world.spawn(Shared::new(Team(3)));
-    /// assert_eq!(world.entities_mut().set_shared(ant, Team(4)), Ok(true));
-    /// assert_eq!(world.entities_mut().set_shared(ant, Team(4)), Ok(false));
+    /// assert_eq!(world.set_shared(ant, Team(4)), Ok(true));
+    /// assert_eq!(world.set_shared(ant, Team(4)), Ok(false));
     /// ```
     pub fn set_shared<T: SharedComponent>(
         &mut self,
@@ -77,70 +77,6 @@ impl EntityManager {
             Ok(given) => Ok(!matches!(given, Given::Same)),
             Err(rejected) => Err(rejected.error),
         }
-    }
-
-    /// Gives an entity a shared component; one that it has gets this value. Returns whether it is new.
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// # Errors
-    ///
-    /// If there is no such entity, or there is no memory. In a strict world, if the entity has the component.
-    ///
-    /// # Complexity
-    ///
-    /// As [`set_shared`](Self::set_shared).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{SharedComponent, World};
-    ///
-    /// #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
-    /// struct Team(u32);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let ant = world.spawn(());
-    /// assert_eq!(world.entities_mut().add_shared(ant, Team(3)), Ok(true));
-    /// assert_eq!(world.entities_mut().add_shared(ant, Team(4)), Ok(false));
-    /// assert_eq!(world.shared(ant), Ok(&Team(4)));
-    /// ```
-    pub fn add_shared<T: SharedComponent>(
-        &mut self,
-        entity: Entity,
-        value: T,
-    ) -> Result<bool, EntityError> {
-        self.add(entity, Shared::new(value)).map_err(|rejected| rejected.error)
-    }
-
-    /// Removes a shared component from an entity, if it has it. Returns whether it had it.
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// The same as [`remove`](Self::remove) of a [`Shared`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Shared, SharedComponent, World};
-    ///
-    /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
-    /// struct Team(u32);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let ant = world.spawn(Shared::new(Team(3)));
-    /// assert_eq!(world.entities_mut().remove_shared::<Team>(ant), Ok(true));
-    /// assert!(!world.has::<Shared<Team>>(ant));
-    /// ```
-    pub fn remove_shared<T: SharedComponent>(
-        &mut self,
-        entity: Entity,
-    ) -> Result<bool, EntityError> {
-        self.remove::<Shared<T>>(entity)
     }
 
     /// Replaces the value of a shared component for many entities.
@@ -164,8 +100,8 @@ impl EntityManager {
     /// struct Team(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// let ants: Vec<_> = world.spawn_many(1000, Shared::new(Team(3))).collect();
-    /// world.entities_mut().set_shared_slice(&ants[..500], Team(4))?;
+    /// let ants: Vec<_> = world.spawn_many(Shared::new(Team(3)), 1000).collect();
+    /// world.set_shared_slice(&ants[..500], Team(4))?;
     /// assert_eq!(world.shared(ants[499]), Ok(&Team(4)));
     /// assert_eq!(world.shared(ants[500]), Ok(&Team(3)));
     /// # Ok::<(), ancho_entities::EntityError>(())
@@ -254,8 +190,8 @@ impl EntityManager {
     /// struct Team(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Shared::new(Team(3)));
-    /// let teams: Vec<u32> = world.entities().shared_values::<Team>().map(|team| team.0).collect();
+    /// world.spawn_many(Shared::new(Team(3)), 10);
+    /// let teams: Vec<u32> = world.shared_values::<Team>().map(|team| team.0).collect();
     /// assert_eq!(teams, [0, 3]);
     /// ```
     pub fn shared_values<T: SharedComponent>(&self) -> impl Iterator<Item = Shared<T>> {
@@ -277,9 +213,9 @@ impl EntityManager {
     /// struct Team(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Shared::new(Team(3)));
-    /// assert_eq!(world.entities().shared_reference_count(&Team(3)), 1);
-    /// assert_eq!(world.entities().shared_reference_count(&Team(4)), 0);
+    /// world.spawn_many(Shared::new(Team(3)), 10);
+    /// assert_eq!(world.shared_reference_count(&Team(3)), 1);
+    /// assert_eq!(world.shared_reference_count(&Team(4)), 0);
     /// ```
     pub fn shared_reference_count<T: SharedComponent>(&self, value: &T) -> usize {
         match self.find_shared(value) {
@@ -311,11 +247,11 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// world.spawn(Shared::new(Team(3)));
-    /// let before = world.entities().shared_order_version(&Team(3));
+    /// let before = world.shared_order_version(&Team(3));
     /// world.spawn(Shared::new(Team(4)));
-    /// assert_eq!(world.entities().shared_order_version(&Team(3)), before);
+    /// assert_eq!(world.shared_order_version(&Team(3)), before);
     /// world.spawn(Shared::new(Team(3)));
-    /// assert_ne!(world.entities().shared_order_version(&Team(3)), before);
+    /// assert_ne!(world.shared_order_version(&Team(3)), before);
     /// ```
     pub fn shared_order_version<T: SharedComponent>(&self, value: &T) -> u32 {
         let ty = ComponentType::of_shared::<T>();
@@ -356,8 +292,8 @@ impl<'w> ArchetypeChunk<'w> {
     /// struct Team(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Shared::new(Team(3)));
-    /// for chunk in world.entities().chunks() {
+    /// world.spawn_many(Shared::new(Team(3)), 10);
+    /// for chunk in world.chunks() {
     ///     assert_eq!(chunk.shared(), Some(&Team(3)));
     /// }
     /// ```

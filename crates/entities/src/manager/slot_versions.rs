@@ -1,8 +1,8 @@
 //! Tests of versions of slots that begin again. Only tests in the crate can set them.
 
 use super::EntityTracker;
+use crate::builtin::OmitLinkedEntityGroup as Tag;
 use crate::entity::Entity;
-use crate::stock::OmitLinkedEntityGroup as Tag;
 use crate::world::{World, WorldSettings};
 
 #[test]
@@ -37,18 +37,18 @@ fn all_ways_to_destroy_pass_over_it() {
     ];
     for destroy in ways {
         let mut world = World::new("Simulation");
-        let all: Vec<_> = world.spawn_many(10, Tag).collect();
+        let all: Vec<_> = world.spawn_many(Tag, 10).collect();
         world.despawn_slice(&all).unwrap();
         for index in 0..10 {
             world.entities.storage.table.set_version(index, u32::MAX);
         }
-        let mut last: Vec<_> = world.spawn_many(10, Tag).collect();
+        let mut last: Vec<_> = world.spawn_many(Tag, 10).collect();
         last.sort();
         assert!(last.iter().all(|entity| entity.version() == u32::MAX));
         destroy(&mut world, &last);
         assert!(last.iter().all(|entity| !world.exists(*entity)));
         world.check_invariants().unwrap();
-        let mut again: Vec<_> = world.spawn_many(10, Tag).collect();
+        let mut again: Vec<_> = world.spawn_many(Tag, 10).collect();
         again.sort();
         let expected: Vec<_> = (0..10).map(|index| Entity::from_parts(index, 1)).collect();
         assert_eq!(again, expected);
@@ -81,10 +81,10 @@ fn trackers_see_across_the_end() {
     world.entities.storage.table.set_version(0, u32::MAX);
     let mut tracker = EntityTracker::new();
     let last = world.spawn(Tag);
-    assert_eq!(world.entities_mut().entity_changes(&mut tracker).created, [last]);
+    assert_eq!(world.entity_changes(&mut tracker).created, [last]);
     world.despawn(last).unwrap();
     let again = world.spawn(Tag);
-    let changes = world.entities_mut().entity_changes(&mut tracker);
+    let changes = world.entity_changes(&mut tracker);
     assert_eq!((changes.created, changes.destroyed), (vec![again], vec![last]));
     world.check_invariants().unwrap();
 }

@@ -18,8 +18,8 @@ use crate::storage::PageView;
 /// struct Health(u32);
 ///
 /// let mut world = World::new("Simulation");
-/// let orcs: Vec<_> = world.spawn_many(100, Health(20)).collect();
-/// let places = world.entities().storage_info();
+/// let orcs: Vec<_> = world.spawn_many(Health(20), 100).collect();
+/// let places = world.storage_info();
 /// let place = places.get(orcs[7]).unwrap();
 /// assert_eq!(place.row(), 7);
 /// assert_eq!(place.chunk().entities()[7], orcs[7]);
@@ -41,7 +41,7 @@ pub struct StorageInfoLookup<'w> {
 ///
 /// let mut world = World::new("Simulation");
 /// let (orc, other) = (world.spawn(Health(20)), world.spawn(Health(10)));
-/// let info = |entity| world.entities().storage_info().get(entity).unwrap();
+/// let info = |entity| world.storage_info().get(entity).unwrap();
 /// assert_eq!(info(orc).chunk_number(), info(other).chunk_number());
 /// assert_eq!((info(orc).row(), info(other).row()), (0, 1));
 /// ```
@@ -118,7 +118,7 @@ impl EntityManager {
     /// let mut world = World::new("Simulation");
     /// let (stone, dust) = (world.spawn(()), world.spawn(()));
     /// world.despawn(dust).unwrap();
-    /// let places = world.entities().storage_info();
+    /// let places = world.storage_info();
     /// assert!(places.exists(stone) && !places.exists(dust));
     /// ```
     pub fn storage_info(&self) -> StorageInfoLookup<'_> {

@@ -18,13 +18,13 @@ use crate::storage::EntityTable;
 /// let mut world = World::new("Simulation");
 /// let mut tracker = EntityTracker::new();
 /// let first = world.spawn(());
-/// assert_eq!(world.entities_mut().entity_changes(&mut tracker).created, [first]);
+/// assert_eq!(world.entity_changes(&mut tracker).created, [first]);
 ///
 /// world.despawn(first).unwrap();
 /// let second = world.spawn(());
 /// let brief = world.spawn(());
 /// world.despawn(brief).unwrap();
-/// let changes = world.entities_mut().entity_changes(&mut tracker);
+/// let changes = world.entity_changes(&mut tracker);
 /// assert_eq!((changes.created, changes.destroyed), (vec![second], vec![first]));
 /// ```
 #[derive(Default)]

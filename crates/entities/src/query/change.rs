@@ -40,7 +40,7 @@ use crate::shared::{Shared, SharedComponent};
 /// struct Burning;
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(1000, Health(20));
+/// world.spawn_many(Health(20), 1000);
 /// assert_eq!(world.query_mut::<&Health>().add(Burning).unwrap(), 1000);
 /// assert_eq!(world.query::<&Health>().filter::<With<Burning>>().count(), 1000);
 /// ```
@@ -89,8 +89,8 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// struct Dead;
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Health(20));
-    /// world.spawn_many(5, (Health(0), Dead));
+    /// world.spawn_many(Health(20), 10);
+    /// world.spawn_many((Health(0), Dead), 5);
     /// assert_eq!(world.query_mut::<()>().filter::<With<Dead>>().despawn(), Ok(5));
     /// assert_eq!(world.entity_count(), 10);
     /// ```
@@ -232,8 +232,8 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// struct Asleep;
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, (Orc, Asleep));
-    /// world.spawn_many(5, Orc);
+    /// world.spawn_many((Orc, Asleep), 10);
+    /// world.spawn_many(Orc, 5);
     /// assert_eq!(world.query_mut::<&Orc>().remove::<Asleep>(), Ok(10));
     /// assert!(world.query::<&Asleep>().is_empty());
     /// ```
@@ -259,7 +259,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// struct Asleep;
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Asleep);
+    /// world.spawn_many(Asleep, 10);
     /// assert_eq!(world.query_mut::<()>().remove_types(&[ComponentType::of::<Asleep>()]), Ok(10));
     /// ```
     #[track_caller]
@@ -290,8 +290,8 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// struct Team(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Shared::new(Team(3)));
-    /// world.spawn_many(5, Shared::new(Team(4)));
+    /// world.spawn_many(Shared::new(Team(3)), 10);
+    /// world.spawn_many(Shared::new(Team(4)), 5);
     /// assert_eq!(world.query_mut::<()>().with_shared(Team(3)).set_shared(Team(4)), Ok(10));
     /// assert_eq!(world.query::<()>().with_shared(Team(4)).count(), 15);
     /// ```
@@ -325,7 +325,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// struct Engine;
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(1000, Engine);
+    /// world.spawn_many(Engine, 1000);
     /// assert_eq!(world.query_mut::<&Engine>().set_component_enabled::<Engine>(false), Ok(1000));
     /// assert!(world.query::<&Engine>().is_empty());
     ///
@@ -383,7 +383,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// struct Orc;
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Orc);
+    /// world.spawn_many(Orc, 10);
     /// assert_eq!(world.query_mut::<&Orc>().set_enabled(false), Ok(10));
     /// assert!(world.query::<&Orc>().is_empty());
     /// assert_eq!(world.query_mut::<&Orc>().include_disabled().set_enabled(true), Ok(10));

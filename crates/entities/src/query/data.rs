@@ -213,7 +213,7 @@ pub unsafe trait ReadOnlyData: QueryData {}
 /// struct Team(u32);
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(10, (Health(20), Shared::new(Team(3))));
+/// world.spawn_many((Health(20), Shared::new(Team(3))), 10);
 /// world.query_mut::<(&mut Health, &Shared<Team>)>().for_each_chunk(|(health, team)| {
 ///     assert_eq!((health.len(), team.0), (10, 3));
 ///     health.fill(Health(5));

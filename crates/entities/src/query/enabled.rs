@@ -29,7 +29,7 @@ use crate::component::{Component, ComponentType};
 /// let mut world = World::new("Simulation");
 /// let car = world.spawn(Engine);
 /// world.spawn(Engine);
-/// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+/// world.set_component_enabled::<Engine>(car, false).unwrap();
 /// let on: Vec<bool> = world.query::<EnabledRef<Engine>>().iter().map(|engine| engine.get()).collect();
 /// assert_eq!(on, [false, true]);
 /// ```

@@ -136,7 +136,7 @@ filter_of_each! {
     /// struct Orc;
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(3, Orc);
+    /// world.spawn_many(Orc, 3);
     /// world.spawn(());
     /// assert_eq!(world.query::<()>().filter::<With<Orc>>().count(), 3);
     /// ```
@@ -179,7 +179,7 @@ filter_of_each! {
     ///
     /// let mut world = World::new("Simulation");
     /// let car = world.spawn(Engine);
-    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// world.spawn(());
     /// assert_eq!(world.query::<()>().filter::<Absent<Engine>>().count(), 1);
     /// ```
@@ -200,7 +200,7 @@ filter_of_each! {
     ///
     /// let mut world = World::new("Simulation");
     /// let car = world.spawn(Engine);
-    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// assert_eq!(world.query::<()>().filter::<Present<Engine>>().count(), 1);
     /// ```
     Present, Present
@@ -223,7 +223,7 @@ filter_of_each! {
     /// let mut world = World::new("Simulation");
     /// let car = world.spawn(Engine);
     /// world.spawn(Engine);
-    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// assert_eq!(world.query::<()>().filter::<IsDisabled<Engine>>().to_entities(), [car]);
     /// ```
     IsDisabled, Disabled
@@ -275,8 +275,8 @@ filter_of_any! {
     ///
     /// let mut world = World::new("Simulation");
     /// let orc = world.spawn(Health(20));
-    /// let seen = world.entities().version();
-    /// world.entities_mut().advance_version();
+    /// let seen = world.version();
+    /// world.advance_version();
     /// let changed = |world: &World| world.query::<&Health>().filter::<Changed<Health>>().since(seen).count();
     /// assert_eq!(changed(&world), 0);
     /// world.get_mut::<Health>(orc).unwrap().0 -= 1;
@@ -299,8 +299,8 @@ filter_of_any! {
 ///
 /// let mut world = World::new("Simulation");
 /// world.spawn(Health(20));
-/// let seen = world.entities().version();
-/// world.entities_mut().advance_version();
+/// let seen = world.version();
+/// world.advance_version();
 /// world.query_mut::<&mut Health>().for_each(|health| health.0 -= 1);
 /// assert!(world.query::<&Health>().filter::<OrderChanged>().since(seen).is_empty());
 /// world.spawn(Health(20));

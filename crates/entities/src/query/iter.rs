@@ -28,7 +28,7 @@ use super::loops::refuse;
 /// struct Health(u32);
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(10, Health(20));
+/// world.spawn_many(Health(20), 10);
 /// let mut sum = 0;
 /// for health in world.query::<&Health>() {
 ///     sum += health.0;

@@ -50,8 +50,8 @@ option_filter! {
     /// }
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(3, Orc);
-    /// world.spawn_many(2, (Orc, Disabled));
+    /// world.spawn_many(Orc, 3);
+    /// world.spawn_many((Orc, Disabled), 2);
     /// world.add_system(count);
     /// world.update(0.1);
     /// ```
@@ -93,7 +93,7 @@ option_filter! {
     ///
     /// let mut world = World::new("Simulation");
     /// let car = world.spawn(Engine);
-    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// assert_eq!(world.query::<&Engine>().count(), 0);
     /// assert_eq!(world.query::<&Engine>().filter::<IgnoreEnabled>().count(), 1);
     /// ```

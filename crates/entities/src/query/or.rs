@@ -57,12 +57,12 @@ use crate::all_tuples::all_tuples;
 ///
 /// let mut world = World::new("Simulation");
 /// let stone = world.spawn(Position(0.0));
-/// let mut seen = world.entities().version();
+/// let mut seen = world.version();
 /// let mut is_new = |world: &mut World| {
 ///     let query = world.query::<&Position>().filter::<Or<(Changed<Position>, OrderChanged)>>();
 ///     let is_new = !query.since(seen).is_empty();
-///     seen = world.entities().version();
-///     world.entities_mut().advance_version();
+///     seen = world.version();
+///     world.advance_version();
 ///     is_new
 /// };
 /// assert!(!is_new(&mut world));

@@ -274,7 +274,7 @@ impl<'w, D: ParallelData, F: QueryFilter> QueryMut<'w, D, F> {
     /// struct Heat(f32);
     ///
     /// let mut world = World::new("Simulation");
-    /// let all: Vec<_> = world.spawn_many(10_000, Heat(20.0)).collect();
+    /// let all: Vec<_> = world.spawn_many(Heat(20.0), 10_000).collect();
     /// let fire = all[0];
     /// world.query_mut::<&mut Heat>().for_each_picked_chunk_parallel(
     ///     |entities| entities.contains(&fire),

@@ -17,8 +17,8 @@ use crate::version::Version;
 /// A query that is kept, to be asked of worlds again and again.
 ///
 /// It is only a description, and can be asked of any world, forks included. Each world keeps the archetypes that it has found
-/// for the description; who writes the same query elsewhere shares them. [`World::query`](crate::World::query) and
-/// [`World::query_mut`](crate::World::query_mut) ask at once, and what systems are given is a [`Query`](crate::Query). Unity's
+/// for the description; who writes the same query elsewhere shares them. [`EntityManager::query`](crate::EntityManager::query) and
+/// [`EntityManager::query_mut`](crate::EntityManager::query_mut) ask at once, and what systems are given is a [`Query`](crate::Query). Unity's
 /// `EntityQuery`.
 ///
 /// # Examples
@@ -74,14 +74,14 @@ impl<D: QueryData, F: QueryFilter> EntityQuery<D, F> {
 
     /// Asks a world, which is only read: for data that cannot be changed, and for how many there are.
     #[inline]
-    pub fn read<'w>(&self, world: &'w impl AsRef<EntityManager>) -> QueryRef<'w, D, F> {
-        QueryRef::new(world.as_ref(), self.settings.clone())
+    pub fn read<'w>(&self, world: &'w EntityManager) -> QueryRef<'w, D, F> {
+        QueryRef::new(world, self.settings.clone())
     }
 
     /// Asks a world for data that can be changed.
     #[inline]
-    pub fn write<'w>(&self, world: &'w mut impl AsMut<EntityManager>) -> QueryMut<'w, D, F> {
-        QueryMut::new(world.as_mut(), self.settings.clone())
+    pub fn write<'w>(&self, world: &'w mut EntityManager) -> QueryMut<'w, D, F> {
+        QueryMut::new(world, self.settings.clone())
     }
 
     fn refiltered<G>(self) -> EntityQuery<D, (F, G)> {

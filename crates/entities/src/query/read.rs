@@ -38,7 +38,7 @@ use crate::version::Version;
 /// struct Health(u32);
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(10, Health(20));
+/// world.spawn_many(Health(20), 10);
 /// let query = world.query::<&Health>();
 /// assert_eq!(query.count(), 10);
 /// assert_eq!(query.iter().map(|health| health.0).sum::<u32>(), 200);
@@ -163,8 +163,8 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     ///
     /// let mut world = World::new("Simulation");
     /// let car = world.spawn(Engine);
-    /// world.spawn_many(4, Engine);
-    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// world.spawn_many(Engine, 4);
+    /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// let query = world.query::<&Engine>();
     /// assert_eq!((query.count(), query.count_unfiltered()), (4, 5));
     /// ```
@@ -322,7 +322,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     /// struct Health(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Health(20));
+    /// world.spawn_many(Health(20), 10);
     /// let mut sum = 0;
     /// world.query::<&Health>().for_each(|health| sum += health.0);
     /// assert_eq!(sum, 200);
@@ -353,7 +353,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
     /// struct Health(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Health(20));
+    /// world.spawn_many(Health(20), 10);
     /// let mut sum = 0;
     /// world.query::<(Entity, &Health)>().for_each_chunk(|(entities, health)| {
     ///     assert_eq!(entities.len(), health.len());
@@ -499,11 +499,5 @@ impl EntityManager {
     #[inline]
     pub fn query<D: QueryData>(&self) -> QueryRef<'_, D> {
         QueryRef::new(self, Settings::default())
-    }
-}
-
-impl AsRef<EntityManager> for EntityManager {
-    fn as_ref(&self) -> &EntityManager {
-        self
     }
 }

@@ -132,10 +132,10 @@ macro_rules! settings_methods {
             ///
             /// let mut world = World::new("Simulation");
             /// world.spawn(Health(20));
-            /// let last = world.entities().version();
+            /// let last = world.version();
             /// assert!(world.query::<&Health>().filter::<Changed<Health>>().since(last).is_empty());
             ///
-            /// world.entities_mut().advance_version();
+            /// world.advance_version();
             /// world.query_mut::<&mut Health>().for_each(|health| health.0 += 1);
             /// assert_eq!(world.query::<&Health>().filter::<Changed<Health>>().since(last).count(), 1);
             /// ```
@@ -161,8 +161,8 @@ macro_rules! settings_methods {
             /// struct Team(u32);
             ///
             /// let mut world = World::new("Simulation");
-            /// world.spawn_many(3, (Health(20), Shared::new(Team(1))));
-            /// world.spawn_many(4, (Health(20), Shared::new(Team(2))));
+            /// world.spawn_many((Health(20), Shared::new(Team(1))), 3);
+            /// world.spawn_many((Health(20), Shared::new(Team(2))), 4);
             /// assert_eq!(world.query::<&Health>().with_shared(Team(2)).count(), 4);
             /// ```
             pub fn with_shared<T: SharedComponent>(mut self, value: T) -> Self {
@@ -226,7 +226,7 @@ macro_rules! settings_methods {
             ///
             /// let mut world = World::new("Simulation");
             /// let car = world.spawn(Engine);
-            /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+            /// world.set_component_enabled::<Engine>(car, false).unwrap();
             /// assert_eq!(world.query::<&Engine>().count(), 0);
             /// assert_eq!(world.query::<&Engine>().ignore_enabled().count(), 1);
             /// ```

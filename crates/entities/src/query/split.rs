@@ -450,7 +450,7 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let vampire = world.spawn((Health(10), Vampire));
-    /// world.spawn_many(3, Health(20));
+    /// world.spawn_many(Health(20), 3);
     /// let (mut vampires, mut others) =
     ///     world.split::<(Query<&mut Health, With<Vampire>>, Query<&mut Health, Without<Vampire>>)>();
     /// vampires.for_each(|vampire| {
@@ -523,8 +523,8 @@ impl EntityManager {
     /// let mut world = World::with_settings("Simulation", settings);
     /// world.spawn(Health(20));
     /// let fork = world.fork().unwrap();
-    /// assert!(world.entities_mut().try_split_with(EntityQuery::<&mut Health>::new()).is_err());
-    /// assert!(world.entities_mut().try_split_with(EntityQuery::<&Health>::new()).is_ok());
+    /// assert!(world.try_split_with(EntityQuery::<&mut Health>::new()).is_err());
+    /// assert!(world.try_split_with(EntityQuery::<&Health>::new()).is_ok());
     /// ```
     #[track_caller]
     pub fn try_split_with<P>(&mut self, parts: P) -> Result<P::Views<'_>, EntityError>

@@ -36,15 +36,15 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// struct Asleep;
     ///
     /// let (mut game, mut aside) = (World::new("Game"), World::new("Aside"));
-    /// game.spawn_many(10, Health(20));
-    /// game.spawn_many(5, (Health(20), Asleep));
+    /// game.spawn_many(Health(20), 10);
+    /// game.spawn_many((Health(20), Asleep), 5);
     /// let moved = game.query_mut::<()>().filter::<With<Asleep>>().move_to(&mut aside).unwrap();
     /// assert_eq!((moved.len(), game.entity_count(), aside.entity_count()), (5, 10, 5));
     /// ```
     #[track_caller]
-    pub fn move_to(self, world: &mut impl AsMut<EntityManager>) -> Result<EntityMap, EntityError> {
+    pub fn move_to(self, world: &mut EntityManager) -> Result<EntityMap, EntityError> {
         let found = self.found();
-        world.as_mut().move_found_from(self.entities, &found)
+        world.move_found_from(self.entities, &found)
     }
 }
 
@@ -70,16 +70,16 @@ impl<D: QueryData, F: QueryFilter> QueryRef<'_, D, F> {
     /// struct Health(u32);
     ///
     /// let (mut game, mut preview) = (World::new("Game"), World::new("Preview"));
-    /// game.spawn_many(10, ());
-    /// game.spawn_many(5, Health(20));
+    /// game.spawn_many((), 10);
+    /// game.spawn_many(Health(20), 5);
     /// let copied = game.query::<&Health>().copy_to(&mut preview).unwrap();
     /// assert_eq!((copied.len(), game.entity_count(), preview.entity_count()), (5, 15, 5));
     /// ```
     #[track_caller]
-    pub fn copy_to(&self, world: &mut impl AsMut<EntityManager>) -> Result<EntityMap, EntityError> {
+    pub fn copy_to(&self, world: &mut EntityManager) -> Result<EntityMap, EntityError> {
         let matched = self.matched();
         self.entities.before_moving(matched.matches.iter().map(|found| found.archetype));
         let found = Walk::reading(self.entities, matched, self.settings()).found(Found::default());
-        world.as_mut().copy_found_from(self.entities, &found)
+        world.copy_found_from(self.entities, &found)
     }
 }

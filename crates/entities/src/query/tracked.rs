@@ -30,8 +30,8 @@ use crate::storage::TrackedColumn;
 ///
 /// let mut world = World::new("Simulation");
 /// world.spawn_batch((0..100).map(Health));
-/// let seen = world.entities().version();
-/// world.entities_mut().advance_version();
+/// let seen = world.version();
+/// world.advance_version();
 /// for mut health in world.query_mut::<TrackedMut<Health>>() {
 ///     if health.0 < 10 {
 ///         health.0 += 1;

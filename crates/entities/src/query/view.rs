@@ -281,7 +281,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// struct Plague(usize);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(5, Health(20));
+    /// world.spawn_many(Health(20), 5);
     /// world.spawn_batch([Plague(2), Plague(1)]);
     /// let (plagues, mut health) = world.split::<(Query<&Plague>, Query<&mut Health>)>();
     /// for plague in &plagues {
@@ -313,7 +313,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     ///
     /// let mut world = World::new("Simulation");
     /// let stone = world.spawn(Heat(20.0));
-    /// world.spawn_many(3, Fire(100.0));
+    /// world.spawn_many(Fire(100.0), 3);
     /// let (fires, mut heat) = world.split::<(Query<&Fire>, Query<&mut Heat>)>();
     /// for fire in &fires {
     ///     heat.for_each(|heat| heat.0 += fire.0);

@@ -28,8 +28,8 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
     ///
     /// let mut world = World::new("Simulation");
     /// let car = world.spawn(Engine);
-    /// world.spawn_many(4, Engine);
-    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// world.spawn_many(Engine, 4);
+    /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// let (engines,) = world.split::<(Query<&Engine>,)>();
     /// assert_eq!((engines.count(), engines.count_unfiltered()), (4, 5));
     /// ```
@@ -157,7 +157,7 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
     /// struct Health(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(3, Health(20));
+    /// world.spawn_many(Health(20), 3);
     /// let (mut health,) = world.split::<(Query<&mut Health>,)>();
     /// health.copy_from(&[Health(1), Health(2), Health(3)])?;
     /// assert_eq!(health.to_components::<Health>()?, [Health(1), Health(2), Health(3)]);

@@ -43,7 +43,7 @@ use crate::version::Version;
 /// struct Velocity([f32; 3]);
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(1000, (Position([0.0; 3]), Velocity([1.0, 2.0, 3.0])));
+/// world.spawn_many((Position([0.0; 3]), Velocity([1.0, 2.0, 3.0])), 1000);
 /// world.query_mut::<(&mut Position, &Velocity)>().for_each(|(position, velocity)| {
 ///     for axis in 0..3 {
 ///         position.0[axis] += velocity.0[axis];
@@ -80,7 +80,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// struct Health(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Health(20));
+    /// world.spawn_many(Health(20), 10);
     /// let wounded = world.query_mut::<&mut Health>();
     /// if wounded.as_ref().count() > 5 {
     ///     wounded.for_each(|health| health.0 += 1);
@@ -232,7 +232,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// struct Heat(f32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Heat(20.0));
+    /// world.spawn_many(Heat(20.0), 10);
     /// world.query_mut::<&mut Heat>().for_each_chunk(|heat| {
     ///     let mean = heat.iter().map(|heat| heat.0).sum::<f32>() / heat.len() as f32;
     ///     heat.iter_mut().for_each(|heat| heat.0 += (mean - heat.0) * 0.1);
@@ -288,7 +288,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// struct Health(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Health(20));
+    /// world.spawn_many(Health(20), 10);
     /// for health in world.query_mut::<&mut Health>().try_iter()?.take(3) {
     ///     health.0 = 0;
     /// }
@@ -382,7 +382,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// struct Health(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(3, Health(20));
+    /// world.spawn_many(Health(20), 3);
     /// world.query_mut::<&mut Health>().copy_from(&[Health(1), Health(2), Health(3)])?;
     /// assert_eq!(world.query::<&Health>().to_components::<Health>()?, [Health(1), Health(2), Health(3)]);
     /// # Ok::<(), ancho_entities::EntityError>(())
@@ -457,11 +457,5 @@ impl EntityManager {
     #[inline]
     pub fn query_mut<D: QueryData>(&mut self) -> QueryMut<'_, D> {
         QueryMut::new(self, Settings::default())
-    }
-}
-
-impl AsMut<EntityManager> for EntityManager {
-    fn as_mut(&mut self) -> &mut EntityManager {
-        self
     }
 }

@@ -101,7 +101,7 @@ unsafe impl<T: Component + Copy> ComponentColumn for &[T] {
     fn forget(self) {}
 }
 
-/// Columns of components, a value of each for every new entity: what [`spawn_columns`](crate::World::spawn_columns)
+/// Columns of components, a value of each for every new entity: what [`spawn_columns`](crate::EntityManager::spawn_columns)
 /// makes entities of. A tuple of columns that are there, or [`Columns`] that are made on the way.
 ///
 /// # Safety

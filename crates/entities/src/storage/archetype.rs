@@ -12,8 +12,8 @@ use super::archetypes::ChunkList;
 use super::chunk::ValueLayout;
 use super::chunk_layout::{ChunkLayout, ColumnSize, DoesNotFit, chunk_layout};
 use super::raw_values::SMALL;
+use crate::builtin::CleanupEntity;
 use crate::component::{ComponentType, Copying};
-use crate::stock::CleanupEntity;
 
 /// The immutable part of an archetype, shared by all forks of a world.
 pub(crate) struct ArchetypeShape {
@@ -139,12 +139,12 @@ impl ArchetypeShape {
     }
 
     /// Returns whether entities have the tag of despawned entities.
-    pub(crate) fn is_residue(&self) -> bool {
+    pub(crate) fn is_cleanup_only(&self) -> bool {
         self.has(ComponentType::of::<CleanupEntity>())
     }
 
     /// Returns whether entities have nothing but the tag of despawned entities.
-    pub(crate) fn is_bare_residue(&self) -> bool {
+    pub(crate) fn is_bare_cleanup(&self) -> bool {
         matches!(*self.types, [ty] if ty == ComponentType::of::<CleanupEntity>())
     }
 

@@ -154,7 +154,7 @@ impl Transfer {
             kept: transfer.kept.into(),
             left: transfer.left.into(),
             // One operation may have removed all components, with the tag.
-            ends: to.is_bare_residue() || (from.is_residue() && to.types.is_empty()),
+            ends: to.is_bare_cleanup() || (from.is_cleanup_only() && to.types.is_empty()),
             masks_kept: masks_kept.into(),
             masks_new: masks_new.into(),
             shared: shared_sources(from, to, is_written, if writes { set } else { &[] }),

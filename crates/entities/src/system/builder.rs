@@ -112,7 +112,7 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.last = true)
     }
 
-    /// Says whether it runs. It can be changed with [`World::set_enabled`](crate::World::set_enabled).
+    /// Says whether it runs. It can be changed with [`World::set_system_enabled`](crate::World::set_system_enabled).
     fn enabled(self, enabled: bool) -> SystemBuilder {
         self.built(|builder| builder.enabled = enabled)
     }

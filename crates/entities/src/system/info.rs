@@ -279,12 +279,12 @@ impl World {
     /// world.insert_resource(Turns(0));
     /// world.add_systems((turn, turn));
     /// world.update(0.1);
-    /// world.set_enabled(turn, false)?;
+    /// world.set_system_enabled(turn, false)?;
     /// world.update(0.1);
     /// assert_eq!(world.resource::<Turns>().0, 2);
     /// # Ok::<(), ancho_entities::SystemError>(())
     /// ```
-    pub fn set_enabled<M>(
+    pub fn set_system_enabled<M>(
         &mut self,
         system: impl SystemTarget<M>,
         enabled: bool,
@@ -302,7 +302,7 @@ impl World {
     /// # Errors
     ///
     /// With A0108 if it is not there.
-    pub fn is_enabled<M>(&self, system: impl SystemTarget<M>) -> Result<bool, SystemError> {
+    pub fn is_system_enabled<M>(&self, system: impl SystemTarget<M>) -> Result<bool, SystemError> {
         let id = self.id_of(system)?;
         Ok(self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::ENABLED)))
     }

@@ -42,14 +42,14 @@ impl World {
     /// struct Health(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Health(20));
+    /// world.spawn_many(Health(20), 10);
     /// let heal = world.query_mut::<&mut Health>().schedule_parallel(|health| health.0 += 1)?;
     /// let mut sum = JobCell::new(0);
-    /// let count = world.entities().jobs().schedule(&[], sum.write(), |sum| *sum = (1..=10).sum())?;
+    /// let count = world.jobs().schedule(&[], sum.write(), |sum| *sum = (1..=10).sum())?;
     /// world.complete_jobs();
-    /// assert!(world.entities().jobs().is_completed(heal));
-    /// assert!(!world.entities().jobs().is_completed(count));
-    /// world.entities().jobs().complete_everything();
+    /// assert!(world.jobs().is_completed(heal));
+    /// assert!(!world.jobs().is_completed(count));
+    /// world.jobs().complete_everything();
     /// assert_eq!(*sum.get()?, 55);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

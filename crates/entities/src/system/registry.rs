@@ -281,7 +281,7 @@ impl World {
     /// #[bootstrap]
     /// fn game(bootstrap: Bootstrap) -> World {
     ///     let mut world = bootstrap.build();
-    ///     world.spawn_many(100, ());
+    ///     world.spawn_many((), 100);
     ///     world
     /// }
     ///

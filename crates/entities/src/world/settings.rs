@@ -79,7 +79,7 @@ impl WorldSettings {
     ///
     /// Otherwise, as in Unity's Entities 1.x, `despawn` and `remove` do nothing and return `false`, and `add` replaces the value. In
     /// these three rules a strict world does as the Entities previews of 2018 did, and in no others. In addition,
-    /// [`check_commands`](crate::World::check_commands) refuses commands that make prefabs (A0151).
+    /// [`check_commands`](crate::EntityManager::check_commands) refuses commands that make prefabs (A0151).
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
@@ -102,7 +102,7 @@ impl WorldSettings {
     ///
     /// let pool = JobPool::builder().workers(3).build().unwrap();
     /// let world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
-    /// assert_eq!(world.entities().jobs().thread_count(), 4);
+    /// assert_eq!(world.jobs().thread_count(), 4);
     /// ```
     pub fn job_pool(mut self, pool: &JobPool) -> Self {
         self.pool = Some(pool.clone());

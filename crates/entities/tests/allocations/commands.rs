@@ -446,17 +446,17 @@ const BY_QUERY: &[ByQuery] = &[
         world.query_mut::<&Brief>().filter::<With<Awake>>().remove::<Brief>().unwrap();
     }),
     ("spawn and despawn", |world| {
-        world.spawn_many(200, (Position(0.0), Brief, Gone));
+        world.spawn_many((Position(0.0), Brief, Gone), 200);
         world.query_mut::<&Gone>().despawn().unwrap();
     }),
     ("spawn and despawn what fills chunks", |world| {
-        world.spawn_many(3000, (Position(0.0), Awake, Gone));
+        world.spawn_many((Position(0.0), Awake, Gone), 3000);
         world.query_mut::<&Gone>().add(Brief).unwrap();
         world.query_mut::<&Gone>().add(Scale(1.0)).unwrap();
         world.query_mut::<&Gone>().despawn().unwrap();
     }),
     ("spawn what is tracked, change it, and despawn it", |world| {
-        world.spawn_many(3000, (Tracked(0.0), Awake, Gone));
+        world.spawn_many((Tracked(0.0), Awake, Gone), 3000);
         world.query_mut::<&Gone>().add(Brief).unwrap();
         world.query_mut::<&Gone>().add(Scale(1.0)).unwrap();
         world.query_mut::<&Gone>().remove::<Tracked>().unwrap();
@@ -511,7 +511,7 @@ fn world(workers: usize) -> (World, Arc<Old>) {
         let member = world.spawn((Position(0.0), Target(all[at])));
         if at.is_multiple_of(3) {
             world.add(member, (Scale(1.0), Cloned(1))).unwrap();
-            world.entities_mut().set_name(member, "Snaga").unwrap();
+            world.set_name(member, "Snaga").unwrap();
         }
         member
     };
@@ -550,7 +550,7 @@ fn world(workers: usize) -> (World, Arc<Old>) {
             Disabled,
         )),
     ];
-    let archetype = world.entities_mut().archetype::<(Position, Brief)>();
+    let archetype = world.archetype::<(Position, Brief)>();
     (world, Arc::new(Old { all, shared, roots, large, staying, archetype }))
 }
 
@@ -566,7 +566,7 @@ fn record(
         By::MainThread => part(buffer.commands().unwrap(), old),
         By::World => part(&mut world.commands(buffer).unwrap(), old),
         By::SingleJob | By::ParallelJob => {
-            let (jobs, old) = (world.entities().jobs(), Arc::clone(old));
+            let (jobs, old) = (world.jobs(), Arc::clone(old));
             let job = if matches!(by, By::SingleJob) {
                 jobs.schedule(&[], buffer.writer(), move |mut commands| part(&mut commands, &old))
             } else {
@@ -595,7 +595,7 @@ fn play_then(
     let Some(then) = part.then else { return };
     brief.clear();
     let is_brief = |chunk: &ArchetypeChunk<'_>| chunk.has::<Brief>();
-    for chunk in world.entities().chunks().filter(is_brief) {
+    for chunk in world.chunks().filter(is_brief) {
         let all = chunk.entities().iter().copied();
         brief.extend(all.filter(|entity| !old.staying.contains(entity)));
     }

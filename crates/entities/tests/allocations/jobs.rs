@@ -47,8 +47,8 @@ impl EntityJob for Aim<'_> {
 
 /// Jobs of all kinds, and what the thread of the world does between them.
 fn frame(world: &mut World, all: &[Entity], distances: &mut JobSlice<f32>) {
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     let query = world.query_mut::<(&mut Position, &Velocity)>();
     let _ = query.schedule_parallel(|(position, velocity)| position.0 += velocity.0).unwrap();
     let (bodies, positions) = world.split::<(Query<(&mut Velocity, &Target)>, Lookup<&Position>)>();
@@ -71,9 +71,9 @@ fn frame(world: &mut World, all: &[Entity], distances: &mut JobSlice<f32>) {
     // The thread of the world waits for some, by reading and by writing.
     world.get_mut::<Noted>(all[5]).unwrap().0 = 1;
     assert!(world.query::<&Position>().filter::<With<Awake>>().count() <= all.len());
-    world.entities().jobs().complete(aim);
+    world.jobs().complete(aim);
     distances.as_mut_slice().unwrap()[0] = 0.0;
-    world.entities().jobs().complete_everything();
+    world.jobs().complete_everything();
 }
 
 /// How much a thousand frames allocate, after some to warm up; for each of so many thousands, until there is nothing more.

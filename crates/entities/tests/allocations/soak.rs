@@ -94,7 +94,7 @@ struct Switches {
 impl System for Switches {
     fn on_update(&mut self, world: &mut World) -> SystemResult {
         self.on = !self.on;
-        world.set_enabled(in_turns, self.on)?;
+        world.set_system_enabled(in_turns, self.on)?;
         world.update_system(self.nested)?;
         Ok(())
     }
@@ -105,7 +105,7 @@ fn steady(workers: usize) -> World {
     let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
     world.insert_resource(Gravity(9.8));
     world.insert_resource(Counts::default());
-    world.spawn_many(1000, (Position(0.0), Velocity(1.0)));
+    world.spawn_many((Position(0.0), Velocity(1.0)), 1000);
     world.spawn(Score(0));
     world.add_system(Physics.in_group(FixedStep));
     world.add_system(fall.in_group(Physics));

@@ -109,9 +109,9 @@ type Numbers = hashbrown::HashSet<u32, FixedState, Allocator>;
 fn world(workers: usize) -> World {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let mut world = World::with_settings("test", WorldSettings::new().job_pool(&pool));
-    world.spawn_many(10_000, (A(0.0), B(1.0)));
+    world.spawn_many((A(0.0), B(1.0)), 10_000);
     world.spawn(Score(0.0));
-    world.spawn_many(100, Awake);
+    world.spawn_many(Awake, 100);
     // The chunk that others come to and leave stays.
     world.spawn(A(0.0));
     world.insert_resource(1_u32);

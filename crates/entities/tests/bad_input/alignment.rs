@@ -30,7 +30,7 @@ macro_rules! aligned {
         }
 
         fn check_columns(world: &World) {
-            for chunk in world.entities().chunks() {
+            for chunk in world.chunks() {
                 $(
                     let slice = chunk.slice::<$name>().unwrap();
                     assert_eq!(slice.len(), chunk.len());
@@ -49,7 +49,7 @@ fn typed_components_are_aligned() {
         let settings = WorldSettings::new().chunk_size(chunk);
         let mut world = World::with_settings("Simulation", settings);
         let entities: Vec<_> = (0..200_u8).map(|number| world.spawn(all(number))).collect();
-        world.spawn_many(100, all(7));
+        world.spawn_many(all(7), 100);
         check_columns(&world);
         for (number, entity) in (0..).zip(&entities) {
             check(&world, *entity, number);
@@ -63,7 +63,7 @@ fn typed_components_are_aligned() {
         }
         let duplicate = world.duplicate().unwrap();
         let mut fork = world.fork().unwrap();
-        fork.entities_mut().for_each_chunk_mut(|mut chunk| {
+        fork.for_each_chunk_mut(|mut chunk| {
             let place = chunk.slice_mut::<Hundred>().unwrap().as_ptr();
             assert_eq!(place.addr() % 128, 0);
         });
@@ -85,19 +85,19 @@ fn runtime_components_are_aligned() {
         .map(|align| RuntimeType::new(format!("bad_input::aligned::{align}"), *align, *align))
         .map(|ty| ComponentType::register(ty).unwrap())
         .collect();
-    let archetype = world.entities_mut().archetype_of(&types).unwrap();
-    let entities: Vec<_> = world.entities_mut().create_many(archetype, 100).unwrap().collect();
+    let archetype = world.archetype_of(&types).unwrap();
+    let entities: Vec<_> = world.create_many(archetype, 100).unwrap().collect();
     for (number, entity) in (0..).zip(&entities) {
         for ty in &types {
-            world.entities_mut().set_bytes(*entity, *ty, &vec![number; ty.size()]).unwrap();
+            world.set_bytes(*entity, *ty, &vec![number; ty.size()]).unwrap();
         }
     }
     for entity in entities.iter().step_by(4) {
-        world.entities_mut().remove_types(*entity, &types[2..5]).unwrap();
+        world.remove_types(*entity, &types[2..5]).unwrap();
     }
     for (number, entity) in (0..).zip(&entities) {
         for ty in &types {
-            let Ok(bytes) = world.entities().get_bytes(*entity, *ty) else {
+            let Ok(bytes) = world.get_bytes(*entity, *ty) else {
                 assert_eq!(number % 4, 0);
                 continue;
             };
@@ -115,19 +115,19 @@ fn a_page_is_the_most() {
     let page = ComponentType::register(page).unwrap();
     let mut world = World::new("Simulation");
     let entity = world.spawn(A(1));
-    world.entities_mut().add_bytes(entity, page, &[5; 4096]).unwrap();
-    let bytes = world.entities().get_bytes(entity, page).unwrap();
+    world.add_bytes(entity, page, &[5; 4096]).unwrap();
+    let bytes = world.get_bytes(entity, page).unwrap();
     assert_eq!((bytes.as_ptr().addr() % 4096, bytes[4095]), (0, 5));
     world.check_invariants().unwrap();
 
     let settings = WorldSettings::new().chunk_size(4096);
     let mut small = World::with_settings("Small", settings);
     let entity = small.spawn(A(1));
-    let refused = small.entities_mut().add_types(entity, &[page]).unwrap_err();
+    let refused = small.add_types(entity, &[page]).unwrap_err();
     assert!(matches!(refused, EntityError::DoesNotFit { .. }), "{refused}");
     let tag = RuntimeType::new("bad_input::page of nothing", 0, 4096);
     if let Ok(tag) = ComponentType::register(tag) {
-        assert_eq!(small.entities_mut().add_types(entity, &[tag]), Ok(true));
+        assert_eq!(small.add_types(entity, &[tag]), Ok(true));
     }
     small.check_invariants().unwrap();
 }
@@ -142,7 +142,7 @@ fn what_is_given_by_query_is_aligned() {
     for limit in [3, 50, 200] {
         let settings = WorldSettings::new().chunk_capacity_limit(limit);
         let mut world = World::with_settings("Simulation", settings);
-        world.spawn_many(400, A(1));
+        world.spawn_many(A(1), 400);
         // The memory of whole chunks stays, but not here.
         assert_eq!(world.query_mut::<&A>().add(Wide).unwrap(), 400);
         let aligned = |wide: &Wide| std::ptr::from_ref(wide).addr().is_multiple_of(256);

@@ -29,7 +29,7 @@ fn choose(mut scene: Scene) -> Scene {
             world.add(entity, Chosen).unwrap();
         }
         for at in [1, 2, 5, 8] {
-            world.entities_mut().set_component_enabled::<Chosen>(all[at], false).unwrap();
+            world.set_component_enabled::<Chosen>(all[at], false).unwrap();
         }
     }
     scene
@@ -114,11 +114,11 @@ fn nothing_is_done_when_a_clone_panics() {
             ACTIONS.iter().filter(|(what, _)| what.starts_with("add ") && !what.contains("tag"))
         {
             survives(Call::Clone, what, setup, |scene| {
-                let before: Vec<_> = scene.worlds.iter().map(World::state_hash).collect();
+                let before: Vec<_> = scene.worlds.iter().map(|world| world.state_hash()).collect();
                 let Err(panic) = catch_unwind(AssertUnwindSafe(|| action(scene.world()))) else {
                     return;
                 };
-                let after: Vec<_> = scene.worlds.iter().map(World::state_hash).collect();
+                let after: Vec<_> = scene.worlds.iter().map(|world| world.state_hash()).collect();
                 assert_eq!(after, before, "{what}");
                 resume_unwind(panic);
             });
@@ -188,7 +188,7 @@ fn spare(chunks: usize, owner: &Arc<()>) -> (World, ChunkArena) {
     assert_eq!(world.query_mut::<&A>().add(Chosen).unwrap(), 10);
     for (at, &entity) in all.iter().enumerate() {
         let is_chosen = at % 3 == 0;
-        world.entities_mut().set_component_enabled::<Chosen>(entity, is_chosen).unwrap();
+        world.set_component_enabled::<Chosen>(entity, is_chosen).unwrap();
     }
     assert_eq!(arena.stats().used, 3 * CHUNK);
     (world, arena)
@@ -309,7 +309,7 @@ fn values_without_bytes_are_cloned_for_each() {
     }
 
     let mut world = World::new("Simulation");
-    world.spawn_many(60, A(1));
+    world.spawn_many(A(1), 60);
     assert_eq!(world.query_mut::<&A>().add(Token(())).unwrap(), 60);
     assert_eq!(CLONED.get(), 60);
     let hash = world.state_hash();

@@ -31,16 +31,16 @@ fn bytes_have_to_be_as_many_as_the_component_takes() {
             let refused = EntityError::WrongLength { component: fuel, expected: 4, found };
             let bytes = vec![1; found];
             let hash = world.state_hash();
-            assert_eq!(world.entities_mut().add_bytes(entity, fuel, &bytes), Err(refused));
+            assert_eq!(world.add_bytes(entity, fuel, &bytes), Err(refused));
             assert_eq!(world.state_hash(), hash);
         }
-        world.entities_mut().add_bytes(entity, fuel, &[9; 4]).unwrap();
+        world.add_bytes(entity, fuel, &[9; 4]).unwrap();
         for found in [0, 3, 5] {
             let refused = EntityError::WrongLength { component: fuel, expected: 4, found };
             let bytes = vec![1; found];
-            assert_eq!(world.entities_mut().set_bytes(entity, fuel, &bytes), Err(refused));
+            assert_eq!(world.set_bytes(entity, fuel, &bytes), Err(refused));
         }
-        assert_eq!(world.entities().get_bytes(entity, fuel), Ok(&[9; 4][..]));
+        assert_eq!(world.get_bytes(entity, fuel), Ok(&[9; 4][..]));
         world.check_invariants().unwrap();
     }
 }
@@ -60,8 +60,8 @@ fn what_is_not_bytes_is_not_read_or_written_as_such() {
         ];
         for (component, readable, writable) in types {
             let bytes = vec![0; component.size()];
-            let read = world.entities().get_bytes(entity, component).map(<[u8]>::len);
-            let in_chunk = world.entities().chunks().next().unwrap().bytes(component);
+            let read = world.get_bytes(entity, component).map(<[u8]>::len);
+            let in_chunk = world.chunks().next().unwrap().bytes(component);
             assert_eq!(in_chunk.is_some(), readable, "{component}");
             match readable {
                 true => assert_eq!(read, Ok(bytes.len())),
@@ -69,13 +69,13 @@ fn what_is_not_bytes_is_not_read_or_written_as_such() {
             }
             let refused = Err(EntityError::NotBytes { component, write: true });
             if !writable {
-                assert_eq!(world.entities_mut().set_bytes(entity, component, &bytes), refused);
+                assert_eq!(world.set_bytes(entity, component, &bytes), refused);
                 let other = world.spawn(());
-                let added = world.entities_mut().add_bytes(other, component, &bytes);
+                let added = world.add_bytes(other, component, &bytes);
                 assert_eq!(added, refused.map(|()| true));
                 world.despawn(other).unwrap();
             } else {
-                world.entities_mut().set_bytes(entity, component, &bytes).unwrap();
+                world.set_bytes(entity, component, &bytes).unwrap();
             }
         }
         assert_eq!(world.get(entity), Ok(&Text("mine".into())));
@@ -95,11 +95,11 @@ fn typed_and_untyped_access_see_the_same_value() {
     for mut world in both() {
         let a = ComponentType::of::<A>();
         let entity = world.spawn(Tag);
-        world.entities_mut().add_bytes(entity, a, &7_u32.to_ne_bytes()).unwrap();
+        world.add_bytes(entity, a, &7_u32.to_ne_bytes()).unwrap();
         assert_eq!(world.get(entity), Ok(&A(7)));
         world.get_mut::<A>(entity).unwrap().0 = 8;
-        assert_eq!(world.entities().get_bytes(entity, a), Ok(&8_u32.to_ne_bytes()[..]));
-        world.entities_mut().set_bytes(entity, a, &9_u32.to_ne_bytes()).unwrap();
+        assert_eq!(world.get_bytes(entity, a), Ok(&8_u32.to_ne_bytes()[..]));
+        world.set_bytes(entity, a, &9_u32.to_ne_bytes()).unwrap();
         assert_eq!(world.take::<A>(entity), Ok(A(9)));
         world.check_invariants().unwrap();
     }

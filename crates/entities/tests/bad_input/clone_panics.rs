@@ -16,11 +16,11 @@ fn survives_or_is_not_called(count: usize) {
     // One may be made without a clone: of the value itself.
     if count > 1 {
         survives(Call::Clone, "spawn_many", Scene::new, |scene| {
-            ignore(scene.world().spawn_many(count, (f1(1), A(1), f0(1))).len());
+            ignore(scene.world().spawn_many((f1(1), A(1), f0(1)), count).len());
         });
     }
     survives(Call::Clone, "spawn_many into shared memory", Scene::forked, |scene| {
-        ignore(scene.world().spawn_many(count, (f1(1), A(1), f0(1))).len());
+        ignore(scene.world().spawn_many((f1(1), A(1), f0(1)), count).len());
     });
 }
 
@@ -30,7 +30,7 @@ fn none_of_many_is_there_when_one_cannot_be_made() {
         let world = scene.world();
         let (count, hash) = (world.entity_count(), world.state_hash());
         let spawn = std::panic::AssertUnwindSafe(|| {
-            ignore(world.spawn_many(20, (f0(7), A(7), f1(7))).len());
+            ignore(world.spawn_many((f0(7), A(7), f1(7)), 20).len());
         });
         let Err(panic) = std::panic::catch_unwind(spawn) else {
             return assert_eq!(scene.world().entity_count(), count + 20);
@@ -51,10 +51,10 @@ fn no_instance_is_there_when_one_cannot_be_made() {
                 survives(Call::Clone, &what, setup, |scene| {
                     let (world, all) = scene.parts();
                     let source = all[which];
-                    world.entities_mut().set_name(source, "source").unwrap();
+                    world.set_name(source, "source").unwrap();
                     let (before, hash) = (world.entity_count(), world.state_hash());
                     let instantiate = std::panic::AssertUnwindSafe(|| {
-                        ignore(world.entities_mut().instantiate_many(source, count).unwrap().len());
+                        ignore(world.instantiate_many(source, count).unwrap().len());
                     });
                     let Err(panic) = std::panic::catch_unwind(instantiate) else {
                         return assert_eq!(scene.world().entity_count(), before + count);
@@ -79,36 +79,36 @@ const WRITES: [(&str, Action); 21] = [
     ("add moves", |world, all| ignore(world.add(all[1], f2(1)))),
     ("add moves to a shared chunk", |world, all| ignore(world.add(all[10], (A(1), f1(1))))),
     ("add_types", |world, all| {
-        ignore(world.entities_mut().add_types(all[1], &[ComponentType::of::<F2>()]));
+        ignore(world.add_types(all[1], &[ComponentType::of::<F2>()]));
     }),
     ("add_bytes", |world, all| {
-        ignore(world.entities_mut().add_bytes(all[1], ComponentType::of::<B>(), &[1; 4]));
+        ignore(world.add_bytes(all[1], ComponentType::of::<B>(), &[1; 4]));
     }),
     ("set_bytes", |world, all| {
-        ignore(world.entities_mut().set_bytes(all[1], ComponentType::of::<A>(), &[1; 4]));
+        ignore(world.set_bytes(all[1], ComponentType::of::<A>(), &[1; 4]));
     }),
     ("remove", |world, all| ignore(world.remove::<F1>(all[1]))),
     ("remove to a shared chunk", |world, all| ignore(world.remove::<(A, F1)>(all[1]))),
     ("take", |world, all| ignore(world.take::<F0>(all[1]))),
     ("set_archetype", |world, all| {
-        let archetype = world.entities_mut().archetype::<(F0, B)>();
-        ignore(world.entities_mut().set_archetype(all[1], archetype));
+        let archetype = world.archetype::<(F0, B)>();
+        ignore(world.set_archetype(all[1], archetype));
     }),
     ("swap_components", |world, all| {
-        ignore(world.entities_mut().swap_components(all[1], all[9]));
+        ignore(world.swap_components(all[1], all[9]));
     }),
     ("despawn", |world, all| ignore(world.despawn(all[1]))),
     ("despawn_slice", |world, all| ignore(world.despawn_slice(&all[1..11]))),
     ("spawn", |world, _| ignore(world.spawn((f0(1), A(1), f1(1))))),
-    ("instantiate", |world, all| ignore(world.entities_mut().instantiate(all[1]))),
+    ("instantiate", |world, all| ignore(world.instantiate(all[1]))),
     ("instantiate a neighbour", |world, all| {
-        ignore(world.entities_mut().instantiate_many(all[9], 7).map(|new| new.len()));
+        ignore(world.instantiate_many(all[9], 7).map(|new| new.len()));
     }),
     ("spawn_batch", |world, _| {
         ignore(world.spawn_batch((0..9).map(|n| (f0(n), A(n), f1(n)))).len());
     }),
     ("slice_mut", |world, _| {
-        world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        world.for_each_chunk_mut(|mut chunk| {
             chunk.slice_mut::<F0>().unwrap().iter_mut().for_each(|value| value.value += 1);
         });
     }),
@@ -163,8 +163,8 @@ fn columns_and_defaults_into_shared_memory() {
         ignore(scene.world().spawn_columns(columns).map(|new| new.len()));
     });
     survives(Call::Clone, "create_many", Scene::forked, |scene| {
-        let archetype = scene.world().entities_mut().archetype::<(F0, A, F1)>();
-        ignore(scene.world().entities_mut().create_many(archetype, 9).map(|new| new.len()));
+        let archetype = scene.world().archetype::<(F0, A, F1)>();
+        ignore(scene.world().create_many(archetype, 9).map(|new| new.len()));
     });
 }
 

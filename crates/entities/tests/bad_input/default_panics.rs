@@ -9,16 +9,16 @@ use crate::fragile::{Call, F0, F1, F2, Scene, survives};
 fn nothing_leaks_when_entities_are_created() {
     for setup in [Scene::new, Scene::forked] {
         survives(Call::Default, "create", setup, |scene| {
-            let archetype = scene.world().entities_mut().archetype::<(F2, F0, A, F1)>();
-            ignore(scene.world().entities_mut().create(archetype));
+            let archetype = scene.world().archetype::<(F2, F0, A, F1)>();
+            ignore(scene.world().create(archetype));
         });
         survives(Call::Default, "create into a chunk with others", setup, |scene| {
-            let archetype = scene.world().entities_mut().archetype::<(F0, A, F1)>();
-            ignore(scene.world().entities_mut().create(archetype));
+            let archetype = scene.world().archetype::<(F0, A, F1)>();
+            ignore(scene.world().create(archetype));
         });
         survives(Call::Default, "create_many", setup, |scene| {
-            let archetype = scene.world().entities_mut().archetype::<(F0, A, F1)>();
-            ignore(scene.world().entities_mut().create_many(archetype, 11).map(|new| new.len()));
+            let archetype = scene.world().archetype::<(F0, A, F1)>();
+            ignore(scene.world().create_many(archetype, 11).map(|new| new.len()));
         });
     }
 }
@@ -29,12 +29,12 @@ fn nothing_leaks_when_types_are_added() {
     for setup in [Scene::new, Scene::forked] {
         survives(Call::Default, "add_types", setup, |scene| {
             let (world, all) = scene.parts();
-            ignore(world.entities_mut().add_types(all[10], &types));
+            ignore(world.add_types(all[10], &types));
         });
         survives(Call::Default, "set_archetype", setup, |scene| {
             let (world, all) = scene.parts();
-            let archetype = world.entities_mut().archetype::<(F2, A, F1)>();
-            ignore(world.entities_mut().set_archetype(all[10], archetype));
+            let archetype = world.archetype::<(F2, A, F1)>();
+            ignore(world.set_archetype(all[10], archetype));
         });
     }
 }
@@ -45,7 +45,7 @@ fn an_entity_is_as_it_was_when_a_type_could_not_be_added() {
     survives(Call::Default, "add_types", Scene::new, |scene| {
         let (world, all) = scene.parts();
         let hash = world.state_hash();
-        let add = std::panic::AssertUnwindSafe(|| world.entities_mut().add_types(all[10], &types));
+        let add = std::panic::AssertUnwindSafe(|| world.add_types(all[10], &types));
         if let Err(panic) = std::panic::catch_unwind(add) {
             let (world, all) = scene.parts();
             assert_eq!(world.get::<F0>(all[10]).unwrap().value, 10);

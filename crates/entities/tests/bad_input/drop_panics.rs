@@ -25,11 +25,11 @@ const ACTIONS: [(&str, Action); 20] = [
     ("remove the last of a chunk", |world, all| ignore(world.remove::<F0>(all[9]))),
     ("remove_types", |world, all| {
         let types = [ComponentType::of::<F0>(), ComponentType::of::<F1>()];
-        ignore(world.entities_mut().remove_types(all[2], &types));
+        ignore(world.remove_types(all[2], &types));
     }),
     ("set_archetype", |world, all| {
-        let archetype = world.entities_mut().archetype::<(F2, A)>();
-        ignore(world.entities_mut().set_archetype(all[2], archetype));
+        let archetype = world.archetype::<(F2, A)>();
+        ignore(world.set_archetype(all[2], archetype));
     }),
     ("take", |world, all| ignore(world.take::<F1>(all[2]))),
     ("despawn", |world, all| ignore(world.despawn(all[1]))),
@@ -59,7 +59,7 @@ const ACTIONS: [(&str, Action); 20] = [
         ignore(world.remove::<Stays>(all[1]));
         ignore(world.remove::<(F0, F1)>(all[1]));
     }),
-    ("spawn_many", |world, _| ignore(world.spawn_many(9, (f1(1), f0(1))).len())),
+    ("spawn_many", |world, _| ignore(world.spawn_many((f1(1), f0(1)), 9).len())),
 ];
 
 #[test]
@@ -152,7 +152,7 @@ fn values_that_are_overwritten_in_place_are_dropped() {
     survives(Call::Drop, "in place", Scene::forked, |scene| {
         let (world, all) = scene.parts();
         *world.get_mut::<F0>(all[1]).unwrap() = f0(0);
-        world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        world.for_each_chunk_mut(|mut chunk| {
             chunk.slice_mut::<F0>().unwrap()[0] = f0(0);
         });
     });

@@ -6,16 +6,16 @@ use crate::common::{A, B, both};
 
 #[track_caller]
 fn refused_by(world: &mut World, entity: Entity, archetype: Archetype) {
-    let (hash, archetypes) = (world.state_hash(), world.entities().archetype_count());
+    let (hash, archetypes) = (world.state_hash(), world.archetype_count());
     let refused = EntityError::ForeignArchetype;
-    let entities = world.entities_mut();
+    let entities = &mut *world;
     assert_eq!(entities.create(archetype), Err(refused));
     assert_eq!(entities.create_many(archetype, 0).unwrap_err(), refused);
     assert_eq!(entities.create_many(archetype, 7).unwrap_err(), refused);
     assert_eq!(entities.set_archetype(entity, archetype), Err(refused));
     assert_eq!(entities.component_types(archetype), Err(refused));
     assert_eq!(entities.archetype_capacity(archetype), Err(refused));
-    assert_eq!((world.state_hash(), world.entities().archetype_count()), (hash, archetypes));
+    assert_eq!((world.state_hash(), world.archetype_count()), (hash, archetypes));
     world.check_invariants().unwrap();
 }
 
@@ -26,8 +26,8 @@ fn archetypes_of_other_worlds_are_refused() {
         let mut other = World::new("Other");
         // The same components, at the same place of the list; and one that this world has none for.
         other.spawn(A(1));
-        let same = other.entities_mut().archetype::<A>();
-        let more = other.entities_mut().archetype::<(A, B)>();
+        let same = other.archetype::<A>();
+        let more = other.archetype::<(A, B)>();
         for archetype in [same, more] {
             refused_by(&mut world, entity, archetype);
         }
@@ -45,11 +45,11 @@ fn archetypes_of_other_worlds_are_refused() {
 fn archetypes_that_a_fork_was_made_with_are_its_own() {
     for mut world in both() {
         let entity = world.spawn(A(1));
-        let before = world.entities_mut().archetype::<(A, B)>();
+        let before = world.archetype::<(A, B)>();
         let mut fork = world.fork().unwrap();
-        fork.entities_mut().create(before).unwrap();
-        fork.entities_mut().set_archetype(entity, before).unwrap();
-        world.entities_mut().create(before).unwrap();
+        fork.create(before).unwrap();
+        fork.set_archetype(entity, before).unwrap();
+        world.create(before).unwrap();
         fork.check_invariants().unwrap();
         world.check_invariants().unwrap();
     }
@@ -62,13 +62,13 @@ fn archetypes_made_after_a_fork_are_not_the_others() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         let mut fork = world.fork().unwrap();
-        let ours = world.entities_mut().archetype::<(A, Text)>();
-        let theirs = fork.entities_mut().archetype::<(A, Tag)>();
+        let ours = world.archetype::<(A, Text)>();
+        let theirs = fork.archetype::<(A, Tag)>();
         refused_by(&mut world, entity, theirs);
         refused_by(&mut fork, entity, ours);
         // Also when both have made as many.
-        let ours = world.entities_mut().archetype::<(A, Text, Tag)>();
-        fork.entities_mut().archetype::<(A, Text)>();
+        let ours = world.archetype::<(A, Text, Tag)>();
+        fork.archetype::<(A, Text)>();
         refused_by(&mut fork, entity, ours);
     }
 }
@@ -79,16 +79,16 @@ fn archetypes_of_a_fork_of_a_fork_go_up_and_not_down() {
 
     let mut world = World::new("Simulation");
     let entity = world.spawn(A(1));
-    let first = world.entities_mut().archetype::<B>();
+    let first = world.archetype::<B>();
     let mut fork = world.fork().unwrap();
-    let second = fork.entities_mut().archetype::<Tag>();
+    let second = fork.archetype::<Tag>();
     let mut grandchild = fork.fork().unwrap();
-    let third = grandchild.entities_mut().archetype::<(B, Tag)>();
+    let third = grandchild.archetype::<(B, Tag)>();
     for archetype in [first, second, third] {
-        grandchild.entities_mut().create(archetype).unwrap();
+        grandchild.create(archetype).unwrap();
     }
-    fork.entities_mut().create(first).unwrap();
-    fork.entities_mut().create(second).unwrap();
+    fork.create(first).unwrap();
+    fork.create(second).unwrap();
     refused_by(&mut fork, entity, third);
     refused_by(&mut world, entity, second);
     refused_by(&mut world, entity, third);
@@ -103,8 +103,8 @@ fn archetypes_of_duplicates() {
     let mut world = World::new("Simulation");
     let entity = world.spawn(A(1));
     let mut duplicate = world.duplicate().unwrap();
-    let later = world.entities_mut().archetype::<B>();
-    duplicate.entities_mut().archetype::<(A, B)>();
+    let later = world.archetype::<B>();
+    duplicate.archetype::<(A, B)>();
     refused_by(&mut duplicate, entity, later);
     world.check_invariants().unwrap();
 }

@@ -163,7 +163,7 @@ impl Scene {
                 panic!("{what}: {violation}");
             }
             let mut here = BTreeSet::new();
-            for chunk in world.entities().chunks() {
+            for chunk in world.chunks() {
                 let ids = [ids::<0>(&chunk), ids::<1>(&chunk), ids::<2>(&chunk)].concat();
                 for id in ids {
                     assert!(here.insert(id), "{what}: value {id} is there twice");
@@ -183,11 +183,11 @@ impl Scene {
     /// Everything still works.
     fn go_on(&mut self) {
         for world in &mut self.worlds {
-            let new: Vec<_> = world.spawn_many(9, (f0(1), A(1), f1(1))).collect();
+            let new: Vec<_> = world.spawn_many((f0(1), A(1), f1(1)), 9).collect();
             world.add(new[0], f2(1)).unwrap();
             world.remove::<F0>(new[1]).unwrap();
             world.despawn_slice(&new[2..5]).unwrap();
-            for entity in world.entities().all_entities() {
+            for entity in world.all_entities() {
                 if let Ok(value) = world.get_mut::<F0>(entity) {
                     value.value += 1;
                 }

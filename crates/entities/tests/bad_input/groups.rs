@@ -51,7 +51,7 @@ fn no_member_is_there_when_one_cannot_be_cloned() {
                 let root = all[2];
                 let before = (world.entity_count(), world.state_hash());
                 let instantiate = AssertUnwindSafe(|| {
-                    let created = world.entities_mut().instantiate_many(root, count).unwrap();
+                    let created = world.instantiate_many(root, count).unwrap();
                     assert_eq!(created.len(), count);
                 });
                 let result = catch_unwind(instantiate);
@@ -103,7 +103,7 @@ fn all_members_stay_when_shared_memory_cannot_be_copied() {
     for (what, action) in [
         ("despawn", (|world, root| ignore(world.despawn(root))) as fn(&mut World, Entity)),
         ("despawn_slice", |world, root| ignore(world.despawn_slice(&[root]))),
-        ("set_enabled", |world, root| ignore(world.entities_mut().set_enabled(root, false))),
+        ("set_enabled", |world, root| ignore(world.set_enabled(root, false))),
     ] {
         survives(Call::Clone, what, forked, |scene| {
             let (world, all) = scene.parts();
@@ -113,7 +113,7 @@ fn all_members_stay_when_shared_memory_cannot_be_copied() {
                 assert_eq!((world.entity_count(), world.state_hash()), before);
                 resume_unwind(panic);
             }
-            assert!(MEMBERS.iter().all(|&at| !world.entities().is_enabled(all[at])));
+            assert!(MEMBERS.iter().all(|&at| !world.is_enabled(all[at])));
         });
     }
 }
@@ -125,9 +125,9 @@ fn limited(stay: bool) -> (World, Vec<Entity>, ChunkArena) {
     let mut world = World::with_settings("Simulation", settings);
     let mut all: Vec<_> = world.spawn_batch((0..4).map(|n| (A(n), Tag))).collect();
     if stay {
-        all.extend(world.spawn_many(4, (A(9), Stays)));
+        all.extend(world.spawn_many((A(9), Stays), 4));
     } else {
-        all.extend(world.spawn_many(4, (A(9), B(9), Link(Entity::NULL))));
+        all.extend(world.spawn_many((A(9), B(9), Link(Entity::NULL)), 4));
     }
     let root = world.spawn((A(0), Buffer::<LinkedEntityGroup>::new()));
     all.insert(0, root);
@@ -141,7 +141,7 @@ fn no_group_is_instantiated_in_part_without_memory() {
     // There is room for three more roots, and for nothing else.
     for count in [1, 3, 4, 100] {
         refused("instantiate", &mut world, &arena, |world| {
-            world.entities_mut().instantiate_many(all[0], count).map(|new| new.len())
+            world.instantiate_many(all[0], count).map(|new| new.len())
         });
     }
     let next = world.spawn((A(0), Buffer::<LinkedEntityGroup>::new()));
@@ -151,9 +151,9 @@ fn no_group_is_instantiated_in_part_without_memory() {
     let settings = WorldSettings::new().chunk_capacity_limit(4).arena(arena.clone());
     let mut world = World::with_settings("Simulation", settings);
     let member = world.spawn(A(1));
-    let all: Vec<_> = world.spawn_many(4, (A(0), Buffer::<LinkedEntityGroup>::new())).collect();
+    let all: Vec<_> = world.spawn_many((A(0), Buffer::<LinkedEntityGroup>::new()), 4).collect();
     make_group(&mut world, &[all[0], member]);
-    refused("instantiate", &mut world, &arena, |world| world.entities_mut().instantiate(all[0]));
+    refused("instantiate", &mut world, &arena, |world| world.instantiate(all[0]));
 }
 
 #[test]
@@ -189,10 +189,8 @@ fn the_last_of_a_shared_chunk_goes_without_memory() {
 fn no_group_is_switched_in_part_without_memory() {
     for stay in [false, true] {
         let (mut world, all, arena) = limited(stay);
-        refused("set_enabled", &mut world, &arena, |world| {
-            world.entities_mut().set_enabled(all[0], false)
-        });
-        assert!(all.iter().all(|&entity| world.entities().is_enabled(entity)));
+        refused("set_enabled", &mut world, &arena, |world| world.set_enabled(all[0], false));
+        assert!(all.iter().all(|&entity| world.is_enabled(entity)));
     }
     // One chunk is enough for some of them.
     let arena = ChunkArena::with_limit(4 * CHUNK);
@@ -200,13 +198,11 @@ fn no_group_is_switched_in_part_without_memory() {
     let mut world = World::with_settings("Simulation", settings);
     let all: Vec<_> = world.spawn_batch((0..9).map(|n| (A(n), Tag))).collect();
     make_group(&mut world, &[&all[8..], &all[..8]].concat());
-    refused("set_enabled", &mut world, &arena, |world| {
-        world.entities_mut().set_enabled(all[8], false)
-    });
+    refused("set_enabled", &mut world, &arena, |world| world.set_enabled(all[8], false));
     // Without them the rest is one chunk, and that is enough.
     all[..4].iter().for_each(|&entity| assert_eq!(world.despawn(entity), Ok(true)));
-    assert_eq!(world.entities_mut().set_enabled(all[8], false), Ok(true));
-    assert!(all.iter().all(|&entity| !world.entities().is_enabled(entity)));
+    assert_eq!(world.set_enabled(all[8], false), Ok(true));
+    assert!(all.iter().all(|&entity| !world.is_enabled(entity)));
     world.check_invariants().unwrap();
 }
 
@@ -216,12 +212,12 @@ fn what_was_despawned_is_switched_with_its_group() {
         let (root, member) = (world.spawn(A(0)), world.spawn((A(1), Stays)));
         make_group(&mut world, &[root, member, member, root]);
         world.despawn(member).unwrap();
-        assert_eq!(world.entities_mut().set_enabled(root, false), Ok(true));
+        assert_eq!(world.set_enabled(root, false), Ok(true));
         assert!(world.has::<Disabled>(member));
         // Without what stayed it is there for what it was given since, and goes with it.
         world.remove::<Stays>(member).unwrap();
-        assert_eq!(world.entities_mut().set_enabled(root, true), Ok(true));
-        assert_eq!(world.entities().all_entities(), [root]);
+        assert_eq!(world.set_enabled(root, true), Ok(true));
+        assert_eq!(world.all_entities(), [root]);
         world.check_invariants().unwrap();
     }
 }
@@ -234,13 +230,13 @@ fn a_group_with_what_was_despawned_is_not_instantiated() {
         world.despawn(member).unwrap();
         let hash = world.state_hash();
         for count in [0, 1, 5] {
-            let found = world.entities_mut().instantiate_many(root, count).map(|new| new.len());
-            assert_eq!(found, Err(EntityError::OnlyResidue { entity: member }));
+            let found = world.instantiate_many(root, count).map(|new| new.len());
+            assert_eq!(found, Err(EntityError::CleanupOnly { entity: member }));
         }
         assert_eq!(world.state_hash(), hash);
         // Once more, and what stays is as it was.
         assert_eq!(world.despawn(root), Ok(true));
-        assert_eq!(world.entities().all_entities(), [member]);
+        assert_eq!(world.all_entities(), [member]);
     }
 }
 
@@ -248,17 +244,17 @@ fn a_group_with_what_was_despawned_is_not_instantiated() {
 fn members_of_other_worlds_and_null_are_refused_and_passed_over() {
     for mut world in both() {
         let mut other = World::new("Other");
-        let foreign = other.spawn_many(100, ()).last().unwrap();
+        let foreign = other.spawn_many((), 100).last().unwrap();
         for bad in [foreign, Entity::NULL, Entity::from_parts(u32::MAX, u32::MAX)] {
             let (root, member) = (world.spawn(A(0)), world.spawn(A(1)));
             make_group(&mut world, &[root, bad, member]);
             let hash = world.state_hash();
-            let found = world.entities_mut().instantiate(root);
+            let found = world.instantiate(root);
             assert!(
                 matches!(found, Err(EntityError::NoSuchEntity { entity, .. }) if entity == bad)
             );
             assert_eq!(world.state_hash(), hash);
-            assert_eq!(world.entities_mut().set_enabled(root, false), Ok(true));
+            assert_eq!(world.set_enabled(root, false), Ok(true));
             assert_eq!(world.despawn(root), Ok(true));
             assert_eq!(world.entity_count(), 0);
         }
@@ -272,7 +268,7 @@ fn more_instances_than_there_can_be_are_refused_before_anything_is_done() {
     make_group(&mut world, &[root, member]);
     let hash = world.state_hash();
     for count in [usize::MAX, usize::MAX / 2 + 1, u32::MAX as usize / 2 + 1] {
-        let message = panic_message(|| ignore(world.entities_mut().instantiate_many(root, count)));
+        let message = panic_message(|| ignore(world.instantiate_many(root, count)));
         assert!(message.contains("at most 2147483648 entities"), "{message}");
     }
     assert_eq!(world.state_hash(), hash);
@@ -317,7 +313,7 @@ fn no_instance_is_there_when_its_references_cannot_be_replaced() {
     let values = |world: &World| {
         world.check_invariants().unwrap();
         assert_eq!(world.get::<Friends>(root).unwrap().0.len(), 2);
-        (world.entity_count(), world.entities().all_entities())
+        (world.entity_count(), world.all_entities())
     };
     for group in [false, true] {
         if group {
@@ -327,7 +323,7 @@ fn no_instance_is_there_when_its_references_cannot_be_replaced() {
         for fuse in 0.. {
             FUSE.set(Some(fuse));
             let result = catch_unwind(AssertUnwindSafe(|| {
-                world.entities_mut().instantiate_many(root, 3).map(Vec::from_iter)
+                world.instantiate_many(root, 3).map(Vec::from_iter)
             }));
             FUSE.set(None);
             let Ok(created) = result else {

@@ -34,7 +34,7 @@ fn the_entities_before_a_panic_are_there() {
     for at in 0..15 {
         let owner = Arc::new(());
         let mut world = world();
-        world.spawn_many(2, (A(99), Owned(owner.clone())));
+        world.spawn_many((A(99), Owned(owner.clone())), 2);
         let sets = (0..15).map(|number| {
             if number == at {
                 resume_unwind(Box::new("told to"));
@@ -44,12 +44,8 @@ fn the_entities_before_a_panic_are_there() {
         let spawned = catch_unwind(AssertUnwindSafe(|| ignore(world.spawn_batch(sets).len())));
         assert!(spawned.is_err());
         world.check_invariants().unwrap();
-        let values: Vec<_> = world
-            .entities()
-            .chunks()
-            .flat_map(|chunk| chunk.slice::<A>().unwrap().to_vec())
-            .skip(2)
-            .collect();
+        let values: Vec<_> =
+            world.chunks().flat_map(|chunk| chunk.slice::<A>().unwrap().to_vec()).skip(2).collect();
         assert_eq!(values, (0..at).map(A).collect::<Vec<_>>());
         assert_eq!(Arc::strong_count(&owner), 3 + at as usize);
         // Ids of those that were not made are still to be had.
@@ -65,7 +61,7 @@ fn a_column_that_panics_creates_nothing() {
     for at in 0..30 {
         let owner = Arc::new(());
         let mut world = world();
-        world.spawn_many(2, (A(99), B(1), Owned(owner.clone())));
+        world.spawn_many((A(99), B(1), Owned(owner.clone())), 2);
         let gone = world.spawn(B(1));
         world.despawn(gone).unwrap();
         let mut calls = 0;
@@ -86,11 +82,11 @@ fn a_column_that_panics_creates_nothing() {
                 A(index as u32)
             })
             .with(|_| B(7));
-        let before: Vec<_> = world.entities().all_entities();
+        let before: Vec<_> = world.all_entities();
         let spawned = catch_unwind(AssertUnwindSafe(|| ignore(world.spawn_columns(columns))));
         assert!(spawned.is_err());
         world.check_invariants().unwrap();
-        assert_eq!(world.entities().all_entities(), before);
+        assert_eq!(world.all_entities(), before);
         assert_eq!(Arc::strong_count(&owner), 3);
         // What comes next has room, and ids that nobody had.
         let next: Vec<_> = world.spawn_columns(([A(1), A(2)], [B(1), B(2)])).unwrap().collect();
@@ -145,11 +141,11 @@ fn an_iterator_is_not_asked_again_after_its_end() {
 fn a_panic_between_chunks_leaves_what_was_written() {
     for at in 0..3 {
         let mut world = world();
-        world.spawn_many(10, (A(1), Text("x".into())));
+        world.spawn_many((A(1), Text("x".into())), 10);
         let mut fork = world.fork().unwrap();
         let mut index = 0;
         let write = || {
-            fork.entities_mut().for_each_chunk_mut(|mut chunk| {
+            fork.for_each_chunk_mut(|mut chunk| {
                 chunk.slice_mut::<A>().unwrap().fill(A(2));
                 if index == at {
                     resume_unwind(Box::new("told to"));
@@ -159,16 +155,13 @@ fn a_panic_between_chunks_leaves_what_was_written() {
         };
         assert!(catch_unwind(AssertUnwindSafe(write)).is_err());
         let written: usize = fork
-            .entities()
             .chunks()
             .map(|chunk| chunk.slice::<A>().unwrap().iter().filter(|a| a.0 == 2).count())
             .sum();
         assert_eq!(written, [4, 8, 10][at]);
         fork.check_invariants().unwrap();
         world.check_invariants().unwrap();
-        assert!(
-            world.entities().chunks().all(|c| c.slice::<A>().unwrap().iter().all(|a| a.0 == 1))
-        );
+        assert!(world.chunks().all(|c| c.slice::<A>().unwrap().iter().all(|a| a.0 == 1)));
     }
 }
 
@@ -177,11 +170,11 @@ fn a_map_of_references_that_panics_breaks_nothing() {
     for at in 0..10 {
         let mut world = world();
         let first = world.spawn(B(0));
-        world.spawn_many(10, (Link(first), Text("x".into())));
+        world.spawn_many((Link(first), Text("x".into())), 10);
         let fork = world.fork().unwrap();
         let mut index = 0;
         let remap = || {
-            world.entities_mut().remap_references(|entity| {
+            world.remap_references(|entity| {
                 if index == at {
                     resume_unwind(Box::new("told to"));
                 }
@@ -192,9 +185,9 @@ fn a_map_of_references_that_panics_breaks_nothing() {
         assert!(catch_unwind(AssertUnwindSafe(remap)).is_err());
         world.check_invariants().unwrap();
         fork.check_invariants().unwrap();
-        let all: Vec<_> = fork.entities().all_entities();
+        let all: Vec<_> = fork.all_entities();
         assert!(all[1..].iter().all(|entity| fork.get(*entity) == Ok(&Link(first))));
-        world.spawn_many(10, (Link(first), Text("x".into())));
+        world.spawn_many((Link(first), Text("x".into())), 10);
         world.check_invariants().unwrap();
     }
 }

@@ -18,7 +18,7 @@ fn with_missing(world: &mut World) -> (Entity, Vec<Entity>) {
     let replacing = world.spawn(A(1));
     assert_eq!(replacing.index(), replaced.index());
     let mut other = World::new("Other");
-    let foreign = other.spawn_many(100_000, A(1)).last().unwrap();
+    let foreign = other.spawn_many(A(1), 100_000).last().unwrap();
     let part = |index, version| Entity::from_parts(index, version);
     let missing = vec![
         Entity::NULL,
@@ -53,12 +53,12 @@ fn for_each_missing(mut function: impl FnMut(&mut World, Entity, Entity, bool)) 
     for (mut world, strict) in both().into_iter().zip([false, true]) {
         let (there, missing) = with_missing(&mut world);
         let (hash, count) = (world.state_hash(), world.entity_count());
-        let archetypes = world.entities().archetype_count();
+        let archetypes = world.archetype_count();
         for entity in missing {
             function(&mut world, there, entity, strict);
             world.check_invariants().unwrap();
             assert_eq!((world.state_hash(), world.entity_count()), (hash, count), "{entity}");
-            assert_eq!(world.entities().archetype_count(), archetypes, "{entity}");
+            assert_eq!(world.archetype_count(), archetypes, "{entity}");
         }
         assert_eq!(world.get(there), Ok(&Text("kept".into())));
     }
@@ -68,11 +68,11 @@ fn for_each_missing(mut function: impl FnMut(&mut World, Entity, Entity, bool)) 
 fn asked_for() {
     for_each_missing(|world, _, entity, _| {
         assert!(!world.exists(entity));
-        assert!(!world.entities().exists(entity));
+        assert!(!world.exists(entity));
         assert!(!world.has::<A>(entity) && !world.has::<()>(entity));
-        assert!(!world.entities().has_type(entity, ComponentType::of::<A>()));
-        assert_eq!(world.entities().entity_name(entity), None);
-        refused(world.entities().entity_archetype(entity).unwrap_err(), entity);
+        assert!(!world.has_type(entity, ComponentType::of::<A>()));
+        assert_eq!(world.entity_name(entity), None);
+        refused(world.entity_archetype(entity).unwrap_err(), entity);
     });
 }
 
@@ -84,14 +84,14 @@ fn read() {
         refused(world.get_mut::<A>(entity).unwrap_err(), entity);
         refused(world.get_mut::<Text>(entity).unwrap_err(), entity);
         let a = ComponentType::of::<A>();
-        refused(world.entities().get_bytes(entity, a).unwrap_err(), entity);
+        refused(world.get_bytes(entity, a).unwrap_err(), entity);
     });
 }
 
 #[test]
 fn looked_up() {
     for_each_missing(|world, there, entity, _| {
-        let (a, tag) = (world.entities().lookup::<A>(), world.entities().lookup::<Tag>());
+        let (a, tag) = (world.lookup::<A>(), world.lookup::<Tag>());
         assert_eq!((a.get(entity), a.has(entity)), (None, false));
         assert_eq!((tag.get(entity), tag.has(entity)), (None, false));
         assert_eq!((a.get(there), tag.get(there)), (Some(&A(1)), None));
@@ -106,16 +106,16 @@ fn written() {
         refused(given_back.error, entity);
         refused(world.set(entity, ()).unwrap_err().error, entity);
         let a = ComponentType::of::<A>();
-        refused(world.entities_mut().set_bytes(entity, a, &[0; 4]).unwrap_err(), entity);
-        refused(world.entities_mut().set_name(entity, "name").unwrap_err(), entity);
-        refused(world.entities_mut().set_name(entity, "").unwrap_err(), entity);
+        refused(world.set_bytes(entity, a, &[0; 4]).unwrap_err(), entity);
+        refused(world.set_name(entity, "name").unwrap_err(), entity);
+        refused(world.set_name(entity, "").unwrap_err(), entity);
     });
 }
 
 #[test]
 fn exchanged() {
     for_each_missing(|world, there, entity, _| {
-        let entities = world.entities_mut();
+        let entities = &mut *world;
         refused(entities.swap_components(entity, there).unwrap_err(), entity);
         refused(entities.swap_components(there, entity).unwrap_err(), entity);
         refused(entities.swap_components(entity, entity).unwrap_err(), entity);
@@ -131,9 +131,9 @@ fn added_to() {
         refused(world.add(entity, Tag).unwrap_err().error, entity);
         refused(world.add(entity, ()).unwrap_err().error, entity);
         let a = ComponentType::of::<A>();
-        refused(world.entities_mut().add_types(entity, &[a]).unwrap_err(), entity);
-        refused(world.entities_mut().add_types(entity, &[]).unwrap_err(), entity);
-        refused(world.entities_mut().add_bytes(entity, a, &[0; 4]).unwrap_err(), entity);
+        refused(world.add_types(entity, &[a]).unwrap_err(), entity);
+        refused(world.add_types(entity, &[]).unwrap_err(), entity);
+        refused(world.add_bytes(entity, a, &[0; 4]).unwrap_err(), entity);
     });
 }
 
@@ -145,7 +145,7 @@ fn removed_from() {
         let removed = [
             world.remove::<A>(entity),
             world.remove::<(A, Text)>(entity),
-            world.entities_mut().remove_types(entity, &[a]),
+            world.remove_types(entity, &[a]),
         ];
         for removed in removed {
             match strict {
@@ -160,8 +160,7 @@ fn removed_from() {
 fn nothing_removed_from() {
     // An empty set still wants an entity in a strict world.
     for_each_missing(|world, _, entity, strict| {
-        for removed in [world.remove::<()>(entity), world.entities_mut().remove_types(entity, &[])]
-        {
+        for removed in [world.remove::<()>(entity), world.remove_types(entity, &[])] {
             match strict {
                 false => assert_eq!(removed, Ok(false)),
                 true => refused(removed.unwrap_err(), entity),
@@ -173,8 +172,8 @@ fn nothing_removed_from() {
 #[test]
 fn moved() {
     for_each_missing(|world, there, entity, _| {
-        let archetype = world.entities().entity_archetype(there).unwrap();
-        refused(world.entities_mut().set_archetype(entity, archetype).unwrap_err(), entity);
+        let archetype = world.entity_archetype(there).unwrap();
+        refused(world.set_archetype(entity, archetype).unwrap_err(), entity);
     });
 }
 
@@ -197,7 +196,7 @@ fn destroyed() {
 fn destroyed_among_others() {
     let [mut world, _] = both();
     let (there, mut named) = with_missing(&mut world);
-    let others: Vec<_> = world.spawn_many(10, A(1)).collect();
+    let others: Vec<_> = world.spawn_many(A(1), 10).collect();
     named.retain(|entity| !world.exists(*entity));
     named.insert(3, there);
     named.extend(&others[2..5]);
@@ -227,7 +226,6 @@ fn references_to_what_is_not_there_are_only_names() {
         }
         let mut seen = Vec::new();
         world
-            .entities_mut()
             .remap_references(|entity| {
                 seen.push(entity);
                 Entity::NULL
@@ -236,7 +234,7 @@ fn references_to_what_is_not_there_are_only_names() {
         // The null entity refers to nothing, and may be left out.
         seen.retain(|entity| !entity.is_null());
         assert_eq!(seen, &missing[1..]);
-        for chunk in world.entities().chunks() {
+        for chunk in world.chunks() {
             for link in chunk.slice::<Link>().unwrap_or(&[]) {
                 assert!(link.0.is_null());
             }
@@ -249,16 +247,16 @@ fn references_to_what_is_not_there_are_only_names() {
 fn a_tracker_of_another_world_is_told_what_this_one_has() {
     let [mut ours, mut theirs] = both();
     let mut tracker = EntityTracker::new();
-    let first = theirs.spawn_many(5000, A(1)).next().unwrap();
-    let gone: Vec<_> = theirs.entities_mut().entity_changes(&mut tracker).created;
+    let first = theirs.spawn_many(A(1), 5000).next().unwrap();
+    let gone: Vec<_> = theirs.entity_changes(&mut tracker).created;
     assert_eq!((gone.len(), gone[0]), (5000, first));
     // The first is there under the same name; the others are not.
     assert_eq!(ours.spawn(A(1)), first);
-    let changes = ours.entities_mut().entity_changes(&mut tracker);
+    let changes = ours.entity_changes(&mut tracker);
     assert_eq!((changes.created, changes.destroyed), (vec![], gone[1..].to_vec()));
     drop(theirs);
     let second = ours.spawn(A(1));
-    assert_eq!(ours.entities_mut().entity_changes(&mut tracker).created, [second]);
+    assert_eq!(ours.entity_changes(&mut tracker).created, [second]);
     ours.check_invariants().unwrap();
 }
 
@@ -267,8 +265,8 @@ fn refusals_that_give_the_value_back_convert_to_the_error_alone() {
     fn all(world: &mut World, entity: Entity) -> Result<(), EntityError> {
         world.set(entity, A(1))?;
         world.add(entity, (B(2), Text("moved".into())))?;
-        world.entities_mut().set(entity, A(3))?;
-        world.entities_mut().add(entity, Tag)?;
+        world.set(entity, A(3))?;
+        world.add(entity, Tag)?;
         world.try_spawn((A(4), B(4)))?;
         world.query_mut::<&A>().add(Tag)?;
         world.remove::<Tag>(entity)?;

@@ -47,7 +47,7 @@ pub(crate) struct Seen {
 
 pub(crate) fn look(world: &World, arena: &ChunkArena) -> Seen {
     world.check_invariants().unwrap();
-    let entities = world.entities();
+    let entities = world;
     Seen {
         hash: world.state_hash(),
         entities: entities.all_entities(),
@@ -76,7 +76,7 @@ pub(crate) fn refused<R>(
     arena: &ChunkArena,
     call: impl FnOnce(&mut World) -> Result<R, EntityError>,
 ) {
-    world.entities_mut().advance_version();
+    world.advance_version();
     let before = look(world, arena);
     let Err(error) = call(world) else {
         panic!("{what} was not refused");
@@ -93,7 +93,7 @@ pub(crate) fn refused<R>(
 fn creating_is_refused() {
     let owner = Arc::new(());
     let (mut world, _, arena) = limited(4, 1, &owner);
-    let archetype = world.entities_mut().archetype::<(A, Text)>();
+    let archetype = world.archetype::<(A, Text)>();
     let count = Arc::strong_count(&owner);
     refused("try_spawn", &mut world, &arena, |world| {
         let refused = world.try_spawn(set(9, &owner)).unwrap_err();
@@ -107,15 +107,15 @@ fn creating_is_refused() {
     refused("try_spawn of nothing", &mut world, &arena, |world| {
         world.try_spawn(()).map_err(|refused| refused.error)
     });
-    refused("create", &mut world, &arena, |world| world.entities_mut().create(archetype));
-    let source = world.entities().all_entities()[1];
-    refused("instantiate", &mut world, &arena, |world| world.entities_mut().instantiate(source));
+    refused("create", &mut world, &arena, |world| world.create(archetype));
+    let source = world.all_entities()[1];
+    refused("instantiate", &mut world, &arena, |world| world.instantiate(source));
     for many in [1, 4, 5, 1000] {
         refused("instantiate_many", &mut world, &arena, |world| {
-            world.entities_mut().instantiate_many(source, many).map(|new| new.len())
+            world.instantiate_many(source, many).map(|new| new.len())
         });
         refused("create_many", &mut world, &arena, |world| {
-            world.entities_mut().create_many(archetype, many).map(|new| new.len())
+            world.create_many(archetype, many).map(|new| new.len())
         });
         refused("spawn_columns", &mut world, &arena, |world| {
             let columns = (vec![A(7); many], vec![Owned(owner.clone()); many]);
@@ -139,7 +139,7 @@ fn creating_without_a_result_panics() {
     assert_eq!(panic_message(|| world.spawn(set(9, &owner))), expected);
     assert_eq!(look(&world, &arena), before);
     for many in [1, 4, 5, 1000] {
-        let said = panic_message(|| world.spawn_many(many, set(9, &owner)).len());
+        let said = panic_message(|| world.spawn_many(set(9, &owner), many).len());
         assert_eq!(said, expected);
         assert_eq!(look(&world, &arena), before);
     }
@@ -154,7 +154,7 @@ fn room_for_some_is_not_enough() {
     let owner = Arc::new(());
     // Two have room in the chunk, and four more in another.
     let (mut world, _, arena) = limited(2, 2, &owner);
-    let archetype = world.entities_mut().archetype::<(A, Text)>();
+    let archetype = world.archetype::<(A, Text)>();
     let count = Arc::strong_count(&owner);
     for many in [7, 8, 100] {
         refused("spawn_columns", &mut world, &arena, |world| {
@@ -165,15 +165,15 @@ fn room_for_some_is_not_enough() {
             new.map_err(|refused| refused.error)
         });
         let before = look(&world, &arena);
-        let said = panic_message(|| world.spawn_many(many, set(9, &owner)).len());
+        let said = panic_message(|| world.spawn_many(set(9, &owner), many).len());
         assert!(said.starts_with("A0056: "));
         assert_eq!(look(&world, &arena), before);
     }
     refused("create_many", &mut world, &arena, |world| {
-        world.entities_mut().create_many(archetype, 5).map(|new| new.len())
+        world.create_many(archetype, 5).map(|new| new.len())
     });
     assert_eq!(Arc::strong_count(&owner), count);
-    assert_eq!(world.spawn_many(6, set(9, &owner)).len(), 6);
+    assert_eq!(world.spawn_many(set(9, &owner), 6).len(), 6);
     assert_eq!(look(&world, &arena).entities.len(), 8);
 }
 
@@ -196,7 +196,7 @@ fn moving_is_refused() {
     let (mut world, all, arena) = limited(4, 1, &owner);
     let fuel = ComponentType::register(RuntimeType::new("bad_input::memory", 4, 4)).unwrap();
     let [b, a] = [ComponentType::of::<B>(), ComponentType::of::<A>()];
-    let archetype = world.entities_mut().archetype::<(A, Tag)>();
+    let archetype = world.archetype::<(A, Tag)>();
     let count = Arc::strong_count(&owner);
     for entity in [all[0], all[3]] {
         refused("add", &mut world, &arena, |world| {
@@ -207,20 +207,14 @@ fn moving_is_refused() {
         refused("add of a tag", &mut world, &arena, |world| {
             world.add(entity, Tag).map_err(|refused| refused.error)
         });
-        refused("add_types", &mut world, &arena, |world| {
-            world.entities_mut().add_types(entity, &[a, b])
-        });
-        refused("add_bytes", &mut world, &arena, |world| {
-            world.entities_mut().add_bytes(entity, fuel, &[1; 4])
-        });
+        refused("add_types", &mut world, &arena, |world| world.add_types(entity, &[a, b]));
+        refused("add_bytes", &mut world, &arena, |world| world.add_bytes(entity, fuel, &[1; 4]));
         refused("remove", &mut world, &arena, |world| world.remove::<(A, B)>(entity));
         refused("remove of all", &mut world, &arena, |world| world.remove::<Set>(entity));
-        refused("remove_types", &mut world, &arena, |world| {
-            world.entities_mut().remove_types(entity, &[a])
-        });
+        refused("remove_types", &mut world, &arena, |world| world.remove_types(entity, &[a]));
         refused("take", &mut world, &arena, |world| world.take::<Owned>(entity).map(drop));
         refused("set_archetype", &mut world, &arena, |world| {
-            world.entities_mut().set_archetype(entity, archetype)
+            world.set_archetype(entity, archetype)
         });
     }
     assert_eq!(Arc::strong_count(&owner), count);
@@ -242,10 +236,10 @@ fn what_needs_no_chunk_goes_on() {
     world.set(all[0], A(7)).unwrap();
     world.get_mut::<Text>(all[0]).unwrap().0.push('!');
     assert!(!world.add(all[1], A(8)).unwrap());
-    world.entities_mut().swap_components(all[0], all[1]).unwrap();
-    world.entities_mut().remap_references(|entity| entity).unwrap();
-    world.entities_mut().set_name(all[0], "named").unwrap();
-    world.spawn_many(0, set(1, &owner));
+    world.swap_components(all[0], all[1]).unwrap();
+    world.remap_references(|entity| entity).unwrap();
+    world.set_name(all[0], "named").unwrap();
+    world.spawn_many(set(1, &owner), 0);
     assert_eq!(world.despawn(all[3]), Ok(true));
     let again = world.spawn(set(3, &owner));
     assert_eq!(again.index(), all[3].index());
@@ -285,6 +279,6 @@ fn worlds_of_one_arena_have_its_room_together() {
     let mut none = World::with_settings("None", settings.arena(ChunkArena::with_limit(0)));
     let refused = none.try_spawn(A(1)).unwrap_err();
     assert!(matches!(refused.error, EntityError::OutOfMemory(_)));
-    assert_eq!(none.spawn_many(0, A(1)).len(), 0);
+    assert_eq!(none.spawn_many(A(1), 0).len(), 0);
     none.check_invariants().unwrap();
 }

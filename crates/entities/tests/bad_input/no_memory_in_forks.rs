@@ -19,9 +19,7 @@ const WRITES: [Write; 24] = [
             refused.error
         })
     }),
-    ("set_bytes", |world, all| {
-        world.entities_mut().set_bytes(all[0], ComponentType::of::<A>(), &[1; 4])
-    }),
+    ("set_bytes", |world, all| world.set_bytes(all[0], ComponentType::of::<A>(), &[1; 4])),
     ("add replaces", |world, all| {
         world.add(all[0], Text("mine".into())).map(|_| ()).map_err(|refused| {
             assert_eq!(refused.value, Text("mine".into()));
@@ -34,34 +32,32 @@ const WRITES: [Write; 24] = [
     ("add replaces and moves", |world, all| {
         world.add(all[0], (B(1), A(2))).map(|_| ()).map_err(|refused| refused.error)
     }),
-    ("add_types", |world, all| {
-        world.entities_mut().add_types(all[0], &[ComponentType::of::<Tag>()]).map(|_| ())
-    }),
+    ("add_types", |world, all| world.add_types(all[0], &[ComponentType::of::<Tag>()]).map(|_| ())),
     ("add_bytes replaces", |world, all| {
-        world.entities_mut().add_bytes(all[0], ComponentType::of::<A>(), &[1; 4]).map(|_| ())
+        world.add_bytes(all[0], ComponentType::of::<A>(), &[1; 4]).map(|_| ())
     }),
     ("add_bytes moves", |world, all| {
-        world.entities_mut().add_bytes(all[0], ComponentType::of::<B>(), &[1; 4]).map(|_| ())
+        world.add_bytes(all[0], ComponentType::of::<B>(), &[1; 4]).map(|_| ())
     }),
     ("remove", |world, all| world.remove::<A>(all[0]).map(|_| ())),
     ("remove_types", |world, all| {
-        world.entities_mut().remove_types(all[0], &[ComponentType::of::<A>()]).map(|_| ())
+        world.remove_types(all[0], &[ComponentType::of::<A>()]).map(|_| ())
     }),
     ("take", |world, all| world.take::<Text>(all[2]).map(|_| ())),
     ("set_archetype", |world, all| {
-        let archetype = world.entities_mut().archetype::<(A, B)>();
-        world.entities_mut().set_archetype(all[0], archetype)
+        let archetype = world.archetype::<(A, B)>();
+        world.set_archetype(all[0], archetype)
     }),
-    ("swap_components", |world, all| world.entities_mut().swap_components(all[0], all[2])),
+    ("swap_components", |world, all| world.swap_components(all[0], all[2])),
     ("despawn", |world, all| world.despawn(all[0]).map(|_| ())),
     ("despawn_slice", |world, all| world.despawn_slice(&all[1..3]).map(|_| ())),
     ("try_spawn", |world, _| {
         let refused = world.try_spawn(set(9, &Arc::new(()))).map(|_| ());
         refused.map_err(|refused| refused.error)
     }),
-    ("instantiate", |world, all| world.entities_mut().instantiate(all[0]).map(|_| ())),
-    ("instantiate_many", |world, all| world.entities_mut().instantiate_many(all[0], 9).map(|_| ())),
-    ("set_enabled", |world, all| world.entities_mut().set_enabled(all[0], false).map(|_| ())),
+    ("instantiate", |world, all| world.instantiate(all[0]).map(|_| ())),
+    ("instantiate_many", |world, all| world.instantiate_many(all[0], 9).map(|_| ())),
+    ("set_enabled", |world, all| world.set_enabled(all[0], false).map(|_| ())),
     ("spawn_columns", |world, _| {
         let (a, text, link, owned) = set(9, &Arc::new(()));
         let new = world.spawn_columns(([a], [text], [link], [owned])).map(|_| ());
@@ -69,11 +65,11 @@ const WRITES: [Write; 24] = [
     }),
     ("remap_references", |world, all| {
         let target = all[1];
-        world.entities_mut().remap_references(|_| target)
+        world.remap_references(|_| target)
     }),
     ("slice_mut", |world, _| {
         let mut result = Ok(());
-        world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        world.for_each_chunk_mut(|mut chunk| {
             if let Err(error) = chunk.slice_mut::<A>() {
                 result = Err(error);
             }
@@ -132,7 +128,7 @@ fn reading_and_letting_go_need_no_memory() {
     let (mut world, mut fork, all, arena) = forked(&owner);
     assert_eq!(fork.get(all[1]), Ok(&A(1)));
     let another = fork.fork().unwrap();
-    fork.entities_mut().set_name(all[0], "named").unwrap();
+    fork.set_name(all[0], "named").unwrap();
     assert_eq!(fork.despawn(Entity::NULL), Ok(false));
     assert_eq!(fork.remove::<B>(all[0]), Ok(false));
     assert!(!fork.add(all[0], ()).unwrap());
@@ -146,7 +142,7 @@ fn reading_and_letting_go_need_no_memory() {
     drop(another);
     world.set(all[0], A(7)).unwrap();
     world.check_invariants().unwrap();
-    fork.spawn_many(0, A(1));
+    fork.spawn_many(A(1), 0);
     assert!(fork.try_spawn(A(1)).is_err());
     world.despawn_all().unwrap();
     assert_eq!((Arc::strong_count(&owner), arena.stats().used), (1, 0));
@@ -161,8 +157,8 @@ fn creating_without_a_result_panics() {
     let before = look(&fork, &arena);
     let said = [
         panic_message(|| fork.spawn(set(9, &owner))),
-        panic_message(|| fork.spawn_many(1, set(9, &owner)).len()),
-        panic_message(|| fork.spawn_many(20, set(9, &owner)).len()),
+        panic_message(|| fork.spawn_many(set(9, &owner), 1).len()),
+        panic_message(|| fork.spawn_many(set(9, &owner), 20).len()),
         panic_message(|| fork.spawn_batch([set(9, &owner)]).len()),
     ];
     assert!(said.iter().all(|said| said.starts_with("A0056: ")));
@@ -181,12 +177,12 @@ fn references_are_replaced_in_all_chunks_or_in_none() {
     let fork = world.fork().unwrap();
     let before = world.state_hash();
     let target = all[1];
-    let error = world.entities_mut().remap_references(|_| target).unwrap_err();
+    let error = world.remap_references(|_| target).unwrap_err();
     assert!(matches!(error, EntityError::OutOfMemory(_)));
     assert_eq!(world.state_hash(), before);
     assert!(all.iter().all(|entity| world.get(*entity) == Ok(&Link(all[0]))));
     drop(fork);
-    world.entities_mut().remap_references(|_| target).unwrap();
+    world.remap_references(|_| target).unwrap();
     assert!(all.iter().all(|entity| world.get(*entity) == Ok(&Link(target))));
     look(&world, &arena);
 }
@@ -218,20 +214,20 @@ fn both_chunks_of_a_move_may_be_shared() {
     for chunks in [2, 3] {
         let (mut world, all, arena) = limited(3, chunks, &owner);
         world.add(all[2], B(1)).unwrap();
-        let target = world.entities_mut().archetype::<Set>();
+        let target = world.archetype::<Set>();
         let fork = world.fork().unwrap();
-        let before = (world.state_hash(), world.entities().all_entities());
+        let before = (world.state_hash(), world.all_entities());
         let refused = [
             world.add(all[0], B(1)).map(|_| ()).map_err(|refused| refused.error),
             world.remove::<B>(all[2]).map(|_| ()),
-            world.entities_mut().set_archetype(all[2], target),
+            world.set_archetype(all[2], target),
             world.take::<B>(all[2]).map(|_| ()),
         ];
         for refused in refused {
             assert!(matches!(refused, Err(EntityError::OutOfMemory(_))), "{refused:?}");
         }
         // Which of them is shared is nobody's business: what is in them is.
-        let after = (world.state_hash(), world.entities().all_entities());
+        let after = (world.state_hash(), world.all_entities());
         assert_eq!(after, before);
         assert_eq!((fork.state_hash(), fork.entity_count()), (before.0, 3));
         look(&world, &arena);

@@ -56,7 +56,7 @@ fn values_that_panic_leave_everything_as_it_was() {
             world.spawn((A(1), Shared::new(Touchy(9, owner.clone()))));
         },
         |world, _, owner| {
-            world.spawn_many(10, (Text("x".into()), Shared::new(Touchy(9, owner.clone()))));
+            world.spawn_many((Text("x".into()), Shared::new(Touchy(9, owner.clone()))), 10);
         },
         |world, all, owner| {
             world.set_shared(all[2], Touchy(9, owner.clone())).unwrap();
@@ -75,12 +75,12 @@ fn values_that_panic_leave_everything_as_it_was() {
         },
         |world, all, owner| {
             let other = world.spawn(B(1));
-            assert!(world.add_shared(other, Touchy(0, owner.clone())).is_ok());
+            assert!(world.add(other, Shared::new(Touchy(0, owner.clone()))).is_ok());
             world.set_shared(all[1], Touchy(1, owner.clone())).unwrap();
         },
         |world, _, owner| {
-            world.entities().shared_order_version(&Touchy(9, owner.clone()));
-            world.entities().shared_reference_count(&Touchy(9, owner.clone()));
+            world.shared_order_version(&Touchy(9, owner.clone()));
+            world.shared_reference_count(&Touchy(9, owner.clone()));
         },
     ];
     for (number, change) in changes.into_iter().enumerate() {
@@ -162,13 +162,13 @@ fn lies<T: SharedComponent>(make: impl Fn(&Arc<()>) -> T) {
         world.set_shared_slice(&all[10..30], make(&owner)).unwrap();
         let fork = world.fork().unwrap();
         world.add(all[3], B(1)).unwrap();
-        world.remove_shared::<T>(all[4]).unwrap();
-        world.entities_mut().instantiate_many(all[5], 5).unwrap();
+        world.remove::<Shared<T>>(all[4]).unwrap();
+        world.instantiate_many(all[5], 5).unwrap();
         world.spawn_batch((0..10).map(|at| (A(at), Shared::new(make(&owner)))));
-        world.spawn_many(10, (A(1), Shared::new(make(&owner))));
+        world.spawn_many((A(1), Shared::new(make(&owner))), 10);
         assert!(world.shared::<T>(all[30]).is_ok());
-        assert!(world.entities().shared_reference_count(&make(&owner)) < 100);
-        world.entities().shared_order_version(&make(&owner));
+        assert!(world.shared_reference_count(&make(&owner)) < 100);
+        world.shared_order_version(&make(&owner));
         for (at, &entity) in (0..).zip(&all) {
             assert_eq!(world.get(entity), Ok(&A(at)));
         }
@@ -206,18 +206,18 @@ fn a_default_that_panics_leaves_everything_as_it_was() {
     let before = world.state_hash();
     let ty = ComponentType::of_shared::<NoDefault>();
     CALLS_LEFT.set(Some(0));
-    panic_message(|| world.add_shared(entity, NoDefault(1)));
+    panic_message(|| world.add(entity, Shared::new(NoDefault(1))));
     CALLS_LEFT.set(Some(0));
-    panic_message(|| world.entities_mut().add_types(entity, &[ty]));
+    panic_message(|| world.add_types(entity, &[ty]));
     CALLS_LEFT.set(Some(0));
-    panic_message(|| world.entities_mut().archetype::<(A, Shared<NoDefault>)>());
+    panic_message(|| world.archetype::<(A, Shared<NoDefault>)>());
     world.check_invariants().unwrap();
     assert_eq!(world.state_hash(), before);
-    assert_eq!(world.entities_mut().add_types(entity, &[ty]), Ok(true));
+    assert_eq!(world.add_types(entity, &[ty]), Ok(true));
     // It is asked once.
     CALLS_LEFT.set(Some(0));
-    let archetype = world.entities_mut().archetype::<Shared<NoDefault>>();
-    world.entities_mut().create_many(archetype, 10).unwrap();
+    let archetype = world.archetype::<Shared<NoDefault>>();
+    world.create_many(archetype, 10).unwrap();
     CALLS_LEFT.set(None);
     assert_eq!(world.shared(entity), Ok(&NoDefault(7)));
     world.check_invariants().unwrap();
@@ -253,7 +253,7 @@ fn values_that_panic_when_they_are_dropped_are_dropped_when_all_is_done() {
     type Change = fn(&mut World, &[Entity], &Arc<()>);
     let changes: [(Change, bool); 10] = [
         (|world, all, _| assert_eq!(world.despawn(all[0]), Ok(true)), true),
-        (|world, all, _| assert_eq!(world.remove_shared::<Loud>(all[0]), Ok(true)), true),
+        (|world, all, _| assert_eq!(world.remove::<Shared<Loud>>(all[0]), Ok(true)), true),
         (|world, all, _| ignore(world.take::<(A, Shared<Loud>)>(all[0])), true),
         (|world, all, owner| ignore(world.set_shared(all[0], Loud(1, owner.clone()))), true),
         (|world, all, _| ignore(world.despawn_slice(all)), true),
@@ -277,16 +277,16 @@ fn values_that_panic_when_they_are_dropped_are_dropped_when_all_is_done() {
         let mut world = World::new("Simulation");
         let loud = |number| Shared::new(Loud(number, owner.clone()));
         let mut all: Vec<_> = (0..2).map(|at| world.spawn((A(at), loud(at)))).collect();
-        all.extend(world.spawn_many(3, (A(2), loud(1))));
+        all.extend(world.spawn_many((A(2), loud(1)), 3));
         CALLS_LEFT.set(Some(0));
         let done = catch_unwind(AssertUnwindSafe(|| change(&mut world, &all, &owner)));
         CALLS_LEFT.set(None);
         assert!(done.is_err(), "{number}");
         world.check_invariants().unwrap();
-        let old = world.entities().shared_reference_count(&Loud(0, owner.clone()));
+        let old = world.shared_reference_count(&Loud(0, owner.clone()));
         assert_eq!(old, usize::from(!frees), "{number}");
         // It goes on.
-        world.spawn_many(3, (A(2), loud(1)));
+        world.spawn_many((A(2), loud(1)), 3);
         world.check_invariants().unwrap();
         drop(world);
         assert_eq!(Arc::strong_count(&owner), 1, "{number}");
@@ -297,19 +297,24 @@ fn values_that_panic_when_they_are_dropped_are_dropped_when_all_is_done() {
 fn entities_of_another_world_have_no_values() {
     for mut world in both() {
         let mut other = World::new("Other");
-        other.spawn_many(10, A(1));
+        other.spawn_many(A(1), 10);
         let foreign = other.spawn(Shared::new(NoDefault(1)));
         for entity in [foreign, Entity::NULL, Entity::from_parts(u32::MAX, 1)] {
             let is_missing = |error| matches!(error, EntityError::NoSuchEntity { .. });
             assert!(is_missing(world.shared::<NoDefault>(entity).unwrap_err()));
             assert!(is_missing(world.set_shared(entity, NoDefault(2)).unwrap_err()));
-            assert!(is_missing(world.add_shared(entity, NoDefault(2)).unwrap_err()));
+            assert!(is_missing(
+                world
+                    .add(entity, Shared::new(NoDefault(2)))
+                    .map_err(|rejected| rejected.error)
+                    .unwrap_err()
+            ));
             assert!(is_missing(world.set_shared_slice(&[entity], NoDefault(2)).unwrap_err()));
             assert!(is_missing(world.take::<Shared<NoDefault>>(entity).unwrap_err()));
         }
-        let archetype = other.entities_mut().archetype::<Shared<NoDefault>>();
+        let archetype = other.archetype::<Shared<NoDefault>>();
         let foreign = EntityError::ForeignArchetype;
-        assert_eq!(world.entities_mut().create(archetype), Err(foreign));
+        assert_eq!(world.create(archetype), Err(foreign));
         world.check_invariants().unwrap();
     }
 }

@@ -131,7 +131,7 @@ fn scene() -> (World, Vec<Entity>) {
 fn scene_in(arena: ChunkArena) -> (World, Vec<Entity>) {
     let settings = WorldSettings::new().chunk_capacity_limit(2).arena(arena);
     let mut world = World::with_settings("Simulation", settings);
-    let mut all: Vec<_> = world.spawn_many(5, (A(1), team(1), MARK)).collect();
+    let mut all: Vec<_> = world.spawn_many((A(1), team(1), MARK), 5).collect();
     all.push(world.spawn((A(2), team(2), MARK, script())));
     all.push(world.spawn((A(3), MARK, Text("x".into()))));
     all.push(world.spawn((A(4), team(2), MARK, Prefab)));
@@ -169,7 +169,7 @@ fn survives(
         }
         after(&what, &world, &all, panicked.then_some(before));
         // It goes on.
-        let new: Vec<_> = world.spawn_many(5, (A(1), team(9), MARK, script())).collect();
+        let new: Vec<_> = world.spawn_many((A(1), team(9), MARK, script()), 5).collect();
         world.set_shared_slice(&new[1..], Team(1)).unwrap();
         world.check_invariants().unwrap();
         drop(world);
@@ -188,7 +188,7 @@ fn no_value_is_left_when_a_chunk_for_it_cannot_be_opened() {
             world.spawn((A(1), team(9), MARK));
         }),
         ("spawn_many", |world, _| {
-            world.spawn_many(5, (A(1), team(9), MARK));
+            world.spawn_many((A(1), team(9), MARK), 5);
         }),
         ("add", |world, all| {
             world.add(all[1], B(1)).unwrap();
@@ -201,7 +201,7 @@ fn no_value_is_left_when_a_chunk_for_it_cannot_be_opened() {
         }),
         ("add_types", |world, all| {
             let types = [ComponentType::of::<B>()];
-            world.entities_mut().add_types(all[5], &types).unwrap();
+            world.add_types(all[5], &types).unwrap();
         }),
         ("set", |world, all| {
             world.set(all[1], (A(7), team(9))).unwrap();
@@ -219,20 +219,20 @@ fn no_value_is_left_when_a_chunk_for_it_cannot_be_opened() {
             world.take::<(A, Managed<Script>)>(all[5]).unwrap();
         }),
         ("instantiate", |world, all| {
-            world.entities_mut().instantiate(all[7]).unwrap();
+            world.instantiate(all[7]).unwrap();
         }),
         ("instantiate a group", |world, all| {
-            world.entities_mut().instantiate_many(all[0], 5).unwrap();
+            world.instantiate_many(all[0], 5).unwrap();
         }),
         ("set_enabled", |world, all| {
-            world.entities_mut().set_enabled(all[0], false).unwrap();
+            world.set_enabled(all[0], false).unwrap();
         }),
     ];
     for (what, action) in actions {
         survives(Call::Default, what, action, |what, world, _, panicked| {
             if let Some(before) = panicked {
                 assert_eq!(world.state_hash(), before, "{what}");
-                let has_it = world.entities().shared_values::<Team>().any(|team| team.0 == 9);
+                let has_it = world.shared_values::<Team>().any(|team| team.0 == 9);
                 assert!(!has_it, "{what}");
             }
         });
@@ -242,18 +242,14 @@ fn no_value_is_left_when_a_chunk_for_it_cannot_be_opened() {
 #[test]
 fn all_members_are_switched_when_the_value_of_a_chunk_cannot_be_dropped() {
     let actions: [(&str, Action, bool); 2] = [
-        (
-            "off",
-            |world, all| assert!(world.entities_mut().set_enabled(all[0], false).unwrap()),
-            false,
-        ),
+        ("off", |world, all| assert!(world.set_enabled(all[0], false).unwrap()), false),
         (
             "on",
             |world, all| {
                 let fuse = FUSE.take();
-                world.entities_mut().set_enabled(all[0], false).unwrap();
+                world.set_enabled(all[0], false).unwrap();
                 FUSE.set(fuse);
-                world.entities_mut().set_enabled(all[0], true).unwrap();
+                world.set_enabled(all[0], true).unwrap();
             },
             true,
         ),
@@ -261,7 +257,7 @@ fn all_members_are_switched_when_the_value_of_a_chunk_cannot_be_dropped() {
     for (what, action, enabled) in actions {
         survives(Call::Drop, what, action, |what, world, all, _| {
             for at in MEMBERS {
-                assert_eq!(world.entities().is_enabled(all[at]), enabled, "{what}: {at}");
+                assert_eq!(world.is_enabled(all[at]), enabled, "{what}: {at}");
             }
         });
     }
@@ -289,7 +285,7 @@ fn no_instance_is_there_when_a_box_cannot_be_cloned() {
         Call::Clone,
         "instantiate",
         |world, all| {
-            world.entities_mut().instantiate_many(all[0], 3).unwrap();
+            world.instantiate_many(all[0], 3).unwrap();
         },
         |what, world, all, panicked| match panicked {
             Some(before) => assert_eq!(world.state_hash(), before, "{what}"),
@@ -344,7 +340,7 @@ fn worlds_are_in_order_whatever_panics() {
             world.spawn((Word::default(), flag(7), MARK, script()));
         }),
         ("spawn_many", |world, _| {
-            world.spawn_many(5, (Word::default(), flag(1), MARK, script()));
+            world.spawn_many((Word::default(), flag(1), MARK, script()), 5);
         }),
         ("spawn_batch", |world, _| {
             world.spawn_batch((0..5).map(|at| (Word::default(), flag(at % 3), MARK)));
@@ -354,7 +350,7 @@ fn worlds_are_in_order_whatever_panics() {
             world.spawn_columns(columns).unwrap();
         }),
         ("create_many", |world, _| {
-            let entities = world.entities_mut();
+            let entities = &mut *world;
             let archetype = entities.archetype::<(Word, PerChunk<Bounds>, Managed<Script>)>();
             entities.create_many(archetype, 5).unwrap();
         }),
@@ -376,7 +372,7 @@ fn worlds_are_in_order_whatever_panics() {
                 ComponentType::of_buffer::<Item>(),
             ];
             for &entity in all {
-                world.entities_mut().add_types(entity, &types).unwrap();
+                world.add_types(entity, &types).unwrap();
             }
         }),
         ("set", |world, all| {
@@ -403,16 +399,16 @@ fn worlds_are_in_order_whatever_panics() {
             drop(world.take::<(PerChunk<Bounds>, Shared<Flag>, Buffer<Item>)>(all[12]).unwrap());
         }),
         ("set_archetype", |world, all| {
-            let archetype = world.entities_mut().archetype::<(Word, PerChunk<Bounds>)>();
+            let archetype = world.archetype::<(Word, PerChunk<Bounds>)>();
             for &entity in &all[1..8] {
-                world.entities_mut().set_archetype(entity, archetype).unwrap();
+                world.set_archetype(entity, archetype).unwrap();
             }
         }),
         ("get_mut", |world, all| {
             all[10..].iter().for_each(|&e| *world.get_mut::<Word>(e).unwrap() = Word::default());
         }),
         ("swap", |world, all| {
-            world.entities_mut().swap_components(all[10], all[13]).unwrap();
+            world.swap_components(all[10], all[13]).unwrap();
         }),
         ("despawn", |world, all| {
             world.despawn(all[0]).unwrap();
@@ -424,17 +420,17 @@ fn worlds_are_in_order_whatever_panics() {
             world.despawn_all().unwrap();
         }),
         ("instantiate", |world, all| {
-            world.entities_mut().instantiate_many(all[0], 3).unwrap();
+            world.instantiate_many(all[0], 3).unwrap();
         }),
         ("set_enabled", |world, all| {
-            world.entities_mut().set_enabled(all[0], false).unwrap();
+            world.set_enabled(all[0], false).unwrap();
         }),
         ("fork", |world, all| {
             let mut fork = world.fork().unwrap();
             fork.despawn(all[10]).unwrap();
         }),
         ("duplicate", |world, _| drop(world.duplicate().unwrap())),
-        ("remap", |world, _| world.entities_mut().remap_references(|entity| entity).unwrap()),
+        ("remap", |world, _| world.remap_references(|entity| entity).unwrap()),
     ];
     let mut panics = 0;
     for (what, action) in actions {
@@ -453,7 +449,7 @@ fn worlds_are_in_order_whatever_panics() {
                     if let Err(violation) = world.check_invariants() {
                         panic!("{what}: {violation}");
                     }
-                    world.spawn_many(3, (Word::default(), flag(1), MARK, script()));
+                    world.spawn_many((Word::default(), flag(1), MARK, script()), 3);
                     world.despawn(all[10]).unwrap();
                     world.check_invariants().unwrap();
                 }
@@ -482,7 +478,7 @@ fn nothing_is_done_when_there_is_too_little_memory() {
             world.spawn_columns(columns).map(drop).map_err(|rejected| rejected.error)
         }),
         ("create_many", |world, _| {
-            let entities = world.entities_mut();
+            let entities = &mut *world;
             let archetype = entities.archetype::<(Word, PerChunk<Bounds>, Managed<Script>)>();
             entities.create_many(archetype, 5).map(drop)
         }),
@@ -494,7 +490,7 @@ fn nothing_is_done_when_there_is_too_little_memory() {
         }),
         ("add_types", |world, all| {
             let types = [ComponentType::of::<Word>(), ComponentType::of_managed::<Script>()];
-            world.entities_mut().add_types(all[2], &types).map(drop)
+            world.add_types(all[2], &types).map(drop)
         }),
         ("set", |world, all| {
             let set = (Word::default(), flag(4), script());
@@ -508,8 +504,8 @@ fn nothing_is_done_when_there_is_too_little_memory() {
             world.take::<(Word, Shared<Flag>, Managed<Script>)>(all[11]).map(drop)
         }),
         ("despawn", |world, all| world.despawn(all[0]).map(drop)),
-        ("instantiate", |world, all| world.entities_mut().instantiate_many(all[0], 3).map(drop)),
-        ("set_enabled", |world, all| world.entities_mut().set_enabled(all[0], false).map(drop)),
+        ("instantiate", |world, all| world.instantiate_many(all[0], 3).map(drop)),
+        ("set_enabled", |world, all| world.set_enabled(all[0], false).map(drop)),
         ("fork", |world, _| world.fork().map(drop)),
         ("duplicate", |world, _| world.duplicate().map(drop)),
     ];

@@ -54,7 +54,7 @@ fn is_refused_and_given_back() {
         drop(refused);
         assert_eq!(Arc::strong_count(&owner), 1);
         let ty = ComponentType::of::<TooLarge>();
-        does_not_fit(world.entities_mut().archetype_of(&[ty]).unwrap_err());
+        does_not_fit(world.archetype_of(&[ty]).unwrap_err());
         let set = world.set(entity, too_large(&owner)).unwrap_err();
         assert_eq!(set.error, EntityError::MissingComponent { entity, component: ty });
         drop(set);
@@ -71,9 +71,9 @@ fn panics_where_values_cannot_be_given_back() {
         let hash = world.state_hash();
         let said = [
             panic_message(|| world.spawn(too_large(&owner))),
-            panic_message(|| world.spawn_many(3, too_large(&owner)).len()),
+            panic_message(|| world.spawn_many(too_large(&owner), 3).len()),
             panic_message(|| world.spawn_batch([too_large(&owner)]).len()),
-            panic_message(|| world.entities_mut().archetype::<(A, TooLarge)>()),
+            panic_message(|| world.archetype::<(A, TooLarge)>()),
         ];
         for said in said {
             assert!(said.starts_with("A0054: "), "{said}");
@@ -91,10 +91,10 @@ fn types_that_are_added_are_refused_too() {
         let hash = world.state_hash();
         let large = RuntimeType::new("bad_input::too large at run time", 16 * 1024, 4);
         let large = ComponentType::register(large).unwrap();
-        let refused = world.entities_mut().add_types(entity, &[large]).unwrap_err();
+        let refused = world.add_types(entity, &[large]).unwrap_err();
         assert!(matches!(refused, EntityError::DoesNotFit { .. }), "{refused}");
         let bytes = vec![0; 16 * 1024];
-        let refused = world.entities_mut().add_bytes(entity, large, &bytes).unwrap_err();
+        let refused = world.add_bytes(entity, large, &bytes).unwrap_err();
         assert!(matches!(refused, EntityError::DoesNotFit { .. }), "{refused}");
         assert_eq!(world.state_hash(), hash);
         world.check_invariants().unwrap();
@@ -118,9 +118,9 @@ fn sizes_beyond_reason_are_refused() {
         let name = format!("bad_input::beyond {size}");
         // Either there is no such type, or no entity with it.
         if let Ok(ty) = ComponentType::register(RuntimeType::new(name, size, align)) {
-            let refused = world.entities_mut().add_types(entity, &[ty]).unwrap_err();
+            let refused = world.add_types(entity, &[ty]).unwrap_err();
             assert!(matches!(refused, EntityError::DoesNotFit { .. }), "{refused}");
-            assert!(world.entities_mut().archetype_of(&[ty]).is_err());
+            assert!(world.archetype_of(&[ty]).is_err());
         }
     }
     for (size, align) in [(8, 0), (8, 3), (4, 8), (8192, 8192), (12, 8), (0, 0)] {
@@ -144,7 +144,7 @@ fn a_world_whose_settings_make_no_sense_is_refused() {
     assert!(said.starts_with("A0065: "), "{said}");
     let settings = WorldSettings::new().chunk_capacity_limit(usize::MAX).chunk_size(4096);
     let mut world = World::with_settings(String::new(), settings);
-    world.spawn_many(1000, A(1));
+    world.spawn_many(A(1), 1000);
     world.check_invariants().unwrap();
     assert!(Rc::new(world).name().is_empty());
 }

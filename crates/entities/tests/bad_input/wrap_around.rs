@@ -7,11 +7,11 @@ use crate::common::{A, B, both};
 #[test]
 fn moments_begin_again() {
     for mut world in both() {
-        world.entities_mut().set_version(Version::from_number(u32::MAX - 1));
+        world.set_version(Version::from_number(u32::MAX - 1));
         let entity = world.spawn((A(1), B(1)));
-        let mut seen = world.entities().version();
+        let mut seen = world.version();
         let changed = |world: &World, since: Version| {
-            let chunk = world.entities().chunks().next().unwrap();
+            let chunk = world.chunks().next().unwrap();
             (
                 chunk.did_change::<A>(since),
                 chunk.did_change::<B>(since),
@@ -19,11 +19,11 @@ fn moments_begin_again() {
             )
         };
         for expected in [u32::MAX, 1, 2, 3] {
-            assert_eq!(world.entities_mut().advance_version().number(), expected);
+            assert_eq!(world.advance_version().number(), expected);
             assert_eq!(changed(&world, seen), (false, false, false));
             world.set(entity, A(expected)).unwrap();
             assert_eq!(changed(&world, seen), (true, false, false));
-            seen = world.entities().version();
+            seen = world.version();
             world.check_invariants().unwrap();
         }
         world.spawn((A(1), B(1)));

@@ -51,11 +51,11 @@ fn alive() -> usize {
 #[test]
 fn values_without_bytes_are_dropped_once() {
     for mut world in both() {
-        let archetype = world.entities_mut().archetype::<(Counted, Aligned)>();
+        let archetype = world.archetype::<(Counted, Aligned)>();
         let one = world.spawn(Counted::new());
-        world.spawn_many(3000, (Counted::new(), A(1)));
+        world.spawn_many((Counted::new(), A(1)), 3000);
         world.spawn_batch((0..10).map(|_| (Counted::new(), Tag)));
-        world.entities_mut().create_many(archetype, 10).unwrap();
+        world.create_many(archetype, 10).unwrap();
         let columns: Vec<_> = (0..10).map(|_| Counted::new()).collect();
         world.spawn_columns((columns,)).unwrap();
         assert_eq!((alive(), world.entity_count()), (3031, 3031));
@@ -64,13 +64,13 @@ fn values_without_bytes_are_dropped_once() {
         assert_eq!(alive(), 3030);
         world.add(one, Counted::new()).unwrap();
         drop(world.take::<Counted>(one).unwrap());
-        world.entities_mut().set_archetype(one, archetype).unwrap();
+        world.set_archetype(one, archetype).unwrap();
         assert_eq!(alive(), 3031);
         let mut fork = world.fork().unwrap();
         fork.despawn(one).unwrap();
         fork.spawn((Counted::new(), A(1)));
         let duplicate = world.duplicate().unwrap();
-        let all = world.entities().all_entities();
+        let all = world.all_entities();
         world.despawn_slice(&all[5..100]).unwrap();
         for world in [&world, &fork, &duplicate] {
             world.check_invariants().unwrap();
@@ -87,7 +87,7 @@ fn values_without_bytes_are_at_aligned_addresses() {
     let entity = world.spawn((A(1), Aligned));
     let aligned = world.get::<Aligned>(entity).unwrap();
     assert_eq!(std::ptr::from_ref(aligned).addr() % 128, 0);
-    let slice = world.entities().chunks().next().unwrap().slice::<Aligned>().unwrap();
+    let slice = world.chunks().next().unwrap().slice::<Aligned>().unwrap();
     assert_eq!((slice.len(), slice.as_ptr().addr() % 128), (1, 0));
     world.check_invariants().unwrap();
 }
@@ -98,13 +98,13 @@ fn runtime_types_without_bytes_are_tags() {
         let none = ComponentType::register(RuntimeType::new("bad_input::none", 0, 1)).unwrap();
         assert!(none.is_tag());
         let entity = world.spawn(A(1));
-        assert_eq!(world.entities_mut().add_bytes(entity, none, &[]), Ok(true));
-        assert_eq!(world.entities().get_bytes(entity, none), Ok(&[][..]));
-        assert_eq!(world.entities_mut().set_bytes(entity, none, &[]), Ok(()));
-        assert!(world.entities_mut().set_bytes(entity, none, &[1]).is_err());
-        let bytes = world.entities().chunks().next().unwrap().bytes(none);
+        assert_eq!(world.add_bytes(entity, none, &[]), Ok(true));
+        assert_eq!(world.get_bytes(entity, none), Ok(&[][..]));
+        assert_eq!(world.set_bytes(entity, none, &[]), Ok(()));
+        assert!(world.set_bytes(entity, none, &[1]).is_err());
+        let bytes = world.chunks().next().unwrap().bytes(none);
         assert_eq!(bytes, Some(&[][..]));
-        assert_eq!(world.entities_mut().remove_types(entity, &[none]), Ok(true));
+        assert_eq!(world.remove_types(entity, &[none]), Ok(true));
         world.check_invariants().unwrap();
     }
 }
@@ -113,22 +113,22 @@ fn runtime_types_without_bytes_are_tags() {
 fn nothing_is_done_with_nothing() {
     for mut world in both() {
         let hash = world.state_hash();
-        world.spawn_many(0, ());
-        world.spawn_many(0, (A(1), Tag));
+        world.spawn_many((), 0);
+        world.spawn_many((A(1), Tag), 0);
         world.spawn_batch(Vec::<()>::new());
         world.spawn_columns((Vec::<A>::new(), Vec::<Tag>::new())).unwrap();
         world.spawn_columns(([Tag; 0],)).unwrap();
         assert_eq!(world.despawn_slice(&[]), Ok(0));
         assert_eq!(world.despawn_all(), Ok(0));
-        world.entities_mut().for_each_chunk_mut(|_| unreachable!());
-        world.entities_mut().remap_references(|_| unreachable!()).unwrap();
-        let changes = world.entities_mut().entity_changes(&mut EntityTracker::new());
+        world.for_each_chunk_mut(|_| unreachable!());
+        world.remap_references(|_| unreachable!()).unwrap();
+        let changes = world.entity_changes(&mut EntityTracker::new());
         assert!(changes.created.is_empty() && changes.destroyed.is_empty());
         let (fork, duplicate) = (world.fork().unwrap(), world.duplicate().unwrap());
         for world in [&world, &fork, &duplicate] {
             assert_eq!((world.state_hash(), world.entity_count()), (hash, 0));
-            assert_eq!(world.entities().chunks().count(), 0);
-            assert_eq!(world.entities().all_entities(), [] as [Entity; 0]);
+            assert_eq!(world.chunks().count(), 0);
+            assert_eq!(world.all_entities(), [] as [Entity; 0]);
             world.check_invariants().unwrap();
         }
     }
@@ -137,19 +137,19 @@ fn nothing_is_done_with_nothing() {
 #[test]
 fn entities_without_components_are_entities() {
     for mut world in both() {
-        let all: Vec<_> = world.spawn_many(5000, ()).collect();
+        let all: Vec<_> = world.spawn_many((), 5000).collect();
         assert_eq!(world.spawn_batch([(), ()]).len(), 2);
-        let empty = world.entities_mut().archetype::<()>();
-        assert_eq!(world.entities_mut().archetype_of(&[]), Ok(empty));
-        world.entities_mut().create(empty).unwrap();
+        let empty = world.archetype::<()>();
+        assert_eq!(world.archetype_of(&[]), Ok(empty));
+        world.create(empty).unwrap();
         assert_eq!(world.entity_count(), 5003);
         assert!(world.has::<()>(all[9]));
         world.set(all[9], ()).unwrap();
-        world.entities_mut().set_archetype(all[9], empty).unwrap();
-        world.entities_mut().swap_components(all[9], all[4000]).unwrap();
-        world.entities_mut().set_name(all[9], "nothing").unwrap();
+        world.set_archetype(all[9], empty).unwrap();
+        world.swap_components(all[9], all[4000]).unwrap();
+        world.set_name(all[9], "nothing").unwrap();
         world.despawn_slice(&all[1000..4000]).unwrap();
-        assert_eq!(world.entities().entity_name(all[9]), Some("nothing"));
+        assert_eq!(world.entity_name(all[9]), Some("nothing"));
         world.check_invariants().unwrap();
     }
 }

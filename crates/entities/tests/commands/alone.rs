@@ -46,10 +46,10 @@ fn before(workers: usize) -> (Checked, Old) {
         stays: world.spawn((A(5), Stays(6))),
         prefab: world.spawn((A(9), Prefab)),
         note: world.spawn(Managed::new(Note { text: "n".into(), about: plain })),
-        archetype: world.entities_mut().archetype::<(A, B, Glow)>(),
+        archetype: world.archetype::<(A, B, Glow)>(),
     };
     // There are holes to be filled.
-    let gone: Vec<_> = world.spawn_many(3, A(0)).collect();
+    let gone: Vec<_> = world.spawn_many(A(0), 3).collect();
     world.despawn_slice(&gone[..2]).unwrap();
     (world, old)
 }
@@ -79,9 +79,9 @@ const CREATE: &[(&str, Record, Direct)] = &[
     (
         "spawn_many",
         |c, _| _ = c.spawn_many(5, (A(4), B("b".into()))),
-        |w, _| _ = w.spawn_many(5, (A(4), B("b".into()))),
+        |w, _| _ = w.spawn_many((A(4), B("b".into())), 5),
     ),
-    ("spawn_many of none", |c, _| _ = c.spawn_many(0, Tag), |w, _| _ = w.spawn_many(0, Tag)),
+    ("spawn_many of none", |c, _| _ = c.spawn_many(0, Tag), |w, _| _ = w.spawn_many(Tag, 0)),
     (
         "spawn_batch",
         |c, _| _ = c.spawn_batch((0..7).map(|at| (A(at), B(at.to_string())))),
@@ -92,51 +92,43 @@ const CREATE: &[(&str, Record, Direct)] = &[
         |c, _| _ = c.spawn_batch(std::iter::empty::<Tag>()),
         |w, _| _ = w.spawn_batch(std::iter::empty::<Tag>()),
     ),
-    (
-        "create_of",
-        |c, o| _ = c.create_of(o.archetype),
-        |w, o| _ = w.entities_mut().create(o.archetype).unwrap(),
-    ),
+    ("create_of", |c, o| _ = c.create_of(o.archetype), |w, o| _ = w.create(o.archetype).unwrap()),
     (
         "create_many",
         |c, o| _ = c.create_many(o.archetype, 4),
-        |w, o| _ = w.entities_mut().create_many(o.archetype, 4).unwrap(),
+        |w, o| _ = w.create_many(o.archetype, 4).unwrap(),
     ),
     ("create_many of none", |c, o| _ = c.create_many(o.archetype, 0), |_, _| ()),
-    (
-        "instantiate",
-        |c, o| _ = c.instantiate(o.plain),
-        |w, o| _ = w.entities_mut().instantiate(o.plain).unwrap(),
-    ),
+    ("instantiate", |c, o| _ = c.instantiate(o.plain), |w, o| _ = w.instantiate(o.plain).unwrap()),
     (
         "instantiate a group",
         |c, o| _ = c.instantiate(o.root),
-        |w, o| _ = w.entities_mut().instantiate(o.root).unwrap(),
+        |w, o| _ = w.instantiate(o.root).unwrap(),
     ),
     (
         "instantiate a prefab",
         |c, o| _ = c.instantiate(o.prefab),
-        |w, o| _ = w.entities_mut().instantiate(o.prefab).unwrap(),
+        |w, o| _ = w.instantiate(o.prefab).unwrap(),
     ),
     (
         "instantiate what is managed",
         |c, o| _ = c.instantiate(o.note),
-        |w, o| _ = w.entities_mut().instantiate(o.note).unwrap(),
+        |w, o| _ = w.instantiate(o.note).unwrap(),
     ),
     (
         "instantiate_many",
         |c, o| _ = c.instantiate_many(o.items, 5),
-        |w, o| _ = w.entities_mut().instantiate_many(o.items, 5).unwrap(),
+        |w, o| _ = w.instantiate_many(o.items, 5).unwrap(),
     ),
     (
         "instantiate_many of a group",
         |c, o| _ = c.instantiate_many(o.root, 3),
-        |w, o| _ = w.entities_mut().instantiate_many(o.root, 3).unwrap(),
+        |w, o| _ = w.instantiate_many(o.root, 3).unwrap(),
     ),
     (
         "instantiate_many of none",
         |c, o| _ = c.instantiate_many(o.items, 0),
-        |w, o| _ = w.entities_mut().instantiate_many(o.items, 0).unwrap(),
+        |w, o| _ = w.instantiate_many(o.items, 0).unwrap(),
     ),
 ];
 
@@ -186,7 +178,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         |c, o| c.add_types(o.plain, &[ComponentType::of::<A>(), ComponentType::of::<B>()]),
         |w, o| {
             let types = [ComponentType::of::<A>(), ComponentType::of::<B>()];
-            _ = w.entities_mut().add_types(o.plain, &types).unwrap();
+            _ = w.add_types(o.plain, &types).unwrap();
         },
     ),
     (
@@ -194,7 +186,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         |c, o| c.remove_types(o.plain, &[ComponentType::of::<A>(), ComponentType::of::<B>()]),
         |w, o| {
             let types = [ComponentType::of::<A>(), ComponentType::of::<B>()];
-            _ = w.entities_mut().remove_types(o.plain, &types).unwrap();
+            _ = w.remove_types(o.plain, &types).unwrap();
         },
     ),
     (
@@ -228,7 +220,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         "add_shared",
         |c, o| c.add_shared(o.plain, Team("red")),
         |w, o| {
-            _ = w.add_shared(o.plain, Team("red")).unwrap();
+            _ = w.add(o.plain, Shared::new(Team("red"))).unwrap();
         },
     ),
     (
@@ -242,7 +234,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         "remove_shared",
         |c, o| c.remove_shared::<Team>(o.shared),
         |w, o| {
-            _ = w.remove_shared::<Team>(o.shared).unwrap();
+            _ = w.remove::<Shared<Team>>(o.shared).unwrap();
         },
     ),
     (
@@ -288,40 +280,40 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     (
         "set_component_enabled",
         |c, o| c.set_component_enabled::<Lamp>(o.plain, false),
-        |w, o| w.entities_mut().set_component_enabled::<Lamp>(o.plain, false).unwrap(),
+        |w, o| w.set_component_enabled::<Lamp>(o.plain, false).unwrap(),
     ),
     (
         "set_type_enabled",
         |c, o| c.set_type_enabled(o.plain, ComponentType::of::<Glow>(), false),
         |w, o| {
             let glow = ComponentType::of::<Glow>();
-            w.entities_mut().set_type_enabled(o.plain, glow, false).unwrap();
+            w.set_type_enabled(o.plain, glow, false).unwrap();
         },
     ),
     (
         "set_enabled",
         |c, o| c.set_enabled(o.plain, false),
-        |w, o| _ = w.entities_mut().set_enabled(o.plain, false).unwrap(),
+        |w, o| _ = w.set_enabled(o.plain, false).unwrap(),
     ),
     (
         "set_enabled of a group",
         |c, o| c.set_enabled(o.root, false),
-        |w, o| _ = w.entities_mut().set_enabled(o.root, false).unwrap(),
+        |w, o| _ = w.set_enabled(o.root, false).unwrap(),
     ),
     (
         "set_archetype",
         |c, o| c.set_archetype(o.plain, o.archetype),
-        |w, o| w.entities_mut().set_archetype(o.plain, o.archetype).unwrap(),
+        |w, o| w.set_archetype(o.plain, o.archetype).unwrap(),
     ),
     (
         "swap_components",
         |c, o| c.swap_components(o.team[3], o.shared),
-        |w, o| w.entities_mut().swap_components(o.team[3], o.shared).unwrap(),
+        |w, o| w.swap_components(o.team[3], o.shared).unwrap(),
     ),
     (
         "set_name",
         |c, o| c.set_name(o.plain, "Grishnákh"),
-        |w, o| w.entities_mut().set_name(o.plain, "Grishnákh").unwrap(),
+        |w, o| w.set_name(o.plain, "Grishnákh").unwrap(),
     ),
     (
         "add_to_linked",
@@ -456,7 +448,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
             c.for_query::<&A, ()>().include_disabled().include_prefabs().add(Tag);
         },
         |w, o| {
-            _ = w.entities_mut().set_enabled(o.plain, false).unwrap();
+            _ = w.set_enabled(o.plain, false).unwrap();
             _ = w.query_mut::<&A>().include_disabled().include_prefabs().add(Tag).unwrap();
         },
     ),
@@ -468,7 +460,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
             c.for_query::<&Lamp, ()>().ignore_enabled().add(Tag);
         },
         |w, o| {
-            w.entities_mut().set_component_enabled::<Lamp>(o.plain, false).unwrap();
+            w.set_component_enabled::<Lamp>(o.plain, false).unwrap();
             _ = w.query_mut::<&Lamp>().add(B("on".into())).unwrap();
             _ = w.query_mut::<&Lamp>().ignore_enabled().add(Tag).unwrap();
         },
@@ -530,7 +522,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
 
 /// What can be told of a world, apart from what jobs have waited for.
 fn seen(world: &World) -> (u64, Vec<(Entity, Option<String>)>) {
-    let entities = world.entities();
+    let entities = world;
     let name = |entity| entities.entity_name(entity).map(str::to_owned);
     (world.state_hash(), entities.iter_entities().map(|entity| (entity, name(entity))).collect())
 }
@@ -558,7 +550,7 @@ fn cb1_each_command_alone_recorded_by_a_single_job_does_what_the_world_does() {
         let (mut expected, same) = before(0);
         direct(&mut expected, &same);
         let mut buffer = EntityCommandBuffer::new();
-        let jobs = world.entities().jobs();
+        let jobs = world.jobs();
         let job = jobs.schedule(&[], buffer.writer(), move |mut commands| {
             record(&mut commands, &old);
         });
@@ -608,7 +600,7 @@ fn cb1_each_change_of_what_the_buffer_creates_does_what_the_world_does() {
         if name == "run" {
             continue;
         }
-        let mut copy = |entity| expected.entities_mut().instantiate(entity).unwrap();
+        let mut copy = |entity| expected.instantiate(entity).unwrap();
         let copies = Old {
             plain: copy(old.plain),
             text: copy(old.text),
@@ -653,9 +645,9 @@ fn cb1_with_the_world_what_is_created_has_the_ids_that_the_world_gives() {
     assert!(commands.spawn_many(0, A(2)).is_empty());
     assert!(commands.instantiate_many(old.items, 0).is_empty());
     let mut direct = vec![expected.spawn((A(1), Tag))];
-    direct.extend(expected.spawn_many(4, A(2)));
+    direct.extend(expected.spawn_many(A(2), 4));
     direct.extend(expected.spawn_batch((0..5).map(A)));
-    let entities = expected.entities_mut();
+    let entities = &mut expected;
     direct.push(entities.create(same.archetype).unwrap());
     direct.extend(entities.create_many(same.archetype, 3).unwrap());
     direct.push(entities.instantiate(old.plain).unwrap());

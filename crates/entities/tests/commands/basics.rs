@@ -42,7 +42,7 @@ fn cb1_each_command_does_what_the_world_does() {
     let mut world = world();
     let old = world.spawn((A(1), Lamp));
     let gone = world.spawn(A(2));
-    let archetype = world.entities_mut().archetype::<A>();
+    let archetype = world.archetype::<A>();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     let spawned = commands.spawn((A(3), B("three".into())));
@@ -72,17 +72,17 @@ fn cb1_each_command_does_what_the_world_does() {
     assert_eq!(world.get(old), Ok(&B("old".into())));
     assert_eq!(world.shared(old), Ok(&Team("blue")));
     assert_eq!(world.buffer(old), Ok(&[Item(1), Item(2), Item(3)][..]));
-    assert!(!world.entities().is_component_enabled::<Lamp>(old).unwrap());
-    assert_eq!(world.entities().entity_name(old), Some("Methuselah"));
+    assert!(!world.is_component_enabled::<Lamp>(old).unwrap());
+    assert_eq!(world.entity_name(old), Some("Methuselah"));
     assert!(!world.has::<A>(id(spawned)) && world.has::<B>(id(spawned)));
     assert!(many.iter().all(|entity| world.get(id(entity)) == Ok(&A(4))));
     let values: Vec<_> = batch.iter().map(|entity| *world.get::<A>(id(entity)).unwrap()).collect();
     assert_eq!(values, [A(5), A(6), A(7)]);
     assert_eq!(world.get(id(created)), Ok(&A(0)));
-    assert!(!world.entities().is_enabled(id(created)));
+    assert!(!world.is_enabled(id(created)));
     assert_eq!(world.get(id(copy)), Ok(&A(1)));
     assert!(copies.iter().all(|entity| world.get(id(entity)) == Ok(&A(1))));
-    world.entities().check_invariants().unwrap();
+    world.check_invariants().unwrap();
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn cb3_placeholders_are_resolved_in_values() {
 fn ids_are_there_at_once_with_the_world() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
-    let recycled: Vec<_> = world.spawn_many(3, ()).collect();
+    let recycled: Vec<_> = world.spawn_many((), 3).collect();
     world.despawn_slice(&recycled[..2]).unwrap();
     let mut commands = world.commands(&mut buffer).unwrap();
     let first = commands.spawn(A(1));
@@ -116,14 +116,14 @@ fn ids_are_there_at_once_with_the_world() {
     commands.add(first, Link(rest[2]));
     // Others get other ids meanwhile.
     let between = world.spawn(A(9));
-    world.entities().check_invariants().unwrap();
+    world.check_invariants().unwrap();
     assert!(!world.exists(first) && rest.iter().all(|&id| !world.exists(id) && id != between));
     world.play(&mut buffer).unwrap();
     assert_eq!(world.get(first), Ok(&A(1)));
     assert_eq!(world.get(first), Ok(&Link(rest[2])));
     assert!(rest.iter().all(|&id| world.get(id) == Ok(&A(2))));
     assert_eq!(world.get(between), Ok(&A(9)));
-    world.entities().check_invariants().unwrap();
+    world.check_invariants().unwrap();
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn cb8_the_first_command_that_fails_stops_the_buffer() {
     assert!(world.exists(stone));
     assert_eq!(buffer.resolve(late), None);
     assert_eq!(Arc::strong_count(&count), 2, "what was not carried out is dropped");
-    world.entities().check_invariants().unwrap();
+    world.check_invariants().unwrap();
 }
 
 #[test]
@@ -241,9 +241,9 @@ fn jobs_record_in_the_order_of_indices_for_any_number_of_threads() {
                         commands.despawn(entity);
                     }
                 });
-            world.entities().jobs().complete(job.unwrap());
+            world.jobs().complete(job.unwrap());
             world.play(&mut buffer).unwrap();
-            world.entities().check_invariants().unwrap();
+            world.check_invariants().unwrap();
             assert_eq!(world.entity_count(), 10_001 * 2 - 3334);
             world.state_hash()
         })

@@ -28,7 +28,7 @@ fn cb10_instances_see_what_was_done_to_the_source_in_between() {
     let seventh = commands.instantiate(source);
     world.play(&mut buffer).unwrap();
     let id = |placeholder| buffer.resolve(placeholder).unwrap();
-    let is_on = |entity| world.entities().is_component_enabled::<Lamp>(id(entity)).unwrap();
+    let is_on = |entity| world.is_component_enabled::<Lamp>(id(entity)).unwrap();
     assert!(first.iter().all(|entity| world.get(id(entity)) == Ok(&A(1))));
     assert_eq!(world.get(id(second)), Ok(&A(2)));
     assert!(!world.has::<B>(id(second)) && world.has::<B>(id(third)));
@@ -136,7 +136,7 @@ fn runs_of_each_command_over_more_than_a_chunk_come_out_as_one_by_one() {
         expected.despawn(entity(at)).unwrap();
     }
     for &at in &order[400..500] {
-        expected.entities_mut().set_component_enabled::<Lamp>(entity(at), false).unwrap();
+        expected.set_component_enabled::<Lamp>(entity(at), false).unwrap();
     }
     same(&world, &expected);
 }
@@ -145,7 +145,7 @@ fn runs_of_each_command_over_more_than_a_chunk_come_out_as_one_by_one() {
 #[track_caller]
 fn same(world: &World, expected: &World) {
     let sorted = |world: &World| {
-        let mut all = world.entities().all_entities();
+        let mut all = world.all_entities();
         all.sort_unstable_by_key(|entity| entity.to_bits());
         all
     };
@@ -154,7 +154,7 @@ fn same(world: &World, expected: &World) {
     for entity in all {
         let of = |world: &World| {
             let items = world.buffer::<Item>(entity).ok().map(<[_]>::to_vec);
-            let is_on = world.entities().is_component_enabled::<Lamp>(entity).ok();
+            let is_on = world.is_component_enabled::<Lamp>(entity).ok();
             let (a, b) =
                 (world.get::<A>(entity).ok().copied(), world.get::<B>(entity).ok().cloned());
             (a, b, items, is_on, world.has::<Tag>(entity))
@@ -234,6 +234,6 @@ fn groups_that_share_members_are_destroyed_in_a_run() {
         commands.despawn(member);
     }
     world.play(&mut buffer).unwrap();
-    assert_eq!(world.entities().all_entities(), [stays]);
+    assert_eq!(world.all_entities(), [stays]);
     assert_eq!(world.get(stays), Ok(&Stays(1)));
 }

@@ -26,7 +26,7 @@ fn cb9_queries_find_what_is_there_when_they_are_played() {
 #[test]
 fn cb9_what_was_found_when_it_was_recorded_is_a_slice() {
     let mut world = world();
-    let found: Vec<_> = world.spawn_many(3, A(1)).collect();
+    let found: Vec<_> = world.spawn_many(A(1), 3).collect();
     let mut buffer = EntityCommandBuffer::new();
     let query = world.query::<&A>().filter::<Without<Tag>>();
     buffer.commands().unwrap().add_to_slice(&query.to_entities(), Tag);
@@ -132,7 +132,7 @@ fn cb9_errors_of_queries_are_those_of_the_world() {
 fn cb9_values_are_cloned_for_all_that_are_found() {
     let ledger = Ledger::new();
     let mut world = chunks_of(10);
-    world.spawn_many(25, (A(1), Shared::new(Team("red"))));
+    world.spawn_many((A(1), Shared::new(Team("red"))), 25);
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().for_query::<&A, Present<Shared<Team>>>().add(ledger.value(5));
     assert_eq!(ledger.live(), 1);
@@ -222,7 +222,7 @@ fn cb9_a_query_that_cannot_be_asked_panics_when_it_is_played() {
 fn group(world: &mut Checked) -> [ancho_entities::Entity; 4] {
     let root = world.spawn(A(1));
     let member = world.spawn((A(2), Lamp));
-    world.entities_mut().set_component_enabled::<Lamp>(member, false).unwrap();
+    world.set_component_enabled::<Lamp>(member, false).unwrap();
     let (bare, dead) = (world.spawn(()), world.spawn(A(3)));
     let all = [root, member, bare, dead];
     let members = [root, member, bare, dead, member].map(LinkedEntityGroup);
@@ -303,7 +303,7 @@ fn cb11_commands_by_query_and_for_groups_say_which() {
 fn cb9_each_entity_that_a_query_finds_gets_a_value_of_its_own() {
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
-    world.entities_mut().add(all[3], Link(all[0])).unwrap();
+    world.add(all[3], Link(all[0])).unwrap();
     let found = world.query::<&A>().to_entities();
     let mut buffer = EntityCommandBuffer::reusable();
     let commands = buffer.commands().unwrap();

@@ -12,7 +12,7 @@ const MANY: u32 = 300;
 
 /// Where nothing was done, there is no archetype for what would have been in between.
 fn archetypes(world: &World) -> usize {
-    world.entities().archetype_count()
+    world.archetype_count()
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn cb10_long_runs_of_spawn_are_left_out_before_despawn() {
         world.play(&mut buffer).unwrap();
         assert_eq!((world.entity_count(), ledger.live()), (0, 0));
         assert_eq!(archetypes(&world) == before, cancels);
-        world.spawn_many(MANY as usize + 3, ()).collect::<Vec<_>>()
+        world.spawn_many((), MANY as usize + 3).collect::<Vec<_>>()
     };
     // CB3: ids are handed out afterwards as one by one.
     assert_eq!(ids(true), ids(false));
@@ -78,16 +78,16 @@ fn cb10_what_long_runs_add_and_remove_is_never_there() {
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..MANY).map(A)).collect();
     let before = archetypes(&world);
-    let chunk = world.entities().chunks().next().unwrap();
+    let chunk = world.chunks().next().unwrap();
     let versions = (chunk.order_version(), chunk.change_version::<A>());
-    world.entities_mut().advance_version();
+    world.advance_version();
     play(&mut world, |commands| {
         all.iter().for_each(|&entity| commands.add(entity, ledger.value(1)));
         all.iter().for_each(|&entity| commands.remove::<(Counted, Tag)>(entity));
     })
     .unwrap();
     assert_eq!((ledger.live(), archetypes(&world)), (0, before));
-    let chunk = world.entities().chunks().next().unwrap();
+    let chunk = world.chunks().next().unwrap();
     assert_eq!((chunk.order_version(), chunk.change_version::<A>()), versions);
 }
 

@@ -220,7 +220,7 @@ fn cb11_a_check_lets_pass_what_is_done_to_a_buffer_that_stays() {
 #[test]
 fn cb11_a_check_lets_pass_batches_of_none() {
     let mut world = world();
-    let archetype = world.entities_mut().archetype::<A>();
+    let archetype = world.archetype::<A>();
     let records: [&dyn Fn(&mut CommandRecorder); 3] = [
         &|commands| _ = commands.spawn_many(0, A(1)),
         &|commands| _ = commands.spawn_batch([A(1); 0]),
@@ -280,10 +280,7 @@ fn a0151_a_check_in_a_strict_world_refuses_commands_that_make_prefabs() {
         let settings = WorldSettings::new().strict(strict);
         let mut world = World::with_settings("test", settings);
         let entity = world.spawn(A(1));
-        let archetypes = [
-            world.entities_mut().archetype::<A>(),
-            world.entities_mut().archetype::<(A, Prefab)>(),
-        ];
+        let archetypes = [world.archetype::<A>(), world.archetype::<(A, Prefab)>()];
         let mut buffer = EntityCommandBuffer::new();
         record(buffer.commands().unwrap(), entity, archetypes);
         let checked = world.check_commands(&buffer);

@@ -412,7 +412,7 @@ fn the_id_of_what_was_destroyed_before_a_failure_is_given_to_nobody_else() {
     let (mut world, mut buffer, [_, link]) = destroyed_before_the_failure();
     let dead = world.get::<Link>(buffer.resolve(link).unwrap()).unwrap().0;
     buffer.clear().unwrap();
-    let more: Vec<_> = world.spawn_many(20, Tag).collect();
+    let more: Vec<_> = world.spawn_many(Tag, 20).collect();
     assert!(!more.contains(&dead) && !world.exists(dead));
     buffer.commands().unwrap().spawn_many(20, Tag);
     world.play(&mut buffer).unwrap();
@@ -435,7 +435,7 @@ fn ids_of_what_a_failure_has_kept_from_being_created_are_given_to_others_once() 
         world.check_invariants().unwrap();
         assert_eq!(world.query_mut::<()>().filter::<With<A>>().despawn(), Ok(3));
     }
-    let mut all: Vec<_> = world.spawn_many(100, Tag).map(|entity| entity.index()).collect();
+    let mut all: Vec<_> = world.spawn_many(Tag, 100).map(|entity| entity.index()).collect();
     all.sort_unstable();
     all.dedup();
     assert_eq!((all.len(), all[99] < 120), (100, true), "{all:?}");

@@ -418,9 +418,9 @@ fn a_function_may_take_ids_and_destroy_everything() {
     let commands = buffer.commands().unwrap();
     let first = commands.spawn(A(1));
     commands.run("spawn others", |entities| {
-        entities.spawn_many(10, B("other".into()));
+        entities.spawn_many(B("other".into()), 10);
         entities.despawn_all()?;
-        entities.spawn_many(3, Tag);
+        entities.spawn_many(Tag, 3);
         Ok(())
     });
     let last = commands.spawn(A(2));

@@ -8,7 +8,7 @@ use crate::common::*;
 fn cb7_a_buffer_that_a_job_holds_is_neither_recorded_in_nor_played_nor_cleared() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let job = jobs.schedule(&[], buffer.writer(), |mut commands| _ = commands.spawn(A(1))).unwrap();
     // Nothing has started it yet.
     assert!(matches!(buffer.commands().unwrap_err(), CommandError::InUse(_)));
@@ -17,7 +17,7 @@ fn cb7_a_buffer_that_a_job_holds_is_neither_recorded_in_nor_played_nor_cleared()
     assert!(matches!(world.check_commands(&buffer).unwrap_err(), PlaybackError::InUse(_)));
     assert!(matches!(world.play(&mut buffer).unwrap_err(), PlaybackError::InUse(_)));
     assert_eq!((buffer.len(), world.entity_count()), (0, 0));
-    world.entities().jobs().complete(job);
+    world.jobs().complete(job);
     assert_eq!(buffer.len(), 1);
     world.check_commands(&buffer).unwrap();
     world.play(&mut buffer).unwrap();
@@ -28,7 +28,7 @@ fn cb7_a_buffer_that_a_job_holds_is_neither_recorded_in_nor_played_nor_cleared()
 fn cb7_two_jobs_that_neither_depends_on_the_other_are_refused() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let first =
         jobs.schedule(&[], buffer.writer(), |mut commands| _ = commands.spawn(A(1))).unwrap();
     let refused = jobs.schedule(&[], buffer.writer(), |mut commands| _ = commands.spawn(A(2)));
@@ -48,7 +48,7 @@ fn cb7_a_buffer_is_not_taken_twice_by_one_job() {
     world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
     // Safe code cannot borrow it twice; a job that holds it while it is dropped goes on.
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let job = jobs.schedule(&[], buffer.writer(), |mut commands| _ = commands.spawn(B("b".into())));
     drop(buffer);
     jobs.complete(job.unwrap());
@@ -61,7 +61,7 @@ fn cb7_a_job_that_records_in_a_buffer_that_was_played_panics() {
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().spawn(A(1));
     world.play(&mut buffer).unwrap();
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let job = jobs.schedule(&[], buffer.writer(), |mut commands| _ = commands.spawn(A(1)));
     let said = panic_message(|| jobs.complete(job.unwrap()));
     assert!(said.contains("A0080: "), "{said}");
@@ -76,7 +76,7 @@ fn cb7_a_job_that_panics_leaves_a_buffer_that_can_be_cleared() {
     let ledger = Ledger::new();
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let job = jobs.schedule_for_each(&[], buffer.writer(), 100, 10, move |commands, index| {
         commands.spawn((A(index as u32), ledger.value(1)));
         assert_ne!(index, 55, "a job that panics");

@@ -86,7 +86,7 @@ fn cb5_keys_across_lanes_of_jobs_and_the_main_thread() {
     commands.append(log, Item(1000));
     commands.set_sort_key(None);
     commands.append(log, Item(1001));
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let job = jobs.schedule_for_each(&[], buffer.writer(), 100, 7, move |commands, index| {
         commands.set_sort_key(Some(99 - index as u32));
         commands.append(log, Item(index as u32));
@@ -113,7 +113,7 @@ fn cb5_a_parallel_job_is_played_in_the_order_of_its_indices() {
         let mut world = world();
         let log = world.spawn(Buffer::<Item>::new());
         let mut buffer = EntityCommandBuffer::new();
-        let jobs = world.entities().jobs();
+        let jobs = world.jobs();
         let job =
             jobs.schedule_for_each(&[], buffer.writer(), 500, batch, move |commands, index| {
                 commands.append(log, Item(index as u32));
@@ -131,7 +131,7 @@ fn cb5_jobs_one_after_the_other_are_played_in_that_order_with_what_the_main_thre
     let log = world.spawn(Buffer::<Item>::new());
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().append(log, Item(0));
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     // Neither is completed before the next is scheduled.
     let first = jobs.schedule_for_each(&[], buffer.writer(), 10, 3, move |commands, index| {
         commands.append(log, Item(100 + index as u32));
@@ -159,7 +159,7 @@ fn cb3_placeholders_of_jobs_one_after_the_other_are_different() {
     let mut buffer = EntityCommandBuffer::new();
     let (send, all) = std::sync::mpsc::channel();
     let main = buffer.commands().unwrap().spawn(A(0));
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let mut last = None;
     for job in 1..5 {
         let send = std::sync::Mutex::new(send.clone());

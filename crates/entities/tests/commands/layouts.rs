@@ -111,7 +111,7 @@ fn many_commands_of_large_values_and_long_lists() {
     world.play(&mut buffer).unwrap();
     assert!(world.buffer::<Item>(old).unwrap().iter().map(|item| item.0).eq(0..100_000));
     assert_eq!(world.get(old), Ok(&Large([999; 512])));
-    assert_eq!(world.entities().entity_name(old).unwrap().len(), 100_000);
+    assert_eq!(world.entity_name(old).unwrap().len(), 100_000);
     let last = buffer.resolve(batch.get(99_999).unwrap()).unwrap();
     assert_eq!(world.get(last), Ok(&A(99_999)));
 }

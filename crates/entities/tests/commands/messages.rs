@@ -62,7 +62,7 @@ fn a0078_names_the_job_that_recorded() {
         query.job().named("Hit").with(buffer.writer()).schedule_parallel(|entity, commands| {
             commands.set(entity, B("hit".into()));
         });
-    world.entities().jobs().complete(job.unwrap());
+    world.jobs().complete(job.unwrap());
     reads(
         &mut world,
         buffer,
@@ -71,7 +71,7 @@ fn a0078_names_the_job_that_recorded() {
          ask with `has`",
     );
     let mut buffer = EntityCommandBuffer::new();
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let job = jobs.named("Alone").schedule(&[], buffer.writer(), move |mut commands| {
         commands.set(stone, B("b".into()));
     });
@@ -246,7 +246,7 @@ fn a0003_and_a0001_in_use() {
     let world = world();
     let mut buffer = EntityCommandBuffer::new().named("fight");
     let label = buffer.label();
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let job = jobs.named("Hit").schedule(&[], buffer.writer(), |_| ()).unwrap();
     assert_eq!(
         buffer.commands().unwrap_err().to_string(),

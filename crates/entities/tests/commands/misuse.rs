@@ -32,7 +32,7 @@ fn a_key_that_nothing_was_recorded_with_is_forgotten() {
     let mut world = World::new("Simulation");
     let door = world.spawn(A(0));
     let mut buffer = EntityCommandBuffer::new();
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let silent = jobs.schedule(&[], buffer.writer(), |mut commands| commands.set_sort_key(Some(1)));
     jobs.complete(silent.unwrap());
     let second = jobs.schedule(&[], buffer.writer(), move |mut commands| commands.set(door, A(1)));
@@ -113,7 +113,7 @@ fn clearing_that_panics_leaves_nothing() {
     let orc = world.spawn(A(0));
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().set(orc, A(66));
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let arm =
         jobs.schedule(&[], buffer.writer(), move |mut commands| commands.add(orc, Bomb(true)));
     jobs.complete(arm.unwrap());
@@ -138,8 +138,8 @@ fn recorders_that_were_exchanged_do_no_harm() {
     third.commands().unwrap().spawn(A(3));
     one.play(&mut third).unwrap();
     _ = other.play(&mut second);
-    one.entities().check_invariants().unwrap();
-    other.entities().check_invariants().unwrap();
+    one.check_invariants().unwrap();
+    other.check_invariants().unwrap();
 }
 
 /// Has two lanes of a buffer create entities, of which the second takes the place of the first among those who record: a job keeps what
@@ -150,7 +150,7 @@ fn record_twice(
     record: fn(&mut CommandRecorder, Entity),
     others: u32,
 ) {
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let kept = Arc::new(Mutex::new(CommandRecorder::default()));
     let orc = world.query::<Entity>().iter().next().unwrap();
     for number in 0..others {
@@ -203,7 +203,7 @@ fn a_recorder_that_a_job_has_kept_creates_no_entity_twice() {
             let mut buffer = EntityCommandBuffer::new();
             record_twice(&world, &mut buffer, record, others);
             let played = world.play(&mut buffer);
-            world.entities().check_invariants().unwrap();
+            world.check_invariants().unwrap();
             if let Err(error) = played {
                 assert!(matches!(error, PlaybackError::Stopped(_)), "{at}: {error}");
             }
@@ -235,7 +235,7 @@ fn what_comes_before_a_panic_is_done() {
     commands.despawn(orc);
     assert!(catch_unwind(AssertUnwindSafe(|| world.play(&mut buffer))).is_err());
     assert_eq!(world.get(orc), Ok(&X(2)));
-    world.entities().check_invariants().unwrap();
+    world.check_invariants().unwrap();
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn promises_forks_and_ends_of_everything_in_any_order() {
                     held.push(buffer);
                 }
                 3 => {
-                    world.entities_mut().entity_changes(&mut EntityTracker::new());
+                    world.entity_changes(&mut EntityTracker::new());
                     _ = world.play(&mut buffer);
                     _ = world.play(&mut buffer);
                 }
@@ -299,14 +299,14 @@ fn promises_forks_and_ends_of_everything_in_any_order() {
                 _ = world.play(&mut held.remove(0));
             }
             if dice.throw(40) == 0 {
-                world.entities_mut().despawn_all().unwrap();
+                world.despawn_all().unwrap();
             }
             if dice.throw(20) == 0
                 && let Some(fork) = fork.take()
             {
                 world = fork;
             }
-            world.entities().check_invariants().unwrap();
+            world.check_invariants().unwrap();
             all.extend(world.spawn_batch((0..5).map(set)));
         }
     }

@@ -236,7 +236,7 @@ fn team(number: u32) -> Team {
 
 /// Archetypes of those that are there in the beginning: of the last, not all components have a default.
 fn archetypes(world: &World, old: &[Entity]) -> [Archetype; ARCHETYPES] {
-    [2, 3, 1].map(|at| world.entities().entity_archetype(old[at]).unwrap())
+    [2, 3, 1].map(|at| world.entity_archetype(old[at]).unwrap())
 }
 
 /// Records a step. Returns who is created.
@@ -364,18 +364,18 @@ fn direct(
     match step {
         &Step::Spawn(given) => return Ok(vec![with_set!(ledger, given, |set| world.spawn(set))]),
         &Step::SpawnMany(count, given) => {
-            return with_set!(ledger, given, |set| Ok(world.spawn_many(count, set).collect()));
+            return with_set!(ledger, given, |set| Ok(world.spawn_many(set, count).collect()));
         }
         &Step::SpawnBatch(count, value, about) => {
             let sets = (0..count as u32).map(|at| (A(value + at), Link(about)));
             return Ok(world.spawn_batch(sets).collect());
         }
         &Step::CreateOf(number) => {
-            return Ok(vec![world.entities_mut().create(archetypes[number])?]);
+            return Ok(vec![world.create(archetypes[number])?]);
         }
-        &Step::Instantiate(who) => return Ok(vec![world.entities_mut().instantiate(who)?]),
+        &Step::Instantiate(who) => return Ok(vec![world.instantiate(who)?]),
         &Step::InstantiateMany(who, count) => {
-            return Ok(world.entities_mut().instantiate_many(who, count)?.collect());
+            return Ok(world.instantiate_many(who, count)?.collect());
         }
         &Step::Despawn(who) => _ = world.despawn(who)?,
         Step::DespawnSlice(all) => _ = world.despawn_slice(all)?,
@@ -386,9 +386,9 @@ fn direct(
             with_set!(ledger, given, |set| world.set(who, set).map_err(|r| r.error)?);
         }
         &Step::Remove(who, kind) => with_types!(kind, Types => _ = world.remove::<Types>(who)?),
-        &Step::AddTypes(who, bits) => _ = world.entities_mut().add_types(who, &types(bits))?,
+        &Step::AddTypes(who, bits) => _ = world.add_types(who, &types(bits))?,
         &Step::RemoveTypes(who, bits) => {
-            _ = world.entities_mut().remove_types(who, &types(bits))?;
+            _ = world.remove_types(who, &types(bits))?;
         }
         Step::AddToSlice(all, given) => {
             for &who in all {
@@ -433,10 +433,10 @@ fn direct(
             world.set(who, elements).map_err(|r| r.error)?;
         }
         &Step::Switch(who, on) => {
-            world.entities_mut().set_component_enabled::<Glow>(who, on)?;
+            world.set_component_enabled::<Glow>(who, on)?;
         }
-        &Step::Enable(who, on) => _ = world.entities_mut().set_enabled(who, on)?,
-        &Step::Name(who, name) => world.entities_mut().set_name(who, TEAMS[name as usize])?,
+        &Step::Enable(who, on) => _ = world.set_enabled(who, on)?,
+        &Step::Name(who, name) => world.set_name(who, TEAMS[name as usize])?,
         &Step::QueryAdd(query, given) => with_set!(ledger, given, |set| {
             with_query!(world, query, |query| _ = query.add(set).map_err(|r| r.error)?);
         }),
@@ -636,7 +636,7 @@ fn told(
 ) -> Vec<String> {
     let names = names(world, old, created);
     let name = |entity: Entity| names.get(&entity).map_or("somebody", String::as_str);
-    let entities = world.entities();
+    let entities = world;
     // Where each has a chunk of its own, it is known of each what has changed.
     let changed = since.map(|since| {
         [
@@ -688,9 +688,9 @@ fn check(script: &[Keyed<Someone>], strict: bool, rows: usize) {
         let (mut world, old) = before(strict, rows, ledger);
         let (mut again, _) = before(strict, rows, ledger);
         let (mut expected, _) = before(strict, rows, ledger);
-        let since = (rows == 1).then(|| world.entities().version());
+        let since = (rows == 1).then(|| world.version());
         for world in [&mut world, &mut again, &mut expected] {
-            world.entities_mut().advance_version();
+            world.advance_version();
         }
         let (created, failed) = in_bulk(&mut world, &old, ledger, &planned, false);
         world.check_invariants().unwrap();
@@ -698,7 +698,7 @@ fn check(script: &[Keyed<Someone>], strict: bool, rows: usize) {
         assert_eq!((&same, again.state_hash()), (&created, world.state_hash()));
         // Each value is dropped once, and as soon as nobody has it.
         let counted = |world: &World| {
-            let all = world.entities().all_entities();
+            let all = world.all_entities();
             let counted = all.iter().filter(|&&entity| world.has::<Counted>(entity)).count();
             let papers = all.iter().filter(|&&entity| world.has::<Managed<Papers>>(entity)).count();
             (counted + papers) as isize
@@ -717,7 +717,7 @@ fn check(script: &[Keyed<Someone>], strict: bool, rows: usize) {
         assert_eq!(told(&world, &old, &created, since), told(&expected, &old, &naive, since));
         if planned.iter().all(|keyed| !keyed.promised) {
             let (mut reused, _) = before(strict, rows, ledger);
-            reused.entities_mut().advance_version();
+            reused.advance_version();
             let once = failed;
             let (created, failed) = in_bulk(&mut reused, &old, ledger, &planned, true);
             assert_eq!((failed, reused.state_hash()), (once, world.state_hash()));

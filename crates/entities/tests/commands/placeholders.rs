@@ -433,7 +433,7 @@ fn cb3_placeholders_of_many_entities_and_of_many_batches_are_resolved() {
         assert_eq!(one.to_string(), format!("placeholder 0.{at}"));
         commands.set(one, A(at as u32));
     }
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let job = jobs.schedule_parallel(&[], buffer.writer(), BATCHES, 1, |mut commands, range| {
         let one = commands.spawn(A(0));
         commands.set(one, A((MANY + range.start) as u32));
@@ -478,7 +478,7 @@ fn a0079_placeholders_of_others_whose_lane_this_buffer_lacks_are_foreign() {
     let mut other = EntityCommandBuffer::new();
     other.commands().unwrap().spawn(());
     let mut created = JobCell::new(Vec::new());
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let data = (other.writer(), created.write());
     let job = jobs.schedule(&[], data, |(mut commands, created)| {
         let many = commands.spawn_many(MANY, ());

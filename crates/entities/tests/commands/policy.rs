@@ -58,14 +58,14 @@ fn cb4_an_empty_buffer_changes_nothing_and_stays_as_it_was() {
     let mut world = world();
     let entity = world.spawn(A(1));
     let mut tracker = EntityTracker::new();
-    world.entities_mut().entity_changes(&mut tracker);
-    let before = (world.state_hash(), world.entities().version());
+    world.entity_changes(&mut tracker);
+    let before = (world.state_hash(), world.version());
     for mut buffer in [EntityCommandBuffer::new(), EntityCommandBuffer::reusable()] {
         for _ in 0..3 {
             world.play(&mut buffer).unwrap();
         }
         assert!(buffer.is_empty());
-        assert_eq!((world.state_hash(), world.entities().version()), before);
+        assert_eq!((world.state_hash(), world.version()), before);
         // It is not used up by that.
         buffer.commands().unwrap().set(entity, A(1));
     }
@@ -74,7 +74,7 @@ fn cb4_an_empty_buffer_changes_nothing_and_stays_as_it_was() {
     _ = buffer.commands().unwrap();
     _ = world.commands(&mut buffer).unwrap();
     world.play(&mut buffer).unwrap();
-    assert_eq!((world.state_hash(), world.entities().version()), before);
+    assert_eq!((world.state_hash(), world.version()), before);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn cb4_one_buffer_in_several_worlds_resolves_to_the_last() {
     commands.despawn(brief);
     for offset in [5, 0, 17, 0] {
         let mut world = world();
-        world.spawn_many(offset, Tag);
+        world.spawn_many(Tag, offset);
         for round in 1..4 {
             world.play(&mut buffer).unwrap();
             let (king, knight) = (buffer.resolve(king).unwrap(), buffer.resolve(knight).unwrap());
@@ -178,10 +178,10 @@ fn cb4_a_buffer_that_is_not_to_be_played_does_nothing_until_it_is() {
     assert!(!buffer.should_play());
     // Not even what would be refused is.
     for world in [&mut one, &mut other] {
-        let before = (world.state_hash(), world.entities().version());
+        let before = (world.state_hash(), world.version());
         for _ in 0..3 {
             world.play(&mut buffer).unwrap();
-            assert_eq!((world.state_hash(), world.entities().version()), before);
+            assert_eq!((world.state_hash(), world.version()), before);
         }
     }
     assert_eq!((buffer.len(), ledger.live()), (1, 1));
@@ -221,11 +221,11 @@ fn cb4_what_is_not_to_be_played_is_dropped_with_the_buffer_or_by_clear() {
 fn cb4_cb7_a_buffer_that_a_job_holds_is_not_played_in_any_case() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let job = jobs.schedule(&[], buffer.writer(), |mut commands| _ = commands.spawn(A(1))).unwrap();
     buffer.set_should_play(false);
     assert!(matches!(world.play(&mut buffer).unwrap_err(), PlaybackError::InUse(_)));
-    world.entities().jobs().complete(job);
+    world.jobs().complete(job);
     world.play(&mut buffer).unwrap();
     assert_eq!((world.entity_count(), buffer.len()), (0, 1));
 }
@@ -302,7 +302,7 @@ fn ids_and_placeholders_in_one_buffer() {
     assert!(first.is_placeholder() && third.is_placeholder());
     assert!(!second.is_placeholder() && !fourth.is_placeholder());
     // In the midst of it, others are created and destroyed.
-    let others: Vec<_> = world.spawn_many(4, Tag).collect();
+    let others: Vec<_> = world.spawn_many(Tag, 4).collect();
     world.despawn_slice(&others).unwrap();
     world.check_invariants().unwrap();
     world.play(&mut buffer).unwrap();
@@ -331,7 +331,7 @@ fn ids_that_were_promised_are_given_back_when_a_buffer_is_cleared_or_stopped() {
         world.check_invariants().unwrap();
     }
     assert_eq!(world.entity_count(), 0);
-    let mut next: Vec<_> = world.spawn_many(11, ()).map(|entity| entity.index()).collect();
+    let mut next: Vec<_> = world.spawn_many((), 11).map(|entity| entity.index()).collect();
     next.sort_unstable();
     assert!(next.iter().all(|&index| index < 22), "{next:?}");
 }
@@ -339,13 +339,13 @@ fn ids_that_were_promised_are_given_back_when_a_buffer_is_cleared_or_stopped() {
 #[test]
 fn nobody_ever_has_an_id_that_was_promised_to_a_buffer_that_is_gone() {
     let mut world = world();
-    let all: Vec<_> = world.spawn_many(5, A(1)).collect();
+    let all: Vec<_> = world.spawn_many(A(1), 5).collect();
     world.despawn_slice(&all[1..3]).unwrap();
     let mut buffer = EntityCommandBuffer::new();
     let promised = world.commands(&mut buffer).unwrap().spawn_many(4, Tag).to_vec();
     drop(buffer);
-    world.entities_mut().advance_version();
-    let next: Vec<_> = world.spawn_many(4, Tag).collect();
+    world.advance_version();
+    let next: Vec<_> = world.spawn_many(Tag, 4).collect();
     assert!(promised.iter().all(|id| !next.contains(id) && !world.exists(*id)));
     let indices = |ids: &[Entity]| {
         let mut indices: Vec<_> = ids.iter().map(|id| id.index()).collect();
@@ -376,7 +376,7 @@ fn a_fork_goes_on_without_the_ids_that_were_promised() {
 #[test]
 fn a_promise_is_broken_when_everything_is_despawned() {
     let mut world = world();
-    world.spawn_many(3, A(1));
+    world.spawn_many(A(1), 3);
     let mut buffer = EntityCommandBuffer::new();
     let promised = world.commands(&mut buffer).unwrap().spawn(A(2));
     world.despawn_all().unwrap();
@@ -438,7 +438,7 @@ fn ids_do_not_grow_for_ever_when_buffers_are_cleared_and_dropped() {
         drop(buffer);
         let next = world.spawn(A(1));
         world.despawn(next).unwrap();
-        world.entities_mut().advance_version();
+        world.advance_version();
     }
     let next = world.spawn(A(1));
     assert!(next.index() < 1000, "{next}");

@@ -16,7 +16,7 @@ fn crew(captain: Entity) -> Shared<Crew> {
 fn cb3_sh7_placeholders_in_shared_values_of_what_is_created() {
     for limit in [2, 1000] {
         let mut world = chunks_of(limit);
-        world.spawn_many(3, A(0));
+        world.spawn_many(A(0), 3);
         let mut buffer = EntityCommandBuffer::new();
         let commands = buffer.commands().unwrap();
         let captains: Vec<_> = commands.spawn_many(2, Tag).iter().collect();
@@ -36,7 +36,7 @@ fn cb3_sh7_placeholders_in_shared_values_of_what_is_created() {
             assert_eq!(captain(entity), id(captains[at % 2]));
         }
         // Each value is there once.
-        assert_eq!(world.entities().shared_values::<Crew>().count(), 2);
+        assert_eq!(world.shared_values::<Crew>().count(), 2);
     }
 }
 
@@ -52,8 +52,8 @@ fn cb3_sh7_a_value_that_others_have_stays_as_it_is() {
     let id = |placeholder| buffer.resolve(placeholder).unwrap();
     assert_eq!(*kept, Crew(captain));
     assert_eq!(two.map(|entity| world.shared(id(entity)).copied()), [Ok(Crew(id(captain))); 2]);
-    assert_eq!(world.entities().shared_reference_count(&Crew(id(captain))), 1);
-    assert_eq!(world.entities().shared_reference_count(&*kept), 0);
+    assert_eq!(world.shared_reference_count(&Crew(id(captain))), 1);
+    assert_eq!(world.shared_reference_count(&*kept), 0);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn cb3_sh7_a_value_without_placeholders_is_not_copied() {
 #[test]
 fn cb4_sh7_each_playback_resolves_anew() {
     let mut world = world();
-    let targets: Vec<_> = world.spawn_many(3, (A(1), crew(Entity::NULL))).collect();
+    let targets: Vec<_> = world.spawn_many((A(1), crew(Entity::NULL)), 3).collect();
     let root = world.spawn((A(2), crew(Entity::NULL)));
     let group: Buffer<_> = [root, targets[2]].map(LinkedEntityGroup).into();
     world.add(root, group).map_err(|rejected| rejected.error).unwrap();
@@ -148,7 +148,7 @@ fn cb9_sh7_queries_ask_for_what_placeholders_stand_for() {
     for &(name, ask) in ASK {
         let mut world = world();
         let others: Vec<_> =
-            world.spawn_many(2, (A(1), crew(Entity::NULL), Shared::new(Team("red")))).collect();
+            world.spawn_many((A(1), crew(Entity::NULL), Shared::new(Team("red"))), 2).collect();
         let mut buffer = EntityCommandBuffer::new();
         let commands = buffer.commands().unwrap();
         let captain = commands.spawn(());

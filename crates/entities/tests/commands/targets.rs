@@ -12,7 +12,7 @@ type Direct = fn(&mut World, Entity) -> Result<(), EntityError>;
 
 /// Refuses an entity that is not there.
 fn there(world: &World, entity: Entity) -> Result<(), EntityError> {
-    world.entities().entity_archetype(entity).map(drop)
+    world.entity_archetype(entity).map(drop)
 }
 
 /// Every command that is done to one entity, and what the world does.
@@ -33,12 +33,12 @@ const ALL: &[(&str, Record, Direct)] = &[
     (
         "add_types",
         |c, e| c.add_types(e, &[ComponentType::of::<A>()]),
-        |w, e| w.entities_mut().add_types(e, &[ComponentType::of::<A>()]).map(drop),
+        |w, e| w.add_types(e, &[ComponentType::of::<A>()]).map(drop),
     ),
     (
         "remove_types",
         |c, e| c.remove_types(e, &[ComponentType::of::<A>()]),
-        |w, e| w.entities_mut().remove_types(e, &[ComponentType::of::<A>()]).map(drop),
+        |w, e| w.remove_types(e, &[ComponentType::of::<A>()]).map(drop),
     ),
     (
         "add_shared",
@@ -78,24 +78,16 @@ const ALL: &[(&str, Record, Direct)] = &[
     (
         "set_component_enabled",
         |c, e| c.set_component_enabled::<Lamp>(e, false),
-        |w, e| w.entities_mut().set_component_enabled::<Lamp>(e, false).map(drop),
+        |w, e| w.set_component_enabled::<Lamp>(e, false).map(drop),
     ),
     (
         "set_type_enabled of what cannot be switched",
         |c, e| c.set_type_enabled(e, ComponentType::of::<A>(), false),
-        |w, e| w.entities_mut().set_type_enabled(e, ComponentType::of::<A>(), false).map(drop),
+        |w, e| w.set_type_enabled(e, ComponentType::of::<A>(), false).map(drop),
     ),
-    (
-        "set_enabled",
-        |c, e| c.set_enabled(e, false),
-        |w, e| w.entities_mut().set_enabled(e, false).map(drop),
-    ),
-    (
-        "swap_components",
-        |c, e| c.swap_components(e, e),
-        |w, e| w.entities_mut().swap_components(e, e),
-    ),
-    ("set_name", |c, e| c.set_name(e, "x"), |w, e| w.entities_mut().set_name(e, "x")),
+    ("set_enabled", |c, e| c.set_enabled(e, false), |w, e| w.set_enabled(e, false).map(drop)),
+    ("swap_components", |c, e| c.swap_components(e, e), |w, e| w.swap_components(e, e)),
+    ("set_name", |c, e| c.set_name(e, "x"), |w, e| w.set_name(e, "x")),
     (
         "add_to_linked",
         |c, e| c.add_to_linked(e, A(1)),
@@ -143,11 +135,11 @@ const ALL: &[(&str, Record, Direct)] = &[
             if w.has::<Lamp>(e) { w.remove::<A>(e).map(drop) } else { Ok(()) }
         },
     ),
-    ("instantiate", |c, e| _ = c.instantiate(e), |w, e| w.entities_mut().instantiate(e).map(drop)),
+    ("instantiate", |c, e| _ = c.instantiate(e), |w, e| w.instantiate(e).map(drop)),
     (
         "instantiate_many",
         |c, e| _ = c.instantiate_many(e, 3),
-        |w, e| w.entities_mut().instantiate_many(e, 3).map(drop),
+        |w, e| w.instantiate_many(e, 3).map(drop),
     ),
 ];
 
@@ -206,7 +198,7 @@ fn same(world: &World, expected: &World, name: &str, what: &str) {
     if !name.starts_with("instantiate") {
         assert_eq!(world.state_hash(), expected.state_hash(), "{what}");
     }
-    assert_eq!(world.entities().all_entities(), expected.entities().all_entities(), "{what}");
+    assert_eq!(world.all_entities(), expected.all_entities(), "{what}");
     world.check_invariants().unwrap();
 }
 

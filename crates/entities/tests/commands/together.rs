@@ -22,10 +22,10 @@ struct Large([u64; 1500]);
 fn cb10_what_cancels_out_does_no_work() {
     let mut world = world();
     let old = world.spawn((A(1), Glow(2)));
-    let archetypes = world.entities().archetype_count();
-    let chunk = world.entities().chunks().next().unwrap();
+    let archetypes = world.archetype_count();
+    let chunk = world.chunks().next().unwrap();
     let versions = (chunk.order_version(), chunk.change_version::<A>());
-    world.entities_mut().advance_version();
+    world.advance_version();
     let ledger = Ledger::new();
     play(&mut world, |commands| {
         commands.add(old, B("b".into()));
@@ -40,10 +40,10 @@ fn cb10_what_cancels_out_does_no_work() {
     .unwrap();
     assert_eq!((world.entity_count(), ledger.live()), (1, 0));
     // No archetype was made for what was in between, so nothing was ever in a chunk of one.
-    assert_eq!(world.entities().archetype_count(), archetypes);
-    let chunk = world.entities().chunks().next().unwrap();
+    assert_eq!(world.archetype_count(), archetypes);
+    let chunk = world.chunks().next().unwrap();
     assert_eq!((chunk.order_version(), chunk.change_version::<A>()), versions);
-    assert_eq!(world.entities().chunks().count(), 1);
+    assert_eq!(world.chunks().count(), 1);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn cb10_sh7_shared_values_go_along_with_their_entities() {
         let mut world = chunks_of(limit);
         let all: Vec<_> =
             (0..60).map(|at| world.spawn((A(0), Shared::new(Team(colour(at)))))).collect();
-        let archetypes = world.entities().archetype_count();
+        let archetypes = world.archetype_count();
         play(&mut world, |commands| {
             for (at, &entity) in all.iter().enumerate() {
                 commands.add(entity, B("b".into()));
@@ -101,7 +101,7 @@ fn cb10_sh7_shared_values_go_along_with_their_entities() {
         })
         .unwrap();
         // No archetype was made for `A`, `B` and `Glow` together, nor for `A` and `B`.
-        assert_eq!(world.entities().archetype_count(), archetypes + 3, "{limit}");
+        assert_eq!(world.archetype_count(), archetypes + 3, "{limit}");
         for (at, &entity) in all.iter().enumerate() {
             let has = |kinds: [bool; 4]| {
                 let has = [world.has::<A>(entity), world.has::<B>(entity)];
@@ -157,7 +157,7 @@ fn sh1_shared_values_of_those_that_are_despawned_together_go_last() {
         assert_eq!(played.ok(), (!fragile).then_some(true));
         // All of them are gone, and nothing is left of their values.
         assert_eq!((world.entity_count(), ledger.live()), (1, 1));
-        assert_eq!(world.entities().shared_values::<Fragile>().count(), 1);
+        assert_eq!(world.shared_values::<Fragile>().count(), 1);
         world.check_invariants().unwrap();
     }
 }
@@ -249,7 +249,7 @@ fn cb1_components_that_come_again_are_switched_on() {
     let mut world = world();
     let [kept, renewed, off, replaced] = [(); 4].map(|()| world.spawn((A(1), Glow(1))));
     for entity in [kept, renewed, replaced] {
-        world.entities_mut().set_component_enabled::<Glow>(entity, false).unwrap();
+        world.set_component_enabled::<Glow>(entity, false).unwrap();
     }
     play(&mut world, |commands| {
         commands.add(kept, Tag);
@@ -261,7 +261,7 @@ fn cb1_components_that_come_again_are_switched_on() {
         commands.add(off, Tag);
     })
     .unwrap();
-    let is_on = |entity| world.entities().is_component_enabled::<Glow>(entity).unwrap();
+    let is_on = |entity| world.is_component_enabled::<Glow>(entity).unwrap();
     assert_eq!([kept, renewed, off, replaced].map(is_on), [false, true, false, false]);
     assert_eq!(world.get(renewed), Ok(&Glow(2)));
 }
@@ -270,8 +270,8 @@ fn cb1_components_that_come_again_are_switched_on() {
 fn v1_what_was_written_counts_as_changed_and_nothing_else_does() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..10).map(|at| (A(at), Noted(at)))).collect();
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     play(&mut world, |commands| {
         commands.add(all[0], Tag);
         commands.set(all[1], Noted(100));
@@ -312,7 +312,7 @@ fn cb3_ids_are_handed_out_afterwards_as_one_by_one() {
         if together {
             world.play(&mut buffer).unwrap();
         }
-        world.spawn_many(5, ()).collect::<Vec<_>>()
+        world.spawn_many((), 5).collect::<Vec<_>>()
     };
     assert_eq!(ids(true), ids(false));
 }

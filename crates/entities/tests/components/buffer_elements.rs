@@ -43,12 +43,12 @@ fn references_in_elements_are_followed_and_hashed() {
     let many: Buffer<_> = (0..9).map(|steps| Reference { steps, to: old }).collect();
     let other = world.spawn(many);
     let mut fork = world.fork().unwrap();
-    world.entities_mut().remap_references(|from| if from == old { new } else { from }).unwrap();
+    world.remap_references(|from| if from == old { new } else { from }).unwrap();
     assert_eq!(world.buffer::<Reference>(holder).unwrap(), [Reference { steps: 1, to: new }]);
     assert!(world.buffer::<Reference>(other).unwrap().iter().all(|reference| reference.to == new));
     assert!(fork.buffer::<Reference>(other).unwrap().iter().all(|reference| reference.to == old));
     assert_ne!(world.state_hash(), fork.state_hash());
-    fork.entities_mut().remap_references(|from| if from == old { new } else { from }).unwrap();
+    fork.remap_references(|from| if from == old { new } else { from }).unwrap();
     assert_eq!(world.state_hash(), fork.state_hash());
     assert!(ComponentType::of_buffer::<Reference>().shape().has_entities);
 }
@@ -152,7 +152,7 @@ fn elements_are_aligned_in_chunks_and_on_the_heap() {
 
     fn check<T: BufferElement + Copy>(element: T) {
         let mut world = World::new("buffers");
-        let all: Vec<_> = world.spawn_many(50, (Position(0.0), Buffer::<T>::new())).collect();
+        let all: Vec<_> = world.spawn_many((Position(0.0), Buffer::<T>::new()), 50).collect();
         for round in 0..6 {
             for &entity in &all {
                 let mut buffer = world.buffer_mut::<T>(entity).unwrap();
@@ -247,8 +247,7 @@ fn buffers_are_copied_with_their_entities() {
         let target = world.spawn(());
         let references = (0..count).map(|steps| Reference { steps, to: target });
         let original = world.spawn((Position(1.0), references.collect::<Buffer<Reference>>()));
-        let copies: Vec<Entity> =
-            world.entities_mut().instantiate_many(original, 5).unwrap().collect();
+        let copies: Vec<Entity> = world.instantiate_many(original, 5).unwrap().collect();
         for &copy in &copies {
             let elements = world.buffer::<Reference>(copy).unwrap();
             assert_eq!(elements, world.buffer::<Reference>(original).unwrap());
@@ -272,9 +271,9 @@ fn buffers_can_be_switched_off_and_can_stay() {
     let handles = Buffer::from([Handle(1), Handle(2), Handle(3)]);
     let entity = world.spawn((Buffer::from([Effect(1)]), handles));
     let ty = ComponentType::of_buffer::<Effect>();
-    world.entities_mut().set_type_enabled(entity, ty, false).unwrap();
+    world.set_type_enabled(entity, ty, false).unwrap();
     world.add(entity, Position(1.0)).unwrap();
-    assert_eq!(world.entities().is_type_enabled(entity, ty), Ok(false));
+    assert_eq!(world.is_type_enabled(entity, ty), Ok(false));
     assert_eq!(world.buffer::<Effect>(entity).unwrap(), [Effect(1)]);
 
     world.despawn(entity).unwrap();
@@ -306,7 +305,7 @@ fn tools_see_elements_without_their_type() {
     let fork = world.fork().unwrap();
     world.buffer_mut::<Pair>(all[4].1).unwrap().clear();
     for &(count, entity) in &all {
-        let buffer = fork.entities().untyped_buffer(entity, ty).unwrap();
+        let buffer = fork.untyped_buffer(entity, ty).unwrap();
         assert_eq!((buffer.len(), buffer.is_empty()), (count.into(), count == 0));
         assert_eq!((buffer.shape().name, buffer.shape().size), ("Pair", 4));
         for n in 0..count {
@@ -317,9 +316,9 @@ fn tools_see_elements_without_their_type() {
         assert_eq!(buffer.bytes(usize::MAX), None);
         assert_eq!(buffer.all_bytes().unwrap().len(), 4 * usize::from(count));
     }
-    assert!(world.entities().untyped_buffer(all[4].1, ty).unwrap().is_empty());
+    assert!(world.untyped_buffer(all[4].1, ty).unwrap().is_empty());
     // By chunk and row.
-    let chunk = fork.entities().chunks().next().unwrap();
+    let chunk = fork.chunks().next().unwrap();
     let lens: Vec<_> = (0..6).map(|row| chunk.untyped_buffer(ty, row).map(|b| b.len())).collect();
     assert_eq!(lens, [Some(0), Some(1), Some(2), Some(3), Some(100), None]);
     let debug = format!("{:?}", chunk.untyped_buffer(ty, 3).unwrap());
@@ -339,21 +338,21 @@ fn tools_see_no_padding_no_pointers_and_nothing_that_is_not_there() {
         (padded, ComponentType::of_buffer::<Padded>(), 3),
         (owner, ComponentType::of_buffer::<Owner>(), 20),
     ] {
-        let buffer = world.entities().untyped_buffer(entity, ty).unwrap();
+        let buffer = world.untyped_buffer(entity, ty).unwrap();
         assert_eq!((buffer.len(), buffer.bytes(0), buffer.all_bytes()), (len, None, None));
     }
     let ty = ComponentType::of_buffer::<Nothing>();
-    let buffer = world.entities().untyped_buffer(nothing, ty).unwrap();
+    let buffer = world.untyped_buffer(nothing, ty).unwrap();
     assert_eq!(buffer.len(), 2);
     assert_eq!((buffer.bytes(1), buffer.bytes(2)), (Some(&[][..]), None));
     // Refused: another entity's, one that is gone, and what is no buffer.
-    let refused = |entity| world.entities().untyped_buffer(entity, ty).map(|b| b.len());
+    let refused = |entity| world.untyped_buffer(entity, ty).map(|b| b.len());
     assert_eq!(refused(owner), Err(EntityError::MissingComponent { entity: owner, component: ty }));
     assert!(matches!(refused(Entity::NULL), Err(EntityError::NoSuchEntity { .. })));
     let tag = ComponentType::of::<Prefab>();
     let entity = world.spawn(Prefab);
-    let found = world.entities().untyped_buffer(entity, tag).map(|buffer| buffer.len());
+    let found = world.untyped_buffer(entity, tag).map(|buffer| buffer.len());
     assert_eq!(found, Err(EntityError::NotABuffer { component: tag }));
-    let chunk = world.entities().chunks().last().unwrap();
+    let chunk = world.chunks().last().unwrap();
     assert!(chunk.untyped_buffer(tag, 0).is_none() && !tag.is_buffer());
 }

@@ -69,7 +69,7 @@ fn explode(count: u32, act: impl Fn(&mut World, [Entity; 3])) {
         let panicked = catch_unwind(AssertUnwindSafe(|| act(&mut world, all))).is_err();
         FUSE.set(None);
         world.check_invariants().unwrap();
-        let lengths = world.entities().chunks().filter_map(|chunk| chunk.buffers::<Bomb>());
+        let lengths = world.chunks().filter_map(|chunk| chunk.buffers::<Bomb>());
         let counted: usize = lengths
             .flat_map(|buffers| buffers.iter())
             .map(|b| {
@@ -79,7 +79,7 @@ fn explode(count: u32, act: impl Fn(&mut World, [Entity; 3])) {
             .sum();
         assert_eq!(LIVE.get(), counted as i64, "something leaked, or was dropped twice");
         // The world goes on.
-        for chunk in world.entities().all_entities() {
+        for chunk in world.all_entities() {
             if let Ok(mut buffer) = world.buffer_mut::<Bomb>(chunk) {
                 buffer.push(Bomb::new(7));
                 buffer.shrink_to_fit();
@@ -134,8 +134,8 @@ fn buffers_that_panic_as_their_entities_change() {
         explode(count, |world, [entity, ..]| drop(world.take::<Buffer<Bomb>>(entity)));
         explode(count, |world, [entity, ..]| drop(world.set(entity, bombs(3))));
         explode(count, |world, [entity, ..]| drop(world.add(entity, (Mark(1), bombs(6)))));
-        explode(count, |world, _| assert_eq!(world.spawn_many(5, (bombs(3), Mark(1))).len(), 5));
-        explode(count, |world, _| assert_eq!(world.spawn_many(5, (bombs(6), Mark(1))).len(), 5));
+        explode(count, |world, _| assert_eq!(world.spawn_many((bombs(3), Mark(1)), 5).len(), 5));
+        explode(count, |world, _| assert_eq!(world.spawn_many((bombs(6), Mark(1)), 5).len(), 5));
         explode(count, |world, _| assert_eq!(world.spawn_batch((0..5).map(bombs)).len(), 5));
     }
 }

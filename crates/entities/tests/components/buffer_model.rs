@@ -291,14 +291,14 @@ fn restructure<T: Kind>(pairs: &mut Vec<Pair>, current: usize, step: Step) {
         }
         34 => {
             let (left, right) = (models[at].0, models[other].0);
-            if world.entities_mut().swap_components(left, right).is_ok() && at != other {
+            if world.swap_components(left, right).is_ok() && at != other {
                 let taken = models[at].1.clone();
                 models[at].1 = std::mem::replace(&mut models[other].1, taken);
             }
         }
         35 => {
             let set = (Buffer::from(make::<T>(&numbers)), Mark(3));
-            let new: Vec<Entity> = world.spawn_many(second % 3, set).collect();
+            let new: Vec<Entity> = world.spawn_many(set, second % 3).collect();
             models.extend(new.into_iter().map(|entity| (entity, fresh.clone())));
         }
         36 if models.len() > 3 => {
@@ -330,7 +330,6 @@ fn check<T: Kind>(pairs: &mut [Pair], must_drop: bool) {
             assert_eq!(seen_in::<T>(world.buffer(*entity).unwrap()), model.elements);
         }
         let in_chunks: usize = world
-            .entities()
             .chunks()
             .filter_map(|chunk| chunk.buffers::<T>())
             .flat_map(|b| b.iter())

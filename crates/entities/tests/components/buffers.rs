@@ -279,7 +279,7 @@ fn b4_everything_is_freed_when_the_buffer_goes() {
         let taken = world.take::<Buffer<Counted>>(replaced).unwrap();
         assert_eq!((taken.len(), alive()), (number, number));
         drop(taken);
-        world.spawn_many(10, some(number));
+        world.spawn_many(some(number), 10);
         assert_eq!(alive(), 10 * number);
         world.despawn_all().unwrap();
         assert_eq!(alive(), 0);
@@ -301,7 +301,7 @@ fn b5_contents_survive_moves_and_blocks_stay_where_they_are() {
     for &entity in all.iter().step_by(4) {
         world.remove::<Position>(entity).unwrap();
     }
-    world.entities_mut().swap_components(all[1], all[11]).unwrap();
+    world.swap_components(all[1], all[11]).unwrap();
     for (count, &entity) in all.iter().enumerate() {
         let count = match count {
             1 => 11,
@@ -321,7 +321,7 @@ fn b5_contents_survive_moves_and_blocks_stay_where_they_are() {
 fn b5_copies_are_equal_and_independent() {
     for count in [3, 8, 9, 40] {
         let mut world = World::new("buffers");
-        let entities: Vec<Entity> = world.spawn_many(5, numbers(count)).collect();
+        let entities: Vec<Entity> = world.spawn_many(numbers(count), 5).collect();
         world.buffer_mut::<Eight>(entities[4]).unwrap().set_capacity(77);
         let mut fork = world.fork().unwrap();
         let mut copy = world.duplicate().unwrap();
@@ -387,12 +387,12 @@ fn b8_missing_buffers_are_errors_and_only_writing_marks() {
     );
 
     let version = |world: &World| {
-        let entities = world.entities();
+        let entities = world;
         entities.chunks().find_map(|chunk| chunk.change_version_of(ty)).unwrap()
     };
     let before = version(&world);
-    let now = world.entities_mut().advance_version();
-    let lookup = world.entities().buffer_lookup::<Eight>();
+    let now = world.advance_version();
+    let lookup = world.buffer_lookup::<Eight>();
     assert_eq!(lookup.get(with).map(values), Some(vec![0, 1, 2]));
     assert!(lookup.has(with) && !lookup.has(without) && lookup.get(gone).is_none());
     assert_eq!(world.buffer::<Eight>(with).unwrap().len(), 3);
@@ -400,9 +400,9 @@ fn b8_missing_buffers_are_errors_and_only_writing_marks() {
     world.buffer_mut::<Eight>(with).unwrap();
     assert_eq!(version(&world), now);
 
-    let now = world.entities_mut().advance_version();
+    let now = world.advance_version();
     let mut seen = 0;
-    world.entities_mut().for_each_chunk_mut(|mut chunk| match chunk.buffers_mut::<Eight>() {
+    world.for_each_chunk_mut(|mut chunk| match chunk.buffers_mut::<Eight>() {
         Ok(mut buffers) => {
             assert_eq!(buffers.len(), 1);
             buffers.get_mut(0).unwrap().push(Eight(3));
@@ -413,7 +413,7 @@ fn b8_missing_buffers_are_errors_and_only_writing_marks() {
         Err(error) => assert_eq!(error, missing),
     });
     assert_eq!((seen, version(&world)), (1, now));
-    let chunk = world.entities().chunks().find_map(|chunk| chunk.buffers::<Eight>()).unwrap();
+    let chunk = world.chunks().find_map(|chunk| chunk.buffers::<Eight>()).unwrap();
     assert_eq!(values(&chunk[0]), [0, 1, 2, 3]);
     assert!(chunk.get(1).is_none());
 }
@@ -430,7 +430,7 @@ fn b9_adding_twice_keeps_the_contents_or_replaces_them() {
     assert_eq!(world.buffer::<Eight>(entity).unwrap(), [Eight(9)]);
     assert_eq!(world.get(entity), Ok(&Position(1.0)));
     let ty = ComponentType::of_buffer::<Eight>();
-    assert_eq!(world.entities_mut().add_types(entity, &[ty]), Ok(false));
+    assert_eq!(world.add_types(entity, &[ty]), Ok(false));
     assert_eq!(world.buffer::<Eight>(entity).unwrap(), [Eight(9)]);
 
     let mut strict = World::with_settings("strict", WorldSettings::new().strict(true));
@@ -458,9 +458,7 @@ fn c10_a_type_can_be_a_component_and_an_element() {
         world.take::<(Both, Buffer<Both>)>(entity).unwrap().1.into_vec(),
         [Both(2), Both(3)]
     );
-    assert_eq!(world.entities().entity_archetype(entity).unwrap(), {
-        world.entities_mut().archetype::<()>()
-    });
+    assert_eq!(world.entity_archetype(entity).unwrap(), { world.archetype::<()>() });
 }
 
 #[test]
@@ -472,7 +470,7 @@ fn buffers_are_lists_and_never_bytes() {
     assert_eq!((shape.size, shape.align), (ty.size(), ty.align()));
     let mut world = World::new("buffers");
     let entity = world.spawn(numbers(3));
-    let entities = world.entities_mut();
+    let entities = &mut world;
     assert!(matches!(entities.get_bytes(entity, ty), Err(EntityError::NotBytes { .. })));
     let bytes = vec![0; ty.size()];
     assert!(matches!(entities.set_bytes(entity, ty, &bytes), Err(EntityError::NotBytes { .. })));
@@ -483,12 +481,12 @@ fn buffers_are_lists_and_never_bytes() {
 #[test]
 fn archetypes_with_buffers_begin_empty() {
     let mut world = World::new("buffers");
-    let archetype = world.entities_mut().archetype::<(Both, Buffer<Eight>)>();
-    let all: Vec<_> = world.entities_mut().create_many(archetype, 500).unwrap().collect();
+    let archetype = world.archetype::<(Both, Buffer<Eight>)>();
+    let all: Vec<_> = world.create_many(archetype, 500).unwrap().collect();
     assert!(all.iter().all(|&entity| world.buffer::<Eight>(entity).unwrap().is_empty()));
     world.buffer_mut::<Eight>(all[250]).unwrap().extend((0..20).map(Eight));
-    let bare = world.entities_mut().archetype::<Both>();
-    world.entities_mut().set_archetype(all[250], bare).unwrap();
+    let bare = world.archetype::<Both>();
+    world.set_archetype(all[250], bare).unwrap();
     assert!(!world.has::<Buffer<Eight>>(all[250]));
     world.check_invariants().unwrap();
 }

@@ -145,7 +145,7 @@ mod panics {
             COMPARISONS.set(allowed);
             let result = catch_unwind(AssertUnwindSafe(|| {
                 let shift = |entity: Entity| Entity::from_parts(entity.index() + 100, 1);
-                world.entities_mut().remap_references(shift).unwrap();
+                world.remap_references(shift).unwrap();
             }));
             COMPARISONS.set(u32::MAX);
             let after = world.get::<Feud>(owner).unwrap();

@@ -161,8 +161,8 @@ fn run(name: &str, call: &impl Fn(&mut World, &[Entity]), fuse: u32, shared: boo
         // It goes on as if nothing had been.
         let more = world.spawn(all(100));
         assert_eq!(*world.get::<Bomb<1>>(more).unwrap().0, 101);
-        world.spawn_many(5, all(7));
-        for chunk in world.entities().chunks() {
+        world.spawn_many(all(7), 5);
+        for chunk in world.chunks() {
             for bomb in chunk.slice::<Bomb<0>>().into_iter().flatten() {
                 assert!(*bomb.0 <= 1000);
             }
@@ -178,7 +178,7 @@ fn run(name: &str, call: &impl Fn(&mut World, &[Entity]), fuse: u32, shared: boo
 #[test]
 fn creating() {
     sweep("spawn_many", |world, _| {
-        world.spawn_many(10, all(5));
+        world.spawn_many(all(5), 10);
     });
     sweep("spawn_batch", |world, _| {
         let sets = (0..10).map(|at| {
@@ -194,8 +194,8 @@ fn creating() {
         drop(world.spawn_columns(short).unwrap_err());
     });
     sweep("create_many", |world, _| {
-        let archetype = world.entities_mut().archetype::<All>();
-        world.entities_mut().create_many(archetype, 7).unwrap();
+        let archetype = world.archetype::<All>();
+        world.create_many(archetype, 7).unwrap();
     });
 }
 
@@ -231,7 +231,7 @@ fn changing() {
     });
     sweep("add_types", |world, entities| {
         let types = [ComponentType::of::<Bomb<0>>(), ComponentType::of::<Bomb<2>>()];
-        world.entities_mut().add_types(entities[5], &types).unwrap();
+        world.add_types(entities[5], &types).unwrap();
     });
     sweep("remove", |world, entities| {
         world.remove::<(Bomb<0>, EmptyBomb)>(entities[1]).unwrap();
@@ -243,8 +243,8 @@ fn changing() {
         world.set(entities[2], (bomb::<1>(5), bomb::<0>(6))).unwrap();
     });
     sweep("set_archetype", |world, entities| {
-        let archetype = world.entities_mut().archetype::<(Bomb<2>, Bomb<0>, Bomb<3>)>();
-        world.entities_mut().set_archetype(entities[4], archetype).unwrap();
+        let archetype = world.archetype::<(Bomb<2>, Bomb<0>, Bomb<3>)>();
+        world.set_archetype(entities[4], archetype).unwrap();
     });
 }
 
@@ -255,10 +255,10 @@ fn writing_and_copying() {
     });
     sweep("swap_components", |world, entities| {
         may_panic("call");
-        world.entities_mut().swap_components(entities[0], entities[5]).unwrap();
+        world.swap_components(entities[0], entities[5]).unwrap();
     });
     sweep("for_each_chunk_mut", |world, _| {
-        world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        world.for_each_chunk_mut(|mut chunk| {
             if chunk.as_chunk().entities()[0].index() == 3
                 && let Ok(bombs) = chunk.slice_mut::<Bomb<1>>()
             {
@@ -275,7 +275,7 @@ fn writing_and_copying() {
             may_panic("call");
             entity
         };
-        world.entities_mut().remap_references(map).unwrap();
+        world.remap_references(map).unwrap();
     });
 }
 
@@ -329,10 +329,8 @@ fn a_type_that_changes_its_mind() {
     for round in 0..40 {
         assert_eq!(ComponentType::of::<Fickle>(), first);
         let entity = world.spawn((Fickle(round), bomb::<0>(round)));
-        let archetype = world.entities_mut().archetype::<(Fickle, Number)>();
-        let _created = catch_unwind(AssertUnwindSafe(|| {
-            world.entities_mut().create_many(archetype, 4).map(drop)
-        }));
+        let archetype = world.archetype::<(Fickle, Number)>();
+        let _created = catch_unwind(AssertUnwindSafe(|| world.create_many(archetype, 4).map(drop)));
         let fork = world.fork();
         let _written = catch_unwind(AssertUnwindSafe(|| {
             world.get_mut::<Fickle>(entity).map(|fickle| fickle.0 += 1)
@@ -381,7 +379,7 @@ impl Clone for Meddler {
     fn clone(&self) -> Self {
         let fork = FORKS.take().pop();
         if let Some(mut fork) = fork {
-            let first = fork.entities().iter_entities().next().unwrap();
+            let first = fork.iter_entities().next().unwrap();
             if self.0.is_multiple_of(2) {
                 *fork.get_mut::<Self>(first).unwrap().0 += 1;
                 fork.check_invariants().unwrap();
@@ -461,7 +459,7 @@ fn more_entities_than_there_can_be() {
 
     let arena = ChunkArena::new();
     let mut world = World::with_settings("hostile", WorldSettings::new().arena(arena.clone()));
-    let archetype = world.entities_mut().archetype::<Tag>();
+    let archetype = world.archetype::<Tag>();
     let too_many = (1_usize << 31) + 1;
     let mut refused = |call: &dyn Fn(&mut World)| {
         let panic = catch_unwind(AssertUnwindSafe(|| call(&mut world))).unwrap_err();
@@ -471,16 +469,16 @@ fn more_entities_than_there_can_be() {
         assert_eq!((world.entity_count(), arena.stats().used), (0, 0));
     };
     refused(&|world| {
-        world.spawn_many(too_many, Tag);
+        world.spawn_many(Tag, too_many);
     });
     refused(&|world| {
-        world.spawn_many(usize::MAX, ());
+        world.spawn_many((), usize::MAX);
     });
     refused(&|world| {
         let _refused = world.spawn_columns(([Tag; (1 << 31) + 1],));
     });
     refused(&|world| {
-        let _refused = world.entities_mut().create_many(archetype, too_many);
+        let _refused = world.create_many(archetype, too_many);
     });
 }
 
@@ -499,7 +497,7 @@ fn alignments_up_to_that_of_a_chunk() {
     struct TooCoarse;
 
     let mut world = World::with_settings("hostile", settings().chunk_size(4096));
-    let entities: Vec<Entity> = world.spawn_many(3, (Coarse(3), CoarseTag, Number(7))).collect();
+    let entities: Vec<Entity> = world.spawn_many((Coarse(3), CoarseTag, Number(7)), 3).collect();
     let mut fork = world.fork().unwrap();
     for entity in entities {
         assert!(std::ptr::from_ref(world.get::<Coarse>(entity).unwrap()).is_aligned());
@@ -523,12 +521,12 @@ fn bytes_that_others_may_change_are_not_shown() {
     let entity = world.spawn((Shared(1, AtomicU32::new(2)), Flag(true)));
     let ty = ComponentType::of::<Shared>();
     let not_bytes = |write| Err(EntityError::NotBytes { component: ty, write });
-    assert_eq!(world.entities().get_bytes(entity, ty), not_bytes(false));
-    assert!(world.entities().chunks().all(|chunk| chunk.bytes(ty).is_none()));
+    assert_eq!(world.get_bytes(entity, ty), not_bytes(false));
+    assert!(world.chunks().all(|chunk| chunk.bytes(ty).is_none()));
     // Written they can be: then nobody else looks.
-    assert_eq!(world.entities_mut().set_bytes(entity, ty, &[0; 8]), Ok(()));
+    assert_eq!(world.set_bytes(entity, ty, &[0; 8]), Ok(()));
     let flag = ComponentType::of::<Flag>();
-    assert_eq!(world.entities().get_bytes(entity, flag), Ok(&[1][..]));
-    assert!(world.entities_mut().set_bytes(entity, flag, &[2]).is_err());
-    assert!(world.entities_mut().add_bytes(entity, flag, &[2]).is_err());
+    assert_eq!(world.get_bytes(entity, flag), Ok(&[1][..]));
+    assert!(world.set_bytes(entity, flag, &[2]).is_err());
+    assert!(world.add_bytes(entity, flag, &[2]).is_err());
 }

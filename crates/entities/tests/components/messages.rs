@@ -107,10 +107,10 @@ fn a0053_duplicate_component() {
     let message = "A0053: an entity has one component of each type, and `game::Health` is there \
                    twice; remove one";
     let mut world = World::new("Simulation");
-    let refused = world.entities_mut().archetype_of(&[health(), health()]).unwrap_err();
+    let refused = world.archetype_of(&[health(), health()]).unwrap_err();
     reads(&refused, message);
     panics(|| world.spawn((Health(1), Health(2))), message);
-    panics(|| world.entities_mut().archetype::<(Health, Health)>(), message);
+    panics(|| world.archetype::<(Health, Health)>(), message);
     world.check_invariants().unwrap();
 }
 
@@ -129,9 +129,9 @@ fn a0054_does_not_fit() {
 #[test]
 fn a0055_foreign_archetype() {
     let (mut world, mut other) = (World::new("Simulation"), World::new("Other"));
-    let archetype = other.entities_mut().archetype::<Health>();
+    let archetype = other.archetype::<Health>();
     reads(
-        &world.entities_mut().create(archetype).unwrap_err(),
+        &world.create(archetype).unwrap_err(),
         "A0055: the archetype was not created by this world; ask this one for its own with \
          `archetype`",
     );
@@ -161,9 +161,9 @@ fn a0056_out_of_memory() {
 #[test]
 fn a0057_no_initial_value() {
     let mut world = World::new("Simulation");
-    let archetype = world.entities_mut().archetype::<Ticket>();
+    let archetype = world.archetype::<Ticket>();
     reads(
-        &world.entities_mut().create(archetype).unwrap_err(),
+        &world.create(archetype).unwrap_err(),
         "A0057: `game::Ticket` has no default to begin with; give the component a value, or derive \
          `Default`",
     );
@@ -176,7 +176,7 @@ fn a0058_not_duplicable() {
                    derive `Clone` for it, so that entities and worlds with it can be copied";
     let mut world = World::new("Simulation");
     let entity = world.spawn(Ticket("mine".into()));
-    reads(&world.entities_mut().instantiate(entity).unwrap_err(), message);
+    reads(&world.instantiate(entity).unwrap_err(), message);
     reads(&world.fork().unwrap_err(), message);
     reads(&world.duplicate().unwrap_err(), message);
     world.check_invariants().unwrap();
@@ -188,13 +188,13 @@ fn a0059_not_bytes() {
     let entity = world.spawn(Ticket("mine".into()));
     let ticket = ComponentType::of::<Ticket>();
     reads(
-        &world.entities().get_bytes(entity, ticket).unwrap_err(),
+        &world.get_bytes(entity, ticket).unwrap_err(),
         "A0059: the bytes of `game::Ticket` cannot be read, since some of them are padding or \
          pointers; use `get` with its type",
     );
     let bytes = vec![0; ticket.size()];
     reads(
-        &world.entities_mut().set_bytes(entity, ticket, &bytes).unwrap_err(),
+        &world.set_bytes(entity, ticket, &bytes).unwrap_err(),
         "A0059: the bytes of `game::Ticket` cannot be written, since not all bytes are a value of it; \
          use `set` with its type",
     );
@@ -207,7 +207,7 @@ fn a0060_wrong_length() {
     let mut world = World::new("Simulation");
     let entity = world.spawn(Health(1));
     reads(
-        &world.entities_mut().set_bytes(entity, health(), &[0; 3]).unwrap_err(),
+        &world.set_bytes(entity, health(), &[0; 3]).unwrap_err(),
         "A0060: 4 were expected for `game::Health`, and 3 given; all columns are of one length, and \
          bytes as many as the component takes",
     );
@@ -230,7 +230,7 @@ fn a0061_different_archetypes() {
     let mut world = World::new("Simulation");
     let (left, right) = (world.spawn(Health(1)), world.spawn(()));
     reads(
-        &world.entities_mut().swap_components(left, right).unwrap_err(),
+        &world.swap_components(left, right).unwrap_err(),
         "A0061: entities 0v1 and 1v1 do not have the same components, so that they cannot be \
          exchanged; add what one of them lacks first",
     );
@@ -246,7 +246,7 @@ fn a0070_not_enableable() {
     let mut world = World::new("Simulation");
     let entity = world.spawn(Health(1));
     reads(
-        &world.entities_mut().set_component_enabled::<Health>(entity, false).unwrap_err(),
+        &world.set_component_enabled::<Health>(entity, false).unwrap_err(),
         "A0070: `game::Health` cannot be switched off and on; write `#[component(enableable)]` on the \
          type",
     );
@@ -257,9 +257,9 @@ fn a0070_not_enableable() {
 fn a0071_would_lose_cleanup() {
     let mut world = World::new("Simulation");
     let entity = world.spawn(Debt(1));
-    let empty = world.entities_mut().archetype::<()>();
+    let empty = world.archetype::<()>();
     reads(
-        &world.entities_mut().set_archetype(entity, empty).unwrap_err(),
+        &world.set_archetype(entity, empty).unwrap_err(),
         "A0071: entity 0v1 would lose its `game::Debt`, which stays until it is removed; remove it \
          first, or use an archetype that has it",
     );
@@ -273,7 +273,7 @@ fn a0072_only_residue() {
     let entity = world.spawn((Debt(1), Health(1)));
     world.despawn(entity).unwrap();
     reads(
-        &world.entities_mut().instantiate(entity).unwrap_err(),
+        &world.instantiate(entity).unwrap_err(),
         "A0072: entity 0v1 was despawned, and only what stays of it is there; instantiate it, or set \
          its archetype, before it is despawned",
     );
@@ -286,7 +286,7 @@ fn a0073_group_without_root() {
     let member = world.spawn(());
     let root = world.spawn(Buffer::from([LinkedEntityGroup(member)]));
     reads(
-        &world.entities_mut().instantiate(root).unwrap_err(),
+        &world.instantiate(root).unwrap_err(),
         "A0073: the group of entity 1v1 begins with 0v1; the first member of a `LinkedEntityGroup` is \
          the entity that has it",
     );
@@ -320,7 +320,7 @@ fn a0088_not_one() {
         "A0088: the query for `&components::messages::Health` finds no entity, and one was expected; ask with `is_empty`, or use \
          `iter().next()`",
     );
-    world.spawn_many(3, Health(1));
+    world.spawn_many(Health(1), 3);
     reads(
         &world.query::<&Health>().single().unwrap_err(),
         "A0088: the query for `&components::messages::Health` finds 3 entities, and one was expected; filter out the others, or use `iter`",
@@ -332,7 +332,7 @@ fn a0064_not_a_buffer() {
     let mut world = World::new("Simulation");
     let entity = world.spawn(Health(1));
     reads(
-        &world.entities().untyped_buffer(entity, health()).unwrap_err(),
+        &world.untyped_buffer(entity, health()).unwrap_err(),
         "A0064: `game::Health` is not a buffer, so that it has no elements; ask with `is_buffer` first, \
          or use `get_bytes`",
     );

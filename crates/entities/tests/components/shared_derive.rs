@@ -118,8 +118,8 @@ impl Default for ByHand {
 #[test]
 fn types_may_be_shared_without_the_derive() {
     let mut world = World::new("Simulation");
-    let archetype = world.entities_mut().archetype::<Shared<ByHand>>();
-    let entity = world.entities_mut().create(archetype).unwrap();
+    let archetype = world.archetype::<Shared<ByHand>>();
+    let entity = world.create(archetype).unwrap();
     assert_eq!(world.shared(entity), Ok(&ByHand(9)));
     assert_eq!(ComponentType::of_shared::<ByHand>().name(), {
         format!("Shared<{}>", std::any::type_name::<ByHand>())

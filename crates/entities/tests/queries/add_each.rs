@@ -16,7 +16,7 @@ fn populate(world: &mut World) {
     world.spawn_batch((100..150).map(|at| (A(at), X(at), Text(format!("old {at}")))));
     world.spawn_batch((150..220).map(|at| (A(at), X(at), B(9), Shared::new(Team(at % 3)))));
     for entity in world.query::<&A>().to_entities().into_iter().step_by(7) {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
 }
 
@@ -32,8 +32,8 @@ fn each_entity_gets_the_value_at_its_place_in_the_order_before_the_change() {
             let lacking = world.query::<&X>().filter::<ancho_entities::Without<Text>>().count();
             let values = world.query::<(&A, &X)>().iter().map(|(a, _)| a.0).collect::<Vec<_>>();
             let sets = values.iter().map(|at| (Text(format!("new {at}")), T(*at), Tag));
-            let since = world.entities().version();
-            world.entities_mut().advance_version();
+            let since = world.version();
+            world.advance_version();
             let added = world.query_mut::<&X>().add_each(sets.collect::<Vec<_>>()).unwrap();
             assert_eq!(added, found.len(), "the tag was new for all");
             assert!(lacking < found.len());
@@ -56,10 +56,10 @@ fn values_of_components_that_all_have_are_replaced_in_place() {
     let mut world = chunks_of(7);
     populate(&mut world);
     let found = world.query::<&X>().to_entities();
-    let order = world.entities().order_version();
+    let order = world.order_version();
     let sets: Vec<_> = (0..found.len() as u32).map(|at| A(1000 + at)).collect();
     assert_eq!(world.query_mut::<&X>().add_each(sets).unwrap(), 0);
-    assert_eq!(world.entities().order_version(), order);
+    assert_eq!(world.order_version(), order);
     assert_eq!(world.query::<&X>().to_entities(), found);
     for (at, &entity) in (1000..).zip(&found) {
         assert_eq!(world.get::<A>(entity), Ok(&A(at)));

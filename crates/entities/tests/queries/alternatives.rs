@@ -18,7 +18,7 @@ fn found<F: QueryFilter>(world: &World) -> Vec<Entity> {
 /// What one of two queries finds, in the order of all entities.
 fn union<F: QueryFilter, G: QueryFilter>(world: &World) -> Vec<Entity> {
     let (left, right) = (found::<F>(world), found::<G>(world));
-    let mut all = world.entities().all_entities();
+    let mut all = world.all_entities();
     all.retain(|entity| left.contains(entity) || right.contains(entity));
     all
 }
@@ -35,7 +35,7 @@ fn is_union<F: QueryFilter, G: QueryFilter>(world: &World) {
     assert!(expected.iter().all(|&entity| query.matches(entity)));
     let ignoring = query.ignore_enabled();
     let mut count = 0;
-    for entity in world.entities().all_entities() {
+    for entity in world.all_entities() {
         let matches = |query: ancho_entities::QueryRef<'_, (), _>| query.matches(entity);
         let left = matches(world.query::<()>().filter::<F>().ignore_enabled());
         let right = world.query::<()>().filter::<G>().ignore_enabled().matches(entity);
@@ -109,7 +109,7 @@ fn q7_unions_by_types_of_the_run_time_find_the_same() {
         assert_eq!(any.to_entities(&*world), typed.to_entities());
         // Each of them includes what it includes.
         let disabled = query().all([of::<X>()]).include_disabled().or(query().all([of::<A>()]));
-        let mut all = world.entities().all_entities();
+        let mut all = world.all_entities();
         let of_x = world.query::<&X>().include_disabled();
         let of_a = world.query::<&A>();
         all.retain(|&entity| of_x.matches(entity) || of_a.matches(entity));

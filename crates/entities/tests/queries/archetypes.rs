@@ -26,7 +26,7 @@ fn q1_archetypes_that_come_later_are_found() {
         .collect();
     for ty in types {
         let entity = world.spawn(A(4));
-        world.entities_mut().add_types(entity, &[ty]).unwrap();
+        world.add_types(entity, &[ty]).unwrap();
         assert!(query.read(&*world).matches(entity) && query.read(&*world).mask().matches(entity));
     }
     assert_eq!(query.read(&*world).count(), 133);
@@ -42,7 +42,7 @@ fn a7_order_is_archetypes_then_chunks_then_rows() {
         .collect();
     world.despawn(mixed[4]).unwrap();
     let by_chunk: Vec<Entity> =
-        world.entities().chunks().flat_map(|chunk| chunk.entities().to_vec()).collect();
+        world.chunks().flat_map(|chunk| chunk.entities().to_vec()).collect();
     assert_eq!(world.query::<&A>().to_entities(), by_chunk);
     let values: Vec<u32> = by_chunk.iter().map(|&at| world.get::<A>(at).unwrap().0).collect();
     let mut walked = Vec::new();
@@ -107,6 +107,6 @@ fn q1_a_query_is_asked_of_any_world() {
     }
     assert_eq!(one.query::<&A>().to_components(), Ok(vec![A(3)]));
     assert_eq!(other.query::<&A>().to_components(), Ok(vec![A(12), A(22)]));
-    assert_eq!(query.clone().read(one.entities()).count(), 1);
-    assert_eq!(query.write(one.entities_mut()).into_iter().count(), 1);
+    assert_eq!(query.clone().read(&one).count(), 1);
+    assert_eq!(query.write(&mut one).into_iter().count(), 1);
 }

@@ -77,7 +77,7 @@ fn i10_every_kind_of_field_is_given_and_changed() {
     let entity = world.spawn(everything());
     let with_all =
         world.spawn((everything(), Tag, Text("t".into()), Managed::new(Script2("m".into()))));
-    world.entities_mut().set_chunk_component(entity, Bounds(1000)).unwrap();
+    world.set_chunk_component(entity, Bounds(1000)).unwrap();
     let mut given = Vec::new();
     world.query_mut::<Everything>().for_each(|mut all| {
         all.step();
@@ -123,7 +123,7 @@ fn i10_what_an_aspect_asks_for_is_what_its_parts_ask_for() {
     let off = world.spawn((A(1), X(2)));
     let without_inner = world.spawn((A(1), B(3)));
     world.spawn(X(1));
-    world.entities_mut().set_component_enabled::<X>(off, false).unwrap();
+    world.set_component_enabled::<X>(off, false).unwrap();
     let found = world.query::<Outer>().to_entities();
     assert_eq!(found, [whole, half]);
     assert_eq!(found, world.query::<(&A, &X)>().to_entities());

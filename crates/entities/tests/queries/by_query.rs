@@ -13,7 +13,7 @@ fn hundredths(world: &mut World, count: u32) -> (Vec<Entity>, Vec<Entity>) {
     let (mut on, mut off) = (Vec::new(), Vec::new());
     for (at, entity) in all.into_iter().enumerate() {
         if at % 100 == 17 {
-            world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+            world.set_component_enabled::<X>(entity, false).unwrap();
             off.push(entity);
         } else {
             on.push(entity);
@@ -33,10 +33,10 @@ fn en5_what_is_switched_off_is_not_despawned() {
         let mut world = chunks_of(limit);
         let (on, off) = hundredths(&mut world, 3000);
         assert_eq!(world.query_mut::<&X>().despawn(), Ok(on.len()));
-        assert_eq!(sorted(world.entities().all_entities()), sorted(off.clone()));
+        assert_eq!(sorted(world.all_entities()), sorted(off.clone()));
         for (at, &entity) in off.iter().enumerate() {
             assert_eq!(world.get::<X>(entity), Ok(&X(at as u32 * 100 + 17)));
-            assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(false));
+            assert_eq!(world.is_component_enabled::<X>(entity), Ok(false));
         }
         assert!(on.iter().all(|&entity| !world.exists(entity)));
     }
@@ -54,14 +54,14 @@ fn en5_what_is_switched_off_is_given_nothing() {
             assert_eq!(world.get::<B>(entity), Ok(&B(5)));
             assert!(world.has::<(Tag, Y, Shared<Team>)>(entity));
             assert_eq!(world.get::<X>(entity).unwrap().0, world.get::<A>(entity).unwrap().0);
-            assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(true));
-            assert_eq!(world.entities().is_component_enabled::<Y>(entity), Ok(true));
+            assert_eq!(world.is_component_enabled::<X>(entity), Ok(true));
+            assert_eq!(world.is_component_enabled::<Y>(entity), Ok(true));
         }
         for &entity in &off {
             assert!(
                 !world.has::<B>(entity) && !world.has::<Tag>(entity) && !world.has::<Y>(entity)
             );
-            assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(false));
+            assert_eq!(world.is_component_enabled::<X>(entity), Ok(false));
         }
         assert_eq!(world.query_mut::<&X>().set_shared(Team(4)), Ok(on.len()));
         assert_eq!(world.query::<&B>().with_shared(Team(4)).count(), on.len());
@@ -91,9 +91,9 @@ fn en9_masks_are_switched_as_a_whole() {
     for limit in [10_000, 200, 64, 3] {
         let mut world = chunks_of(limit);
         let all: Vec<_> = world.spawn_batch((0..1000).map(|at| (X(at), A(0)))).collect();
-        world.spawn_many(100, A(1));
-        let seen = world.entities().version();
-        world.entities_mut().advance_version();
+        world.spawn_many(A(1), 100);
+        let seen = world.version();
+        world.advance_version();
         assert_eq!(world.query_mut::<&X>().set_component_enabled::<X>(false), Ok(1000));
         assert!(world.query::<&X>().is_empty());
         assert_eq!(
@@ -104,7 +104,7 @@ fn en9_masks_are_switched_as_a_whole() {
         assert_eq!(world.query::<()>().filter::<OrderChanged>().since(seen).count(), 0);
         // Those that are on again are not found by who looks for those that are off.
         for &entity in all.iter().step_by(3) {
-            world.entities_mut().set_component_enabled::<X>(entity, true).unwrap();
+            world.set_component_enabled::<X>(entity, true).unwrap();
         }
         let off = world.query_mut::<()>().filter::<IsDisabled<X>>();
         assert_eq!(off.set_component_enabled::<X>(true), Ok(666));
@@ -116,9 +116,9 @@ fn en9_masks_are_switched_as_a_whole() {
 #[test]
 fn en9_switching_by_a_query_for_other_switches() {
     let mut world = chunks_of(100);
-    let all: Vec<_> = world.spawn_many(300, (X(0), Y)).collect();
+    let all: Vec<_> = world.spawn_many((X(0), Y), 300).collect();
     for &entity in &all[50..250] {
-        world.entities_mut().set_component_enabled::<Y>(entity, false).unwrap();
+        world.set_component_enabled::<Y>(entity, false).unwrap();
     }
     assert_eq!(
         world.query_mut::<()>().filter::<Without<Y>>().set_component_enabled::<X>(false),
@@ -147,7 +147,7 @@ fn what_cannot_be_switched_is_refused() {
 #[test]
 fn nothing_found_is_nothing_changed() {
     let mut world = world();
-    world.spawn_many(10, A(1));
+    world.spawn_many(A(1), 10);
     let state = world.state_hash();
     let nobody = |world: &mut World| world.query_mut::<&B>().filter::<With<A>>().as_ref().count();
     assert_eq!(nobody(&mut world), 0);
@@ -170,15 +170,15 @@ fn components_that_are_there_are_replaced_and_stay_off() {
     let mut world = chunks_of(4);
     let all: Vec<_> =
         world.spawn_batch((0..10).map(|at| (A(at), X(at), Text(at.to_string())))).collect();
-    world.entities_mut().set_component_enabled::<X>(all[3], false).unwrap();
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
-    let order: Vec<_> = world.entities().all_entities();
+    world.set_component_enabled::<X>(all[3], false).unwrap();
+    let seen = world.version();
+    world.advance_version();
+    let order: Vec<_> = world.all_entities();
     assert_eq!(world.query_mut::<&A>().add((X(50), Text("new".into()))).unwrap(), 0);
-    assert_eq!(world.entities().all_entities(), order, "nobody moved");
+    assert_eq!(world.all_entities(), order, "nobody moved");
     assert!(world.query::<&Text>().iter().all(|text| text.0 == "new"));
     assert!(world.query::<&X>().ignore_enabled().iter().all(|x| x.0 == 50));
-    assert_eq!(world.entities().is_component_enabled::<X>(all[3]), Ok(false));
+    assert_eq!(world.is_component_enabled::<X>(all[3]), Ok(false));
     assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).count(), 0);
     assert_eq!(world.query::<()>().filter::<Changed<Text>>().since(seen).count(), 10);
     // Some of a chunk only.
@@ -195,7 +195,7 @@ fn components_that_are_there_are_replaced_and_stay_off() {
 fn missing_types_are_added_and_others_keep_their_values() {
     let mut world = chunks_of(4);
     let old = world.spawn((A(1), B(2)));
-    let new: Vec<_> = world.spawn_many(9, A(1)).collect();
+    let new: Vec<_> = world.spawn_many(A(1), 9).collect();
     let types = [ComponentType::of::<B>(), ComponentType::of::<Text>(), ComponentType::of::<Tag>()];
     assert_eq!(world.query_mut::<&A>().add_types(&types), Ok(10));
     assert_eq!(world.get::<B>(old), Ok(&B(2)));
@@ -221,7 +221,7 @@ fn missing_types_are_added_and_others_keep_their_values() {
 fn strict_worlds_refuse_all_or_do_all() {
     let settings = WorldSettings::new().strict(true).chunk_capacity_limit(4);
     let mut world = Checked(World::with_settings("Simulation", settings));
-    world.spawn_many(6, A(1));
+    world.spawn_many(A(1), 6);
     let has = world.spawn((A(1), B(2)));
     let state = world.state_hash();
     let component = ComponentType::of::<B>();
@@ -234,7 +234,7 @@ fn strict_worlds_refuse_all_or_do_all() {
     assert_eq!(world.query_mut::<&A>().filter::<Without<B>>().add(B(3)).unwrap(), 6);
     assert_eq!(world.query_mut::<&A>().remove::<B>(), Ok(7));
     // To switch off what is off is no error: it is passed over.
-    world.entities_mut().set_enabled(has, false).unwrap();
+    world.set_enabled(has, false).unwrap();
     assert_eq!(world.query_mut::<&A>().include_disabled().set_enabled(false), Ok(6));
     assert_eq!(world.query_mut::<&A>().include_disabled().set_enabled(true), Ok(7));
     assert!(world.query::<&Disabled>().is_empty());
@@ -244,20 +244,20 @@ fn strict_worlds_refuse_all_or_do_all() {
 fn q8_only_chunks_with_the_value_are_touched() {
     let mut world = chunks_of(4);
     for team in 0..3 {
-        world.spawn_many(10, (A(team), Shared::new(Team(team))));
+        world.spawn_many((A(team), Shared::new(Team(team))), 10);
     }
-    world.spawn_many(5, A(9));
+    world.spawn_many(A(9), 5);
     assert_eq!(world.query_mut::<&A>().with_shared(Team(1)).add(Tag).unwrap(), 10);
     assert!(world.query::<&A>().filter::<With<Tag>>().iter().all(|a| a.0 == 1));
     assert_eq!(world.query_mut::<&A>().with_shared(Team(1)).set_shared(Team(2)), Ok(10));
     assert_eq!(world.query::<&Tag>().with_shared(Team(2)).count(), 10);
-    assert_eq!(world.entities().shared_reference_count(&Team(1)), 0, "nobody has it any more");
+    assert_eq!(world.shared_reference_count(&Team(1)), 0, "nobody has it any more");
     // Those that have the value already are not counted.
     let all = world.query_mut::<()>().filter::<With<Shared<Team>>>();
     assert_eq!(all.set_shared(Team(2)), Ok(10));
     let refused = world.query_mut::<&A>().set_shared(Team(7));
     assert!(matches!(refused, Err(EntityError::MissingComponent { .. })));
-    assert_eq!(world.entities().shared_values::<Team>().count(), 2, "7 was not kept");
+    assert_eq!(world.shared_values::<Team>().count(), 2, "7 was not kept");
     assert_eq!(world.query_mut::<&A>().remove::<Shared<Team>>(), Ok(30));
     assert_eq!(world.query_mut::<&A>().with_shared(Team(2)).despawn(), Ok(0));
 }
@@ -266,8 +266,8 @@ fn q8_only_chunks_with_the_value_are_touched() {
 fn q9_only_chunks_that_changed_are_touched() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..12).map(|at| (A(at), B(0)))).collect();
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     world.get_mut::<A>(all[5]).unwrap().0 = 50;
     let changed = world.query_mut::<&A>().filter::<Changed<A>>().since(seen);
     assert_eq!(changed.add(Tag).unwrap(), 4);
@@ -280,7 +280,7 @@ fn q9_only_chunks_that_changed_are_touched() {
     assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).to_entities(), all[4..8]);
     let changed = world.query_mut::<&A>().filter::<Changed<A>>().since(seen);
     assert_eq!(changed.despawn(), Ok(4));
-    assert_eq!(world.entities().all_entities(), [&all[..4], &all[8..]].concat());
+    assert_eq!(world.all_entities(), [&all[..4], &all[8..]].concat());
 }
 
 #[test]
@@ -289,10 +289,10 @@ fn whole_chunks_stay_where_they_are() {
     let all: Vec<_> =
         world.spawn_batch((0..95).map(|at| (A(at), X(at), Text(at.to_string())))).collect();
     let numbers = |world: &World| -> Vec<u64> {
-        world.entities().chunks().map(|chunk| chunk.sequence_number()).collect()
+        world.chunks().map(|chunk| chunk.sequence_number()).collect()
     };
     let places = |world: &World| -> Vec<usize> {
-        world.entities().chunks().map(|chunk| chunk.slice::<A>().unwrap().as_ptr().addr()).collect()
+        world.chunks().map(|chunk| chunk.slice::<A>().unwrap().as_ptr().addr()).collect()
     };
     let (before, memory) = (numbers(&world), places(&world));
     assert_eq!(world.query_mut::<&A>().add((Tag, Y)).unwrap(), 95);
@@ -301,32 +301,32 @@ fn whole_chunks_stay_where_they_are() {
     assert_eq!(world.query_mut::<&A>().set_shared(Team(5)), Ok(95));
     assert_eq!(world.query_mut::<&A>().set_enabled(false), Ok(95));
     assert_eq!((numbers(&world), places(&world)), (before, memory));
-    assert_eq!(world.entities().all_entities(), all);
+    assert_eq!(world.all_entities(), all);
     // New entities go to the chunk with room.
     let new = world.spawn((A(0), X(0), Text::default(), Y, Disabled, Shared::new(Team(5))));
     assert_eq!(numbers(&world).len(), 10);
-    assert_eq!(world.entities().all_entities()[95], new);
+    assert_eq!(world.all_entities()[95], new);
     // With bytes they move, in their order.
     assert_eq!(world.query_mut::<&A>().include_disabled().add(B(1)).unwrap(), 96);
-    assert_eq!(world.entities().all_entities()[..95], all);
+    assert_eq!(world.all_entities()[..95], all);
 }
 
 #[test]
 fn small_chunks_do_not_pile_up() {
     let mut world = chunks_of(100);
     for _ in 0..50 {
-        world.spawn_many(10, A(1));
+        world.spawn_many(A(1), 10);
         assert_eq!(world.query_mut::<&A>().filter::<Without<Tag>>().add(Tag).unwrap(), 10);
     }
-    assert!(world.entities().chunks().count() <= 6, "{}", world.entities().chunks().count());
+    assert!(world.chunks().count() <= 6, "{}", world.chunks().count());
 }
 
 #[test]
 fn the_order_counters_rise_as_for_moves() {
     let mut world = chunks_of(4);
-    world.spawn_many(8, A(1));
+    world.spawn_many(A(1), 8);
     let order = |world: &World| {
-        let entities = world.entities();
+        let entities = world;
         (entities.component_order_version::<A>(), entities.component_order_version::<Tag>())
     };
     let before = order(&world);
@@ -361,25 +361,25 @@ fn members_of_groups_follow_their_roots() {
     );
     for (entity, on) in [(root, false), (near, false), (far, true), (other, true), (marked, false)]
     {
-        assert_eq!(world.entities().is_enabled(entity), on);
+        assert_eq!(world.is_enabled(entity), on);
     }
     assert_eq!(world.query_mut::<&Tag>().include_disabled().set_enabled(true), Ok(3));
     assert_eq!(world.query_mut::<&Tag>().despawn(), Ok(4), "each once");
-    assert_eq!(world.entities().all_entities(), [other]);
+    assert_eq!(world.all_entities(), [other]);
 }
 
 #[test]
 fn a_query_of_nothing_but_entities_without_components() {
     let mut world = chunks_of(4);
-    let all: Vec<_> = world.spawn_many(6, ()).collect();
+    let all: Vec<_> = world.spawn_many((), 6).collect();
     assert_eq!(world.query_mut::<()>().add(()).unwrap(), 0);
     assert_eq!(world.query_mut::<()>().remove::<()>(), Ok(0));
     assert_eq!(world.query_mut::<()>().add(Tag).unwrap(), 6);
     assert_eq!(world.query_mut::<()>().add(A(1)).unwrap(), 6);
     assert_eq!(world.query_mut::<()>().remove::<(A, Tag)>(), Ok(6));
-    assert_eq!(world.entities().all_entities(), all);
+    assert_eq!(world.all_entities(), all);
     assert_eq!(world.query_mut::<()>().despawn(), Ok(6));
-    assert_eq!(world.entities().chunks().count(), 0);
+    assert_eq!(world.chunks().count(), 0);
 }
 
 #[test]

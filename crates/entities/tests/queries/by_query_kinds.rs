@@ -132,7 +132,7 @@ fn rows_do_not_come_to_whole_chunks_that_are_shared() {
     world.spawn_batch((0..16).map(|at| (A(at), X(at))));
     world.spawn_batch((16..25).map(|at| (A(at), X(at), Y)));
     let off = world.query::<&Y>().to_entities()[3];
-    world.entities_mut().set_component_enabled::<Y>(off, false).unwrap();
+    world.set_component_enabled::<Y>(off, false).unwrap();
     let fork = Checked(world.fork().unwrap());
     let state = fork.state_hash();
     assert_eq!(world.query_mut::<&A>().filter::<Without<Y>>().add((Tag, Y)).unwrap(), 17);
@@ -167,7 +167,7 @@ fn values_are_dropped_once() {
         let mut world = chunks_of(10);
         world.spawn_batch((0..55).map(|at| (A(at), X(at))));
         for entity in world.query::<&A>().to_entities().into_iter().step_by(4) {
-            world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+            world.set_component_enabled::<X>(entity, false).unwrap();
         }
         let mut fork = forks.then(|| world.fork().unwrap());
         assert_eq!(world.query_mut::<&X>().add(Owned(owner.clone())).unwrap(), 41);
@@ -242,9 +242,9 @@ fn what_stays_is_left_of_those_that_are_despawned() {
     let mut world = chunks_of(4);
     world.spawn_batch((0..10).map(|at| (A(at), X(at), Handle(owner.clone()))));
     world.spawn_batch((0..5).map(|at| (X(at), Handle(owner.clone()))));
-    world.spawn_many(5, (A(9), Shared::new(Team(1))));
+    world.spawn_many((A(9), Shared::new(Team(1))), 5);
     let off = world.query::<(&A, &X)>().to_entities()[2];
-    world.entities_mut().set_component_enabled::<X>(off, false).unwrap();
+    world.set_component_enabled::<X>(off, false).unwrap();
     let fork = Checked(world.fork().unwrap());
     assert_eq!(world.query_mut::<&A>().filter::<Without<X>>().despawn(), Ok(6));
     assert_eq!(world.query_mut::<&X>().despawn(), Ok(14));
@@ -260,12 +260,12 @@ fn what_stays_is_left_of_those_that_are_despawned() {
 #[test]
 fn chunks_of_another_archetype_begin_with_values_of_their_own() {
     let mut world = chunks_of(10);
-    world.spawn_many(25, (A(1), PerChunk::<Bounds>::new(), Shared::new(Team(1))));
-    world.entities_mut().for_each_chunk_mut(|mut chunk| {
+    world.spawn_many((A(1), PerChunk::<Bounds>::new(), Shared::new(Team(1))), 25);
+    world.for_each_chunk_mut(|mut chunk| {
         chunk.chunk_component_mut::<Bounds>().unwrap().0 = 7;
     });
     let bounds = |world: &World| -> Vec<u32> {
-        let chunks = world.entities().chunks();
+        let chunks = world.chunks();
         chunks.map(|chunk| chunk.chunk_component::<Bounds>().unwrap().0).collect()
     };
     world.query_mut::<&A>().set_shared(Team(2)).unwrap();
@@ -329,7 +329,7 @@ fn tags_that_are_dropped_are_counted() {
     assert_eq!(world.query_mut::<&A>().add(counted::new()).unwrap(), 0);
     assert_eq!(counted::alive(), 35);
     let entity = world.query::<&A>().to_entities()[12];
-    world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+    world.set_component_enabled::<X>(entity, false).unwrap();
     assert_eq!(world.query_mut::<&X>().remove::<Counted>(), Ok(34));
     assert_eq!(counted::alive(), 1);
     drop((world, fork));

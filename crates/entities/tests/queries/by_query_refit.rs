@@ -6,7 +6,7 @@ use crate::common::*;
 
 /// Where an entity is.
 fn place(world: &World, entity: Entity) -> (u32, usize) {
-    let info = world.entities().storage_info().get(entity).unwrap();
+    let info = world.storage_info().get(entity).unwrap();
     (info.chunk_number(), info.row())
 }
 
@@ -19,7 +19,7 @@ fn filled(world: &mut World, count: u32) -> Vec<Entity> {
     let set = |at: u32| (A(at), X(at), Text(at.to_string()));
     let all: Vec<_> = world.spawn_batch((0..count).map(set)).collect();
     for &entity in all.iter().step_by(7) {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
     all
 }
@@ -30,7 +30,7 @@ fn check(world: &World, all: &[Entity]) {
         assert_eq!(world.get(entity), Ok(&A(at)));
         assert_eq!(world.get(entity), Ok(&X(at)));
         assert_eq!(world.get(entity), Ok(&Text(at.to_string())));
-        assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(at % 7 != 0));
+        assert_eq!(world.is_component_enabled::<X>(entity), Ok(at % 7 != 0));
     }
     world.check_invariants().unwrap();
 }
@@ -43,9 +43,7 @@ fn q9_rows_that_have_room_stay_where_they_are_when_components_come_and_go() {
     assert_eq!(world.query_mut::<&A>().filter::<Present<X>>().add((B(5), Y)).unwrap(), 3000);
     check(&world, &all);
     assert!(all.iter().all(|&entity| world.get(entity) == Ok(&B(5))));
-    assert!(
-        all.iter().all(|&entity| world.entities().is_component_enabled::<Y>(entity) == Ok(true))
-    );
+    assert!(all.iter().all(|&entity| world.is_component_enabled::<Y>(entity) == Ok(true)));
     let with = places(&world, &all);
     let moved = before.iter().zip(&with).filter(|(before, with)| before != with).count();
     assert!(moved > 0 && moved < 1500, "{moved} of 3000 moved");
@@ -66,9 +64,9 @@ fn q9_chunks_that_would_be_mostly_empty_are_filled_up() {
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..2000).map(A)).collect();
     world.query_mut::<&A>().add(Large([3; 64])).unwrap();
-    let large = world.entities().chunks().count();
+    let large = world.chunks().count();
     world.query_mut::<&A>().remove::<Large>().unwrap();
-    let small = world.entities().chunks().count();
+    let small = world.chunks().count();
     assert!(small * 4 < large, "{small} of {large} chunks");
     assert!((0..).zip(&all).all(|(at, &entity)| world.get(entity) == Ok(&A(at))));
     world.check_invariants().unwrap();
@@ -125,8 +123,8 @@ fn q9_groups_of_shared_values_stay_apart() {
 fn q9_only_what_comes_counts_as_written() {
     let mut world = world();
     filled(&mut world, 3000);
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     world.query_mut::<&A>().filter::<Present<X>>().add(B(1)).unwrap();
     assert_eq!(world.query::<&A>().filter::<(Changed<A>, Present<X>)>().since(seen).count(), 0);
     assert_eq!(world.query::<&B>().filter::<(Changed<B>, Present<X>)>().since(seen).count(), 3000);

@@ -11,8 +11,8 @@ use crate::common::*;
 fn q9_only_written_chunks_pass() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..12).map(|at| (A(at), B(0)))).collect();
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     let changed =
         |world: &World| world.query::<&A>().filter::<Changed<A>>().since(seen).to_entities();
     assert!(changed(&world).is_empty());
@@ -33,8 +33,8 @@ fn q9_only_written_chunks_pass() {
 fn q9_reading_marks_nothing_and_own_writing_is_not_seen() {
     let mut world = chunks_of(4);
     world.spawn_batch((0..12).map(|at| (A(at), B(0))));
-    let seen = world.entities().version();
-    let now = world.entities_mut().advance_version();
+    let seen = world.version();
+    let now = world.advance_version();
     world.query_mut::<(&A, Option<&B>)>().for_each(|_| ());
     assert_eq!(world.query::<()>().filter::<Changed<(A, B)>>().since(seen).count(), 0);
     // Nothing is written, and it counts all the same.
@@ -47,12 +47,12 @@ fn q9_reading_marks_nothing_and_own_writing_is_not_seen() {
 #[test]
 fn q9_chunks_without_matching_rows_are_not_marked() {
     let mut world = chunks_of(4);
-    let all: Vec<_> = world.spawn_many(8, X(0)).collect();
+    let all: Vec<_> = world.spawn_many(X(0), 8).collect();
     for &entity in &all[..4] {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     world.query_mut::<&mut X>().for_each(|x| x.0 = 1);
     let changed = world.query::<()>().filter::<(Changed<X>, Present<X>)>();
     assert_eq!(changed.since(seen).to_entities(), all[4..]);
@@ -61,10 +61,10 @@ fn q9_chunks_without_matching_rows_are_not_marked() {
 #[test]
 fn q9_a_filter_lets_others_be_unmarked() {
     let mut world = chunks_of(4);
-    let all: Vec<_> = world.spawn_many(8, A(0)).collect();
-    let (first, second) = (world.entities().version(), world.entities_mut().advance_version());
+    let all: Vec<_> = world.spawn_many(A(0), 8).collect();
+    let (first, second) = (world.version(), world.advance_version());
     world.get_mut::<A>(all[0]).unwrap().0 = 1;
-    let third = world.entities_mut().advance_version();
+    let third = world.advance_version();
     world.query_mut::<&mut A>().filter::<Changed<A>>().since(first).for_each(|a| a.0 += 1);
     assert_eq!(world.query::<()>().filter::<Changed<A>>().since(second).to_entities(), all[..4]);
     assert!(world.query::<()>().filter::<Changed<A>>().since(third).is_empty());
@@ -73,9 +73,9 @@ fn q9_a_filter_lets_others_be_unmarked() {
 #[test]
 fn q10_chunks_that_entities_came_to_or_left() {
     let mut world = chunks_of(128);
-    let all: Vec<_> = world.spawn_many(384, A(0)).collect();
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let all: Vec<_> = world.spawn_many(A(0), 384).collect();
+    let seen = world.version();
+    world.advance_version();
     let moved = |world: &World| {
         let chunks = world.query::<()>().filter::<(OrderChanged, With<A>)>().since(seen);
         chunks.count()
@@ -94,10 +94,10 @@ fn q10_chunks_that_entities_came_to_or_left() {
 #[test]
 fn v5_versions_that_wrap_around() {
     let mut world = world();
-    world.entities_mut().set_version(Version::from_number(u32::MAX));
+    world.set_version(Version::from_number(u32::MAX));
     world.spawn(A(0));
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     assert!(world.query::<&A>().filter::<Changed<A>>().since(seen).is_empty());
     world.query_mut::<&mut A>().for_each(|a| a.0 = 1);
     assert_eq!(world.query::<&A>().filter::<Changed<A>>().since(seen).count(), 1);
@@ -116,10 +116,10 @@ fn q9_what_is_not_there_with_its_group_is_not_marked_by_any_way_of_asking() {
             let mut world = world();
             let one = world.spawn(B(1));
             if with_a {
-                world.entities_mut().add(one, A(1)).unwrap();
+                world.add(one, A(1)).unwrap();
             }
-            let seen = world.entities().version();
-            world.entities_mut().advance_version();
+            let seen = world.version();
+            world.advance_version();
             way(&mut world);
             let marked = world.query::<()>().filter::<Changed<B>>().since(seen).count();
             assert_eq!(marked, usize::from(with_a), "way {at}, with A: {with_a}");
@@ -139,7 +139,7 @@ fn versions(world: &World) -> Vec<Option<Version>> {
         ComponentType::of_chunk::<B>(),
     ];
     let of_chunk = |chunk: ArchetypeChunk<'_>| types.map(|ty| chunk.change_version_of(ty));
-    world.entities().chunks().flat_map(of_chunk).collect()
+    world.chunks().flat_map(of_chunk).collect()
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn v3_no_way_of_reading_counts_as_a_change() {
         }),
         ("a job", |world, _| {
             let job = world.query_mut::<All<'_>>().job().schedule_parallel(|_| ()).unwrap();
-            world.entities().jobs().complete(job);
+            world.jobs().complete(job);
         }),
         ("a view", |world, _| {
             let (mut all, _) = world.split::<(Query<All<'_>>, Lookup<&A>)>();
@@ -185,7 +185,7 @@ fn v3_no_way_of_reading_counts_as_a_change() {
             let (some, all) = world.split::<(Query<&A>, Lookup<All<'_>>)>();
             let job = some.job().with(all.into_job_mut());
             let job = job.schedule(move |_, all| assert!(all.get_mut(one).is_some())).unwrap();
-            world.entities().jobs().complete(job);
+            world.jobs().complete(job);
         }),
     ];
     for (name, way) in ways {
@@ -203,7 +203,7 @@ fn v3_no_way_of_reading_counts_as_a_change() {
             .collect();
         let before = versions(&world);
         assert!(before.iter().all(Option::is_some));
-        world.entities_mut().advance_version();
+        world.advance_version();
         way(&mut world, all[3]);
         assert_eq!(versions(&world), before, "{name}");
         // And the same of writing does.

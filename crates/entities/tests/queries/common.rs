@@ -80,11 +80,11 @@ pub(crate) fn crowd(limit: usize) -> Checked {
         }
         if at & 2 != 0 {
             world.add(entity, X(at)).unwrap();
-            world.entities_mut().set_component_enabled::<X>(entity, at % 5 != 0).unwrap();
+            world.set_component_enabled::<X>(entity, at % 5 != 0).unwrap();
         }
         if at & 4 != 0 {
             world.add(entity, Y).unwrap();
-            world.entities_mut().set_component_enabled::<Y>(entity, at % 3 != 0).unwrap();
+            world.set_component_enabled::<Y>(entity, at % 3 != 0).unwrap();
         }
         if at & 8 != 0 {
             world.add(entity, Tag).unwrap();

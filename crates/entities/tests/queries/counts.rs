@@ -7,15 +7,15 @@ use crate::common::*;
 #[test]
 fn q11_counts_with_and_without_filters() {
     let mut world = chunks_of(10);
-    let all: Vec<_> = world.spawn_many(100, X(0)).collect();
+    let all: Vec<_> = world.spawn_many(X(0), 100).collect();
     for &entity in all.iter().step_by(3) {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
     let query = world.query::<&X>();
     assert_eq!((query.count(), query.count_unfiltered()), (66, 100));
     assert_eq!(query.to_entities().len(), 66);
     for &entity in &all {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
     let query = world.query::<&X>();
     assert!(query.is_empty() && !query.is_empty_unfiltered());
@@ -32,7 +32,7 @@ fn q12_lists_are_parallel() {
         })
         .collect();
     for &entity in all.iter().step_by(4) {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
     let query = world.query::<&X>().filter::<With<A>>();
     let entities = query.to_entities();
@@ -50,10 +50,10 @@ fn q12_values_are_written_back() {
     let mut world = chunks_of(7);
     let all: Vec<_> = world.spawn_batch((0..50).map(|at| (A(at), X(0)))).collect();
     for &entity in all.iter().step_by(4) {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     let state = world.state_hash();
     let few = world.query_mut::<&X>().filter::<With<A>>().copy_from(&[A(0); 36]);
     assert_eq!(
@@ -81,7 +81,7 @@ fn q12_values_are_written_back() {
 fn q13_a_mask_knows_archetypes_and_matches_knows_all() {
     let mut world = world();
     let (on, off, without) = (world.spawn(X(0)), world.spawn(X(0)), world.spawn(A(0)));
-    world.entities_mut().set_component_enabled::<X>(off, false).unwrap();
+    world.set_component_enabled::<X>(off, false).unwrap();
     let query = world.query::<&X>();
     let mask = query.mask();
     assert_eq!([on, off, without].map(|entity| mask.matches(entity)), [true, true, false]);
@@ -99,8 +99,8 @@ fn single_is_one_or_an_error() {
     world.query_mut::<&mut A>().single().unwrap().0 = 2;
     assert_eq!(world.query::<(Entity, &A)>().single(), Ok((entity, &A(2))));
     world.spawn((A(1), Tag));
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     let (query, found) = (std::any::type_name::<&mut A>(), 2);
     assert_eq!(world.query_mut::<&mut A>().single(), Err(EntityError::NotSingle { query, found }));
     let changed = world.query::<()>().filter::<ancho_entities::Changed<A>>().since(seen);
@@ -111,9 +111,9 @@ fn single_is_one_or_an_error() {
 fn one_entity_is_found_by_its_name() {
     let mut world = chunks_of(5);
     let all: Vec<_> = world.spawn_batch((0..20).map(|at| (A(at), X(at)))).collect();
-    world.entities_mut().set_component_enabled::<X>(all[7], false).unwrap();
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    world.set_component_enabled::<X>(all[7], false).unwrap();
+    let seen = world.version();
+    world.advance_version();
     let (a, x) = world.query_mut::<(&mut A, &X)>().get(all[12]).unwrap();
     a.0 += x.0;
     assert_eq!(world.get(all[12]), Ok(&A(24)));

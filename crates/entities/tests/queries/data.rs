@@ -84,7 +84,7 @@ fn managed_components() {
 #[test]
 fn tags_and_values_that_are_dropped() {
     let mut world = chunks_of(2);
-    world.spawn_many(5, (Text("a".into()), Tag));
+    world.spawn_many((Text("a".into()), Tag), 5);
     world.query_mut::<(&mut Text, &Tag)>().for_each(|(text, Tag)| text.0.push('b'));
     world.query_mut::<&mut Text>().for_each(|text| *text = Text(format!("{}c", text.0)));
     assert!(world.query::<&Text>().iter().all(|text| text.0 == "abc"));
@@ -149,7 +149,7 @@ fn en1_bits_are_switched_while_walking() {
     });
     assert_eq!(again, 250, "given whether on or off");
     assert_eq!(on(&world), (0..250).map(|at| at % 3 != 0).collect::<Vec<_>>());
-    assert!(!world.entities().is_component_enabled::<X>(all[0]).unwrap());
+    assert!(!world.is_component_enabled::<X>(all[0]).unwrap());
     assert!(
         format!("{:?}", world.query_mut::<EnabledMut<X>>().get(all[0]).unwrap()).contains("false")
     );
@@ -172,8 +172,8 @@ fn en1_bits_of_collected_refs_are_each_their_own() {
 fn en6_switching_counts_as_a_change() {
     let mut world = world();
     world.spawn(X(0));
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     let changed = |world: &World| {
         world.query::<()>().filter::<ancho_entities::Changed<X>>().since(seen).count()
     };

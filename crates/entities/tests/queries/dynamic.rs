@@ -26,7 +26,7 @@ fn same<F: QueryFilter>(world: &World, query: &DynamicQuery) {
     assert_eq!(query.count(world), typed.count());
     assert_eq!(query.is_empty(world), typed.is_empty());
     assert_eq!(query.count_unfiltered(world), typed.count_unfiltered());
-    for entity in world.entities().all_entities() {
+    for entity in world.all_entities() {
         assert_eq!(query.matches(world, entity), typed.matches(entity));
         assert_eq!(query.mask(world).matches(entity), typed.mask().matches(entity));
     }
@@ -72,7 +72,7 @@ fn a12_chunks_say_which_rows_are_found() {
 fn q9_q10_what_has_changed_by_types_of_the_run_time() {
     let mut world = chunks_of(10);
     let all: Vec<_> = world.spawn_batch((0..95).map(|at| (A(at), T(at)))).collect();
-    let seen = world.entities().version();
+    let seen = world.version();
     let query = || DynamicQuery::new().since(seen);
     let (of_a, of_t) = (query().changed([a()]), query().changed([ComponentType::of::<T>()]));
     let moved = query().order_changed();
@@ -80,7 +80,7 @@ fn q9_q10_what_has_changed_by_types_of_the_run_time() {
     assert_eq!(of_a.clone().since(Version::NEVER).to_entities(&*world), all);
     assert_eq!(query().changed([]).count(&*world), 95, "no condition");
     assert_eq!(world.query::<()>().filter::<Changed<()>>().since(seen).count(), 95, "nor this");
-    world.entities_mut().advance_version();
+    world.advance_version();
     world.get_mut::<A>(all[5]).unwrap().0 = 1;
     world.get_mut::<T>(all[25]).unwrap().0 = 1;
     world.get_mut::<T>(all[94]).unwrap().0 = 1;
@@ -91,7 +91,7 @@ fn q9_q10_what_has_changed_by_types_of_the_run_time() {
     assert_eq!(rows.collect::<Vec<(usize, Vec<usize>)>>(), [(1, vec![5]), (1, vec![4])]);
     assert!(of_t.matches(&*world, all[25]) && !of_t.matches(&*world, all[26]));
     assert_eq!((of_t.count(&*world), of_t.count_unfiltered(&*world)), (2, 95));
-    assert!(!of_t.clone().since(world.entities().version()).is_empty_unfiltered(&*world));
+    assert!(!of_t.clone().since(world.version()).is_empty_unfiltered(&*world));
     assert!(of_t.clone().all([x()]).is_empty_unfiltered(&*world));
     let either = of_t.clone().or(of_a);
     assert_eq!(either.to_entities(&*world), [&all[..10], &[all[25], all[94]]].concat());
@@ -105,8 +105,8 @@ fn q9_q10_what_has_changed_by_types_of_the_run_time() {
 fn q8_shared_values_by_types_of_the_run_time() {
     let mut world = chunks_of(10);
     for team in 0..3 {
-        world.spawn_many(15, (A(team), Shared::new(Team(team))));
-        world.spawn_many(15, (X(team), Shared::new(Team(team)), Shared::new(Mesh(7))));
+        world.spawn_many((A(team), Shared::new(Team(team))), 15);
+        world.spawn_many((X(team), Shared::new(Team(team)), Shared::new(Mesh(7))), 15);
     }
     let query = |team| DynamicQuery::new().with_shared(Team(team));
     for team in 0..4 {
@@ -131,7 +131,7 @@ fn q8_shared_values_by_types_of_the_run_time() {
     );
     assert_eq!(query(2).add_types(&mut *world, &[ComponentType::of::<B>()]), Ok(30));
     assert_eq!(world.query::<&B>().with_shared(Team(2)).count(), 30);
-    let seen = DynamicQuery::new().since(world.entities().version()).changed([a()]);
+    let seen = DynamicQuery::new().since(world.version()).changed([a()]);
     let either = seen.clone().or(seen).with_shared(Team(0)).since(Version::NEVER);
     assert_eq!(either.count(&*world), 15, "what is said of the union");
 }
@@ -142,7 +142,7 @@ fn en5_en9_all_that_is_found_is_changed() {
         let mut world = chunks_of(limit);
         let all: Vec<_> = world.spawn_batch((0..200).map(|at| (X(at), A(at)))).collect();
         for &entity in all.iter().step_by(4) {
-            world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+            world.set_component_enabled::<X>(entity, false).unwrap();
         }
         let (on, off) = (DynamicQuery::new().all([x()]), DynamicQuery::new().disabled([x()]));
         assert_eq!(on.add_types(&mut *world, &[y(), a()]), Ok(150));
@@ -172,11 +172,11 @@ fn q1_types_of_the_run_time_and_archetypes_that_come_later() {
     let query = DynamicQuery::new().all([mana]);
     assert_eq!(query.count(&*world), 0);
     let entity = world.spawn(A(1));
-    world.entities_mut().add_types(entity, &[mana]).unwrap();
+    world.add_types(entity, &[mana]).unwrap();
     assert_eq!(query.to_entities(&*world), [entity]);
     assert!(format!("{query:?}").contains(name));
     let fork = Checked(world.fork().unwrap());
-    assert_eq!(query.to_entities(fork.entities()), [entity]);
+    assert_eq!(query.to_entities(&fork), [entity]);
 }
 
 #[test]

@@ -40,10 +40,10 @@ fn table(in_chunk: usize) -> Table {
     let tagged = world.spawn_batch((count..2 * count).map(|at| (of(at), Tag)));
     let all: Vec<_> = plain.into_iter().chain(tagged).collect();
     for &entity in all.iter().step_by(3) {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     let mut facts = Vec::new();
     for (at, &entity) in all.iter().enumerate() {
         let (chunk, row) = (at / in_chunk, at % in_chunk);
@@ -114,13 +114,13 @@ fn ways<F: QueryFilter>() -> Vec<Way> {
         }),
         ("matches", |world, since| {
             let query = world.query::<&B>().filter::<F>().since(since);
-            let mut all = world.entities().all_entities();
+            let mut all = world.all_entities();
             all.retain(|&entity| query.matches(entity));
             all
         }),
         ("get", |world, since| {
             let query = world.query::<&B>().filter::<F>().since(since);
-            let mut all = world.entities().all_entities();
+            let mut all = world.all_entities();
             all.retain(|&entity| query.get(entity).is_some());
             all
         }),
@@ -193,18 +193,18 @@ fn ways<F: QueryFilter>() -> Vec<Way> {
             seen(world)
         }),
         ("despawn", |world, since| {
-            let all = world.entities().all_entities();
+            let all = world.all_entities();
             let found = world.query_mut::<()>().filter::<F>().since(since).despawn().unwrap();
             assert_eq!(found, gone(world, all.clone()).len());
             gone(world, all)
         }),
         ("move_to", |world, since| {
-            let (all, mut other) = (world.entities().all_entities(), World::new("Other"));
+            let (all, mut other) = (world.all_entities(), World::new("Other"));
             world.query_mut::<()>().filter::<F>().since(since).move_to(&mut other).unwrap();
             gone(world, all)
         }),
         ("remove", |world, since| {
-            let mut all = world.entities().all_entities();
+            let mut all = world.all_entities();
             world.query_mut::<()>().filter::<F>().since(since).remove::<Seen>().unwrap();
             all.retain(|&entity| !world.has::<Seen>(entity));
             all
@@ -242,7 +242,7 @@ fn passes<F: QueryFilter>(table: &mut Table, wanted: impl Fn(Facts) -> bool) {
         }
     }
     // Nothing is newer than the version of the world.
-    let now = table.world.entities().version();
+    let now = table.world.version();
     let found = table.facts.iter().filter(|(_, facts)| {
         let nothing = Facts { a_changed: false, b_changed: false, order_changed: false, ..*facts };
         wanted(Facts { t_changed: false, ..nothing })

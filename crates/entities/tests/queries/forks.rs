@@ -54,8 +54,8 @@ fn crowded() -> (Checked, Checked) {
 #[test]
 fn without_memory_nothing_is_given() {
     let (mut world, fork) = crowded();
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     let state = world.state_hash();
     let refused = |result: Result<(), EntityError>| {
         assert!(matches!(result, Err(EntityError::OutOfMemory(OutOfMemory { .. }))));

@@ -10,7 +10,7 @@ fn i6_all_forms_give_the_same() {
     let all: Vec<_> = world.spawn_batch((0..1000).map(|at| (A(at), X(at)))).collect();
     for (at, &entity) in all.iter().enumerate() {
         let off = at % 7 == 0 || (200..330).contains(&at);
-        world.entities_mut().set_component_enabled::<X>(entity, !off).unwrap();
+        world.set_component_enabled::<X>(entity, !off).unwrap();
     }
     let mut expected = Vec::new();
     world.query::<(&A, &X)>().for_each(|(a, x)| {
@@ -61,13 +61,13 @@ fn i6_an_iterator_that_is_done_stays_done() {
     let mut world = chunks_of(3);
     let all: Vec<_> = world.spawn_batch((0..7).map(X)).collect();
     for &entity in &all {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
     // No chunk has anything to give.
     let mut iter = world.query::<&X>().iter();
     assert!((0..3).all(|_| iter.next().is_none()));
     // The first has, and those behind it do not.
-    world.entities_mut().set_component_enabled::<X>(all[1], true).unwrap();
+    world.set_component_enabled::<X>(all[1], true).unwrap();
     let mut iter = world.query_mut::<&mut X>().into_iter();
     assert_eq!(iter.next(), Some(&mut X(1)));
     assert!((0..3).all(|_| iter.next().is_none()));

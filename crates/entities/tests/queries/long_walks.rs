@@ -23,7 +23,7 @@ fn long(pattern: Pattern, rows: usize) -> (Checked, Vec<Entity>) {
     let count = rows as u32 * 150 + 1;
     let all: Vec<_> = world.spawn_batch((0..count).map(|at| (A(at), X(at)))).collect();
     for (at, &entity) in (0..).zip(&all) {
-        world.entities_mut().set_component_enabled::<X>(entity, pattern(at)).unwrap();
+        world.set_component_enabled::<X>(entity, pattern(at)).unwrap();
     }
     (world, all)
 }
@@ -67,8 +67,8 @@ fn en3_each_row_that_matches_comes_once_in_order() {
 #[test]
 fn q9_only_chunks_that_changed_are_walked() {
     let (mut world, all) = long(|at| at % 3 != 0, 20);
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     for at in [45, 46, 1000, 1500, 3000] {
         world.get_mut::<A>(all[at]).unwrap();
     }
@@ -109,7 +109,7 @@ fn what_another_view_switches_on_later_is_found_as_in_short_walks() {
         let mut world = chunks_of(1);
         let all: Vec<_> = world.spawn_batch((0..chunks).map(X)).collect();
         for &entity in &all[1..] {
-            world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+            world.set_component_enabled::<X>(entity, false).unwrap();
         }
         let (mut on, mut switches) = world.split::<(Query<&X>, Query<EnabledMut<X>>)>();
         let mut given = 0;

@@ -10,10 +10,10 @@ fn i9_where_entities_are() {
     let all: Vec<_> = world.spawn_batch((0..7).map(|at| (A(at), B(0)))).collect();
     let other = world.spawn(A(7));
     world.despawn(all[1]).unwrap();
-    let places = world.entities().storage_info();
+    let places = world.storage_info();
     assert!(places.exists(all[0]) && !places.exists(all[1]) && !places.exists(Entity::NULL));
     assert!(places.get(all[1]).is_none());
-    for entity in world.entities().all_entities() {
+    for entity in world.all_entities() {
         let place = places.get(entity).unwrap();
         assert_eq!(place.chunk().entities()[place.row()], entity);
         assert_eq!(place.chunk().slice::<A>().unwrap()[place.row()], *world.get(entity).unwrap());
@@ -32,9 +32,7 @@ fn i9_where_entities_are() {
 fn i9_a_chunk_keeps_its_number() {
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_batch((0..6).map(A)).collect();
-    let number = |world: &Checked, entity| {
-        world.entities().storage_info().get(entity).unwrap().chunk_number()
-    };
+    let number = |world: &Checked, entity| world.storage_info().get(entity).unwrap().chunk_number();
     let before = number(&world, all[4]);
     world.despawn_slice(&all[..2]).unwrap();
     world.get_mut::<A>(all[4]).unwrap().0 += 1;
@@ -49,11 +47,11 @@ fn i8_lookups_say_what_changed() {
     let all: Vec<_> =
         world.spawn_batch((0..4).map(|at| (A(at), Buffer::from([Item(at)]), Tag))).collect();
     let bare = world.spawn(B(0));
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     world.get_mut::<A>(all[3]).unwrap().0 += 1;
     world.buffer_mut::<Item>(all[0]).unwrap().clear();
-    let (a, items) = (world.entities().lookup::<A>(), world.entities().buffer_lookup::<Item>());
+    let (a, items) = (world.lookup::<A>(), world.buffer_lookup::<Item>());
     let changed = |entity| (a.did_change(entity, seen), items.did_change(entity, seen));
     assert_eq!(
         all.iter().map(|&entity| changed(entity)).collect::<Vec<_>>(),
@@ -61,7 +59,7 @@ fn i8_lookups_say_what_changed() {
     );
     assert_eq!(changed(bare), (false, false));
     assert_eq!(changed(Entity::NULL), (false, false));
-    assert!(!a.did_change(all[3], world.entities().version()));
+    assert!(!a.did_change(all[3], world.version()));
 }
 
 #[derive(BufferElement, Clone, Copy)]
@@ -74,8 +72,8 @@ fn i8_lookups_say_which_entities_changed_if_that_is_tracked() {
     let all: Vec<_> = world
         .spawn_batch((0..6).map(|at| (T(at), S, Buffer::from([NotedItem(at)]), A(at))))
         .collect();
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     world.get_mut::<T>(all[3]).unwrap().0 += 1;
     world.get_mut::<A>(all[3]).unwrap().0 += 1;
     world.buffer_mut::<NotedItem>(all[0]).unwrap()[0].0 += 1;
@@ -86,7 +84,7 @@ fn i8_lookups_say_which_entities_changed_if_that_is_tracked() {
             value.0 += 1;
         }
     }
-    let entities = world.entities();
+    let entities = &world;
     let (t, s, a) = (entities.lookup::<T>(), entities.lookup::<S>(), entities.lookup::<A>());
     let items = entities.buffer_lookup::<NotedItem>();
     let which = |did_change: &dyn Fn(Entity) -> bool| {
@@ -104,7 +102,7 @@ fn i8_lookups_say_which_entities_changed_if_that_is_tracked() {
 fn c3_a_tag_is_looked_up_as_everything_else() {
     let mut world = world();
     let (tagged, bare) = (world.spawn(Tag), world.spawn(()));
-    let tags = world.entities().lookup::<Tag>();
+    let tags = world.lookup::<Tag>();
     assert_eq!((tags.get(tagged), tags.get(bare)), (Some(&Tag), None));
     assert!(tags.get_many(&[tagged, bare]).eq([Some(&Tag), None]));
 }

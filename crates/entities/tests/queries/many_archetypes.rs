@@ -33,7 +33,7 @@ fn many() -> Checked {
 
 /// What a look at all entities finds, in the order in which they are walked.
 fn scan(world: &World) -> Vec<(Entity, u32, Option<u64>)> {
-    let all = world.entities().all_entities().into_iter();
+    let all = world.all_entities().into_iter();
     all.filter_map(|entity| {
         let a = world.get::<A>(entity).ok()?.0;
         Some((entity, a, world.get::<B>(entity).ok().map(|b| b.0)))
@@ -72,10 +72,9 @@ fn walk(world: &mut World) {
     for team in 0..4 {
         let mut members = Vec::new();
         world.query::<Entity>().with_shared(Team(team)).for_each(|entity| members.push(entity));
-        let has_team = |entity: &Entity| {
-            world.entities().shared::<Team>(*entity).is_ok_and(|has| has.0 == team)
-        };
-        let all = world.entities().all_entities();
+        let has_team =
+            |entity: &Entity| world.shared::<Team>(*entity).is_ok_and(|has| has.0 == team);
+        let all = world.all_entities();
         assert_eq!(members, all.into_iter().filter(has_team).collect::<Vec<_>>());
     }
 }
@@ -94,7 +93,7 @@ fn changed_by(change: impl FnOnce(&mut World)) {
 }
 
 fn first_with<T: ancho_entities::Component>(world: &World) -> Entity {
-    let mut all = world.entities().all_entities().into_iter();
+    let mut all = world.all_entities().into_iter();
     all.find(|&entity| world.has::<T>(entity)).unwrap()
 }
 
@@ -106,13 +105,16 @@ fn nothing_changes() {
 #[test]
 fn an_entity_comes_or_goes_and_takes_a_chunk_with_it() {
     changed_by(|world| _ = world.spawn(A(1)));
-    changed_by(|world| _ = world.spawn_many(10, (A(1), B(2), Tag)).count());
+    changed_by(|world| _ = world.spawn_many((A(1), B(2), Tag), 10).count());
     for _ in 0..3 {
-        changed_by(|world| _ = world.despawn(first_with::<Text>(world)).unwrap());
+        changed_by(|world| {
+            let entity = first_with::<Text>(world);
+            world.despawn(entity).unwrap();
+        });
     }
     // All of a chunk, one by one.
     changed_by(|world| {
-        for entity in world.entities().all_entities().into_iter().take(3) {
+        for entity in world.all_entities().into_iter().take(3) {
             world.despawn(entity).unwrap();
         }
     });
@@ -150,10 +152,22 @@ fn the_number_of_a_chunk_is_used_again_elsewhere() {
 
 #[test]
 fn an_entity_moves() {
-    changed_by(|world| _ = world.add(first_with::<A>(world), T(1)).unwrap());
-    changed_by(|world| _ = world.remove::<Tag>(first_with::<Tag>(world)).unwrap());
-    changed_by(|world| _ = world.remove::<A>(first_with::<A>(world)).unwrap());
-    changed_by(|world| _ = world.add_shared(first_with::<A>(world), Team(3)).unwrap());
+    changed_by(|world| {
+        let entity = first_with::<A>(world);
+        world.add(entity, T(1)).unwrap();
+    });
+    changed_by(|world| {
+        let entity = first_with::<Tag>(world);
+        world.remove::<Tag>(entity).unwrap();
+    });
+    changed_by(|world| {
+        let entity = first_with::<A>(world);
+        world.remove::<A>(entity).unwrap();
+    });
+    changed_by(|world| {
+        let entity = first_with::<A>(world);
+        world.add(entity, Shared::new(Team(3))).unwrap();
+    });
 }
 
 #[test]
@@ -173,8 +187,8 @@ fn all_go_and_others_come() {
     changed_by(|world| {
         world.despawn_all().unwrap();
         settle(world);
-        world.spawn_many(20, (Text("new".into()), A(7))).for_each(drop);
-        world.spawn_many(20, (B(1), A(7))).for_each(drop);
+        world.spawn_many((Text("new".into()), A(7)), 20).for_each(drop);
+        world.spawn_many((B(1), A(7)), 20).for_each(drop);
     });
 }
 
@@ -187,7 +201,7 @@ fn forks_go_their_own_ways() {
     settle(&mut world);
     settle(&mut fork);
     world.query_mut::<()>().filter::<With<B>>().despawn().unwrap();
-    fork.spawn_many(50, (A(1), T(2))).for_each(drop);
+    fork.spawn_many((A(1), T(2)), 50).for_each(drop);
     settle(&mut fork);
     settle(&mut world);
     let mut again = Checked(fork.fork().unwrap());
@@ -198,8 +212,8 @@ fn forks_go_their_own_ways() {
 #[test]
 fn worlds_that_change_places_keep_their_lists() {
     let (mut one, mut other) = (many(), chunks_of(2));
-    other.spawn_many(9, (A(1), B(1))).for_each(drop);
-    other.spawn_many(9, (A(1), Text("other".into()))).for_each(drop);
+    other.spawn_many((A(1), B(1)), 9).for_each(drop);
+    other.spawn_many((A(1), Text("other".into())), 9).for_each(drop);
     settle(&mut one);
     settle(&mut other);
     std::mem::swap(&mut *one, &mut *other);
@@ -282,7 +296,7 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 fn apply(world: &mut World, op: &Op) {
-    let all = world.entities().all_entities();
+    let all = world.all_entities();
     let pick = |at: usize| all.get(at % all.len().max(1)).copied();
     match *op {
         Op::Spawn(kind) => {
@@ -299,7 +313,7 @@ fn apply(world: &mut World, op: &Op) {
                 0 => _ = world.remove::<B>(entity).unwrap(),
                 1 => _ = world.remove::<Tag>(entity).unwrap(),
                 2 => _ = world.remove::<Text>(entity).unwrap(),
-                _ => _ = world.remove_shared::<Team>(entity).unwrap(),
+                _ => _ = world.remove::<Shared<Team>>(entity).unwrap(),
             }
         }
         Op::ByQuery(what) => {
@@ -334,7 +348,7 @@ fn apply_kind(world: &mut World, entity: Entity, kind: u32) {
         world.add(entity, Text(kind.to_string())).unwrap();
     }
     if kind & 8 != 0 {
-        world.add_shared(entity, Team(kind % 3)).unwrap();
+        world.add(entity, Shared::new(Team(kind % 3))).unwrap();
     }
 }
 

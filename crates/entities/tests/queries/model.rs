@@ -82,7 +82,7 @@ impl Model {
     }
 
     fn now(&self) -> Version {
-        self.world.entities().version()
+        self.world.version()
     }
 
     fn step(&mut self, op: &Op) {
@@ -113,7 +113,7 @@ impl Model {
             Op::SpawnMany(count) => {
                 let row =
                     Row { a: Some(3), x: Some((4, true)), a_at: now, x_at: now, ..Row::default() };
-                let new = self.world.spawn_many(count, (A(3), X(4)));
+                let new = self.world.spawn_many((A(3), X(4)), count);
                 self.rows.extend(new.map(|entity| (entity, row.clone())));
             }
             Op::Despawn(at) => {
@@ -141,7 +141,7 @@ impl Model {
             }
             Op::SetTeam(at, team) => {
                 let Some((world, (entity, row))) = self.row(at) else { return };
-                world.add_shared(*entity, Team(team)).unwrap();
+                world.add(*entity, Shared::new(Team(team))).unwrap();
                 row.team = Some(team);
             }
             Op::Remove(at, which) => {
@@ -150,19 +150,19 @@ impl Model {
                     0 => (row.a, row.a_at, _) = (None, None, world.remove::<A>(*entity).unwrap()),
                     1 => (row.x, row.x_at, _) = (None, None, world.remove::<X>(*entity).unwrap()),
                     2 => (row.y, _) = (None, world.remove::<Y>(*entity).unwrap()),
-                    _ => (row.team, _) = (None, world.remove_shared::<Team>(*entity).unwrap()),
+                    _ => (row.team, _) = (None, world.remove::<Shared<Team>>(*entity).unwrap()),
                 }
             }
             Op::SwitchX(at, on) => {
                 let Some((world, (entity, row))) = self.row(at) else { return };
-                let done = world.entities_mut().set_component_enabled::<X>(*entity, on);
+                let done = world.set_component_enabled::<X>(*entity, on);
                 assert_eq!(done.is_ok(), row.x.is_some());
                 row.x = row.x.map(|(value, _)| (value, on));
                 row.x_at = row.x.and(now);
             }
             Op::SwitchY(at, on) => {
                 let Some((world, (entity, row))) = self.row(at) else { return };
-                let done = world.entities_mut().set_component_enabled::<Y>(*entity, on);
+                let done = world.set_component_enabled::<Y>(*entity, on);
                 assert_eq!(done.is_ok(), row.y.is_some());
                 row.y = row.y.map(|_| on);
             }
@@ -183,7 +183,7 @@ impl Model {
             }
             Op::Advance => {
                 self.seen.push(self.now());
-                self.world.entities_mut().advance_version();
+                self.world.advance_version();
             }
             Op::Write => {
                 let query = self.world.query_mut::<(&mut X, &A)>();
@@ -362,7 +362,7 @@ impl Model {
     /// Everything that entities have is as in the model.
     fn compare(&self) {
         assert_eq!(self.world.entity_count(), self.rows.len());
-        let entities = self.world.entities();
+        let entities = &self.world;
         for (entity, row) in &self.rows {
             let x = self.world.get::<X>(*entity).ok();
             let found = Row {

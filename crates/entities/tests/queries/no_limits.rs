@@ -25,7 +25,7 @@ fn crowd_of_ten() -> (Checked, Vec<(Entity, u32)>) {
         let entity = world.spawn(values);
         macro_rules! switch {
             ($($at:literal $name:ident)+) => {$(
-                world.entities_mut().set_component_enabled::<$name>(entity, bits >> $at & 1 != 0).unwrap();
+                world.set_component_enabled::<$name>(entity, bits >> $at & 1 != 0).unwrap();
             )+};
         }
         switch!(0 E0 1 E1 2 E2 3 E3 4 E4 5 E5 6 E6 7 E7 8 E8 9 E9);
@@ -76,8 +76,8 @@ fn q9_any_of_several_changed_types_will_do_and_q10_orders_are_asked_for_beside_t
     let mut world = chunks_of(10);
     let team = |at| Shared::new(Team(at / 20));
     let all: Vec<_> = world.spawn_batch((0..40).map(|at| (A(at), B(0), X(0), team(at)))).collect();
-    let since = world.entities().version();
-    world.entities_mut().advance_version();
+    let since = world.version();
+    world.advance_version();
     world.get_mut::<A>(all[0]).unwrap().0 += 1;
     world.get_mut::<B>(all[10]).unwrap().0 += 1;
     world.get_mut::<X>(all[20]).unwrap().0 += 1;

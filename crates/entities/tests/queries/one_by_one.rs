@@ -10,7 +10,7 @@ use crate::common::*;
 
 /// Everything that can be known of an entity.
 fn look(world: &World, entity: Entity) -> String {
-    let entities = world.entities();
+    let entities = world;
     let enabled = (
         entities.is_component_enabled::<X>(entity).ok(),
         entities.is_component_enabled::<Y>(entity).ok(),
@@ -60,7 +60,7 @@ fn build(world: &mut World, kinds: &[u16]) {
             world.add(entity, Managed::new(Script(at.to_string()))).unwrap();
         }
         if has(7) {
-            world.entities_mut().set_enabled(entity, false).unwrap();
+            world.set_enabled(entity, false).unwrap();
         }
         all.push((entity, *kind));
     }
@@ -68,7 +68,7 @@ fn build(world: &mut World, kinds: &[u16]) {
         for (bit, ty) in [(8, ComponentType::of::<X>()), (9, ComponentType::of::<Y>())] {
             if kind >> bit & 1 != 0 {
                 // Not all of them have it.
-                let _ = world.entities_mut().set_type_enabled(entity, ty, false);
+                let _ = world.set_type_enabled(entity, ty, false);
             }
         }
     }
@@ -109,7 +109,7 @@ fn added() -> [ComponentType; 4] {
 
 /// Does it to one entity. Returns whether that was a change, or nothing if it is refused.
 fn to_one(world: &mut World, entity: Entity, change: u8) -> Option<bool> {
-    let entities = world.entities_mut();
+    let entities = &mut *world;
     match change {
         0 => entities.despawn(entity).ok(),
         1 => entities.add(entity, Tag).ok(),
@@ -154,8 +154,8 @@ fn compare<F: QueryFilter>(world: &mut World, change: u8, shares: bool) {
         assert_eq!(left.state_hash(), state);
         return;
     }
-    let mut all = left.entities().all_entities();
-    let mut others = right.entities().all_entities();
+    let mut all = left.all_entities();
+    let mut others = right.all_entities();
     all.sort();
     others.sort();
     assert_eq!(all, others);
@@ -163,7 +163,7 @@ fn compare<F: QueryFilter>(world: &mut World, change: u8, shares: bool) {
         assert_eq!(look(&left, entity), look(&right, entity), "{entity}");
     }
     // The next entities have the same ids.
-    let next = |world: &mut World| world.spawn_many(20, A(1)).collect::<Vec<_>>();
+    let next = |world: &mut World| world.spawn_many(A(1), 20).collect::<Vec<_>>();
     assert_eq!(next(&mut left), next(&mut right));
     assert_eq!(world.state_hash(), state);
 }

@@ -34,10 +34,10 @@ fn q9_what_is_off_is_not_given_to_be_changed() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..6).map(|at| (A(at), E(0)))).collect();
     for &entity in &all[1..5] {
-        world.entities_mut().set_component_enabled::<E>(entity, false).unwrap();
+        world.set_component_enabled::<E>(entity, false).unwrap();
     }
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     world.query_mut::<(&A, Option<&mut E>)>().for_each_pair(|_, _| ());
     let changed = world.query::<()>().filter::<(Changed<E>, Present<E>)>().since(seen);
     assert_eq!(changed.to_entities(), [all[0], all[5]]);
@@ -57,7 +57,7 @@ fn en3_only_what_is_on_is_paired_whatever_is_switched_meanwhile() {
     let mut world = chunks_of(200);
     let all: Vec<_> = world.spawn_batch((0..150).map(|at| (X(at), Y))).collect();
     for (at, &entity) in all.iter().enumerate() {
-        world.entities_mut().set_component_enabled::<X>(entity, at % 50 < 2).unwrap();
+        world.set_component_enabled::<X>(entity, at % 50 < 2).unwrap();
     }
     let mut pairs = Vec::new();
     world.query_mut::<(&X, EnabledMut<Y>, EnabledMut<X>)>().for_each_pair(

@@ -246,9 +246,9 @@ impl Places {
         let shapes: BTreeMap<_, _> =
             rows.iter().map(|(entity, row)| (*entity, row.shape())).collect();
         let mut before = std::mem::take(&mut self.of);
-        let now = Some(world.entities().version());
+        let now = Some(world.version());
         self.chunks = 0;
-        for chunk in world.entities().chunks() {
+        for chunk in world.chunks() {
             let neighbours: Rc<[Entity]> = chunk.entities().into();
             let mut sorted = chunk.entities().to_vec();
             sorted.sort();

@@ -7,10 +7,10 @@ use crate::common::*;
 #[test]
 fn q8_whole_chunks_by_value() {
     let mut world = world();
-    let red: Vec<_> = world.spawn_many(5, (A(1), Shared::new(Team(1)))).collect();
-    let blue: Vec<_> = world.spawn_many(6, (A(2), Shared::new(Team(2)))).collect();
-    let tagged: Vec<_> = world.spawn_many(2, (A(3), Tag, Shared::new(Team(2)))).collect();
-    world.spawn_many(7, A(4));
+    let red: Vec<_> = world.spawn_many((A(1), Shared::new(Team(1))), 5).collect();
+    let blue: Vec<_> = world.spawn_many((A(2), Shared::new(Team(2))), 6).collect();
+    let tagged: Vec<_> = world.spawn_many((A(3), Tag, Shared::new(Team(2))), 2).collect();
+    world.spawn_many(A(4), 7);
     let of = |team| world.query::<&A>().with_shared(Team(team));
     assert_eq!(of(1).to_entities(), red);
     assert_eq!(of(2).to_entities(), [blue.clone(), tagged].concat());
@@ -56,8 +56,8 @@ fn q8_q9_values_and_changes_are_both_needed() {
     let mut world = world();
     let red = world.spawn((A(1), Shared::new(Team(1))));
     let blue = world.spawn((A(2), Shared::new(Team(2))));
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     world.get_mut::<A>(red).unwrap().0 = 5;
     let query =
         |team| world.query::<&A>().with_shared(Team(team)).filter::<Changed<A>>().since(seen);
@@ -70,23 +70,23 @@ fn reordered(world: &World, since: Version) -> usize {
     let found = world.query::<()>().filter::<OrderChanged>().since(since).to_entities();
     let is_found =
         |chunk: &ancho_entities::ArchetypeChunk<'_>| found.contains(&chunk.entities()[0]);
-    world.entities().chunks().filter(is_found).count()
+    world.chunks().filter(is_found).count()
 }
 
 #[test]
 fn sh3_v4_whole_chunks_get_another_value_where_they_are() {
     let mut world = chunks_of(10);
-    let many: Vec<_> = world.spawn_many(95, (A(1), X(0), Shared::new(Team(1)))).collect();
-    let few: Vec<_> = world.spawn_many(3, (A(2), X(0), Shared::new(Team(2)))).collect();
+    let many: Vec<_> = world.spawn_many((A(1), X(0), Shared::new(Team(1))), 95).collect();
+    let few: Vec<_> = world.spawn_many((A(2), X(0), Shared::new(Team(2))), 3).collect();
     let look = |world: &World| -> Vec<_> {
-        let chunks = world.entities().chunks();
+        let chunks = world.chunks();
         chunks.map(|chunk| (chunk.sequence_number(), chunk.entities().to_vec())).collect()
     };
-    let events = |world: &World| world.entities().component_order_version::<A>();
+    let events = |world: &World| world.component_order_version::<A>();
     let (before, came) = (look(&world), events(&world));
     assert_eq!(before.len(), 11);
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     // There is room for the three in the chunk of five, and for the five beside the three.
     assert_eq!(world.query_mut::<&A>().with_shared(Team(2)).set_shared(Team(1)), Ok(3));
     assert_eq!(world.query_mut::<&A>().set_shared(Team(3)), Ok(98));
@@ -99,12 +99,12 @@ fn sh3_v4_whole_chunks_get_another_value_where_they_are() {
     assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).count(), 0);
     assert_eq!(world.query::<&A>().with_shared(Team(4)).count(), 98);
     // What is found by what is on takes a chunk apart.
-    world.entities_mut().set_component_enabled::<X>(few[1], false).unwrap();
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    world.set_component_enabled::<X>(few[1], false).unwrap();
+    let seen = world.version();
+    world.advance_version();
     assert_eq!(world.query_mut::<&X>().set_shared(Team(5)), Ok(97));
     assert_eq!(reordered(&world, seen), 2, "where two left, and where they came to");
-    assert!(world.entities().chunks().any(|chunk| chunk.entities() == [few[1]]));
+    assert!(world.chunks().any(|chunk| chunk.entities() == [few[1]]));
     assert_eq!(world.query::<&X>().with_shared(Team(5)).count(), 97);
     assert_eq!(world.shared(few[1]), Ok(&Team(4)));
     assert_eq!(world.shared(many[94]), Ok(&Team(5)));
@@ -115,12 +115,12 @@ fn sh3_v4_whole_chunks_get_another_value_where_they_are() {
 fn sh5_values_count_chunks_that_get_them_where_they_are() {
     let mut world = chunks_of(10);
     let both = |team| (A(1), Shared::new(Team(team)), Shared::new(Mesh(1)));
-    world.spawn_many(10, both(1));
-    world.spawn_many(10, both(2));
-    world.spawn_many(10, both(3));
+    world.spawn_many(both(1), 10);
+    world.spawn_many(both(2), 10);
+    world.spawn_many(both(3), 10);
     let counts = |world: &World| -> Vec<u32> {
-        let count = |team| world.entities().shared_order_version(&Team(team));
-        (1..4).map(count).chain([world.entities().shared_order_version(&Mesh(1))]).collect()
+        let count = |team| world.shared_order_version(&Team(team));
+        (1..4).map(count).chain([world.shared_order_version(&Mesh(1))]).collect()
     };
     let before = counts(&world);
     world.query_mut::<&A>().with_shared(Team(2)).set_shared(Team(1)).unwrap();

@@ -92,7 +92,7 @@ fn i8_lookups_find_what_is_there() {
     let prefab = world.spawn((A(4), Prefab));
     let dead = world.spawn(A(5));
     world.despawn(dead).unwrap();
-    world.entities_mut().set_component_enabled::<X>(off, false).unwrap();
+    world.set_component_enabled::<X>(off, false).unwrap();
     let (a, mut items, mut scripts, mut x, teams, mut on) = world.split::<(
         Lookup<&A>,
         Lookup<&mut Buffer<Item>>,
@@ -243,8 +243,8 @@ fn i6_what_is_said_of_a_query_holds_in_a_split() {
     assert!(matches!(team.single_mut(), Err(EntityError::NotSingle { found: 3, .. })));
     assert!(format!("{team:?}").contains("Query<"));
 
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     let changed = || EntityQuery::<(), Changed<A>>::new().since(seen);
     let (mut a, changed) = world.split_with((EntityQuery::<&mut A>::new(), changed()));
     assert!(changed.is_empty());
@@ -257,17 +257,17 @@ fn i6_what_is_said_of_a_query_holds_in_a_split() {
 fn v1_what_is_looked_up_to_be_changed_counts_as_changed() {
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_batch((0..6).map(|at| (A(at), B(0), X(0)))).collect();
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     let (mut a, b) = world.split::<(Lookup<(&mut A, &X)>, Lookup<&B>)>();
     a.get_mut(all[2]).unwrap().0.0 += 1;
     assert!(b.get(all[5]).is_some() && a.has(all[5]));
-    let changed = |entity| world.entities().lookup::<A>().did_change(entity, seen);
+    let changed = |entity| world.lookup::<A>().did_change(entity, seen);
     assert_eq!(
         all.iter().map(|&entity| changed(entity)).collect::<Vec<_>>(),
         [false, false, true, true, false, false]
     );
-    let x = world.entities().lookup::<X>();
+    let x = world.lookup::<X>();
     assert!(!all.iter().any(|&entity| x.did_change(entity, seen)));
 }
 
@@ -276,8 +276,8 @@ fn forks_are_left_alone() {
     let mut world = chunks_of(2);
     let all: Vec<_> =
         world.spawn_batch((0..6).map(|at| (A(at), Text(at.to_string()), X(at)))).collect();
-    world.entities_mut().set_component_enabled::<X>(all[0], false).unwrap();
-    world.entities_mut().set_component_enabled::<X>(all[1], false).unwrap();
+    world.set_component_enabled::<X>(all[0], false).unwrap();
+    world.set_component_enabled::<X>(all[1], false).unwrap();
     let fork = Checked(world.fork().unwrap());
     let before = fork.state_hash();
     let (texts, mut a, mut on) =
@@ -306,10 +306,10 @@ fn a_chunk_that_is_found_only_later_is_the_worlds_alone_already() {
     world.spawn_batch((0..4).map(|at| (items(at), B(0), Text(at.to_string()), Y)));
     let all = world.query::<()>().to_entities();
     for &entity in &all {
-        world.entities_mut().set_component_enabled::<Y>(entity, false).unwrap();
+        world.set_component_enabled::<Y>(entity, false).unwrap();
     }
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     let fork = world.fork().unwrap();
     let texts = EntityQuery::<&mut Text, (With<Y>, Changed<B>)>::new().since(seen);
     let parts =
@@ -333,7 +333,7 @@ fn without_memory_for_copies_a_world_is_not_split() {
     let mut world = Checked(World::with_settings("Simulation", settings));
     world.spawn((A(1), B(2)));
     let _fork = Checked(world.fork().unwrap());
-    let refused = world.entities_mut().try_split_with((EntityQuery::<&mut A>::new(),));
+    let refused = world.try_split_with((EntityQuery::<&mut A>::new(),));
     assert!(matches!(refused.map(drop), Err(EntityError::OutOfMemory(_))));
     panic_message(|| drop(world.split::<(Lookup<&mut B>, Query<&A>)>()));
     assert_eq!(world.split::<(Query<&A>,)>().0.single(), Ok(&A(1)));
@@ -385,7 +385,7 @@ fn every_archetype() -> Checked {
         }
         if at & 4 != 0 {
             world.add(entity, X(0)).unwrap();
-            world.entities_mut().set_component_enabled::<X>(entity, at & 32 != 0).unwrap();
+            world.set_component_enabled::<X>(entity, at & 32 != 0).unwrap();
         }
         if at & 8 != 0 {
             world.add(entity, Disabled).unwrap();
@@ -423,7 +423,7 @@ fn yields_any<F: QueryFilter>(
 
 /// Two parts are refused if and only if there is an archetype whose entities both can have.
 fn check_pair<F: QueryFilter, G: QueryFilter>(world: &mut World, meet: &mut [usize; 2]) {
-    let all = world.entities().all_entities();
+    let all = world.all_entities();
     let (left, right) = (world.query::<&A>().filter::<F>(), world.query::<&A>().filter::<G>());
     let (left, right) = (left.mask(), right.mask());
     let together = all.iter().any(|&entity| left.matches(entity) && right.matches(entity));

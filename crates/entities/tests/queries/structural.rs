@@ -67,8 +67,8 @@ fn i7_what_does_not_match_any_more_is_passed_over() {
 fn i7_of_changed_entities_those_that_still_count_as_changed() {
     let mut world = chunks_of(1);
     let all: Vec<_> = world.spawn_batch((0..3).map(A)).collect();
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     world.get_mut::<A>(all[1]).unwrap().0 += 1;
     let mut visited = Vec::new();
     let changed = world.query_mut::<&A>().filter::<Changed<A>>().since(seen);

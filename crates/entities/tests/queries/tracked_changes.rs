@@ -26,8 +26,8 @@ fn changed<F: QueryFilter>(world: &World, since: Version) -> Vec<Entity> {
 
 /// Ends a moment. Returns it.
 fn advance(world: &mut World) -> Version {
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     seen
 }
 
@@ -58,10 +58,10 @@ fn q9_only_the_entity_that_was_written_passes() {
 #[test]
 fn q9_archetypes_without_what_is_tracked_are_not_mixed_up() {
     let mut world = world();
-    let tracked: Vec<_> = world.spawn_many(10, (T(0), A(0))).collect();
+    let tracked: Vec<_> = world.spawn_many((T(0), A(0)), 10).collect();
     let seen = advance(&mut world);
     world.get_mut::<T>(tracked[3]).unwrap().0 = 1;
-    let others: Vec<_> = world.spawn_many(5, A(0)).collect();
+    let others: Vec<_> = world.spawn_many(A(0), 5).collect();
     let found = changed::<Changed<(T, A)>>(&world, seen);
     assert_eq!(found[0], tracked[3]);
     assert_eq!(found[1..], others);
@@ -96,7 +96,7 @@ fn q9_what_loops_give_counts() {
     world.query_mut::<&mut T>().copy_from(&vec![T(3); 250]).unwrap();
     assert_eq!(next(&mut world), all);
     let mut first = true;
-    world.entities_mut().for_each_chunk_mut(|mut chunk| {
+    world.for_each_chunk_mut(|mut chunk| {
         if std::mem::take(&mut first) {
             chunk.slice_mut::<T>().unwrap();
         }
@@ -109,9 +109,9 @@ fn q9_what_loops_give_counts() {
 #[test]
 fn q9_what_is_off_is_not_given() {
     let mut world = chunks_of(100);
-    let all: Vec<_> = world.spawn_many(10, (E(0), A(0))).collect();
+    let all: Vec<_> = world.spawn_many((E(0), A(0)), 10).collect();
     for &entity in &all[..8] {
-        world.entities_mut().set_component_enabled::<E>(entity, false).unwrap();
+        world.set_component_enabled::<E>(entity, false).unwrap();
     }
     let seen = advance(&mut world);
     world.query_mut::<&mut E>().for_each(|e| e.0 = 1);
@@ -120,7 +120,7 @@ fn q9_what_is_off_is_not_given() {
     world.query_mut::<(&A, Option<&mut E>)>().for_each(|_| ());
     assert_eq!(changed::<Changed<E>>(&world, seen), all[8..]);
     let seen = advance(&mut world);
-    world.entities_mut().set_component_enabled::<E>(all[2], true).unwrap();
+    world.set_component_enabled::<E>(all[2], true).unwrap();
     assert_eq!(changed::<Changed<E>>(&world, seen), [all[2]]);
     assert_eq!(world.query::<&E>().filter::<Changed<E>>().since(seen).to_entities(), [all[2]]);
     let seen = advance(&mut world);
@@ -137,7 +137,7 @@ fn q9_what_is_off_is_not_given() {
 #[test]
 fn q9_a_loop_finds_what_had_changed_before_it() {
     let mut world = chunks_of(100);
-    let all: Vec<_> = world.spawn_many(200, T(0)).collect();
+    let all: Vec<_> = world.spawn_many(T(0), 200).collect();
     let seen = advance(&mut world);
     for at in [3, 70, 71, 150] {
         world.get_mut::<T>(all[at]).unwrap().0 = 1;
@@ -158,7 +158,7 @@ fn q9_a_loop_finds_what_had_changed_before_it() {
 fn q9_buffers_managed_components_and_references() {
     let mut world = chunks_of(10);
     let list = Buffer::from([TrackedItem(1)]);
-    let all: Vec<_> = world.spawn_many(3, (list, Managed::new(TrackedScript(0)))).collect();
+    let all: Vec<_> = world.spawn_many((list, Managed::new(TrackedScript(0))), 3).collect();
     let seen = advance(&mut world);
     world.buffer_mut::<TrackedItem>(all[1]).unwrap().push(TrackedItem(2));
     world.managed_mut::<TrackedScript>(all[2]).unwrap().0 = 1;
@@ -172,9 +172,9 @@ fn q9_buffers_managed_components_and_references() {
     world.query_mut::<&mut Managed<TrackedScript>>().get(all[1]).unwrap().0 = 2;
     assert_eq!(changed::<Changed<Buffer<TrackedItem>>>(&world, seen), [all[0]]);
     assert_eq!(changed::<Changed<Managed<TrackedScript>>>(&world, seen), [all[1]]);
-    let pair: Vec<_> = world.spawn_many(2, TrackedTarget(all[0])).collect();
+    let pair: Vec<_> = world.spawn_many(TrackedTarget(all[0]), 2).collect();
     let seen = advance(&mut world);
-    world.entities_mut().remap_references(|entity| entity).unwrap();
+    world.remap_references(|entity| entity).unwrap();
     assert_eq!(changed::<Changed<TrackedTarget>>(&world, seen), pair);
 }
 
@@ -195,7 +195,7 @@ fn q9_moving_is_no_change() {
     // What is added is new, and so is what is a copy.
     world.remove::<T>(all[0]).unwrap();
     world.add(all[0], T(5)).unwrap();
-    let copy = world.entities_mut().instantiate(all[1]).unwrap();
+    let copy = world.instantiate(all[1]).unwrap();
     let mut found = changed::<Changed<T>>(&world, later);
     found.sort();
     assert_eq!(found, [all[0], copy]);
@@ -204,7 +204,7 @@ fn q9_moving_is_no_change() {
 #[test]
 fn q9_forks_have_notes_of_their_own() {
     let mut world = chunks_of(10);
-    let all: Vec<_> = world.spawn_many(20, T(0)).collect();
+    let all: Vec<_> = world.spawn_many(T(0), 20).collect();
     let seen = advance(&mut world);
     world.get_mut::<T>(all[3]).unwrap().0 = 1;
     let state = world.state_hash();
@@ -249,11 +249,11 @@ fn q9_a_panic_in_the_midst_of_a_chunk() {
 fn q9_references_that_panic_count_as_changed() {
     let mut world = world();
     let target = world.spawn(());
-    let all: Vec<_> = world.spawn_many(3, TrackedTarget(target)).collect();
+    let all: Vec<_> = world.spawn_many(TrackedTarget(target), 3).collect();
     let seen = advance(&mut world);
     let mut left = 1;
     panic_message(|| {
-        world.entities_mut().remap_references(|_| {
+        world.remap_references(|_| {
             left -= 1;
             assert_eq!(left, 0, "enough");
             all[0]
@@ -277,14 +277,14 @@ fn q9_who_is_given_slices_has_values_that_are_off_too() {
         },
         |world, add| {
             let job = world.query_mut::<Optional>().job().schedule_chunks_parallel(add).unwrap();
-            world.entities().jobs().complete(job);
+            world.jobs().complete(job);
         },
     ];
     for way in ways {
         let pool = JobPool::builder().workers(0).build().unwrap();
         let mut world = World::with_settings("test", WorldSettings::new().job_pool(&pool));
-        let all: Vec<_> = world.spawn_many(2, (A(0), E(0))).collect();
-        world.entities_mut().set_component_enabled::<E>(all[0], false).unwrap();
+        let all: Vec<_> = world.spawn_many((A(0), E(0)), 2).collect();
+        world.set_component_enabled::<E>(all[0], false).unwrap();
         let seen = advance(&mut world);
         way(&mut world, add);
         assert_eq!(changed::<(Changed<E>, Present<E>)>(&world, seen), all);

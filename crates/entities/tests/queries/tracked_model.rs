@@ -102,7 +102,7 @@ struct Model {
 
 impl Model {
     fn now(&self) -> Version {
-        self.world.entities().version()
+        self.world.version()
     }
 
     fn since(&self, back: usize) -> Version {
@@ -139,22 +139,22 @@ impl Model {
         let world = &mut self.world;
         let team = Shared::new(Team(1));
         let new: Vec<Entity> = match kind & 15 {
-            0 => world.spawn_many(count, ()).collect(),
-            1 => world.spawn_many(count, T(1)).collect(),
-            2 => world.spawn_many(count, E(1)).collect(),
+            0 => world.spawn_many((), count).collect(),
+            1 => world.spawn_many(T(1), count).collect(),
+            2 => world.spawn_many(E(1), count).collect(),
             3 => world.spawn_batch((0..count).map(|_| (T(1), E(1)))).collect(),
-            4 => world.spawn_many(count, A(1)).collect(),
+            4 => world.spawn_many(A(1), count).collect(),
             5 => world.spawn_batch((0..count).map(|_| (T(1), A(1)))).collect(),
-            6 => world.spawn_many(count, (E(1), A(1))).collect(),
-            7 => world.spawn_many(count, (T(1), E(1), A(1))).collect(),
-            8 => world.spawn_many(count, team).collect(),
-            9 => world.spawn_many(count, (T(1), team)).collect(),
-            10 => world.spawn_many(count, (E(1), team)).collect(),
-            11 => world.spawn_many(count, (T(1), E(1), team)).collect(),
-            12 => world.spawn_many(count, (A(1), team)).collect(),
-            13 => world.spawn_many(count, (T(1), A(1), team)).collect(),
-            14 => world.spawn_many(count, (E(1), A(1), team)).collect(),
-            _ => world.spawn_many(count, (T(1), E(1), A(1), team)).collect(),
+            6 => world.spawn_many((E(1), A(1)), count).collect(),
+            7 => world.spawn_many((T(1), E(1), A(1)), count).collect(),
+            8 => world.spawn_many(team, count).collect(),
+            9 => world.spawn_many((T(1), team), count).collect(),
+            10 => world.spawn_many((E(1), team), count).collect(),
+            11 => world.spawn_many((T(1), E(1), team), count).collect(),
+            12 => world.spawn_many((A(1), team), count).collect(),
+            13 => world.spawn_many((T(1), A(1), team), count).collect(),
+            14 => world.spawn_many((E(1), A(1), team), count).collect(),
+            _ => world.spawn_many((T(1), E(1), A(1), team), count).collect(),
         };
         self.rows.extend(new.into_iter().map(|entity| (entity, row)));
     }
@@ -167,7 +167,7 @@ impl Model {
             Op::Instantiate(at, count) => {
                 let Some((world, &mut (source, row))) = self.row(at) else { return };
                 let row = row.written(now);
-                let new = world.entities_mut().instantiate_many(source, count).unwrap();
+                let new = world.instantiate_many(source, count).unwrap();
                 let new: Vec<_> = new.map(|entity| (entity, row)).collect();
                 self.rows.extend(new);
             }
@@ -192,7 +192,9 @@ impl Model {
                     }
                     2 => (row.a, _) = (true, world.add(*entity, A(2)).unwrap()),
                     3 => (row.s, _) = (Some(now), world.add(*entity, S).unwrap()),
-                    _ => (row.team, _) = (Some(2), world.add_shared(*entity, Team(2)).unwrap()),
+                    _ => {
+                        (row.team, _) = (Some(2), world.add(*entity, Shared::new(Team(2))).unwrap())
+                    }
                 }
             }
             Op::Remove(at, which) => {
@@ -202,7 +204,7 @@ impl Model {
                     1 => (row.e, _) = (None, world.remove::<E>(*entity).unwrap()),
                     2 => (row.a, _) = (false, world.remove::<A>(*entity).unwrap()),
                     3 => (row.s, _) = (None, world.remove::<S>(*entity).unwrap()),
-                    _ => (row.team, _) = (None, world.remove_shared::<Team>(*entity).unwrap()),
+                    _ => (row.team, _) = (None, world.remove::<Shared<Team>>(*entity).unwrap()),
                 }
             }
             Op::Write(at, way) => {
@@ -214,7 +216,7 @@ impl Model {
                     2 => world.query_mut::<&mut T>().get(entity).is_some(),
                     3 => {
                         let ty = ComponentType::of::<T>();
-                        world.entities_mut().set_bytes(entity, ty, &[0; 4]).is_ok()
+                        world.set_bytes(entity, ty, &[0; 4]).is_ok()
                     }
                     _ => {
                         let found = world.query_mut::<TrackedMut<T>>().get(entity);
@@ -226,7 +228,7 @@ impl Model {
             }
             Op::Switch(at, on) => {
                 let Some((world, (entity, row))) = self.row(at) else { return };
-                let done = world.entities_mut().set_component_enabled::<E>(*entity, on);
+                let done = world.set_component_enabled::<E>(*entity, on);
                 assert_eq!(done.is_ok(), row.e.is_some());
                 row.e = row.e.map(|_| (now, on));
             }
@@ -246,7 +248,7 @@ impl Model {
                 }
                 let (left, right) = (left % self.rows.len(), right % self.rows.len());
                 let (one, other) = (self.rows[left], self.rows[right]);
-                if self.world.entities_mut().swap_components(one.0, other.0).is_ok() {
+                if self.world.swap_components(one.0, other.0).is_ok() {
                     for (at, row) in [(left, other.1), (right, one.1)] {
                         self.rows[at].1 = row.written(now);
                     }
@@ -316,7 +318,7 @@ impl Model {
                 });
             }
             Op::SliceMut => {
-                self.world.entities_mut().for_each_chunk_mut(|mut chunk| {
+                self.world.for_each_chunk_mut(|mut chunk| {
                     if chunk.as_chunk().has::<A>() {
                         let _ = chunk.slice_mut::<T>().map(|slice| slice.fill(T(8)));
                     }
@@ -353,12 +355,12 @@ impl Model {
             }
             Op::Advance => {
                 self.seen.push(now);
-                self.world.entities_mut().advance_version();
+                self.world.advance_version();
             }
             Op::Fork => {
                 let fork = self.world.fork().unwrap();
                 let mut other = std::mem::replace(&mut self.world, fork);
-                other.entities_mut().advance_version();
+                other.advance_version();
                 other.query_mut::<(&mut T, Option<&mut E>)>().for_each(|(t, _)| t.0 = 0);
                 other.query_mut::<&mut E>().into_iter().take(3).for_each(|e| e.0 = 0);
                 other.check_invariants().unwrap();
@@ -492,7 +494,7 @@ proptest! {
         let settings = WorldSettings::new().chunk_capacity_limit(limit);
         let world = World::with_settings("Simulation", settings);
         let mut model = Model { world, rows: Vec::new(), seen: Vec::new(), other: None };
-        model.world.entities_mut().set_version(Version::from_number(first));
+        model.world.set_version(Version::from_number(first));
         for op in &ops {
             model.apply(op);
         }

@@ -40,10 +40,10 @@ fn entities(world: &mut World) -> Vec<(Entity, State, State, bool)> {
     }
     for &(entity, x, y, _) in &all {
         if x == Off {
-            world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+            world.set_component_enabled::<X>(entity, false).unwrap();
         }
         if y == Off {
-            world.entities_mut().set_component_enabled::<Y>(entity, false).unwrap();
+            world.set_component_enabled::<Y>(entity, false).unwrap();
         }
     }
     all

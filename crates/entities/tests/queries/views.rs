@@ -15,7 +15,7 @@ fn fill(world: &mut World) -> Vec<Entity> {
         })
         .collect();
     for &entity in all.iter().step_by(4) {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
     all
 }
@@ -70,8 +70,8 @@ fn q12_what_another_view_may_change_is_not_listed() {
 fn q12_values_are_written_back() {
     let mut world = chunks_of(7);
     let all = fill(&mut world);
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     let state = world.state_hash();
     let (mut some,) = world.split::<(Query<(&mut A, &X)>,)>();
     let few = some.copy_from(&[A(0); 36]);
@@ -124,10 +124,10 @@ fn a_view_is_narrowed_to_shared_values() {
 #[test]
 fn a_view_is_asked_for_changes_since_another_time() {
     let mut world = chunks_of(7);
-    world.spawn_many(5, A(1));
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
-    world.spawn_many(3, (A(1), Tag));
+    world.spawn_many(A(1), 5);
+    let seen = world.version();
+    world.advance_version();
+    world.spawn_many((A(1), Tag), 3);
     let description = EntityQuery::<&A, Changed<A>>::new().since(seen);
     let mut changed = world.split_with(description);
     assert_eq!((changed.count(), changed.reborrow().since(Version::NEVER).count()), (3, 8));
@@ -152,8 +152,8 @@ fn q1_what_can_be_changed_is_looked_at_and_counts_as_it_was() {
     let mut world = chunks_of(7);
     let all = fill(&mut world);
     world.add(all[1], Buffer::from([Item(3)])).unwrap();
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     let expected: Vec<u32> = world.query::<(&A, &X)>().iter().map(|(a, _)| a.0).collect();
     let (mut some, lists) =
         world.split::<(Query<(&mut A, EnabledMut<X>)>, Query<Option<&mut Buffer<Item>>>)>();
@@ -173,8 +173,8 @@ fn q1_what_can_be_changed_is_looked_at_and_counts_as_it_was() {
 fn q1_a_view_that_looks_marks_nothing_and_cannot_write() {
     let mut world = chunks_of(7);
     fill(&mut world);
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     let (all,) = world.split::<(Query<&mut A>,)>();
     let mut read = all.as_read_only();
     read.for_each(|_| {});

@@ -61,7 +61,7 @@ fn found<D: QueryData, F: QueryFilter>() -> String {
         ("deeper", world.spawn((Out(0), First(0), Deeper))),
         ("a", world.spawn((A(0), Second))),
     ];
-    world.entities_mut().set_component_enabled::<Switch>(all[5].1, false).unwrap();
+    world.set_component_enabled::<Switch>(all[5].1, false).unwrap();
     let query = world.query::<D>().filter::<F>().filter_write_groups();
     let mut names = Vec::new();
     for (name, entity) in all {
@@ -94,7 +94,7 @@ fn q15_a_member_that_is_off_does_not_exclude() {
     assert_eq!(found::<(&mut Out, EnabledMut<Switch>), ()>(), "on off");
     let mut world = world();
     let off = world.spawn((Out(0), Switch(0)));
-    world.entities_mut().set_component_enabled::<Switch>(off, false).unwrap();
+    world.set_component_enabled::<Switch>(off, false).unwrap();
     let query = EntityQuery::<&mut Out>::new().filter_write_groups();
     assert_eq!(query.read(&*world).count(), 1);
     assert_eq!(query.ignore_enabled().read(&*world).count(), 0, "it is there");
@@ -172,7 +172,7 @@ fn q15_queries_of_run_time() {
 #[track_caller]
 fn union_of(world: &World, left: &DynamicQuery, right: &DynamicQuery) -> Vec<Entity> {
     let (of_left, of_right) = (left.to_entities(world), right.to_entities(world));
-    let mut expected = world.entities().all_entities();
+    let mut expected = world.all_entities();
     expected.retain(|entity| of_left.contains(entity) || of_right.contains(entity));
     for both in [left.clone().or(right.clone()), right.clone().or(left.clone())] {
         assert_eq!(both.to_entities(world), expected);
@@ -189,7 +189,7 @@ fn q7_q15_each_query_of_a_union_knows_what_it_names() {
     let tagged = world.spawn((Out(0), First(0), Tag));
     let both = world.spawn((Out(0), First(0), Second));
     let [on, off] = [(); 2].map(|()| world.spawn((Out(0), Switch(0))));
-    world.entities_mut().set_component_enabled::<Switch>(off, false).unwrap();
+    world.set_component_enabled::<Switch>(off, false).unwrap();
     let [out, of_first, of_second, tag, switch] = [
         ComponentType::of::<Out>(),
         ComponentType::of::<First>(),

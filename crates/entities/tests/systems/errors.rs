@@ -50,7 +50,7 @@ fn a0104_sy14_singletons_are_one() {
     );
     world.spawn(A(1));
     world.try_update(0.1).unwrap();
-    world.spawn_many(2, A(1));
+    world.spawn_many(A(1), 2);
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
         "A0104: system `reader` was not run, because `Single<&systems::common::A>` finds 3 entities; there has to be one of \

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    Commands, Entity, FixedStep, IntoSystem, Local, Query, Res, System, SystemResult, Time, World,
+    Commands, Entity, EntityManager, FixedStep, IntoSystem, Local, Query, Res, System,
+    SystemResult, Time, World,
 };
 
 use crate::common::{A, B, Shared, say};
@@ -150,13 +151,13 @@ fn queries_know_that_their_world_was_given_other_entities() {
 
     let log = Shared::default();
     world.insert_resource(log.clone());
-    world.spawn_many(3, A(1));
+    world.spawn_many(A(1), 3);
     world.add_system(sum);
     world.try_update(0.1).unwrap();
     {
         let mut other = World::new("two");
-        other.spawn_many(5, (A(2), B(1)));
-        std::mem::swap(world.entities_mut(), other.entities_mut());
+        other.spawn_many((A(2), B(1)), 5);
+        std::mem::swap::<EntityManager>(&mut world, &mut other);
     }
     // The first entities are gone with the other world, and with them what was kept of queries.
     world.try_update(0.1).unwrap();

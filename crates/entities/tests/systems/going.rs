@@ -82,7 +82,7 @@ fn sy2_sy4_a_system_that_comes_to_a_group_that_does_not_run_is_told_that_it_stop
         world.try_update(0.1).unwrap();
         assert!(log.take().is_empty());
         world.spawn(A(1));
-        world.set_enabled(Group, true).unwrap();
+        world.set_system_enabled(Group, true).unwrap();
         world.try_update(0.1).unwrap();
         assert_eq!(log.take(), ["start", "update"]);
     }
@@ -176,7 +176,7 @@ fn sy4_a_system_that_moves_while_it_is_created_is_in_one_group() {
     assert_eq!(world.system_info(id).unwrap().group, world.find_system(Group));
     world.try_update(0.1).unwrap();
     assert_eq!(log.take(), ["start", "update"]);
-    world.set_enabled(Group, false).unwrap();
+    world.set_system_enabled(Group, false).unwrap();
     world.try_update(0.1).unwrap();
     assert_eq!(log.take(), ["stop"]);
 }
@@ -224,7 +224,7 @@ fn sy4_a_system_that_removes_itself_goes_once_whatever_it_is_told() {
         let id = world.add_system(Leaves(log.clone(), moment));
         world.try_update(0.1).unwrap();
         if moment == "stop" {
-            world.set_enabled(id, false).unwrap();
+            world.set_system_enabled(id, false).unwrap();
             world.try_update(0.1).unwrap();
         }
         assert!(!world.has_system(id), "{moment}");

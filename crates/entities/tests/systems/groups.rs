@@ -231,7 +231,7 @@ fn sy11_the_groups_of_every_world_are_set_up_before_the_first_system() {
     assert_eq!(take(&mut world), ["0.25"]);
 
     let mut world = crate::common::world();
-    world.set_enabled(Simulation, false).unwrap();
+    world.set_system_enabled(Simulation, false).unwrap();
     world.add_system(say("never"));
     world.update(0.1);
     assert!(take(&mut world).is_empty());

@@ -12,11 +12,11 @@ use crate::common::{A, B, Shared, say};
 #[test]
 fn jobs_of_entities_that_were_exchanged_are_left_to_them() {
     let mut world = World::new("one");
-    world.spawn_many(100, A(1));
+    world.spawn_many(A(1), 100);
     world.add_system(|mut all: Query<&mut A>| all.schedule_parallel(|a| a.0 += 1));
     world.try_update(0.1).unwrap();
     let mut other = World::new("two");
-    std::mem::swap(world.entities_mut(), other.entities_mut());
+    std::mem::swap::<EntityManager>(&mut world, &mut other);
     world.try_update(0.1).unwrap();
     assert!(other.query::<&A>().iter().all(|a| a.0 == 2));
     world.try_update(0.1).unwrap();
@@ -31,7 +31,7 @@ fn entities_are_exchanged_while_jobs_record_commands_for_a_point() {
     let other = Arc::new(Mutex::new(World::new("two")));
     let mut world = World::new("one");
     world.insert_resource(crate::common::Log::default());
-    world.spawn_many(100, A(1));
+    world.spawn_many(A(1), 100);
     world.add_system(Point.last());
     world.add_system(
         (|all: Query<Entity>, mut commands: CommandsAt<Point>| {
@@ -43,7 +43,7 @@ fn entities_are_exchanged_while_jobs_record_commands_for_a_point() {
     let taken = Arc::clone(&other);
     world.add_system(
         (move |entities: &mut EntityManager| {
-            std::mem::swap(entities, taken.lock().unwrap().entities_mut());
+            std::mem::swap::<EntityManager>(entities, &mut taken.lock().unwrap());
         })
         .after("recorder"),
     );
@@ -157,7 +157,7 @@ fn a_world_that_is_taken_away_while_it_ends() {
             self.0.push("destroyed");
             let mut other = World::new("other");
             other.add_system(Thief(self.0.clone()));
-            other.spawn_many(100, A(1));
+            other.spawn_many(A(1), 100);
             let _ = other.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
             let dying = std::mem::replace(world, other);
             *SAVED.lock().unwrap() = Some(dying);
@@ -167,7 +167,7 @@ fn a_world_that_is_taken_away_while_it_ends() {
 
     let log = Shared::default();
     let mut world = World::new("dying");
-    world.spawn_many(100, A(1));
+    world.spawn_many(A(1), 100);
     world.add_system(|mut all: Query<&mut A>| all.for_each(|a| a.0 += 1));
     world.add_system(Thief(log.clone()));
     world.try_update(0.1).unwrap();
@@ -226,7 +226,7 @@ fn commands_are_recorded_in_the_midst_of_loops_over_what_others_lend() {
 
     let hash = || {
         let mut world = World::new("test");
-        world.spawn_many(300, A(1));
+        world.spawn_many(A(1), 300);
         world.add_system(all_at_once);
         world.try_update(0.1).unwrap();
         assert_eq!(world.entity_count(), 900);

@@ -47,7 +47,7 @@ fn a0107_a_job_of_a_system_that_is_updated_alone_is_told_with_it() {
     // It starts to run with the first, and runs on with the second.
     world.update_system(id).unwrap();
     world.update_system(id).unwrap();
-    world.set_enabled(id, false).unwrap();
+    world.set_system_enabled(id, false).unwrap();
     let errors = world.try_update(0.1).unwrap_err();
     for (error, run) in errors.iter().zip(1..) {
         let expected = format!(
@@ -82,7 +82,7 @@ fn a0107_a_job_of_no_system_that_fails_is_told_with_the_world() {
 #[test]
 fn d1_jobs_of_systems_are_ordered_by_what_they_use() {
     let mut world = world();
-    world.spawn_many(1_000, (A(0), B(0)));
+    world.spawn_many((A(0), B(0)), 1_000);
     world.add_system(|mut all: Query<(&mut A, &B)>| all.schedule_parallel(|(a, b)| a.0 += b.0 + 1));
     world.add_system(|mut all: Query<(&A, &mut B)>| all.schedule_parallel(|(a, b)| b.0 += a.0));
     for _ in 0..3 {
@@ -148,7 +148,7 @@ fn jobs_over_containers_that_nobody_tells_the_world_of_go_on_beyond_updates() {
     }
     world.complete_jobs();
     assert!(world.resource::<JobCell<u32>>().get().is_err());
-    world.entities().jobs().complete_everything();
+    world.jobs().complete_everything();
     assert_eq!(world.resource::<JobCell<u32>>().get(), Ok(&1));
 }
 
@@ -159,7 +159,7 @@ fn a0107_jobs_that_systems_return_are_told_with_them_and_others_are_left_alone()
     world.add_system(|| Ok::<_, String>(JobHandle::COMPLETED));
     world.add_system(|all: Query<&mut A>| all.job().schedule(|a| a.0 += 1));
     let other = World::new("other");
-    world.add_system(move || other.entities().jobs().schedule(&[], (), |()| panic!("elsewhere")));
+    world.add_system(move || other.jobs().schedule(&[], (), |()| panic!("elsewhere")));
     let mut first = None;
     world.add_system(
         (move |jobs: &'_ JobScheduler| -> Result<JobHandle, ScheduleError> {

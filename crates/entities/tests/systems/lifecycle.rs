@@ -96,16 +96,16 @@ fn sy2_starting_and_stopping_alternate() {
     world.update(0.1);
     world.update(0.1);
     assert_eq!(log.take(), ["x start", "x update", "x update"]);
-    world.set_enabled(id, false).unwrap();
+    world.set_system_enabled(id, false).unwrap();
     assert!(log.take().is_empty(), "it is told when its update comes");
     world.update(0.1);
     world.update(0.1);
     assert_eq!(log.take(), ["x stop"]);
-    world.set_enabled(id, true).unwrap();
-    world.set_enabled(id, false).unwrap();
+    world.set_system_enabled(id, true).unwrap();
+    world.set_system_enabled(id, false).unwrap();
     world.update(0.1);
     assert!(log.take().is_empty());
-    world.set_enabled(id, true).unwrap();
+    world.set_system_enabled(id, true).unwrap();
     world.update(0.1);
     assert_eq!(log.take(), ["x start", "x update"]);
     world.remove_system(id).unwrap();
@@ -183,10 +183,10 @@ fn sy3_switches_and_changes_do_not_matter_to_requirements() {
 
     let (log, mut world) = (Shared::default(), World::new("test"));
     let entity = world.spawn((Switch(1), A(1)));
-    world.entities_mut().set_component_enabled::<Switch>(entity, false).unwrap();
+    world.set_component_enabled::<Switch>(entity, false).unwrap();
     let system = Noting::new(&log, "x")
         .require(EntityQuery::<&Switch>::new())
-        .require(EntityQuery::<(), Changed<A>>::new().since(world.entities().version()));
+        .require(EntityQuery::<(), Changed<A>>::new().since(world.version()));
     world.add_system(system);
     log.take();
     world.update(0.1);
@@ -211,15 +211,15 @@ fn sy4_a_group_that_stops_has_its_systems_stop() {
     log.take();
     world.update(0.1);
     assert_eq!(log.take(), ["x start", "x update", "y start", "y update"]);
-    world.set_enabled(other, false).unwrap();
-    world.set_enabled(Group, false).unwrap();
+    world.set_system_enabled(other, false).unwrap();
+    world.set_system_enabled(Group, false).unwrap();
     world.update(0.1);
     world.update(0.1);
     assert_eq!(log.take(), ["x stop", "y stop"]);
-    world.set_enabled(Group, true).unwrap();
+    world.set_system_enabled(Group, true).unwrap();
     world.update(0.1);
     assert_eq!(log.take(), ["x start", "x update"], "one that was disabled on its own stays so");
-    assert_eq!(world.is_enabled(other), Ok(false));
+    assert_eq!(world.is_system_enabled(other), Ok(false));
     world.remove_system(world.find_system(Group).unwrap()).unwrap();
     assert_eq!(log.take(), ["x stop", "y destroy", "x destroy"]);
     assert!(world.find_system(Inner).is_none() && !world.has_system(other));
@@ -238,16 +238,16 @@ fn sy4_a_group_stops_its_systems_in_the_order_in_which_they_run() {
     let run =
         ["first start", "first update", "inner start", "inner update", "last start", "last update"];
     assert_eq!(log.take(), run);
-    world.set_enabled(Group, false).unwrap();
+    world.set_system_enabled(Group, false).unwrap();
     world.update(0.1);
     assert_eq!(log.take(), ["first stop", "inner stop", "last stop"]);
-    world.set_enabled(Group, true).unwrap();
+    world.set_system_enabled(Group, true).unwrap();
     world.update(0.1);
     log.take();
     // The order is found out anew when something has changed.
     let third = world.find_system(system_type::<Third>()).unwrap();
     world.set_group(third, Group).unwrap();
-    world.set_enabled(Group, false).unwrap();
+    world.set_system_enabled(Group, false).unwrap();
     world.update(0.1);
     assert_eq!(log.take(), ["first stop", "inner stop", "last stop"]);
 }
@@ -264,7 +264,7 @@ fn sy4_a_group_without_an_order_stops_its_systems_too() {
     fn egg() {}
     world.add_system(hen.in_group(Group).before(egg));
     world.add_system(egg.in_group(Group).before(hen));
-    world.set_enabled(Group, false).unwrap();
+    world.set_system_enabled(Group, false).unwrap();
     world.try_update(0.1).unwrap();
     assert_eq!(log.take(), ["x stop", "y stop"]);
 }
@@ -401,15 +401,15 @@ fn sy3_a_function_that_is_there_twice_is_switched_twice() {
     let mut world = crate::common::world();
     let ids = [count, count].map(|system| world.add_system(system));
     let named = world.add_system(say("named").named("other"));
-    world.set_enabled(count, false).unwrap();
-    assert_eq!(ids.map(|id| world.is_enabled(id)), [Ok(false), Ok(false)]);
+    world.set_system_enabled(count, false).unwrap();
+    assert_eq!(ids.map(|id| world.is_system_enabled(id)), [Ok(false), Ok(false)]);
     world.try_update(0.1).unwrap();
     assert_eq!(take(&mut world), ["named"]);
-    world.set_enabled(ids[1], true).unwrap();
-    assert_eq!(world.is_enabled(count), Ok(false), "the first one");
-    world.set_enabled(count, true).unwrap();
-    world.set_enabled("other", false).unwrap();
-    assert_eq!(world.is_enabled(named), Ok(false));
+    world.set_system_enabled(ids[1], true).unwrap();
+    assert_eq!(world.is_system_enabled(count), Ok(false), "the first one");
+    world.set_system_enabled(count, true).unwrap();
+    world.set_system_enabled("other", false).unwrap();
+    assert_eq!(world.is_system_enabled(named), Ok(false));
     world.try_update(0.1).unwrap();
     assert_eq!(take(&mut world), ["count", "count"]);
 }

@@ -153,7 +153,7 @@ fn perform(world: &mut World, op: &Op, plans: &SharedPlans) {
             removed.then_some((1, key, 0, false))
         }
         Op::Enable(key, on) => {
-            let done = world.set_enabled(key.name().as_str(), on).is_ok();
+            let done = world.set_system_enabled(key.name().as_str(), on).is_ok();
             done.then_some((2, key, 0, on))
         }
         Op::Move(key, group) => {
@@ -342,7 +342,7 @@ fn check(steps: &[Step]) -> Vec<Event> {
         events.extend(happened);
         for known in &model.all {
             let name = known.key.name();
-            assert_eq!(world.is_enabled(name.as_str()), Ok(known.is_enabled), "{name}");
+            assert_eq!(world.is_system_enabled(name.as_str()), Ok(known.is_enabled), "{name}");
         }
         let all = (0..PROBES).map(Key::Probe).chain((0..GROUPS).map(Key::Group));
         for key in all {

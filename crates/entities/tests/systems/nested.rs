@@ -194,7 +194,7 @@ fn a0109_the_world_is_not_updated_by_a_system_that_is_updated_alone() {
     let told = "A0109: `test` is just being updated; do it when it has returned, or from outside";
     assert_eq!(take(&mut world), [told]);
     assert_eq!(world.time().frame(), 0);
-    world.set_enabled(id, false).unwrap();
+    world.set_system_enabled(id, false).unwrap();
     let errors = world.try_update(0.1).unwrap_err().to_string();
     assert!(errors.starts_with("A0107: a job of system `outer` failed: "), "{errors}");
 }

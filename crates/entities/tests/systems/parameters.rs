@@ -230,7 +230,7 @@ fn worlds_that_share_memory_with_forks_are_written_by_systems() {
     }
 
     let mut world = World::new("test");
-    world.spawn_many(100, (A(0), B(0)));
+    world.spawn_many((A(0), B(0)), 100);
     world.add_system(write);
     let fork = world.fork().unwrap();
     world.try_update(0.1).unwrap();

@@ -19,7 +19,7 @@ fn drift(time: Time, mut movers: Query<(&mut Position, &Velocity)>) {
 #[test]
 fn a_function_with_a_query_and_a_job_is_a_system() {
     let mut world = World::new("Simulation");
-    world.spawn_many(5_000, (Position(glam::Vec3::ZERO), Velocity(glam::Vec3::X)));
+    world.spawn_many((Position(glam::Vec3::ZERO), Velocity(glam::Vec3::X)), 5_000);
     world.add_system(drift);
     for _ in 0..60 {
         world.update(1.0 / 64.0);

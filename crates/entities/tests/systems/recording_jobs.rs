@@ -61,9 +61,9 @@ fn a_point_completes_the_jobs_that_record_and_no_others() {
         );
         assert_eq!(update(&mut world), "");
         assert_eq!(world.entity_count(), 1);
-        assert_eq!(world.entities().jobs().uncompleted(), 1);
+        assert_eq!(world.jobs().uncompleted(), 1);
         assert!(world.resource::<JobCell<u32>>().get().is_err(), "its job was not completed");
-        world.entities().jobs().complete_everything();
+        world.jobs().complete_everything();
         assert_eq!(world.resource::<JobCell<u32>>().get(), Ok(&1));
     }
 }
@@ -84,7 +84,7 @@ fn a_point_leaves_the_failures_of_other_jobs_to_their_handles() {
         assert_eq!(update(&mut world), "");
         assert_eq!(world.entity_count(), 1);
         let other = *world.resource::<JobHandle>();
-        let failed = world.entities().jobs().try_complete(other).unwrap_err();
+        let failed = world.jobs().try_complete(other).unwrap_err();
         assert_eq!(failed.message(), "elsewhere");
     }
 }
@@ -296,7 +296,7 @@ fn a_buffer_has_no_commands_of_a_job_that_panicked() {
         let mut world = world(workers);
         let mut buffer = EntityCommandBuffer::new();
         let first = buffer.commands().unwrap().spawn(A(1));
-        let jobs = world.entities().jobs();
+        let jobs = world.jobs();
         let mut other = NativeList::with_capacity(1);
         let data = (buffer.writer(), other.write());
         let bad = jobs.schedule(&[], data, |(mut to, other)| {
@@ -421,7 +421,7 @@ fn a0003_a_point_inside_a_job_refuses_the_buffer_that_a_job_records_in_and_plays
         world.add_system((|| {}).named("other").before(Point));
         world.commands_at::<Point>().unwrap().commands().unwrap().spawn(A(1));
         let mut records = EntityCommandBuffer::new();
-        let record = world.entities().jobs().schedule(&[], records.writer(), |mut to| {
+        let record = world.jobs().schedule(&[], records.writer(), |mut to| {
             to.spawn(B(1));
         });
         let _ = record.unwrap();

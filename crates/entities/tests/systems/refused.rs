@@ -288,7 +288,7 @@ fn a0108_ids_are_of_one_world_and_one_system() {
     let next = one.add_system(nothing);
     assert!(!one.has_system(id) && one.has_system(next));
     assert!(
-        one.set_enabled("nobody", true)
+        one.set_system_enabled("nobody", true)
             .unwrap_err()
             .to_string()
             .starts_with("A0108: this world has no system `nobody`")

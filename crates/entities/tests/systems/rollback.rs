@@ -25,7 +25,7 @@ fn changes_are_found_after_entities_were_exchanged_with_those_of_a_snapshot() {
     let mut snapshot = world.fork().unwrap();
     (0..20).for_each(|_| world.try_update(0.1).unwrap());
     take(&mut world);
-    mem::swap(world.entities_mut(), snapshot.entities_mut());
+    mem::swap::<EntityManager>(&mut world, &mut snapshot);
     for _ in 0..3 {
         world.get_mut::<A>(entity).unwrap().0 += 1;
         world.try_update(0.1).unwrap();
@@ -43,14 +43,14 @@ fn all_is_new_after_entities_were_exchanged_with_those_of_an_unrelated_world() {
     take(&mut world);
     let mut other = World::new("two");
     let entity = other.spawn(A(1));
-    mem::swap(world.entities_mut(), other.entities_mut());
+    mem::swap::<EntityManager>(&mut world, &mut other);
     world.try_update(0.1).unwrap();
     world.try_update(0.1).unwrap();
     world.get_mut::<A>(entity).unwrap().0 += 1;
     world.try_update(0.1).unwrap();
     assert_eq!(take(&mut world), ["1", "0", "1"]);
     // And once more when the first ones come back, since systems have run without them.
-    mem::swap(world.entities_mut(), other.entities_mut());
+    mem::swap::<EntityManager>(&mut world, &mut other);
     world.try_update(0.1).unwrap();
     world.try_update(0.1).unwrap();
     assert_eq!(take(&mut world), ["1", "0"]);
@@ -61,13 +61,13 @@ fn a_system_that_exchanges_the_entities_has_later_systems_find_all_as_new() {
     let mut world = world();
     world.spawn(A(1));
     let mut other = World::new("two");
-    other.spawn_many(3, A(1));
+    other.spawn_many(A(1), 3);
     let mut turn = 0;
     world.add_system(
         (move |entities: &mut EntityManager| {
             turn += 1;
             if turn == 10 {
-                mem::swap(entities, other.entities_mut());
+                mem::swap::<EntityManager>(entities, &mut other);
             }
         })
         .named("exchange"),
@@ -201,13 +201,13 @@ fn jobs_are_completed_before_a_world_is_restored() {
     for workers in [0, 3] {
         let pool = JobPool::builder().workers(workers).build().unwrap();
         let mut world = World::with_settings("one", WorldSettings::new().job_pool(&pool));
-        world.spawn_many(1_000, A(1));
+        world.spawn_many(A(1), 1_000);
         world.add_system(|mut all: Query<&mut A>| all.schedule_parallel(|a| a.0 += 1));
         let mut snapshot = world.fork().unwrap();
         let job = snapshot.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 10).unwrap();
         world.try_update(0.1).unwrap();
         world.restore(&mut snapshot).unwrap();
-        assert!(snapshot.entities().jobs().is_completed(job));
+        assert!(snapshot.jobs().is_completed(job));
         assert!(world.query::<&A>().iter().all(|a| a.0 == 11));
         world.try_update(0.1).unwrap();
         assert!(world.query::<&A>().iter().all(|a| a.0 == 12));
@@ -317,7 +317,7 @@ fn systems_start_and_stop_in_a_replay_as_in_the_original_run() {
         let mut roll_back = |world: &mut World, number: usize| {
             let mut snapshot = snapshots[number].fork().unwrap();
             if exchanges {
-                mem::swap(world.entities_mut(), snapshot.entities_mut());
+                mem::swap::<EntityManager>(world, &mut snapshot);
             } else {
                 world.restore(&mut snapshot).unwrap();
             }
@@ -384,8 +384,7 @@ impl Rollbacks {
 fn a_system_that_updates_one_that_rolls_back_has_the_last_run_of_the_snapshot() {
     type RollBack = fn(&mut World, &mut World);
     let restore: RollBack = |world, snapshot| world.restore(snapshot).unwrap();
-    let exchange: RollBack =
-        |world, snapshot| mem::swap(world.entities_mut(), snapshot.entities_mut());
+    let exchange: RollBack = |world, snapshot| mem::swap::<EntityManager>(world, snapshot);
     for roll_back in [restore, exchange] {
         let mut world = world();
         world.spawn(A(1));
@@ -447,7 +446,7 @@ fn a_system_that_updates_a_group_that_rolls_back_has_the_last_run_of_the_snapsho
         let taken = rollbacks.clone();
         let roll_back = move |entities: &mut EntityManager| {
             if let Some(mut snapshot) = taken.take() {
-                mem::swap(entities, snapshot.entities_mut());
+                mem::swap::<EntityManager>(entities, &mut snapshot);
             }
         };
         let group = world.add_system(Group);

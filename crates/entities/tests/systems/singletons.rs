@@ -155,7 +155,7 @@ fn sy14_singletons_of_systems_are_written_and_optional() {
 
     let mut world = world();
     world.spawn(Score(0));
-    world.spawn_many(5, A(7));
+    world.spawn_many(A(7), 5);
     world.add_system(add.named("add"));
     world.try_update(0.1).unwrap();
     let tagged = world.spawn((A(10), Tag));
@@ -188,7 +188,7 @@ fn sy3_shared_values_do_not_matter_to_what_is_required() {
 fn a0137_a_singleton_that_is_switched_off_is_there() {
     let mut world = world();
     let entity = world.create_singleton(Switch(1)).unwrap();
-    world.entities_mut().set_component_enabled::<Switch>(entity, false).unwrap();
+    world.set_component_enabled::<Switch>(entity, false).unwrap();
     let component = ComponentType::of::<Switch>();
     let there = Err(EntityError::SingletonExists { component, entity });
     assert_eq!(world.create_singleton(Switch(2)), there);

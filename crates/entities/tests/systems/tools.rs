@@ -14,7 +14,7 @@ fn both(_: Query<(&A, &B)>, _: Query<&A>) {}
 #[test]
 fn systems_tell_what_they_are_and_how_often_they_ran() {
     let mut world = World::new("test");
-    world.spawn_many(3, (A(1), B(1)));
+    world.spawn_many((A(1), B(1)), 3);
     world.spawn(A(1));
     let id = world.add_system(both.named("both"));
     let info = world.system_info(id).unwrap();
@@ -132,14 +132,14 @@ fn a_system_that_does_not_run_keeps_what_is_known_of_its_last_run() {
         (info.last_run, info.runs, info.last_time, info.total_time)
     };
     let ran = told(&mut world);
-    world.set_enabled(id, false).unwrap();
-    let version = world.entities().version();
+    world.set_system_enabled(id, false).unwrap();
+    let version = world.version();
     world.try_update(0.1).unwrap();
     world.try_update(0.1).unwrap();
-    assert!(world.entities().version().is_newer_than(version));
+    assert!(world.version().is_newer_than(version));
     assert_eq!(told(&mut world), ran);
     assert!(!world.system_info(id).unwrap().running);
-    world.set_enabled(id, true).unwrap();
+    world.set_system_enabled(id, true).unwrap();
     world.try_update(0.1).unwrap();
     let again = told(&mut world);
     assert!(again.0.is_newer_than(ran.0) && again.0.is_newer_than(version));
@@ -173,15 +173,15 @@ fn times_of_points_are_those_of_what_they_carry_out() {
 #[test]
 fn systems_tell_how_many_entities_they_may_find() {
     let mut world = world();
-    let switches: Vec<_> = world.spawn_many(3, Switch(1)).collect();
+    let switches: Vec<_> = world.spawn_many(Switch(1), 3).collect();
     let id = world.add_system(|_: Query<&Switch>, _: Query<&A>| {});
     let none = world.add_system(say("none"));
     let count = |world: &mut World, id| world.system_info(id).unwrap().entities;
     assert_eq!(count(&mut world, id), Some(3));
-    world.spawn_many(2, (A(1), Switch(1)));
+    world.spawn_many((A(1), Switch(1)), 2);
     assert_eq!(count(&mut world, id), Some(3 + 2 + 2), "once for each query");
     // What is switched off may be switched on.
-    world.entities_mut().set_component_enabled::<Switch>(switches[0], false).unwrap();
+    world.set_component_enabled::<Switch>(switches[0], false).unwrap();
     assert_eq!(count(&mut world, id), Some(7));
     world.despawn(switches[0]).unwrap();
     assert_eq!(count(&mut world, id), Some(6));

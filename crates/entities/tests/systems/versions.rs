@@ -68,7 +68,7 @@ fn v1_what_a_system_changes_when_it_stops_is_new_for_the_one_before_it() {
     world.add_system(watch);
     let id = world.add_system(Hooks { stop: Some(write), ..Hooks::default() });
     world.try_update(0.1).unwrap();
-    world.set_enabled(id, false).unwrap();
+    world.set_system_enabled(id, false).unwrap();
     (0..3).for_each(|_| world.try_update(0.1).unwrap());
     assert_eq!(take(&mut world), ["1 1", "0 0", "1 0", "0 0"]);
 }
@@ -94,9 +94,9 @@ fn v1_what_a_system_changes_after_it_has_updated_another_is_new_for_that() {
     world.spawn(A(1));
     let watcher = world.add_system(watch.enabled(false));
     world.add_system(move |world: &mut World| {
-        world.set_enabled(watcher, true).unwrap();
+        world.set_system_enabled(watcher, true).unwrap();
         world.update_system(watcher).unwrap();
-        world.set_enabled(watcher, false).unwrap();
+        world.set_system_enabled(watcher, false).unwrap();
         write(world);
     });
     (0..3).for_each(|_| world.try_update(0.1).unwrap());
@@ -110,9 +110,9 @@ fn v1_what_a_system_changes_after_it_has_updated_another_is_new_for_a_patch() {
     let inner = world.add_system(say("inner").enabled(false));
     world.add_system(watch.patch());
     world.add_system(move |world: &mut World| {
-        world.set_enabled(inner, true).unwrap();
+        world.set_system_enabled(inner, true).unwrap();
         world.update_system(inner).unwrap();
-        world.set_enabled(inner, false).unwrap();
+        world.set_system_enabled(inner, false).unwrap();
         write(world);
         world.resource_mut::<Log>().0.push("outer".to_owned());
     });

@@ -54,7 +54,7 @@ fn world(workers: usize, mode: ExecutionMode, count: u32) -> World {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let settings = WorldSettings::new().job_pool(&pool).chunk_capacity_limit(100);
     let mut world = World::with_settings("Simulation", settings);
-    world.entities().jobs().set_mode(mode);
+    world.jobs().set_mode(mode);
     for at in 0..count {
         let entity = match at % 3 {
             0 => world.spawn(A(at)),
@@ -62,11 +62,11 @@ fn world(workers: usize, mode: ExecutionMode, count: u32) -> World {
             _ => world.spawn((A(at), Lamp)),
         };
         if at % 21 == 20 {
-            world.entities_mut().set_component_enabled::<Lamp>(entity, false).unwrap();
+            world.set_component_enabled::<Lamp>(entity, false).unwrap();
         }
     }
     // Ids are not handed out in a row.
-    let some: Vec<_> = world.entities().iter_entities().step_by(11).collect();
+    let some: Vec<_> = world.iter_entities().step_by(11).collect();
     world.despawn_slice(&some).unwrap();
     world
 }
@@ -74,7 +74,7 @@ fn world(workers: usize, mode: ExecutionMode, count: u32) -> World {
 /// What can be told of a world: who is there, in order, and everything that they have.
 fn told(world: &World) -> (u64, Vec<Entity>) {
     world.check_invariants().unwrap();
-    (world.state_hash(), world.entities().all_entities())
+    (world.state_hash(), world.all_entities())
 }
 
 /// Records and plays for all numbers of workers in all modes, and compares.
@@ -88,7 +88,7 @@ fn same_everywhere(count: u32, record: impl Fn(&mut World, &mut EntityCommandBuf
             // Twice, since buffers are used again, and worlds are not empty.
             for _ in 0..2 {
                 record(&mut world, &mut buffer);
-                world.entities().jobs().complete_everything();
+                world.jobs().complete_everything();
                 assert!(!buffer.is_empty());
                 let trace = buffer.trace();
                 world.play(&mut buffer).unwrap();
@@ -135,7 +135,7 @@ fn cb5_jobs_over_entities_record_the_same_everywhere() {
 fn cb3_cb5_sh7_shared_values_with_placeholders_are_the_same_everywhere() {
     same_everywhere(300, |world, buffer| {
         // Those of the playback before stand for entities that are there.
-        let crews: Vec<_> = world.entities().shared_values::<Crew>().collect();
+        let crews: Vec<_> = world.shared_values::<Crew>().collect();
         assert!(crews.iter().all(|crew| world.exists(crew.0)), "{crews:?}");
         let query = world.query::<(Entity, &A)>();
         let job = query.job().with(buffer.writer());
@@ -247,7 +247,7 @@ impl ParallelFor for ByIndex<'_> {
 #[test]
 fn cb5_ordinary_parallel_jobs_record_the_same_everywhere() {
     same_everywhere(50, |world, buffer| {
-        let jobs = world.entities().jobs();
+        let jobs = world.jobs();
         let first = jobs.schedule_for_each(&[], buffer.writer(), 1000, 16, |commands, index| {
             for at in 0..index % 3 {
                 let new = commands.spawn((A(at as u32), Text(index.to_string())));
@@ -293,14 +293,14 @@ fn cb5_jobs_and_the_main_thread_by_turns_record_the_same_everywhere() {
         let job = query.job().with(buffer.writer()).schedule_parallel(move |entity, commands| {
             commands.add(entity, Link(first));
         });
-        world.entities().jobs().complete(job.unwrap());
+        world.jobs().complete(job.unwrap());
         let second = buffer.commands().unwrap().spawn(A(8));
         let query = world.query::<Entity>().filter::<With<Text>>();
         let job = query.job().with(buffer.writer()).schedule_parallel(move |entity, commands| {
             commands.add(entity, Link(second));
             commands.spawn(Link(second));
         });
-        world.entities().jobs().complete(job.unwrap());
+        world.jobs().complete(job.unwrap());
         world.commands(buffer).unwrap().spawn_many(3, Link(second));
     });
 }
@@ -334,7 +334,7 @@ fn cb8_the_command_that_fails_is_the_same_everywhere() {
                     commands.set(entity, Link(entity));
                 }
             });
-            world.entities().jobs().complete(job.unwrap());
+            world.jobs().complete(job.unwrap());
             let PlaybackError::Stopped(stopped) = world.play(&mut buffer).unwrap_err() else {
                 panic!();
             };
@@ -353,7 +353,7 @@ fn cb3_placeholders_of_all_batches_resolve_to_what_they_stand_for() {
             let mut buffer = EntityCommandBuffer::new();
             let all = Arc::new(Mutex::new(Vec::new()));
             let theirs = Arc::clone(&all);
-            let jobs = world.entities().jobs();
+            let jobs = world.jobs();
             let job =
                 jobs.schedule_for_each(&[], buffer.writer(), 2000, 3, move |commands, index| {
                     let new = commands.spawn(A(index as u32));
@@ -380,7 +380,7 @@ fn placeholders_of_one_batch_may_be_used_in_a_later_job() {
         let mut buffer = EntityCommandBuffer::new();
         let all = Arc::new(Mutex::new(Vec::new()));
         let theirs = Arc::clone(&all);
-        let jobs = world.entities().jobs();
+        let jobs = world.jobs();
         let first = jobs.schedule_for_each(&[], buffer.writer(), 100, 3, move |commands, index| {
             let new = commands.spawn(A(index as u32));
             theirs.lock().unwrap().push((index as u32, new));
@@ -415,7 +415,7 @@ fn values_that_jobs_have_recorded_are_dropped_with_the_buffer() {
     let count = Arc::new(());
     let pool = JobPool::builder().workers(2).build().unwrap();
     let world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     for is_cleared in [false, true] {
         let mut buffer = EntityCommandBuffer::new();
         let held = Arc::clone(&count);
@@ -442,7 +442,7 @@ fn two_buffers_are_recorded_side_by_side_and_played_in_two_worlds() {
         let mut world = World::with_settings("Simulation", settings);
         let (mut one, mut other) = (EntityCommandBuffer::new(), EntityCommandBuffer::new());
         for _ in 0..20 {
-            let jobs = world.entities().jobs();
+            let jobs = world.jobs();
             let left = jobs.schedule_for_each(&[], one.writer(), 200, 8, move |commands, index| {
                 let new = commands.spawn(A(index as u32 ^ seed));
                 commands.add(new, Link(new));
@@ -486,7 +486,7 @@ fn cb5_commands_that_are_carried_out_together_come_to_the_same_everywhere() {
                 _ => commands.add(entity, Lamp),
             }
         });
-        world.entities().jobs().complete(job.unwrap());
+        world.jobs().complete(job.unwrap());
     });
 }
 
@@ -583,7 +583,7 @@ fn ids_of_two_worlds_in_one_recorder_create_no_entity_twice() {
         let mut expected = None;
         for workers in WORKERS {
             let (world, refused) = play_ids_of_two_worlds(workers, counts);
-            world.entities().check_invariants().unwrap();
+            world.check_invariants().unwrap();
             assert_eq!(world.query::<Entity>().iter().count(), world.entity_count());
             let result = (refused, world.entity_count(), world.state_hash());
             assert_eq!(*expected.get_or_insert(result), result, "{workers} workers, {counts:?}");

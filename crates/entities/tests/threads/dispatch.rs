@@ -102,36 +102,36 @@ const WAYS: &[(&str, Way)] = &[
     }),
     ("schedule", |world, callers| {
         let job = world.query_mut::<&mut Number>().schedule(move |_| callers.note()).unwrap();
-        world.entities().jobs().complete(job);
+        world.jobs().complete(job);
     }),
     ("schedule_parallel", |world, callers| {
         let query = world.query_mut::<&mut Number>();
         let job = query.schedule_parallel(move |_| callers.note()).unwrap();
-        world.entities().jobs().complete(job);
+        world.jobs().complete(job);
     }),
     ("schedule_parallel by switches", |world, callers| {
         let query = world.query_mut::<&mut Number>().filter::<With<Switch>>();
         let job = query.schedule_parallel(move |_| callers.note()).unwrap();
-        world.entities().jobs().complete(job);
+        world.jobs().complete(job);
     }),
     ("schedule_parallel with something", |world, callers| {
         let job = world.query_mut::<&mut Number>().job().with(IndexInQuery);
         let job = job.schedule_parallel(move |_, _| callers.note()).unwrap();
-        world.entities().jobs().complete(job);
+        world.jobs().complete(job);
     }),
     ("schedule_chunks_parallel", |world, callers| {
         let job = world.query_mut::<&mut Number>().job();
         let job = job.schedule_chunks_parallel(move |_| callers.note()).unwrap();
-        world.entities().jobs().complete(job);
+        world.jobs().complete(job);
     }),
     ("schedule_job", |world, callers| {
         let job = world.query_mut::<&mut Number>().job().schedule_job(Note { callers }).unwrap();
-        world.entities().jobs().complete(job);
+        world.jobs().complete(job);
     }),
     ("schedule_job_parallel", |world, callers| {
         let job = world.query_mut::<&mut Number>().job();
         let job = job.schedule_job_parallel(Note { callers }).unwrap();
-        world.entities().jobs().complete(job);
+        world.jobs().complete(job);
     }),
 ];
 
@@ -141,8 +141,8 @@ fn every_loop_runs_at_the_level_in_use() {
         let pool = JobPool::builder().workers(workers).build().unwrap();
         let settings = WorldSettings::new().job_pool(&pool).chunk_capacity_limit(100);
         let mut world = World::with_settings("Simulation", settings);
-        let all: Vec<_> = world.spawn_many(250, (Number(0), Switch)).collect();
-        world.entities_mut().set_component_enabled::<Switch>(all[7], false).unwrap();
+        let all: Vec<_> = world.spawn_many((Number(0), Switch), 250).collect();
+        world.set_component_enabled::<Switch>(all[7], false).unwrap();
         for limit in CpuLevel::ALL {
             let level = limit.limit();
             let callers = Callers::default();

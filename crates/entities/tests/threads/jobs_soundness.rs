@@ -49,9 +49,9 @@ fn the_value_of_a_chunk_is_not_set_while_a_job_reads_it() {
             .query::<(&PerChunk<B>, &A)>()
             .schedule(move |(chunk, a)| left.add(chunk.0 as u32 + a.0))
             .unwrap();
-        world.entities().jobs().flush();
+        world.jobs().flush();
         world.set_chunk_component(entity, B(100)).unwrap();
-        world.entities().jobs().complete(job);
+        world.jobs().complete(job);
         assert_eq!(sum.get(), 2, "{workers} workers");
     }
 }
@@ -67,14 +67,14 @@ fn values_are_not_copied_from_a_slice_while_a_job_reads_them() {
         for (sum, by_filter) in [(&read, false), (&filtered, true)] {
             let left = sum.clone();
             let job = world.query::<&A>().schedule_parallel(move |a| left.add(a.0)).unwrap();
-            world.entities().jobs().flush();
+            world.jobs().flush();
             let values = [A(3); 1000];
             if by_filter {
                 world.query_mut::<&B>().filter::<With<A>>().copy_from(&values).unwrap();
             } else {
                 world.query_mut::<&A>().copy_from(&values).unwrap();
             }
-            world.entities().jobs().complete(job);
+            world.jobs().complete(job);
         }
         assert_eq!((read.get(), filtered.get()), (1000, 3000), "{workers} workers");
         drop(fork);
@@ -137,8 +137,8 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         world.query_mut::<EnabledMut<X>>().for_each(|mut x| x.set(true));
         assert!(world.query::<&A>().iter().all(|a| a.0 == 7));
         // Chunks are found by what the job changes.
-        let since = world.entities().version();
-        world.entities_mut().advance_version();
+        let since = world.version();
+        world.advance_version();
         let changed = EntityQuery::<&B, Changed<A>>::new().since(since);
         let parts = (EntityQuery::<&mut A>::new(), changed, EntityQuery::<&B>::new());
         let (writes, found, flush) = world.split_with(parts);
@@ -149,8 +149,8 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         flush.into_array().unwrap().jobs().flush();
         assert!(first.next().is_some());
         // Rows are noted as changed that a job finds.
-        let since = world.entities().version();
-        world.entities_mut().advance_version();
+        let since = world.version();
+        world.advance_version();
         let changed = EntityQuery::<&mut A, Changed<T>>::new().since(since);
         let parts = (EntityQuery::<TrackedMut<T>>::new(), changed, EntityQuery::<&B>::new());
         let (mut writes, found, flush) = world.split_with(parts);
@@ -198,14 +198,14 @@ fn a_lookup_of_a_job_sees_pages_that_stay() {
                 }
             });
             if workers > 0 {
-                world.entities().jobs().flush();
+                world.jobs().flush();
             }
             act(&mut world, gone);
             drop(fork);
             // What the fork has left is used again.
             let mut other = World::new("Other");
-            other.spawn_many(5000, B(7));
-            world.entities().jobs().complete(job.unwrap());
+            other.spawn_many(B(7), 5000);
+            world.jobs().complete(job.unwrap());
             assert_eq!(sum.get(), 1000, "{workers} workers");
         }
     }
@@ -215,7 +215,7 @@ fn a_lookup_of_a_job_sees_pages_that_stay() {
 #[test]
 fn who_writes_to_memory_of_its_own_waits_for_no_job_that_reads_something_else() {
     let mut world = world_with(0);
-    world.spawn_many(1000, (A(1), B(1)));
+    world.spawn_many((A(1), B(1)), 1000);
     let fork = world.fork().unwrap();
     world.query_mut::<&mut A>().for_each(|a| a.0 += 1);
     drop(fork);
@@ -225,7 +225,7 @@ fn who_writes_to_memory_of_its_own_waits_for_no_job_that_reads_something_else() 
     let (mut writes,) = world.split::<(Query<&mut A>,)>();
     writes.for_each(|a| a.0 += 1);
     let other = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
-    assert_eq!(world.entities().jobs().uncompleted(), 2);
+    assert_eq!(world.jobs().uncompleted(), 2);
     let _ = (job, other);
 }
 
@@ -259,7 +259,7 @@ fn jobs_go_on_when_one_of_them_drops_their_world() {
         }
     });
     let _job = job.unwrap();
-    world.entities().jobs().flush();
+    world.jobs().flush();
     *slot.lock().unwrap() = Some(world);
     while Arc::strong_count(&slot) > 1 {
         thread::yield_now();
@@ -283,7 +283,7 @@ impl Numbers {
 /// Schedules one of many jobs, which leave a number if they only read.
 fn schedule_some(world: &mut World, numbers: &mut Numbers, left: &Left) {
     let left = left.clone();
-    let since = world.entities().version();
+    let since = world.version();
     let since = Version::from_number(since.number().saturating_sub(numbers.below(3)).max(1));
     let scheduled = match numbers.below(18) {
         0 => world.query_mut::<&mut A>().schedule_parallel(|a| a.0 = a.0.wrapping_mul(3) + 1),
@@ -362,16 +362,16 @@ fn schedule_some(world: &mut World, numbers: &mut Numbers, left: &Left) {
 
 /// Does one of many things on the thread of the world.
 fn do_some(world: &mut World, numbers: &mut Numbers, left: &Left, forks: &mut Vec<World>) {
-    let all = world.entities().all_entities();
+    let all = world.all_entities();
     let entity = match all.len() as u32 {
         0 => Entity::NULL,
         count => all[numbers.below(count) as usize],
     };
     let number = numbers.below(1000);
-    let manager = world.entities_mut();
+    let manager = &mut *world;
     match numbers.below(34) {
         0 => _ = manager.spawn((A(number), B(1), X(number))),
-        1 => _ = manager.spawn_many(70, (A(number), T(1), E(1))).len(),
+        1 => _ = manager.spawn_many((A(number), T(1), E(1)), 70).len(),
         2 => _ = manager.spawn((A(number), PerChunk::<B>::new(), Shared::new(Team(number % 3)))),
         3 => _ = manager.spawn((B(1), T(1), Text::default(), Buffer::<Item>::default())),
         4 => _ = manager.despawn(entity),
@@ -414,10 +414,10 @@ fn jobs_and_the_thread_of_the_world_do_the_same_on_every_number_of_threads() {
         let script = |workers| {
             let mut world = world_with(workers);
             let (mut numbers, left, mut forks) = (Numbers(seed), Left::default(), Vec::new());
-            world.spawn_many(150, (A(1), B(1), X(1), T(1), E(1)));
-            world.spawn_many(80, (A(1), X(1), Tag));
-            world.spawn_many(80, (A(1), PerChunk::<B>::new(), Shared::new(Team(1)), E(2)));
-            world.spawn_many(80, (A(1), Text::default(), Buffer::<Item>::default()));
+            world.spawn_many((A(1), B(1), X(1), T(1), E(1)), 150);
+            world.spawn_many((A(1), X(1), Tag), 80);
+            world.spawn_many((A(1), PerChunk::<B>::new(), Shared::new(Team(1)), E(2)), 80);
+            world.spawn_many((A(1), Text::default(), Buffer::<Item>::default()), 80);
             for _ in 0..150 {
                 if numbers.below(2) == 0 {
                     schedule_some(&mut world, &mut numbers, &left);
@@ -425,11 +425,11 @@ fn jobs_and_the_thread_of_the_world_do_the_same_on_every_number_of_threads() {
                     do_some(&mut world, &mut numbers, &left, &mut forks);
                 }
                 if numbers.below(3) == 0 {
-                    world.entities().jobs().flush();
+                    world.jobs().flush();
                 }
             }
             let hash = world.state_hash();
-            assert!(world.entities().jobs().take_failures().is_empty());
+            assert!(world.jobs().take_failures().is_empty());
             (hash, left.get())
         };
         assert_eq!(script(0), script(2), "seed {seed}");

@@ -58,7 +58,7 @@ fn work(world: &mut World, all: &[Entity], owner: &Arc<()>, seed: usize) -> Vec<
                 0 => drop(world.take::<Managed<Diary>>(entity)),
                 1 if world.exists(entity) => drop(world.add(entity, Diary::new(owner))),
                 2 if at % 7 == round => drop(world.despawn(entity)),
-                3 if world.exists(entity) => drop(world.entities_mut().instantiate(entity)),
+                3 if world.exists(entity) => drop(world.instantiate(entity)),
                 _ => {
                     if let Ok(diary) = world.managed::<Diary>(entity) {
                         diary.note(at);
@@ -68,14 +68,13 @@ fn work(world: &mut World, all: &[Entity], owner: &Arc<()>, seed: usize) -> Vec<
         }
         // A fork that goes at once, on this thread.
         let fork = world.fork().unwrap();
-        for diary in fork.entities().chunks().filter_map(|chunk| chunk.managed::<Diary>()).flatten()
-        {
+        for diary in fork.chunks().filter_map(|chunk| chunk.managed::<Diary>()).flatten() {
             diary.note("nobody reads this");
         }
     }
     world.check_invariants().unwrap();
     let diary = |entity: Entity| world.managed::<Diary>(entity).map_or(0, |diary| diary.read.get());
-    let numbers = world.entities().all_entities().into_iter();
+    let numbers = world.all_entities().into_iter();
     numbers.map(|entity| (world.get::<Number>(entity).unwrap().0, diary(entity))).collect()
 }
 
@@ -114,7 +113,7 @@ fn a_world_takes_its_values_to_another_thread() {
     let (mut first, all) = moved.join().unwrap();
     assert_eq!(*first.managed::<Diary>(all[0]).unwrap().pages.borrow(), ["here", "there"]);
     // One chunk, changed by another thread while this one waits.
-    first.entities_mut().for_each_chunk_mut(|mut chunk| {
+    first.for_each_chunk_mut(|mut chunk| {
         thread::scope(|scope| {
             scope.spawn(move || {
                 if let Ok(diaries) = chunk.managed_mut::<Diary>() {

@@ -25,7 +25,7 @@ fn fill(world: &mut World, count: u32) -> Vec<Entity> {
     all.extend(world.spawn_batch((0..count / 3).map(|at| (A(at), X(at), B(at.into())))));
     all.extend(world.spawn_batch((0..count / 7).map(|at| (A(at), Shared::new(Team(at % 3))))));
     for (at, &entity) in all.iter().enumerate().filter(|(at, _)| at % 5 == 0 || at / 150 % 4 == 1) {
-        let _ = (at, world.entities_mut().set_component_enabled::<X>(entity, false));
+        let _ = (at, world.set_component_enabled::<X>(entity, false));
     }
     all
 }
@@ -80,7 +80,7 @@ fn en1_bits_are_switched_on_all_threads() {
     let all: Vec<_> = world.spawn_batch((0..6000).map(|at| (A(at), X(at)))).collect();
     world.query_mut::<(&A, EnabledMut<X>)>().for_each_parallel(|(a, mut on)| on.set(a.0 % 3 != 0));
     for (at, &entity) in all.iter().enumerate() {
-        assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(at % 3 != 0));
+        assert_eq!(world.is_component_enabled::<X>(entity), Ok(at % 3 != 0));
     }
     assert_eq!(world.query::<&X>().count(), 4000);
 }
@@ -107,7 +107,7 @@ fn en1_bits_that_are_asked_for_are_switched_on_all_threads() {
         }
         for (at, &entity) in (0..).zip(&all) {
             let is_on = (2..5).all(|pass| at % pass != 0_u32);
-            assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(is_on));
+            assert_eq!(world.is_component_enabled::<X>(entity), Ok(is_on));
         }
     }
 }
@@ -115,7 +115,7 @@ fn en1_bits_that_are_asked_for_are_switched_on_all_threads() {
 #[test]
 fn buffers_grow_on_all_threads() {
     let mut world = world_with(3, 40);
-    world.spawn_many(1000, (A(1), Buffer::<Item>::new()));
+    world.spawn_many((A(1), Buffer::<Item>::new()), 1000);
     world.query_mut::<&mut Buffer<Item>>().for_each_parallel(|mut items| {
         (0..100).for_each(|at| items.push(Item(at)));
     });
@@ -143,8 +143,8 @@ fn aspects_are_given_on_all_threads() {
 fn q9_what_was_given_has_changed() {
     let mut world = world_with(3, 40);
     fill(&mut world, 1000);
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     world.query_mut::<(&mut A, &B)>().for_each_parallel(|(a, _)| a.0 += 1);
     let changed = world.query::<()>().filter::<Changed<A>>().since(seen);
     assert_eq!(changed.count(), world.query::<()>().filter::<ancho_entities::With<B>>().count());
@@ -160,18 +160,18 @@ fn q9_changes_that_are_noted_for_each_entity_are_noted_for_those_that_were_given
     let mut world = world_with(3, 300);
     let all: Vec<_> = world.spawn_batch((0..3000).map(|at| (Noted(at), X(at)))).collect();
     for (_, &entity) in all.iter().enumerate().filter(|(at, _)| at % 3 == 0) {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     world.query_mut::<(&mut Noted, &X)>().for_each_parallel(|(noted, _)| noted.0 += 1);
     let changed = world.query::<()>().filter::<Changed<Noted>>().since(seen).to_entities();
     let given = all.iter().copied().enumerate().filter(|(at, _)| at % 3 != 0);
     assert_eq!(changed, given.map(|(_, entity)| entity).collect::<Vec<_>>());
 
     // Those that have changed, once more.
-    let then = world.entities().version();
-    world.entities_mut().advance_version();
+    let then = world.version();
+    world.advance_version();
     world.get_mut::<Noted>(all[7]).unwrap();
     world.get_mut::<Noted>(all[2500]).unwrap();
     let query = world.query_mut::<&mut Noted>().filter::<Changed<Noted>>().since(then);
@@ -204,12 +204,12 @@ fn q9_chunks_that_are_not_picked_are_left_as_they_are() {
         let all: Vec<_> = world.spawn_batch((0..50).map(|at| (A(at), X(at)))).collect();
         // In the last chunk all are off. It is shown all the same.
         for &entity in &all[40..] {
-            world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+            world.set_component_enabled::<X>(entity, false).unwrap();
         }
         let fork = Checked(world.fork().unwrap());
         let (before, used) = (fork.state_hash(), arena.stats().used);
-        let seen = world.entities().version();
-        world.entities_mut().advance_version();
+        let seen = world.version();
+        world.advance_version();
         let mut shown = Vec::new();
         let picked = world.query_mut::<(&mut A, &mut X)>().for_each_picked_chunk_parallel(
             |entities| {
@@ -293,7 +293,7 @@ fn views_do_what_the_world_does() {
 #[test]
 fn a_view_works_on_all_threads_inside_a_loop_of_another() {
     let mut world = world_with(3, 100);
-    world.spawn_many(2000, (A(0), X(0)));
+    world.spawn_many((A(0), X(0)), 2000);
     world.spawn_batch((1..=5_u64).map(B));
     let (mut switches, mut factors) =
         world.split::<(Query<(&mut A, EnabledMut<X>)>, Query<&mut B>)>();
@@ -316,7 +316,7 @@ fn a_view_works_on_all_threads_inside_a_loop_of_another() {
 #[test]
 fn a_view_waits_for_jobs_that_are_in_its_way_and_for_no_others() {
     let mut world = world_with(2, 100);
-    world.spawn_many(2000, (A(1), B(1)));
+    world.spawn_many((A(1), B(1)), 2000);
     let (mut a, mut b) = world.split::<(Query<&mut A>, Query<&mut B>)>();
     for round in 0..50 {
         a.schedule_parallel(|a| a.0 += 1);

@@ -72,11 +72,11 @@ fn work(world: &mut World, all: &[Entity], seed: usize) -> u64 {
                 }
             }
         }
-        world.entities_mut().entity_changes(&mut tracker);
+        world.entity_changes(&mut tracker);
         drop(world.fork().unwrap());
     }
     world.check_invariants().unwrap();
-    let numbers = world.entities().chunks().filter_map(|chunk| chunk.slice::<Number>());
+    let numbers = world.chunks().filter_map(|chunk| chunk.slice::<Number>());
     numbers.flatten().fold(0, |sum: u64, number| sum.wrapping_mul(31).wrapping_add(number.0))
 }
 
@@ -113,7 +113,7 @@ fn forks_read_while_the_world_writes() {
             let snapshot = original.fork().unwrap();
             thread::spawn(move || {
                 let hash = |world: &World| {
-                    let texts = world.entities().chunks().filter_map(|chunk| chunk.slice::<Text>());
+                    let texts = world.chunks().filter_map(|chunk| chunk.slice::<Text>());
                     texts.flatten().map(|text| text.0.len()).sum::<usize>()
                 };
                 let before = hash(&snapshot);
@@ -210,7 +210,7 @@ fn threads_use_what_a_view_gave_while_others_are_asked() {
 fn trackers_follow_a_world_on_another_thread() {
     let (mut world, all) = world(&Arc::new(()));
     let mut tracker = EntityTracker::new();
-    world.entities_mut().entity_changes(&mut tracker);
+    world.entity_changes(&mut tracker);
     // The tracker's memory is the world's, until that writes to it.
     let thread = thread::spawn(move || {
         world.despawn_slice(&all[..10]).unwrap();
@@ -219,7 +219,7 @@ fn trackers_follow_a_world_on_another_thread() {
     let seen = format!("{tracker:?}");
     let mut world = thread.join().unwrap();
     assert_eq!(seen, "EntityTracker { seen: 60 }");
-    assert_eq!(world.entities_mut().entity_changes(&mut tracker).destroyed.len(), 10);
+    assert_eq!(world.entity_changes(&mut tracker).destroyed.len(), 10);
 }
 
 #[test]

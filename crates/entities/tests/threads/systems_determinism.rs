@@ -66,7 +66,7 @@ fn follow(mut children: Query<(&mut Velocity, &Parent)>, parents: Lookup<&Positi
 fn run(workers: usize, mode: ExecutionMode) -> (Vec<u64>, String) {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
-    world.entities().jobs().set_mode(mode);
+    world.jobs().set_mode(mode);
     world.spawn_batch((0..3000).map(|number| {
         (Position(number as f32 * 0.125), Velocity(1.0 - number as f32 * 0.001), Age(number % 13))
     }));

@@ -123,7 +123,7 @@ fn d5_who_reads_a_tag_waits_for_nobody() {
 #[test]
 fn d5_who_reads_a_tag_that_can_be_switched_waits_for_who_switches_it() {
     let mut world = world();
-    world.spawn_many(100, Switch);
+    world.spawn_many(Switch, 100);
     let job = world.add_system(|mut switches: Query<EnabledMut<Switch>>| {
         switches.schedule_parallel(|mut switch| switch.set(false));
     });
@@ -139,7 +139,7 @@ fn d4_jobs_that_write_one_container_without_an_order_are_refused_by_name() {
     fn write(world: &mut World, name: &'static str) -> Result<(), ancho_jobs::ScheduleError> {
         let grid = std::mem::replace(&mut world.resource_mut::<Grid>().0, NativeArray::new(0));
         let mut grid = grid;
-        let jobs = world.entities().jobs();
+        let jobs = world.jobs();
         let scheduled =
             jobs.named(name).schedule(&[], grid.write(), |grid: &mut [u32]| grid[0] += 1);
         world.resource_mut::<Grid>().0 = grid;
@@ -162,7 +162,7 @@ fn d4_jobs_that_write_one_container_without_an_order_are_refused_by_name() {
 fn d4_jobs_over_entities_need_no_dependencies_and_are_done_before_the_world_goes() {
     let done = Arc::new(AtomicU32::new(0));
     let mut world = world();
-    world.spawn_many(100, Position(0));
+    world.spawn_many(Position(0), 100);
     for _ in 0..2 {
         let done = Arc::clone(&done);
         world.add_system(move |mut positions: Query<&mut Position>| {

@@ -90,7 +90,7 @@ fn worlds_of_all_threads_register_the_same_types() {
         .map(|number| {
             thread::spawn(move || {
                 let mut world = World::new(format!("World {number}"));
-                for entity in world.spawn_many(1000, Health(number)).collect::<Vec<_>>() {
+                for entity in world.spawn_many(Health(number), 1000).collect::<Vec<_>>() {
                     world.add(entity, Name(String::new())).unwrap();
                 }
                 world.check_invariants().unwrap();
@@ -217,7 +217,7 @@ fn a_world_that_is_dropped_by_a_job_of_another_has_its_systems_use_it() {
         let (sender, ended) = mpsc::channel();
         let world = world_with_last("inner", workers, &sender);
         let outer = World::new("outer");
-        let jobs = outer.entities().jobs();
+        let jobs = outer.jobs();
         let job = jobs.schedule(&[], (), move |()| drop(world)).unwrap();
         jobs.complete(job);
         drop(sender);
@@ -234,7 +234,7 @@ fn a_job_that_fails_when_a_job_of_another_world_drops_its_world_is_reported() {
     let job = world.query_mut::<&mut Health>().job().named("Fails");
     let _ = job.schedule(|_| panic!("by zero")).unwrap();
     let outer = World::new("outer");
-    let jobs = outer.entities().jobs();
+    let jobs = outer.jobs();
     jobs.complete(jobs.schedule(&[], (), move |()| drop(world)).unwrap());
     let error = errors.recv().unwrap();
     assert!(
@@ -273,7 +273,7 @@ fn two_worlds_that_are_dropped_by_jobs_of_each_other_end() {
             world.spawn_batch((0..10).map(Health));
             let (give, given) = mpsc::channel::<World>();
             let (done, both_run) = (done.clone(), both_run.clone());
-            let jobs = world.entities().jobs();
+            let jobs = world.jobs();
             let drops = jobs.schedule(&[], (), move |()| {
                 let other = given.recv().unwrap();
                 both_run.wait();

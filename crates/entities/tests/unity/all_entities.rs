@@ -8,20 +8,20 @@ use crate::common::{A, B, Tag, both, chunk_entities};
 fn all_entities_are_listed_and_counted() {
     // E10
     for mut world in both() {
-        assert_eq!((world.entity_count(), world.entities().all_entities()), (0, vec![]));
+        assert_eq!((world.entity_count(), world.all_entities()), (0, vec![]));
         let mut expected = vec![world.spawn(())];
-        expected.extend(world.spawn_many(3000, A(1)));
+        expected.extend(world.spawn_many(A(1), 3000));
         expected.push(world.spawn((A(1), Tag)));
         expected.push(world.spawn(B(2)));
         assert_eq!(world.entity_count(), expected.len());
-        assert_eq!(world.entities().entity_count(), expected.len());
-        assert_eq!(world.entities().all_entities(), expected);
-        assert!(world.entities().iter_entities().eq(expected.iter().copied()));
+        assert_eq!(world.entity_count(), expected.len());
+        assert_eq!(world.all_entities(), expected);
+        assert!(world.iter_entities().eq(expected.iter().copied()));
         assert_eq!(chunk_entities(&world).concat(), expected);
         world.despawn_slice(&expected[1..3001]).unwrap();
         assert_eq!(world.entity_count(), 3);
         let left = [expected[0], expected[3001], expected[3002]];
-        assert_eq!(world.entities().all_entities(), left);
+        assert_eq!(world.all_entities(), left);
     }
 }
 
@@ -29,11 +29,11 @@ fn all_entities_are_listed_and_counted() {
 fn archetypes_and_names_are_no_entities() {
     // E10
     for mut world in both() {
-        world.entities_mut().archetype::<(A, B)>();
+        world.archetype::<(A, B)>();
         let entity = world.spawn(A(1));
-        world.entities_mut().set_name(entity, "one").unwrap();
+        world.set_name(entity, "one").unwrap();
         world.fork();
-        assert_eq!(world.entities().all_entities(), [entity]);
-        assert_eq!(world.entities().iter_entities().collect::<Vec<Entity>>(), [entity]);
+        assert_eq!(world.all_entities(), [entity]);
+        assert_eq!(world.iter_entities().collect::<Vec<Entity>>(), [entity]);
     }
 }

@@ -10,13 +10,13 @@ fn an_archetype_is_a_set_without_order() {
     for mut world in both() {
         let [a, b, c] =
             [ComponentType::of::<A>(), ComponentType::of::<B>(), ComponentType::of::<C>()];
-        let archetype = world.entities_mut().archetype::<(A, B, C)>();
-        let count = world.entities().archetype_count();
+        let archetype = world.archetype::<(A, B, C)>();
+        let count = world.archetype_count();
         let orders = [[a, b, c], [a, c, b], [b, a, c], [b, c, a], [c, a, b], [c, b, a]];
         for order in orders {
-            assert_eq!(world.entities_mut().archetype_of(&order), Ok(archetype));
+            assert_eq!(world.archetype_of(&order), Ok(archetype));
         }
-        assert_eq!(world.entities_mut().archetype::<(C, (B, A))>(), archetype);
+        assert_eq!(world.archetype::<(C, (B, A))>(), archetype);
         let spawned = [
             world.spawn((A(1), B(2), C(3))),
             world.spawn((C(3), A(1), B(2))),
@@ -26,11 +26,11 @@ fn an_archetype_is_a_set_without_order() {
         world.add(built, B(2)).unwrap();
         world.add(built, A(1)).unwrap();
         for entity in spawned.into_iter().chain([built]) {
-            assert_eq!(world.entities().entity_archetype(entity), Ok(archetype));
+            assert_eq!(world.entity_archetype(entity), Ok(archetype));
         }
         // `C` and `(B, C)`, on the way.
-        assert!(world.entities().archetype_count() <= count + 2);
-        assert_ne!(world.entities_mut().archetype::<(A, B)>(), archetype);
+        assert!(world.archetype_count() <= count + 2);
+        assert_ne!(world.archetype::<(A, B)>(), archetype);
     }
 }
 
@@ -38,22 +38,19 @@ fn an_archetype_is_a_set_without_order() {
 fn archetypes_stay_when_they_are_empty() {
     // A1
     for mut world in both() {
-        let before = world.entities().archetype_count();
+        let before = world.archetype_count();
         let entity = world.spawn(A(1));
-        let archetype = world.entities().entity_archetype(entity).unwrap();
-        assert_eq!(world.entities().archetype_count(), before + 1);
+        let archetype = world.entity_archetype(entity).unwrap();
+        assert_eq!(world.archetype_count(), before + 1);
         world.add(entity, B(1)).unwrap();
-        assert_eq!(world.entities().archetype_count(), before + 2);
+        assert_eq!(world.archetype_count(), before + 2);
         world.remove::<(A, B)>(entity).unwrap();
-        let count = world.entities().archetype_count();
+        let count = world.archetype_count();
         world.despawn_all().unwrap();
-        assert_eq!(world.entities().archetype_count(), count);
-        assert_eq!(world.entities_mut().archetype::<A>(), archetype);
-        assert_eq!(world.entities().archetype_count(), count);
-        assert_eq!(
-            world.entities().component_types(archetype),
-            Ok(&[ComponentType::of::<A>()][..])
-        );
+        assert_eq!(world.archetype_count(), count);
+        assert_eq!(world.archetype::<A>(), archetype);
+        assert_eq!(world.archetype_count(), count);
+        assert_eq!(world.component_types(archetype), Ok(&[ComponentType::of::<A>()][..]));
     }
 }
 
@@ -61,14 +58,14 @@ fn archetypes_stay_when_they_are_empty() {
 fn archetypes_come_to_be_when_they_are_needed() {
     // A1
     let mut world = world();
-    let before = world.entities().archetype_count();
+    let before = world.archetype_count();
     let entity = world.spawn(());
     assert!(!world.has::<(A, B)>(entity));
     world.get::<A>(entity).unwrap_err();
     world.set(entity, (A(1), C(1))).unwrap_err();
     world.remove::<(A, Tag)>(entity).unwrap();
     world.try_spawn((A(1), A(1))).unwrap_err();
-    assert!(world.entities().archetype_count() <= before + 1);
+    assert!(world.archetype_count() <= before + 1);
 }
 
 #[test]
@@ -77,16 +74,16 @@ fn archetypes_of_other_worlds_are_refused() {
     let [mut ours, mut theirs] = both();
     let entity = ours.spawn(A(1));
     theirs.spawn(A(1));
-    let archetype = theirs.entities_mut().archetype::<A>();
+    let archetype = theirs.archetype::<A>();
     let refused = EntityError::ForeignArchetype;
-    assert_eq!(ours.entities().component_types(archetype), Err(refused));
-    assert_eq!(ours.entities().archetype_capacity(archetype), Err(refused));
-    assert_eq!(ours.entities_mut().set_archetype(entity, archetype), Err(refused));
+    assert_eq!(ours.component_types(archetype), Err(refused));
+    assert_eq!(ours.archetype_capacity(archetype), Err(refused));
+    assert_eq!(ours.set_archetype(entity, archetype), Err(refused));
 }
 
 /// The sum of all order versions, which every structural change moves.
 fn structural(world: &World) -> u32 {
-    let entities = world.entities();
+    let entities = world;
     entities.component_order_version::<A>()
         + entities.component_order_version::<B>()
         + entities.component_order_version::<Tag>()
@@ -104,7 +101,7 @@ fn structural_changes_are_what_moves_entities() {
         };
         let entity = world.spawn(A(1));
         rises(&world, "spawn");
-        world.spawn_many(3, A(1));
+        world.spawn_many(A(1), 3);
         rises(&world, "spawn_many");
         world.spawn_batch([A(1)]);
         rises(&world, "spawn_batch");
@@ -116,10 +113,10 @@ fn structural_changes_are_what_moves_entities() {
         rises(&world, "add of a tag");
         world.remove::<B>(entity).unwrap();
         rises(&world, "remove");
-        let archetype = world.entities_mut().archetype::<(A, B)>();
-        world.entities_mut().set_archetype(entity, archetype).unwrap();
+        let archetype = world.archetype::<(A, B)>();
+        world.set_archetype(entity, archetype).unwrap();
         rises(&world, "set_archetype");
-        world.entities_mut().create_many(archetype, 2).unwrap();
+        world.create_many(archetype, 2).unwrap();
         rises(&world, "create_many");
         world.despawn(entity).unwrap();
         rises(&world, "despawn");
@@ -133,18 +130,18 @@ fn writing_values_is_no_structural_change() {
     // A8
     let mut world = world();
     let [one, two] = [world.spawn((A(1), B(1))), world.spawn((A(2), B(2)))];
-    let seen = world.entities().version();
+    let seen = world.version();
     let order = structural(&world);
-    world.entities_mut().advance_version();
+    world.advance_version();
     world.set(one, A(2)).unwrap();
     world.add(one, (A(3), B(3))).unwrap();
     world.get_mut::<B>(one).unwrap().0 = 4;
-    world.entities_mut().swap_components(one, two).unwrap();
-    world.entities_mut().for_each_chunk_mut(|mut chunk| {
+    world.swap_components(one, two).unwrap();
+    world.for_each_chunk_mut(|mut chunk| {
         chunk.slice_mut::<A>().unwrap()[0] = A(5);
     });
-    world.entities_mut().set_name(one, "one").unwrap();
-    world.entities_mut().remap_references(|entity| entity).unwrap();
+    world.set_name(one, "one").unwrap();
+    world.remap_references(|entity| entity).unwrap();
     assert_eq!(structural(&world), order);
-    assert!(world.entities().chunks().all(|chunk| !chunk.did_order_change(seen)));
+    assert!(world.chunks().all(|chunk| !chunk.did_order_change(seen)));
 }

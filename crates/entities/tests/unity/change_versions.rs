@@ -6,7 +6,7 @@ use crate::common::{A, B, C, Tag, both, chunks_of, ignore, world};
 
 /// The versions of a component in the chunk of an entity, and of the order in it.
 fn versions(world: &World, entity: Entity) -> (Option<u32>, Option<u32>, u32) {
-    let chunk = world.entities().chunks().find(|chunk| chunk.entities().contains(&entity)).unwrap();
+    let chunk = world.chunks().find(|chunk| chunk.entities().contains(&entity)).unwrap();
     let number = |version: Option<Version>| version.map(Version::number);
     (
         number(chunk.change_version::<A>()),
@@ -19,12 +19,12 @@ fn versions(world: &World, entity: Entity) -> (Option<u32>, Option<u32>, u32) {
 fn the_version_of_a_world_begins_at_one_and_passes_over_zero() {
     // V1
     for mut world in both() {
-        assert_eq!(world.entities().version(), Version::FIRST);
+        assert_eq!(world.version(), Version::FIRST);
         assert_eq!(Version::FIRST.number(), 1);
-        assert_eq!(world.entities_mut().advance_version().number(), 2);
-        assert_eq!(world.entities().version().number(), 2);
-        world.entities_mut().set_version(Version::from_number(u32::MAX));
-        assert_eq!(world.entities_mut().advance_version().number(), 1);
+        assert_eq!(world.advance_version().number(), 2);
+        assert_eq!(world.version().number(), 2);
+        world.set_version(Version::from_number(u32::MAX));
+        assert_eq!(world.advance_version().number(), 1);
     }
 }
 
@@ -36,7 +36,7 @@ fn nothing_but_its_owner_advances_the_version() {
     world.add(entity, B(1)).unwrap();
     world.despawn(entity).unwrap();
     world.fork();
-    assert_eq!(world.entities().version(), Version::FIRST);
+    assert_eq!(world.version(), Version::FIRST);
 }
 
 #[test]
@@ -64,17 +64,16 @@ fn who_looked_last_sees_later_writes_alone() {
     // V1, V2
     for mut world in both() {
         let entity = world.spawn(A(1));
-        let changed = |world: &World, since| {
-            world.entities().chunks().any(|chunk| chunk.did_change::<A>(since))
-        };
+        let changed =
+            |world: &World, since| world.chunks().any(|chunk| chunk.did_change::<A>(since));
         assert!(changed(&world, Version::NEVER));
-        let seen = world.entities().version();
+        let seen = world.version();
         assert!(!changed(&world, seen));
-        world.entities_mut().advance_version();
+        world.advance_version();
         assert!(!changed(&world, seen));
         world.set(entity, A(1)).unwrap();
         assert!(changed(&world, seen));
-        assert!(!changed(&world, world.entities().version()));
+        assert!(!changed(&world, world.version()));
     }
 }
 
@@ -82,17 +81,17 @@ fn who_looked_last_sees_later_writes_alone() {
 fn writing_changes_the_version_of_that_type_in_that_chunk() {
     // V3
     let mut world = chunks_of(2);
-    let all: Vec<_> = world.spawn_many(4, (A(1), B(1))).collect();
+    let all: Vec<_> = world.spawn_many((A(1), B(1)), 4).collect();
     let a = ComponentType::of::<A>();
     type Write<'a> = &'a dyn Fn(&mut World);
     let writes: [(&str, Write<'_>); 6] = [
         ("set", &|world| world.set(all[0], A(2)).unwrap()),
         ("get_mut", &|world| ignore(world.get_mut::<A>(all[0]).unwrap().0)),
         ("add", &|world| ignore(world.add(all[0], A(3)).unwrap())),
-        ("set_bytes", &|world| world.entities_mut().set_bytes(all[0], a, &[0; 4]).unwrap()),
-        ("add_bytes", &|world| ignore(world.entities_mut().add_bytes(all[0], a, &[0; 4]).unwrap())),
+        ("set_bytes", &|world| world.set_bytes(all[0], a, &[0; 4]).unwrap()),
+        ("add_bytes", &|world| ignore(world.add_bytes(all[0], a, &[0; 4]).unwrap())),
         ("slice_mut", &|world| {
-            world.entities_mut().for_each_chunk_mut(|mut chunk| {
+            world.for_each_chunk_mut(|mut chunk| {
                 if chunk.as_chunk().entities().contains(&all[0]) {
                     chunk.slice_mut::<A>().unwrap();
                 }
@@ -100,7 +99,7 @@ fn writing_changes_the_version_of_that_type_in_that_chunk() {
         }),
     ];
     for (name, write) in writes {
-        let now = world.entities_mut().advance_version().number();
+        let now = world.advance_version().number();
         write(&mut world);
         assert_eq!(versions(&world, all[0]), (Some(now), Some(1), 1), "{name}");
         assert_eq!(versions(&world, all[2]), (Some(1), Some(1), 1), "{name}");
@@ -112,16 +111,16 @@ fn reading_changes_no_version() {
     // V3
     for mut world in both() {
         let entity = world.spawn((A(1), B(1)));
-        world.entities_mut().advance_version();
+        world.advance_version();
         let a = ComponentType::of::<A>();
         world.get::<A>(entity).unwrap();
-        world.entities().get_bytes(entity, a).unwrap();
+        world.get_bytes(entity, a).unwrap();
         world.has::<(A, B)>(entity);
-        for chunk in world.entities().chunks() {
+        for chunk in world.chunks() {
             chunk.slice::<A>().unwrap();
             chunk.bytes(a).unwrap();
         }
-        world.entities_mut().for_each_chunk_mut(|chunk| {
+        world.for_each_chunk_mut(|chunk| {
             chunk.as_chunk().slice::<A>().unwrap();
         });
         world.state_hash();
@@ -136,18 +135,18 @@ fn creating_in_a_chunk_changes_all_its_types() {
     // V3
     for mut world in both() {
         let first = world.spawn((A(1), B(1)));
-        let archetype = world.entities_mut().archetype::<(A, B)>();
+        let archetype = world.archetype::<(A, B)>();
         type Create = fn(&mut World, ancho_entities::Archetype);
         let creates: [Create; 6] = [
             |world, _| ignore(world.spawn((A(2), B(2)))),
-            |world, _| ignore(world.spawn_many(2, (A(2), B(2)))),
+            |world, _| ignore(world.spawn_many((A(2), B(2)), 2)),
             |world, _| ignore(world.spawn_batch([(A(2), B(2))])),
             |world, _| ignore(world.spawn_columns(([A(2)], [B(2)])).unwrap()),
-            |world, archetype| ignore(world.entities_mut().create(archetype).unwrap()),
-            |world, archetype| ignore(world.entities_mut().create_many(archetype, 2).unwrap()),
+            |world, archetype| ignore(world.create(archetype).unwrap()),
+            |world, archetype| ignore(world.create_many(archetype, 2).unwrap()),
         ];
         for create in creates {
-            let now = world.entities_mut().advance_version().number();
+            let now = world.advance_version().number();
             create(&mut world, archetype);
             assert_eq!(versions(&world, first), (Some(now), Some(now), now));
         }
@@ -158,14 +157,14 @@ fn creating_in_a_chunk_changes_all_its_types() {
 fn removing_an_entity_changes_the_order_alone() {
     // V3
     for mut world in both() {
-        let all: Vec<_> = world.spawn_many(10, (A(1), B(1))).collect();
-        let now = world.entities_mut().advance_version().number();
+        let all: Vec<_> = world.spawn_many((A(1), B(1)), 10).collect();
+        let now = world.advance_version().number();
         world.despawn(all[3]).unwrap();
         assert_eq!(versions(&world, all[0]), (Some(1), Some(1), now));
-        let now = world.entities_mut().advance_version().number();
+        let now = world.advance_version().number();
         world.despawn_slice(&all[5..7]).unwrap();
         assert_eq!(versions(&world, all[0]), (Some(1), Some(1), now));
-        let now = world.entities_mut().advance_version().number();
+        let now = world.advance_version().number();
         world.add(all[0], C(1)).unwrap();
         assert_eq!(versions(&world, all[1]), (Some(1), Some(1), now));
     }
@@ -176,7 +175,7 @@ fn a_component_that_is_added_is_new_and_the_others_are_not() {
     // V5
     for mut world in both() {
         let [e0, e1] = [world.spawn(A(1)), world.spawn(A(2))];
-        let now = world.entities_mut().advance_version().number();
+        let now = world.advance_version().number();
         world.add(e1, B(3)).unwrap();
         assert_eq!(versions(&world, e0), (Some(1), None, now));
         assert_eq!(versions(&world, e1), (Some(1), Some(now), now));
@@ -188,16 +187,16 @@ fn a_component_that_is_removed_leaves_the_others_as_they_were() {
     // V5
     for mut world in both() {
         let [e0, e1] = [world.spawn((A(1), B(1), Tag)), world.spawn((A(2), B(2), Tag))];
-        let now = world.entities_mut().advance_version().number();
+        let now = world.advance_version().number();
         world.remove::<B>(e1).unwrap();
         assert_eq!(versions(&world, e0), (Some(1), Some(1), now));
         assert_eq!(versions(&world, e1), (Some(1), None, now));
-        let now = world.entities_mut().advance_version().number();
+        let now = world.advance_version().number();
         world.take::<Tag>(e1).unwrap();
         assert_eq!(versions(&world, e1), (Some(1), None, now));
-        let archetype = world.entities_mut().archetype::<(A, B)>();
-        let now = world.entities_mut().advance_version().number();
-        world.entities_mut().set_archetype(e1, archetype).unwrap();
+        let archetype = world.archetype::<(A, B)>();
+        let now = world.advance_version().number();
+        world.set_archetype(e1, archetype).unwrap();
         assert_eq!(versions(&world, e1), (Some(1), Some(now), now));
     }
 }
@@ -207,9 +206,9 @@ fn an_entity_takes_a_newer_version_along() {
     // V5
     for mut world in both() {
         let there = world.spawn((A(1), B(1)));
-        let written = world.entities_mut().advance_version().number();
+        let written = world.advance_version().number();
         let moving = world.spawn(A(2));
-        let now = world.entities_mut().advance_version().number();
+        let now = world.advance_version().number();
         world.add(moving, B(2)).unwrap();
         assert_eq!(versions(&world, there), (Some(written), Some(now), now));
     }
@@ -220,9 +219,9 @@ fn an_entity_with_an_older_version_takes_on_that_of_its_chunk() {
     // V5
     for mut world in both() {
         let moving = world.spawn(A(2));
-        let written = world.entities_mut().advance_version().number();
+        let written = world.advance_version().number();
         let there = world.spawn((A(1), B(1)));
-        let now = world.entities_mut().advance_version().number();
+        let now = world.advance_version().number();
         world.add(moving, B(2)).unwrap();
         assert_eq!(versions(&world, there), (Some(written), Some(now), now));
     }
@@ -232,15 +231,15 @@ fn an_entity_with_an_older_version_takes_on_that_of_its_chunk() {
 fn the_newer_of_two_versions_is_so_across_the_end_of_the_numbers() {
     // V2, V5
     for mut world in both() {
-        world.entities_mut().set_version(Version::from_number(u32::MAX));
+        world.set_version(Version::from_number(u32::MAX));
         let there = world.spawn((A(1), B(1)));
-        let seen = world.entities().version();
-        assert_eq!(world.entities_mut().advance_version().number(), 1);
+        let seen = world.version();
+        assert_eq!(world.advance_version().number(), 1);
         let moving = world.spawn(A(2));
-        assert_eq!(world.entities_mut().advance_version().number(), 2);
+        assert_eq!(world.advance_version().number(), 2);
         world.add(moving, B(2)).unwrap();
         assert_eq!(versions(&world, there), (Some(1), Some(2), 2));
-        let chunk = world.entities().chunks().next().unwrap();
+        let chunk = world.chunks().next().unwrap();
         assert!(chunk.did_change::<A>(seen) && chunk.did_order_change(seen));
         assert!(!chunk.did_change::<A>(Version::from_number(1)));
     }
@@ -251,7 +250,7 @@ fn replacing_a_value_on_the_way_is_a_change() {
     // V3, V5
     let mut world = world();
     let entity = world.spawn(A(1));
-    let now = world.entities_mut().advance_version().number();
+    let now = world.advance_version().number();
     world.add(entity, (A(2), B(2))).unwrap();
     assert_eq!(versions(&world, entity), (Some(now), Some(now), now));
 }
@@ -260,14 +259,14 @@ fn replacing_a_value_on_the_way_is_a_change() {
 fn a_fork_has_the_versions_of_its_world_and_then_its_own() {
     // V1, V3
     let mut world = world();
-    world.entities_mut().advance_version();
+    world.advance_version();
     let entity = world.spawn((A(1), B(1)));
     let mut fork = world.fork();
-    assert_eq!(fork.entities().version(), world.entities().version());
+    assert_eq!(fork.version(), world.version());
     assert_eq!(versions(&fork, entity), versions(&world, entity));
-    fork.entities_mut().advance_version();
+    fork.advance_version();
     fork.set(entity, A(2)).unwrap();
     assert_eq!(versions(&fork, entity), (Some(3), Some(2), 2));
     assert_eq!(versions(&world, entity), (Some(2), Some(2), 2));
-    assert_eq!(world.entities().version().number(), 2);
+    assert_eq!(world.version().number(), 2);
 }

@@ -24,8 +24,8 @@ fn runtime(size: usize, align: usize) -> ComponentType {
 }
 
 fn capacity(world: &mut World, types: &[ComponentType]) -> (Archetype, usize) {
-    let archetype = world.entities_mut().archetype_of(types).unwrap();
-    (archetype, world.entities().archetype_capacity(archetype).unwrap())
+    let archetype = world.archetype_of(types).unwrap();
+    (archetype, world.archetype_capacity(archetype).unwrap())
 }
 
 #[test]
@@ -48,11 +48,11 @@ fn the_capacity_is_the_largest_that_fits() {
         for set in sets {
             let types: Vec<_> = set.iter().map(|(size, align)| runtime(*size, *align)).collect();
             if formula(&types, chunk) == 0 {
-                world.entities_mut().archetype_of(&types).unwrap_err();
+                world.archetype_of(&types).unwrap_err();
                 continue;
             }
             let (archetype, capacity) = capacity(&mut world, &types);
-            let types = world.entities().component_types(archetype).unwrap();
+            let types = world.component_types(archetype).unwrap();
             assert_eq!(capacity, formula(types, chunk), "{set:?} in {chunk}");
         }
     }
@@ -78,10 +78,10 @@ fn the_capacity_can_be_limited() {
     assert_eq!(capacity(&mut world, &[]).1, 128);
     assert_eq!(capacity(&mut world, &[ComponentType::of::<A>()]).1, 128);
     assert_eq!(capacity(&mut world, &[runtime(300, 4)]).1, 53);
-    world.spawn_many(300, A(1));
-    let lengths: Vec<_> = world.entities().chunks().map(|chunk| chunk.len()).collect();
+    world.spawn_many(A(1), 300);
+    let lengths: Vec<_> = world.chunks().map(|chunk| chunk.len()).collect();
     assert_eq!(lengths, [128, 128, 44]);
-    assert!(world.entities().chunks().all(|chunk| chunk.capacity() == 128));
+    assert!(world.chunks().all(|chunk| chunk.capacity() == 128));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_chunk_has_ids_first_and_then_a_dense_array_of_each_type() {
         let sets = (0..3000).map(|number| (A(number), C(number.into()), Text(number.to_string())));
         world.spawn_batch(sets);
         let mut seen = 0;
-        for chunk in world.entities().chunks() {
+        for chunk in world.chunks() {
             let ids = chunk.entities().as_ptr_range();
             let base = ids.start.addr();
             assert_eq!(base % 64, 0);
@@ -140,9 +140,9 @@ fn addresses_stay_while_others_come_and_go() {
     let mut world = world();
     let entity = world.spawn(Here(7));
     let place = std::ptr::from_ref(world.get::<Here>(entity).unwrap());
-    let others: Vec<_> = world.spawn_many(10_000, Here(0)).collect();
+    let others: Vec<_> = world.spawn_many(Here(0), 10_000).collect();
     world.despawn_slice(&others).unwrap();
-    world.spawn_many(100, (Here(0), A(1)));
+    world.spawn_many((Here(0), A(1)), 100);
     let here = world.get::<Here>(entity).unwrap();
     assert_eq!((std::ptr::from_ref(here), here.0), (place, 7));
 }
@@ -216,7 +216,7 @@ fn entities_that_come_to_a_component_with_a_maximum_are_divided() {
         let mut world = Checked::with_settings(WorldSettings::new().chunk_capacity_limit(limit));
         let all: Vec<_> = world.spawn_batch((0..40).map(A)).collect();
         let check = |world: &Checked, most: usize| {
-            let lengths = world.entities().chunks().map(|chunk| chunk.len());
+            let lengths = world.chunks().map(|chunk| chunk.len());
             assert!(lengths.into_iter().all(|len| len <= most.min(limit)));
             world.check_invariants().unwrap();
             for (at, &entity) in all.iter().enumerate() {
@@ -234,13 +234,13 @@ fn entities_that_come_to_a_component_with_a_maximum_are_divided() {
         // One by one, with bits.
         for (at, &entity) in (0..).zip(&all) {
             world.add(entity, (Five(at), Buffer::<Four>::from([Four(at)]))).unwrap();
-            world.entities_mut().set_component_enabled::<Five>(entity, at % 3 == 0).unwrap();
+            world.set_component_enabled::<Five>(entity, at % 3 == 0).unwrap();
         }
         check(&world, 4);
         assert_eq!(world.query_mut::<()>().ignore_enabled().remove::<Buffer<Four>>(), Ok(40));
         check(&world, 5);
         for (at, &entity) in (0..).zip(&all) {
-            let is_on = world.entities().is_component_enabled::<Five>(entity);
+            let is_on = world.is_component_enabled::<Five>(entity);
             assert_eq!((world.get(entity), is_on), (Ok(&Five(at)), Ok(at % 3 == 0)));
         }
         // Forks, copies, instances and other worlds divide in the same way.
@@ -250,11 +250,11 @@ fn entities_that_come_to_a_component_with_a_maximum_are_divided() {
         check(&world, 5);
         let copies = world.copy_entities(&all).unwrap();
         assert_eq!(copies.len(), 40);
-        world.entities_mut().instantiate_many(all[0], 50).unwrap();
+        world.instantiate_many(all[0], 50).unwrap();
         check(&world, 5);
         let mut other = crate::common::world();
         other.move_entities_from(&mut world).unwrap();
-        assert!(other.entities().chunks().all(|chunk| chunk.len() <= 5));
+        assert!(other.chunks().all(|chunk| chunk.len() <= 5));
         other.check_invariants().unwrap();
     }
 }
@@ -263,13 +263,13 @@ fn entities_that_come_to_a_component_with_a_maximum_are_divided() {
 fn what_stays_and_prefabs_keep_the_maximum() {
     use limited::*;
     let mut world = world();
-    let all: Vec<_> = world.spawn_many(5, (A(1), StaysInOnes, Prefab)).collect();
-    assert_eq!(world.entities().chunks().count(), 5);
+    let all: Vec<_> = world.spawn_many((A(1), StaysInOnes, Prefab), 5).collect();
+    assert_eq!(world.chunks().count(), 5);
     world.despawn_slice(&all).unwrap();
-    assert_eq!(world.entities().chunks().map(|chunk| chunk.len()).collect::<Vec<_>>(), [1; 5]);
+    assert_eq!(world.chunks().map(|chunk| chunk.len()).collect::<Vec<_>>(), [1; 5]);
     let prefab = world.spawn((Prefab, Sixteen(3)));
-    world.entities_mut().instantiate_many(prefab, 33).unwrap();
-    let mut lengths: Vec<_> = world.entities().chunks().map(|chunk| chunk.len()).collect();
+    world.instantiate_many(prefab, 33).unwrap();
+    let mut lengths: Vec<_> = world.chunks().map(|chunk| chunk.len()).collect();
     lengths.sort_unstable();
     assert_eq!(lengths, [1, 1, 1, 1, 1, 1, 1, 16, 16]);
 }

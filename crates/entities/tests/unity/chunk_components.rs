@@ -52,7 +52,7 @@ fn per<T: Component + Default>() -> PerChunk<T> {
 
 /// The value of each chunk that has one.
 fn values<T: Component + Default + Clone>(world: &World) -> Vec<T> {
-    world.entities().chunks().filter_map(|chunk| chunk.chunk_component::<T>().cloned()).collect()
+    world.chunks().filter_map(|chunk| chunk.chunk_component::<T>().cloned()).collect()
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_type_of_its_own() {
     assert!(!chunk.is_tag() && !chunk.is_cleanup() && !chunk.is_enableable());
     assert_eq!(ComponentType::find("PerChunk<unity::A>"), Some(chunk));
     let mut world = world();
-    let entities = world.entities_mut();
+    let entities = &mut world;
     let both = entities.archetype::<(A, PerChunk<A>)>();
     assert_eq!(both, entities.archetype_of(&[chunk, entity]).unwrap());
     assert_ne!(both, entities.archetype::<A>());
@@ -96,7 +96,7 @@ fn entities_of_a_chunk_have_one_value() {
 fn a_new_chunk_begins_with_the_default() {
     // CC1
     let mut world = chunks_of(4);
-    let all: Vec<_> = world.spawn_many(10, (A(1), per::<Hundred>(), per::<Text>())).collect();
+    let all: Vec<_> = world.spawn_many((A(1), per::<Hundred>(), per::<Text>()), 10).collect();
     assert_eq!(values::<Hundred>(&world), [Hundred(100); 3]);
     assert_eq!(values::<Text>(&world), vec![Text(String::new()); 3]);
     world.set_chunk_component(all[0], Hundred(1)).unwrap();
@@ -105,10 +105,10 @@ fn a_new_chunk_begins_with_the_default() {
     // A chunk that went and one that came are two.
     world.despawn_slice(&all[..4]).unwrap();
     assert_eq!(values::<Hundred>(&world), [Hundred(100); 2]);
-    world.spawn_many(6, (A(1), per::<Hundred>(), per::<Text>()));
+    world.spawn_many((A(1), per::<Hundred>(), per::<Text>()), 6);
     assert_eq!(values::<Hundred>(&world), [Hundred(100); 3]);
-    let archetype = world.entities_mut().archetype::<(A, PerChunk<Hundred>)>();
-    let created = world.entities_mut().create(archetype).unwrap();
+    let archetype = world.archetype::<(A, PerChunk<Hundred>)>();
+    let created = world.create(archetype).unwrap();
     assert_eq!(world.chunk_component(created), Ok(&Hundred(100)));
 }
 
@@ -116,8 +116,8 @@ fn a_new_chunk_begins_with_the_default() {
 fn moving_entities_alters_no_value() {
     // CC1
     for mut world in both() {
-        let first: Vec<_> = world.spawn_many(3, (A(1), per::<B>())).collect();
-        let second: Vec<_> = world.spawn_many(3, (A(1), per::<B>(), Tag)).collect();
+        let first: Vec<_> = world.spawn_many((A(1), per::<B>()), 3).collect();
+        let second: Vec<_> = world.spawn_many((A(1), per::<B>(), Tag), 3).collect();
         world.set_chunk_component(first[0], B(1)).unwrap();
         world.set_chunk_component(second[0], B(2)).unwrap();
         let is = |world: &World, entity, value| {
@@ -129,7 +129,7 @@ fn moving_entities_alters_no_value() {
         world.remove::<Tag>(second[1]).unwrap();
         is(&world, second[1], 1);
         is(&world, second[0], 2);
-        world.entities_mut().swap_components(first[1], second[1]).unwrap();
+        world.swap_components(first[1], second[1]).unwrap();
         is(&world, first[1], 1);
         world.despawn(first[2]).unwrap();
         is(&world, first[1], 1);
@@ -156,8 +156,8 @@ fn values_go_with_their_chunk() {
         ("remove it", |world, entity| assert_eq!(world.remove::<PerChunk<Note>>(entity), Ok(true))),
         ("add", |world, entity| assert!(world.add(entity, B(1)).unwrap())),
         ("set_archetype", |world, entity| {
-            let archetype = world.entities_mut().archetype::<PerChunk<Note>>();
-            world.entities_mut().set_archetype(entity, archetype).unwrap();
+            let archetype = world.archetype::<PerChunk<Note>>();
+            world.set_archetype(entity, archetype).unwrap();
         }),
     ];
     for (what, end) in endings {
@@ -180,7 +180,7 @@ fn values_go_with_their_chunk() {
     }
     let owner = Arc::new(());
     let mut world = chunks_of(1);
-    for entity in world.spawn_many(5, per::<Note>()).collect::<Vec<_>>() {
+    for entity in world.spawn_many(per::<Note>(), 5).collect::<Vec<_>>() {
         let note = Note { text: String::new(), owner: Some(Arc::clone(&owner)) };
         world.set_chunk_component(entity, note).unwrap();
     }
@@ -193,23 +193,23 @@ fn values_go_with_their_chunk() {
 fn setting_is_not_structural() {
     // CC1, V3, V4
     let mut world = chunks_of(2);
-    let all: Vec<_> = world.spawn_many(4, (A(1), per::<B>())).collect();
+    let all: Vec<_> = world.spawn_many((A(1), per::<B>()), 4).collect();
     let ty = ComponentType::of_chunk::<B>();
     let places = chunk_entities(&world);
-    let before = world.entities().version();
-    let now = world.entities_mut().advance_version();
+    let before = world.version();
+    let now = world.advance_version();
     assert_eq!(world.chunk_component(all[0]), Ok(&B(0)));
     let versions = |world: &World| -> Vec<_> {
-        let chunks = world.entities().chunks();
+        let chunks = world.chunks();
         chunks.map(|chunk| (chunk.change_version_of(ty).unwrap(), chunk.order_version())).collect()
     };
     assert_eq!(versions(&world), [(before, before); 2]);
     world.set_chunk_component(all[3], B(3)).unwrap();
     assert_eq!(versions(&world), [(before, before), (now, before)]);
-    assert!(world.entities().chunks().all(|chunk| !chunk.did_change::<A>(before)));
-    let later = world.entities_mut().advance_version();
+    assert!(world.chunks().all(|chunk| !chunk.did_change::<A>(before)));
+    let later = world.advance_version();
     let mut seen = Vec::new();
-    world.entities_mut().for_each_chunk_mut(|mut chunk| {
+    world.for_each_chunk_mut(|mut chunk| {
         let value = chunk.chunk_component_mut::<B>().unwrap();
         value.0 += 1;
         seen.push(*value);
@@ -219,7 +219,7 @@ fn setting_is_not_structural() {
     assert_eq!(chunk_entities(&world), places);
     // New entities count as a change of everything in their chunk, as for all columns.
     world.despawn(all[3]).unwrap();
-    let last = world.entities_mut().advance_version();
+    let last = world.advance_version();
     world.spawn((A(1), per::<B>()));
     assert_eq!(versions(&world), [(later, before), (last, last)]);
 }
@@ -249,7 +249,7 @@ fn what_is_not_there_is_an_error() {
             let refused = world.set_chunk_component(gone, note()).unwrap_err();
             assert_eq!((refused.error, refused.value.text.as_str()), (error, "mine"));
         }
-        world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        world.for_each_chunk_mut(|mut chunk| {
             assert_eq!(chunk.chunk_component_mut::<Note>().unwrap_err(), missing);
             assert!(chunk.as_chunk().chunk_component::<Note>().is_none());
         });
@@ -281,10 +281,10 @@ fn the_values_have_a_budget_of_their_own() {
 fn values_stay_where_they_are() {
     // Jobs will be given their addresses.
     let mut world = chunks_of(8);
-    let all: Vec<_> = world.spawn_many(5, (A(1), per::<C>())).collect();
+    let all: Vec<_> = world.spawn_many((A(1), per::<C>()), 5).collect();
     let address = |world: &World| std::ptr::from_ref(world.chunk_component::<C>(all[0]).unwrap());
     let before = address(&world);
-    world.spawn_many(20, (A(1), per::<C>()));
+    world.spawn_many((A(1), per::<C>()), 20);
     world.despawn(all[3]).unwrap();
     world.set_chunk_component(all[1], C(4)).unwrap();
     let fork = world.fork();
@@ -301,13 +301,13 @@ fn instances_have_the_values_of_their_chunks() {
     let prefab = world.spawn((Prefab, A(1), per::<B>(), per::<Unique>()));
     world.set_chunk_component(prefab, B(7)).unwrap();
     world.set_chunk_component(prefab, Unique(7)).unwrap();
-    let all: Vec<_> = world.entities_mut().instantiate_many(prefab, 3).unwrap().collect();
+    let all: Vec<_> = world.instantiate_many(prefab, 3).unwrap().collect();
     assert_eq!(values::<B>(&world), [B(7), B(0), B(0)]);
     // What cannot be cloned need not be.
     assert_eq!(world.chunk_component(all[0]), Ok(&Unique(0)));
     world.set_chunk_component(all[0], B(1)).unwrap();
     world.despawn(all[1]).unwrap();
-    let instance = world.entities_mut().instantiate(all[0]).unwrap();
+    let instance = world.instantiate(all[0]).unwrap();
     assert!([B(0), B(1)].contains(world.chunk_component(instance).unwrap()));
     assert_eq!(world.chunk_component(all[0]), Ok(&B(1)));
 }
@@ -318,7 +318,7 @@ fn forks_have_values_of_their_own() {
     let owner = Arc::new(());
     for copy in [Checked::fork as fn(&mut Checked) -> Checked, Checked::duplicate] {
         let mut world = chunks_of(2);
-        let all: Vec<_> = world.spawn_many(5, (A(1), per::<Note>(), per::<B>())).collect();
+        let all: Vec<_> = world.spawn_many((A(1), per::<Note>(), per::<B>()), 5).collect();
         let note = Note { text: "first".into(), owner: Some(Arc::clone(&owner)) };
         world.set_chunk_component(all[0], note).unwrap();
         world.set_chunk_component(all[2], B(3)).unwrap();
@@ -332,7 +332,7 @@ fn forks_have_values_of_their_own() {
         assert_eq!(fork.chunk_component::<Note>(all[0]).unwrap().text, "first");
         // A chunk that both still share, and one that comes.
         fork.set(all[4], A(9)).unwrap();
-        fork.spawn_many(3, (A(1), per::<Note>(), per::<B>()));
+        fork.spawn_many((A(1), per::<Note>(), per::<B>()), 3);
         assert_eq!(values::<B>(&fork), [B(0), B(4), B(0), B(0)]);
         drop(world);
         let again = copy(&mut fork);
@@ -359,7 +359,7 @@ fn what_cannot_be_cloned_cannot_be_forked() {
 fn the_state_is_what_the_values_are() {
     let make = |value| {
         let mut world = chunks_of(2);
-        let all: Vec<_> = world.spawn_many(4, (A(1), per::<B>())).collect();
+        let all: Vec<_> = world.spawn_many((A(1), per::<B>()), 4).collect();
         world.set_chunk_component(all[2], B(value)).unwrap();
         world
     };
@@ -374,13 +374,13 @@ fn references_in_them_are_replaced() {
     let marked = world.spawn((A(1), per::<Target>()));
     world.set_chunk_component(marked, Target(old)).unwrap();
     // An instance is in a chunk, and not the other way round: its value stays.
-    let instance = world.entities_mut().instantiate(marked).unwrap();
+    let instance = world.instantiate(marked).unwrap();
     assert_eq!(world.chunk_component(instance), Ok(&Target(old)));
-    let now = world.entities_mut().advance_version();
-    let entities = world.entities_mut();
+    let now = world.advance_version();
+    let entities = &mut world;
     entities.remap_references(|entity| if entity == old { new } else { entity }).unwrap();
     assert_eq!(world.chunk_component(marked), Ok(&Target(new)));
-    let chunk = world.entities().chunks().find(|chunk| chunk.has::<A>()).unwrap();
+    let chunk = world.chunks().find(|chunk| chunk.has::<A>()).unwrap();
     assert_eq!(chunk.change_version_of(ComponentType::of_chunk::<Target>()), Some(now));
 }
 
@@ -389,7 +389,7 @@ fn types_as_values() {
     let mut world = world();
     let entity = world.spawn(A(1));
     let ty = ComponentType::of_chunk::<Hundred>();
-    let entities = world.entities_mut();
+    let entities = &mut world;
     assert_eq!(entities.add_types(entity, &[ty]), Ok(true));
     assert!(entities.has_type(entity, ty));
     assert_eq!(entities.chunk_component(entity), Ok(&Hundred(100)));
@@ -441,7 +441,7 @@ fn values_against_a_plain_map() {
             (4, Some(entity)) => {
                 world.remove::<Text>(entity).unwrap();
             }
-            (5, Some(entity)) => entities.push(world.entities_mut().instantiate(entity).unwrap()),
+            (5, Some(entity)) => entities.push(world.instantiate(entity).unwrap()),
             (6, Some(entity)) => {
                 world.remove::<PerChunk<Hundred>>(entity).unwrap();
                 world.add(entity, (per::<Hundred>(), Tag)).unwrap();
@@ -450,13 +450,13 @@ fn values_against_a_plain_map() {
             (_, Some(entity)) => {
                 let value = Hundred(step);
                 world.set_chunk_component(entity, value).unwrap();
-                let mut chunks = world.entities().chunks();
+                let mut chunks = world.chunks();
                 let chunk = chunks.find(|chunk| chunk.entities().contains(&entity)).unwrap();
                 expected.insert(chunk.sequence_number(), value);
             }
         }
         let mut found = BTreeMap::new();
-        for chunk in world.entities().chunks() {
+        for chunk in world.chunks() {
             if let Some(&value) = chunk.chunk_component::<Hundred>() {
                 let number = chunk.sequence_number();
                 let before = expected.get(&number).copied().unwrap_or_default();

@@ -110,7 +110,7 @@ fn check(world: &Checked, what: &str) {
         panic!("{what}: {violation}");
     }
     let mut found = Vec::new();
-    for chunk in world.entities().chunks() {
+    for chunk in world.chunks() {
         found.extend(chunk.chunk_component::<Left>().map(|value| value.0.0));
         found.extend(chunk.chunk_component::<Right>().map(|value| value.0.0));
     }
@@ -129,7 +129,7 @@ fn survives(call: Call, what: &str, action: Action) -> Vec<(u64, u64)> {
         REGISTRY.with_borrow_mut(|registry| *registry = Registry::default());
         let mut world = chunks_of(2);
         // Two full chunks, and one with one entity.
-        let mut all: Vec<_> = world.spawn_many(5, (A(1), marks())).collect();
+        let mut all: Vec<_> = world.spawn_many((A(1), marks()), 5).collect();
         all.push(world.spawn(A(2)));
         let before = world.state_hash();
         REGISTRY.with_borrow_mut(|registry| registry.fuse = Some((call, position)));
@@ -141,7 +141,7 @@ fn survives(call: Call, what: &str, action: Action) -> Vec<(u64, u64)> {
             hashes.push((before, world.state_hash()));
         }
         // Everything still works.
-        world.spawn_many(5, (A(1), marks()));
+        world.spawn_many((A(1), marks()), 5);
         let entity = world.spawn((B(1), marks()));
         world.set_chunk_component(entity, Left::default()).unwrap();
         check(&world, &what);
@@ -163,7 +163,7 @@ fn no_chunk_is_opened_if_a_default_panics() {
             world.spawn((B(1), marks()));
         }),
         ("spawn_many", |world, _| {
-            world.spawn_many(7, (A(1), marks()));
+            world.spawn_many((A(1), marks()), 7);
         }),
         ("add", |world, all| {
             world.add(all[1], B(1)).unwrap();
@@ -173,7 +173,7 @@ fn no_chunk_is_opened_if_a_default_panics() {
         }),
         ("add_types", |world, all| {
             let types = [ComponentType::of_chunk::<Left>(), ComponentType::of::<B>()];
-            world.entities_mut().add_types(all[5], &types).unwrap();
+            world.add_types(all[5], &types).unwrap();
         }),
         ("remove", |world, all| {
             world.remove::<A>(all[4]).unwrap();
@@ -182,11 +182,11 @@ fn no_chunk_is_opened_if_a_default_panics() {
             world.take::<A>(all[4]).unwrap();
         }),
         ("create_many", |world, _| {
-            let archetype = world.entities_mut().archetype::<(A, Marks)>();
-            world.entities_mut().create_many(archetype, 8).unwrap();
+            let archetype = world.archetype::<(A, Marks)>();
+            world.create_many(archetype, 8).unwrap();
         }),
         ("instantiate_many", |world, all| {
-            world.entities_mut().instantiate_many(all[0], 8).unwrap();
+            world.instantiate_many(all[0], 8).unwrap();
         }),
     ];
     for (what, action) in actions {
@@ -230,15 +230,15 @@ fn values_that_panic_are_dropped_once_with_their_chunk() {
             world.add(all[1], B(1)).unwrap();
         }),
         ("set_archetype", |world, all| {
-            let archetype = world.entities_mut().archetype::<A>();
-            world.entities_mut().set_archetype(all[4], archetype).unwrap();
+            let archetype = world.archetype::<A>();
+            world.set_archetype(all[4], archetype).unwrap();
         }),
         ("set_chunk_component", |world, all| {
             world.set_chunk_component(all[0], Left::default()).unwrap();
         }),
         ("fork", |world, _| drop(world.fork())),
         ("chunk_component_mut", |world, _| {
-            world.entities_mut().for_each_chunk_mut(|mut chunk| {
+            world.for_each_chunk_mut(|mut chunk| {
                 if let Ok(value) = chunk.chunk_component_mut::<Right>() {
                     *value = Right::default();
                 }
@@ -271,11 +271,11 @@ fn a_chunk_without_memory_has_no_values() {
         let settings = WorldSettings::new().chunk_size(CHUNK).chunk_capacity_limit(2).arena(arena);
         let mut world = Checked::with_settings(settings);
         let entity = world.spawn((A(1), marks()));
-        let archetype = world.entities_mut().archetype::<(A, Marks)>();
+        let archetype = world.archetype::<(A, Marks)>();
         let hash = world.state_hash();
         // Chunks that were opened go again, and with them what panics when it is dropped.
         REGISTRY.with_borrow_mut(|registry| registry.fuse = Some((Call::Drop, position)));
-        let create = || world.entities_mut().create_many(archetype, 9).map(|new| new.len());
+        let create = || world.create_many(archetype, 9).map(|new| new.len());
         let result = catch_unwind(AssertUnwindSafe(create));
         let panicked = REGISTRY.with_borrow_mut(|registry| registry.fuse.take().is_none());
         assert_eq!(panicked, position < 4);

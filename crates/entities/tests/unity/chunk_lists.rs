@@ -5,11 +5,11 @@ use ancho_entities::{Entity, World};
 use crate::common::{A, B, Tag, Text, chunk_entities, chunks_of, ignore, world};
 
 fn lengths(world: &World) -> Vec<usize> {
-    world.entities().chunks().map(|chunk| chunk.len()).collect()
+    world.chunks().map(|chunk| chunk.len()).collect()
 }
 
 fn sequence(world: &World) -> Vec<u64> {
-    world.entities().chunks().map(|chunk| chunk.sequence_number()).collect()
+    world.chunks().map(|chunk| chunk.sequence_number()).collect()
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn chunks_are_filled_before_another_is_begun() {
         assert_eq!(chunks.last().unwrap().last(), Some(&entity));
     }
     assert_eq!(lengths(&world), [10, 10, 10, 5]);
-    world.spawn_many(7, A(1));
+    world.spawn_many(A(1), 7);
     assert_eq!(lengths(&world), [10, 10, 10, 10, 2]);
     world.spawn(B(1));
     assert_eq!(lengths(&world), [10, 10, 10, 10, 2, 1]);
@@ -34,10 +34,10 @@ fn chunks_are_filled_before_another_is_begun() {
 fn room_in_any_chunk_is_used() {
     // A4
     let mut world = chunks_of(10);
-    let all: Vec<_> = world.spawn_many(30, A(1)).collect();
+    let all: Vec<_> = world.spawn_many(A(1), 30).collect();
     world.despawn_slice(&[all[0], all[1], all[15]]).unwrap();
     assert_eq!(lengths(&world), [8, 9, 10]);
-    world.spawn_many(3, A(2));
+    world.spawn_many(A(2), 3);
     assert_eq!(lengths(&world), [10, 10, 10]);
     world.spawn(A(2));
     assert_eq!(lengths(&world), [10, 10, 10, 1]);
@@ -74,7 +74,7 @@ fn an_entity_that_moves_leaves_as_one_that_is_destroyed() {
     assert_eq!(chunk_entities(&world), [expected, vec![all[37]]]);
     world.remove::<B>(all[37]).unwrap();
     assert_eq!(chunk_entities(&world)[0][99], all[37]);
-    assert_eq!(world.entities().chunks().count(), 1);
+    assert_eq!(world.chunks().count(), 1);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_block_that_is_removed_is_filled_from_the_tail() {
 fn a_chunk_goes_when_its_last_entity_leaves() {
     // A6
     let mut world = chunks_of(4);
-    let all: Vec<_> = world.spawn_many(12, A(1)).collect();
+    let all: Vec<_> = world.spawn_many(A(1), 12).collect();
     for entity in &all[4..7] {
         world.despawn(*entity).unwrap();
     }
@@ -116,7 +116,7 @@ fn a_chunk_goes_when_its_last_entity_leaves() {
 fn chunks_are_not_compacted() {
     // A6
     let mut world = chunks_of(10);
-    let all: Vec<_> = world.spawn_many(50, A(1)).collect();
+    let all: Vec<_> = world.spawn_many(A(1), 50).collect();
     let most: Vec<_> =
         all.iter().enumerate().filter(|(i, _)| i % 10 != 0).map(|(_, e)| *e).collect();
     world.despawn_slice(&most).unwrap();
@@ -127,14 +127,14 @@ fn chunks_are_not_compacted() {
 fn entities_are_listed_by_archetype_chunk_and_index() {
     // A7
     let mut world = chunks_of(3);
-    world.entities_mut().archetype::<B>();
-    let a: Vec<_> = world.spawn_many(4, A(1)).collect();
-    let ab: Vec<_> = world.spawn_many(2, (A(1), B(1))).collect();
-    let b: Vec<_> = world.spawn_many(4, B(1)).collect();
+    world.archetype::<B>();
+    let a: Vec<_> = world.spawn_many(A(1), 4).collect();
+    let ab: Vec<_> = world.spawn_many((A(1), B(1)), 2).collect();
+    let b: Vec<_> = world.spawn_many(B(1), 4).collect();
     let a_again = world.spawn(A(2));
     // The archetype of `B` alone was made first.
     let expected = [&b[..], &a[..], &[a_again], &ab[..]].concat();
-    assert_eq!(world.entities().all_entities(), expected);
+    assert_eq!(world.all_entities(), expected);
     let expected: [&[Entity]; 5] = [&b[..3], &b[3..], &a[..3], &[a[3], a_again], &ab[..]];
     assert_eq!(chunk_entities(&world), expected);
 }
@@ -143,7 +143,7 @@ fn entities_are_listed_by_archetype_chunk_and_index() {
 fn the_last_chunk_takes_the_place_of_one_that_goes() {
     // A7
     let mut world = chunks_of(2);
-    let all: Vec<_> = world.spawn_many(10, A(1)).collect();
+    let all: Vec<_> = world.spawn_many(A(1), 10).collect();
     let before = sequence(&world);
     world.despawn_slice(&all[2..4]).unwrap();
     assert_eq!(sequence(&world), [before[0], before[4], before[2], before[3]]);
@@ -168,7 +168,7 @@ fn the_order_follows_from_the_operations_alone() {
                 _ => world.set(*entity, A(0)).unwrap(),
             }
         }
-        (world.entities().all_entities(), world.state_hash(), sequence(&world))
+        (world.all_entities(), world.state_hash(), sequence(&world))
     };
     assert_eq!(run(), run());
 }

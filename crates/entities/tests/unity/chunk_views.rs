@@ -10,13 +10,13 @@ use crate::common::{A, B, Tag, Text, both, chunks_of};
 fn a_chunk_says_what_it_has() {
     // A11
     for mut world in both() {
-        world.spawn_many(5, (A(1), Tag));
-        let archetype = world.entities_mut().archetype::<(A, Tag)>();
-        let chunk = world.entities().chunks().next().unwrap();
+        world.spawn_many((A(1), Tag), 5);
+        let archetype = world.archetype::<(A, Tag)>();
+        let chunk = world.chunks().next().unwrap();
         assert_eq!((chunk.len(), chunk.entities().len()), (5, 5));
         assert_eq!(chunk.archetype(), archetype);
-        assert_eq!(Ok(chunk.capacity()), world.entities().archetype_capacity(archetype));
-        assert_eq!(Ok(chunk.component_types()), world.entities().component_types(archetype));
+        assert_eq!(Ok(chunk.capacity()), world.archetype_capacity(archetype));
+        assert_eq!(Ok(chunk.component_types()), world.component_types(archetype));
         assert!(chunk.has::<A>() && chunk.has::<Tag>() && !chunk.has::<B>());
     }
 }
@@ -26,15 +26,14 @@ fn a_component_may_be_in_some_chunks_only() {
     // A11
     // DIFFERENCE: what a chunk does not have is `None`, not an empty array.
     for mut world in both() {
-        world.spawn_many(2, A(1));
-        world.spawn_many(3, (A(2), B(3)));
+        world.spawn_many(A(1), 2);
+        world.spawn_many((A(2), B(3)), 3);
         let found: Vec<_> = world
-            .entities()
             .chunks()
             .map(|chunk| (chunk.slice::<A>().map(<[A]>::len), chunk.slice::<B>().map(<[B]>::len)))
             .collect();
         assert_eq!(found, [(Some(2), None), (Some(3), Some(3))]);
-        let chunk = world.entities().chunks().next().unwrap();
+        let chunk = world.chunks().next().unwrap();
         assert_eq!(chunk.change_version::<B>(), None);
         assert!(!chunk.did_change::<B>(ancho_entities::Version::NEVER));
         assert_eq!(chunk.bytes(ComponentType::of::<B>()), None);
@@ -48,7 +47,7 @@ fn components_can_be_changed_chunk_by_chunk() {
     let all: Vec<_> = world.spawn_batch((0..10).map(|n| (A(n), Text(n.to_string())))).collect();
     world.spawn(B(1));
     let mut lengths = Vec::new();
-    world.entities_mut().for_each_chunk_mut(|mut chunk| {
+    world.for_each_chunk_mut(|mut chunk| {
         lengths.push(chunk.as_chunk().len());
         let first = chunk.as_chunk().entities()[0];
         match chunk.slice_mut::<A>() {
@@ -73,11 +72,11 @@ fn bytes_are_those_of_the_values() {
     // A11
     for mut world in both() {
         world.spawn_batch([A(1), A(2)]);
-        let chunk = world.entities().chunks().next().unwrap();
+        let chunk = world.chunks().next().unwrap();
         let expected = [1_u32.to_ne_bytes(), 2_u32.to_ne_bytes()].concat();
         assert_eq!(chunk.bytes(ComponentType::of::<A>()), Some(&expected[..]));
         world.spawn(Text("pointers".into()));
-        let chunk = world.entities().chunks().last().unwrap();
+        let chunk = world.chunks().last().unwrap();
         assert_eq!(chunk.bytes(ComponentType::of::<Text>()), None);
     }
 }
@@ -88,20 +87,20 @@ fn a_chunk_has_a_number_of_its_own_as_long_as_it_lives() {
     let mut world = chunks_of(2);
     let mut seen = BTreeSet::new();
     for round in 0..5 {
-        let all: Vec<_> = world.spawn_many(6, A(round)).collect();
-        let numbers: Vec<_> = world.entities().chunks().map(|c| c.sequence_number()).collect();
+        let all: Vec<_> = world.spawn_many(A(round), 6).collect();
+        let numbers: Vec<_> = world.chunks().map(|c| c.sequence_number()).collect();
         assert!(numbers.iter().all(|number| seen.insert(*number)), "used twice");
         world.set(all[0], A(9)).unwrap();
         world.despawn(all[1]).unwrap();
-        let now: Vec<_> = world.entities().chunks().map(|c| c.sequence_number()).collect();
+        let now: Vec<_> = world.chunks().map(|c| c.sequence_number()).collect();
         assert_eq!(now, numbers);
         world.despawn_all().unwrap();
     }
     // A fork has the same chunks under the same numbers.
-    world.spawn_many(6, A(1));
+    world.spawn_many(A(1), 6);
     let fork = world.fork();
     let numbers = |world: &ancho_entities::World| {
-        world.entities().chunks().map(|chunk| chunk.sequence_number()).collect::<Vec<_>>()
+        world.chunks().map(|chunk| chunk.sequence_number()).collect::<Vec<_>>()
     };
     assert_eq!(numbers(&fork), numbers(&world));
 }

@@ -33,7 +33,7 @@ fn despawning_leaves_what_stays() {
         assert_eq!(world.despawn(entity), Ok(true));
         assert!(world.exists(entity));
         assert_eq!(world.entity_count(), 1);
-        assert_eq!(world.entities().all_entities(), [entity]);
+        assert_eq!(world.all_entities(), [entity]);
         assert_eq!(world.get(entity), Ok(&Handle(7)));
         assert!(world.has::<Registered>(entity));
         assert!(!world.has::<A>(entity) && !world.has::<Text>(entity) && !world.has::<Tag>(entity));
@@ -50,23 +50,23 @@ fn what_is_left_is_told_from_what_lives() {
         let (entity, other) = (world.spawn((A(1), Handle(7), Registered)), world.spawn(Handle(8)));
         let plain = world.spawn(A(1));
         for living in [entity, other, plain] {
-            assert!(!world.is_residue(living));
+            assert!(!world.is_cleanup_only(living));
         }
         world.despawn(entity).unwrap();
         world.despawn(plain).unwrap();
-        assert!(world.is_residue(entity) && !world.is_residue(other));
-        assert!(!world.is_residue(plain), "nothing is left of it");
-        assert!(!world.is_residue(Entity::NULL));
+        assert!(world.is_cleanup_only(entity) && !world.is_cleanup_only(other));
+        assert!(!world.is_cleanup_only(plain), "nothing is left of it");
+        assert!(!world.is_cleanup_only(Entity::NULL));
         // Whatever it is given, and whatever of it goes.
         world.add(entity, B(2)).unwrap();
         world.remove::<Handle>(entity).unwrap();
-        assert!(world.is_residue(entity));
+        assert!(world.is_cleanup_only(entity));
         world.remove::<Registered>(entity).unwrap();
         world.remove::<B>(entity).unwrap();
-        assert!(!world.is_residue(entity));
+        assert!(!world.is_cleanup_only(entity));
         // Another one that has its index.
         let next = world.spawn(Handle(9));
-        assert!(!world.is_residue(next) && !world.is_residue(entity));
+        assert!(!world.is_cleanup_only(next) && !world.is_cleanup_only(entity));
     }
 }
 
@@ -74,19 +74,19 @@ fn what_is_left_is_told_from_what_lives() {
 fn despawning_what_is_left_changes_nothing() {
     // CL1
     for mut world in both() {
-        let all: Vec<_> = world.spawn_many(5, (A(1), Handle(7))).collect();
+        let all: Vec<_> = world.spawn_many((A(1), Handle(7)), 5).collect();
         for &entity in &all {
             assert_eq!(world.despawn(entity), Ok(true));
         }
         let (hash, places) = (world.state_hash(), chunk_entities(&world));
-        let orders: Vec<_> = world.entities().chunks().map(|chunk| chunk.order_version()).collect();
-        world.entities_mut().advance_version();
+        let orders: Vec<_> = world.chunks().map(|chunk| chunk.order_version()).collect();
+        world.advance_version();
         // Also in a strict world: it is there.
         assert_eq!(world.despawn(all[1]), Ok(false));
         assert_eq!(world.despawn_slice(&all), Ok(0));
         assert_eq!(world.despawn_all(), Ok(0));
         assert_eq!((world.state_hash(), chunk_entities(&world)), (hash, places));
-        let after: Vec<_> = world.entities().chunks().map(|chunk| chunk.order_version()).collect();
+        let after: Vec<_> = world.chunks().map(|chunk| chunk.order_version()).collect();
         assert_eq!(after, orders);
     }
 }
@@ -99,7 +99,7 @@ fn the_entity_goes_with_the_last_that_stays() {
         |world, entity| assert_eq!(world.remove::<Handle>(entity), Ok(true)),
         |world, entity| {
             let types = [ComponentType::of::<Handle>()];
-            assert_eq!(world.entities_mut().remove_types(entity, &types), Ok(true));
+            assert_eq!(world.remove_types(entity, &types), Ok(true));
         },
         |world, entity| assert_eq!(world.take::<Handle>(entity), Ok(Handle(7))),
     ];
@@ -117,7 +117,7 @@ fn the_entity_goes_with_the_last_that_stays() {
             assert_eq!(world.remove::<Registered>(other), Ok(true));
             remove(&mut world, other);
             assert_eq!(world.entity_count(), 0);
-            assert_eq!(world.entities().chunks().count(), 0);
+            assert_eq!(world.chunks().count(), 0);
             let both = world.spawn((Handle(7), Registered));
             world.despawn(both).unwrap();
             assert_eq!(world.take::<(Registered, Handle)>(both), Ok((Registered, Handle(7))));
@@ -132,7 +132,7 @@ fn everything_that_is_left_can_be_removed_at_once() {
     for mut world in both() {
         let entity = world.spawn((A(1), Handle(7), Registered));
         world.despawn(entity).unwrap();
-        let entities = world.entities_mut();
+        let entities = &mut world;
         let archetype = entities.entity_archetype(entity).unwrap();
         let types = entities.component_types(archetype).unwrap().to_vec();
         assert_eq!(entities.remove_types(entity, &types), Ok(true));
@@ -156,10 +156,10 @@ fn a_living_entity_stays_when_they_are_removed() {
 fn ids_come_again_only_when_nothing_is_left() {
     // CL1
     for mut world in both() {
-        let all: Vec<_> = world.spawn_many(512, (A(1), Handle(7))).collect();
+        let all: Vec<_> = world.spawn_many((A(1), Handle(7)), 512).collect();
         assert_eq!(world.despawn_slice(&all), Ok(512));
         assert_eq!(world.entity_count(), 512);
-        let others: Vec<_> = world.spawn_many(512, A(2)).collect();
+        let others: Vec<_> = world.spawn_many(A(2), 512).collect();
         assert!(others.iter().all(|entity| entity.index() >= 512 && entity.version() == 1));
         for &entity in &all {
             assert!(world.exists(entity));
@@ -168,7 +168,7 @@ fn ids_come_again_only_when_nothing_is_left() {
             assert!(!world.exists(entity));
         }
         assert_eq!(world.entity_count(), 512);
-        let mut again: Vec<_> = world.spawn_many(512, A(3)).collect();
+        let mut again: Vec<_> = world.spawn_many(A(3), 512).collect();
         again.sort_unstable();
         let expected: Vec<_> = (0..512).map(|index| Entity::from_parts(index, 2)).collect();
         assert_eq!(again, expected);
@@ -223,21 +223,21 @@ fn archetypes_are_set_only_if_nothing_that_stays_is_lost() {
     // CL1, C16
     for mut world in both() {
         let entity = world.spawn((A(1), Handle(7)));
-        let without = world.entities_mut().archetype::<(A, B)>();
-        let with = world.entities_mut().archetype::<(B, Handle, Registered)>();
+        let without = world.archetype::<(A, B)>();
+        let with = world.archetype::<(B, Handle, Registered)>();
         let before = world.state_hash();
         let component = ComponentType::of::<Handle>();
         let refused = EntityError::WouldLoseCleanup { entity, component };
-        assert_eq!(world.entities_mut().set_archetype(entity, without), Err(refused));
+        assert_eq!(world.set_archetype(entity, without), Err(refused));
         assert_eq!(world.state_hash(), before);
-        world.entities_mut().set_archetype(entity, with).unwrap();
+        world.set_archetype(entity, with).unwrap();
         assert_eq!((world.get(entity), world.get(entity)), (Ok(&B(0)), Ok(&Handle(7))));
         assert!(world.has::<Registered>(entity) && !world.has::<A>(entity));
         // What was despawned does not come back to life.
         world.despawn(entity).unwrap();
         let before = world.state_hash();
-        let refused = EntityError::OnlyResidue { entity };
-        assert_eq!(world.entities_mut().set_archetype(entity, with), Err(refused));
+        let refused = EntityError::CleanupOnly { entity };
+        assert_eq!(world.set_archetype(entity, with), Err(refused));
         assert_eq!(world.state_hash(), before);
         world.remove::<(Handle, Registered)>(entity).unwrap();
         assert!(!world.exists(entity));
@@ -249,8 +249,8 @@ fn slices_and_all_of_them() {
     // CL1
     for limit in [3, 1000] {
         let mut world = chunks_of(limit);
-        let plain: Vec<_> = world.spawn_many(10, A(1)).collect();
-        let staying: Vec<_> = world.spawn_many(10, (A(1), Handle(1))).collect();
+        let plain: Vec<_> = world.spawn_many(A(1), 10).collect();
+        let staying: Vec<_> = world.spawn_many((A(1), Handle(1)), 10).collect();
         let slice: Vec<_> = plain.iter().zip(&staying).flat_map(|(&a, &b)| [b, a, b]).collect();
         assert_eq!(world.despawn_slice(&slice[..15]), Ok(10));
         assert_eq!(world.entity_count(), 15);
@@ -262,9 +262,9 @@ fn slices_and_all_of_them() {
         for &entity in &staying {
             world.remove::<Handle>(entity).unwrap();
         }
-        assert_eq!((world.entity_count(), world.entities().chunks().count()), (0, 0));
+        assert_eq!((world.entity_count(), world.chunks().count()), (0, 0));
         // Nothing stays any more, so ids begin again.
-        world.spawn_many(5, A(1));
+        world.spawn_many(A(1), 5);
         assert_eq!(world.despawn_all(), Ok(5));
         assert_eq!(world.spawn(A(1)).index(), 0);
     }
@@ -294,7 +294,7 @@ fn each_value_is_dropped_once_and_when_it_is_removed() {
         let (stays, goes) = (Arc::new(()), Arc::new(()));
         let counts = || (Arc::strong_count(&stays) - 1, Arc::strong_count(&goes) - 1);
         let set = (Resource(stays.clone()), Owned(goes.clone()), A(1));
-        let all: Vec<_> = world.spawn_many(10, set).collect();
+        let all: Vec<_> = world.spawn_many(set, 10).collect();
         assert_eq!(counts(), (10, 10));
         world.despawn(all[4]).unwrap();
         assert_eq!(counts(), (10, 9));
@@ -306,7 +306,7 @@ fn each_value_is_dropped_once_and_when_it_is_removed() {
         world.remove::<Resource>(all[0]).unwrap();
         assert_eq!(counts(), (9, 0));
         let types = [ComponentType::of::<Resource>()];
-        world.entities_mut().remove_types(all[9], &types).unwrap();
+        world.remove_types(all[9], &types).unwrap();
         assert_eq!(counts(), (8, 0));
         let taken = world.take::<Resource>(all[5]).unwrap();
         assert_eq!(counts(), (8, 0));
@@ -326,7 +326,7 @@ fn forks_have_what_is_left_for_themselves() {
     // CL1
     let mut world = chunks_of(3);
     let value = Arc::new(());
-    let all: Vec<_> = world.spawn_many(7, (Resource(value.clone()), A(1))).collect();
+    let all: Vec<_> = world.spawn_many((Resource(value.clone()), A(1)), 7).collect();
     world.despawn(all[0]).unwrap();
     for mut copy in [world.fork(), world.duplicate()] {
         // DIFFERENCE: a copy of a world goes on as the world would, so it has what stays.
@@ -347,7 +347,7 @@ fn nothing_changes_if_there_is_no_memory_for_what_is_left() {
     // CL1
     let arena = ChunkArena::with_limit(16 * 1024);
     let mut world = Checked::with_settings(WorldSettings::new().arena(arena.clone()));
-    let all: Vec<_> = world.spawn_many(5, (A(1), Handle(1))).collect();
+    let all: Vec<_> = world.spawn_many((A(1), Handle(1)), 5).collect();
     let before = world.state_hash();
     assert!(matches!(world.despawn(all[2]), Err(EntityError::OutOfMemory(_))));
     assert!(matches!(world.despawn_slice(&all), Err(EntityError::OutOfMemory(_))));
@@ -362,17 +362,17 @@ fn trackers_and_names_know_it_until_it_is_gone() {
     let mut world = world();
     let mut tracker = EntityTracker::new();
     let entity = world.spawn((A(1), Handle(1)));
-    world.entities_mut().set_name(entity, "Door").unwrap();
-    world.entities_mut().entity_changes(&mut tracker);
+    world.set_name(entity, "Door").unwrap();
+    world.entity_changes(&mut tracker);
     world.despawn(entity).unwrap();
-    let changes = world.entities_mut().entity_changes(&mut tracker);
+    let changes = world.entity_changes(&mut tracker);
     assert!(changes.created.is_empty() && changes.destroyed.is_empty());
-    assert_eq!(world.entities().entity_name(entity), Some("Door"));
+    assert_eq!(world.entity_name(entity), Some("Door"));
     world.remove::<Handle>(entity).unwrap();
-    assert_eq!(world.entities_mut().entity_changes(&mut tracker).destroyed, [entity]);
-    assert_eq!(world.entities().entity_name(entity), None);
+    assert_eq!(world.entity_changes(&mut tracker).destroyed, [entity]);
+    assert_eq!(world.entity_name(entity), None);
     let next = world.spawn(A(1));
-    assert_eq!((next.index(), world.entities().entity_name(next)), (entity.index(), None));
+    assert_eq!((next.index(), world.entity_name(next)), (entity.index(), None));
 }
 
 #[test]
@@ -381,7 +381,7 @@ fn instances_do_not_have_what_stays_and_what_is_left_has_none() {
     for mut world in both() {
         let value = Arc::new(());
         let source = world.spawn((A(1), Handle(7), Registered, Resource(value.clone())));
-        let instance = world.entities_mut().instantiate(source).unwrap();
+        let instance = world.instantiate(source).unwrap();
         assert_eq!(world.get(instance), Ok(&A(1)));
         assert!(!world.has::<Handle>(instance) && !world.has::<Registered>(instance));
         assert!(!world.has::<Resource>(instance));
@@ -390,16 +390,16 @@ fn instances_do_not_have_what_stays_and_what_is_left_has_none() {
         assert!(!world.exists(instance));
         world.despawn(source).unwrap();
         let before = world.state_hash();
-        let refused = EntityError::OnlyResidue { entity: source };
-        assert_eq!(world.entities_mut().instantiate(source), Err(refused));
+        let refused = EntityError::CleanupOnly { entity: source };
+        assert_eq!(world.instantiate(source), Err(refused));
         for count in [0, 3] {
-            let result = world.entities_mut().instantiate_many(source, count).map(|new| new.len());
+            let result = world.instantiate_many(source, count).map(|new| new.len());
             assert_eq!(result, Err(refused));
         }
         assert_eq!(world.state_hash(), before);
         // Also if it got more since: it was despawned.
         world.add(source, A(2)).unwrap();
-        assert_eq!(world.entities_mut().instantiate(source), Err(refused));
+        assert_eq!(world.instantiate(source), Err(refused));
     }
 }
 
@@ -412,7 +412,7 @@ fn what_stays_and_cannot_be_duplicated_is_no_hindrance() {
 
     let mut world = world();
     let source = world.spawn((A(1), Unique(1)));
-    let all: Vec<_> = world.entities_mut().instantiate_many(source, 3).unwrap().collect();
+    let all: Vec<_> = world.instantiate_many(source, 3).unwrap().collect();
     assert!(all.iter().all(|&entity| world.has::<A>(entity) && !world.has::<Unique>(entity)));
 }
 
@@ -422,34 +422,34 @@ fn the_mark_of_what_was_despawned_is_nobodys_to_give_or_take() {
     for mut world in both() {
         let residue = world.spawn((A(1), Handle(7)));
         world.despawn(residue).unwrap();
-        let archetype = world.entities().entity_archetype(residue).unwrap();
-        let types = world.entities().component_types(archetype).unwrap();
+        let archetype = world.entity_archetype(residue).unwrap();
+        let types = world.component_types(archetype).unwrap();
         let mark = *types.iter().find(|&&ty| ty != ComponentType::of::<Handle>()).unwrap();
 
         // Taken alone, it stays: the entity does not come back to life.
-        assert_eq!(world.entities_mut().remove_types(residue, &[mark]), Ok(false));
+        assert_eq!(world.remove_types(residue, &[mark]), Ok(false));
         assert_eq!(world.despawn(residue), Ok(false));
         // Given to one that lives, it does not let it die.
         let living = world.spawn(A(2));
-        assert_eq!(world.entities_mut().add_types(living, &[mark]), Ok(false));
+        assert_eq!(world.add_types(living, &[mark]), Ok(false));
         assert_eq!(world.remove::<A>(living), Ok(true));
         assert!(world.exists(living));
         // An archetype does not have it.
-        let plain = world.entities_mut().archetype::<Handle>();
+        let plain = world.archetype::<Handle>();
         let handle = ComponentType::of::<Handle>();
-        assert_eq!(world.entities_mut().archetype_of(&[mark, handle]), Ok(plain));
+        assert_eq!(world.archetype_of(&[mark, handle]), Ok(plain));
         // Nor does who lives get it with the archetype of one that has it.
-        let created = world.entities_mut().create(archetype).unwrap();
+        let created = world.create(archetype).unwrap();
         let moved = world.spawn(A(3));
-        world.entities_mut().set_archetype(moved, archetype).unwrap();
+        world.set_archetype(moved, archetype).unwrap();
         for entity in [created, moved] {
-            assert_eq!(world.entities().entity_archetype(entity), Ok(plain));
+            assert_eq!(world.entity_archetype(entity), Ok(plain));
             assert_eq!(world.remove::<Handle>(entity), Ok(true));
             assert!(world.exists(entity));
         }
         // What was despawned may well be told to stay as it is.
-        assert_eq!(world.entities_mut().set_archetype(residue, archetype), Ok(()));
-        assert_eq!(world.entities().entity_archetype(residue), Ok(archetype));
+        assert_eq!(world.set_archetype(residue, archetype), Ok(()));
+        assert_eq!(world.entity_archetype(residue), Ok(archetype));
 
         assert_eq!(world.take::<Handle>(residue), Ok(Handle(7)));
         assert!(!world.exists(residue));

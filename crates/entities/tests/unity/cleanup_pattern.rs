@@ -18,7 +18,7 @@ struct Voice(u32);
 
 /// Entities that have one component and not another.
 fn with_without<T: Component, U: Component>(world: &World) -> Vec<Entity> {
-    let chunks = world.entities().chunks().filter(|chunk| chunk.has::<T>() && !chunk.has::<U>());
+    let chunks = world.chunks().filter(|chunk| chunk.has::<T>() && !chunk.has::<U>());
     chunks.flat_map(|chunk| chunk.entities().to_vec()).collect()
 }
 
@@ -69,7 +69,7 @@ fn added_removed_and_destroyed_are_each_noticed_once() {
         assert!([2, 4, 5].iter().all(|&at| !world.exists(all[at])));
         // Added again, and copied: a copy is new to it.
         world.add(all[1], Sound(11)).unwrap();
-        let copies: Vec<_> = world.entities_mut().instantiate_many(all[0], 3).unwrap().collect();
+        let copies: Vec<_> = world.instantiate_many(all[0], 3).unwrap().collect();
         assert_eq!(mixer.update(&mut world), (4, 0));
         assert_eq!(mixer.voices.len(), 6);
         // Created and destroyed in between: never noticed.
@@ -118,7 +118,7 @@ fn of_many_entities_each_is_noticed_for_what_happened_to_it() {
         );
         assert!(despawned.iter().all(|&entity| !world.exists(entity)));
         // Now they are: each is handed out once.
-        let next: Vec<_> = world.spawn_many(despawned.len(), A(0)).collect();
+        let next: Vec<_> = world.spawn_many(A(0), despawned.len()).collect();
         assert!(next.iter().all(|entity| entity.version() == 2));
         assert_eq!(world.entity_count(), 513);
     }

@@ -36,7 +36,7 @@ pub(crate) fn both() -> [Checked; 2] {
 
 /// The entities of each chunk.
 pub(crate) fn chunk_entities(world: &World) -> Vec<Vec<Entity>> {
-    world.entities().chunks().map(|chunk| chunk.entities().to_vec()).collect()
+    world.chunks().map(|chunk| chunk.entities().to_vec()).collect()
 }
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]

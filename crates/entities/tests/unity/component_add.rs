@@ -37,8 +37,8 @@ fn adding_a_type_keeps_a_value_that_is_there() {
     let entity = world.spawn((A(1), Hundred(7)));
     let [a, hundred, text] =
         [ComponentType::of::<A>(), ComponentType::of::<Hundred>(), ComponentType::of::<Text>()];
-    assert_eq!(world.entities_mut().add_types(entity, &[a]), Ok(false));
-    assert_eq!(world.entities_mut().add_types(entity, &[hundred, text, a]), Ok(true));
+    assert_eq!(world.add_types(entity, &[a]), Ok(false));
+    assert_eq!(world.add_types(entity, &[hundred, text, a]), Ok(true));
     assert_eq!(world.get(entity), Ok(&A(1)));
     assert_eq!(world.get(entity), Ok(&Hundred(7)));
     assert_eq!(world.get(entity), Ok(&Text(String::new())));
@@ -50,12 +50,12 @@ fn a_type_that_is_added_begins_with_its_default() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         let [hundred, given] = [ComponentType::of::<Hundred>(), ComponentType::of::<Given>()];
-        assert_eq!(world.entities_mut().add_types(entity, &[hundred]), Ok(true));
+        assert_eq!(world.add_types(entity, &[hundred]), Ok(true));
         assert_eq!(world.get(entity), Ok(&Hundred(100)));
         let before = world.state_hash();
         let refused = EntityError::NoInitialValue { component: given };
         let tag = ComponentType::of::<Tag>();
-        assert_eq!(world.entities_mut().add_types(entity, &[tag, given]), Err(refused));
+        assert_eq!(world.add_types(entity, &[tag, given]), Err(refused));
         assert_eq!(world.state_hash(), before);
     }
 }
@@ -72,10 +72,10 @@ fn adding_what_is_there_is_an_error_in_a_strict_world() {
     assert_eq!((one.error, one.value), (refused(a), A(2)));
     let mixed = world.add(entity, (B(3), Text("new".into()))).unwrap_err();
     assert_eq!((mixed.error, mixed.value), (refused(text), (B(3), Text("new".into()))));
-    assert_eq!(world.entities_mut().add_types(entity, &[a]), Err(refused(a)));
+    assert_eq!(world.add_types(entity, &[a]), Err(refused(a)));
     let b = ComponentType::of::<B>();
-    assert_eq!(world.entities_mut().add_types(entity, &[b, a]), Err(refused(a)));
-    assert_eq!(world.entities_mut().add_bytes(entity, a, &[0; 4]), Err(refused(a)));
+    assert_eq!(world.add_types(entity, &[b, a]), Err(refused(a)));
+    assert_eq!(world.add_bytes(entity, a, &[0; 4]), Err(refused(a)));
     assert_eq!(world.state_hash(), before);
     assert_eq!(world.get(entity), Ok(&A(1)));
     assert!(!world.has::<B>(entity));
@@ -91,8 +91,8 @@ fn nothing_can_be_added_to_what_is_not_there() {
         let given_back = world.add(entity, Text("mine".into())).unwrap_err();
         assert_eq!((given_back.error, given_back.value), (refused, Text("mine".into())));
         let a = ComponentType::of::<A>();
-        assert_eq!(world.entities_mut().add_types(entity, &[a]), Err(refused));
-        assert_eq!(world.entities_mut().add_bytes(entity, a, &[0; 4]), Err(refused));
+        assert_eq!(world.add_types(entity, &[a]), Err(refused));
+        assert_eq!(world.add_bytes(entity, a, &[0; 4]), Err(refused));
         assert!(world.add(Entity::NULL, A(1)).is_err());
     }
 }
@@ -102,15 +102,14 @@ fn adding_nothing_does_nothing_and_still_wants_an_entity() {
     // C4
     for mut world in both() {
         let entity = world.spawn(A(1));
-        let (before, version) =
-            (world.state_hash(), world.entities().component_order_version::<A>());
+        let (before, version) = (world.state_hash(), world.component_order_version::<A>());
         assert!(!world.add(entity, ()).unwrap());
-        assert_eq!(world.entities_mut().add_types(entity, &[]), Ok(false));
+        assert_eq!(world.add_types(entity, &[]), Ok(false));
         assert_eq!(world.state_hash(), before);
-        assert_eq!(world.entities().component_order_version::<A>(), version);
+        assert_eq!(world.component_order_version::<A>(), version);
         world.despawn(entity).unwrap();
         assert!(world.add(entity, ()).is_err());
-        assert!(world.entities_mut().add_types(entity, &[]).is_err());
+        assert!(world.add_types(entity, &[]).is_err());
     }
 }
 
@@ -119,18 +118,18 @@ fn a_set_is_added_in_one_move() {
     // C4
     for mut world in both() {
         let entity = world.spawn(A(1));
-        let archetypes = world.entities().archetype_count();
+        let archetypes = world.archetype_count();
         world.add(entity, (B(2), C(3), Tag)).unwrap();
         // No archetype with just some of them came to be on the way.
-        assert_eq!(world.entities().archetype_count(), archetypes + 1);
-        assert_eq!(world.entities().component_order_version::<A>(), 3);
-        assert_eq!(world.entities().component_order_version::<B>(), 1);
-        assert_eq!(world.entities().component_order_version::<C>(), 1);
+        assert_eq!(world.archetype_count(), archetypes + 1);
+        assert_eq!(world.component_order_version::<A>(), 3);
+        assert_eq!(world.component_order_version::<B>(), 1);
+        assert_eq!(world.component_order_version::<C>(), 1);
         let entity = world.spawn(A(1));
         let types = [ComponentType::of::<B>(), ComponentType::of::<C>()];
-        let archetypes = world.entities().archetype_count();
-        world.entities_mut().add_types(entity, &types).unwrap();
-        assert_eq!(world.entities().archetype_count(), archetypes + 1);
+        let archetypes = world.archetype_count();
+        world.add_types(entity, &types).unwrap();
+        assert_eq!(world.archetype_count(), archetypes + 1);
     }
 }
 
@@ -149,7 +148,7 @@ fn a_set_may_have_more_than_fifteen_types() {
     let second = (Nth::<6>(6), Nth::<7>(7), Nth::<8>(8), Nth::<9>(9), Nth::<10>(10), Nth::<11>(11));
     let third = (Nth::<12>(12), Nth::<13>(13), Nth::<14>(14), Nth::<15>(15), Nth::<16>(16));
     assert!(world.add(entity, (first, second, third)).unwrap());
-    assert_eq!(world.entities().component_order_version::<A>(), 3);
+    assert_eq!(world.component_order_version::<A>(), 3);
     assert_eq!(world.get(entity), Ok(&Nth::<0>(0)));
     assert_eq!(world.get(entity), Ok(&Nth::<16>(16)));
 }

@@ -31,8 +31,8 @@ fn a_component_that_is_not_there_is_an_error() {
         assert_eq!(world.get_mut::<B>(entity), Err(refused));
         let given_back = world.set(entity, (A(2), B(3))).unwrap_err();
         assert_eq!((given_back.error, given_back.value), (refused, (A(2), B(3))));
-        assert_eq!(world.entities().get_bytes(entity, b), Err(refused));
-        assert_eq!(world.entities_mut().set_bytes(entity, b, &[0; 4]), Err(refused));
+        assert_eq!(world.get_bytes(entity, b), Err(refused));
+        assert_eq!(world.set_bytes(entity, b, &[0; 4]), Err(refused));
         assert_eq!(world.state_hash(), before);
         assert_eq!(world.get(entity), Ok(&A(1)));
     }
@@ -49,8 +49,8 @@ fn an_entity_that_is_not_there_is_an_error() {
         assert_eq!(world.get::<A>(entity), Err(refused));
         assert_eq!(world.get_mut::<A>(entity), Err(refused));
         assert_eq!(world.set(entity, A(2)).unwrap_err().error, refused);
-        assert_eq!(world.entities().get_bytes(entity, a), Err(refused));
-        assert_eq!(world.entities_mut().set_bytes(entity, a, &[0; 4]), Err(refused));
+        assert_eq!(world.get_bytes(entity, a), Err(refused));
+        assert_eq!(world.set_bytes(entity, a, &[0; 4]), Err(refused));
         assert!(world.get::<A>(Entity::NULL).is_err());
     }
 }
@@ -61,21 +61,21 @@ fn writing_counts_as_a_change_and_reading_does_not() {
     for mut world in both() {
         let entity = world.spawn((A(1), B(2)));
         let version = |world: &ancho_entities::World| {
-            let chunk = world.entities().chunks().next().unwrap();
+            let chunk = world.chunks().next().unwrap();
             (chunk.change_version::<A>().unwrap(), chunk.change_version::<B>().unwrap())
         };
         let first = Version::FIRST;
-        let second = world.entities_mut().advance_version();
+        let second = world.advance_version();
         world.get::<A>(entity).unwrap();
         assert_eq!(version(&world), (first, first));
         world.set(entity, A(2)).unwrap();
         assert_eq!(version(&world), (second, first));
-        let third = world.entities_mut().advance_version();
+        let third = world.advance_version();
         // Also if nothing is written to it then.
         world.get_mut::<B>(entity).unwrap();
         assert_eq!(version(&world), (second, third));
         // What is refused is no change.
-        world.entities_mut().advance_version();
+        world.advance_version();
         world.set(entity, (A(3), Tag)).unwrap_err();
         assert_eq!(version(&world), (second, third));
     }
@@ -90,11 +90,11 @@ fn has_asks_for_all_and_is_no_error() {
         assert!(world.has::<(Tag, A)>(entity) && world.has::<()>(entity));
         assert!(!world.has::<B>(entity) && !world.has::<(A, B)>(entity));
         let (a, b) = (ComponentType::of::<A>(), ComponentType::of::<B>());
-        assert!(world.entities().has_type(entity, a) && !world.entities().has_type(entity, b));
+        assert!(world.has_type(entity, a) && !world.has_type(entity, b));
         world.despawn(entity).unwrap();
         for missing in [entity, Entity::NULL, Entity::from_parts(99, 1)] {
             assert!(!world.has::<A>(missing) && !world.has::<()>(missing));
-            assert!(!world.entities().has_type(missing, a));
+            assert!(!world.has_type(missing, a));
         }
     }
 }
@@ -108,9 +108,9 @@ fn a_lookup_reads_one_component_of_many_entities() {
             world.add(*entity, Tag).unwrap();
         }
         let other = world.spawn(B(1));
-        let seen = world.entities().version();
-        world.entities_mut().advance_version();
-        let (lookup, tags) = (world.entities().lookup::<A>(), world.entities().lookup::<Tag>());
+        let seen = world.version();
+        world.advance_version();
+        let (lookup, tags) = (world.lookup::<A>(), world.lookup::<Tag>());
         for (number, entity) in (0..3000).zip(&all).rev() {
             assert_eq!(lookup.get(*entity), Some(&A(number)));
             // DIFFERENCE: a tag has a value, also when it is looked up.
@@ -129,6 +129,6 @@ fn a_lookup_reads_one_component_of_many_entities() {
             assert!(many.eq(asked.iter().map(|&entity| lookup.get(entity))));
             assert!(tags.get_many(asked).eq(asked.iter().map(|&entity| tags.get(entity))));
         }
-        assert!(world.entities().chunks().all(|chunk| !chunk.did_change::<A>(seen)));
+        assert!(world.chunks().all(|chunk| !chunk.did_change::<A>(seen)));
     }
 }

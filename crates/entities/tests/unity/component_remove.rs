@@ -14,7 +14,7 @@ fn remove_says_whether_something_was_there() {
         assert_eq!(world.get(entity), Ok(&B(2)));
         assert_eq!(world.get(entity), Ok(&Text("kept".into())));
         let b = ComponentType::of::<B>();
-        assert_eq!(world.entities_mut().remove_types(entity, &[b]), Ok(true));
+        assert_eq!(world.remove_types(entity, &[b]), Ok(true));
         assert!(!world.has::<B>(entity));
         assert_eq!(world.get(entity), Ok(&Text("kept".into())));
     }
@@ -30,10 +30,10 @@ fn removing_what_is_not_there_does_nothing() {
     let before = world.state_hash();
     let b = ComponentType::of::<B>();
     assert_eq!(world.remove::<B>(entity), Ok(false));
-    assert_eq!(world.entities_mut().remove_types(entity, &[b]), Ok(false));
+    assert_eq!(world.remove_types(entity, &[b]), Ok(false));
     for missing in [dead, Entity::NULL] {
         assert_eq!(world.remove::<A>(missing), Ok(false));
-        assert_eq!(world.entities_mut().remove_types(missing, &[b]), Ok(false));
+        assert_eq!(world.remove_types(missing, &[b]), Ok(false));
     }
     assert_eq!(world.state_hash(), before);
     // Of a set, what is there goes.
@@ -53,11 +53,11 @@ fn removing_what_is_not_there_is_an_error_in_a_strict_world() {
     let refused = EntityError::MissingComponent { entity, component: b };
     assert_eq!(world.remove::<B>(entity), Err(refused));
     assert_eq!(world.remove::<(A, B)>(entity), Err(refused));
-    assert_eq!(world.entities_mut().remove_types(entity, &[b]), Err(refused));
-    assert_eq!(world.entities_mut().remove_types(entity, &[a, b]), Err(refused));
+    assert_eq!(world.remove_types(entity, &[b]), Err(refused));
+    assert_eq!(world.remove_types(entity, &[a, b]), Err(refused));
     let refused = EntityError::NoSuchEntity { entity: dead, slot_version: Some(2) };
     assert_eq!(world.remove::<A>(dead), Err(refused));
-    assert_eq!(world.entities_mut().remove_types(dead, &[a]), Err(refused));
+    assert_eq!(world.remove_types(dead, &[a]), Err(refused));
     assert!(world.remove::<A>(Entity::NULL).is_err());
     assert_eq!(world.state_hash(), before);
     assert!(world.has::<A>(entity));
@@ -68,11 +68,11 @@ fn several_are_removed_in_one_move() {
     // C5
     for mut world in both() {
         let entity = world.spawn((A(1), B(2), C(3), Text("kept".into())));
-        let archetypes = world.entities().archetype_count();
+        let archetypes = world.archetype_count();
         assert_eq!(world.remove::<(C, A)>(entity), Ok(true));
-        assert_eq!(world.entities().archetype_count(), archetypes + 1);
-        assert_eq!(world.entities().component_order_version::<B>(), 3);
-        assert_eq!(world.entities().component_order_version::<A>(), 2);
+        assert_eq!(world.archetype_count(), archetypes + 1);
+        assert_eq!(world.component_order_version::<B>(), 3);
+        assert_eq!(world.component_order_version::<A>(), 2);
         assert!(!world.has::<A>(entity) && !world.has::<C>(entity));
         assert_eq!(world.get(entity), Ok(&Text("kept".into())));
         // The last as well: an entity without components.
@@ -88,7 +88,7 @@ fn removing_nothing_does_nothing() {
         let entity = world.spawn(A(1));
         let before = world.state_hash();
         assert_eq!(world.remove::<()>(entity), Ok(false));
-        assert_eq!(world.entities_mut().remove_types(entity, &[]), Ok(false));
+        assert_eq!(world.remove_types(entity, &[]), Ok(false));
         assert_eq!(world.state_hash(), before);
     }
 }

@@ -11,11 +11,11 @@ fn all_components_are_exchanged() {
     for mut world in both() {
         let one = world.spawn((A(1), Text("one".into()), Tag));
         let two = world.spawn((A(2), Text("two".into()), Tag));
-        world.entities_mut().swap_components(one, two).unwrap();
+        world.swap_components(one, two).unwrap();
         assert_eq!((world.get(one), world.get(two)), (Ok(&A(2)), Ok(&A(1))));
         assert_eq!(world.get(one), Ok(&Text("two".into())));
         assert_eq!(world.get(two), Ok(&Text("one".into())));
-        world.entities_mut().swap_components(one, one).unwrap();
+        world.swap_components(one, one).unwrap();
         assert_eq!(world.get(one), Ok(&Text("two".into())));
     }
 }
@@ -25,19 +25,18 @@ fn entities_of_two_chunks_can_be_exchanged_and_both_count_as_changed() {
     // C17
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_batch((0..6).map(|number| (A(number), B(number)))).collect();
-    let before = world.entities().version();
-    world.entities_mut().advance_version();
-    world.entities_mut().swap_components(all[0], all[5]).unwrap();
+    let before = world.version();
+    world.advance_version();
+    world.swap_components(all[0], all[5]).unwrap();
     assert_eq!((world.get(all[0]), world.get(all[5])), (Ok(&A(5)), Ok(&A(0))));
     assert_eq!((world.get(all[0]), world.get(all[5])), (Ok(&B(5)), Ok(&B(0))));
     let changed: Vec<_> = world
-        .entities()
         .chunks()
         .map(|chunk| (chunk.did_change::<A>(before), chunk.did_change::<B>(before)))
         .collect();
     assert_eq!(changed, [(true, true), (false, false), (true, true)]);
     // The entities stay where they are.
-    assert_eq!(world.entities().all_entities(), all);
+    assert_eq!(world.all_entities(), all);
 }
 
 #[test]
@@ -48,10 +47,10 @@ fn entities_with_other_components_cannot_be_exchanged() {
         let right = world.spawn((A(2), B(2)));
         let before = world.state_hash();
         let refused = EntityError::DifferentArchetypes { left, right };
-        assert_eq!(world.entities_mut().swap_components(left, right), Err(refused));
+        assert_eq!(world.swap_components(left, right), Err(refused));
         for other in [left, right] {
-            assert!(world.entities_mut().swap_components(other, Entity::NULL).is_err());
-            assert!(world.entities_mut().swap_components(Entity::NULL, other).is_err());
+            assert!(world.swap_components(other, Entity::NULL).is_err());
+            assert!(world.swap_components(Entity::NULL, other).is_err());
         }
         assert_eq!(world.state_hash(), before);
     }
@@ -71,12 +70,12 @@ fn shared_values_and_enabled_bits_are_exchanged_too() {
         let one = world.spawn((A(1), Engine(1), Shared::new(Team(1))));
         let two = world.spawn((A(2), Engine(2), Shared::new(Team(2))));
         let three = world.spawn((A(3), Engine(3), Shared::new(Team(2))));
-        world.entities_mut().set_component_enabled::<Engine>(one, false).unwrap();
-        world.entities_mut().swap_components(one, two).unwrap();
+        world.set_component_enabled::<Engine>(one, false).unwrap();
+        world.swap_components(one, two).unwrap();
         let team = |entity| world.shared::<Team>(entity).unwrap().0;
         assert_eq!([one, two, three].map(team), [2, 1, 2]);
         assert_eq!((world.get(one), world.get(two)), (Ok(&A(2)), Ok(&A(1))));
-        let is_enabled = |entity| world.entities().is_component_enabled::<Engine>(entity).unwrap();
+        let is_enabled = |entity| world.is_component_enabled::<Engine>(entity).unwrap();
         assert_eq!([one, two, three].map(is_enabled), [true, false, true]);
     }
 }

@@ -8,11 +8,11 @@ use crate::common::{A, B, Tag, Text, both, strict, world};
 fn a_tag_takes_no_room() {
     // C3
     for mut world in both() {
-        let without = world.entities_mut().archetype::<(A, B)>();
-        let with = world.entities_mut().archetype::<(A, Tag, B)>();
+        let without = world.archetype::<(A, B)>();
+        let with = world.archetype::<(A, Tag, B)>();
         assert_ne!(without, with);
-        let capacity = world.entities().archetype_capacity(without);
-        assert_eq!(world.entities().archetype_capacity(with), capacity);
+        let capacity = world.archetype_capacity(without);
+        assert_eq!(world.archetype_capacity(with), capacity);
     }
 }
 
@@ -27,9 +27,9 @@ fn a_tag_can_be_added_and_removed() {
         assert_eq!(world.remove::<Tag>(entity), Ok(true));
         assert!(!world.has::<Tag>(entity));
         let tag = ComponentType::of::<Tag>();
-        assert_eq!(world.entities_mut().add_types(entity, &[tag]), Ok(true));
-        assert!(world.entities().has_type(entity, tag));
-        assert_eq!(world.entities_mut().remove_types(entity, &[tag]), Ok(true));
+        assert_eq!(world.add_types(entity, &[tag]), Ok(true));
+        assert!(world.has_type(entity, tag));
+        assert_eq!(world.remove_types(entity, &[tag]), Ok(true));
         assert_eq!(world.get(entity), Ok(&A(1)));
     }
 }
@@ -43,7 +43,7 @@ fn a_tag_has_a_value() {
         assert_eq!(world.get(entity), Ok(&Tag));
         assert_eq!(*world.get_mut::<Tag>(entity).unwrap(), Tag);
         world.set(entity, Tag).unwrap();
-        assert_eq!(world.entities().chunks().next().unwrap().slice::<Tag>(), Some(&[Tag][..]));
+        assert_eq!(world.chunks().next().unwrap().slice::<Tag>(), Some(&[Tag][..]));
         assert_eq!(world.take::<Tag>(entity), Ok(Tag));
         let component = ComponentType::of::<Tag>();
         assert_eq!(

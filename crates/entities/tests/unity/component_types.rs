@@ -14,18 +14,18 @@ fn an_entity_has_one_component_of_each_type() {
         let (a, b) = (ComponentType::of::<A>(), ComponentType::of::<B>());
         let refused = EntityError::DuplicateComponent { component: a };
         let before = world.state_hash();
-        assert_eq!(world.entities_mut().archetype_of(&[a, b, a]), Err(refused));
+        assert_eq!(world.archetype_of(&[a, b, a]), Err(refused));
         let spawned = world.try_spawn((A(1), B(2), A(3))).unwrap_err();
         assert_eq!((spawned.error, spawned.value), (refused, (A(1), B(2), A(3))));
         let nested = world.try_spawn((A(1), (B(2), (Tag, A(3))))).unwrap_err();
         assert_eq!(nested.error, refused);
         assert_eq!(panic_message(|| world.spawn((A(1), A(2)))), refused.to_string());
-        assert_eq!(panic_message(|| world.spawn_many(3, (A(1), A(2))).len()), refused.to_string());
+        assert_eq!(panic_message(|| world.spawn_many((A(1), A(2)), 3).len()), refused.to_string());
         let sets = [(A(1), A(2))];
         assert_eq!(panic_message(|| world.spawn_batch(sets).len()), refused.to_string());
         let columns = world.spawn_columns(([A(1)], [A(2)])).unwrap_err();
         assert_eq!(columns.error, refused);
-        let archetype = panic_message(|| world.entities_mut().archetype::<(A, A)>());
+        let archetype = panic_message(|| world.archetype::<(A, A)>());
         assert_eq!(archetype, refused.to_string());
         assert_eq!(world.state_hash(), before);
     }
@@ -40,8 +40,8 @@ fn a_type_twice_is_refused_for_entities_that_are_there_too() {
         let before = world.state_hash();
         let refused = EntityError::DuplicateComponent { component: a };
         assert_eq!(world.add(entity, (A(1), A(2))).unwrap_err().error, refused);
-        assert_eq!(world.entities_mut().add_types(entity, &[a, a]), Err(refused));
-        assert_eq!(world.entities_mut().remove_types(entity, &[a, a]), Err(refused));
+        assert_eq!(world.add_types(entity, &[a, a]), Err(refused));
+        assert_eq!(world.remove_types(entity, &[a, a]), Err(refused));
         assert_eq!(world.state_hash(), before);
         world.add(entity, A(1)).unwrap();
         let before = world.state_hash();
@@ -66,7 +66,7 @@ fn components_hold_what_rust_types_hold() {
     let mut world = world();
     let rich = Rich { sign: 'ß', open: true, items: vec!["a".into()], next: Some(Box::new(7)) };
     let entity = world.spawn(rich.clone());
-    world.spawn_many(100, rich.clone());
+    world.spawn_many(rich.clone(), 100);
     world.add(entity, A(1)).unwrap();
     assert_eq!(world.get(entity), Ok(&rich));
     assert_eq!(world.take::<Rich>(entity), Ok(rich));
@@ -148,8 +148,8 @@ fn components_lie_in_memory_by_alignment_then_hash() {
 
     for mut world in both() {
         let entity = world.spawn((Bytes([0; 3]), A(1), C(2), Tag, B(3), Short(4)));
-        let archetype = world.entities().entity_archetype(entity).unwrap();
-        let types = world.entities().component_types(archetype).unwrap();
+        let archetype = world.entity_archetype(entity).unwrap();
+        let types = world.component_types(archetype).unwrap();
         assert_eq!(types.len(), 6);
         let mut sorted = types.to_vec();
         sorted.sort_by_key(|ty| (std::cmp::Reverse(ty.align()), ty.stable_hash()));
@@ -205,9 +205,9 @@ macro_rules! modules {
                 let slot = Slot((Some(Sword(4)), [Sword(5)]));
                 let one = world.spawn((Position(1.0), Tag, Mode(Kind::Fast(2)), slot));
                 world.spawn((Mode(Kind::Slow), Shared::new(Team(6)), PerChunk::<Bounds>::new()));
-                world.entities_mut().add_buffer::<Item>(one).unwrap().push(Item(7));
+                world.add_buffer::<Item>(one).unwrap().push(Item(7));
                 world.add(one, Managed::new(Script("walk".into()))).unwrap();
-                world.entities_mut().set_component_enabled::<Mode>(one, false).unwrap();
+                world.set_component_enabled::<Mode>(one, false).unwrap();
             }
         }
     )*};
@@ -262,7 +262,7 @@ fn two_types_of_a_world_with_one_stable_name_have_no_state_hash() {
     world.add(other, here::Tag).unwrap();
     let again = world.spawn((here::Tag, there::Tag));
     let reversed = world.spawn((there::Tag, here::Tag));
-    let archetype = |entity| world.entities().entity_archetype(entity).unwrap();
+    let archetype = |entity| world.entity_archetype(entity).unwrap();
     assert_eq!([other, again].map(archetype), [archetype(reversed); 2]);
     assert_eq!(world.query::<&here::Tag>().count(), alone + 3);
     world.despawn_slice(&[other, again, reversed]).unwrap();

@@ -45,7 +45,7 @@ struct Alone;
 fn references_inside_are_replaced_and_those_outside_are_kept() {
     for mut world in both() {
         let outside = world.spawn(Tag);
-        let all: Vec<_> = world.spawn_many(20, A(0)).collect();
+        let all: Vec<_> = world.spawn_many(A(0), 20).collect();
         for (at, &own) in all.iter().enumerate() {
             let inside = all[(at + 7) % 20];
             let friends: Buffer<_> = [outside, inside, own, Entity::NULL].map(Friend).into();
@@ -93,19 +93,19 @@ fn copies_are_enabled_as_the_entities_are_and_have_their_shared_values() {
         (0..20).map(|at| (A(at), Engine(at), Shared::new(Side(at % 4)), PerChunk::<Text>::new()));
     let all: Vec<_> = world.spawn_batch(sets).collect();
     for &entity in all.iter().step_by(3) {
-        world.entities_mut().set_component_enabled::<Engine>(entity, false).unwrap();
+        world.set_component_enabled::<Engine>(entity, false).unwrap();
     }
-    world.entities_mut().set_name(all[5], "Grishnákh").unwrap();
+    world.set_name(all[5], "Grishnákh").unwrap();
     let copies = world.copy_entities(&all).unwrap();
     for (at, &entity) in all.iter().enumerate() {
         let copy = copies.get(entity).unwrap();
-        let is_on = world.entities().is_component_enabled::<Engine>(copy);
+        let is_on = world.is_component_enabled::<Engine>(copy);
         assert_eq!(is_on, Ok(at % 3 != 0));
         assert_eq!(world.shared(copy), Ok(&Side(at as u32 % 4)));
         assert_eq!(world.get(copy), Ok(&A(at as u32)));
         assert!(world.has::<PerChunk<Text>>(copy));
     }
-    assert_eq!(world.entities().entity_name(copies.get(all[5]).unwrap()), Some("Grishnákh"));
+    assert_eq!(world.entity_name(copies.get(all[5]).unwrap()), Some("Grishnákh"));
 }
 
 #[test]
@@ -136,11 +136,11 @@ fn what_stays_is_not_copied() {
     let copy = copies.get(source).unwrap();
     assert!(!world.has::<Stays>(copy) && world.get(copy) == Ok(&A(1)));
     world.despawn(source).unwrap();
-    assert!(world.is_residue(source));
+    assert!(world.is_cleanup_only(source));
     let other = world.spawn(A(2));
     let count = world.entity_count();
     let refused = world.copy_entities(&[other, source]).unwrap_err();
-    assert_eq!(refused, EntityError::OnlyResidue { entity: source });
+    assert_eq!(refused, EntityError::CleanupOnly { entity: source });
     assert_eq!(world.entity_count(), count);
 }
 

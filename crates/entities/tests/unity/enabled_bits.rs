@@ -31,10 +31,10 @@ fn components_begin_enabled_however_they_come() {
     // EN1
     for mut world in both() {
         let spawned = world.spawn((Engine(1), Lit));
-        let many: Vec<_> = world.spawn_many(3, (Engine(1), Label("x".into()))).collect();
+        let many: Vec<_> = world.spawn_many((Engine(1), Label("x".into())), 3).collect();
         let batch: Vec<_> = world.spawn_batch((0..3).map(|n| (Engine(n), A(n)))).collect();
         let columns: Vec<_> = world.spawn_columns(([Engine(1), Engine(2)],)).unwrap().collect();
-        let entities = world.entities_mut();
+        let entities = &mut world;
         let archetype = entities.archetype_of(&[ComponentType::of::<Engine>(), *AIM]).unwrap();
         let created = entities.create(archetype).unwrap();
         let added = entities.spawn(A(1));
@@ -56,8 +56,8 @@ fn components_begin_enabled_however_they_come() {
 fn data_tags_and_runtime_types_are_switched_each_for_itself() {
     // EN1
     let mut world = world();
-    let all: Vec<_> = world.spawn_many(3, (Engine(5), Lit, Label("x".into()))).collect();
-    let entities = world.entities_mut();
+    let all: Vec<_> = world.spawn_many((Engine(5), Lit, Label("x".into())), 3).collect();
+    let entities = &mut world;
     for &entity in &all {
         entities.add_types(entity, &[*AIM]).unwrap();
     }
@@ -86,7 +86,7 @@ fn what_cannot_be_switched_is_refused() {
         let gone = world.spawn(Engine(1));
         world.despawn(gone).unwrap();
         let before = world.state_hash();
-        let entities = world.entities_mut();
+        let entities = &mut world;
         let component = ComponentType::of::<A>();
         let refused = Err(EntityError::NotEnableable { component });
         assert_eq!(entities.set_component_enabled::<A>(entity, false), refused);
@@ -118,7 +118,7 @@ fn a_runtime_type_is_enableable_or_not_for_good() {
     let mut world = world();
     let plain = ComponentType::register(RuntimeType::new("unity::Plain", 8, 4)).unwrap();
     let entity = world.spawn(());
-    let entities = world.entities_mut();
+    let entities = &mut world;
     entities.add_types(entity, &[plain]).unwrap();
     let refused = EntityError::NotEnableable { component: plain };
     assert_eq!(entities.set_type_enabled(entity, plain, false), Err(refused));
@@ -129,17 +129,17 @@ fn values_can_be_used_while_switched_off() {
     // EN2
     let mut world = world();
     let entity = world.spawn((Engine(1), Label("a".into())));
-    let entities = world.entities_mut();
+    let entities = &mut world;
     entities.set_component_enabled::<Engine>(entity, false).unwrap();
     entities.set_component_enabled::<Label>(entity, false).unwrap();
     assert!(world.has::<(Engine, Label)>(entity));
     assert_eq!(world.get(entity), Ok(&Engine(1)));
     world.get_mut::<Engine>(entity).unwrap().0 = 2;
     world.set(entity, Label("b".into())).unwrap();
-    assert_eq!(world.entities().lookup::<Engine>().get(entity), Some(&Engine(2)));
+    assert_eq!(world.lookup::<Engine>().get(entity), Some(&Engine(2)));
     assert_eq!(world.get(entity), Ok(&Label("b".into())));
-    assert_eq!(world.entities().is_component_enabled::<Engine>(entity), Ok(false));
-    assert_eq!(world.entities().is_component_enabled::<Label>(entity), Ok(false));
+    assert_eq!(world.is_component_enabled::<Engine>(entity), Ok(false));
+    assert_eq!(world.is_component_enabled::<Label>(entity), Ok(false));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn adding_what_is_switched_off_keeps_it_so() {
     // EN2
     let mut world = world();
     let entity = world.spawn((Engine(1), Lit));
-    let entities = world.entities_mut();
+    let entities = &mut world;
     entities.set_component_enabled::<Engine>(entity, false).unwrap();
     // DIFFERENCE: adding replaces the value, where the reference does nothing.
     assert_eq!(entities.add(entity, Engine(2)), Ok(false));
@@ -167,7 +167,7 @@ fn what_was_removed_while_switched_off_comes_back_enabled() {
     // EN2, EN4
     for mut world in both() {
         let entity = world.spawn((Engine(1), Label("a".into())));
-        let entities = world.entities_mut();
+        let entities = &mut world;
         entities.set_component_enabled::<Engine>(entity, false).unwrap();
         entities.set_component_enabled::<Label>(entity, false).unwrap();
         assert_eq!(entities.remove::<Engine>(entity), Ok(true));
@@ -184,33 +184,32 @@ fn what_was_removed_while_switched_off_comes_back_enabled() {
 fn switching_is_no_structural_change() {
     // EN1
     let mut world = chunks_of(4);
-    let all: Vec<_> = world.spawn_many(10, Engine(1)).collect();
+    let all: Vec<_> = world.spawn_many(Engine(1), 10).collect();
     let archetype =
-        |world: &World, entity| -> Archetype { world.entities().entity_archetype(entity).unwrap() };
+        |world: &World, entity| -> Archetype { world.entity_archetype(entity).unwrap() };
     let order = |world: &World| -> Vec<_> {
-        let chunks = world.entities().chunks();
+        let chunks = world.chunks();
         chunks.map(|chunk| (chunk.sequence_number(), chunk.order_version())).collect()
     };
     let (home, before) = (archetype(&world, all[0]), order(&world));
-    world.entities_mut().advance_version();
+    world.advance_version();
     for &entity in &all {
-        world.entities_mut().set_component_enabled::<Engine>(entity, false).unwrap();
+        world.set_component_enabled::<Engine>(entity, false).unwrap();
     }
     assert_eq!((archetype(&world, all[0]), order(&world)), (home, before));
-    assert_eq!(world.entities().all_entities(), all);
+    assert_eq!(world.all_entities(), all);
 }
 
 #[test]
 fn switching_counts_as_a_change_of_the_chunk_even_to_the_same() {
     // EN6
     let mut world = chunks_of(2);
-    let all: Vec<_> = world.spawn_many(6, (Engine(1), Lit, A(1))).collect();
+    let all: Vec<_> = world.spawn_many((Engine(1), Lit, A(1)), 6).collect();
     for enabled in [true, false, false, true] {
-        let before = world.entities().version();
-        world.entities_mut().advance_version();
-        world.entities_mut().set_component_enabled::<Lit>(all[3], enabled).unwrap();
+        let before = world.version();
+        world.advance_version();
+        world.set_component_enabled::<Lit>(all[3], enabled).unwrap();
         let changed: Vec<_> = world
-            .entities()
             .chunks()
             .map(|chunk| {
                 let others = chunk.did_change::<Engine>(before) || chunk.did_change::<A>(before);
@@ -220,23 +219,23 @@ fn switching_counts_as_a_change_of_the_chunk_even_to_the_same() {
         assert_eq!(changed, [(false, false), (true, false), (false, false)]);
     }
     // What is refused, and asking, is no change.
-    let before = world.entities().version();
-    world.entities_mut().advance_version();
-    world.entities_mut().set_component_enabled::<A>(all[0], false).unwrap_err();
-    world.entities().is_component_enabled::<Lit>(all[0]).unwrap();
-    assert!(world.entities().chunks().all(|chunk| !chunk.did_change::<A>(before)));
-    assert!(world.entities().chunks().all(|chunk| !chunk.did_change::<Lit>(before)));
+    let before = world.version();
+    world.advance_version();
+    world.set_component_enabled::<A>(all[0], false).unwrap_err();
+    world.is_component_enabled::<Lit>(all[0]).unwrap();
+    assert!(world.chunks().all(|chunk| !chunk.did_change::<A>(before)));
+    assert!(world.chunks().all(|chunk| !chunk.did_change::<Lit>(before)));
 }
 
 #[test]
 fn masks_and_counts_tell_of_whole_chunks() {
     // EN1
     let mut world = chunks_of(70);
-    let all: Vec<_> = world.spawn_many(100, (Engine(1), A(1))).collect();
+    let all: Vec<_> = world.spawn_many((Engine(1), A(1)), 100).collect();
     for at in [0, 63, 64, 69, 70, 99] {
-        world.entities_mut().set_component_enabled::<Engine>(all[at], false).unwrap();
+        world.set_component_enabled::<Engine>(all[at], false).unwrap();
     }
-    let chunks: Vec<_> = world.entities().chunks().collect();
+    let chunks: Vec<_> = world.chunks().collect();
     assert_eq!(chunks[0].enabled_mask::<Engine>(), Some(&[u64::MAX >> 2 << 1, 0b1_1110][..]));
     assert_eq!(chunks[1].enabled_mask::<Engine>(), Some(&[(1 << 29) - 2, 0][..]));
     let counts: Vec<_> = chunks.iter().map(|chunk| chunk.enabled_count::<Engine>()).collect();
@@ -251,12 +250,12 @@ fn forks_switch_for_themselves() {
     // EN4
     let mut world = world();
     let entity = world.spawn((Engine(1), A(1)));
-    world.entities_mut().set_component_enabled::<Engine>(entity, false).unwrap();
+    world.set_component_enabled::<Engine>(entity, false).unwrap();
     for mut copy in [world.fork(), world.duplicate()] {
         assert_eq!(copy.state_hash(), world.state_hash());
-        assert_eq!(copy.entities().is_component_enabled::<Engine>(entity), Ok(false));
-        copy.entities_mut().set_component_enabled::<Engine>(entity, true).unwrap();
-        assert_eq!(world.entities().is_component_enabled::<Engine>(entity), Ok(false));
+        assert_eq!(copy.is_component_enabled::<Engine>(entity), Ok(false));
+        copy.set_component_enabled::<Engine>(entity, true).unwrap();
+        assert_eq!(world.is_component_enabled::<Engine>(entity), Ok(false));
         assert_ne!(copy.state_hash(), world.state_hash());
     }
 }
@@ -268,8 +267,8 @@ fn switching_needs_no_copy_of_what_a_fork_shares() {
     let mut world = Checked::with_settings(WorldSettings::new().arena(arena.clone()));
     let entity = world.spawn((Engine(1), A(1)));
     let mut fork = world.fork();
-    fork.entities_mut().set_component_enabled::<Engine>(entity, false).unwrap();
-    assert_eq!(world.entities().is_component_enabled::<Engine>(entity), Ok(true));
+    fork.set_component_enabled::<Engine>(entity, false).unwrap();
+    assert_eq!(world.is_component_enabled::<Engine>(entity), Ok(true));
     assert_eq!(arena.stats().used, 16 * 1024);
 }
 
@@ -277,10 +276,10 @@ fn switching_needs_no_copy_of_what_a_fork_shares() {
 fn one_after_the_other_is_switched_in_its_own_mask_and_marked_in_its_own_column() {
     // EN1, EN6
     let mut world = chunks_of(150);
-    let all: Vec<_> = world.spawn_many(400, (Engine(1), Lit, Label("x".into()), A(1))).collect();
+    let all: Vec<_> = world.spawn_many((Engine(1), Lit, Label("x".into()), A(1)), 400).collect();
     for round in 0..4 {
-        let before = world.entities().version();
-        let entities = world.entities_mut();
+        let before = world.version();
+        let entities = &mut world;
         entities.advance_version();
         // Those of the first two chunks, many in a row.
         for (at, &entity) in all[..300].iter().enumerate() {

@@ -145,7 +145,7 @@ impl Script {
         let (new, kinds): (Vec<Entity>, &[usize]) = match way {
             0 => (vec![world.spawn((Engine(1), A(1)))], &[ENGINE, AS]),
             1 => (vec![world.spawn((Text("x".into()), Lit))], &[LIT, TEXT]),
-            2 => (world.spawn_many(count, (Lit, Engine(1))).collect(), &[ENGINE, LIT]),
+            2 => (world.spawn_many((Lit, Engine(1)), count).collect(), &[ENGINE, LIT]),
             3 => {
                 let sets = (0..count).map(|at| (Text(at.to_string()), Engine(at as u32), Tag));
                 (world.spawn_batch(sets).collect(), &[ENGINE, TEXT, TAG])
@@ -161,7 +161,7 @@ impl Script {
     fn create(&mut self, count: usize) {
         let kinds = self.any_kinds();
         let types: Vec<_> = kinds.iter().map(|&kind| type_of(kind)).collect();
-        let entities = self.now().world.entities_mut();
+        let entities = &mut self.now().world;
         let archetype = entities.archetype_of(&types).unwrap();
         let new = entities.create_many(archetype, count).unwrap().collect();
         self.created(new, enabled(&kinds));
@@ -172,7 +172,7 @@ impl Script {
         let one = self.below(3) == 0;
         let Pair { world, shadow } = self.now();
         let row = shadow[&source];
-        let entities = world.entities_mut();
+        let entities = &mut *world;
         let new = if one {
             vec![entities.instantiate(source).unwrap()]
         } else {
@@ -207,7 +207,7 @@ impl Script {
                 &[TEXT, ENGINE, TAG]
             }
             _ => {
-                world.entities_mut().add_bytes(entity, *AIM, &[3; 8]).unwrap();
+                world.add_bytes(entity, *AIM, &[3; 8]).unwrap();
                 &[AIMS]
             }
         };
@@ -218,7 +218,7 @@ impl Script {
         let Some(entity) = self.any_entity() else { return };
         let kinds = self.any_kinds();
         let types: Vec<_> = kinds.iter().map(|&kind| type_of(kind)).collect();
-        ignore(self.now().world.entities_mut().add_types(entity, &types).unwrap());
+        ignore(self.now().world.add_types(entity, &types).unwrap());
         self.has_now(entity, &kinds);
     }
 
@@ -227,7 +227,7 @@ impl Script {
         let kinds = self.any_kinds();
         let types: Vec<_> = kinds.iter().map(|&kind| type_of(kind)).collect();
         let Pair { world, shadow } = self.now();
-        ignore(world.entities_mut().remove_types(entity, &types).unwrap());
+        ignore(world.remove_types(entity, &types).unwrap());
         let row = shadow.get_mut(&entity).unwrap();
         kinds.iter().for_each(|&kind| row[kind] = None);
     }
@@ -267,7 +267,7 @@ impl Script {
         assert_eq!(world.set(entity, Engine(7)).is_ok(), row[ENGINE].is_some());
         assert_eq!(world.set(entity, (Lit, A(7))).is_ok(), row[LIT].and(row[AS]).is_some());
         assert_eq!(world.get_mut::<Engine>(entity).is_ok(), row[ENGINE].is_some());
-        let bytes = world.entities_mut().set_bytes(entity, *AIM, &[9; 8]);
+        let bytes = world.set_bytes(entity, *AIM, &[9; 8]);
         assert_eq!(bytes.is_ok(), row[AIMS].is_some());
     }
 
@@ -283,7 +283,7 @@ impl Script {
         let living = self.now().shadow.len();
         let slice: Vec<Entity> = if self.below(2) == 0 {
             let first = self.below(living + 1);
-            self.now().world.entities().iter_entities().skip(first).take(count).collect()
+            self.now().world.iter_entities().skip(first).take(count).collect()
         } else {
             (0..count).filter_map(|_| self.any_entity()).collect()
         };
@@ -303,7 +303,7 @@ impl Script {
             .map(|(&entity, _)| entity)
             .collect();
         let at = left.index() as usize * 31 % alike.len();
-        world.entities_mut().swap_components(left, alike[at]).unwrap();
+        world.swap_components(left, alike[at]).unwrap();
         let was = shadow[&left];
         let other = shadow.insert(alike[at], was).unwrap();
         if left != alike[at] {
@@ -316,7 +316,7 @@ impl Script {
         let kinds = self.any_kinds();
         let types: Vec<_> = kinds.iter().map(|&kind| type_of(kind)).collect();
         let Pair { world, shadow } = self.now();
-        let entities = world.entities_mut();
+        let entities = &mut *world;
         let archetype = entities.archetype_of(&types).unwrap();
         entities.set_archetype(entity, archetype).unwrap();
         let row = shadow.get_mut(&entity).unwrap();
@@ -351,7 +351,7 @@ impl Script {
         let kind = self.below(ALWAYS_ON);
         let to = self.below(2) == 0;
         let Pair { world, shadow } = self.now();
-        let entities = world.entities_mut();
+        let entities = &mut *world;
         let Some(bit) = shadow.get_mut(&entity).unwrap()[kind].as_mut() else {
             entities.set_type_enabled(entity, type_of(kind), to).unwrap_err();
             return;
@@ -380,7 +380,7 @@ impl Script {
     fn check(&self) {
         for Pair { world, shadow } in &self.pairs {
             world.check_invariants().unwrap();
-            let entities = world.entities();
+            let entities = world;
             assert_eq!(entities.entity_count(), shadow.len());
             for (&entity, row) in shadow {
                 for (kind, &bit) in row.iter().enumerate() {

@@ -5,7 +5,7 @@ use ancho_entities::{Entity, EntityChanges, EntityTracker, World};
 use crate::common::{A, B, both, world};
 
 fn changes(world: &mut World, tracker: &mut EntityTracker) -> (Vec<Entity>, Vec<Entity>) {
-    let EntityChanges { created, destroyed } = world.entities_mut().entity_changes(tracker);
+    let EntityChanges { created, destroyed } = world.entity_changes(tracker);
     (created, destroyed)
 }
 
@@ -18,7 +18,7 @@ fn the_lists_are_exact_over_several_calls() {
         assert_eq!(changes(&mut world, &mut tracker), (vec![old], vec![]));
         assert_eq!(changes(&mut world, &mut tracker), (vec![], vec![]));
 
-        let many: Vec<_> = world.spawn_many(5, A(2)).collect();
+        let many: Vec<_> = world.spawn_many(A(2), 5).collect();
         world.despawn(old).unwrap();
         assert_eq!(changes(&mut world, &mut tracker), (many.clone(), vec![old]));
 
@@ -65,12 +65,12 @@ fn moves_and_values_are_no_changes() {
     // E11
     for mut world in both() {
         let mut tracker = EntityTracker::new();
-        let all: Vec<_> = world.spawn_many(3, A(1)).collect();
+        let all: Vec<_> = world.spawn_many(A(1), 3).collect();
         changes(&mut world, &mut tracker);
         world.add(all[0], B(1)).unwrap();
         world.remove::<A>(all[1]).unwrap();
         world.set(all[2], A(3)).unwrap();
-        world.entities_mut().advance_version();
+        world.advance_version();
         assert_eq!(changes(&mut world, &mut tracker), (vec![], vec![]));
     }
 }
@@ -80,7 +80,7 @@ fn everything_may_go_at_once() {
     // E11
     for mut world in both() {
         let mut tracker = EntityTracker::new();
-        let all: Vec<_> = world.spawn_many(5000, A(1)).collect();
+        let all: Vec<_> = world.spawn_many(A(1), 5000).collect();
         assert_eq!(changes(&mut world, &mut tracker), (all.clone(), vec![]));
         world.despawn_all().unwrap();
         let new = world.spawn(A(1));

@@ -10,8 +10,8 @@ fn an_entity_is_created_empty_from_values_or_from_an_archetype() {
     for mut world in both() {
         let empty = world.spawn(());
         let values = world.spawn((A(1), (Text("b".into()), Tag)));
-        let archetype = world.entities_mut().archetype::<(A, B)>();
-        let defaults = world.entities_mut().create(archetype).unwrap();
+        let archetype = world.archetype::<(A, B)>();
+        let defaults = world.create(archetype).unwrap();
         assert_eq!(world.entity_count(), 3);
         assert!(!world.has::<A>(empty));
         assert_eq!(world.get(values), Ok(&A(1)));
@@ -28,12 +28,12 @@ fn nothing_else_is_added_to_an_entity() {
     // DIFFERENCE: no `Simulate` tag. An archetype lists what was asked for and nothing else.
     let mut world = world();
     let entity = world.spawn(A(1));
-    let archetype = world.entities().entity_archetype(entity).unwrap();
-    let types = world.entities().component_types(archetype).unwrap();
+    let archetype = world.entity_archetype(entity).unwrap();
+    let types = world.component_types(archetype).unwrap();
     assert_eq!(types, [ComponentType::of::<A>()]);
     let empty = world.spawn(());
-    let archetype = world.entities().entity_archetype(empty).unwrap();
-    assert_eq!(world.entities().component_types(archetype), Ok(&[][..]));
+    let archetype = world.entity_archetype(empty).unwrap();
+    assert_eq!(world.component_types(archetype), Ok(&[][..]));
 }
 
 #[test]
@@ -41,13 +41,13 @@ fn to_create_none_is_allowed_and_does_nothing() {
     // E3
     // DIFFERENCE: counts are `usize`, so that none is negative.
     for mut world in both() {
-        let archetype = world.entities_mut().archetype::<(A, Text)>();
-        assert_eq!(world.spawn_many(0, A(1)).len(), 0);
+        let archetype = world.archetype::<(A, Text)>();
+        assert_eq!(world.spawn_many(A(1), 0).len(), 0);
         assert_eq!(world.spawn_batch(std::iter::empty::<A>()).len(), 0);
         assert_eq!(world.spawn_columns((Vec::<A>::new(),)).unwrap().len(), 0);
-        assert_eq!(world.entities_mut().create_many(archetype, 0).unwrap().len(), 0);
+        assert_eq!(world.create_many(archetype, 0).unwrap().len(), 0);
         assert_eq!(world.entity_count(), 0);
-        assert_eq!(world.entities().chunks().count(), 0);
+        assert_eq!(world.chunks().count(), 0);
         assert_eq!(world.spawn(A(1)).index(), 0);
     }
 }
@@ -57,8 +57,8 @@ fn components_begin_with_their_default() {
     // E3
     // DIFFERENCE: the default of the type, where the reference has zero bytes.
     let mut world = world();
-    let archetype = world.entities_mut().archetype::<(A, Hundred, Text, Tag)>();
-    let all: Vec<_> = world.entities_mut().create_many(archetype, 10_000).unwrap().collect();
+    let archetype = world.archetype::<(A, Hundred, Text, Tag)>();
+    let all: Vec<_> = world.create_many(archetype, 10_000).unwrap().collect();
     assert_eq!(all.len(), 10_000);
     for entity in all {
         assert_eq!(world.get(entity), Ok(&A(0)));
@@ -72,11 +72,11 @@ fn components_begin_with_their_default() {
 fn memory_that_was_used_before_begins_with_defaults_too() {
     // E3
     let mut world = world();
-    let archetype = world.entities_mut().archetype::<(A, C)>();
-    let old: Vec<_> = world.spawn_many(10_000, (A(u32::MAX), C(u64::MAX))).collect();
+    let archetype = world.archetype::<(A, C)>();
+    let old: Vec<_> = world.spawn_many((A(u32::MAX), C(u64::MAX)), 10_000).collect();
     world.despawn_slice(&old).unwrap();
-    world.entities_mut().create_many(archetype, 10_000).unwrap();
-    for chunk in world.entities().chunks() {
+    world.create_many(archetype, 10_000).unwrap();
+    for chunk in world.chunks() {
         assert!(chunk.slice::<A>().unwrap().iter().all(|a| *a == A(0)));
         assert!(chunk.slice::<C>().unwrap().iter().all(|c| *c == C(0)));
     }
@@ -87,11 +87,11 @@ fn a_component_without_a_default_has_to_be_given() {
     // E3
     // DIFFERENCE: a type may have no value that could be there without being given.
     for mut world in both() {
-        let archetype = world.entities_mut().archetype::<(A, Given)>();
+        let archetype = world.archetype::<(A, Given)>();
         let component = ComponentType::of::<Given>();
         let refused = EntityError::NoInitialValue { component };
-        assert_eq!(world.entities_mut().create(archetype), Err(refused));
-        assert_eq!(world.entities_mut().create_many(archetype, 5).unwrap_err(), refused);
+        assert_eq!(world.create(archetype), Err(refused));
+        assert_eq!(world.create_many(archetype, 5).unwrap_err(), refused);
         assert_eq!(world.entity_count(), 0);
         world.spawn((A(1), Given(1)));
     }
@@ -101,11 +101,11 @@ fn a_component_without_a_default_has_to_be_given() {
 fn the_archetype_of_another_world_is_refused() {
     // E3
     for [mut ours, mut theirs] in [both(), [world(), world()]] {
-        ours.entities_mut().archetype::<A>();
-        let archetype = theirs.entities_mut().archetype::<A>();
+        ours.archetype::<A>();
+        let archetype = theirs.archetype::<A>();
         let refused = EntityError::ForeignArchetype;
-        assert_eq!(ours.entities_mut().create(archetype), Err(refused));
-        assert_eq!(ours.entities_mut().create_many(archetype, 3).unwrap_err(), refused);
+        assert_eq!(ours.create(archetype), Err(refused));
+        assert_eq!(ours.create_many(archetype, 3).unwrap_err(), refused);
         assert_eq!(ours.entity_count(), 0);
     }
 }
@@ -115,12 +115,12 @@ fn entities_of_a_batch_follow_one_another_in_chunk_order() {
     // E3
     let mut world = chunks_of(10);
     let mut all = vec![world.spawn(A(0)), world.spawn(A(1)), world.spawn(A(2))];
-    all.extend(world.spawn_many(25, A(3)));
+    all.extend(world.spawn_many(A(3), 25));
     all.extend(world.spawn_batch((0..14).map(A)));
     let columns = (0..9).map(A).collect::<Vec<_>>();
     all.extend(world.spawn_columns((columns,)).unwrap());
-    let archetype = world.entities_mut().archetype::<A>();
-    all.extend(world.entities_mut().create_many(archetype, 12).unwrap());
+    let archetype = world.archetype::<A>();
+    all.extend(world.create_many(archetype, 12).unwrap());
     assert_eq!(chunk_entities(&world).concat(), all);
 }
 
@@ -128,7 +128,7 @@ fn entities_of_a_batch_follow_one_another_in_chunk_order() {
 fn a_batch_has_the_values_it_was_made_of() {
     // E3
     let mut world = chunks_of(7);
-    let many: Vec<_> = world.spawn_many(20, (A(5), Text("same".into()))).collect();
+    let many: Vec<_> = world.spawn_many((A(5), Text("same".into())), 20).collect();
     for entity in many {
         assert_eq!(world.get(entity), Ok(&A(5)));
         assert_eq!(world.get(entity), Ok(&Text("same".into())));

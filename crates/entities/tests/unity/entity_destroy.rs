@@ -45,7 +45,7 @@ fn destroying_what_is_not_there_is_an_error_in_a_strict_world() {
 fn an_entity_may_be_named_twice_in_a_slice() {
     // E6
     for mut world in both() {
-        let all: Vec<_> = world.spawn_many(5, A(1)).collect();
+        let all: Vec<_> = world.spawn_many(A(1), 5).collect();
         let named = [all[3], all[1], all[3], all[3], all[1]];
         assert_eq!(world.despawn_slice(&named), Ok(2));
         assert_eq!(world.entity_count(), 3);
@@ -57,13 +57,13 @@ fn an_entity_may_be_named_twice_in_a_slice() {
 fn slices_may_be_in_any_order_and_of_any_archetypes() {
     // E6
     for mut world in both() {
-        let mut all: Vec<_> = world.spawn_many(100, A(1)).collect();
-        all.extend(world.spawn_many(100, (A(1), B(2))));
+        let mut all: Vec<_> = world.spawn_many(A(1), 100).collect();
+        all.extend(world.spawn_many((A(1), B(2)), 100));
         let kept = all.split_off(150);
         let mut shuffled: Vec<_> = (0..150).map(|i| all[i * 77 % 150]).collect();
         shuffled.reverse();
         assert_eq!(world.despawn_slice(&shuffled), Ok(150));
-        let mut left = world.entities().all_entities();
+        let mut left = world.all_entities();
         left.sort();
         assert_eq!(left, kept);
     }
@@ -74,9 +74,9 @@ fn all_entities_are_destroyed_at_once() {
     // E6
     for mut world in both() {
         let old = world.spawn(A(1));
-        world.spawn_many(1000, (A(1), Text("x".into())));
+        world.spawn_many((A(1), Text("x".into())), 1000);
         assert_eq!(world.despawn_all(), Ok(1001));
-        assert_eq!((world.entity_count(), world.entities().chunks().count()), (0, 0));
+        assert_eq!((world.entity_count(), world.chunks().count()), (0, 0));
         assert_eq!(world.despawn_all(), Ok(0));
         assert!(!world.exists(old));
         let new = world.spawn(A(2));
@@ -89,7 +89,7 @@ fn components_are_dropped_at_once_and_once() {
     // E6
     for mut world in both() {
         let value = Arc::new(());
-        let all: Vec<_> = world.spawn_many(20, (A(0), Counted(value.clone()))).collect();
+        let all: Vec<_> = world.spawn_many((A(0), Counted(value.clone())), 20).collect();
         assert_eq!(Arc::strong_count(&value), 21);
         world.despawn(all[3]).unwrap();
         assert_eq!(Arc::strong_count(&value), 20);
@@ -111,7 +111,7 @@ fn the_memory_of_an_emptied_chunk_goes_back() {
     let arena = ChunkArena::new();
     let settings = WorldSettings::new().chunk_capacity_limit(10).arena(arena.clone());
     let mut world = Checked::with_settings(settings);
-    let all: Vec<_> = world.spawn_many(30, A(1)).collect();
+    let all: Vec<_> = world.spawn_many(A(1), 30).collect();
     assert_eq!(arena.stats().used, 3 * 16 * 1024);
     world.despawn_slice(&all[..9]).unwrap();
     assert_eq!(arena.stats().used, 3 * 16 * 1024);

@@ -36,7 +36,7 @@ fn the_null_entity_is_the_default_one_and_never_exists() {
 fn versions_of_living_entities_begin_at_one() {
     // E1
     let mut world = world();
-    assert!(world.spawn_many(1000, A(0)).all(|entity| entity.version() == 1));
+    assert!(world.spawn_many(A(0), 1000).all(|entity| entity.version() == 1));
 }
 
 #[test]
@@ -95,18 +95,18 @@ fn ids_follow_from_the_operations_alone() {
     // E2
     let run = || {
         let mut world = world();
-        let mut all: Vec<_> = world.spawn_many(500, A(0)).collect();
+        let mut all: Vec<_> = world.spawn_many(A(0), 500).collect();
         world.despawn_slice(&all.split_off(250)).unwrap();
         for entity in all.iter().step_by(3) {
             world.despawn(*entity).unwrap();
         }
         world.spawn_batch((0..300).map(A));
-        let archetype = world.entities_mut().archetype::<Text>();
-        world.entities_mut().create_many(archetype, 100).unwrap();
+        let archetype = world.archetype::<Text>();
+        world.create_many(archetype, 100).unwrap();
         for entity in all.iter().skip(1).step_by(3) {
             world.add(*entity, Text("moved".into())).unwrap();
         }
-        world.entities().all_entities()
+        world.all_entities()
     };
     let first = run();
     assert_eq!(first, run());
@@ -119,7 +119,7 @@ fn the_table_never_shrinks_and_its_indices_are_used_again() {
     // E2
     let mut world = world();
     for round in 1..=3 {
-        let all: Vec<_> = world.spawn_many(10_000, A(0)).collect();
+        let all: Vec<_> = world.spawn_many(A(0), 10_000).collect();
         assert!(all.iter().all(|entity| entity.index() < 10_000 && entity.version() == round));
         assert_eq!(world.despawn_slice(&all), Ok(10_000));
         assert!(all.iter().all(|entity| !world.exists(*entity)));

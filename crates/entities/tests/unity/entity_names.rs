@@ -9,11 +9,11 @@ fn an_entity_can_have_a_name() {
     // E9
     for mut world in both() {
         let entity = world.spawn(A(1));
-        assert_eq!(world.entities().entity_name(entity), None);
-        world.entities_mut().set_name(entity, "Grishnákh").unwrap();
-        assert_eq!(world.entities().entity_name(entity), Some("Grishnákh"));
-        world.entities_mut().set_name(entity, "").unwrap();
-        assert_eq!(world.entities().entity_name(entity), None);
+        assert_eq!(world.entity_name(entity), None);
+        world.set_name(entity, "Grishnákh").unwrap();
+        assert_eq!(world.entity_name(entity), Some("Grishnákh"));
+        world.set_name(entity, "").unwrap();
+        assert_eq!(world.entity_name(entity), None);
     }
 }
 
@@ -25,8 +25,8 @@ fn names_have_any_length() {
     let entity = world.spawn(());
     for length in [61, 62, 1000] {
         let name = "ü".repeat(length);
-        world.entities_mut().set_name(entity, &name).unwrap();
-        assert_eq!(world.entities().entity_name(entity), Some(name.as_str()));
+        world.set_name(entity, &name).unwrap();
+        assert_eq!(world.entity_name(entity), Some(name.as_str()));
     }
 }
 
@@ -35,20 +35,20 @@ fn what_is_not_there_has_no_name() {
     // E9
     for mut world in both() {
         let entity = world.spawn(());
-        world.entities_mut().set_name(entity, "old").unwrap();
+        world.set_name(entity, "old").unwrap();
         world.despawn(entity).unwrap();
-        assert_eq!(world.entities().entity_name(entity), None);
+        assert_eq!(world.entity_name(entity), None);
         let refused = EntityError::NoSuchEntity { entity, slot_version: Some(2) };
-        assert_eq!(world.entities_mut().set_name(entity, "new"), Err(refused));
-        assert!(world.entities_mut().set_name(Entity::NULL, "null").is_err());
+        assert_eq!(world.set_name(entity, "new"), Err(refused));
+        assert!(world.set_name(Entity::NULL, "null").is_err());
         // Nor has the next with its index.
         let next = world.spawn(());
         assert_eq!(next.index(), entity.index());
-        assert_eq!(world.entities().entity_name(next), None);
-        world.entities_mut().set_name(next, "next").unwrap();
+        assert_eq!(world.entity_name(next), None);
+        world.set_name(next, "next").unwrap();
         world.despawn_all().unwrap();
         let last = world.spawn(());
-        assert_eq!(world.entities().entity_name(last), None);
+        assert_eq!(world.entity_name(last), None);
     }
 }
 
@@ -57,14 +57,14 @@ fn a_name_follows_its_entity() {
     // E9: through moves, and into copies of the world.
     let mut world = world();
     let [first, second] = [world.spawn(A(1)), world.spawn(A(2))];
-    world.entities_mut().set_name(second, "second").unwrap();
+    world.set_name(second, "second").unwrap();
     let (fork, duplicate) = (world.fork(), world.duplicate());
     world.despawn(first).unwrap();
     world.add(second, B(1)).unwrap();
     world.remove::<A>(second).unwrap();
-    assert_eq!(world.entities().entity_name(second), Some("second"));
-    world.entities_mut().set_name(second, "renamed").unwrap();
-    assert_eq!(fork.entities().entity_name(second), Some("second"));
-    assert_eq!(duplicate.entities().entity_name(second), Some("second"));
-    assert_eq!(fork.entities().entity_name(first), None);
+    assert_eq!(world.entity_name(second), Some("second"));
+    world.set_name(second, "renamed").unwrap();
+    assert_eq!(fork.entity_name(second), Some("second"));
+    assert_eq!(duplicate.entity_name(second), Some("second"));
+    assert_eq!(fork.entity_name(first), None);
 }

@@ -32,7 +32,7 @@ fn an_entity_has_to_fit_a_chunk() {
         let said = panic_message(|| world.spawn((LARGE, ALSO_LARGE)));
         assert_eq!(said, refused.error.to_string());
         let types = [ComponentType::of::<Large>(), ComponentType::of::<AlsoLarge>()];
-        assert_eq!(world.entities_mut().archetype_of(&types), Err(refused.error));
+        assert_eq!(world.archetype_of(&types), Err(refused.error));
         assert_eq!(world.state_hash(), before);
     }
 }
@@ -61,9 +61,9 @@ fn a_larger_chunk_has_room_for_more() {
     let settings = WorldSettings::new().chunk_size(256 * 1024);
     let mut world = Checked::with_settings(settings);
     world.spawn((LARGE, ALSO_LARGE));
-    let all: Vec<_> = world.spawn_many(5, Huge([3; 100_000])).collect();
+    let all: Vec<_> = world.spawn_many(Huge([3; 100_000]), 5).collect();
     assert!(all.iter().all(|entity| world.get::<Huge>(*entity).unwrap().0 == [3; 100_000]));
-    let chunks: Vec<_> = world.entities().chunks().map(|chunk| chunk.len()).collect();
+    let chunks: Vec<_> = world.chunks().map(|chunk| chunk.len()).collect();
     assert_eq!(chunks, [1, 2, 2, 1]);
 }
 
@@ -91,7 +91,7 @@ fn there_may_be_more_than_8192_types() {
         .collect();
     let mut world = World::new("Simulation");
     let entity = world.spawn(());
-    world.entities_mut().add_types(entity, &types[8990..]).unwrap();
-    assert!(world.entities().has_type(entity, types[8999]));
+    world.add_types(entity, &types[8990..]).unwrap();
+    assert!(world.has_type(entity, types[8999]));
     world.check_invariants().unwrap();
 }

@@ -39,7 +39,7 @@ fn ten_thousand_copies_are_equal() {
         let value = Arc::new(());
         let set = (A(7), C(u64::MAX - 3), Text("orc".into()), Tag, Counted(value.clone()));
         let source = world.spawn(set);
-        let all: Vec<_> = world.entities_mut().instantiate_many(source, 10_000).unwrap().collect();
+        let all: Vec<_> = world.instantiate_many(source, 10_000).unwrap().collect();
         assert_eq!(all.len(), 10_000);
         assert_eq!(world.entity_count(), 10_001);
         assert_eq!(Arc::strong_count(&value), 10_002);
@@ -54,7 +54,7 @@ fn ten_thousand_copies_are_equal() {
         assert_eq!(world.get(source), Ok(&Text("orc".into())));
         assert_eq!(world.get(all[4999]), Ok(&Text("orc".into())));
         // Of one archetype, as if they had been created one by one.
-        let entities = world.entities();
+        let entities = &world;
         let home = entities.entity_archetype(source);
         assert!(all.iter().all(|&entity| entities.entity_archetype(entity) == home));
         world.despawn_all().unwrap();
@@ -68,13 +68,12 @@ fn many_are_as_one_by_one() {
     let (mut one, mut many) = (chunks_of(4), chunks_of(4));
     let sources = [&mut one, &mut many].map(|world| {
         let source = world.spawn((A(1), Text("x".into())));
-        world.spawn_many(2, (A(2), Text("y".into())));
+        world.spawn_many((A(2), Text("y".into())), 2);
         source
     });
     assert_eq!(sources[0], sources[1]);
-    let singly: Vec<_> =
-        (0..9).map(|_| one.entities_mut().instantiate(sources[0]).unwrap()).collect();
-    let at_once: Vec<_> = many.entities_mut().instantiate_many(sources[1], 9).unwrap().collect();
+    let singly: Vec<_> = (0..9).map(|_| one.instantiate(sources[0]).unwrap()).collect();
+    let at_once: Vec<_> = many.instantiate_many(sources[1], 9).unwrap().collect();
     assert_eq!(singly, at_once);
     assert_eq!(one.state_hash(), many.state_hash());
     assert_eq!(chunk_entities(&one), chunk_entities(&many));
@@ -87,10 +86,10 @@ fn none_may_be_asked_for() {
     for mut world in both() {
         let source = world.spawn((A(1), Text("x".into())));
         let before = world.state_hash();
-        assert_eq!(world.entities_mut().instantiate_many(source, 0).unwrap().len(), 0);
+        assert_eq!(world.instantiate_many(source, 0).unwrap().len(), 0);
         assert_eq!(world.state_hash(), before);
         let empty = world.spawn(());
-        let copies: Vec<_> = world.entities_mut().instantiate_many(empty, 5).unwrap().collect();
+        let copies: Vec<_> = world.instantiate_many(empty, 5).unwrap().collect();
         assert!(copies.iter().all(|&entity| world.exists(entity)));
         assert_eq!(world.entity_count(), 7);
     }
@@ -104,7 +103,7 @@ fn what_is_not_there_is_refused() {
         world.despawn(gone).unwrap();
         let before = world.state_hash();
         for source in [gone, Entity::NULL, Entity::from_parts(9, 1)] {
-            let entities = world.entities_mut();
+            let entities = &mut world;
             let result = entities.instantiate(source);
             assert!(matches!(result, Err(EntityError::NoSuchEntity { .. })));
             for count in [0, 3] {
@@ -124,14 +123,14 @@ fn what_cannot_be_duplicated_is_refused() {
         let before = world.state_hash();
         let component = ComponentType::of::<Alone>();
         let refused = EntityError::NotDuplicable { component };
-        assert_eq!(world.entities_mut().instantiate(source), Err(refused));
+        assert_eq!(world.instantiate(source), Err(refused));
         for count in [0, 3] {
-            let result = world.entities_mut().instantiate_many(source, count).map(|new| new.len());
+            let result = world.instantiate_many(source, count).map(|new| new.len());
             assert_eq!(result, Err(refused));
         }
         assert_eq!(world.state_hash(), before);
         assert_eq!(world.take::<Alone>(source).unwrap().0, 1);
-        assert!(world.entities_mut().instantiate(source).is_ok());
+        assert!(world.instantiate(source).is_ok());
     }
 }
 
@@ -145,7 +144,7 @@ fn references_to_the_source_are_to_the_instance() {
         let old = Entity::from_parts(source.index(), source.version() + 1);
         world.add(source, Links { own: source, others: [near, source] }).unwrap();
         world.add(source, Members(vec![far, source, Entity::NULL, old, source])).unwrap();
-        let all: Vec<_> = world.entities_mut().instantiate_many(source, 10).unwrap().collect();
+        let all: Vec<_> = world.instantiate_many(source, 10).unwrap().collect();
         for &own in &all {
             assert_eq!(world.get(own), Ok(&Links { own, others: [near, own] }));
             assert_eq!(world.get(own), Ok(&Members(vec![far, own, Entity::NULL, old, own])));
@@ -153,7 +152,7 @@ fn references_to_the_source_are_to_the_instance() {
         assert_eq!(world.get(source), Ok(&Links { own: source, others: [near, source] }));
         assert_eq!(world.get(source), Ok(&Members(vec![far, source, Entity::NULL, old, source])));
         // An instance of an instance is no other.
-        let own = world.entities_mut().instantiate(all[4]).unwrap();
+        let own = world.instantiate(all[4]).unwrap();
         assert_eq!(world.get(own), Ok(&Links { own, others: [near, own] }));
     }
 }
@@ -164,7 +163,7 @@ fn references_of_others_to_the_source_stay() {
     let mut world = world();
     let source = world.spawn(A(1));
     let other = world.spawn(Links { own: source, others: [source; 2] });
-    world.entities_mut().instantiate(source).unwrap();
+    world.instantiate(source).unwrap();
     assert_eq!(world.get(other), Ok(&Links { own: source, others: [source; 2] }));
 }
 
@@ -184,10 +183,10 @@ fn references_in_runtime_types_are_followed() {
         // The number looks like the entity, and is none.
         [[9; 8], bits, source.to_bits().to_ne_bytes()].concat()
     };
-    world.entities_mut().add_bytes(source, ty, &bytes(source)).unwrap();
-    let instance = world.entities_mut().instantiate(source).unwrap();
-    assert_eq!(world.entities().get_bytes(instance, ty), Ok(&bytes(instance)[..]));
-    assert_eq!(world.entities().get_bytes(source, ty), Ok(&bytes(source)[..]));
+    world.add_bytes(source, ty, &bytes(source)).unwrap();
+    let instance = world.instantiate(source).unwrap();
+    assert_eq!(world.get_bytes(instance, ty), Ok(&bytes(instance)[..]));
+    assert_eq!(world.get_bytes(source, ty), Ok(&bytes(source)[..]));
 }
 
 #[test]
@@ -195,7 +194,7 @@ fn what_is_switched_off_stays_so() {
     // IN1, EN4
     let mut world = chunks_of(70);
     let source = world.spawn((Engine(1), Lit, A(1)));
-    let entities = world.entities_mut();
+    let entities = &mut world;
     entities.add_types(source, &[*AIM]).unwrap();
     entities.set_component_enabled::<Lit>(source, false).unwrap();
     entities.set_type_enabled(source, *AIM, false).unwrap();
@@ -216,12 +215,12 @@ fn names_are_kept() {
     // IN1, E9
     let mut world = world();
     let source = world.spawn(A(1));
-    let nameless = world.entities_mut().instantiate(source).unwrap();
-    world.entities_mut().set_name(source, "Orc").unwrap();
-    let all: Vec<_> = world.entities_mut().instantiate_many(source, 3).unwrap().collect();
-    world.entities_mut().set_name(all[1], "Chief").unwrap();
+    let nameless = world.instantiate(source).unwrap();
+    world.set_name(source, "Orc").unwrap();
+    let all: Vec<_> = world.instantiate_many(source, 3).unwrap().collect();
+    world.set_name(all[1], "Chief").unwrap();
     let names = [source, nameless, all[0], all[1], all[2]];
-    let names = names.map(|entity| world.entities().entity_name(entity));
+    let names = names.map(|entity| world.entity_name(entity));
     assert_eq!(names, [Some("Orc"), None, Some("Orc"), Some("Chief"), Some("Orc")]);
 }
 
@@ -230,23 +229,22 @@ fn instances_are_new_entities() {
     // IN1
     let mut world = chunks_of(4);
     let source = world.spawn((A(1), B(1)));
-    world.spawn_many(5, (A(1), B(1)));
+    world.spawn_many((A(1), B(1)), 5);
     let mut tracker = EntityTracker::new();
-    world.entities_mut().entity_changes(&mut tracker);
-    let before = world.entities().version();
-    let now = world.entities_mut().advance_version();
-    let mut all: Vec<_> = world.entities_mut().instantiate_many(source, 3).unwrap().collect();
+    world.entity_changes(&mut tracker);
+    let before = world.version();
+    let now = world.advance_version();
+    let mut all: Vec<_> = world.instantiate_many(source, 3).unwrap().collect();
     all.sort_unstable();
-    let changes = world.entities_mut().entity_changes(&mut tracker);
+    let changes = world.entity_changes(&mut tracker);
     assert_eq!((changes.created, changes.destroyed), (all, vec![]));
     // The chunk of the source has not changed, where the instances are has.
     let changed: Vec<_> = world
-        .entities()
         .chunks()
         .map(|chunk| (chunk.did_change::<A>(before), chunk.did_order_change(before)))
         .collect();
     assert_eq!(changed, [(false, false), (true, true), (true, true)]);
-    let last = world.entities().chunks().last().unwrap();
+    let last = world.chunks().last().unwrap();
     assert_eq!((last.change_version::<B>(), last.order_version()), (Some(now), now));
 }
 
@@ -258,18 +256,18 @@ fn the_source_may_be_in_memory_that_a_fork_has_too() {
         let value = Arc::new(());
         let set = |text: &str| (A(1), Text(text.into()), Counted(value.clone()));
         let source = world.spawn(set("source"));
-        world.spawn_many(3 - room, set("other"));
+        world.spawn_many(set("other"), 3 - room);
         world.add(source, Links { own: source, others: [source; 2] }).unwrap();
         let mut fork = world.fork();
         let before = world.state_hash();
-        let all: Vec<_> = fork.entities_mut().instantiate_many(source, 6).unwrap().collect();
+        let all: Vec<_> = fork.instantiate_many(source, 6).unwrap().collect();
         assert_eq!(world.state_hash(), before);
         for &own in &all {
             assert_eq!(fork.get(own), Ok(&Links { own, others: [own; 2] }));
             assert_eq!(fork.get(own), Ok(&Text("source".into())));
             assert!(!world.exists(own));
         }
-        let again: Vec<_> = world.entities_mut().instantiate_many(source, 6).unwrap().collect();
+        let again: Vec<_> = world.instantiate_many(source, 6).unwrap().collect();
         assert_eq!((again, world.state_hash()), (all, fork.state_hash()));
         drop(fork);
         drop(world);
@@ -285,15 +283,15 @@ fn nothing_is_left_if_there_is_no_memory_for_all() {
     let mut world = Checked::with_settings(settings);
     let value = Arc::new(());
     let source = world.spawn((A(1), Counted(value.clone())));
-    world.spawn_many(1, (A(1), Counted(value.clone())));
+    world.spawn_many((A(1), Counted(value.clone())), 1);
     let (before, used) = (world.state_hash(), arena.stats().used);
     for count in [11, 12, 100] {
-        let result = world.entities_mut().instantiate_many(source, count).map(|new| new.len());
+        let result = world.instantiate_many(source, count).map(|new| new.len());
         assert!(matches!(result, Err(EntityError::OutOfMemory(_))));
         assert_eq!((world.state_hash(), arena.stats().used), (before, used));
         assert_eq!((world.entity_count(), Arc::strong_count(&value)), (2, 3));
     }
-    assert_eq!(world.entities_mut().instantiate_many(source, 10).unwrap().len(), 10);
-    assert!(matches!(world.entities_mut().instantiate(source), Err(EntityError::OutOfMemory(_))));
+    assert_eq!(world.instantiate_many(source, 10).unwrap().len(), 10);
+    assert!(matches!(world.instantiate(source), Err(EntityError::OutOfMemory(_))));
     assert_eq!(Arc::strong_count(&value), 13);
 }

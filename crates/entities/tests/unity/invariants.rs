@@ -24,7 +24,7 @@ fn step(world: &mut Checked, numbers: &mut Numbers, known: &mut Vec<Entity>) {
     match numbers.below(16) {
         0 => known.push(world.spawn(())),
         1 => known.push(world.spawn((A(number), Text(number.to_string())))),
-        2 => known.extend(world.spawn_many(numbers.below(9), (B(number), Tag))),
+        2 => known.extend(world.spawn_many((B(number), Tag), numbers.below(9))),
         3 => known.extend(world.spawn_batch((0..number % 9).map(|n| (A(n), B(n))))),
         4 => ignore(world.despawn(any(numbers, known))),
         5 => {
@@ -39,19 +39,19 @@ fn step(world: &mut Checked, numbers: &mut Numbers, known: &mut Vec<Entity>) {
         10 => ignore(world.set(any(numbers, known), B(number))),
         11 => {
             let types = [ComponentType::of::<A>(), ComponentType::of::<Text>()];
-            ignore(world.entities_mut().add_types(any(numbers, known), &types));
+            ignore(world.add_types(any(numbers, known), &types));
         }
         12 => {
-            let archetype = world.entities_mut().archetype::<(Text, C)>();
-            ignore(world.entities_mut().set_archetype(any(numbers, known), archetype));
+            let archetype = world.archetype::<(Text, C)>();
+            ignore(world.set_archetype(any(numbers, known), archetype));
         }
         13 => {
             let (one, other) = (any(numbers, known), any(numbers, known));
-            ignore(world.entities_mut().swap_components(one, other));
+            ignore(world.swap_components(one, other));
         }
-        14 => ignore(world.entities_mut().set_name(any(numbers, known), "named")),
+        14 => ignore(world.set_name(any(numbers, known), "named")),
         _ if number < 30 => ignore(world.despawn_all()),
-        _ => ignore(world.entities_mut().advance_version()),
+        _ => ignore(world.advance_version()),
     }
 }
 
@@ -65,7 +65,7 @@ fn invariants_hold_after_every_step() {
             if let Err(violation) = world.check_invariants() {
                 panic!("after step {number} with seed {seed}: {violation}");
             }
-            assert_eq!(world.entities().all_entities().len(), world.entity_count());
+            assert_eq!(world.all_entities().len(), world.entity_count());
         }
     }
 }

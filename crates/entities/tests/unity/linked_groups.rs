@@ -41,7 +41,7 @@ fn a_group_is_instantiated_with_its_root() {
         let hand = world.spawn((A(2), Refers(arm, Entity::NULL)));
         let foot = world.spawn((A(3), Refers(hand, hand)));
         group(&mut world, root, &[arm, hand, foot]);
-        let instance = world.entities_mut().instantiate(root).unwrap();
+        let instance = world.instantiate(root).unwrap();
 
         let all = members(&world, instance);
         assert_eq!((all.len(), all[0]), (4, instance));
@@ -65,7 +65,7 @@ fn many_instances_have_groups_of_their_own() {
     let root = world.spawn(A(0));
     let other = world.spawn((A(1), Refers(root, root)));
     group(&mut world, root, &[other]);
-    let roots: Vec<_> = world.entities_mut().instantiate_many(root, 1023).unwrap().collect();
+    let roots: Vec<_> = world.instantiate_many(root, 1023).unwrap().collect();
     assert_eq!(world.entity_count(), 2 * 1024);
     let mut seen = std::collections::HashSet::new();
     for &instance in &roots {
@@ -74,7 +74,7 @@ fn many_instances_have_groups_of_their_own() {
         assert_eq!(world.get(all[1]), Ok(&Refers(instance, instance)));
         assert!(all.iter().all(|&member| seen.insert(member)));
     }
-    assert_eq!(world.entities_mut().instantiate_many(root, 0).unwrap().len(), 0);
+    assert_eq!(world.instantiate_many(root, 0).unwrap().len(), 0);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn groups_of_members_are_data_when_their_root_is_instantiated() {
     let (root, member, grandchild) = (world.spawn(A(0)), world.spawn(A(1)), world.spawn(A(2)));
     group(&mut world, member, &[grandchild]);
     group(&mut world, root, &[member]);
-    let instance = world.entities_mut().instantiate(root).unwrap();
+    let instance = world.instantiate(root).unwrap();
     let second = members(&world, instance)[1];
     assert_eq!(members(&world, second), [second, grandchild]);
     assert_eq!(world.entity_count(), 5);
@@ -97,12 +97,12 @@ fn a_group_that_is_not_in_order_is_refused_and_nothing_created() {
         let (root, other) = (world.spawn(A(0)), world.spawn(A(1)));
         world.add(root, Buffer::from([LinkedEntityGroup(other)])).unwrap();
         let refused = EntityError::GroupWithoutRoot { root, first: other };
-        assert_eq!(world.entities_mut().instantiate(root), Err(refused));
+        assert_eq!(world.instantiate(root), Err(refused));
 
         let dead = world.spawn(A(2));
         world.despawn(dead).unwrap();
         world.set(root, Buffer::from([LinkedEntityGroup(root), LinkedEntityGroup(dead)])).unwrap();
-        let found = world.entities_mut().instantiate(root);
+        let found = world.instantiate(root);
         assert!(matches!(found, Err(EntityError::NoSuchEntity { entity, .. }) if entity == dead));
 
         let unique = world.spawn(Ticket);
@@ -112,7 +112,7 @@ fn a_group_that_is_not_in_order_is_refused_and_nothing_created() {
                 [root, other, unique].map(LinkedEntityGroup).into_iter().collect::<Buffer<_>>(),
             )
             .unwrap();
-        let found = world.entities_mut().instantiate_many(root, 3).map(|created| created.len());
+        let found = world.instantiate_many(root, 3).map(|created| created.len());
         assert!(matches!(found, Err(EntityError::NotDuplicable { .. })));
         assert_eq!(world.entity_count(), 3);
     }
@@ -126,7 +126,7 @@ fn a_group_for_which_there_is_no_memory_is_not_there_in_part() {
     let (root, other) =
         (world.spawn(A(0)), world.spawn((A(1), Refers(Entity::NULL, Entity::NULL))));
     group(&mut world, root, &[other]);
-    let found = world.entities_mut().instantiate_many(root, 100_000).map(|created| created.len());
+    let found = world.instantiate_many(root, 100_000).map(|created| created.len());
     assert!(matches!(found, Err(EntityError::OutOfMemory(_))));
     assert_eq!(world.entity_count(), 2);
 }
@@ -136,7 +136,7 @@ fn an_empty_group_is_none() {
     // IN4
     for mut world in both() {
         let root = world.spawn((A(0), Buffer::<LinkedEntityGroup>::default()));
-        let instance = world.entities_mut().instantiate(root).unwrap();
+        let instance = world.instantiate(root).unwrap();
         assert!(members(&world, instance).is_empty());
         assert_eq!(world.despawn(root), Ok(true));
         assert!(world.exists(instance));
@@ -148,13 +148,13 @@ fn a_group_goes_with_its_root_and_so_do_the_groups_of_its_members() {
     // IN4: recursive, each entity once; groups may lead in circles, and name what is gone.
     for mut world in both() {
         let outside = world.spawn(A(9));
-        let all: Vec<_> = world.spawn_many(6, A(1)).collect();
+        let all: Vec<_> = world.spawn_many(A(1), 6).collect();
         world.despawn(all[5]).unwrap();
         group(&mut world, all[3], &[all[4], all[0]]);
         group(&mut world, all[1], &[all[3]]);
         group(&mut world, all[0], &[all[1], all[2], all[1], all[5]]);
         assert_eq!(world.despawn(all[0]), Ok(true));
-        assert_eq!(world.entities().all_entities(), [outside]);
+        assert_eq!(world.all_entities(), [outside]);
     }
 }
 
@@ -175,16 +175,16 @@ fn members_go_without_their_root() {
 fn slices_follow_groups() {
     // IN4
     let mut world = world();
-    let outside: Vec<_> = world.spawn_many(5, A(9)).collect();
+    let outside: Vec<_> = world.spawn_many(A(9), 5).collect();
     let mut roots = Vec::new();
     for _ in 0..20 {
-        let others: Vec<_> = world.spawn_many(4, A(1)).collect();
+        let others: Vec<_> = world.spawn_many(A(1), 4).collect();
         let root = world.spawn(A(0));
         group(&mut world, root, &others);
         roots.push(root);
     }
     assert_eq!(world.despawn_slice(&roots), Ok(100));
-    assert_eq!(world.entities().all_entities(), outside);
+    assert_eq!(world.all_entities(), outside);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn members_with_components_that_stay_are_left() {
         let (root, member) = (world.spawn(A(0)), world.spawn((A(1), LeftOver(3))));
         group(&mut world, root, &[member]);
         assert_eq!(world.despawn(root), Ok(true));
-        assert_eq!(world.entities().all_entities(), [member]);
+        assert_eq!(world.all_entities(), [member]);
         assert_eq!(world.take::<LeftOver>(member), Ok(LeftOver(3)));
         assert_eq!(world.entity_count(), 0);
     }
@@ -206,14 +206,14 @@ fn groups_are_switched_off_and_on_as_one() {
     for mut world in both() {
         let (root, member, outside) = (world.spawn(A(0)), world.spawn(A(1)), world.spawn(A(2)));
         group(&mut world, root, &[member]);
-        assert_eq!(world.entities_mut().set_enabled(root, false), Ok(true));
-        assert!(!world.entities().is_enabled(root) && !world.entities().is_enabled(member));
-        assert!(world.entities().is_enabled(outside));
-        assert_eq!(world.entities_mut().set_enabled(root, false), Ok(false));
+        assert_eq!(world.set_enabled(root, false), Ok(true));
+        assert!(!world.is_enabled(root) && !world.is_enabled(member));
+        assert!(world.is_enabled(outside));
+        assert_eq!(world.set_enabled(root, false), Ok(false));
         // One of them alone, then the rest.
-        assert_eq!(world.entities_mut().set_enabled(member, true), Ok(true));
-        assert_eq!(world.entities_mut().set_enabled(root, true), Ok(true));
-        assert!(world.entities().is_enabled(root) && world.entities().is_enabled(member));
+        assert_eq!(world.set_enabled(member, true), Ok(true));
+        assert_eq!(world.set_enabled(root, true), Ok(true));
+        assert!(world.is_enabled(root) && world.is_enabled(member));
     }
 }
 
@@ -223,13 +223,13 @@ fn instances_may_leave_their_group_behind() {
     for mut world in both() {
         let (root, member) = (world.spawn((A(0), OmitLinkedEntityGroup)), world.spawn(A(1)));
         group(&mut world, root, &[member]);
-        let instance = world.entities_mut().instantiate(root).unwrap();
+        let instance = world.instantiate(root).unwrap();
         assert!(!world.has::<Buffer<LinkedEntityGroup>>(instance));
         assert!(!world.has::<OmitLinkedEntityGroup>(instance));
         assert_eq!(world.entity_count(), 4);
 
         let alone = world.spawn((A(2), OmitLinkedEntityGroup));
-        let instance = world.entities_mut().instantiate(alone).unwrap();
+        let instance = world.instantiate(alone).unwrap();
         assert!(world.has::<OmitLinkedEntityGroup>(instance));
     }
 }
@@ -239,12 +239,11 @@ fn groups_are_the_same_in_forks_and_in_every_run() {
     let run = || {
         let mut world = World::new("Simulation");
         let root = world.spawn(A(0));
-        let others: Vec<_> = world.spawn_many(4, (A(1), Refers(root, root))).collect();
+        let others: Vec<_> = world.spawn_many((A(1), Refers(root, root)), 4).collect();
         group(&mut world, root, &others);
         let mut fork = world.fork().unwrap();
         for world in [&mut world, &mut fork] {
-            let instances: Vec<_> =
-                world.entities_mut().instantiate_many(root, 50).unwrap().collect();
+            let instances: Vec<_> = world.instantiate_many(root, 50).unwrap().collect();
             world.despawn_slice(&instances[10..20]).unwrap();
             world.check_invariants().unwrap();
         }

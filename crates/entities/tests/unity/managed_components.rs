@@ -64,12 +64,12 @@ fn values_come_and_go_with_their_entities() {
         ("remove", |world, entity| assert_eq!(world.remove::<Managed<Voice>>(entity), Ok(true))),
         ("remove_types", |world, entity| {
             let types = [ComponentType::of_managed::<Voice>()];
-            assert_eq!(world.entities_mut().remove_types(entity, &types), Ok(true));
+            assert_eq!(world.remove_types(entity, &types), Ok(true));
         }),
         ("take", |world, entity| drop(world.take::<Managed<Voice>>(entity).unwrap())),
         ("set_archetype", |world, entity| {
-            let archetype = world.entities_mut().archetype::<B>();
-            world.entities_mut().set_archetype(entity, archetype).unwrap();
+            let archetype = world.archetype::<B>();
+            world.set_archetype(entity, archetype).unwrap();
         }),
         ("despawn", |world, entity| assert_eq!(world.despawn(entity), Ok(true))),
         ("despawn_slice", |world, entity| assert_eq!(world.despawn_slice(&[entity]), Ok(1))),
@@ -115,7 +115,7 @@ fn values_stay_in_their_place_when_entities_move() {
     world.add(all[5], B(1)).unwrap();
     world.remove::<A>(all[5]).unwrap();
     world.despawn(all[0]).unwrap();
-    world.entities_mut().swap_components(all[1], all[8]).unwrap();
+    world.swap_components(all[1], all[8]).unwrap();
     for at in [2, 3, 4, 5, 6, 7] {
         let found = world.managed::<Voice>(all[at]).unwrap();
         assert_eq!(found.text, at.to_string());
@@ -190,18 +190,17 @@ fn reading_is_no_change() {
     let mut world = world();
     let entity = world.spawn((A(1), voice("hello", &owner)));
     let ty = ComponentType::of_managed::<Voice>();
-    let version =
-        |world: &World| world.entities().chunks().next().unwrap().change_version_of(ty).unwrap();
+    let version = |world: &World| world.chunks().next().unwrap().change_version_of(ty).unwrap();
     let before = version(&world);
-    let now = world.entities_mut().advance_version();
+    let now = world.advance_version();
     let read = world.managed::<Voice>(entity).unwrap();
     read.spoken.set(3);
-    assert_eq!(world.entities().chunks().next().unwrap().managed::<Voice>().unwrap().len(), 1);
+    assert_eq!(world.chunks().next().unwrap().managed::<Voice>().unwrap().len(), 1);
     assert_eq!(version(&world), before);
     world.managed_mut::<Voice>(entity).unwrap().text.push('!');
     assert_eq!(version(&world), now);
-    let later = world.entities_mut().advance_version();
-    world.entities_mut().for_each_chunk_mut(|mut chunk| {
+    let later = world.advance_version();
+    world.for_each_chunk_mut(|mut chunk| {
         chunk.managed_mut::<Voice>().unwrap().for_each(|voice| voice.text.push('?'));
         assert!(matches!(
             chunk.managed_mut::<Level>().map(|levels| levels.len()),
@@ -220,7 +219,7 @@ fn instances_have_clones() {
     let owner = Arc::new(());
     for mut world in both() {
         let prefab = world.spawn((Prefab, A(1), voice("hello", &owner), Managed::new(Level(4))));
-        let all: Vec<_> = world.entities_mut().instantiate_many(prefab, 5).unwrap().collect();
+        let all: Vec<_> = world.instantiate_many(prefab, 5).unwrap().collect();
         assert_eq!(Arc::strong_count(&owner), 7);
         world.managed_mut::<Voice>(all[0]).unwrap().text = "changed".into();
         world.managed::<Voice>(all[1]).unwrap().spoken.set(1);
@@ -242,7 +241,7 @@ fn what_cannot_be_cloned_cannot_be_instantiated() {
     let entity = world.spawn((A(1), Managed::new(Window(Arc::clone(&owner)))));
     let component = ComponentType::of_managed::<Window>();
     let refused = Err(EntityError::NotDuplicable { component });
-    assert_eq!(world.entities_mut().instantiate(entity), refused);
+    assert_eq!(world.instantiate(entity), refused);
     assert_eq!(World::fork(&mut world).map(|_| ()), Err(EntityError::NotDuplicable { component }));
     assert_eq!(
         World::duplicate(&mut world).map(|_| ()),
@@ -261,18 +260,18 @@ fn references_lead_to_the_instances() {
     let party =
         Party { leader: root, members: vec![Some(root), None, Some(friend), Some(outside)] };
     world.add(root, Managed::new(party.clone())).unwrap();
-    let alone = world.entities_mut().instantiate(root).unwrap();
+    let alone = world.instantiate(root).unwrap();
     let members = vec![Some(alone), None, Some(friend), Some(outside)];
     assert_eq!(world.managed(alone), Ok(&Party { leader: alone, members }));
 
     world.add(root, Buffer::from([LinkedEntityGroup(root), LinkedEntityGroup(friend)])).unwrap();
-    let instance = world.entities_mut().instantiate(root).unwrap();
+    let instance = world.instantiate(root).unwrap();
     let second = world.buffer::<LinkedEntityGroup>(instance).unwrap()[1].0;
     let members = vec![Some(instance), None, Some(second), Some(outside)];
     assert_eq!(world.managed(instance), Ok(&Party { leader: instance, members }));
     assert_eq!(world.managed(root), Ok(&party));
 
-    world.entities_mut().remap_references(|_| outside).unwrap();
+    world.remap_references(|_| outside).unwrap();
     assert_eq!(world.managed::<Party>(root).unwrap().leader, outside);
 }
 
@@ -280,16 +279,16 @@ fn references_lead_to_the_instances() {
 fn entities_begin_with_the_default() {
     // E3, C8
     let mut world = world();
-    let archetype = world.entities_mut().archetype::<(A, Managed<Voice>, Managed<Nothing>)>();
-    let entity = world.entities_mut().create(archetype).unwrap();
+    let archetype = world.archetype::<(A, Managed<Voice>, Managed<Nothing>)>();
+    let entity = world.create(archetype).unwrap();
     assert_eq!(world.managed::<Voice>(entity).unwrap().text, "");
     assert_eq!(world.managed(entity), Ok(&Nothing));
     let component = ComponentType::of_managed::<Window>();
-    let window = world.entities_mut().archetype::<Managed<Window>>();
-    assert_eq!(world.entities_mut().create(window), Err(EntityError::NoInitialValue { component }));
+    let window = world.archetype::<Managed<Window>>();
+    assert_eq!(world.create(window), Err(EntityError::NoInitialValue { component }));
     let plain = world.spawn(A(1));
     let types = [ComponentType::of_managed::<Level>()];
-    assert_eq!(world.entities_mut().add_types(plain, &types), Ok(true));
+    assert_eq!(world.add_types(plain, &types), Ok(true));
     assert_eq!(world.managed(plain), Ok(&Level(0)));
 }
 
@@ -298,13 +297,13 @@ fn many_are_made_of_one() {
     // E3
     let owner = Arc::new(());
     let mut world = chunks_of(4);
-    let all: Vec<_> = world.spawn_many(10, (voice("x", &owner), A(1))).collect();
+    let all: Vec<_> = world.spawn_many((voice("x", &owner), A(1)), 10).collect();
     // The one that was given is gone.
     assert_eq!(Arc::strong_count(&owner), 11);
     world.managed_mut::<Voice>(all[3]).unwrap().text.push('y');
     assert_eq!(world.managed::<Voice>(all[4]).unwrap().text, "x");
-    world.spawn_many(5, Managed::new(Aligned(3)));
-    let chunks = world.entities().chunks().filter_map(|chunk| chunk.managed::<Aligned>());
+    world.spawn_many(Managed::new(Aligned(3)), 5);
+    let chunks = world.chunks().filter_map(|chunk| chunk.managed::<Aligned>());
     let aligned: Vec<_> = chunks.flatten().collect();
     assert_eq!(aligned.len(), 5);
     assert!(
@@ -324,7 +323,7 @@ fn a_type_of_its_own() {
     let mut world = world();
     let entity = world.spawn(voice("x", &Arc::new(())));
     // An address is not for reading.
-    let entities = world.entities_mut();
+    let entities = &mut world;
     assert!(matches!(entities.get_bytes(entity, ty), Err(EntityError::NotBytes { .. })));
     assert!(matches!(entities.set_bytes(entity, ty, &[0; 8]), Err(EntityError::NotBytes { .. })));
     assert!(matches!(entities.add_bytes(entity, ty, &[0; 8]), Err(EntityError::NotBytes { .. })));
@@ -337,13 +336,13 @@ fn values_are_switched_off_and_on() {
     let mut world = world();
     let entity = world.spawn(Managed::new(Level(1)));
     let ty = ComponentType::of_managed::<Level>();
-    world.entities_mut().set_type_enabled(entity, ty, false).unwrap();
-    assert_eq!(world.entities().is_type_enabled(entity, ty), Ok(false));
+    world.set_type_enabled(entity, ty, false).unwrap();
+    assert_eq!(world.is_type_enabled(entity, ty), Ok(false));
     assert_eq!(world.managed(entity), Ok(&Level(1)));
-    let instance = world.entities_mut().instantiate(entity).unwrap();
-    assert_eq!(world.entities().is_type_enabled(instance, ty), Ok(false));
+    let instance = world.instantiate(entity).unwrap();
+    assert_eq!(world.is_type_enabled(instance, ty), Ok(false));
     let fork = world.fork();
-    assert_eq!(fork.entities().is_type_enabled(instance, ty), Ok(false));
+    assert_eq!(fork.is_type_enabled(instance, ty), Ok(false));
 }
 
 #[test]
@@ -353,7 +352,7 @@ fn those_that_stay_are_dropped_when_they_are_removed() {
     for mut world in both() {
         let socket = Managed::new(Socket(Arc::clone(&owner), Cell::new(7)));
         let entity = world.spawn((A(1), socket, voice("x", &other)));
-        let instance = world.entities_mut().instantiate(entity).unwrap();
+        let instance = world.instantiate(entity).unwrap();
         assert!(!world.has::<Managed<Socket>>(instance), "those that stay are not copied");
         assert_eq!(world.despawn(entity), Ok(true));
         assert_eq!((Arc::strong_count(&owner), Arc::strong_count(&other)), (2, 2));
@@ -380,7 +379,7 @@ fn the_state_is_what_the_values_are() {
     let (mut one, two, other) = (make("x"), make("x"), make("y"));
     assert_eq!(one.state_hash(), two.state_hash());
     assert_ne!(one.state_hash(), other.state_hash());
-    let entity = one.entities().all_entities()[3];
+    let entity = one.all_entities()[3];
     // What is opaque does not count.
     one.managed::<Voice>(entity).unwrap().spoken.set(9);
     assert_eq!(one.state_hash(), two.state_hash());

@@ -66,13 +66,13 @@ fn survives(fuse: fn(&Count) -> &AtomicUsize, what: &str, action: Action) {
         let panicked = fuse(&owner).swap(0, Relaxed) == 0;
         assert_eq!(result.is_err(), panicked, "{what} {position}");
         world.check_invariants().unwrap();
-        let inside = world.entities().chunks().filter_map(|chunk| chunk.managed::<Fuse>());
+        let inside = world.chunks().filter_map(|chunk| chunk.managed::<Fuse>());
         let inside: usize = inside.map(|values| values.len()).sum();
         assert_eq!(Arc::strong_count(&owner), inside + 1, "{what} {position}");
         if panicked && fuse(&owner).as_ptr() == owner.clones.as_ptr() {
             assert_eq!(world.state_hash(), hash, "{what} {position}");
         }
-        world.spawn_many(5, (A(1), make(9)));
+        world.spawn_many((A(1), make(9)), 5);
         drop(world);
         assert_eq!(Arc::strong_count(&owner), 1, "{what} {position}");
         if !panicked {
@@ -87,11 +87,11 @@ fn clones_that_panic_leave_everything_as_it_was() {
         ("fork", |world, _, _| drop(world.fork())),
         ("duplicate", |world, _, _| drop(world.duplicate())),
         ("instantiate", |world, all, _| {
-            world.entities_mut().instantiate_many(all[7], 5).unwrap();
+            world.instantiate_many(all[7], 5).unwrap();
         }),
         ("spawn_many", |world, _, owner| {
             let value = Managed::new(Fuse { value: 1, owner: Arc::clone(owner) });
-            world.spawn_many(7, (A(1), value));
+            world.spawn_many((A(1), value), 7);
         }),
     ];
     for (what, action) in actions {
@@ -122,8 +122,8 @@ fn values_that_panic_when_they_are_dropped_are_dropped_once() {
             world.despawn_all().unwrap();
         }),
         ("set_archetype", |world, all, _| {
-            let archetype = world.entities_mut().archetype::<A>();
-            world.entities_mut().set_archetype(all[1], archetype).unwrap();
+            let archetype = world.archetype::<A>();
+            world.set_archetype(all[1], archetype).unwrap();
         }),
         ("a fork goes", |world, _, _| drop(world.fork())),
     ];

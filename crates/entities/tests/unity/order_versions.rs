@@ -5,10 +5,7 @@ use ancho_entities::World;
 use crate::common::{A, B, C, Tag, both};
 
 fn order(world: &World) -> (u32, u32) {
-    (
-        world.entities().component_order_version::<A>(),
-        world.entities().component_order_version::<B>(),
-    )
+    (world.component_order_version::<A>(), world.component_order_version::<B>())
 }
 
 #[test]
@@ -50,9 +47,9 @@ fn tags_count_as_other_types() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         world.add(entity, Tag).unwrap();
-        assert_eq!(world.entities().component_order_version::<Tag>(), 1);
+        assert_eq!(world.component_order_version::<Tag>(), 1);
         world.remove::<Tag>(entity).unwrap();
-        assert_eq!(world.entities().component_order_version::<Tag>(), 2);
+        assert_eq!(world.component_order_version::<Tag>(), 2);
         assert_eq!(order(&world), (5, 0));
     }
 }
@@ -62,7 +59,7 @@ fn other_types_do_not_count() {
     // V4
     for mut world in both() {
         let entity = world.spawn(A(1));
-        world.spawn_many(100, C(1));
+        world.spawn_many(C(1), 100);
         world.set(entity, A(2)).unwrap();
         assert_eq!(order(&world), (1, 0));
     }
@@ -75,25 +72,21 @@ fn the_order_of_a_chunk_changes_with_what_comes_and_goes() {
         let entity = world.spawn(A(1));
         world.spawn(B(1));
         let orders = |world: &World| {
-            world
-                .entities()
-                .chunks()
-                .map(|chunk| chunk.order_version().number())
-                .collect::<Vec<_>>()
+            world.chunks().map(|chunk| chunk.order_version().number()).collect::<Vec<_>>()
         };
-        world.entities_mut().advance_version();
+        world.advance_version();
         let new = world.spawn(A(2));
         assert_eq!(orders(&world), [2, 1]);
-        world.entities_mut().advance_version();
+        world.advance_version();
         world.despawn(new).unwrap();
         assert_eq!(orders(&world), [3, 1]);
-        world.entities_mut().advance_version();
+        world.advance_version();
         world.spawn(A(3));
-        world.entities_mut().advance_version();
+        world.advance_version();
         // It leaves one chunk and comes to another.
         world.add(entity, B(1)).unwrap();
         assert_eq!(orders(&world), [5, 1, 5]);
-        world.entities_mut().advance_version();
+        world.advance_version();
         world.set(entity, A(4)).unwrap();
         assert_eq!(orders(&world), [5, 1, 5]);
     }

@@ -11,7 +11,7 @@ fn instances_are_no_prefabs() {
     // IN6
     for mut world in both() {
         let prefab = world.spawn((Prefab, A(1), Text("x".into())));
-        let all: Vec<_> = world.entities_mut().instantiate_many(prefab, 20).unwrap().collect();
+        let all: Vec<_> = world.instantiate_many(prefab, 20).unwrap().collect();
         for &entity in &all {
             assert!(!world.has::<Prefab>(entity));
             assert_eq!(world.get(entity), Ok(&A(1)));
@@ -19,8 +19,8 @@ fn instances_are_no_prefabs() {
         }
         assert!(world.has::<Prefab>(prefab));
         let bare = world.spawn(Prefab);
-        let instance = world.entities_mut().instantiate(bare).unwrap();
-        let entities = world.entities();
+        let instance = world.instantiate(bare).unwrap();
+        let entities = &world;
         let archetype = entities.entity_archetype(instance).unwrap();
         assert_eq!(entities.component_types(archetype), Ok(&[][..]));
     }
@@ -32,7 +32,7 @@ fn an_instance_is_as_what_is_made_without_the_tag() {
     let (mut left, mut right) = (world(), world());
     let prefab = left.spawn((A(1), B(2), Prefab));
     assert_eq!(right.spawn((A(1), B(2), Prefab)), prefab);
-    let instance = left.entities_mut().instantiate(prefab).unwrap();
+    let instance = left.instantiate(prefab).unwrap();
     assert_eq!(right.spawn((A(1), B(2))), instance);
     assert_eq!(left.state_hash(), right.state_hash());
 }
@@ -52,14 +52,14 @@ fn instances_of_what_is_disabled_are_too() {
     // IN7
     for mut world in both() {
         let source = world.spawn((Prefab, A(1)));
-        assert_eq!(world.entities_mut().set_enabled(source, false), Ok(true));
-        let all: Vec<_> = world.entities_mut().instantiate_many(source, 3).unwrap().collect();
+        assert_eq!(world.set_enabled(source, false), Ok(true));
+        let all: Vec<_> = world.instantiate_many(source, 3).unwrap().collect();
         for &entity in &all {
             assert!(world.has::<Disabled>(entity) && !world.has::<Prefab>(entity));
-            assert!(!world.entities().is_enabled(entity));
+            assert!(!world.is_enabled(entity));
         }
-        assert_eq!(world.entities_mut().set_enabled(all[1], true), Ok(true));
-        let enabled = all.iter().map(|&entity| world.entities().is_enabled(entity));
+        assert_eq!(world.set_enabled(all[1], true), Ok(true));
+        let enabled = all.iter().map(|&entity| world.is_enabled(entity));
         assert_eq!(enabled.collect::<Vec<_>>(), [false, true, false]);
     }
 }
@@ -69,8 +69,8 @@ fn entities_are_switched_off_and_on_with_a_component() {
     // IN7
     for mut world in both() {
         let entity = world.spawn((A(1), Text("x".into())));
-        let home = world.entities().entity_archetype(entity);
-        let entities = world.entities_mut();
+        let home = world.entity_archetype(entity);
+        let entities = &mut world;
         assert!(entities.is_enabled(entity));
         // To what it is already: no change, and no error, also if the world is strict.
         assert_eq!(entities.set_enabled(entity, true), Ok(false));
@@ -97,10 +97,10 @@ fn only_entities_that_are_there_are_switched() {
         world.despawn(gone).unwrap();
         for nobody in [gone, Entity::NULL] {
             for enabled in [false, true] {
-                let result = world.entities_mut().set_enabled(nobody, enabled);
+                let result = world.set_enabled(nobody, enabled);
                 assert!(matches!(result, Err(EntityError::NoSuchEntity { .. })));
             }
-            assert!(!world.entities().is_enabled(nobody));
+            assert!(!world.is_enabled(nobody));
         }
     }
 }
@@ -112,6 +112,6 @@ fn the_tags_are_not_enableable() {
     let entity = world.spawn((Prefab, Disabled));
     for component in [ComponentType::of::<Prefab>(), ComponentType::of::<Disabled>()] {
         let refused = EntityError::NotEnableable { component };
-        assert_eq!(world.entities_mut().set_type_enabled(entity, component, false), Err(refused));
+        assert_eq!(world.set_type_enabled(entity, component, false), Err(refused));
     }
 }

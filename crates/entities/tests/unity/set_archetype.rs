@@ -11,18 +11,18 @@ fn what_both_have_is_kept_and_the_rest_dropped_or_created() {
     // C16
     for mut world in both() {
         let entity = world.spawn((A(1), Text("kept".into()), B(2)));
-        let target = world.entities_mut().archetype::<(Text, Hundred, Tag, A)>();
-        world.entities_mut().set_archetype(entity, target).unwrap();
-        assert_eq!(world.entities().entity_archetype(entity), Ok(target));
+        let target = world.archetype::<(Text, Hundred, Tag, A)>();
+        world.set_archetype(entity, target).unwrap();
+        assert_eq!(world.entity_archetype(entity), Ok(target));
         assert_eq!(world.get(entity), Ok(&A(1)));
         assert_eq!(world.get(entity), Ok(&Text("kept".into())));
         assert_eq!(world.get(entity), Ok(&Hundred(100)));
         assert!(world.has::<Tag>(entity) && !world.has::<B>(entity));
         let before = world.state_hash();
-        world.entities_mut().set_archetype(entity, target).unwrap();
+        world.set_archetype(entity, target).unwrap();
         assert_eq!(world.state_hash(), before);
-        let nothing = world.entities_mut().archetype::<()>();
-        world.entities_mut().set_archetype(entity, nothing).unwrap();
+        let nothing = world.archetype::<()>();
+        world.set_archetype(entity, nothing).unwrap();
         assert!(world.exists(entity) && !world.has::<A>(entity));
     }
 }
@@ -36,12 +36,12 @@ fn what_is_dropped_is_dropped_once() {
     for mut world in both() {
         let value = Arc::new(());
         let entity = world.spawn((A(1), Counted(value.clone())));
-        let same = world.entities_mut().archetype::<(Counted, Tag)>();
-        world.entities_mut().set_archetype(entity, same).unwrap();
+        let same = world.archetype::<(Counted, Tag)>();
+        world.set_archetype(entity, same).unwrap();
         assert_eq!(Arc::strong_count(&value), 2);
         assert_eq!(Arc::strong_count(&world.get::<Counted>(entity).unwrap().0), 2);
-        let without = world.entities_mut().archetype::<Tag>();
-        world.entities_mut().set_archetype(entity, without).unwrap();
+        let without = world.archetype::<Tag>();
+        world.set_archetype(entity, without).unwrap();
         assert_eq!(Arc::strong_count(&value), 1);
     }
 }
@@ -52,14 +52,14 @@ fn what_cannot_be_created_is_refused() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         let kept = world.spawn((A(1), Given(3)));
-        let target = world.entities_mut().archetype::<(Given, B)>();
+        let target = world.archetype::<(Given, B)>();
         let before = world.state_hash();
         let component = ComponentType::of::<Given>();
         let refused = EntityError::NoInitialValue { component };
-        assert_eq!(world.entities_mut().set_archetype(entity, target), Err(refused));
+        assert_eq!(world.set_archetype(entity, target), Err(refused));
         assert_eq!(world.state_hash(), before);
         // It need not be created if it is there.
-        world.entities_mut().set_archetype(kept, target).unwrap();
+        world.set_archetype(kept, target).unwrap();
         assert_eq!(world.get(kept), Ok(&Given(3)));
     }
 }

@@ -55,16 +55,16 @@ pub(crate) fn teams(world: &World) -> Vec<u32> {
 }
 
 pub(crate) fn order(world: &World, number: u32) -> u32 {
-    world.entities().shared_order_version(&Team(number))
+    world.shared_order_version(&Team(number))
 }
 
 pub(crate) fn references(world: &World, number: u32) -> usize {
-    world.entities().shared_reference_count(&Team(number))
+    world.shared_reference_count(&Team(number))
 }
 
 /// The chunk of an entity, by its number in all of time.
 pub(crate) fn chunk_of(world: &World, entity: Entity) -> u64 {
-    let mut chunks = world.entities().chunks();
+    let mut chunks = world.chunks();
     chunks.find(|chunk| chunk.entities().contains(&entity)).unwrap().sequence_number()
 }
 
@@ -77,10 +77,10 @@ fn values_take_no_bytes_and_are_types_of_their_own() {
     assert!(ComponentType::of_shared::<Registry>().is_cleanup());
     assert_eq!(ComponentType::find("Shared<unity::Team>"), Some(ty));
     let mut world = world();
-    let plain = world.entities_mut().archetype::<A>();
-    let with = world.entities_mut().archetype::<(A, Shared<Team>)>();
+    let plain = world.archetype::<A>();
+    let with = world.archetype::<(A, Shared<Team>)>();
     assert_ne!(plain, with);
-    let entities = world.entities();
+    let entities = &world;
     assert_eq!(entities.archetype_capacity(plain), entities.archetype_capacity(with));
 }
 
@@ -107,7 +107,7 @@ fn archetypes_are_of_types_and_not_of_values() {
     // A1
     let mut world = world();
     let (one, other) = (world.spawn((A(1), team(1))), world.spawn((team(2), A(1))));
-    let archetype = |entity| world.entities().entity_archetype(entity);
+    let archetype = |entity| world.entity_archetype(entity);
     assert_eq!(archetype(one), archetype(other));
 }
 
@@ -119,7 +119,7 @@ fn all_entities_of_a_chunk_have_the_same_values() {
         world.spawn((A(at), team(at % 3), Shared::new(Mesh(u64::from(at % 5)))));
     }
     let mut seen = 0;
-    for chunk in world.entities().chunks() {
+    for chunk in world.chunks() {
         let (team, mesh) = (chunk.shared::<Team>().unwrap(), chunk.shared::<Mesh>().unwrap());
         assert_eq!(chunk.shared::<Caption>(), None);
         for (&entity, a) in chunk.entities().iter().zip(chunk.slice::<A>().unwrap()) {
@@ -130,7 +130,7 @@ fn all_entities_of_a_chunk_have_the_same_values() {
     }
     assert_eq!(seen, 120);
     // Fifteen combinations of eight entities each.
-    assert_eq!(world.entities().chunks().count(), 15);
+    assert_eq!(world.chunks().count(), 15);
 }
 
 #[test]
@@ -157,15 +157,15 @@ fn setting_a_value_moves_the_entity_to_those_that_have_it() {
 fn setting_the_same_value_changes_nothing() {
     // SH2
     for mut world in both() {
-        let all: Vec<_> = world.spawn_many(10, (A(1), team(1))).collect();
+        let all: Vec<_> = world.spawn_many((A(1), team(1)), 10).collect();
         let look = |world: &World| {
-            let chunk = world.entities().chunks().next().unwrap();
+            let chunk = world.chunks().next().unwrap();
             let ty = ComponentType::of_shared::<Team>();
             let versions = (chunk.order_version(), chunk.change_version_of(ty));
             (world.state_hash(), versions, order(world, 1), chunk.sequence_number())
         };
         let before = look(&world);
-        world.entities_mut().advance_version();
+        world.advance_version();
         assert_eq!(world.set_shared(all[3], Team(1)), Ok(false));
         assert_eq!(world.set(all[3], team(1)), Ok(()));
         world.set_shared_slice(&all, Team(1)).unwrap();
@@ -179,11 +179,11 @@ fn what_is_not_shared_is_set_where_it_is() {
     // SH2
     let mut world = world();
     let entity = world.spawn((A(1), Text("x".into()), team(1)));
-    let (place, version) = (chunk_of(&world, entity), world.entities_mut().advance_version());
+    let (place, version) = (chunk_of(&world, entity), world.advance_version());
     world.set(entity, (Text("y".into()), team(1))).unwrap();
     assert_eq!(chunk_of(&world, entity), place);
     assert_eq!(world.get(entity), Ok(&Text("y".into())));
-    let chunk = world.entities().chunks().next().unwrap();
+    let chunk = world.chunks().next().unwrap();
     assert_eq!(chunk.change_version::<Text>(), Some(version));
     assert_ne!(chunk.change_version_of(ComponentType::of_shared::<Team>()), Some(version));
     // With another value all of it goes elsewhere.
@@ -198,9 +198,9 @@ fn a_value_that_is_set_counts_as_written() {
     // SH2, V3
     let mut world = world();
     let entity = world.spawn((A(1), team(1)));
-    let version = world.entities_mut().advance_version();
+    let version = world.advance_version();
     world.set_shared(entity, Team(2)).unwrap();
-    let chunk = world.entities().chunks().next().unwrap();
+    let chunk = world.chunks().next().unwrap();
     assert_eq!(chunk.change_version_of(ComponentType::of_shared::<Team>()), Some(version));
     assert_eq!(chunk.order_version(), version);
     assert_ne!(chunk.change_version::<A>(), Some(version), "it moved, and was not written");
@@ -224,7 +224,10 @@ fn who_lacks_it_has_no_value_to_get_or_set() {
         let gone = EntityError::NoSuchEntity { entity, slot_version: Some(2) };
         assert_eq!(world.shared::<Team>(entity), Err(gone));
         assert_eq!(world.set_shared(entity, Team(1)), Err(gone));
-        assert_eq!(world.add_shared(entity, Team(1)), Err(gone));
+        assert_eq!(
+            world.add(entity, Shared::new(Team(1))).map_err(|rejected| rejected.error),
+            Err(gone)
+        );
         assert_eq!(world.set_shared_slice(&[entity], Team(1)), Err(gone));
         assert_eq!(teams(&world), [0]);
     }
@@ -235,8 +238,14 @@ fn adding_says_whether_it_was_new_and_overwrites() {
     // SH3
     let mut world = world();
     let entity = world.spawn(A(1));
-    assert_eq!(world.add_shared(entity, Team(1)), Ok(true));
-    assert_eq!(world.add_shared(entity, Team(2)), Ok(false));
+    assert_eq!(
+        world.add(entity, Shared::new(Team(1))).map_err(|rejected| rejected.error),
+        Ok(true)
+    );
+    assert_eq!(
+        world.add(entity, Shared::new(Team(2))).map_err(|rejected| rejected.error),
+        Ok(false)
+    );
     assert_eq!(world.add(entity, team(3)), Ok(false));
     assert_eq!(world.shared(entity), Ok(&Team(3)));
     assert_eq!(world.add(entity, (B(1), team(4))), Ok(true));
@@ -251,12 +260,15 @@ fn in_a_strict_world_what_is_there_is_not_added_again() {
     let entity = world.spawn((A(1), team(1)));
     let component = ComponentType::of_shared::<Team>();
     let present = EntityError::AlreadyPresent { entity, component };
-    assert_eq!(world.add_shared(entity, Team(2)), Err(present));
+    assert_eq!(
+        world.add(entity, Shared::new(Team(2))).map_err(|rejected| rejected.error),
+        Err(present)
+    );
     assert_eq!(world.add(entity, team(1)).unwrap_err().error, present);
     assert_eq!(world.shared(entity), Ok(&Team(1)));
-    assert_eq!(world.remove_shared::<Team>(entity), Ok(true));
+    assert_eq!(world.remove::<Shared<Team>>(entity), Ok(true));
     let missing = EntityError::MissingComponent { entity, component };
-    assert_eq!(world.remove_shared::<Team>(entity), Err(missing));
+    assert_eq!(world.remove::<Shared<Team>>(entity), Err(missing));
 }
 
 #[test]
@@ -283,7 +295,7 @@ fn removing_keeps_the_other_values() {
         let entity = world.spawn(set);
         assert_eq!(world.remove::<(A, Text)>(entity), Ok(true));
         assert_eq!((world.shared(entity), world.shared(entity)), (Ok(&Team(3)), Ok(&Mesh(4))));
-        assert_eq!(world.remove_shared::<Team>(entity), Ok(true));
+        assert_eq!(world.remove::<Shared<Team>>(entity), Ok(true));
         assert_eq!(world.shared(entity), Ok(&Mesh(4)));
         assert_eq!(world.take::<(B, Shared<Mesh>)>(entity), Ok((B(2), Shared::new(Mesh(4)))));
         assert!(world.exists(entity));
@@ -306,7 +318,7 @@ fn other_components_come_and_go_beside_a_value() {
             assert_eq!(world.shared(entity), Ok(&Team(at % 3)));
             assert_eq!((world.has::<B>(entity), world.has::<A>(entity)), (true, at >= 15));
         }
-        assert_eq!(world.entities().chunks().count(), 6);
+        assert_eq!(world.chunks().count(), 6);
     }
 }
 
@@ -314,25 +326,25 @@ fn other_components_come_and_go_beside_a_value() {
 fn entities_begin_with_the_default_or_not_at_all() {
     // SH1, E3
     for mut world in both() {
-        let archetype = world.entities_mut().archetype::<(A, Shared<Team>, Shared<Caption>)>();
-        let entity = world.entities_mut().create(archetype).unwrap();
+        let archetype = world.archetype::<(A, Shared<Team>, Shared<Caption>)>();
+        let entity = world.create(archetype).unwrap();
         assert_eq!(world.shared(entity), Ok(&Team(0)));
         assert_eq!(world.shared(entity), Ok(&Caption(String::new())));
-        world.entities_mut().create_many(archetype, 5000).unwrap();
+        world.create_many(archetype, 5000).unwrap();
         assert_eq!(world.entity_count(), 5001);
         // Given, it is the same.
         let given = world.spawn((A(1), team(0), Shared::new(Caption::default())));
-        assert_eq!(references(&world, 0), world.entities().chunks().count());
+        assert_eq!(references(&world, 0), world.chunks().count());
         assert_eq!(world.shared(given), Ok(&Team(0)));
 
-        let archetype = world.entities_mut().archetype::<(Shared<Mesh>, Shared<Team>)>();
+        let archetype = world.archetype::<(Shared<Mesh>, Shared<Team>)>();
         let component = ComponentType::of_shared::<Mesh>();
         let refused = EntityError::NoInitialValue { component };
-        assert_eq!(world.entities_mut().create(archetype), Err(refused));
-        assert_eq!(world.entities_mut().add_types(entity, &[component]), Err(refused));
+        assert_eq!(world.create(archetype), Err(refused));
+        assert_eq!(world.add_types(entity, &[component]), Err(refused));
         let team = ComponentType::of_shared::<Team>();
         let bare = world.spawn(A(1));
-        assert_eq!(world.entities_mut().add_types(bare, &[team]), Ok(true));
+        assert_eq!(world.add_types(bare, &[team]), Ok(true));
         assert_eq!(world.shared(bare), Ok(&Team(0)));
     }
 }
@@ -343,11 +355,11 @@ fn adding_types_leaves_the_values_that_are_there() {
     let mut world = world();
     let entity = world.spawn((A(1), team(5)));
     let types = [ComponentType::of_shared::<Team>(), ComponentType::of_shared::<Caption>()];
-    assert_eq!(world.entities_mut().add_types(entity, &types), Ok(true));
-    assert_eq!(world.entities_mut().add_types(entity, &types), Ok(false));
+    assert_eq!(world.add_types(entity, &types), Ok(true));
+    assert_eq!(world.add_types(entity, &types), Ok(false));
     assert_eq!(world.shared(entity), Ok(&Team(5)));
     assert_eq!(world.shared(entity), Ok(&Caption(String::new())));
-    assert_eq!(world.entities_mut().remove_types(entity, &types), Ok(true));
+    assert_eq!(world.remove_types(entity, &types), Ok(true));
     assert!(!world.has::<Shared<Team>>(entity));
 }
 
@@ -356,7 +368,7 @@ fn archetypes_are_set_with_the_values_that_are_kept() {
     // C16
     for mut world in both() {
         let entity = world.spawn((A(1), team(5)));
-        let entities = world.entities_mut();
+        let entities = &mut world;
         let with = entities.archetype::<(B, Shared<Team>, Shared<Caption>)>();
         let without = entities.archetype::<(A, B)>();
         let given = entities.archetype::<(A, Shared<Mesh>)>();
@@ -378,7 +390,7 @@ fn a_value_that_stays_keeps_what_it_is() {
     // CL4
     for mut world in both() {
         let set = (A(1), Shared::new(Registry(7)), team(1));
-        let all: Vec<_> = world.spawn_many(10, set).collect();
+        let all: Vec<_> = world.spawn_many(set, 10).collect();
         let other = world.spawn((A(1), Shared::new(Registry(8)), team(1)));
         assert_eq!(world.despawn_slice(&all), Ok(10));
         assert_eq!(world.despawn(other), Ok(true));
@@ -394,7 +406,7 @@ fn a_value_that_stays_keeps_what_it_is() {
         assert_eq!(world.take::<Shared<Registry>>(other), Ok(Shared::new(Registry(7))));
         assert!(!world.exists(other));
         for &entity in &all {
-            world.remove_shared::<Registry>(entity).unwrap();
+            world.remove::<Shared<Registry>>(entity).unwrap();
         }
         assert_eq!(world.entity_count(), 0);
         assert_eq!(world.shared_values::<Registry>().map(|value| value.0).collect::<Vec<_>>(), [0]);
@@ -406,17 +418,16 @@ fn instances_have_the_values_but_those_that_stay() {
     // IN1, CL4
     for mut world in both() {
         let source = world.spawn((A(1), team(3), Shared::new(Registry(7)), Text("x".into())));
-        let registry = |world: &World| world.entities().shared_order_version(&Registry(7));
+        let registry = |world: &World| world.shared_order_version(&Registry(7));
         let (before, stays) = (order(&world, 3), registry(&world));
-        let copies: Vec<_> =
-            world.entities_mut().instantiate_many(source, 10_000).unwrap().collect();
+        let copies: Vec<_> = world.instantiate_many(source, 10_000).unwrap().collect();
         for &copy in &copies {
             assert_eq!((world.shared(copy), world.get(copy)), (Ok(&Team(3)), Ok(&A(1))));
             assert!(!world.has::<Shared<Registry>>(copy));
         }
         assert!(order(&world, 3) > before);
         assert_eq!(registry(&world), stays, "no chunk with it was touched");
-        assert_eq!(world.entities_mut().instantiate_many(source, 0).unwrap().len(), 0);
+        assert_eq!(world.instantiate_many(source, 0).unwrap().len(), 0);
     }
 }
 
@@ -424,11 +435,11 @@ fn instances_have_the_values_but_those_that_stay() {
 fn many_are_spawned_of_one_value_or_of_none() {
     // SH2, E3
     let mut world = chunks_of(16);
-    assert_eq!(world.spawn_many(0, (A(1), team(1))).len(), 0);
-    assert_eq!((teams(&world), world.entities().chunks().count()), (vec![0], 0));
-    let first: Vec<_> = world.spawn_many(20, (Text("x".into()), team(1))).collect();
-    let second: Vec<_> = world.spawn_many(20, (Text("y".into()), team(2))).collect();
-    let third: Vec<_> = world.spawn_many(4, (Text("z".into()), team(1))).collect();
+    assert_eq!(world.spawn_many((A(1), team(1)), 0).len(), 0);
+    assert_eq!((teams(&world), world.chunks().count()), (vec![0], 0));
+    let first: Vec<_> = world.spawn_many((Text("x".into()), team(1)), 20).collect();
+    let second: Vec<_> = world.spawn_many((Text("y".into()), team(2)), 20).collect();
+    let third: Vec<_> = world.spawn_many((Text("z".into()), team(1)), 4).collect();
     let expected = [&first[..16], &[&first[16..], &third].concat(), &second[..16], &second[16..]];
     let mut found = chunk_entities(&world);
     found.sort_by_key(|chunk| (world.shared::<Team>(chunk[0]).unwrap().0, chunk[0]));
@@ -445,7 +456,7 @@ fn batches_go_on_in_the_chunks_of_their_values() {
     for (at, &entity) in (0..).zip(&all) {
         assert_eq!((world.get(entity), world.shared(entity)), (Ok(&A(at)), Ok(&Team(at / 4 % 2))));
     }
-    assert_eq!(world.entities().chunks().map(|chunk| chunk.len()).collect::<Vec<_>>(), [16; 4]);
+    assert_eq!(world.chunks().map(|chunk| chunk.len()).collect::<Vec<_>>(), [16; 4]);
     assert_eq!(world.spawn_batch(std::iter::empty::<Shared<Team>>()).len(), 0);
 }
 
@@ -476,15 +487,15 @@ fn as_many_shared_types_as_one_likes() {
         let forty = |value| (ten!(0, value), ten!(10, value), ten!(20, value), ten!(30, value));
         let one = world.spawn((A(1), forty(1)));
         let other = world.spawn((A(2), forty(2)));
-        assert_eq!(world.entities().chunks().count(), 2);
+        assert_eq!(world.chunks().count(), 2);
         assert_eq!(world.shared(one), Ok(&Part::<39>(1)));
         assert_eq!(world.set_shared(one, Part::<17>(2)), Ok(true));
         assert_eq!(world.shared(one), Ok(&Part::<17>(2)));
         assert_eq!(world.shared(one), Ok(&Part::<18>(1)));
         world.set(one, (A(3), forty(2))).unwrap();
         assert_eq!(chunk_of(&world, one), chunk_of(&world, other));
-        let archetype = world.entities().entity_archetype(one).unwrap();
-        let third = world.entities_mut().create(archetype).unwrap();
+        let archetype = world.entity_archetype(one).unwrap();
+        let third = world.create(archetype).unwrap();
         assert_eq!(world.shared(third), Ok(&Part::<39>(0)));
     }
 }
@@ -503,7 +514,7 @@ fn all_components_are_exchanged_shared_ones_too() {
                 (a, team, world.get::<Text>(entity).unwrap().clone())
             };
             let (was, is) = (look(&world, left), look(&world, right));
-            world.entities_mut().swap_components(left, right).unwrap();
+            world.swap_components(left, right).unwrap();
             assert_eq!((look(&world, left), look(&world, right)), (is, was));
             world.check_invariants().unwrap();
         }
@@ -516,7 +527,7 @@ fn bytes_of_a_value_are_neither_read_nor_written() {
     for mut world in both() {
         let (has, lacks) = (world.spawn((A(1), team(1))), world.spawn(A(1)));
         let component = ComponentType::of_shared::<Team>();
-        let entities = world.entities_mut();
+        let entities = &mut world;
         let read = EntityError::NotBytes { component, write: false };
         let write = EntityError::NotBytes { component, write: true };
         assert_eq!(entities.get_bytes(has, component), Err(read));
@@ -541,7 +552,7 @@ fn sh5_the_order_version_of_a_value_never_falls() {
                 0 => _ = world.despawn(entity).unwrap(),
                 1 => _ = world.set_shared(entity, Team(4)).unwrap(),
                 2 => _ = world.query_mut::<&A>().with_shared(Team(3)).set_shared(Team(4)).unwrap(),
-                _ => _ = world.remove_shared::<Team>(entity).unwrap(),
+                _ => _ = world.remove::<Shared<Team>>(entity).unwrap(),
             }
             assert_eq!(references(&world, 3), 0);
             assert!(order(&world, 3) > last, "round {round}: it went");

@@ -9,7 +9,7 @@ use crate::shared_components::{Mesh, Team, chunk_of, order, references, team, te
 fn slices_are_set_all_or_none() {
     // SH3
     for mut world in both() {
-        let all: Vec<_> = world.spawn_many(10, (A(1), team(1))).collect();
+        let all: Vec<_> = world.spawn_many((A(1), team(1)), 10).collect();
         let lacks = world.spawn(A(1));
         let before = world.state_hash();
         let component = ComponentType::of_shared::<Team>();
@@ -29,7 +29,7 @@ fn runs_of_neighbours_are_set_together() {
         let mut world = chunks_of(10);
         let all: Vec<_> =
             world.spawn_batch((0..10).map(|at| (A(at), Text(at.to_string()), team(1)))).collect();
-        world.spawn_many(8, (A(100), Text(String::new()), team(2)));
+        world.spawn_many((A(100), Text(String::new()), team(2)), 8);
         world.set_shared_slice(&all[first..last], Team(2)).unwrap();
         for (at, &entity) in (0..).zip(&all) {
             let expected = if (first..last).contains(&(at as usize)) { 2 } else { 1 };
@@ -45,24 +45,24 @@ fn runs_of_neighbours_are_set_together() {
 fn a_whole_chunk_is_set_where_it_is() {
     // SH3, V4
     let mut world = chunks_of(10);
-    let all: Vec<_> = world.spawn_many(25, (A(1), team(1), Shared::new(Mesh(1)))).collect();
+    let all: Vec<_> = world.spawn_many((A(1), team(1), Shared::new(Mesh(1))), 25).collect();
     let look = |world: &World| {
-        let chunks = world.entities().chunks();
+        let chunks = world.chunks();
         chunks.map(|chunk| chunk.sequence_number()).collect::<Vec<_>>()
     };
     let (before, places) = (look(&world), chunk_entities(&world));
     let (one, two) = (order(&world, 1), order(&world, 2));
-    let version = world.entities_mut().advance_version();
+    let version = world.advance_version();
     world.set_shared_slice(&all[..20], Team(2)).unwrap();
     assert_eq!((look(&world), chunk_entities(&world)), (before, places));
     // For who looks at one value only, all of them went, or came.
-    let moved = world.entities().chunks().map(|chunk| chunk.order_version() == version);
+    let moved = world.chunks().map(|chunk| chunk.order_version() == version);
     assert!(moved.eq([true, true, false]));
     assert_eq!((references(&world, 1), references(&world, 2)), (1, 2));
-    assert_eq!(world.entities().shared_reference_count(&Mesh(1)), 3);
+    assert_eq!(world.shared_reference_count(&Mesh(1)), 3);
     assert!(order(&world, 1) > one && order(&world, 2) > two, "chunks with them were touched");
     let ty = ComponentType::of_shared::<Team>();
-    let written = |at| world.entities().chunks().nth(at).unwrap().change_version_of(ty);
+    let written = |at| world.chunks().nth(at).unwrap().change_version_of(ty);
     assert_eq!(written(0), Some(version));
     assert_ne!(written(2), Some(version));
     // The last has room, and takes that with it.
@@ -71,7 +71,7 @@ fn a_whole_chunk_is_set_where_it_is() {
     let new = world.spawn((A(1), team(3), Shared::new(Mesh(1))));
     assert_eq!(chunk_of(&world, new), chunk_of(&world, all[20]));
     // A chunk can come to a group that is there.
-    let everybody = world.entities().all_entities();
+    let everybody = world.all_entities();
     world.set_shared_slice(&everybody, Team(2)).unwrap();
     assert_eq!((teams(&world), references(&world, 2)), (vec![0, 2], 3));
 }
@@ -80,7 +80,7 @@ fn a_whole_chunk_is_set_where_it_is() {
 fn entities_may_be_named_twice_and_in_any_order() {
     // SH3
     let mut world = chunks_of(4);
-    let all: Vec<_> = world.spawn_many(10, (A(1), team(1))).collect();
+    let all: Vec<_> = world.spawn_many((A(1), team(1)), 10).collect();
     let mut slice: Vec<_> = all.iter().rev().step_by(2).copied().collect();
     slice.extend_from_slice(&all[3..8]);
     slice.extend_from_slice(&slice.clone());
@@ -95,10 +95,10 @@ fn entities_may_be_named_twice_and_in_any_order() {
 fn slices_may_be_of_several_archetypes() {
     // SH3
     let mut world = world();
-    let mut all: Vec<_> = world.spawn_many(5, (A(1), team(1))).collect();
-    all.extend(world.spawn_many(5, (B(1), team(2), Shared::new(Mesh(1)))));
-    all.extend(world.spawn_many(5, (B(1), team(2), Shared::new(Mesh(2)))));
-    all.extend(world.spawn_many(5, team(3)));
+    let mut all: Vec<_> = world.spawn_many((A(1), team(1)), 5).collect();
+    all.extend(world.spawn_many((B(1), team(2), Shared::new(Mesh(1))), 5));
+    all.extend(world.spawn_many((B(1), team(2), Shared::new(Mesh(2))), 5));
+    all.extend(world.spawn_many(team(3), 5));
     world.set_shared_slice(&all[3..17], Team(3)).unwrap();
     for (at, &entity) in all.iter().enumerate() {
         let expected = [1, 3, 3, 3][at / 5 + usize::from(at == 3 || at == 4)];

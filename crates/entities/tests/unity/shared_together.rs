@@ -51,7 +51,7 @@ fn bits_follow_when_values_split_a_chunk() {
             .collect();
         let is_on = |number: usize| !number.is_multiple_of(3);
         for (number, &entity) in all.iter().enumerate() {
-            let entities = world.entities_mut();
+            let entities = &mut world;
             entities.set_component_enabled::<Engine>(entity, is_on(number)).unwrap();
         }
         let moved: Vec<_> = all.iter().copied().step_by(split + 1).collect();
@@ -66,7 +66,7 @@ fn bits_follow_when_values_split_a_chunk() {
         world.set_shared_slice(&all[60..130], Team(4)).unwrap();
         for (number, &entity) in all.iter().enumerate().skip(10) {
             assert_eq!(world.get(entity), Ok(&Engine(number as u32)));
-            let found = world.entities().is_component_enabled::<Engine>(entity);
+            let found = world.is_component_enabled::<Engine>(entity);
             assert_eq!(found, Ok(is_on(number)), "{split} {number}");
             let expected = match number {
                 20..40 => 3,
@@ -84,20 +84,18 @@ fn bits_follow_when_values_split_a_chunk() {
 fn bits_stay_in_a_chunk_that_gets_another_value() {
     // EN4, SH3
     let mut world = chunks_of(8);
-    let all: Vec<_> = world.spawn_many(8, (Engine(1), team(1))).collect();
-    world.entities_mut().set_component_enabled::<Engine>(all[3], false).unwrap();
+    let all: Vec<_> = world.spawn_many((Engine(1), team(1)), 8).collect();
+    world.set_component_enabled::<Engine>(all[3], false).unwrap();
     world.set_shared_slice(&all, Team(2)).unwrap();
     let enabled = |world: &World| {
-        all.iter()
-            .map(|&e| world.entities().is_component_enabled::<Engine>(e).unwrap())
-            .collect::<Vec<_>>()
+        all.iter().map(|&e| world.is_component_enabled::<Engine>(e).unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(enabled(&world), [true, true, true, false, true, true, true, true]);
     // Both are exchanged where the values are, too.
     let other = world.spawn((Engine(9), team(5)));
-    world.entities_mut().swap_components(all[3], other).unwrap();
-    assert_eq!(world.entities().is_component_enabled::<Engine>(other), Ok(false));
-    assert_eq!(world.entities().is_component_enabled::<Engine>(all[3]), Ok(true));
+    world.swap_components(all[3], other).unwrap();
+    assert_eq!(world.is_component_enabled::<Engine>(other), Ok(false));
+    assert_eq!(world.is_component_enabled::<Engine>(all[3]), Ok(true));
     assert_eq!((world.shared(other), world.shared(all[3])), (Ok(&Team(2)), Ok(&Team(5))));
 }
 
@@ -133,13 +131,13 @@ fn buffers_move_with_their_entities_and_forks_keep_theirs() {
 fn forks_and_duplicates_count_for_themselves() {
     // SH1
     let mut world = chunks_of(4);
-    let all: Vec<_> = world.spawn_many(10, (A(1), team(1))).collect();
+    let all: Vec<_> = world.spawn_many((A(1), team(1)), 10).collect();
     let (mut fork, mut copy) = (world.fork(), world.duplicate());
     assert_eq!(fork.state_hash(), world.state_hash());
     world.despawn_all().unwrap();
     fork.set_shared(all[0], Team(2)).unwrap();
-    copy.remove_shared::<Team>(all[1]).unwrap();
-    let count = |world: &World, number| world.entities().shared_reference_count(&Team(number));
+    copy.remove::<Shared<Team>>(all[1]).unwrap();
+    let count = |world: &World, number| world.shared_reference_count(&Team(number));
     assert_eq!([1, 2].map(|number| count(&world, number)), [0, 0]);
     assert_eq!([1, 2].map(|number| count(&fork, number)), [3, 1]);
     assert_eq!([1, 2].map(|number| count(&copy, number)), [3, 0]);
@@ -155,7 +153,7 @@ fn a_chunk_that_a_fork_has_too_gets_another_value_without_being_copied() {
     // SH3
     let owner = Arc::new(());
     let mut world = chunks_of(4);
-    let all: Vec<_> = world.spawn_many(8, (Owned(owner.clone()), team(1))).collect();
+    let all: Vec<_> = world.spawn_many((Owned(owner.clone()), team(1)), 8).collect();
     let fork = world.fork();
     world.set_shared_slice(&all[..4], Team(2)).unwrap();
     assert_eq!(world.set_shared(all[5], Team(1)), Ok(false));
@@ -181,7 +179,7 @@ fn what_stays_is_apart_by_the_values_that_stay() {
             .collect();
         world.despawn_all().unwrap();
         assert_eq!(world.entity_count(), 12);
-        let count = |world: &World| world.entities().chunks().count();
+        let count = |world: &World| world.chunks().count();
         assert_eq!(count(&world), 3);
         for (at, &entity) in (0..).zip(&all) {
             assert_eq!(world.shared(entity), Ok(&Registry(at % 3)));
@@ -189,10 +187,10 @@ fn what_stays_is_apart_by_the_values_that_stay() {
             assert!(!world.has::<Shared<Team>>(entity) && !world.has::<Buffer<Item>>(entity));
         }
         // What is left may be given more, and lives until that is gone.
-        world.add_shared(all[0], Team(5)).unwrap();
+        world.add(all[0], Shared::new(Team(5))).unwrap();
         world.remove::<(Handle, Shared<Registry>)>(all[0]).unwrap();
         assert_eq!(world.shared(all[0]), Ok(&Team(5)));
-        world.remove_shared::<Team>(all[0]).unwrap();
+        world.remove::<Shared<Team>>(all[0]).unwrap();
         assert!(!world.exists(all[0]));
         for &entity in &all[1..] {
             world.remove::<(Handle, Shared<Registry>)>(entity).unwrap();
@@ -209,16 +207,16 @@ fn groups_are_instantiated_with_their_values() {
     let member = world.spawn((Prefab, B(1), team(2), Shared::new(Registry(1))));
     let members = [LinkedEntityGroup(root), LinkedEntityGroup(member)];
     world.add(root, Buffer::from(members)).unwrap();
-    let copy = world.entities_mut().instantiate(root).unwrap();
+    let copy = world.instantiate(root).unwrap();
     let copied = world.buffer::<LinkedEntityGroup>(copy).unwrap()[1].0;
     assert_eq!((world.shared(copy), world.shared(copied)), (Ok(&Team(1)), Ok(&Team(2))));
     assert!(!world.has::<Shared<Registry>>(copied) && !world.has::<Prefab>(copied));
-    world.entities_mut().set_enabled(copy, false).unwrap();
+    world.set_enabled(copy, false).unwrap();
     assert!(world.has::<Disabled>(copied));
     assert_eq!(world.shared(copied), Ok(&Team(2)));
     world.despawn(copy).unwrap();
     assert!(!world.exists(copied));
-    assert_eq!(world.entities().shared_reference_count(&Team(2)), 1);
+    assert_eq!(world.shared_reference_count(&Team(2)), 1);
 }
 
 #[test]
@@ -226,10 +224,10 @@ fn names_stay_with_their_entities() {
     // E9
     let mut world = world();
     let (one, other) = (world.spawn((A(1), team(1))), world.spawn((A(2), team(2))));
-    world.entities_mut().set_name(one, "one").unwrap();
+    world.set_name(one, "one").unwrap();
     world.set_shared(one, Team(3)).unwrap();
-    world.entities_mut().swap_components(one, other).unwrap();
-    assert_eq!(world.entities().entity_name(one), Some("one"));
+    world.swap_components(one, other).unwrap();
+    assert_eq!(world.entity_name(one), Some("one"));
     assert_eq!((world.get(one), world.shared(one)), (Ok(&A(2)), Ok(&Team(2))));
 }
 

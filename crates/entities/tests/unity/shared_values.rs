@@ -33,8 +33,7 @@ fn values_are_dropped_with_the_last_chunk_that_has_them() {
     for mut world in both() {
         let owner = Arc::new(());
         let counted = |number| Shared::new(Counted(number, owner.clone()));
-        let count =
-            |world: &World| world.entities().shared_reference_count(&Counted(1, Arc::default()));
+        let count = |world: &World| world.shared_reference_count(&Counted(1, Arc::default()));
         assert_eq!(count(&world), 0);
         let first = world.spawn(counted(1));
         assert_eq!((count(&world), Arc::strong_count(&owner)), (1, 2));
@@ -52,7 +51,7 @@ fn values_are_dropped_with_the_last_chunk_that_has_them() {
 fn a_chunk_counts_once_for_all_its_entities() {
     // SH1
     let mut world = chunks_of(10);
-    world.spawn_many(25, team(7));
+    world.spawn_many(team(7), 25);
     assert_eq!(references(&world, 7), 3);
     assert_eq!(references(&world, 8), 0);
 }
@@ -67,9 +66,9 @@ fn worlds_drop_each_value_once() {
             world.despawn_all().unwrap();
         },
         |mut world| {
-            let all = world.entities().all_entities();
+            let all = world.all_entities();
             world.despawn_slice(&all).unwrap();
-            assert_eq!(world.entities().chunks().count(), 0);
+            assert_eq!(world.chunks().count(), 0);
         },
         |mut world| {
             let fork = world.fork();
@@ -80,7 +79,7 @@ fn worlds_drop_each_value_once() {
         let mut world = chunks_of(4);
         for number in 0..6 {
             let value = Shared::new(Counted(number, owner.clone()));
-            world.spawn_many(10, (A(1), value));
+            world.spawn_many((A(1), value), 10);
         }
         assert_eq!(Arc::strong_count(&owner), 7);
         end(world);
@@ -100,7 +99,7 @@ fn values_are_listed_with_the_default_first() {
         assert_eq!(teams(&world), [0, 3, 2]);
         world.despawn(three).unwrap();
         assert_eq!(teams(&world), [0, 2]);
-        world.remove_shared::<Team>(two).unwrap();
+        world.remove::<Shared<Team>>(two).unwrap();
         assert_eq!(teams(&world), [0]);
         assert_eq!(references(&world, 0), 1);
         // What comes takes the places of what went, the last first.
@@ -143,7 +142,7 @@ fn no_value_counts_backwards() {
     let mut world = chunks_of(4);
     let mut last = [0; 3];
     for round in 0..30 {
-        let all: Vec<_> = world.spawn_many(9, (A(round), team(round % 3))).collect();
+        let all: Vec<_> = world.spawn_many((A(round), team(round % 3)), 9).collect();
         world.set_shared_slice(&all[..4], Team((round + 1) % 3)).unwrap();
         world.despawn_slice(&all[2..7]).unwrap();
         if round % 5 == 4 {
@@ -166,9 +165,9 @@ fn values_may_own_memory_and_need_no_clone() {
     let mut world = world();
     let caption = |text: &str| Shared::new(Caption(text.into()));
     let entity = world.spawn((A(1), caption("a")));
-    world.spawn_many(10, (A(2), caption("b")));
+    world.spawn_many((A(2), caption("b")), 10);
     let mut fork = world.fork();
-    let second = world.entities_mut().instantiate(entity).unwrap();
+    let second = world.instantiate(entity).unwrap();
     assert_eq!(world.shared(second), Ok(&Caption("a".into())));
     world.set_shared(entity, Caption("c".into())).unwrap();
     fork.set_shared(entity, Caption("d".into())).unwrap();
@@ -194,10 +193,10 @@ fn values_may_refer_to_entities() {
     let entity = world.spawn(A(1));
     let set = (Shared::new(Origin(entity)), Shared::new(HiddenOrigin(entity)));
     world.add(entity, set).map_err(|rejected| rejected.error).unwrap();
-    let second = world.entities_mut().instantiate(entity).unwrap();
+    let second = world.instantiate(entity).unwrap();
     assert_eq!(world.shared(second), Ok(&Origin(entity)));
     assert_eq!(world.shared(second), Ok(&HiddenOrigin(entity)));
-    world.entities_mut().remap_references(|_| second).unwrap();
+    world.remap_references(|_| second).unwrap();
     assert_eq!(world.shared(second), Ok(&Origin(second)));
     assert_eq!(world.shared(second), Ok(&HiddenOrigin(entity)));
 }
@@ -217,7 +216,7 @@ fn state_is_of_values_and_not_of_their_numbers() {
         world.spawn((A(1), team(6)));
     }
     assert_eq!(left.state_hash(), right.state_hash());
-    let entity = right.entities().all_entities()[1];
+    let entity = right.all_entities()[1];
     right.set_shared(entity, Team(7)).unwrap();
     assert_ne!(left.state_hash(), right.state_hash());
 }
@@ -230,7 +229,7 @@ fn without_memory_nothing_changes() {
     let settings = WorldSettings::new().chunk_capacity_limit(4).arena(arena);
     let mut world = Checked::with_settings(settings);
     let counted = |number| Shared::new(Counted(number, owner.clone()));
-    let all: Vec<_> = world.spawn_many(8, (A(1), counted(1))).collect();
+    let all: Vec<_> = world.spawn_many((A(1), counted(1)), 8).collect();
     let before = world.state_hash();
     let is_full = |error| matches!(error, EntityError::OutOfMemory(_));
     assert!(is_full(world.try_spawn((A(1), counted(2))).unwrap_err().error));
@@ -239,9 +238,9 @@ fn without_memory_nothing_changes() {
     assert!(is_full(world.add(all[1], B(1)).unwrap_err().error));
     assert!(is_full(world.remove::<A>(all[1]).unwrap_err()));
     assert!(is_full(world.take::<Shared<Counted>>(all[1]).unwrap_err()));
-    assert!(is_full(world.entities_mut().instantiate(all[1]).unwrap_err()));
+    assert!(is_full(world.instantiate(all[1]).unwrap_err()));
     assert!(is_full(world.set_shared_slice(&all[1..3], Counted(2, owner.clone())).unwrap_err()));
-    let message = panic_message(|| world.spawn_many(3, (A(1), counted(3))).len());
+    let message = panic_message(|| world.spawn_many((A(1), counted(3)), 3).len());
     assert!(message.starts_with("A0056"), "{message}");
     let message = panic_message(|| world.spawn_batch([(A(1), counted(3))]).len());
     assert!(message.starts_with("A0056"), "{message}");

@@ -47,7 +47,7 @@ fn team(number: u32) -> Shared<Team> {
 }
 
 fn is_on(world: &World, entity: Entity) -> bool {
-    world.entities().is_component_enabled::<Engine>(entity).unwrap()
+    world.is_component_enabled::<Engine>(entity).unwrap()
 }
 
 fn members(world: &World, root: Entity) -> Vec<Entity> {
@@ -65,16 +65,16 @@ fn groups_of_several_values_keep_their_bits_in_worlds_and_forks() {
         })
         .collect();
     for &entity in all.iter().step_by(2) {
-        world.entities_mut().set_component_enabled::<Engine>(entity, false).unwrap();
+        world.set_component_enabled::<Engine>(entity, false).unwrap();
     }
     let group: Buffer<_> = all.iter().copied().map(LinkedEntityGroup).collect();
     world.add(all[0], group).unwrap();
     let mut fork = world.fork();
     // Only in one of them, and before the others are instantiated.
     fork.set_shared(all[8], Team(7)).unwrap();
-    fork.entities_mut().set_component_enabled::<Engine>(all[8], true).unwrap();
+    fork.set_component_enabled::<Engine>(all[8], true).unwrap();
     for (world, changed) in [(&mut world, false), (&mut fork, true)] {
-        let roots: Vec<_> = world.entities_mut().instantiate_many(all[0], 4).unwrap().collect();
+        let roots: Vec<_> = world.instantiate_many(all[0], 4).unwrap().collect();
         for &root in &roots {
             for (at, &instance) in (0_u32..).zip(&members(world, root)) {
                 let last = changed && at == 8;
@@ -92,9 +92,9 @@ fn groups_of_several_values_keep_their_bits_in_worlds_and_forks() {
             }
         }
         // Switching moves all of them to other archetypes, with values and bits.
-        world.entities_mut().set_enabled(roots[1], false).unwrap();
+        world.set_enabled(roots[1], false).unwrap();
         for (at, &instance) in (0_u32..).zip(&members(world, roots[1])) {
-            assert!(!world.entities().is_enabled(instance));
+            assert!(!world.is_enabled(instance));
             assert_eq!(is_on(world, instance), at % 2 == 1 || changed && at == 8, "{at}");
         }
         world.despawn(roots[2]).unwrap();
@@ -102,7 +102,7 @@ fn groups_of_several_values_keep_their_bits_in_worlds_and_forks() {
         assert!(all.iter().all(|&entity| world.exists(entity)));
         world.check_invariants().unwrap();
     }
-    let alive = |world: &World| world.entities().shared_reference_count(&Team(7));
+    let alive = |world: &World| world.shared_reference_count(&Team(7));
     assert_eq!((alive(&world), alive(&fork) > 0), (0, true));
 }
 
@@ -150,7 +150,7 @@ fn what_chunks_have_stays_with_them_when_their_values_change_and_boxes_move() {
     world.despawn_slice(&all[..4]).unwrap();
     fork.despawn_all().unwrap();
     assert_eq!(Arc::strong_count(&owner), 1 + 4);
-    assert_eq!(fork.entities().shared_reference_count(&Team(3)), 0);
+    assert_eq!(fork.shared_reference_count(&Team(3)), 0);
 }
 
 #[test]
@@ -177,11 +177,11 @@ fn shared_values_that_stay_are_kept_when_a_group_goes() {
     }
     // The values that do not stay are gone, and of the others there are three entities each, two in a chunk.
     assert_eq!(world.shared_values::<Team>().count(), 0);
-    assert_eq!(world.entities().shared_reference_count(&Register(0)), 2);
-    assert_eq!(world.entities().shared_reference_count(&Register(1)), 2);
+    assert_eq!(world.shared_reference_count(&Register(0)), 2);
+    assert_eq!(world.shared_reference_count(&Register(1)), 2);
     world.set_shared_slice(&all[1..3], Register(5)).unwrap();
     for &entity in &all[1..] {
-        assert_eq!(world.remove_shared::<Register>(entity), Ok(true));
+        assert_eq!(world.remove::<Shared<Register>>(entity), Ok(true));
         assert!(!world.exists(entity));
     }
     assert_eq!((world.entity_count(), world.shared_values::<Register>().count()), (0, 0));
@@ -208,7 +208,7 @@ fn instances_have_boxes_and_lists_that_refer_to_them() {
             world.add(entity, (Managed::new(script), Buffer::from(targets))).unwrap();
         }
         world.add(root, Buffer::from(all.map(LinkedEntityGroup))).unwrap();
-        let roots: Vec<_> = world.entities_mut().instantiate_many(root, count).unwrap().collect();
+        let roots: Vec<_> = world.instantiate_many(root, count).unwrap().collect();
         assert_eq!(Arc::strong_count(&owner), 1 + (3 + 9) * (count + 1));
         for &instance in &roots {
             let group = members(&world, instance);
@@ -245,7 +245,7 @@ fn columns_that_are_made_are_switched_on_in_chunks_of_any_size() {
         // The first ones go to a chunk that has entities, some of which are off.
         let mut all: Vec<_> =
             world.spawn_batch((0..3).map(|at| (Engine([at; 3]), Text(at.to_string())))).collect();
-        world.entities_mut().set_component_enabled::<Engine>(all[2], false).unwrap();
+        world.set_component_enabled::<Engine>(all[2], false).unwrap();
         let mut fork = world.fork();
         let columns = Columns::new(150)
             .with(|at| Text((at + 3).to_string()))
@@ -256,10 +256,9 @@ fn columns_that_are_made_are_switched_on_in_chunks_of_any_size() {
             assert_eq!(world.get(entity), Ok(&Text(at.to_string())), "{limit}");
             assert_eq!(is_on(&world, entity), at != 2, "{limit}: {at}");
         }
-        let on: usize =
-            world.entities().chunks().map(|chunk| chunk.enabled_count::<Engine>()).sum();
+        let on: usize = world.chunks().map(|chunk| chunk.enabled_count::<Engine>()).sum();
         assert_eq!(on, 152);
-        assert!(world.entities().chunks().all(|chunk| chunk.len() <= limit));
+        assert!(world.chunks().all(|chunk| chunk.len() <= limit));
         // What is gone leaves no bits for who comes next, in rows and under ids that were used before.
         world.despawn_slice(&all[1..140]).unwrap();
         world.despawn_all().unwrap();

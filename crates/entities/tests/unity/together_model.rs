@@ -116,7 +116,7 @@ fn large(number: u32) -> Large {
 fn found(world: &Checked, entity: Entity, residue: bool) -> Row {
     let engine_of = |found: &Engine| {
         assert_eq!(*found, engine(found.0[0]));
-        (found.0[0], world.entities().is_component_enabled::<Engine>(entity).unwrap())
+        (found.0[0], world.is_component_enabled::<Engine>(entity).unwrap())
     };
     let large_of = |found: &Large| {
         assert_eq!(*found, large(found.0[0] as u32));
@@ -179,7 +179,7 @@ fn despawn(plain: &mut Plain, root: Entity) {
 fn instantiate(world: &mut Checked, plain: &mut Plain, source: Entity, count: usize) {
     let members = plain[&source].group.clone().unwrap_or_default();
     let sources = if members.is_empty() { vec![source] } else { members };
-    let made = world.entities_mut().instantiate_many(source, count);
+    let made = world.instantiate_many(source, count);
     let made: Result<Vec<_>, _> = made.map(Iterator::collect);
     if sources[0] != source {
         assert!(matches!(made, Err(EntityError::GroupWithoutRoot { .. })));
@@ -213,7 +213,7 @@ fn create(world: &mut Checked, plain: &mut Plain, owner: &Arc<()>, random: &mut 
     let (rows, new): (Vec<Row>, Vec<Entity>) = match random.below(4) {
         0 => {
             let row = Row { a: Some(number), team: Some(number % 4), ..Row::default() };
-            let new = world.spawn_many(count, (A(number), team));
+            let new = world.spawn_many((A(number), team), count);
             (vec![row; count], new.collect())
         }
         1 => {
@@ -245,7 +245,7 @@ fn create(world: &mut Checked, plain: &mut Plain, owner: &Arc<()>, random: &mut 
         _ => {
             let script = Script { number, refers: Entity::NULL, owner: owner.clone() };
             let row = Row { script: Some((number, Entity::NULL)), mark: true, ..Row::default() };
-            let new = world.spawn_many(count, (Managed::new(script), PerChunk::<Bounds>::new()));
+            let new = world.spawn_many((Managed::new(script), PerChunk::<Bounds>::new()), count);
             (vec![row; count], new.collect())
         }
     };
@@ -261,7 +261,7 @@ fn step(world: &mut Checked, plain: &mut Plain, owner: &Arc<()>, random: &mut Ra
         if plain.is_empty() {
             create(world, plain, owner, random);
         } else {
-            let half: Vec<_> = world.entities().iter_entities().skip(random.below(100)).collect();
+            let half: Vec<_> = world.iter_entities().skip(random.below(100)).collect();
             world.despawn_slice(&half).unwrap();
             half.into_iter().for_each(|entity| {
                 if plain.contains_key(&entity) {
@@ -279,7 +279,7 @@ fn step(world: &mut Checked, plain: &mut Plain, owner: &Arc<()>, random: &mut Ra
             assert_eq!(world.remove::<Stays>(entity), Ok(row.stays.take().is_some()));
         }
         1 => {
-            assert_eq!(world.remove_shared::<Badge>(entity), Ok(row.badge.take().is_some()));
+            assert_eq!(world.remove::<Shared<Badge>>(entity), Ok(row.badge.take().is_some()));
         }
         2 => {
             assert!(world.despawn(entity).is_ok());
@@ -287,7 +287,7 @@ fn step(world: &mut Checked, plain: &mut Plain, owner: &Arc<()>, random: &mut Ra
         }
         3 => {
             let enabled = random.below(2) == 0;
-            world.entities_mut().set_enabled(entity, enabled).unwrap();
+            world.set_enabled(entity, enabled).unwrap();
             let mut members: BTreeSet<_> = row.group.iter().flatten().copied().collect();
             members.insert(entity);
             for member in members {
@@ -318,7 +318,7 @@ fn step(world: &mut Checked, plain: &mut Plain, owner: &Arc<()>, random: &mut Ra
         9 => {
             if let Some((_, enabled)) = &mut row.engine {
                 *enabled = random.below(2) == 0;
-                world.entities_mut().set_component_enabled::<Engine>(entity, *enabled).unwrap();
+                world.set_component_enabled::<Engine>(entity, *enabled).unwrap();
             }
         }
         10 => {
@@ -331,7 +331,7 @@ fn step(world: &mut Checked, plain: &mut Plain, owner: &Arc<()>, random: &mut Ra
             (row.team, row.a) = (Some(number % 4), Some(number));
         }
         12 => {
-            world.add_shared(entity, Badge(number % 3)).unwrap();
+            world.add(entity, Shared::new(Badge(number % 3))).unwrap();
             row.badge = Some(number % 3);
         }
         13 => {
@@ -400,15 +400,14 @@ fn step(world: &mut Checked, plain: &mut Plain, owner: &Arc<()>, random: &mut Ra
             }
         }
         24 => {
-            let all =
-                world.entities().iter_entities().filter(|&entity| plain[&entity].team.is_some());
+            let all = world.iter_entities().filter(|&entity| plain[&entity].team.is_some());
             let some: Vec<_> = all.skip(random.below(10)).take(random.below(40)).collect();
             world.set_shared_slice(&some, Team(number % 4, owner.clone())).unwrap();
             some.iter().for_each(|entity| plain.get_mut(entity).unwrap().team = Some(number % 4));
         }
         25 => {
-            let swapped = world.entities_mut().swap_components(entity, other);
-            let types = |entity| world.entities().entity_archetype(entity).unwrap();
+            let swapped = world.swap_components(entity, other);
+            let types = |entity| world.entity_archetype(entity).unwrap();
             assert_eq!(swapped.is_ok(), types(entity) == types(other));
             if swapped.is_ok() {
                 let (left, right) = (plain[&entity].clone(), plain[&other].clone());
@@ -437,7 +436,7 @@ fn all_kinds_together_are_as_in_plain_maps() {
             step(world, plain, &owner, &mut random);
             match random.below(60) {
                 0 if at == 0 => {
-                    let changes = world.entities_mut().entity_changes(&mut seen.0);
+                    let changes = world.entity_changes(&mut seen.0);
                     let now: BTreeSet<_> = plain.keys().copied().collect();
                     assert!(changes.created.iter().eq(now.difference(&seen.1)));
                     assert!(changes.destroyed.iter().eq(seen.1.difference(&now)));

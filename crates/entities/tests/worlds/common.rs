@@ -103,7 +103,7 @@ pub(crate) struct Portrait {
 
 impl Portrait {
     pub(crate) fn of(world: &World, entity: Entity) -> Self {
-        let entities = world.entities();
+        let entities = world;
         let archetype = entities.entity_archetype(entity).unwrap();
         let types = entities.component_types(archetype).unwrap();
         let lamp = world.get::<Lamp>(entity).ok().copied();
@@ -135,7 +135,7 @@ impl Portrait {
 
 /// All entities, each with what can be seen of it.
 pub(crate) fn portraits(world: &World) -> Vec<(Entity, Portrait)> {
-    world.entities().iter_entities().map(|entity| (entity, Portrait::of(world, entity))).collect()
+    world.iter_entities().map(|entity| (entity, Portrait::of(world, entity))).collect()
 }
 
 /// Entities with components of all kinds, which refer to each other: so many of each sort.
@@ -158,8 +158,8 @@ pub(crate) fn populate(world: &mut World, each: u32) -> Vec<Entity> {
         let last = all.len() - 1;
         world.set_chunk_component(all[last], Focus(all[0])).unwrap();
         if number % 3 == 0 {
-            world.entities_mut().set_component_enabled::<Lamp>(all[last - 5], false).unwrap();
-            world.entities_mut().set_name(all[last], &format!("name {number}")).unwrap();
+            world.set_component_enabled::<Lamp>(all[last - 5], false).unwrap();
+            world.set_name(all[last], &format!("name {number}")).unwrap();
         }
         if number % 4 == 0 {
             // Only what stays of it is there.

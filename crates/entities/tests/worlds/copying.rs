@@ -39,7 +39,7 @@ fn values_are_cloned_and_apart() {
         let owner = Arc::new(());
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
         let all: Vec<_> =
-            source.spawn_many(12, (Text("old".into()), Owned(owner.clone()))).collect();
+            source.spawn_many((Text("old".into()), Owned(owner.clone())), 12).collect();
         let copied = destination.copy_entities_from(&source).unwrap();
         assert_eq!(Arc::strong_count(&owner), 25);
         let copy = copied.get(all[3]).unwrap();
@@ -72,7 +72,7 @@ fn slices_and_queries_are_copied() {
     assert_eq!(copied.len(), 3);
     let link = |old: usize| destination.get::<Link>(copied.get(all[old]).unwrap()).unwrap().0;
     assert_eq!((link(5), link(6)), (copied.get(all[1]).unwrap(), Entity::NULL));
-    source.entities_mut().set_component_enabled::<Lamp>(all[0], false).unwrap();
+    source.set_component_enabled::<Lamp>(all[0], false).unwrap();
     let copied = source.query::<&Lamp>().copy_to(&mut *destination).unwrap();
     assert_eq!((copied.len(), copied.get(all[0])), (9, None));
     assert_eq!(destination.entity_count(), 12);
@@ -95,8 +95,7 @@ fn what_cannot_be_duplicated_is_named() {
     );
     assert_eq!((destination.state_hash(), destination.entity_count()), (before, 0));
     // What has none can be.
-    let others: Vec<_> =
-        source.entities().iter_entities().filter(|&entity| entity != ticket).collect();
+    let others: Vec<_> = source.iter_entities().filter(|&entity| entity != ticket).collect();
     assert_eq!(destination.copy_slice_from(&source, &others).unwrap().len(), others.len());
 }
 
@@ -104,9 +103,9 @@ fn what_cannot_be_duplicated_is_named() {
 fn values_of_chunks_are_copied_with_whole_chunks() {
     // W4
     let (mut source, mut destination) = (chunks_of(2), chunks_of(2));
-    let all: Vec<_> = source.spawn_many(4, (A(0), PerChunk::<Focus>::new())).collect();
+    let all: Vec<_> = source.spawn_many((A(0), PerChunk::<Focus>::new()), 4).collect();
     source.set_chunk_component(all[0], Focus(all[3])).unwrap();
-    destination.spawn_many(5, ());
+    destination.spawn_many((), 5);
     let copied = destination.copy_entities_from(&source).unwrap();
     let at = |at: usize| copied.get(all[at]).unwrap();
     assert_eq!(destination.chunk_component::<Focus>(at(1)), Ok(&Focus(at(3))));

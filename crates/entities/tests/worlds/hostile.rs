@@ -33,7 +33,7 @@ fn w3_values_that_become_equal_do_not_share_the_room_of_others() {
     let owner = Arc::new(());
     for (is_copied, before) in [(false, 0), (false, 1), (true, 0), (true, 1)] {
         let (mut source, mut destination) = (chunks_of(4), chunks_of(3));
-        destination.spawn_many(before, (Owned(owner.clone()), Shared::new(Fickle(9))));
+        destination.spawn_many((Owned(owner.clone()), Shared::new(Fickle(9))), before);
         for number in 0..10 {
             source.spawn((Owned(owner.clone()), Shared::new(Fickle(number % 3))));
         }

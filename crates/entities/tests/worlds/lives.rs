@@ -41,7 +41,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
 /// Goes through the steps. What is in the world already can be chosen too.
 pub(crate) fn live(world: &mut World, steps: &[Step], owner: &Arc<()>) {
     let mut all = vec![Entity::NULL];
-    all.extend(world.entities().iter_entities());
+    all.extend(world.iter_entities());
     let at = |all: &[Entity], at: u16| all[at as usize % all.len()];
     for (number, step) in (0..).zip(steps) {
         match *step {
@@ -86,18 +86,18 @@ pub(crate) fn live(world: &mut World, steps: &[Step], owner: &Arc<()>) {
             }
             Step::Despawn(entity) => _ = world.despawn(at(&all, entity)),
             Step::Switch(entity, on) => {
-                _ = world.entities_mut().set_component_enabled::<Lamp>(at(&all, entity), on);
+                _ = world.set_component_enabled::<Lamp>(at(&all, entity), on);
             }
             Step::Team(entity, value) => {
                 _ = world.set_shared(at(&all, entity), Team(value.to_string()));
             }
-            Step::Name(entity) => _ = world.entities_mut().set_name(at(&all, entity), "named"),
+            Step::Name(entity) => _ = world.set_name(at(&all, entity), "named"),
             Step::Tag(entity) => _ = world.add(at(&all, entity), Tag),
             Step::Write(entity, other) => {
                 write(world, at(&all, entity), at(&all, other), number);
             }
             Step::Remove(entity, bits) => remove(world, at(&all, entity), bits),
-            Step::Advance => _ = world.entities_mut().advance_version(),
+            Step::Advance => _ = world.advance_version(),
         }
     }
 }
@@ -148,7 +148,7 @@ fn remove(world: &mut World, entity: Entity, bits: u16) {
         _ = world.remove::<Lamp>(entity);
     }
     if has(5) && has(6) {
-        _ = world.remove_shared::<Team>(entity);
+        _ = world.remove::<Shared<Team>>(entity);
     }
     if has(7) {
         _ = world.remove::<Managed<Script>>(entity);
@@ -160,7 +160,7 @@ fn remove(world: &mut World, entity: Entity, bits: u16) {
         _ = world.remove::<PerChunk<Focus>>(entity);
     }
     if has(13) && has(14) {
-        _ = world.remove_shared::<Crew>(entity);
+        _ = world.remove::<Shared<Crew>>(entity);
     }
     if has(11) && has(12) {
         _ = world.remove::<A>(entity);

@@ -28,9 +28,9 @@ enum Verb {
 
 fn chosen(world: &World, extent: Extent) -> Vec<Entity> {
     match extent {
-        Extent::All => world.entities().all_entities(),
+        Extent::All => world.all_entities(),
         Extent::Slice(bits) => {
-            let all = world.entities().iter_entities();
+            let all = world.iter_entities();
             all.filter(|entity| bits >> (entity.index() % 64) & 1 != 0).collect()
         }
         Extent::Lamps => world.query::<&Lamp>().to_entities(),

@@ -86,25 +86,25 @@ fn components_stay_where_they_are_in_memory() {
     let all: Vec<_> = source.spawn_batch((0..5000).map(|n| (A(n), Text(n.to_string())))).collect();
     let address = |world: &World, entity| std::ptr::from_ref(world.get::<Text>(entity).unwrap());
     let before: Vec<_> = all.iter().map(|&entity| address(&source, entity).addr()).collect();
-    let chunks = source.entities().chunks().count();
+    let chunks = source.chunks().count();
     let moved = destination.move_entities_from(&mut source).unwrap();
     let after = all.iter().map(|&old| address(&destination, moved.get(old).unwrap()).addr());
     assert!(after.eq(before));
-    assert_eq!(destination.entities().chunks().count(), chunks);
+    assert_eq!(destination.chunks().count(), chunks);
 }
 
 #[test]
 fn chunks_are_not_merged() {
     // W3
     let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
-    destination.spawn_many(4, A(1));
-    source.spawn_many(3, A(2));
+    destination.spawn_many(A(1), 4);
+    source.spawn_many(A(2), 3);
     destination.move_entities_from(&mut source).unwrap();
-    let lengths: Vec<_> = destination.entities().chunks().map(|chunk| chunk.len()).collect();
+    let lengths: Vec<_> = destination.chunks().map(|chunk| chunk.len()).collect();
     assert_eq!(lengths, [4, 3]);
     // Both have room, and the last is used first.
-    destination.spawn_many(9, A(3));
-    let lengths: Vec<_> = destination.entities().chunks().map(|chunk| chunk.len()).collect();
+    destination.spawn_many(A(3), 9);
+    let lengths: Vec<_> = destination.chunks().map(|chunk| chunk.len()).collect();
     assert_eq!(lengths, [6, 10]);
 }
 
@@ -112,7 +112,7 @@ fn chunks_are_not_merged() {
 fn references_to_what_does_not_move_are_null() {
     // W3
     let (mut source, mut destination) = (world(), world());
-    destination.spawn_many(2, ());
+    destination.spawn_many((), 2);
     let there = source.spawn(());
     let gone = source.spawn(());
     let both = source.spawn((
@@ -133,7 +133,7 @@ fn references_to_what_does_not_move_are_null() {
 fn groups_stay_together() {
     // W3, G1
     let (mut source, mut destination) = (world(), world());
-    destination.spawn_many(7, ());
+    destination.spawn_many((), 7);
     let (root, member) = (source.spawn(A(1)), source.spawn(A(2)));
     let group: Buffer<_> = [root, member].into_iter().map(LinkedEntityGroup).collect();
     source.add(root, group).unwrap();
@@ -168,9 +168,9 @@ fn shared_values_are_those_of_the_other_world() {
 fn values_of_chunks_come_with_them() {
     // W3: chunk components
     let (mut source, mut destination) = (chunks_of(2), chunks_of(2));
-    let all: Vec<_> = source.spawn_many(4, (A(0), PerChunk::<Focus>::new())).collect();
+    let all: Vec<_> = source.spawn_many((A(0), PerChunk::<Focus>::new()), 4).collect();
     source.set_chunk_component(all[0], Focus(all[3])).unwrap();
-    destination.spawn_many(5, ());
+    destination.spawn_many((), 5);
     let moved = destination.move_entities_from(&mut source).unwrap();
     let at = |at: usize| moved.get(all[at]).unwrap();
     assert_eq!(destination.chunk_component::<Focus>(at(1)), Ok(&Focus(at(3))));
@@ -181,7 +181,7 @@ fn values_of_chunks_come_with_them() {
 fn values_of_chunks_that_do_not_come_are_dropped() {
     // W3
     let (mut source, mut destination) = (chunks_of(2), chunks_of(3));
-    let all: Vec<_> = source.spawn_many(4, (A(0), PerChunk::<Focus>::new())).collect();
+    let all: Vec<_> = source.spawn_many((A(0), PerChunk::<Focus>::new()), 4).collect();
     source.set_chunk_component(all[0], Focus(all[3])).unwrap();
     let moved = destination.move_entities_from(&mut source).unwrap();
     let first = moved.get(all[0]).unwrap();
@@ -193,12 +193,12 @@ fn what_has_come_was_changed_now_and_once() {
     // W3: "changed" exactly once
     let (mut source, mut destination) = (world(), world());
     for _ in 0..50 {
-        source.entities_mut().advance_version();
+        source.advance_version();
     }
-    source.spawn_many(10, (A(1), Lamp(1)));
-    destination.spawn_many(10, A(2));
-    let before = destination.entities().version();
-    destination.entities_mut().advance_version();
+    source.spawn_many((A(1), Lamp(1)), 10);
+    destination.spawn_many(A(2), 10);
+    let before = destination.version();
+    destination.advance_version();
     destination.move_entities_from(&mut source).unwrap();
     let changed =
         |world: &World, since| world.query::<&A>().filter::<Changed<A>>().since(since).count();
@@ -209,8 +209,8 @@ fn what_has_come_was_changed_now_and_once() {
         |world: &World, since| world.query::<&A>().filter::<OrderChanged>().since(since).count();
     assert_eq!(changed(&destination, before), 10);
     assert_eq!((rows(&destination, before), order(&destination, before)), (10, 10));
-    let now = destination.entities().version();
-    destination.entities_mut().advance_version();
+    let now = destination.version();
+    destination.advance_version();
     assert_eq!((changed(&destination, now), rows(&destination, now)), (0, 0));
     assert_eq!(order(&destination, now), 0);
 }
@@ -219,10 +219,10 @@ fn what_has_come_was_changed_now_and_once() {
 fn both_worlds_count_what_came_and_went() {
     // W3: both order versions bump
     let (mut source, mut destination) = (chunks_of(4), chunks_of(4));
-    source.spawn_many(10, (A(1), team("red")));
-    destination.spawn_many(10, (A(1), team("red")));
+    source.spawn_many((A(1), team("red")), 10);
+    destination.spawn_many((A(1), team("red")), 10);
     let count = |world: &World| {
-        let entities = world.entities();
+        let entities = world;
         let red = entities.shared_order_version(&Team("red".into()));
         (entities.component_order_version::<A>(), red)
     };
@@ -242,7 +242,7 @@ fn ids_follow_from_the_calls_alone() {
         let (mut source, mut destination) = (chunks_of(3), chunks_of(3));
         populate(&mut destination, 4);
         let all = populate(&mut source, 9);
-        let some = destination.entities().all_entities()[3..9].to_vec();
+        let some = destination.all_entities()[3..9].to_vec();
         destination.despawn_slice(&some).unwrap();
         source.despawn_slice(&all[10..15]).unwrap();
         destination.move_entities_from(&mut source).unwrap();
@@ -257,12 +257,12 @@ fn new_ids_come_in_the_order_of_chunks() {
     // W3
     let (mut source, mut destination) = (chunks_of(3), chunks_of(3));
     populate(&mut source, 5);
-    let order = source.entities().all_entities();
+    let order = source.all_entities();
     let moved = destination.move_entities_from(&mut source).unwrap();
     let new: Vec<_> = order.iter().map(|&old| moved.get(old).unwrap()).collect();
     let expected: Vec<_> = (0..order.len() as u32).map(|at| Entity::from_parts(at, 1)).collect();
     assert_eq!(new, expected);
-    assert_eq!(destination.entities().all_entities(), new);
+    assert_eq!(destination.all_entities(), new);
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn the_source_is_empty_and_usable() {
 fn a_world_without_entities_moves_nothing() {
     // W3
     let (mut source, mut destination) = (world(), world());
-    destination.spawn_many(5, A(1));
+    destination.spawn_many(A(1), 5);
     let before = destination.state_hash();
     let moved = destination.move_entities_from(&mut source).unwrap();
     assert!(moved.is_empty() && moved.iter().next().is_none());
@@ -303,7 +303,7 @@ fn the_source_may_be_dropped_with_its_arena() {
     {
         let settings = WorldSettings::new().arena(arena.clone());
         let mut source = World::with_settings("Source", settings);
-        source.spawn_many(50_000, (A(7), Owned(owner.clone())));
+        source.spawn_many((A(7), Owned(owner.clone())), 50_000);
         populate(&mut source, 40);
         drop(arena);
         destination.move_entities_from(&mut source).unwrap();
@@ -323,8 +323,8 @@ fn each_value_is_dropped_once() {
     for (from, to) in [(5, 5), (5, 3), (2, 9)] {
         let owner = Arc::new(());
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
-        source.spawn_many(23, (A(1), Owned(owner.clone())));
-        destination.spawn_many(4, (A(1), Owned(owner.clone())));
+        source.spawn_many((A(1), Owned(owner.clone())), 23);
+        destination.spawn_many((A(1), Owned(owner.clone())), 4);
         destination.move_entities_from(&mut source).unwrap();
         assert_eq!(Arc::strong_count(&owner), 28);
         drop(source);
@@ -378,7 +378,7 @@ fn an_entity_that_is_too_large_for_the_other_world_is_refused() {
     #[derive(Component, Clone, Copy)]
     #[component(name = "worlds::Large")]
     struct Large([u64; 1000]);
-    source.spawn_many(3, A(1));
+    source.spawn_many(A(1), 3);
     source.spawn(Large([1; 1000]));
     let before = (source.state_hash(), destination.state_hash());
     let refused = destination.move_entities_from(&mut source).unwrap_err();
@@ -390,35 +390,34 @@ fn an_entity_that_is_too_large_for_the_other_world_is_refused() {
 fn commands_of_the_source_that_were_promised_ids_are_refused() {
     // W3, CB
     let (mut source, mut destination) = (world(), world());
-    source.spawn_many(3, A(1));
+    source.spawn_many(A(1), 3);
     let mut buffer = EntityCommandBuffer::new();
     let promised = source.commands(&mut buffer).unwrap().spawn(A(2));
     let moved = destination.move_entities_from(&mut source).unwrap();
     assert_eq!((moved.len(), moved.get(promised)), (3, None));
     assert!(source.play(&mut buffer).is_err());
-    source.spawn_many(5, A(3));
+    source.spawn_many(A(3), 5);
 }
 
 #[test]
 fn names_follow() {
     // W3
     let (mut source, mut destination) = (world(), world());
-    destination.spawn_many(3, ());
+    destination.spawn_many((), 3);
     let (orc, elf) = (source.spawn(()), source.spawn(()));
-    source.entities_mut().set_name(orc, "Grishnákh").unwrap();
+    source.set_name(orc, "Grishnákh").unwrap();
     let moved = destination.move_entities_from(&mut source).unwrap();
-    let name = |old| destination.entities().entity_name(moved.get(old).unwrap());
+    let name = |old| destination.entity_name(moved.get(old).unwrap());
     assert_eq!((name(orc), name(elf)), (Some("Grishnákh"), None));
     let next = source.spawn(());
-    assert_eq!(source.entities().entity_name(next), None);
+    assert_eq!(source.entity_name(next), None);
 }
 
 #[test]
 fn only_transfers_of_entities_that_may_refer_to_others_are_counted() {
     let (mut here, mut there) = (chunks_of(3), chunks_of(3));
-    let counts = |here: &World, there: &World| {
-        (here.entities().world_transfer_count(), there.entities().world_transfer_count())
-    };
+    let counts =
+        |here: &World, there: &World| (here.world_transfer_count(), there.world_transfer_count());
     let plain = there.spawn(A(1));
     let linked = there.spawn((A(1), Link(plain)));
     // Nothing, or nothing that refers to entities.

@@ -65,8 +65,8 @@ fn what_a_query_of_types_finds_moves_or_is_copied() {
 fn chunks_that_are_found_as_a_whole_stay_as_they_are() {
     // W3
     let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
-    let all: Vec<_> = source.spawn_many(25, (A(1), Tag)).collect();
-    source.spawn_many(25, A(2));
+    let all: Vec<_> = source.spawn_many((A(1), Tag), 25).collect();
+    source.spawn_many(A(2), 25);
     let address =
         |world: &World, entity| std::ptr::from_ref(world.get::<A>(entity).unwrap()).addr();
     let before: Vec<_> = all.iter().map(|&entity| address(&source, entity)).collect();
@@ -80,16 +80,16 @@ fn chunks_that_are_found_as_a_whole_stay_as_they_are() {
 fn parts_of_chunks_go_to_chunks_with_room() {
     // W3
     let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
-    destination.spawn_many(8, (Lamp(1), A(1)));
-    let all: Vec<_> = source.spawn_many(10, (Lamp(2), A(2))).collect();
+    destination.spawn_many((Lamp(1), A(1)), 8);
+    let all: Vec<_> = source.spawn_many((Lamp(2), A(2)), 10).collect();
     for &entity in &all[3..7] {
-        source.entities_mut().set_component_enabled::<Lamp>(entity, false).unwrap();
+        source.set_component_enabled::<Lamp>(entity, false).unwrap();
     }
     let moved = source.query_mut::<&Lamp>().move_to(&mut *destination).unwrap();
     assert_eq!(moved.len(), 6);
-    let lengths: Vec<_> = destination.entities().chunks().map(|chunk| chunk.len()).collect();
+    let lengths: Vec<_> = destination.chunks().map(|chunk| chunk.len()).collect();
     assert_eq!(lengths, [10, 4]);
-    let mut left = source.entities().all_entities();
+    let mut left = source.all_entities();
     left.sort_unstable();
     assert_eq!(left, all[3..7]);
 }
@@ -130,7 +130,7 @@ fn a_slice_with_an_entity_that_is_not_there_is_refused() {
 fn ids_that_become_free_are_used_again() {
     // W3, E2
     let (mut source, mut destination) = (world(), world());
-    let all: Vec<_> = source.spawn_many(5, A(1)).collect();
+    let all: Vec<_> = source.spawn_many(A(1), 5).collect();
     destination.move_slice_from(&mut source, &all[1..3]).unwrap();
     let new = [source.spawn(()), source.spawn(()), source.spawn(())];
     let mut indices = new.map(Entity::index);
@@ -145,25 +145,25 @@ fn names_and_shared_values_of_what_stays_stay() {
     let (mut source, mut destination) = (world(), world());
     let stays = source.spawn((A(1), team("red")));
     let goes = source.spawn((A(2), team("red")));
-    source.entities_mut().set_name(stays, "stays").unwrap();
-    source.entities_mut().set_name(goes, "goes").unwrap();
+    source.set_name(stays, "stays").unwrap();
+    source.set_name(goes, "goes").unwrap();
     let moved = destination.move_slice_from(&mut source, &[goes]).unwrap();
     let new = moved.get(goes).unwrap();
-    assert_eq!(source.entities().entity_name(stays), Some("stays"));
-    assert_eq!(destination.entities().entity_name(new), Some("goes"));
+    assert_eq!(source.entity_name(stays), Some("stays"));
+    assert_eq!(destination.entity_name(new), Some("goes"));
     assert_eq!(source.shared::<Team>(stays), destination.shared::<Team>(new));
     let reused = source.spawn(());
-    assert_eq!(source.entities().entity_name(reused), None);
+    assert_eq!(source.entity_name(reused), None);
 }
 
 #[test]
 fn only_what_moved_counts_as_changed() {
     // W3
     let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
-    let all: Vec<_> = source.spawn_many(30, (A(1), Lamp(0))).collect();
-    destination.spawn_many(30, (A(1), Lamp(0)));
-    let before = destination.entities().version();
-    destination.entities_mut().advance_version();
+    let all: Vec<_> = source.spawn_many((A(1), Lamp(0)), 30).collect();
+    destination.spawn_many((A(1), Lamp(0)), 30);
+    let before = destination.version();
+    destination.advance_version();
     // A whole chunk, and half of another.
     destination.move_slice_from(&mut source, &all[..15]).unwrap();
     let changed = destination.query::<&Lamp>().filter::<Changed<Lamp>>().since(before).count();

@@ -39,7 +39,7 @@ fn nothing_moves_if_rows_find_no_room() {
     let owner = Arc::new(());
     let mut source = chunks_of(5);
     populate(&mut source, 10);
-    source.spawn_many(20, (A(1), Owned(owner.clone())));
+    source.spawn_many((A(1), Owned(owner.clone())), 20);
     for chunks in 0.. {
         let (mut destination, arena) = limited(chunks, 6);
         if chunks > 0 {
@@ -65,7 +65,7 @@ fn nothing_moves_if_rows_find_no_room() {
 fn nothing_moves_if_what_forks_share_cannot_be_copied() {
     // W3
     let (mut source, arena) = limited(10, 4);
-    source.spawn_many(32, (A(1), Text("one".into())));
+    source.spawn_many((A(1), Text("one".into())), 32);
     let mut fork = source.fork().unwrap();
     let mut destination = chunks_of(4);
     let (there, here) = (seen(&source), seen(&destination));
@@ -85,7 +85,7 @@ fn nothing_is_copied_if_there_is_no_room_for_all() {
     let owner = Arc::new(());
     let mut source = chunks_of(5);
     populate(&mut source, 10);
-    source.spawn_many(20, (A(1), Owned(owner.clone())));
+    source.spawn_many((A(1), Owned(owner.clone())), 20);
     for capacity in [5, 6] {
         for chunks in 0.. {
             let (mut destination, arena) = limited(chunks, capacity);

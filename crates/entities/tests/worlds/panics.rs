@@ -138,7 +138,7 @@ fn nothing_has_moved_if_a_shared_value_panics() {
 fn everything_has_moved_if_what_is_left_panics_when_it_is_dropped() {
     // W3
     let (mut source, mut destination) = (chunks_of(4), chunks_of(3));
-    let all: Vec<_> = source.spawn_many(10, (A(1), PerChunk::<Loud>::new())).collect();
+    let all: Vec<_> = source.spawn_many((A(1), PerChunk::<Loud>::new()), 10).collect();
     source.set_chunk_component(all[0], Loud(true)).unwrap();
     source.spawn(Link(all[3]));
     let moved = catch_unwind(AssertUnwindSafe(|| destination.move_entities_from(&mut source)));
@@ -174,8 +174,8 @@ fn references_of_all_other_values_are_replaced_if_those_of_one_panic() {
     // W3: values of other components, of other entities, and of entities behind the one
     for fuse in 0..10 {
         let (mut source, mut destination) = (world(), world());
-        destination.spawn_many(7, ());
-        let all: Vec<_> = source.spawn_many(5, (Link::default(), Focus::default())).collect();
+        destination.spawn_many((), 7);
+        let all: Vec<_> = source.spawn_many((Link::default(), Focus::default()), 5).collect();
         for &entity in &all {
             let rivals = all[..2].iter().copied().map(Rival).collect();
             source.set(entity, (Link(all[1]), Focus(all[2]))).unwrap();

@@ -35,7 +35,7 @@ fn the_world_is_like_the_other_with_the_same_ids() {
 fn what_one_writes_the_other_does_not_see() {
     // W4
     let (mut source, mut destination, _) = two(4);
-    let all: Vec<_> = source.spawn_many(10, (A(1), Text("old".into()))).collect();
+    let all: Vec<_> = source.spawn_many((A(1), Text("old".into())), 10).collect();
     destination.copy_and_replace_from(&mut source).unwrap();
     source.get_mut::<Text>(all[0]).unwrap().0 = "new".into();
     destination.despawn(all[5]).unwrap();
@@ -73,11 +73,11 @@ fn only_what_differs_was_changed() {
     let all: Vec<_> = source.spawn_batch((0..100).map(|n| (A(n), Lamp(1), team("red")))).collect();
     // The clocks of the worlds differ.
     for _ in 0..20 {
-        source.entities_mut().advance_version();
+        source.advance_version();
     }
     let replace = |source: &mut World, destination: &mut World| {
-        let since = destination.entities().version();
-        destination.entities_mut().advance_version();
+        let since = destination.version();
+        destination.advance_version();
         destination.copy_and_replace_from(source).unwrap();
         let query = || destination.query::<&A>();
         let changed = query().filter::<Changed<A>>().since(since).count();
@@ -87,10 +87,10 @@ fn only_what_differs_was_changed() {
     assert_eq!(replace(&mut source, &mut destination), (0, 0));
     source.get_mut::<A>(all[15]).unwrap().0 = 7;
     assert_eq!(replace(&mut source, &mut destination), (10, 10));
-    source.entities_mut().set_component_enabled::<Lamp>(all[25], false).unwrap();
+    source.set_component_enabled::<Lamp>(all[25], false).unwrap();
     assert_eq!(replace(&mut source, &mut destination), (10, 10));
     // One chunk gets another shared value, and keeps its memory.
-    source.entities_mut().set_shared_slice(&all[30..40], Team("blue".into())).unwrap();
+    source.set_shared_slice(&all[30..40], Team("blue".into())).unwrap();
     assert_eq!(replace(&mut source, &mut destination), (10, 10));
     // Or a tag.
     for &entity in &all[40..50] {
@@ -98,8 +98,8 @@ fn only_what_differs_was_changed() {
     }
     assert_eq!(replace(&mut source, &mut destination), (10, 10));
     // What was changed in the destination goes back to what it was.
-    let since = destination.entities().version();
-    destination.entities_mut().advance_version();
+    let since = destination.version();
+    destination.advance_version();
     destination.get_mut::<A>(all[99]).unwrap().0 = 0;
     destination.copy_and_replace_from(&mut source).unwrap();
     assert_eq!(destination.get::<A>(all[99]), Ok(&A(99)));
@@ -110,9 +110,9 @@ fn only_what_differs_was_changed() {
 fn what_came_and_went_is_counted_on() {
     // W4, V3
     let (mut source, mut destination, _) = two(10);
-    source.spawn_many(30, A(1));
-    destination.spawn_many(40, A(2));
-    let count = |world: &World| world.entities().component_order_version::<A>();
+    source.spawn_many(A(1), 30);
+    destination.spawn_many(A(2), 40);
+    let count = |world: &World| world.component_order_version::<A>();
     let mut seen = vec![count(&destination)];
     destination.copy_and_replace_from(&mut source).unwrap();
     seen.push(count(&destination));
@@ -131,11 +131,11 @@ fn the_order_versions_of_shared_values_never_fall() {
     let teams = ["red", "blue", "green"].map(|team| Team(team.into()));
     let of = |team: usize| Shared::new(teams[team].clone());
     let counts = |world: &World| -> Vec<u32> {
-        teams.iter().map(|team| world.entities().shared_order_version(team)).collect()
+        teams.iter().map(|team| world.shared_order_version(team)).collect()
     };
     for round in 0..20 {
         (0..round).for_each(|_| _ = destination.spawn((A(1), of(0))));
-        destination.spawn_many(30, (A(1), of(2)));
+        destination.spawn_many((A(1), of(2)), 30);
     }
     let mut before = counts(&destination);
     // The source has not met the type, or has other values, or the same.
@@ -151,7 +151,7 @@ fn the_order_versions_of_shared_values_never_fall() {
         if round > 1 {
             destination.despawn(entity).unwrap();
         }
-        source.spawn_many(15, (A(1), of(round % 2)));
+        source.spawn_many((A(1), of(round % 2)), 15);
     }
 }
 
@@ -159,15 +159,15 @@ fn the_order_versions_of_shared_values_never_fall() {
 fn queries_and_archetypes_are_those_of_the_other() {
     // W4
     let (mut source, mut destination, _) = two(10);
-    destination.spawn_many(5, (Tag, A(1)));
-    destination.spawn_many(5, (Text::default(), A(1)));
+    destination.spawn_many((Tag, A(1)), 5);
+    destination.spawn_many((Text::default(), A(1)), 5);
     assert_eq!(destination.query::<&A>().count(), 10);
-    let foreign = destination.entities_mut().archetype::<(Tag, A)>();
+    let foreign = destination.archetype::<(Tag, A)>();
     let entity = source.spawn(A(3));
-    let known = source.entities_mut().archetype::<A>();
+    let known = source.archetype::<A>();
     destination.copy_and_replace_from(&mut source).unwrap();
     assert_eq!(destination.query::<&A>().iter().copied().collect::<Vec<_>>(), [A(3)]);
-    let entities = destination.entities();
+    let entities = &destination;
     assert_eq!(entities.entity_archetype(entity), Ok(known));
     assert_eq!(entities.component_types(foreign), Err(EntityError::ForeignArchetype));
     destination.add(entity, (Tag, Text("new".into()))).unwrap();
@@ -179,13 +179,13 @@ fn queries_and_archetypes_are_those_of_the_other() {
 fn those_who_track_entities_are_told() {
     // W4
     let (mut source, mut destination, _) = two(10);
-    let old: Vec<_> = destination.spawn_many(3, ()).collect();
+    let old: Vec<_> = destination.spawn_many((), 3).collect();
     let mut tracker = EntityTracker::new();
-    destination.entities_mut().entity_changes(&mut tracker);
-    let new: Vec<_> = source.spawn_many(5, ()).collect();
+    destination.entity_changes(&mut tracker);
+    let new: Vec<_> = source.spawn_many((), 5).collect();
     source.despawn(new[0]).unwrap();
     destination.copy_and_replace_from(&mut source).unwrap();
-    let changes = destination.entities_mut().entity_changes(&mut tracker);
+    let changes = destination.entity_changes(&mut tracker);
     assert_eq!((changes.created, changes.destroyed), (new[3..].to_vec(), vec![old[0]]));
 }
 
@@ -195,10 +195,10 @@ fn names_are_replaced() {
     let (mut source, mut destination, _) = two(10);
     let (here, there) = (destination.spawn(()), source.spawn(()));
     assert_eq!(here, there);
-    destination.entities_mut().set_name(here, "old").unwrap();
-    source.entities_mut().set_name(there, "new").unwrap();
+    destination.set_name(here, "old").unwrap();
+    source.set_name(there, "new").unwrap();
     destination.copy_and_replace_from(&mut source).unwrap();
-    assert_eq!(destination.entities().entity_name(here), Some("new"));
+    assert_eq!(destination.entity_name(here), Some("new"));
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn seen(world: &World) -> Vec<(Entity, Portrait, Option<Focus>)> {
 
 /// How many entities there are in each chunk.
 fn chunks(world: &World) -> Vec<usize> {
-    world.entities().chunks().map(|chunk| chunk.entities().len()).collect()
+    world.chunks().map(|chunk| chunk.entities().len()).collect()
 }
 
 #[track_caller]
@@ -74,8 +74,8 @@ fn check(rounds: &[Round], limit: usize) -> Vec<u64> {
         let of_forks = forks.as_ref().map(|forks| forks.each_ref().map(seen));
         let before = (seen(&source), source.state_hash());
         let (old_numbers, old_lamps) = (numbers(&destination), lamps(&destination));
-        let since = destination.entities().version();
-        destination.entities_mut().advance_version();
+        let since = destination.version();
+        destination.advance_version();
 
         destination.copy_and_replace_from(&mut source).unwrap();
         assert_eq!((seen(&source), source.state_hash()), before, "the source is as it was");

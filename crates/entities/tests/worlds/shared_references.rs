@@ -15,11 +15,11 @@ fn crew(captain: Entity) -> Shared<Crew> {
 
 /// Two captains, and so many of each crew, the captains too. The captains first.
 fn crews(world: &mut World, each: usize) -> Vec<Entity> {
-    let mut all: Vec<_> = world.spawn_many(2, A(0)).collect();
+    let mut all: Vec<_> = world.spawn_many(A(0), 2).collect();
     for at in 0..2 {
         let captain = all[at];
         world.add(captain, crew(captain)).unwrap();
-        all.extend(world.spawn_many(each, (A(1), crew(captain))));
+        all.extend(world.spawn_many((A(1), crew(captain)), each));
     }
     all
 }
@@ -30,14 +30,14 @@ fn captain(world: &World, entity: Entity) -> Entity {
 
 /// How many values there are that entities have.
 fn values(world: &World) -> usize {
-    let values = world.entities().shared_values::<Crew>();
-    values.filter(|value| world.entities().shared_reference_count(&**value) > 0).count()
+    let values = world.shared_values::<Crew>();
+    values.filter(|value| world.shared_reference_count(&**value) > 0).count()
 }
 
 /// A world in which some indices are used already, and some of them free.
 fn used(limit: usize) -> Checked {
     let mut world = chunks_of(limit);
-    let all: Vec<_> = world.spawn_many(20, A(7)).collect();
+    let all: Vec<_> = world.spawn_many(A(7), 20).collect();
     for at in [3, 11, 4, 17] {
         world.despawn(all[at]).unwrap();
     }
@@ -116,7 +116,7 @@ struct Ranks {
 fn values_may_have_lists_of_entities_and_become_equal() {
     // SH7, W3
     let (mut source, mut destination) = (chunks_of(3), used(3));
-    let others: Vec<_> = source.spawn_many(4, ()).collect();
+    let others: Vec<_> = source.spawn_many((), 4).collect();
     let ranks = |list: &[Entity], name: &str| {
         let list = list.iter().copied().map(Some).chain([None]).collect();
         Shared::new(Ranks { list, name: name.into() })
@@ -177,7 +177,7 @@ fn instances_have_the_value_of_their_source() {
     // SH7
     let mut world = chunks_of(3);
     let all = crews(&mut world, 1);
-    let instances: Vec<_> = world.entities_mut().instantiate_many(all[0], 5).unwrap().collect();
+    let instances: Vec<_> = world.instantiate_many(all[0], 5).unwrap().collect();
     assert!(instances.iter().all(|&instance| captain(&world, instance) == all[0]));
     assert_eq!(values(&world), 2);
 }
@@ -271,14 +271,14 @@ fn names_of_entities_are_replaced_in_values_too() {
         let all = crews(&mut world, 5);
         let third = world.spawn((A(1), crew(all[2]), team("red")));
         let fork = world.fork().unwrap();
-        let places: Vec<_> = world.entities().iter_entities().collect();
+        let places: Vec<_> = world.iter_entities().collect();
         // The crews change captains, and the third is of the first crew then.
         let other = |entity| match all.iter().position(|&one| one == entity) {
             Some(0) => all[1],
             Some(1) => all[0],
             _ => all[1],
         };
-        world.entities_mut().remap_references(other).unwrap();
+        world.remap_references(other).unwrap();
         world.check_invariants().unwrap();
         assert!(all[2..7].iter().all(|&entity| captain(&world, entity) == all[1]));
         assert!(all[7..].iter().all(|&entity| captain(&world, entity) == all[0]));
@@ -287,14 +287,14 @@ fn names_of_entities_are_replaced_in_values_too() {
             (all[1], Ok(&Team("red".into())))
         );
         assert_eq!(values(&world), 2);
-        assert!(world.entities().iter_entities().eq(places));
+        assert!(world.iter_entities().eq(places));
         assert_eq!(captain(&fork, third), all[2]);
         fork.check_invariants().unwrap();
         // All refer to one.
-        world.entities_mut().remap_references(|_| third).unwrap();
+        world.remap_references(|_| third).unwrap();
         assert_eq!((values(&world), captain(&world, all[0])), (1, third));
         let before = world.state_hash();
-        world.entities_mut().remap_references(|entity| entity).unwrap();
+        world.remap_references(|entity| entity).unwrap();
         assert_eq!(world.state_hash(), before);
     }
 }
@@ -306,7 +306,7 @@ fn no_value_is_replaced_if_a_name_panics() {
     let all = crews(&mut world, 5);
     let before = world.state_hash();
     let panicked = catch_unwind(AssertUnwindSafe(|| {
-        world.entities_mut().remap_references(|entity| {
+        world.remap_references(|entity| {
             if entity == all[1] {
                 resume_unwind(Box::new("told to"));
             }

@@ -125,7 +125,7 @@ fn jobs_take_containers_along() {
 fn jobs_over_entities_are_completed_first() {
     // W5: begin completes jobs
     for mut world in worlds() {
-        world.spawn_many(10_000, A(1));
+        world.spawn_many(A(1), 10_000);
         _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
         let mut transaction = world.begin_transaction();
         let entities = transaction.entities_mut().unwrap();
@@ -143,7 +143,7 @@ fn a_job_that_panics_leaves_what_it_did() {
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         let job = transaction.schedule(&[], |entities| {
-            entities.spawn_many(3, A(1));
+            entities.spawn_many(A(1), 3);
             std::panic::resume_unwind(Box::new("told to"));
         });
         let after = transaction.schedule(&[job.unwrap()], |entities| _ = entities.spawn(A(2)));
@@ -160,7 +160,7 @@ fn a_job_that_panics_leaves_what_it_did() {
 fn nothing_is_scheduled_from_inside() {
     // W5, J2
     for mut world in worlds() {
-        world.spawn_many(1000, A(1));
+        world.spawn_many(A(1), 1000);
         let mut transaction = world.begin_transaction();
         _ = transaction
             .schedule(&[], |entities| {
@@ -183,11 +183,11 @@ fn a_transaction_that_is_dropped_waits_and_drops_the_world() {
     // W5
     let owner = Arc::new(());
     for mut world in worlds() {
-        world.spawn_many(5, Owned(owner.clone()));
+        world.spawn_many(Owned(owner.clone()), 5);
         let mut transaction = world.begin_transaction();
         let owned = owner.clone();
         _ = transaction
-            .schedule(&[], move |entities| _ = entities.spawn_many(100, Owned(owned)))
+            .schedule(&[], move |entities| _ = entities.spawn_many(Owned(owned), 100))
             .unwrap();
         transaction.jobs().flush();
         drop(transaction);
@@ -199,7 +199,7 @@ fn a_transaction_that_is_dropped_waits_and_drops_the_world() {
 fn a_transaction_that_is_forgotten_is_a_leak_and_no_more() {
     // W5
     for mut world in worlds() {
-        world.spawn_many(5, A(1));
+        world.spawn_many(A(1), 5);
         let mut transaction = world.begin_transaction();
         _ = transaction.schedule(&[], |entities| _ = entities.spawn(A(1))).unwrap();
         // Kept where those who look for leaks find it.
@@ -213,12 +213,12 @@ fn a_transaction_that_is_forgotten_is_a_leak_and_no_more() {
 fn a_filled_world_moves_to_another() {
     // W3, W5: the pattern of streaming
     let mut game = world();
-    game.spawn_many(10, A(0));
+    game.spawn_many(A(0), 10);
     for loaded in worlds() {
         let mut transaction = loaded.begin_transaction();
         let filled = transaction.schedule(&[], |entities| {
             let first = entities.spawn(A(1));
-            entities.spawn_many(99, (A(1), Link(first)));
+            entities.spawn_many((A(1), Link(first)), 99);
         });
         transaction.jobs().flush();
         while !transaction.jobs().is_completed(filled.unwrap()) {
@@ -259,7 +259,7 @@ fn a_job_that_has_the_entities_comes_after_jobs_over_them() {
     // W5
     for with_data in [false, true] {
         for mut world in worlds() {
-            world.spawn_many(1000, A(1));
+            world.spawn_many(A(1), 1000);
             let mut transaction = world.begin_transaction();
             let entities = transaction.entities_mut().unwrap();
             _ = entities.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
@@ -287,7 +287,7 @@ fn a_job_that_has_the_entities_comes_after_jobs_over_them() {
 fn a_failure_of_a_job_over_the_entities_is_reported_although_a_job_that_has_them_came_after_it() {
     // W5
     for mut world in worlds() {
-        world.spawn_many(10, A(7));
+        world.spawn_many(A(7), 10);
         let mut transaction = world.begin_transaction();
         let entities = transaction.entities_mut().unwrap();
         _ = entities.query_mut::<&mut A>().schedule(|_| panic!("told to")).unwrap();
@@ -302,14 +302,14 @@ fn a_failure_of_a_job_over_the_entities_is_reported_although_a_job_that_has_them
 fn a_job_may_exchange_the_entities_for_those_of_another_world() {
     // W5
     for mut world in worlds() {
-        world.spawn_many(10, A(1));
+        world.spawn_many(A(1), 10);
         let mut other = World::new("Other");
-        other.spawn_many(3000, A(5));
+        other.spawn_many(A(5), 3000);
         _ = other.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
-        other.entities().jobs().flush();
+        other.jobs().flush();
         let mut transaction = world.begin_transaction();
         _ = transaction
-            .schedule(&[], move |entities| std::mem::swap(entities, other.entities_mut()))
+            .schedule(&[], move |entities| std::mem::swap::<EntityManager>(entities, &mut other))
             .unwrap();
         transaction.complete().unwrap();
         let mut world = Checked(transaction.end().unwrap());
@@ -326,14 +326,14 @@ fn failures_come_back_with_the_world() {
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         let bad = transaction.schedule(&[], |entities| {
-            entities.spawn_many(3, A(1));
+            entities.spawn_many(A(1), 3);
             panic!("told to");
         });
         _ = transaction.schedule(&[bad.unwrap()], |entities| _ = entities.spawn(A(2))).unwrap();
         let Rejected { value: world, error } = transaction.end().unwrap_err();
         assert_eq!(error.message(), "told to");
         assert_eq!(world.entity_count(), 3);
-        assert!(world.entities().jobs().take_failures().is_empty(), "it was told");
+        assert!(world.jobs().take_failures().is_empty(), "it was told");
     }
 }
 
@@ -347,7 +347,7 @@ fn failures_of_jobs_over_entities_that_are_lent_come_back_too() {
     };
     for ends in [true, false] {
         for mut world in worlds() {
-            world.spawn_many(10, A(7));
+            world.spawn_many(A(7), 10);
             let mut transaction = world.begin_transaction();
             fail(&mut transaction);
             let message = if ends {

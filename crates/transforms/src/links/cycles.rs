@@ -33,7 +33,7 @@ pub(super) fn undo_cycles(
     let mut edit_of = HashMap::<Entity, usize, FixedState>::default();
     loop {
         let first_walk = seen.next_round();
-        let parents = world.entities().lookup();
+        let parents = world.lookup();
         let walks = starts.drain(..).map(|start| walk(&parents, start, seen, first_walk));
         let cycles: Vec<_> = walks.filter(|cycle| !cycle.is_empty()).collect();
         if cycles.is_empty() {

@@ -31,7 +31,7 @@ impl Census {
         Self {
             parents: count::<With<Buffer<Child>>>(world),
             children: count::<With<PreviousParent>>(world),
-            transfers: world.entities().world_transfer_count(),
+            transfers: world.world_transfer_count(),
         }
     }
 }
@@ -52,14 +52,14 @@ pub(super) fn links_disagree(
     suspects: &mut Vec<(Entity, Entity)>,
 ) -> bool {
     type Changes<T> = (All, Or<(OrderChanged, Changed<T>)>);
-    let previous = world.entities().lookup::<PreviousParent>();
+    let previous = world.lookup::<PreviousParent>();
     let parents = world.query::<(Entity, &Buffer<Child>)>().filter::<Changes<Buffer<Child>>>();
     let disagree = parents.since(since).iter().any(|(parent, children)| {
         let is_child = |child| previous.get(child).is_some_and(|previous| previous.0 == parent);
         let known = hierarchy.map_or(0, |hierarchy| hierarchy.child_count(parent));
         // A despawned parent takes the children with it that its buffer lists.
         let is_short = children.is_empty() || children.len() < known;
-        (is_short && world.is_residue(parent))
+        (is_short && world.is_cleanup_only(parent))
             || !children.iter().all(|&Child(child)| is_child(child))
     });
     if disagree {
@@ -98,7 +98,7 @@ pub(super) fn mend(
 ) -> Result<(), EntityError> {
     let (listed, elsewhere) = (seen.next_round(), seen.next_round());
     let (mut stay, mut shortened) = (Vec::new(), Vec::new());
-    let previous = world.entities().lookup::<PreviousParent>();
+    let previous = world.lookup::<PreviousParent>();
     let parents = world.query::<(Entity, &Buffer<Child>)>().filter::<All>();
     parents.for_each(|(parent, children)| {
         stay.clear();

@@ -274,7 +274,7 @@ fn rests(world: &World, entity: Entity) -> bool {
 
 /// Whether an entity is not there, or was despawned and only what stays of it is there.
 pub(crate) fn is_gone(world: &World, entity: Entity) -> bool {
-    !world.exists(entity) || world.is_residue(entity)
+    !world.exists(entity) || world.is_cleanup_only(entity)
 }
 
 #[cfg(test)]
@@ -330,7 +330,7 @@ mod tests {
             assert!(!is_disturbed(&world, &state), "change {number}");
             update_all(&mut world, &mut state);
         }
-        world.entities_mut().swap_components(children[5], children[6]).unwrap();
+        world.swap_components(children[5], children[6]).unwrap();
         assert!(is_disturbed(&world, &state));
         update_all(&mut world, &mut state);
     }

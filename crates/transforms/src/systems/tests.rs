@@ -128,7 +128,7 @@ fn t4_what_is_known_holds_together_after_random_changes() {
             for _ in 0..below(4) {
                 let (one, other) = (all[below(all.len())], all[below(all.len())]);
                 match below(13) {
-                    8 => drop(world.entities_mut().swap_components(one, other)),
+                    8 => drop(world.swap_components(one, other)),
                     9 if world.has::<Static>(one) => drop(world.remove::<Static>(one)),
                     9 => drop(world.add(one, Static)),
                     10 if world.has::<CustomLocalToWorld>(one) => {

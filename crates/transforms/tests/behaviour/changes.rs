@@ -8,14 +8,14 @@ use crate::common::{at, place, update, world};
 
 /// When the matrix of an entity was last written, or that of one in the same chunk.
 fn written(world: &World, entity: Entity) -> Version {
-    let info = world.entities().storage_info().get(entity).unwrap();
+    let info = world.storage_info().get(entity).unwrap();
     info.chunk().change_version::<LocalToWorld>().unwrap()
 }
 
 #[test]
 fn t18_2_chunks_that_did_not_change_are_not_written() {
     let mut world = world();
-    let all: Vec<_> = world.spawn_many(1000, at(1.0, 0.0, 0.0)).collect();
+    let all: Vec<_> = world.spawn_many(at(1.0, 0.0, 0.0), 1000).collect();
     update(&mut world);
     let before: Vec<_> = all.iter().map(|&entity| written(&world, entity)).collect();
     update(&mut world);
@@ -34,7 +34,7 @@ fn t4_branches_that_did_not_move_are_not_written() {
     let roots = [0.0, 1.0].map(|x| {
         let root = world.spawn(LocalTransform::from_position(Vec3::new(x, 0.0, 0.0)));
         let leaves = (LocalTransform::from_position(Vec3::Y), Parent(root));
-        (root, world.spawn_many(1000, leaves).collect::<Vec<_>>())
+        (root, world.spawn_many(leaves, 1000).collect::<Vec<_>>())
     });
     update(&mut world);
     let versions = |world: &World| {

@@ -11,11 +11,11 @@ fn t5_a_disabled_parent_gets_no_children_until_it_is_enabled() {
     let mut world = world();
     let parent = world.spawn(at(1.0, 0.0, 0.0));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
-    world.entities_mut().set_enabled(parent, false).unwrap();
+    world.set_enabled(parent, false).unwrap();
     update(&mut world);
     update(&mut world);
     assert!(!world.has::<Buffer<Child>>(parent));
-    world.entities_mut().set_enabled(parent, true).unwrap();
+    world.set_enabled(parent, true).unwrap();
     update(&mut world);
     assert_eq!(children(&world, parent), [child]);
     assert_eq!(place(&world, child), Vec3::new(1.0, 1.0, 0.0));
@@ -26,13 +26,13 @@ fn t5_a_disabled_branch_rests_and_catches_up() {
     let mut world = world();
     let chain = chain(&mut world, 4);
     update(&mut world);
-    world.entities_mut().set_enabled(chain[1], false).unwrap();
+    world.set_enabled(chain[1], false).unwrap();
     world.get_mut::<ancho_transforms::LocalTransform>(chain[0]).unwrap().position = Vec3::Y;
     update(&mut world);
     assert_eq!(place(&world, chain[0]), Vec3::Y);
     assert_eq!(place(&world, chain[3]), Vec3::new(4.0, 0.0, 0.0));
     assert_eq!(children(&world, chain[0]), [chain[1]], "it stays a child");
-    world.entities_mut().set_enabled(chain[1], true).unwrap();
+    world.set_enabled(chain[1], true).unwrap();
     update(&mut world);
     assert_eq!(place(&world, chain[3]), Vec3::new(3.0, 1.0, 0.0));
 }
@@ -43,14 +43,14 @@ fn t5_a_disabled_child_follows_when_it_is_enabled() {
     let (old, new) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(old)));
     update(&mut world);
-    world.entities_mut().set_enabled(child, false).unwrap();
+    world.set_enabled(child, false).unwrap();
     world.get_mut::<Position>(old).unwrap().0 = Vec3::ZERO;
     update(&mut world);
     world.get_mut::<Parent>(child).unwrap().0 = new;
     update(&mut world);
     update(&mut world);
     assert_eq!(place(&world, child), Vec3::new(1.0, 1.0, 0.0));
-    world.entities_mut().set_enabled(child, true).unwrap();
+    world.set_enabled(child, true).unwrap();
     update(&mut world);
     assert_eq!(children(&world, new), [child]);
     assert_eq!(place(&world, child), Vec3::new(2.0, 1.0, 0.0));
@@ -71,7 +71,7 @@ fn t5_a_child_below_a_prefab_rests_until_that_is_none() {
         assert_eq!(world.get(below), Ok(&LocalToWorld::IDENTITY));
     }
     // It is not instantiated along with it.
-    let copy = world.entities_mut().instantiate(prefab).unwrap();
+    let copy = world.instantiate(prefab).unwrap();
     update(&mut world);
     assert!(!world.has::<Buffer<Child>>(copy));
     world.remove::<Prefab>(prefab).unwrap();

@@ -51,7 +51,7 @@ fn t18_6_what_is_frozen_stays_where_its_parent_was_and_holds_its_children() {
 fn t18_6_whole_chunks_of_children_are_frozen() {
     let mut world = world();
     let root = world.spawn(at(1.0, 0.0, 0.0));
-    let all: Vec<_> = world.spawn_many(500, (at(0.0, 1.0, 0.0), Parent(root), Static)).collect();
+    let all: Vec<_> = world.spawn_many((at(0.0, 1.0, 0.0), Parent(root), Static), 500).collect();
     update(&mut world);
     update(&mut world);
     world.get_mut::<Position>(root).unwrap().0 = Vec3::ZERO;

@@ -233,7 +233,7 @@ fn instances_of_children_are_children_too() {
     let parent = world.spawn(at(1.0, 0.0, 0.0));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
     update(&mut world);
-    let copy = world.entities_mut().instantiate(child).unwrap();
+    let copy = world.instantiate(child).unwrap();
     update(&mut world);
     assert_eq!(children(&world, parent), [child, copy]);
     assert_eq!(place(&world, copy), Vec3::new(1.0, 1.0, 0.0));
@@ -395,7 +395,7 @@ fn cycles_that_are_refused_leave_siblings_in_their_order() {
 #[test]
 fn many_cycles_are_told_one_by_one() {
     let mut world = world();
-    let all: Vec<_> = world.spawn_many(10_000, at(1.0, 0.0, 0.0)).collect();
+    let all: Vec<_> = world.spawn_many(at(1.0, 0.0, 0.0), 10_000).collect();
     for pair in all.chunks(2) {
         world.add(pair[0], Parent(pair[1])).unwrap();
         world.add(pair[1], Parent(pair[0])).unwrap();
@@ -436,7 +436,7 @@ fn t3_an_instance_of_a_prefab_is_a_tree_of_its_own() {
     let group = [root, inner, leaf].map(LinkedEntityGroup);
     world.buffer_mut::<LinkedEntityGroup>(root).unwrap().copy_from(&group);
     update(&mut world);
-    let copies = [(); 3].map(|()| world.entities_mut().instantiate(root).unwrap());
+    let copies = [(); 3].map(|()| world.instantiate(root).unwrap());
     for (number, &copy) in copies.iter().enumerate() {
         world.get_mut::<Position>(copy).unwrap().0.x = number as f32;
     }
@@ -491,7 +491,7 @@ fn t3_children_that_exchange_their_components_exchange_their_parents() {
     let a = world.spawn((at(0.0, 1.0, 0.0), Parent(p)));
     let b = world.spawn((at(0.0, 2.0, 0.0), Parent(q)));
     update(&mut world);
-    world.entities_mut().swap_components(a, b).unwrap();
+    world.swap_components(a, b).unwrap();
     update(&mut world);
     assert_eq!(place(&world, a), Vec3::new(10.0, 2.0, 0.0));
     assert_eq!(place(&world, b), Vec3::new(1.0, 1.0, 0.0));
@@ -544,7 +544,7 @@ fn check_links(world: &World) {
 fn children_that_exchange_their_components_are_listed_by_their_new_parents() {
     let mut world = world();
     let [(a, [a0, a1]), (b, [b0, b1])] = two_families(&mut world);
-    world.entities_mut().swap_components(a0, b1).unwrap();
+    world.swap_components(a0, b1).unwrap();
     update(&mut world);
     check_links(&world);
     let mut listed = [children(&world, a), children(&world, b)];
@@ -552,7 +552,7 @@ fn children_that_exchange_their_components_are_listed_by_their_new_parents() {
     assert_eq!(listed, [[a1, b1], [a0, b0]]);
     assert_eq!(place(&world, a0), Vec3::new(5.0, 2.0, 0.0));
     // The second time the parents are as in the beginning.
-    world.entities_mut().swap_components(a0, b1).unwrap();
+    world.swap_components(a0, b1).unwrap();
     update(&mut world);
     check_links(&world);
     world.get_mut::<Parent>(a0).unwrap().0 = b;
@@ -565,7 +565,7 @@ fn children_that_exchange_their_components_follow_what_happens_in_the_same_frame
     let mut world = world();
     let [(a, [a0, _]), (b, [b0, b1])] = two_families(&mut world);
     // The parent of one of them is despawned.
-    world.entities_mut().swap_components(a0, b0).unwrap();
+    world.swap_components(a0, b0).unwrap();
     world.despawn(a).unwrap();
     update(&mut world);
     check_links(&world);
@@ -575,7 +575,7 @@ fn children_that_exchange_their_components_follow_what_happens_in_the_same_frame
     let c = world.spawn(at(3.0, 0.0, 0.0));
     let of_c = world.spawn((at(0.0, 1.0, 0.0), Parent(c)));
     update(&mut world);
-    world.entities_mut().swap_components(of_c, b1).unwrap();
+    world.swap_components(of_c, b1).unwrap();
     world.get_mut::<Parent>(of_c).unwrap().0 = a0;
     world.despawn(b1).unwrap();
     update(&mut world);
@@ -591,7 +591,7 @@ fn disabled_children_that_exchange_their_components_are_listed_by_their_new_pare
     world.add(a0, Disabled).unwrap();
     world.add(b0, Disabled).unwrap();
     update(&mut world);
-    world.entities_mut().swap_components(a0, b0).unwrap();
+    world.swap_components(a0, b0).unwrap();
     update(&mut world);
     world.remove::<Disabled>(a0).unwrap();
     world.remove::<Disabled>(b0).unwrap();
@@ -604,7 +604,7 @@ fn disabled_children_that_exchange_their_components_are_listed_by_their_new_pare
 fn parents_that_exchange_their_components_keep_their_children() {
     let mut world = world();
     let [(a, of_a), (b, of_b)] = two_families(&mut world);
-    world.entities_mut().swap_components(a, b).unwrap();
+    world.swap_components(a, b).unwrap();
     update(&mut world);
     check_links(&world);
     let sorted = |world: &World, parent| {
@@ -615,7 +615,7 @@ fn parents_that_exchange_their_components_keep_their_children() {
     assert_eq!((sorted(&world, a), sorted(&world, b)), (of_a.to_vec(), of_b.to_vec()));
     assert_eq!(place(&world, of_a[0]), Vec3::new(5.0, 1.0, 0.0));
     // Also if one of them is despawned in the same frame.
-    world.entities_mut().swap_components(a, b).unwrap();
+    world.swap_components(a, b).unwrap();
     world.despawn(a).unwrap();
     update(&mut world);
     check_links(&world);

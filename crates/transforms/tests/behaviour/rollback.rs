@@ -3,7 +3,8 @@
 use std::mem;
 
 use ancho_entities::{
-    Changed, Component, Entity, IntoSystem, OrderChanged, Presentation, Query, World, WorldSettings,
+    Changed, Component, Entity, EntityManager, IntoSystem, OrderChanged, Presentation, Query,
+    World, WorldSettings,
 };
 use ancho_jobs::JobPool;
 use ancho_transforms::{
@@ -136,7 +137,7 @@ fn matrices_follow_after_entities_were_exchanged_with_those_of_a_snapshot() {
         world.get_mut::<Position>(root).unwrap().0.x += 1.0;
         world.try_update(0.1).unwrap();
     }
-    mem::swap(world.entities_mut(), snapshot.entities_mut());
+    mem::swap::<EntityManager>(&mut world, &mut snapshot);
     for step in 1..4 {
         world.get_mut::<Position>(root).unwrap().0.x = 10.0 * step as f32;
         world.get_mut::<Position>(alone).unwrap().0.x = 7.0 * step as f32;
@@ -146,7 +147,7 @@ fn matrices_follow_after_entities_were_exchanged_with_those_of_a_snapshot() {
         assert_eq!(place(&world, alone), Vec3::new(7.0 * step as f32, 0.0, 0.0));
     }
     // Those that were there before come back.
-    mem::swap(world.entities_mut(), snapshot.entities_mut());
+    mem::swap::<EntityManager>(&mut world, &mut snapshot);
     assert_eq!(place(&world, child), Vec3::new(21.0, 1.0, 0.0));
     world.get_mut::<Position>(root).unwrap().0.x = 0.0;
     world.try_update(0.1).unwrap();
@@ -165,7 +166,7 @@ fn matrices_follow_after_entities_were_exchanged_with_those_of_an_unrelated_worl
     let mut two = world();
     let other_root = two.spawn(at(0.0, 0.0, 3.0));
     let other_child = two.spawn((at(0.0, 0.0, 1.0), Parent(other_root)));
-    mem::swap(one.entities_mut(), two.entities_mut());
+    mem::swap::<EntityManager>(&mut one, &mut two);
     for world in [&mut one, &mut two] {
         update_transforms(world).unwrap();
         world.check_invariants().unwrap();

@@ -178,7 +178,7 @@ fn moving_jobs_are_waited_for() {
     let mut world = World::new("Simulation");
     world.add_transforms();
     world.add_system(push_in_background);
-    let all: Vec<_> = world.spawn_many(5000, at(0.0, 0.0, 0.0)).collect();
+    let all: Vec<_> = world.spawn_many(at(0.0, 0.0, 0.0), 5000).collect();
     for step in 1..4 {
         world.try_update(0.1).unwrap();
         let expected = Vec3::new(step as f32, 0.0, 0.0);

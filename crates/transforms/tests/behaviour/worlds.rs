@@ -90,7 +90,7 @@ fn children_of_a_parent_that_moves_to_another_world_become_roots() {
 fn a_parent_that_comes_with_some_of_its_children_lists_only_these() {
     for way in MOVES.into_iter().chain(COPIES) {
         let (mut here, mut there) = (world(), world());
-        there.spawn_many(10, ());
+        there.spawn_many((), 10);
         let family = family(&mut here);
         let moved = way(&mut here, &mut there, &[family.parent, family.children[1]]);
         update(&mut there);
@@ -111,7 +111,7 @@ fn a_child_that_goes_to_another_world_without_its_parent_is_a_root_there() {
     for way in MOVES.into_iter().chain(COPIES) {
         let (mut here, mut there) = (world(), world());
         // Another entity has the index of the parent.
-        there.spawn_many(10, at(7.0, 7.0, 7.0));
+        there.spawn_many(at(7.0, 7.0, 7.0), 10);
         let family = family(&mut here);
         let moved = way(&mut here, &mut there, &family.children[..1]);
         update(&mut here);
@@ -160,7 +160,7 @@ fn whole_worlds_move_and_are_copied_with_their_hierarchies() {
 #[test]
 fn two_worlds_exchange_parents_in_one_frame() {
     let (mut here, mut there) = (world(), world());
-    there.spawn_many(10, ());
+    there.spawn_many((), 10);
     let (one, two) = (family(&mut here), family(&mut there));
     let gone = there.move_slice_from(&mut here, &[one.parent]).unwrap();
     let come = here.move_slice_from(&mut there, &[two.parent]).unwrap();

@@ -27,7 +27,7 @@ fn t18_3_the_child_has_what_it_needs_and_the_order_is_gone() {
     assert_eq!(world.get::<Parent>(child), Ok(&Parent(first)));
     let local = Mat4::from_translation(Vec3::X);
     assert_eq!(world.get::<LocalToParent>(child).unwrap().0, local);
-    assert_eq!(world.entities().entity_count(), 3);
+    assert_eq!(world.entity_count(), 3);
     assert_at(&world, child, [11.0, 0.0, 0.0]);
 }
 
@@ -48,7 +48,7 @@ fn t18_3_a_child_is_attached_to_another() {
     assert_eq!(world.get::<Parent>(child), Ok(&Parent(second)));
     assert!(world.buffer::<Child>(first).is_err());
     assert_at(&world, child, [21.0, 0.0, 0.0]);
-    assert_eq!(world.entities().entity_count(), 3);
+    assert_eq!(world.entity_count(), 3);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn t18_3_of_two_orders_the_later_one_counts() {
     world.spawn(Attach { parent: first, child });
     update(&mut world);
     assert_eq!(world.get::<Parent>(child), Ok(&Parent(first)));
-    assert_eq!(world.entities().entity_count(), 3);
+    assert_eq!(world.entity_count(), 3);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn t18_3_nothing_is_attached_to_what_is_not_there() {
     let missing = second;
     assert_eq!(told, [TransformError::NothingToAttach { parent: second, child, missing }]);
     assert_eq!(world.get::<Parent>(child), Ok(&Parent(first)));
-    assert_eq!(world.entities().entity_count(), 2);
+    assert_eq!(world.entity_count(), 2);
     update(&mut world);
 }
 
@@ -169,5 +169,5 @@ fn t18_7_an_attached_pair_is_despawned() {
         world.despawn(entity).unwrap();
     }
     update(&mut world);
-    assert_eq!(world.entities().entity_count(), 0);
+    assert_eq!(world.entity_count(), 0);
 }

@@ -35,7 +35,7 @@ fn check(set: impl CloneSet + Clone, wanted: Matrix) {
     let found = *world.get::<LocalToWorld>(alone).unwrap();
     assert!(wanted.distance(found.0) < 1e-6, "{found:?}, not {wanted:?}");
 
-    let many: Vec<Entity> = world.spawn_many(3_000, set.clone()).collect();
+    let many: Vec<Entity> = world.spawn_many(set.clone(), 3_000).collect();
     let parent = world.spawn((SCALE, rotation(), POSITION));
     let child = world.spawn(set);
     world.add(child, Parent(parent)).unwrap();

@@ -200,5 +200,5 @@ fn t4_all_of_a_forest_is_despawned() {
         forest.world.despawn(entity).unwrap();
     }
     crate::update(&mut forest.world);
-    assert_eq!(forest.world.entities().entity_count(), 0);
+    assert_eq!(forest.world.entity_count(), 0);
 }

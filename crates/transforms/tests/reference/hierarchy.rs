@@ -74,7 +74,7 @@ fn t3_a_parent_is_despawned() {
     world.despawn(first).unwrap();
     update(&mut world);
     assert!(!world.has::<Parent>(child) && !world.has::<PreviousParent>(child));
-    assert_eq!(world.entities().entity_count(), 2, "nothing is left of the parent");
+    assert_eq!(world.entity_count(), 2, "nothing is left of the parent");
     assert_at(&world, child, [1.0, 0.0, 0.0]);
 }
 
@@ -86,7 +86,7 @@ fn t3_a_parent_is_despawned_and_its_child_has_another_one() {
     update(&mut world);
     assert_eq!(world.get::<Parent>(child), Ok(&Parent(second)));
     assert_eq!(children(&world, second), [child]);
-    assert_eq!(world.entities().entity_count(), 2);
+    assert_eq!(world.entity_count(), 2);
     assert_at(&world, child, [21.0, 0.0, 0.0]);
 }
 
@@ -130,7 +130,7 @@ fn t3_a_child_is_despawned() {
     world.despawn(child).unwrap();
     update(&mut world);
     assert_eq!(children(&world, first), [other]);
-    assert_eq!(world.entities().entity_count(), 3);
+    assert_eq!(world.entity_count(), 3);
 }
 
 #[test]
@@ -164,9 +164,9 @@ fn t18_7_parent_and_child_are_despawned_and_linger_until_the_next_update() {
     for entity in [first, second, child] {
         world.despawn(entity).unwrap();
     }
-    assert_eq!(world.entities().entity_count(), 2, "those with something to clean up");
+    assert_eq!(world.entity_count(), 2, "those with something to clean up");
     update(&mut world);
-    assert_eq!(world.entities().entity_count(), 0);
+    assert_eq!(world.entity_count(), 0);
 }
 
 #[test]
@@ -237,6 +237,6 @@ fn t5_a_disabled_parent_is_despawned() {
     world.despawn(first).unwrap();
     update(&mut world);
     assert!(!world.has::<Parent>(child));
-    assert_eq!(world.entities().entity_count(), 2);
+    assert_eq!(world.entity_count(), 2);
     assert_at(&world, child, [1.0, 0.0, 0.0]);
 }

@@ -98,7 +98,7 @@ fn t18_10_a_tree_of_sixteen_that_is_attached() {
             assert!(wanted.distance(found.0) < 1e-6, "node {node}: {found:?}, not {wanted:?}");
         }
     }
-    assert_eq!(world.entities().entity_count(), 16);
+    assert_eq!(world.entity_count(), 16);
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn a_chain_of_ten_thousand() {
         world.despawn(link).unwrap();
     }
     update(&mut world);
-    assert_eq!(world.entities().entity_count(), 0);
+    assert_eq!(world.entity_count(), 0);
 }
 
 #[test]

@@ -12,8 +12,8 @@ struct Apart;
 
 /// Updates, and counts the entities that are in chunks whose matrices were written.
 fn written(world: &mut World) -> usize {
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     update(world);
     world.query::<()>().filter::<Changed<LocalToWorld>>().since(seen).count()
 }
@@ -21,8 +21,8 @@ fn written(world: &mut World) -> usize {
 #[test]
 fn t18_2_matrices_are_written_only_where_something_was_changed() {
     let mut world = world();
-    let moving: Vec<Entity> = world.spawn_many(100, Position(Vec3::X)).collect();
-    world.spawn_many(1_000, (Position(Vec3::Y), Apart)).for_each(drop);
+    let moving: Vec<Entity> = world.spawn_many(Position(Vec3::X), 100).collect();
+    world.spawn_many((Position(Vec3::Y), Apart), 1_000).for_each(drop);
     assert_eq!(written(&mut world), 1_100);
     assert_eq!(written(&mut world), 0);
     world.get_mut::<Position>(moving[0]).unwrap().0 = Vec3::Z;
@@ -51,9 +51,9 @@ fn t4_another_tree_is_left_alone() {
     let mut world = world();
     let local = LocalTransform::from_position(Vec3::X);
     let root = world.spawn(local);
-    world.spawn_many(50, (local, Parent(root))).for_each(drop);
+    world.spawn_many((local, Parent(root)), 50).for_each(drop);
     let other = world.spawn((local, Apart));
-    world.spawn_many(700, (local, Parent(other), Apart)).for_each(drop);
+    world.spawn_many((local, Parent(other), Apart), 700).for_each(drop);
     update(&mut world);
     world.get_mut::<LocalTransform>(root).unwrap().position.y = 1.0;
     assert_eq!(written(&mut world), 51);

@@ -14,7 +14,7 @@ fn hashes(workers: usize, seed: u64, nodes: usize, updates: usize) -> Vec<u64> {
     let mut hashes = Vec::new();
     for _ in 0..updates {
         update_transforms(&mut forest.world).unwrap();
-        hashes.push(forest.world.entities().state_hash());
+        hashes.push(forest.world.state_hash());
         forest.change(50);
     }
     hashes

@@ -25,7 +25,7 @@ fn count(mut frames: ResMut<Frames>) {
 fn a_program_of_the_prelude() {
     let mut world = World::new("Simulation");
     let ships: Vec<Entity> =
-        world.spawn_many(1_000, (Position(Vec3::ZERO), Velocity(Vec3::X))).collect();
+        world.spawn_many((Position(Vec3::ZERO), Velocity(Vec3::X)), 1_000).collect();
     world.insert_resource(Frames(0));
     world.add_system(count.after(drift));
     world.add_system(drift);

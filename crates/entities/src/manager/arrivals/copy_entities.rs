@@ -40,7 +40,7 @@ impl EntityManager {
     /// let (mut templates, mut game) = (World::new("Templates"), World::new("Game"));
     /// let orc = templates.spawn(Name("Grishnákh".into()));
     /// for _ in 0..3 {
-    ///     let copied = game.entities_mut().copy_entities_from(templates.entities()).unwrap();
+    ///     let copied = game.copy_entities_from(&templates).unwrap();
     ///     assert_eq!(game.get(copied.get(orc).unwrap()), templates.get::<Name>(orc));
     /// }
     /// assert_eq!((game.entity_count(), templates.entity_count()), (3, 1));
@@ -67,7 +67,7 @@ impl EntityManager {
     /// use ancho_entities::World;
     ///
     /// let (mut here, mut there) = (World::new("Here"), World::new("There"));
-    /// let all: Vec<_> = there.spawn_many(10, ()).collect();
+    /// let all: Vec<_> = there.spawn_many((), 10).collect();
     /// let copied = here.copy_slice_from(&there, &all[..3]).unwrap();
     /// assert_eq!((copied.len(), here.entity_count(), there.entity_count()), (3, 3, 10));
     /// ```

@@ -59,11 +59,11 @@ impl EntityManager {
     /// struct Leader(Entity);
     ///
     /// let (mut loading, mut game) = (World::new("Loading"), World::new("Game"));
-    /// game.spawn_many(10, ());
+    /// game.spawn_many((), 10);
     /// let captain = loading.spawn(());
     /// let soldier = loading.spawn(Leader(captain));
     ///
-    /// let moved = game.entities_mut().move_entities_from(loading.entities_mut()).unwrap();
+    /// let moved = game.move_entities_from(&mut loading).unwrap();
     /// let (captain, soldier) = (moved.get(captain).unwrap(), moved.get(soldier).unwrap());
     /// assert_eq!(game.get(soldier), Ok(&Leader(captain)));
     /// assert_eq!((game.entity_count(), loading.entity_count()), (12, 0));
@@ -101,7 +101,7 @@ impl EntityManager {
     /// use ancho_entities::World;
     ///
     /// let (mut here, mut there) = (World::new("Here"), World::new("There"));
-    /// let all: Vec<_> = there.spawn_many(10, ()).collect();
+    /// let all: Vec<_> = there.spawn_many((), 10).collect();
     /// let moved = here.move_slice_from(&mut there, &all[..3]).unwrap();
     /// assert_eq!((moved.len(), here.entity_count(), there.entity_count()), (3, 3, 7));
     /// ```

@@ -36,7 +36,7 @@ impl EntityManager {
     /// struct Health(u32);
     ///
     /// let (mut game, mut shown) = (World::new("Game"), World::new("Shown"));
-    /// shown.spawn_many(5, ());
+    /// shown.spawn_many((), 5);
     /// let orc = game.spawn(Health(20));
     /// shown.copy_and_replace_from(&mut game).unwrap();
     /// game.despawn(orc).unwrap();

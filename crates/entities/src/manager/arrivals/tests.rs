@@ -48,9 +48,9 @@ fn everything_has_come_when_a_field_written_by_hand_panics() {
         let [mut source, mut destination] = limits.map(|limit| {
             World::with_settings("Simulation", WorldSettings::new().chunk_capacity_limit(limit))
         });
-        destination.spawn_many(5, ());
+        destination.spawn_many((), 5);
         let first = source.spawn(());
-        source.spawn_many(10, Stubborn(first));
+        source.spawn_many(Stubborn(first), 10);
         PANICS.set(1);
         let result = catch_unwind(AssertUnwindSafe(|| {
             if is_copy {

@@ -19,12 +19,12 @@ use ancho_collections::Rejected;
 use super::EntityManager;
 use super::give::shared_values_of;
 use super::groups::GroupLists;
+use crate::builtin::Disabled;
 use crate::component::{ComponentType, SharedValue};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
-use crate::stock::Disabled;
 use crate::storage::{
     INLINE_SHARED, InlineVec, NOWHERE, ReservedRows, RowRange, SetOperation, SharedLookup,
 };

@@ -12,6 +12,7 @@ use ancho_jobs::{AccessList, JobData, JobPool};
 
 use super::*;
 use crate::buffer::{Buffer, BufferElement};
+use crate::builtin::Disabled;
 use crate::component::{Component, Duplicate, Initial};
 use crate::error::EntityError;
 use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
@@ -20,7 +21,6 @@ use crate::manager::{EntityTracker, Jobs, LinkedEntityGroup};
 use crate::per_chunk::PerChunk;
 use crate::query::{DynamicQuery, With};
 use crate::shared::{Shared, SharedComponent};
-use crate::stock::Disabled;
 use crate::world::{World, WorldSettings};
 
 /// The data of a job that uses something of a world, and reaches nothing.
@@ -144,9 +144,8 @@ impl Stage {
 
     /// What a word of the lists below means.
     fn named(&self, name: &str) -> ResourceUse {
-        let archetype = |entity: Entity| {
-            Resource::Rows(self.world.entities().archetypes_of(&[entity]).next().unwrap())
-        };
+        let archetype =
+            |entity: Entity| Resource::Rows(self.world.archetypes_of(&[entity]).next().unwrap());
         let resource = match name.trim_end_matches('!') {
             "A" => Resource::Values(ComponentType::of::<A>()),
             "B" => Resource::Values(ComponentType::of::<B>()),
@@ -211,7 +210,7 @@ fn waits(forked: bool, waits_for: &[&str], operate: impl Fn(&mut Stage)) {
         let mut stage = Stage::new(forked);
         let ran = Arc::new(AtomicBool::new(false));
         let (sets, used) = (Arc::clone(&ran), stage.named(name));
-        let jobs = &stage.world.entities().jobs;
+        let jobs = &stage.world.jobs;
         let job = move |()| sets.store(true, Ordering::Relaxed);
         let _ = jobs.scheduler().schedule(&[], Uses(jobs, &[used]), job).unwrap();
         operate(&mut stage);
@@ -241,7 +240,7 @@ fn x() -> ComponentType {
 #[test]
 fn what_only_the_world_changes_can_always_be_asked() {
     waits_for(&[], |stage| {
-        let entities = stage.world.entities();
+        let entities = &stage.world;
         assert!(entities.exists(stage.a) && entities.has::<(A, B)>(stage.ab));
         assert!(entities.has_type(stage.ax, x()) && entities.is_enabled(stage.a));
         assert_eq!(entities.entity_count(), entities.all_entities().len());
@@ -259,7 +258,7 @@ fn what_only_the_world_changes_can_always_be_asked() {
         assert!(entities.entity_name(stage.a).is_none());
     });
     waits_for(&[], |stage| {
-        let entities = stage.world.entities_mut();
+        let entities = &mut stage.world;
         entities.archetype::<(A, B, X)>();
         entities.archetype_of(&[x()]).unwrap();
         entities.advance_version();
@@ -271,7 +270,7 @@ fn what_only_the_world_changes_can_always_be_asked() {
 fn what_is_refused_or_changes_nothing_waits_for_nobody() {
     waits_for(&[], |stage| {
         let (a, ab, gone) = (stage.a, stage.ab, Entity::NULL);
-        let entities = stage.world.entities_mut();
+        let entities = &mut stage.world;
         assert!(entities.add(gone, A(1)).is_err() && entities.set(gone, A(1)).is_err());
         assert!(entities.set(a, B(1)).is_err() && entities.take::<B>(a).is_err());
         assert_eq!(entities.remove::<B>(a), Ok(false));
@@ -290,23 +289,23 @@ fn what_is_refused_or_changes_nothing_waits_for_nobody() {
 #[test]
 fn reading_waits_for_writers() {
     waits_for(&["A!"], |stage| assert!(stage.world.get::<A>(stage.ab).is_ok()));
-    waits_for(&["A!"], |stage| _ = stage.world.entities().lookup::<A>());
+    waits_for(&["A!"], |stage| _ = stage.world.lookup::<A>());
     waits_for(&["A!"], |stage| {
         // Of an opaque type; that it waits comes before that.
-        let bytes = stage.world.entities().get_bytes(stage.ab, ComponentType::of::<A>());
+        let bytes = stage.world.get_bytes(stage.ab, ComponentType::of::<A>());
         assert!(matches!(bytes, Err(EntityError::NotBytes { .. })));
     });
     waits_for(&["Item!"], |stage| {
         assert_eq!(stage.world.buffer::<Item>(stage.ai).unwrap().len(), 1);
     });
-    waits_for(&["Item!"], |stage| _ = stage.world.entities().buffer_lookup::<Item>());
+    waits_for(&["Item!"], |stage| _ = stage.world.buffer_lookup::<Item>());
     waits_for(&["Item!"], |stage| {
         let ty = ComponentType::of_buffer::<Item>();
-        assert_eq!(stage.world.entities().untyped_buffer(stage.ai, ty).unwrap().len(), 1);
+        assert_eq!(stage.world.untyped_buffer(stage.ai, ty).unwrap().len(), 1);
     });
     waits_for(&["P!"], |stage| assert!(stage.world.chunk_component::<P>(stage.ap).is_ok()));
     waits_for(&["X?!"], |stage| {
-        assert_eq!(stage.world.entities().is_component_enabled::<X>(stage.ax), Ok(true));
+        assert_eq!(stage.world.is_component_enabled::<X>(stage.ax), Ok(true));
     });
 }
 
@@ -328,11 +327,11 @@ fn writing_waits_for_all_who_use_the_component() {
         assert!(stage.world.set_chunk_component(stage.ap, P(2)).is_ok());
     });
     waits_for(&["X", "X!", "X?", "X?!"], |stage| {
-        stage.world.entities_mut().set_component_enabled::<X>(stage.ax, false).unwrap();
+        stage.world.set_component_enabled::<X>(stage.ax, false).unwrap();
     });
     // It takes the place of another, and so do all that it has.
     waits_for(&["ab", "table"], |stage| {
-        stage.world.entities_mut().swap_components(stage.ab, stage.ab2).unwrap();
+        stage.world.swap_components(stage.ab, stage.ab2).unwrap();
     });
 }
 
@@ -355,7 +354,7 @@ fn copying_a_chunk_waits_for_all_who_use_it() {
         assert!(stage.world.set_chunk_component(stage.ap, P(2)).is_ok());
     });
     waits_in_fork_for(&["X", "X!", "X?", "X?!"], |stage| {
-        stage.world.entities_mut().set_component_enabled::<X>(stage.ax, false).unwrap();
+        stage.world.set_component_enabled::<X>(stage.ax, false).unwrap();
     });
     waits_in_fork_for(&["A!"], |stage| assert!(stage.world.get::<A>(stage.ab).is_ok()));
 }
@@ -364,29 +363,29 @@ fn copying_a_chunk_waits_for_all_who_use_it() {
 fn creating_waits_for_who_goes_through_the_archetype_or_looks_for_entities() {
     let to_ab = &["ab", "table"];
     waits_for(to_ab, |stage| _ = stage.world.spawn((A(1), B(1))));
-    waits_for(to_ab, |stage| _ = stage.world.spawn_many(3, (A(1), B(1))));
+    waits_for(to_ab, |stage| _ = stage.world.spawn_many((A(1), B(1)), 3));
     waits_for(to_ab, |stage| _ = stage.world.spawn_batch([(A(1), B(1)); 3]));
     waits_for(to_ab, |stage| {
         assert!(stage.world.spawn_columns(([A(1)], [B(1)])).is_ok());
     });
     waits_for(to_ab, |stage| {
-        let archetype = stage.world.entities_mut().archetype::<(A, B)>();
-        stage.world.entities_mut().create(archetype).unwrap();
+        let archetype = stage.world.archetype::<(A, B)>();
+        stage.world.create(archetype).unwrap();
     });
-    waits_for(to_ab, |stage| _ = stage.world.entities_mut().instantiate(stage.ab).unwrap());
+    waits_for(to_ab, |stage| _ = stage.world.instantiate(stage.ab).unwrap());
     waits_for(&["at", "table"], |stage| _ = stage.world.spawn((A(1), Shared::new(Team(2)))));
     waits_for(&["at", "table"], |stage| {
         stage.world.spawn_batch([(A(1), Shared::new(Team(1))), (A(1), Shared::new(Team(2)))]);
     });
     waits_for(&["at", "table"], |stage| {
-        _ = stage.world.spawn_many(2, (A(1), Shared::new(Team(2))));
+        _ = stage.world.spawn_many((A(1), Shared::new(Team(2))), 2);
     });
     waits_for(&["ac", "a", "table"], |stage| {
         // What stays is not copied.
-        stage.world.entities_mut().instantiate(stage.ac).unwrap();
+        stage.world.instantiate(stage.ac).unwrap();
     });
     waits_for(&["Group!", "root", "ab", "table"], |stage| {
-        stage.world.entities_mut().instantiate_many(stage.root, 2).unwrap();
+        stage.world.instantiate_many(stage.root, 2).unwrap();
     });
     // Of a new archetype there are no rows yet.
     waits_for(&["table"], |stage| _ = stage.world.spawn((A(1), B(1), X(1))));
@@ -429,30 +428,33 @@ fn moving_waits_for_who_goes_through_both_archetypes_or_looks_for_entities() {
     });
     waits_for(both, |stage| {
         let b = ComponentType::of::<B>();
-        assert_eq!(stage.world.entities_mut().add_types(stage.a, &[b]), Ok(true));
+        assert_eq!(stage.world.add_types(stage.a, &[b]), Ok(true));
     });
     waits_for(both, |stage| assert_eq!(stage.world.remove::<B>(stage.ab), Ok(true)));
     waits_for(both, |stage| {
         let b = ComponentType::of::<B>();
-        assert_eq!(stage.world.entities_mut().remove_types(stage.ab, &[b]), Ok(true));
+        assert_eq!(stage.world.remove_types(stage.ab, &[b]), Ok(true));
     });
     waits_for(both, |stage| assert_eq!(stage.world.take::<B>(stage.ab).map(|b| b.0), Ok(1)));
     waits_for(both, |stage| {
-        let archetype = stage.world.entities().entity_archetype(stage.ab).unwrap();
-        stage.world.entities_mut().set_archetype(stage.a, archetype).unwrap();
+        let archetype = stage.world.entity_archetype(stage.ab).unwrap();
+        stage.world.set_archetype(stage.a, archetype).unwrap();
     });
     waits_for(&["a", "ai", "table"], |stage| {
         // Its buffer is written to then.
         let (a, world) = (stage.a, &mut stage.world);
         let ty = ComponentType::of_buffer::<Item>();
         assert_eq!(world.add(a, Buffer::<Item>::new()).ok(), Some(true));
-        assert!(world.entities().has_type(a, ty));
+        assert!(world.has_type(a, ty));
     });
     waits_for(&["a", "at", "table"], |stage| {
-        assert_eq!(stage.world.add_shared(stage.a, Team(2)), Ok(true));
+        assert_eq!(
+            stage.world.add(stage.a, Shared::new(Team(2))).map_err(|rejected| rejected.error),
+            Ok(true)
+        );
     });
     waits_for(&["a", "at", "table"], |stage| {
-        assert_eq!(stage.world.remove_shared::<Team>(stage.at), Ok(true));
+        assert_eq!(stage.world.remove::<Shared<Team>>(stage.at), Ok(true));
     });
     for way in 0..4 {
         waits_for(&["at", "table"], |stage| {
@@ -460,20 +462,20 @@ fn moving_waits_for_who_goes_through_both_archetypes_or_looks_for_entities() {
             let done = match way {
                 0 => stage.world.set_shared(at, Team(2)).is_ok(),
                 1 => stage.world.set(at, Shared::new(Team(2))).is_ok(),
-                2 => stage.world.add_shared(at, Team(2)).is_ok(),
+                2 => stage.world.add(at, Shared::new(Team(2))).is_ok(),
                 _ => stage.world.set_shared_slice(&[at], Team(2)).is_ok(),
             };
             assert!(done);
         });
     }
     waits_for(&["a", "a_disabled", "table"], |stage| {
-        assert_eq!(stage.world.entities_mut().set_enabled(stage.a, false), Ok(true));
+        assert_eq!(stage.world.set_enabled(stage.a, false), Ok(true));
     });
     waits_for(&["Group!", "root", "ab", "table"], |stage| {
-        assert_eq!(stage.world.entities_mut().set_enabled(stage.root, false), Ok(true));
+        assert_eq!(stage.world.set_enabled(stage.root, false), Ok(true));
     });
     waits_for(&["table"], |stage| {
-        stage.world.entities_mut().entity_changes(&mut EntityTracker::new());
+        stage.world.entity_changes(&mut EntityTracker::new());
     });
 }
 
@@ -509,17 +511,17 @@ fn changes_by_query_wait_for_what_matches_and_where_it_goes() {
 
 #[test]
 fn what_is_about_everything_waits_for_everybody() {
-    waits_for(ALL, |stage| _ = stage.world.entities().chunks());
-    waits_for(ALL, |stage| stage.world.entities_mut().for_each_chunk_mut(|_| {}));
+    waits_for(ALL, |stage| _ = stage.world.chunks());
+    waits_for(ALL, |stage| stage.world.for_each_chunk_mut(|_| {}));
     waits_for(ALL, |stage| _ = stage.world.fork().unwrap());
     waits_for(ALL, |stage| _ = stage.world.duplicate().unwrap());
     waits_for(ALL, |stage| _ = stage.world.state_hash());
     waits_for(ALL, |stage| stage.world.check_invariants().unwrap());
     waits_for(ALL, |stage| {
-        stage.world.entities_mut().remap_references(|entity| entity).unwrap();
+        stage.world.remap_references(|entity| entity).unwrap();
     });
     waits_for(ALL, |stage| {
-        let places = stage.world.entities().storage_info();
+        let places = stage.world.storage_info();
         assert!(places.get(stage.a).unwrap().chunk().len() > 0);
     });
     // Some stay, and each of the others goes by itself.
@@ -607,7 +609,7 @@ const USED: ResourceUse = (Resource::Table, Access::Read);
 fn a_world_goes_when_its_jobs_have_ended() {
     for workers in [0, 1, 2] {
         let (world, dropped) = world_with_loud(workers);
-        let jobs = &world.entities().jobs;
+        let jobs = &world.jobs;
         let dropped = Arc::new(Mutex::new(dropped));
         let seen = Arc::clone(&dropped);
         let (tell, told) = mpsc::channel();
@@ -626,13 +628,13 @@ fn a_world_goes_when_its_jobs_have_ended() {
 #[test]
 fn a_world_goes_inside_of_a_job_of_another() {
     let (world, dropped) = world_with_loud(1);
-    let jobs = &world.entities().jobs;
+    let jobs = &world.jobs;
     let (tell, told) = mpsc::channel();
     let job = move |()| tell.send(()).unwrap();
     let _ = jobs.scheduler().schedule(&[], Uses(jobs, &[USED]), job).unwrap();
     let other = World::new("Other");
-    let job = other.entities().jobs().schedule(&[], (), move |()| drop(world)).unwrap();
-    other.entities().jobs().complete(job);
+    let job = other.jobs().schedule(&[], (), move |()| drop(world)).unwrap();
+    other.jobs().complete(job);
     assert!(told.try_recv().is_ok() && dropped.try_recv().is_ok());
 }
 
@@ -643,7 +645,7 @@ fn what_jobs_use_stays_when_one_of_them_drops_the_world() {
         let (world, dropped) = world_with_loud(1);
         let (give, given) = mpsc::channel::<World>();
         let (tell, told) = mpsc::channel();
-        let jobs = &world.entities().jobs;
+        let jobs = &world.jobs;
         let job = move |()| {
             drop(given.recv().unwrap());
             tell.send(()).unwrap();
@@ -666,7 +668,7 @@ fn inside_of_one_of_its_jobs_a_world_does_not_do_what_others_are_in_the_way_of()
     let entity = world.spawn(A(1));
     let (give, given) = mpsc::channel::<World>();
     let (tell, told) = mpsc::channel();
-    let jobs = &world.entities().jobs;
+    let jobs = &world.jobs;
     let uses = [(Resource::Values(ComponentType::of::<A>()), Access::Write)];
     let job = move |()| {
         let mut world = given.recv().unwrap();

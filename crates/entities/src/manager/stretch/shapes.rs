@@ -6,10 +6,10 @@
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
+use crate::builtin::CleanupEntity;
 use crate::component::ComponentType;
 use crate::manager::LinkedEntityGroup;
 use crate::manager::sets::Sets;
-use crate::stock::CleanupEntity;
 use crate::storage::{
     ArchetypeShape, Archetypes, Edge, NOWHERE, SetOperation, StorageSettings, sort_types,
 };
@@ -105,11 +105,11 @@ impl Shapes {
             return number;
         }
         let is_simple = |ty: &ComponentType| ty.0.per_chunk.is_none();
-        let is_residue = types.contains(&ComponentType::of::<CleanupEntity>());
+        let is_cleanup_only = types.contains(&ComponentType::of::<CleanupEntity>());
         let group = ComponentType::of_buffer::<LinkedEntityGroup>();
         let folds = types.len() <= MOST_TYPES
             && types.iter().all(is_simple)
-            && !is_residue
+            && !is_cleanup_only
             && ArchetypeShape::new(types, settings).is_ok();
         let goes = types.iter().all(|&ty| !ty.is_cleanup() && ty != group);
         let has_shared = types.iter().any(|ty| ty.is_shared());

@@ -43,19 +43,16 @@ impl DynamicQuery {
     ///
     /// let mut world = World::new("Simulation");
     /// let car = world.spawn(Engine);
-    /// world.spawn_many(9, Engine);
-    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// world.spawn_many(Engine, 9);
+    /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// let query = DynamicQuery::new().all([ComponentType::of::<Engine>()]);
     /// let found = query.chunks(&world).next().unwrap();
     /// assert_eq!((found.chunk().len(), found.count()), (10, 9));
     /// assert_eq!(found.rows().collect::<Vec<_>>(), (1..10).collect::<Vec<_>>());
     /// ```
     #[track_caller]
-    pub fn chunks<'w>(
-        &self,
-        world: &'w impl AsRef<EntityManager>,
-    ) -> impl Iterator<Item = FoundChunk<'w>> {
-        let entities = world.as_ref();
+    pub fn chunks<'w>(&self, world: &'w EntityManager) -> impl Iterator<Item = FoundChunk<'w>> {
+        let entities = world;
         // Everything in them can be read.
         entities.jobs.before_everything();
         let walk = self.walk(entities);
@@ -76,24 +73,24 @@ impl DynamicQuery {
     ///
     /// It waits only for jobs that decide on what is found.
     #[track_caller]
-    pub fn to_entities(&self, world: &impl AsRef<EntityManager>) -> Vec<Entity> {
-        entities(self.finding(world.as_ref()))
+    pub fn to_entities(&self, world: &EntityManager) -> Vec<Entity> {
+        entities(self.finding(world))
     }
 
     /// How many entities are found.
     ///
     /// It waits only for jobs that decide on what is found.
     #[track_caller]
-    pub fn count(&self, world: &impl AsRef<EntityManager>) -> usize {
-        count(self.finding(world.as_ref()))
+    pub fn count(&self, world: &EntityManager) -> usize {
+        count(self.finding(world))
     }
 
     /// Whether no entity is found.
     ///
     /// It waits only for jobs that decide on what is found.
     #[track_caller]
-    pub fn is_empty(&self, world: &impl AsRef<EntityManager>) -> bool {
-        !self.finding(world.as_ref()).next_chunk()
+    pub fn is_empty(&self, world: &EntityManager) -> bool {
+        !self.finding(world).next_chunk()
     }
 
     /// How many entities have such components, whatever is switched off, has changed or is shared.
@@ -111,22 +108,22 @@ impl DynamicQuery {
     ///
     /// let mut world = World::new("Simulation");
     /// let car = world.spawn(Engine);
-    /// world.spawn_many(4, Engine);
-    /// world.entities_mut().set_component_enabled::<Engine>(car, false).unwrap();
+    /// world.spawn_many(Engine, 4);
+    /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// let query = DynamicQuery::new().all([ComponentType::of::<Engine>()]);
     /// assert_eq!((query.count(&world), query.count_unfiltered(&world)), (4, 5));
     /// ```
     #[track_caller]
-    pub fn count_unfiltered(&self, world: &impl AsRef<EntityManager>) -> usize {
-        let entities = world.as_ref();
+    pub fn count_unfiltered(&self, world: &EntityManager) -> usize {
+        let entities = world;
         self.matched(entities).count_rows(&entities.storage)
     }
 
     /// Returns how many chunks the archetypes have that match, whatever is disabled, has changed or is shared. See
     /// [`QueryRef::count_chunks_unfiltered`](crate::QueryRef::count_chunks_unfiltered).
     #[track_caller]
-    pub fn count_chunks_unfiltered(&self, world: &impl AsRef<EntityManager>) -> usize {
-        let entities = world.as_ref();
+    pub fn count_chunks_unfiltered(&self, world: &EntityManager) -> usize {
+        let entities = world;
         self.matched(entities).count_chunks(&entities.storage)
     }
 
@@ -134,8 +131,8 @@ impl DynamicQuery {
     ///
     /// See [`QueryRef::is_empty_unfiltered`](crate::QueryRef::is_empty_unfiltered). It waits for no job.
     #[track_caller]
-    pub fn is_empty_unfiltered(&self, world: &impl AsRef<EntityManager>) -> bool {
-        let entities = world.as_ref();
+    pub fn is_empty_unfiltered(&self, world: &EntityManager) -> bool {
+        let entities = world;
         self.matched(entities).has_no_chunks(&entities.storage)
     }
 
@@ -158,8 +155,8 @@ impl DynamicQuery {
     /// assert!(query.matches(&world, orc) && !query.matches(&world, stone));
     /// ```
     #[track_caller]
-    pub fn matches(&self, world: &impl AsRef<EntityManager>, entity: Entity) -> bool {
-        let entities = world.as_ref();
+    pub fn matches(&self, world: &EntityManager, entity: Entity) -> bool {
+        let entities = world;
         let walk = self.walk(entities);
         let Some(at) = entities.storage.table.locate(entity) else { return false };
         let archetype = entities.storage.archetype_at(at);
@@ -185,8 +182,8 @@ impl DynamicQuery {
     /// assert!(mask.matches(orc) && !mask.matches(stone));
     /// ```
     #[track_caller]
-    pub fn mask<'w>(&self, world: &'w impl AsRef<EntityManager>) -> QueryMask<'w> {
-        let entities = world.as_ref();
+    pub fn mask<'w>(&self, world: &'w EntityManager) -> QueryMask<'w> {
+        let entities = world;
         QueryMask::new(&entities.storage, self.matched(entities))
     }
 }

@@ -27,10 +27,10 @@ impl DynamicQuery {
     #[track_caller]
     fn change<R>(
         &self,
-        world: &mut impl AsMut<EntityManager>,
+        world: &mut EntityManager,
         change: impl FnOnce(&mut EntityManager, &Found) -> R,
     ) -> R {
-        let entities = world.as_mut();
+        let entities = world;
         let found = self.found(entities);
         let result = change(entities, &found);
         entities.keep_found(found);
@@ -56,14 +56,14 @@ impl DynamicQuery {
     /// struct Dead;
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, ());
-    /// world.spawn_many(5, Dead);
+    /// world.spawn_many((), 10);
+    /// world.spawn_many(Dead, 5);
     /// let dead = DynamicQuery::new().all([ComponentType::of::<Dead>()]);
     /// assert_eq!(dead.despawn(&mut world), Ok(5));
     /// assert_eq!(world.entity_count(), 10);
     /// ```
     #[track_caller]
-    pub fn despawn(&self, world: &mut impl AsMut<EntityManager>) -> Result<usize, EntityError> {
+    pub fn despawn(&self, world: &mut EntityManager) -> Result<usize, EntityError> {
         self.change(world, EntityManager::despawn_found)
     }
 
@@ -94,7 +94,7 @@ impl DynamicQuery {
     #[track_caller]
     pub fn add<S: CloneSet>(
         &self,
-        world: &mut impl AsMut<EntityManager>,
+        world: &mut EntityManager,
         components: S,
     ) -> Result<usize, Rejected<S, EntityError>> {
         self.change(world, |entities, found| entities.add_to_found(found, components))
@@ -111,7 +111,7 @@ impl DynamicQuery {
     #[track_caller]
     pub fn add_each<S: ComponentSet>(
         &self,
-        world: &mut impl AsMut<EntityManager>,
+        world: &mut EntityManager,
         sets: impl IntoIterator<Item = S>,
     ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
         let sets = sets.into_iter().collect();
@@ -147,7 +147,7 @@ impl DynamicQuery {
     #[track_caller]
     pub fn add_types(
         &self,
-        world: &mut impl AsMut<EntityManager>,
+        world: &mut EntityManager,
         types: &[ComponentType],
     ) -> Result<usize, EntityError> {
         self.change(world, |entities, found| entities.add_types_to_found(found, types))
@@ -165,7 +165,7 @@ impl DynamicQuery {
     #[track_caller]
     pub fn remove_types(
         &self,
-        world: &mut impl AsMut<EntityManager>,
+        world: &mut EntityManager,
         types: &[ComponentType],
     ) -> Result<usize, EntityError> {
         self.change(world, |entities, found| entities.remove_types_from_found(found, types))
@@ -190,8 +190,8 @@ impl DynamicQuery {
     /// struct Team(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Shared::new(Team(3)));
-    /// world.spawn_many(5, Shared::new(Team(4)));
+    /// world.spawn_many(Shared::new(Team(3)), 10);
+    /// world.spawn_many(Shared::new(Team(4)), 5);
     /// let third = DynamicQuery::new().with_shared(Team(3));
     /// assert_eq!(third.set_shared(&mut world, Team(4)), Ok(10));
     /// assert!(third.is_empty(&world));
@@ -199,7 +199,7 @@ impl DynamicQuery {
     #[track_caller]
     pub fn set_shared<T: SharedComponent>(
         &self,
-        world: &mut impl AsMut<EntityManager>,
+        world: &mut EntityManager,
         value: T,
     ) -> Result<usize, EntityError> {
         let value = Shared::new(value);
@@ -226,7 +226,7 @@ impl DynamicQuery {
     /// struct Orc;
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(10, Orc);
+    /// world.spawn_many(Orc, 10);
     /// let orcs = DynamicQuery::new().all([ComponentType::of::<Orc>()]);
     /// assert_eq!(orcs.set_enabled(&mut world, false), Ok(10));
     /// assert!(orcs.is_empty(&world));
@@ -235,7 +235,7 @@ impl DynamicQuery {
     #[track_caller]
     pub fn set_enabled(
         &self,
-        world: &mut impl AsMut<EntityManager>,
+        world: &mut EntityManager,
         enabled: bool,
     ) -> Result<usize, EntityError> {
         self.change(world, |entities, found| entities.set_found_enabled(found, enabled))
@@ -259,7 +259,7 @@ impl DynamicQuery {
     /// struct Engine;
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(1000, Engine);
+    /// world.spawn_many(Engine, 1000);
     /// let engine = ComponentType::of::<Engine>();
     /// let running = DynamicQuery::new().all([engine]);
     /// assert_eq!(running.set_type_enabled(&mut world, engine, false), Ok(1000));
@@ -268,11 +268,11 @@ impl DynamicQuery {
     #[track_caller]
     pub fn set_type_enabled(
         &self,
-        world: &mut impl AsMut<EntityManager>,
+        world: &mut EntityManager,
         ty: ComponentType,
         enabled: bool,
     ) -> Result<usize, EntityError> {
-        LateQuery::from(self).set_type_enabled(world.as_mut(), ty, enabled)
+        LateQuery::from(self).set_type_enabled(world, ty, enabled)
     }
 
     /// Moves all entities of a world that are found to another one. Returns which entity became which.
@@ -296,8 +296,8 @@ impl DynamicQuery {
     /// struct Asleep;
     ///
     /// let (mut game, mut aside) = (World::new("Game"), World::new("Aside"));
-    /// game.spawn_many(10, ());
-    /// game.spawn_many(5, Asleep);
+    /// game.spawn_many((), 10);
+    /// game.spawn_many(Asleep, 5);
     /// let asleep = DynamicQuery::new().all([ComponentType::of::<Asleep>()]);
     /// let moved = asleep.move_to(&mut game, &mut aside)?;
     /// assert_eq!((moved.len(), game.entity_count(), aside.entity_count()), (5, 10, 5));
@@ -306,10 +306,10 @@ impl DynamicQuery {
     #[track_caller]
     pub fn move_to(
         &self,
-        from: &mut impl AsMut<EntityManager>,
-        to: &mut impl AsMut<EntityManager>,
+        from: &mut EntityManager,
+        to: &mut EntityManager,
     ) -> Result<EntityMap, EntityError> {
-        self.change(from, |from, found| to.as_mut().move_found_from(from, found))
+        self.change(from, |from, found| to.move_found_from(from, found))
     }
 
     /// Copies all entities of a world that are found to another one. Returns which entity was copied to which.
@@ -333,8 +333,8 @@ impl DynamicQuery {
     /// struct Health(u32);
     ///
     /// let (mut game, mut preview) = (World::new("Game"), World::new("Preview"));
-    /// game.spawn_many(10, ());
-    /// game.spawn_many(5, Health(20));
+    /// game.spawn_many((), 10);
+    /// game.spawn_many(Health(20), 5);
     /// let healthy = DynamicQuery::new().all([ComponentType::of::<Health>()]);
     /// let copied = healthy.copy_to(&game, &mut preview)?;
     /// assert_eq!((copied.len(), game.entity_count(), preview.entity_count()), (5, 15, 5));
@@ -343,12 +343,12 @@ impl DynamicQuery {
     #[track_caller]
     pub fn copy_to(
         &self,
-        from: &impl AsRef<EntityManager>,
-        to: &mut impl AsMut<EntityManager>,
+        from: &EntityManager,
+        to: &mut EntityManager,
     ) -> Result<EntityMap, EntityError> {
-        let from = from.as_ref();
+        let from = from;
         let found = self.found(from);
-        let copied = to.as_mut().copy_found_from(from, &found);
+        let copied = to.copy_found_from(from, &found);
         from.keep_found(found);
         copied
     }

@@ -185,11 +185,11 @@ impl DynamicQuery {
     ///
     /// let mut world = World::new("Simulation");
     /// let orc = world.spawn(Health(20));
-    /// let seen = world.entities().version();
+    /// let seen = world.version();
     /// let changed = DynamicQuery::new().changed([ComponentType::of::<Health>()]).since(seen);
     /// assert!(changed.is_empty(&world));
     ///
-    /// world.entities_mut().advance_version();
+    /// world.advance_version();
     /// world.get_mut::<Health>(orc)?.0 = 15;
     /// assert_eq!(changed.to_entities(&world), [orc]);
     /// # Ok::<(), ancho_entities::EntityError>(())
@@ -225,8 +225,8 @@ impl DynamicQuery {
     /// struct Team(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(3, Shared::new(Team(1)));
-    /// world.spawn_many(4, Shared::new(Team(2)));
+    /// world.spawn_many(Shared::new(Team(1)), 3);
+    /// world.spawn_many(Shared::new(Team(2)), 4);
     /// assert_eq!(DynamicQuery::new().with_shared(Team(2)).count(&world), 4);
     /// ```
     pub fn with_shared<T: SharedComponent>(mut self, value: T) -> Self {

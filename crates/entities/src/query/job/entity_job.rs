@@ -79,7 +79,7 @@ pub struct ChunkAt {
 /// let mut moved = JobSlice::new(1000, 0.0);
 /// let job = Move { dt: 0.5, moved: moved.write() };
 /// let job = world.query_mut::<(&mut Position, &Velocity)>().job().schedule_job_parallel(job)?;
-/// world.entities().jobs().complete(job);
+/// world.jobs().complete(job);
 /// assert_eq!(moved.as_slice().unwrap()[999], 1000.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -173,11 +173,11 @@ pub trait EntityJob: ParallelJobStruct {
 /// }
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(1000, Weight(2));
+/// world.spawn_many(Weight(2), 1000);
 /// let query = world.query::<&Weight>();
 /// let mut sums = JobSlice::new(query.count_chunks_unfiltered(), 0);
 /// let weigh = query.job().schedule_chunk_job_parallel(Weigh { sums: sums.write() })?;
-/// world.entities().jobs().complete(weigh);
+/// world.jobs().complete(weigh);
 /// assert_eq!(sums.as_slice().unwrap().iter().sum::<u32>(), 2000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

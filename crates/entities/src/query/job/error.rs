@@ -22,11 +22,11 @@ use crate::storage::OutOfMemory;
 ///
 /// let mut world = World::new("Simulation");
 /// let mut sum = JobCell::new(0);
-/// let first = world.entities().jobs().named("Reset").schedule(&[], sum.write(), |sum| *sum = 0).unwrap();
+/// let first = world.jobs().named("Reset").schedule(&[], sum.write(), |sum| *sum = 0).unwrap();
 /// let add = world.query::<&Health>().job().named("Add").with(sum.write());
 /// let refused = add.schedule(|health, sum| **sum += health.0).unwrap_err();
 /// assert!(refused.to_string().starts_with("A0001: job `Add` writes the JobCell<u32> "));
-/// world.entities().jobs().complete(first);
+/// world.jobs().complete(first);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -17,7 +17,7 @@ use ancho_jobs::{AccessList, BatchInfo, JobData, ParallelJobData, ScheduleError}
 /// struct Number(usize);
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(1000, Number(0));
+/// world.spawn_many(Number(0), 1000);
 /// let query = world.query_mut::<&mut Number>();
 /// query.job().with(IndexInQuery).schedule_parallel(|number, index| number.0 = index)?;
 /// assert!(world.query::<&Number>().iter().map(|number| number.0).eq(0..1000));

@@ -198,7 +198,7 @@ where
     /// struct Shadow(Entity);
     ///
     /// let mut world = World::new("Simulation");
-    /// let knights: Vec<_> = world.spawn_many(100, Health(3)).collect();
+    /// let knights: Vec<_> = world.spawn_many(Health(3), 100).collect();
     /// world.spawn_batch(knights.iter().map(|&knight| Shadow(knight)));
     /// let (shadows, health) = world.split::<(Query<&Shadow>, Lookup<&mut Health>)>();
     /// shadows.job().with(health.into_unchecked_job()).schedule_parallel(|shadow, health| {

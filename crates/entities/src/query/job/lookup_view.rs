@@ -120,7 +120,7 @@ impl<'v, D: ReadOnlyData> JobLookupView<'v, D> {
     /// let job = hunters.job().with(all.into_job()).schedule_parallel(move |prey, all| {
     ///     assert_eq!(all.place(prey.0).map(|place| place.row), (prey.0 == sheep).then_some(0));
     /// })?;
-    /// world.entities().jobs().complete(job);
+    /// world.jobs().complete(job);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]

@@ -149,9 +149,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// let mut world = World::new("Simulation");
     /// let orc = world.spawn(Health(20));
-    /// let bad = world.entities().jobs().schedule(&[], (), |()| panic!("no orders")).unwrap();
+    /// let bad = world.jobs().schedule(&[], (), |()| panic!("no orders")).unwrap();
     /// let harm = world.query_mut::<&mut Health>().job().depends_on(&[bad]).schedule(|health| health.0 = 0)?;
-    /// assert!(world.entities().jobs().try_complete(harm).is_err());
+    /// assert!(world.jobs().try_complete(harm).is_err());
     /// assert_eq!(world.get::<Health>(orc)?.0, 20);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -183,7 +183,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// world.query::<&Health>().job().with(sum.write()).schedule(|health, sum| **sum += health.0)?;
     /// let share = world.query_mut::<&mut Health>().job().in_turn().with(sum.read());
     /// let shared = share.schedule(|health, sum| health.0 = **sum / 100)?;
-    /// world.entities().jobs().complete(shared);
+    /// world.jobs().complete(shared);
     /// assert!(world.query::<&Health>().iter().all(|health| health.0 == 50));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -213,7 +213,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///     .job()
     ///     .with(doubled.write())
     ///     .schedule_parallel(|health, doubled| *doubled = 2 * health.0)?;
-    /// world.entities().jobs().complete(job);
+    /// world.jobs().complete(job);
     /// assert_eq!(doubled.as_slice().unwrap()[999], 1998);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -237,7 +237,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// struct Number(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(100, Number(0));
+    /// world.spawn_many(Number(0), 100);
     /// let mut next = 0;
     /// world.query_mut::<&mut Number>().job().schedule(move |number| {
     ///     number.0 = next;

@@ -67,7 +67,7 @@ impl<'w, D: QueryData, X: JobData> QueryJobWith<'w, D, X> {
     /// world.spawn_batch((0..1000).map(Health));
     /// let mut sum = JobCell::new(0);
     /// let job = world.query::<&Health>().job().with(sum.write()).schedule(|health, sum| **sum += health.0)?;
-    /// world.entities().jobs().complete(job);
+    /// world.jobs().complete(job);
     /// assert_eq!(*sum.get().unwrap(), 499_500);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

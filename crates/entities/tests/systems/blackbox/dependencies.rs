@@ -31,7 +31,7 @@ fn sum(all: Query<&Position>, mut sums: Query<&mut Sum>) {
 #[test]
 fn d1_jobs_of_systems_run_in_the_order_of_what_they_write() {
     let mut world = World::new("Simulation");
-    world.spawn_many(500, (Position(0.0), Velocity(0.0)));
+    world.spawn_many((Position(0.0), Velocity(0.0)), 500);
     let result = world.spawn(Sum(0.0));
     world.add_system(accelerate);
     world.add_system(drift.after(accelerate));
@@ -46,7 +46,7 @@ fn d1_jobs_of_systems_run_in_the_order_of_what_they_write() {
 #[test]
 fn d1_who_writes_waits_for_who_reads() {
     let mut world = World::new("Simulation");
-    world.spawn_many(500, (Position(0.0), Velocity(1.0)));
+    world.spawn_many((Position(0.0), Velocity(1.0)), 500);
     // Reads velocities in a job, which the next one overwrites.
     world.add_system(drift);
     world.add_system(
@@ -78,7 +78,7 @@ fn d3_the_main_thread_sees_what_jobs_have_written() {
 #[test]
 fn d3_whoever_has_all_entities_waits_for_all_jobs() {
     let mut world = World::new("Simulation");
-    world.spawn_many(100, (Position(0.0), Velocity(1.0)));
+    world.spawn_many((Position(0.0), Velocity(1.0)), 100);
     world.add_system(drift);
     world.add_system(
         (|entities: &mut EntityManager| {
@@ -127,7 +127,7 @@ fn v_who_writes_in_a_job_is_seen_by_others_once() {
     world.add_system(looks.in_group(Presentation));
     world.try_update(0.1).unwrap();
     world.try_update(0.1).unwrap();
-    world.set_enabled(drifts, false).unwrap();
+    world.set_system_enabled(drifts, false).unwrap();
     world.try_update(0.1).unwrap();
     world.try_update(0.1).unwrap();
     assert_eq!(trace.take(), "1 1 0 0");
@@ -138,7 +138,7 @@ fn d6_an_update_of_one_world_does_not_complete_jobs_of_another() {
     let mut first = World::new("First");
     let mut second = World::new("Second");
     for world in [&mut first, &mut second] {
-        world.spawn_many(100, (Position(0.0), Velocity(1.0)));
+        world.spawn_many((Position(0.0), Velocity(1.0)), 100);
         world.add_system(drift);
     }
     for _ in 0..10 {

@@ -124,7 +124,7 @@ fn conflicts_of_parameters_are_found_when_the_system_is_added() {
 fn a_failing_job_is_told_with_the_system_that_scheduled_it() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
-    world.spawn_many(10, Health(1));
+    world.spawn_many(Health(1), 10);
     let dies = |mut all: Query<&mut Health>| {
         all.schedule_parallel(|_| panic!("in a job"));
     };

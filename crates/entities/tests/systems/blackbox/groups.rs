@@ -36,14 +36,14 @@ fn sy4_disabling_a_group_stops_all_that_run_in_it() {
     world.add_system(Probe::<1>::called("b", &trace).in_group(Inner).enabled(false));
     world.add_system(Probe::<2>::called("c", &trace).in_group(Inner));
     frame(&mut world, &trace);
-    world.set_enabled(Outer, false).unwrap();
+    world.set_system_enabled(Outer, false).unwrap();
     let mut stopped: Vec<_> =
         frame(&mut world, &trace).split_whitespace().map(String::from).collect();
     stopped.sort_unstable();
     assert_eq!(stopped, ["a.stop", "c.stop"]);
     assert_eq!(frame(&mut world, &trace), "");
     // Who was disabled on its own stays so.
-    world.set_enabled(Outer, true).unwrap();
+    world.set_system_enabled(Outer, true).unwrap();
     let words = frame(&mut world, &trace);
     assert!(words.contains("a.start a.update"), "{words}");
     assert!(words.contains("c.start c.update"), "{words}");
@@ -178,7 +178,7 @@ fn sy3_sy4_a_group_runs_while_there_is_what_it_requires() {
     assert_eq!(words.pop().as_deref(), Some("other"));
     words.sort_unstable();
     assert_eq!(words, ["a.stop", "b.stop"]);
-    assert_eq!(world.is_enabled(Outer), Ok(true), "it waits");
+    assert_eq!(world.is_system_enabled(Outer), Ok(true), "it waits");
     assert_eq!(frame(&mut world, &trace), "other");
     world.spawn(Needed);
     assert_eq!(frame(&mut world, &trace), "b.start b.update a.start a.update other");
@@ -227,7 +227,7 @@ fn sy4_ids_of_another_world_are_refused() {
     second.add_system(noting(&trace, "b"));
     assert!(!second.has_system(id));
     assert!(second.remove_system(id).is_err());
-    assert!(second.set_enabled(id, false).is_err());
+    assert!(second.set_system_enabled(id, false).is_err());
     assert_eq!(frame(&mut second, &trace), "b");
 }
 
@@ -238,6 +238,6 @@ fn sy4_groups_are_enabled_and_required_like_systems() {
     world.add_system(Third.enabled(false).in_group(Simulation));
     world.add_system(Probe::<0>::called("a", &trace).in_group(Third));
     assert_eq!(frame(&mut world, &trace), "a.create");
-    world.set_enabled(Third, true).unwrap();
+    world.set_system_enabled(Third, true).unwrap();
     assert_eq!(frame(&mut world, &trace), "a.start a.update");
 }

@@ -82,12 +82,12 @@ fn hooks_that_switch_their_own_system_are_heard_next_time() {
     let wavering = Probe::<0>::new(&trace)
         .starting(|world| {
             let own = world.find_system("own").unwrap();
-            world.set_enabled(own, false)?;
+            world.set_system_enabled(own, false)?;
             Ok(())
         })
         .stopping(|world| {
             let own = world.find_system("own").unwrap();
-            world.set_enabled(own, true)?;
+            world.set_system_enabled(own, true)?;
             Ok(())
         });
     world.add_system(wavering.named("own"));
@@ -267,7 +267,7 @@ fn what_an_update_left_is_not_told_twice() {
     assert_eq!(heard.load(Ordering::Relaxed), 0);
     world.update(0.1);
     assert_eq!(heard.load(Ordering::Relaxed), 1);
-    world.set_enabled(fails, false).unwrap();
+    world.set_system_enabled(fails, false).unwrap();
     assert_eq!(told(&mut world), [""; 0]);
     world.update(0.1);
     assert_eq!(heard.load(Ordering::Relaxed), 1);
@@ -277,7 +277,7 @@ fn what_an_update_left_is_not_told_twice() {
 fn a_fork_has_the_entities_and_not_the_systems() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
-    world.spawn_many(3, Number(1));
+    world.spawn_many(Number(1), 3);
     world.add_system(noting(&trace, "a"));
     world.try_update(0.1).unwrap();
     trace.take();
@@ -311,7 +311,7 @@ fn sixteen_parameters_are_enough() {
     type N<'w> = Query<'w, &'static Number>;
 
     let mut world = World::new("Simulation");
-    world.spawn_many(2, Number(1));
+    world.spawn_many(Number(1), 2);
     let seen = Arc::new(AtomicUsize::new(0));
     let counted = seen.clone();
     world.add_system(

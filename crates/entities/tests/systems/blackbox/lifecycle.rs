@@ -59,10 +59,10 @@ fn life(enabled: bool, requires: Requires, then: Then) -> String {
     step(&trace);
     match then {
         Keep => {}
-        Switch => world.set_enabled(id, !enabled).unwrap(),
+        Switch => world.set_system_enabled(id, !enabled).unwrap(),
         SwitchTwice => {
-            world.set_enabled(id, !enabled).unwrap();
-            world.set_enabled(id, enabled).unwrap();
+            world.set_system_enabled(id, !enabled).unwrap();
+            world.set_system_enabled(id, enabled).unwrap();
         }
         Exchange => match needed.take() {
             Some(entity) => {
@@ -258,7 +258,7 @@ fn sy3_switches_and_changes_do_not_matter() {
     let mut world = World::new("Simulation");
     world.add_system(raising(&flag).require(EntityQuery::<&Awake>::new()));
     let sleeper = world.spawn(Awake);
-    world.entities_mut().set_component_enabled::<Awake>(sleeper, false).unwrap();
+    world.set_component_enabled::<Awake>(sleeper, false).unwrap();
     assert!(runs(&mut world, &flag));
 
     let mut world = World::new("Simulation");

@@ -68,7 +68,7 @@ fn sy15_using_what_is_older_is_refused_in_a_sentence() {
         ),
         "{refused}"
     );
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let refused = jobs.schedule(&[], list.read(), |_| ()).unwrap_err().to_string();
     assert!(refused.starts_with("A0013: "), "{refused}");
     drop(world);
@@ -94,7 +94,6 @@ fn sy15_jobs_that_have_a_container_go_on_when_it_is_taken_back() {
     let mut sums = NativeArray::<u32>::new(1);
     let numbers = NativeArray::from_fn_in(1000, |at| at as u32, &world.update_allocator());
     let sum = world
-        .entities()
         .jobs()
         .schedule(&[], (numbers.read(), sums.write()), |(numbers, sums)| {
             sums[0] = numbers.iter().sum();
@@ -106,7 +105,7 @@ fn sy15_jobs_that_have_a_container_go_on_when_it_is_taken_back() {
         world.update(0.1);
         let _other = NativeArray::from_fn_in(1000, |_| 1_u32, &world.update_allocator());
     }
-    world.entities().jobs().complete(sum);
+    world.jobs().complete(sum);
     assert_eq!(sums.get().unwrap(), [499_500]);
 }
 
@@ -119,10 +118,10 @@ fn sy15_a_job_fills_in_one_update_what_is_read_in_the_next() {
         let memory = world.update_allocator();
         let mut filled = NativeArray::<u32>::new_in(100, &memory);
         let token = filled.write();
-        let job = world.entities().jobs().schedule(&[], token, |values| values.fill(7)).unwrap();
+        let job = world.jobs().schedule(&[], token, |values| values.fill(7)).unwrap();
         let before = world.resource_mut::<Filled>().0.replace((filled, job));
         if let Some((before, job)) = before {
-            world.entities().jobs().complete(job);
+            world.jobs().complete(job);
             trace.note(before.get().map_or("lost".into(), |values| values[99].to_string()));
         }
     }

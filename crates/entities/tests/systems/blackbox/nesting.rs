@@ -56,11 +56,11 @@ fn sy10_the_executing_system_is_restored_when_the_inner_one_panics() {
         let trace = trace.clone();
         move |world| {
             let own = world.executing_system();
-            world.set_enabled(inner, true)?;
+            world.set_system_enabled(inner, true)?;
             if let Err(error) = world.update_system(inner) {
                 trace.note(error.to_string());
             }
-            world.set_enabled(inner, false)?;
+            world.set_system_enabled(inner, false)?;
             assert_eq!(world.executing_system(), own);
             assert!(own.is_some());
             Ok(())
@@ -127,7 +127,7 @@ fn sy10_a_single_system_can_be_updated_from_outside() {
     world.add_system(noting(&trace, "b"));
     world.update_system(id).unwrap();
     assert_eq!(trace.take(), "a.create a.start a.update");
-    world.set_enabled(id, false).unwrap();
+    world.set_system_enabled(id, false).unwrap();
     world.update_system(id).unwrap();
     assert_eq!(trace.take(), "a.stop");
     world.remove_system(id).unwrap();

@@ -72,9 +72,9 @@ fn sy14_a_single_that_others_of_its_set_switch_is_refused_in_a_sentence() {
 
     // Now the other one is found, or both.
     let mut world = World::new("Simulation");
-    let off: Vec<_> = world.spawn_many(2, Shield(8)).collect();
+    let off: Vec<_> = world.spawn_many(Shield(8), 2).collect();
     for entity in off {
-        world.entities_mut().set_component_enabled::<Shield>(entity, false).unwrap();
+        world.set_component_enabled::<Shield>(entity, false).unwrap();
     }
     world.spawn(Shield(7));
     world.add_system(switch);

@@ -250,7 +250,7 @@ fn w2_times_that_a_system_pushes_when_it_is_told_something_are_popped() {
     assert_eq!(world.time(), Time::default());
     world.add_system(seen.system());
     world.try_update(0.25).unwrap();
-    world.set_enabled(id, false).unwrap();
+    world.set_system_enabled(id, false).unwrap();
     world.try_update(0.25).unwrap();
     world.remove_system(id).unwrap();
     world.try_update(0.25).unwrap();
@@ -294,7 +294,7 @@ fn a0122_a_system_pops_no_time_that_it_has_not_pushed() {
     world.push_time(Time::new(100.0, 1.0)).unwrap();
     world.try_update(0.25).unwrap();
     world.try_update(0.25).unwrap();
-    world.set_enabled(id, false).unwrap();
+    world.set_system_enabled(id, false).unwrap();
     world.update_system(id).unwrap();
     world.remove_system(id).unwrap();
     assert_eq!(trace.take(), "create start update update stop destroy");

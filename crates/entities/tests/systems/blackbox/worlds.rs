@@ -32,7 +32,7 @@ fn w1_worlds_have_systems_and_times_of_their_own() {
 fn w1_dropping_a_world_completes_its_jobs_first() {
     let done = Arc::new(AtomicUsize::new(0));
     let mut world = World::new("Simulation");
-    world.spawn_many(1000, Number(1));
+    world.spawn_many(Number(1), 1000);
     let counted = done.clone();
     world.add_system(move |mut all: Query<&mut Number>| {
         let done = counted.clone();
@@ -88,7 +88,7 @@ fn w1_a_world_that_ends_takes_no_systems() {
 fn w1_entities_can_be_used_until_the_last_system_is_destroyed() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
-    world.spawn_many(7, Number(1));
+    world.spawn_many(Number(1), 7);
     let noted = trace.clone();
     world.add_system(Probe::<0>::new(&trace).destroying(move |world| {
         noted.note(world.query::<&Number>().count().to_string());
@@ -155,7 +155,7 @@ fn w1_a_world_with_systems_goes_inside_of_a_job_of_another() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.set_error_handler(|_| {});
-    world.spawn_many(100, Number(1));
+    world.spawn_many(Number(1), 100);
     world.add_system(|mut all: Query<&mut Number>| {
         all.schedule_parallel(|number| number.0 += 1);
     });
@@ -163,7 +163,7 @@ fn w1_a_world_with_systems_goes_inside_of_a_job_of_another() {
     world.update(0.1);
     trace.take();
     let other = World::new("Other");
-    let job = other.entities().jobs().schedule(&[], (), move |()| drop(world)).unwrap();
-    other.entities().jobs().complete(job);
+    let job = other.jobs().schedule(&[], (), move |()| drop(world)).unwrap();
+    other.jobs().complete(job);
     assert_eq!(trace.take(), "stop destroy");
 }

@@ -49,11 +49,13 @@ fn an_entity_that_exists_in_one_alone_is_found() {
     });
     assert_eq!(more, "entity 6v1 exists in the second alone; there are 6 entities and 7");
     let fewer = after_system(|world| {
-        world.despawn(at(world, 2)).unwrap();
+        let entity = at(world, 2);
+        world.despawn(entity).unwrap();
     });
     assert_eq!(fewer, "entity 2v1 exists in the first alone; there are 6 entities and 5");
     let another = after_system(|world| {
-        world.despawn(at(world, 2)).unwrap();
+        let entity = at(world, 2);
+        world.despawn(entity).unwrap();
         world.spawn(A(2));
     });
     assert_eq!(another, "entity 2v1 exists in the first alone; there are 6 entities and 6");
@@ -62,7 +64,8 @@ fn an_entity_that_exists_in_one_alone_is_found() {
 #[test]
 fn an_entity_with_other_components_is_found() {
     let types = after_system(|world| {
-        world.add(at(world, 3), B(1)).unwrap();
+        let entity = at(world, 3);
+        world.add(entity, B(1)).unwrap();
     });
     assert_eq!(types, "entity 3v1 has A in the first, A, B in the second");
 }

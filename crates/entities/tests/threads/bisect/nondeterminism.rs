@@ -26,8 +26,8 @@ struct Ticket(u32);
 /// A world in which much happens, and nothing depends on who does it.
 fn orderly(workers: usize, mode: ExecutionMode) -> World {
     let mut world = world("orderly", workers);
-    world.entities().jobs().set_mode(mode);
-    world.spawn_many(3000, (Height(1.0), Age(0)));
+    world.jobs().set_mode(mode);
+    world.spawn_many((Height(1.0), Age(0)), 3000);
     let grow = |mut all: Query<&mut Height>| {
         all.schedule_parallel(|height| height.0 = (height.0 * 1.01).sqrt() + 0.1);
     };
@@ -65,8 +65,8 @@ fn a_job_whose_values_depend_on_the_order_of_batches_is_caught_in_shuffle_mode()
     let make = |mode: ExecutionMode| {
         move || {
             let mut world = world("queue", 0);
-            world.entities().jobs().set_mode(mode);
-            world.spawn_many(20_000, Ticket(0));
+            world.jobs().set_mode(mode);
+            world.spawn_many(Ticket(0), 20_000);
             let next = Arc::new(AtomicU32::new(0));
             let draw = move |all: Query<&mut Ticket>| {
                 let next = Arc::clone(&next);

@@ -57,7 +57,7 @@ fn what_goes_wrong_in_one_alone_is_found() {
 
     let job = parted(|differs| {
         let mut world = world("w", 1);
-        world.spawn_many(100, A(1));
+        world.spawn_many(A(1), 100);
         let work = move |all: Query<&mut A>| {
             all.job().named("work").schedule_parallel(move |_| assert!(!differs, "oh")).map(drop)
         };
@@ -116,9 +116,9 @@ fn systems_that_systems_update_are_looked_at_too() {
         let inner = move |mut all: Query<&mut A>| all.for_each(|a| a.0 += u8::from(differs));
         let inner = world.add_system(inner.named("inner").enabled(false));
         let outer = move |world: &mut World| {
-            world.set_enabled(inner, true)?;
+            world.set_system_enabled(inner, true)?;
             world.update_system(inner).expect("it works");
-            world.set_enabled(inner, false)
+            world.set_system_enabled(inner, false)
         };
         world.add_system(outer.named("outer"));
         world

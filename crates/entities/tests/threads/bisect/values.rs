@@ -29,8 +29,8 @@ fn a_field_that_a_job_has_written_is_found_with_its_frame_system_job_chunk_and_e
     let make = |differs: bool| {
         let mut world = world(if differs { "second" } else { "first" }, 2);
         let all: Vec<_> =
-            world.spawn_many(5000, (Place { at: (0.0, 0.0), _mark: 0 }, Weight(1))).collect();
-        world.entities_mut().set_name(all[4000], "culprit").unwrap();
+            world.spawn_many((Place { at: (0.0, 0.0), _mark: 0 }, Weight(1)), 5000).collect();
+        world.set_name(all[4000], "culprit").unwrap();
         let culprit = all[4000];
         world.insert_resource(0_u32);
         let weigh = |all: Query<&mut Weight>| {
@@ -59,7 +59,7 @@ fn a_field_that_a_job_has_written_is_found_with_its_frame_system_job_chunk_and_e
     let Difference::Value { place, field, values, .. } = &found.difference else {
         panic!("{found}");
     };
-    let capacity = make(false).entities().chunks().next().unwrap().len();
+    let capacity = make(false).chunks().next().unwrap().len();
     assert_eq!((place.chunk, place.differing_chunks), (4000 / capacity, 1));
     assert_eq!((field.as_str(), values), ("at.1", &["4.0".to_owned(), "5.0".to_owned()]));
     let expected = format!(
@@ -242,7 +242,7 @@ fn a_shared_value_and_one_of_a_chunk_are_those_of_the_chunk() {
 fn what_is_switched_on_in_one_alone_is_found_with_the_job_that_switches() {
     let found = parted(|differs| {
         let mut world = world("switch", 0);
-        world.spawn_many(100, Speed(1));
+        world.spawn_many(Speed(1), 100);
         let switch = move |all: Query<(Entity, ancho_entities::EnabledMut<Speed>)>| {
             let job = all.job().named("switch all");
             job.schedule_parallel(move |(entity, mut speed)| {
@@ -271,7 +271,7 @@ fn types_that_cannot_be_looked_into_are_told_in_bytes() {
             let mut world = World::new("made");
             let entity = world.spawn(());
             let value = if differs { value } else { [0; 12] };
-            world.entities_mut().add_bytes(entity, ty, &value).unwrap();
+            world.add_bytes(entity, ty, &value).unwrap();
             world
         });
         match found.difference {

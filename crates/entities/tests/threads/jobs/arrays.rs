@@ -15,7 +15,7 @@ fn crowd_of(workers: usize) -> Checked {
     world.spawn_batch((0..100).map(|at| (A(at), B(u64::from(at)))));
     world.spawn_batch((100..250).map(|at| (A(at), B(u64::from(at)), Tag)));
     world.spawn_batch((250..300).map(|at| (A(at), B(u64::from(at)), Shared::new(Team(at % 2)))));
-    world.spawn_many(40, A(9999));
+    world.spawn_many(A(9999), 40);
     world
 }
 
@@ -83,7 +83,7 @@ fn i1_arrays_that_only_read_are_read_anywhere() {
         let (own, all) = (own.into_array().unwrap(), all.into_array().unwrap());
         let jobs = own.jobs();
         let job = jobs.schedule_parallel_for_batch(&[], Neighbours { own, all }, 300, 16).unwrap();
-        world.entities().jobs().complete(job);
+        world.jobs().complete(job);
         for (index, b) in world.query::<&B>().iter().enumerate() {
             assert_eq!(b.0, values[339 - index] * 10_000 + values[(index + 1) % 300]);
         }
@@ -96,7 +96,7 @@ fn i1_an_index_beyond_the_end_is_refused() {
     let all = world.query::<&A>().to_array().unwrap();
     let jobs = all.jobs();
     let job = jobs.named("Beyond").schedule(&[], all, |mut all| _ = all.get(340)).unwrap();
-    let failed = world.entities().jobs().try_complete(job).unwrap_err().to_string();
+    let failed = world.jobs().try_complete(job).unwrap_err().to_string();
     assert_eq!(
         failed,
         format!(
@@ -129,7 +129,7 @@ fn i1_an_index_of_another_batch_is_refused() {
         let all = world.query_mut::<&mut A>().into_array().unwrap();
         let jobs = all.jobs().named("Stray");
         let job = jobs.schedule_parallel_for_batch(&[], Stray { all, to }, 340, 16).unwrap();
-        let failed = world.entities().jobs().try_complete(job).unwrap_err().to_string();
+        let failed = world.jobs().try_complete(job).unwrap_err().to_string();
         assert_eq!(
             failed,
             format!(
@@ -149,13 +149,13 @@ fn i1_an_array_of_nothing_has_no_index() {
     assert!(all.is_empty());
     let jobs = all.jobs();
     let job = jobs.named("Nothing").schedule(&[], all, |mut all| all.get_mut(0).0 = 1).unwrap();
-    let failed = world.entities().jobs().try_complete(job).unwrap_err();
+    let failed = world.jobs().try_complete(job).unwrap_err();
     let expected = "A0077: index 0 is asked of an array of 0 entities, of `&mut ";
     assert!(failed.message().starts_with(expected), "{failed}");
     let all = world.query::<&A>().to_array().unwrap();
     let jobs = all.jobs();
     let job = jobs.schedule_for_each(&[], all, 0, 8, |_, _| panic!("there is none")).unwrap();
-    world.entities().jobs().complete(job);
+    world.jobs().complete(job);
 }
 
 #[test]
@@ -190,11 +190,11 @@ fn i1_more_indices_than_entities_are_refused() {
         "{message}"
     );
     assert!(message.ends_with(" has 340 elements; pass a smaller count"), "{message}");
-    assert_eq!(world.entities().jobs().uncompleted(), 0);
+    assert_eq!(world.jobs().uncompleted(), 0);
     // Fewer are fine.
     let all = world.query_mut::<&mut A>().into_array().unwrap();
     let job = all.jobs().schedule_for_each(&[], all, 40, 16, |a, _| a.0 = 1).unwrap();
-    world.entities().jobs().complete(job);
+    world.jobs().complete(job);
     assert_eq!(world.query::<&A>().iter().take(40).filter(|a| a.0 == 1).count(), 40);
     assert_eq!(world.query::<&A>().iter().filter(|a| a.0 == 1).count(), 40);
 }
@@ -220,7 +220,7 @@ fn i1_jobs_of_arrays_are_ordered_by_what_they_use() {
     let read =
         all.jobs().schedule_for_each(&[], all, count, 50, move |a, _| *kept.lock().unwrap() += a.0);
     gate.after("A", || assert!(world.query::<&A>().iter().all(|a| a.0 == 5)));
-    world.entities().jobs().complete(read.unwrap());
+    world.jobs().complete(read.unwrap());
     assert_eq!(*sum.lock().unwrap(), 340 * 5);
     // Structure: an array is of the archetypes that it goes through.
     let gate = Gate::default();
@@ -239,7 +239,7 @@ fn i1_arrays_of_buffers_and_shared_values() {
     let job = all.jobs().schedule_for_each(&[], all, 50, 4, |(mut items, team), index| {
         (0..=team.0).for_each(|_| items.push(Item(index as u32)));
     });
-    world.entities().jobs().complete(job.unwrap());
+    world.jobs().complete(job.unwrap());
     for (index, (items, team)) in world.query::<(&Buffer<Item>, &Shared<Team>)>().iter().enumerate()
     {
         assert_eq!(items.len() as u32, team.0 + 1);
@@ -258,7 +258,7 @@ fn i1_arrays_and_lookups_go_together() {
         jobs.schedule_for_each(&[], (all, lookup.into_job()), count, 9, move |(a, b), index| {
             a.0 = goals.get(index).map_or(7, |&goal| b.get(goal).unwrap().0 as u32 + 1);
         });
-    world.entities().jobs().complete(job.unwrap());
+    world.jobs().complete(job.unwrap());
     assert!(world.query::<(&A, &B)>().iter().all(|(a, b)| u64::from(a.0) == b.0 + 1));
     assert_eq!(world.query::<&A>().iter().filter(|a| a.0 == 7).count(), 41);
 }

@@ -102,7 +102,6 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                             .schedule_to_components(list.write())
                             .unwrap();
                         let change = world
-                            .entities()
                             .jobs()
                             .schedule(&[save], list.write(), move |list| {
                                 list.iter_mut().for_each(|t: &mut T| {
@@ -149,7 +148,7 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                 let _ = by_filter!(which, go).unwrap();
             }
             10 => {
-                let all = world.entities().all_entities();
+                let all = world.all_entities();
                 let entity = all[n as usize % all.len()];
                 if let Ok(a) = world.get_mut::<A>(entity) {
                     a.0 ^= n;
@@ -159,13 +158,13 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                 }
             }
             11 => {
-                let all = world.entities().all_entities();
+                let all = world.all_entities();
                 world.despawn(all[n as usize % all.len()]).unwrap();
                 world.spawn((A(n), X(n), T(n)));
             }
             12 => {
-                since = world.entities().version();
-                world.entities_mut().advance_version();
+                since = world.version();
+                world.advance_version();
             }
             13 => forks.push(world.fork().unwrap()),
             14 => {
@@ -175,17 +174,14 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                 }
             }
             _ => {
-                let all = world.entities().all_entities();
+                let all = world.all_entities();
                 let entity = all[n as usize % all.len()];
                 if world.has::<X>(entity) {
-                    world
-                        .entities_mut()
-                        .set_component_enabled::<X>(entity, n.is_multiple_of(2))
-                        .unwrap();
+                    world.set_component_enabled::<X>(entity, n.is_multiple_of(2)).unwrap();
                 }
             }
         }
-        world.entities().jobs().flush();
+        world.jobs().flush();
         if at_once {
             world.complete_jobs();
         }

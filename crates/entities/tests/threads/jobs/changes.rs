@@ -23,7 +23,7 @@ fn note(job: QueryJob<'_, Entity>) -> (Found, Result<JobHandle, JobError>) {
 fn some(workers: usize) -> (Checked, Vec<Entity>) {
     let mut world = world_of(workers, 10);
     let all = world.spawn_batch((0..40).map(|at| (A(at), B(1), T(at), X(at)))).collect();
-    world.entities_mut().advance_version();
+    world.advance_version();
     (world, all)
 }
 
@@ -34,8 +34,8 @@ const WORKER_COUNTS: [usize; 2] = [0, 2];
 fn q9_a_job_sees_what_jobs_before_it_have_changed() {
     for workers in WORKER_COUNTS {
         let (mut world, all) = some(workers);
-        let since = world.entities().version();
-        world.entities_mut().advance_version();
+        let since = world.version();
+        world.advance_version();
         let early = note(world.query::<Entity>().filter::<Changed<A>>().since(since).job());
         // Writes the chunks of the first entity and of the last.
         let ends = [all[0], all[39]];
@@ -49,7 +49,7 @@ fn q9_a_job_sees_what_jobs_before_it_have_changed() {
         let late = note(world.query::<Entity>().filter::<Changed<A>>().since(since).job());
         let other = note(world.query::<Entity>().filter::<Changed<B>>().since(since).job());
         for job in [&early, &late, &other] {
-            world.entities().jobs().complete(job.1.unwrap());
+            world.jobs().complete(job.1.unwrap());
         }
         let of_chunks: Vec<_> = all[..10].iter().chain(&all[30..]).copied().collect();
         assert!(early.0.lock().unwrap().is_empty(), "it was scheduled before");
@@ -64,10 +64,10 @@ fn q9_a_writer_marks_the_chunks_in_which_something_is_found() {
         for parallel in [false, true] {
             let (mut world, all) = some(workers);
             for &entity in &all[10..20] {
-                world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+                world.set_component_enabled::<X>(entity, false).unwrap();
             }
-            let since = world.entities().version();
-            world.entities_mut().advance_version();
+            let since = world.version();
+            world.advance_version();
             let query = world.query_mut::<&mut A>().filter::<With<X>>();
             let _ = if parallel {
                 query.schedule_parallel(|a| a.0 += 1).unwrap()
@@ -75,7 +75,7 @@ fn q9_a_writer_marks_the_chunks_in_which_something_is_found() {
                 query.schedule(|a| a.0 += 1).unwrap()
             };
             let late = note(world.query::<Entity>().filter::<Changed<A>>().since(since).job());
-            world.entities().jobs().complete(late.1.unwrap());
+            world.jobs().complete(late.1.unwrap());
             let expected: Vec<_> = all[..10].iter().chain(&all[20..]).copied().collect();
             assert_eq!(*late.0.lock().unwrap(), expected);
         }
@@ -86,8 +86,8 @@ fn q9_a_writer_marks_the_chunks_in_which_something_is_found() {
 fn q10_who_asks_for_changes_among_others_waits_for_who_writes() {
     type Either = Or<(Changed<A>, OrderChanged)>;
     let (mut world, all) = some(2);
-    let since = world.entities().version();
-    world.entities_mut().advance_version();
+    let since = world.version();
+    world.advance_version();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<&mut A>());
     gate.await_job(&world);
@@ -96,7 +96,7 @@ fn q10_who_asks_for_changes_among_others_waits_for_who_writes() {
     let query = world.query::<Entity>().filter::<Either>().since(since);
     let (found, job) = note(query.job());
     assert_eq!(gate.after("asking", || query.count()), all.len());
-    world.entities().jobs().complete(job.unwrap());
+    world.jobs().complete(job.unwrap());
     assert_eq!(*found.lock().unwrap(), all);
 }
 
@@ -110,10 +110,10 @@ fn q9_jobs_side_by_side_mark_their_columns_after_rows_have_come() {
             let new = world.spawn((A(0), B(0), T(0)));
             let moved = world.spawn((A(0), B(0)));
             world.add(moved, T(0)).unwrap();
-            world.spawn_many(5, (A(0), B(0), T(0)));
-            world.entities_mut().swap_components(new, moved).unwrap();
-            let since = world.entities().version();
-            world.entities_mut().advance_version();
+            world.spawn_many((A(0), B(0), T(0)), 5);
+            world.swap_components(new, moved).unwrap();
+            let since = world.version();
+            world.advance_version();
             let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap();
             let _ = world.query_mut::<&mut B>().job().schedule_chunks_parallel(|b| {
                 b.iter_mut().for_each(|b| b.0 += 1);
@@ -129,14 +129,14 @@ fn q9_jobs_side_by_side_mark_their_columns_after_rows_have_come() {
 fn q9_a_job_marks_with_the_version_it_was_scheduled_at() {
     for workers in WORKER_COUNTS {
         let (mut world, _) = some(workers);
-        let first = world.entities_mut().advance_version();
+        let first = world.advance_version();
         let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
         // The world goes on before the job runs.
-        let second = world.entities_mut().advance_version();
+        let second = world.advance_version();
         assert_eq!(world.query::<()>().filter::<Changed<A>>().since(first).count(), 0);
         let before = world.query::<()>().filter::<Changed<A>>();
         assert_eq!(before.count(), 40);
-        assert!(world.entities().chunks().all(|chunk| chunk.change_version::<A>() == Some(first)));
+        assert!(world.chunks().all(|chunk| chunk.change_version::<A>() == Some(first)));
         assert_ne!(first, second);
     }
 }
@@ -146,10 +146,10 @@ fn q9_rows_that_are_tracked_are_those_that_were_given() {
     for workers in WORKER_COUNTS {
         let (mut world, all) = some(workers);
         for &entity in all.iter().step_by(3) {
-            world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+            world.set_component_enabled::<X>(entity, false).unwrap();
         }
-        let since = world.entities().version();
-        world.entities_mut().advance_version();
+        let since = world.version();
+        world.advance_version();
         let early = note(world.query::<Entity>().filter::<Changed<T>>().since(since).job());
         let query = world.query_mut::<&mut T>().filter::<Without<X>>();
         let _ = query.schedule_parallel(|t| t.0 += 100).unwrap();
@@ -158,7 +158,7 @@ fn q9_rows_that_are_tracked_are_those_that_were_given() {
         let query = world.query_mut::<(&mut A, &T)>().filter::<Changed<T>>().since(since);
         let _ = query.schedule_parallel(|(a, t)| a.0 = t.0).unwrap();
         for job in [&early, &late] {
-            world.entities().jobs().complete(job.1.unwrap());
+            world.jobs().complete(job.1.unwrap());
         }
         let expected: Vec<_> = all.iter().step_by(3).copied().collect();
         assert!(early.0.lock().unwrap().is_empty());
@@ -173,8 +173,8 @@ fn q9_rows_that_are_tracked_are_those_that_were_given() {
 fn q9_a_job_does_not_see_its_own_marks() {
     for workers in WORKER_COUNTS {
         let (mut world, all) = some(workers);
-        let since = world.entities().version();
-        world.entities_mut().advance_version();
+        let since = world.version();
+        world.advance_version();
         world.get_mut::<A>(all[15]).unwrap().0 = 1000;
         world.get_mut::<T>(all[15]).unwrap().0 = 1000;
         let query = world.query_mut::<&mut A>().filter::<Changed<A>>().since(since);
@@ -201,7 +201,7 @@ fn en7_a_job_sees_what_jobs_before_it_have_switched() {
         let _ = world.query_mut::<EnabledMut<X>>().schedule(|mut on| on.set(false)).unwrap();
         let last = note(world.query::<Entity>().filter::<With<X>>().job());
         for job in [&early, &late, &last] {
-            world.entities().jobs().complete(job.1.unwrap());
+            world.jobs().complete(job.1.unwrap());
         }
         let even: Vec<_> = all.iter().step_by(2).copied().collect();
         assert_eq!(*early.0.lock().unwrap(), all);
@@ -213,8 +213,8 @@ fn en7_a_job_sees_what_jobs_before_it_have_switched() {
 #[test]
 fn q9_switching_counts_as_a_change() {
     let (mut world, all) = some(2);
-    let since = world.entities().version();
-    world.entities_mut().advance_version();
+    let since = world.version();
+    world.advance_version();
     let of = |world: &World| {
         world.query::<Entity>().filter::<Changed<X>>().since(since).ignore_enabled().to_entities()
     };
@@ -226,8 +226,8 @@ fn q9_switching_counts_as_a_change() {
 #[test]
 fn q9_arrays_and_lookups_mark_what_they_write() {
     let (mut world, all) = some(2);
-    let since = world.entities().version();
-    world.entities_mut().advance_version();
+    let since = world.version();
+    world.advance_version();
     let array = world.query_mut::<&mut B>().into_array().unwrap();
     let _ = array.jobs().schedule_for_each(&[], array, 40, 8, |b, _| b.0 = 3).unwrap();
     assert_eq!(world.query::<()>().filter::<Changed<B>>().since(since).count(), 40);
@@ -239,7 +239,7 @@ fn q9_arrays_and_lookups_mark_what_they_write() {
         assert!(t.get_mut(goal).is_none());
         t.get_mut(target).unwrap().0 = 0;
     });
-    world.entities().jobs().complete(job.unwrap());
+    world.jobs().complete(job.unwrap());
     let changed = world.query::<Entity>().filter::<Changed<T>>().since(since);
     assert_eq!(changed.to_entities(), [target]);
 }

@@ -47,19 +47,16 @@ fn look(
 ) -> Vec<Seen> {
     let mut first: Option<Vec<Seen>> = None;
     for mode in MODES {
-        world.entities().jobs().set_mode(mode);
+        world.jobs().set_mode(mode);
         for way in 0..3 {
             let log = Log::default();
             let look = Look { log: log.clone() };
             let job = job(world);
             match way {
                 0 => job.run_chunk_job(look).unwrap(),
-                1 => world.entities().jobs().complete(job.schedule_chunk_job(look).unwrap()),
+                1 => world.jobs().complete(job.schedule_chunk_job(look).unwrap()),
                 _ => {
-                    world
-                        .entities()
-                        .jobs()
-                        .complete(job.schedule_chunk_job_parallel(look).unwrap());
+                    world.jobs().complete(job.schedule_chunk_job_parallel(look).unwrap());
                 }
             }
             let mut log = log.lock().unwrap().clone();
@@ -78,7 +75,7 @@ fn i4_a_job_is_called_once_for_each_chunk() {
     let mut world = world_of(3, 10);
     world.spawn_batch((0..25).map(A));
     world.spawn_batch((25..32).map(|at| (A(at), B(1))));
-    world.spawn_many(100, B(1));
+    world.spawn_many(B(1), 100);
     let log = look(&world, |world| world.query::<&A>().job());
     let chunks: Vec<_> = log.iter().map(|seen| (seen.at.chunk, seen.at.in_query.clone())).collect();
     assert_eq!(chunks, [(0, 0..10), (1, 10..20), (2, 20..25), (3, 25..32)]);
@@ -92,7 +89,7 @@ fn i4_chunks_without_matches_are_passed_over_and_keep_their_numbers() {
     let mut world = world_of(3, 10);
     let all: Vec<_> = world.spawn_batch((0..40).map(|at| (A(at), X(at)))).collect();
     let switch = |world: &mut World, at: usize| {
-        world.entities_mut().set_component_enabled::<X>(all[at], false).unwrap();
+        world.set_component_enabled::<X>(all[at], false).unwrap();
     };
     // All of the second, and some of the third.
     (10..20).for_each(|at| switch(&mut world, at));
@@ -109,8 +106,8 @@ fn i4_chunks_without_matches_are_passed_over_and_keep_their_numbers() {
 fn i4_chunks_that_have_not_changed_are_passed_over() {
     let mut world = world_of(3, 10);
     let all: Vec<_> = world.spawn_batch((0..40).map(|at| (A(at), B(1)))).collect();
-    let since = world.entities().version();
-    world.entities_mut().advance_version();
+    let since = world.version();
+    world.advance_version();
     world.get_mut::<B>(all[13]).unwrap().0 = 2;
     world.get_mut::<B>(all[39]).unwrap().0 = 2;
     let log = look(&world, |world| world.query::<&A>().filter::<Changed<B>>().since(since).job());
@@ -132,8 +129,8 @@ fn i4_chunks_with_other_shared_values_are_passed_over() {
 fn i4_rows_that_have_changed_are_runs() {
     let mut world = world_of(3, 10);
     let all: Vec<_> = world.spawn_batch((0..30).map(|at| (A(at), T(at)))).collect();
-    let since = world.entities().version();
-    world.entities_mut().advance_version();
+    let since = world.version();
+    world.advance_version();
     for at in [11, 12, 17] {
         world.get_mut::<T>(all[at]).unwrap().0 = 0;
     }
@@ -182,11 +179,11 @@ fn i5_begin_comes_before_the_entities_of_a_chunk_and_end_after() {
     for mode in MODES {
         for way in 0..3 {
             let mut world = world_of(3, 4);
-            world.entities().jobs().set_mode(mode);
+            world.jobs().set_mode(mode);
             let all: Vec<_> = world.spawn_batch((0..14).map(|at| (A(at), X(at)))).collect();
             // One of the first, all of the third.
             for at in [1, 8, 9, 10, 11] {
-                world.entities_mut().set_component_enabled::<X>(all[at], false).unwrap();
+                world.set_component_enabled::<X>(all[at], false).unwrap();
             }
             let events = Events::default();
             let mut elements = JobSlice::new(9, 100);
@@ -197,7 +194,7 @@ fn i5_begin_comes_before_the_entities_of_a_chunk_and_end_after() {
                 1 => job.schedule_job(told),
                 _ => job.schedule_job_parallel(told),
             };
-            world.entities().jobs().complete(handle.unwrap());
+            world.jobs().complete(handle.unwrap());
             let events = events.lock().unwrap();
             let of = |chunk: usize| -> Vec<_> {
                 let of_chunk = events.iter().filter(|(at, _)| *at == chunk);
@@ -234,11 +231,11 @@ impl EntityJob for Shout {
 fn i5_a_large_chunk_is_begun_once() {
     let mut world = world_with(4);
     world.spawn_batch((0..10_000).map(A));
-    let chunks = world.entities().chunks().count();
+    let chunks = world.chunks().count();
     let begun = Arc::new(Mutex::new(Vec::new()));
     let shout = Shout { begun: begun.clone() };
     let job = world.query::<(Entity, &A)>().job().schedule_job_parallel(shout).unwrap();
-    world.entities().jobs().complete(job);
+    world.jobs().complete(job);
     let mut begun = begun.lock().unwrap().clone();
     begun.sort_unstable();
     assert!(begun.into_iter().eq(0..chunks));
@@ -267,7 +264,7 @@ fn sums(
 ) -> Vec<u32> {
     let mut first: Option<Vec<u32>> = None;
     for mode in MODES {
-        world.entities().jobs().set_mode(mode);
+        world.jobs().set_mode(mode);
         for way in 0..3 {
             let mut sums = JobSlice::new(chunks, 0);
             let sum = Sum { sums: sums.write() };
@@ -277,7 +274,7 @@ fn sums(
                 1 => job.schedule_chunk_job(sum),
                 _ => job.schedule_chunk_job_parallel(sum),
             };
-            world.entities().jobs().complete(handle.unwrap());
+            world.jobs().complete(handle.unwrap());
             let sums = sums.as_slice().unwrap().to_vec();
             assert_eq!(*first.get_or_insert_with(|| sums.clone()), sums);
         }
@@ -290,7 +287,7 @@ fn i4_a_chunk_job_writes_the_element_of_each_chunk() {
     let mut world = world_of(3, 10);
     world.spawn_batch((0..25).map(A));
     world.spawn_batch((0..12).map(|_| (A(1), B(1))));
-    world.spawn_many(100, B(1));
+    world.spawn_many(B(1), 100);
     let found = sums(&world, 5, |world| world.query::<&A>().job());
     assert_eq!(found, [45, 145, 110, 10, 2]);
 }
@@ -305,8 +302,8 @@ fn i4_a_chunk_job_writes_elements_by_unfiltered_chunk_number() {
     assert_eq!(shared, [0, 0, 245, 0]);
     let nobody = sums(&world, 4, |world| world.query::<&A>().with_shared(Team(9)).job());
     assert_eq!(nobody, [0; 4]);
-    let since = world.entities().version();
-    world.entities_mut().advance_version();
+    let since = world.version();
+    world.advance_version();
     world.get_mut::<B>(all[13]).unwrap().0 = 2;
     world.get_mut::<B>(all[39]).unwrap().0 = 2;
     let changed =
@@ -317,7 +314,7 @@ fn i4_a_chunk_job_writes_elements_by_unfiltered_chunk_number() {
     });
     assert_eq!(both, [0, 0, 0, 345]);
     for &entity in all[..10].iter().chain(&all[20..29]) {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
     let enabled = sums(&world, 4, |world| world.query::<&A>().filter::<With<X>>().job());
     assert_eq!(enabled, [0, 145, 29, 345]);
@@ -417,11 +414,11 @@ fn i5_a_chunk_that_begin_passes_over_does_not_count_as_changed() {
     for mode in MODES {
         for way in 0..3 {
             let mut world = world_of(3, 10);
-            world.entities().jobs().set_mode(mode);
+            world.jobs().set_mode(mode);
             let all: Vec<_> = world.spawn_batch((0..30).map(|at| (A(at), T(at), X(at)))).collect();
-            world.entities_mut().set_component_enabled::<X>(all[21], false).unwrap();
-            let since = world.entities().version();
-            world.entities_mut().advance_version();
+            world.set_component_enabled::<X>(all[21], false).unwrap();
+            let since = world.version();
+            world.advance_version();
             let add = Add { passed_over: 1 };
             let job = world.query_mut::<(&mut A, &mut T, EnabledMut<X>, &X)>().job();
             let handle = match way {
@@ -429,7 +426,7 @@ fn i5_a_chunk_that_begin_passes_over_does_not_count_as_changed() {
                 1 => job.schedule_job(add),
                 _ => job.schedule_job_parallel(add),
             };
-            world.entities().jobs().complete(handle.unwrap());
+            world.jobs().complete(handle.unwrap());
             let changed = world.query::<()>().filter::<Changed<A>>().since(since).to_entities();
             assert_eq!(changed, [&all[..10], &all[20..]].concat(), "A counts by chunk");
             // Rows are as they were found, although the job has disabled them.
@@ -466,13 +463,13 @@ impl ChunkJob for Choosy {
 fn i4_a_chunk_whose_values_a_job_does_not_take_does_not_count_as_changed() {
     for mode in MODES {
         let mut world = world_of(3, 10);
-        world.entities().jobs().set_mode(mode);
+        world.jobs().set_mode(mode);
         let all: Vec<_> = world.spawn_batch((0..30).map(|at| (A(at), T(at)))).collect();
-        let since = world.entities().version();
-        world.entities_mut().advance_version();
+        let since = world.version();
+        world.advance_version();
         let job = world.query_mut::<(&mut A, &mut T)>().job();
         let handle = job.schedule_chunk_job_parallel(Choosy { taken: 1 }).unwrap();
-        world.entities().jobs().complete(handle);
+        world.jobs().complete(handle);
         let changed = world.query::<()>().filter::<Changed<A>>().since(since).to_entities();
         assert_eq!(changed, all[10..20]);
         let changed = world.query::<()>().filter::<Changed<T>>().since(since).to_entities();

@@ -80,7 +80,7 @@ impl Gate {
     /// Starts what is scheduled, and waits until somebody stands at the gate.
     #[track_caller]
     pub(crate) fn await_job(&self, world: &World) {
-        world.entities().jobs().flush();
+        world.jobs().flush();
         eventually(|| self.0.arrived.load(Ordering::SeqCst) > 0);
     }
 

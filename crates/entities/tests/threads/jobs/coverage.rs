@@ -24,7 +24,7 @@ fn each_way(count: u32, mut test: impl FnMut(Checked, Start)) {
         for mode in MODES {
             for start in [Start::Run, Start::Schedule, Start::Parallel] {
                 let mut world = world_of(workers, 70);
-                world.entities().jobs().set_mode(mode);
+                world.jobs().set_mode(mode);
                 fill(&mut world, count);
                 test(world, start);
             }
@@ -40,7 +40,7 @@ fn fill(world: &mut World, count: u32) {
     world.spawn_batch((0..count).map(A));
     let off: Vec<_> = world.spawn_batch((0..count).map(|at| (A(at), X(at), B(1)))).collect();
     for entity in off {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
 }
 
@@ -96,7 +96,7 @@ fn i3_slices_have_each_entity_once() {
                     a.iter_mut().for_each(|a| a.0 += 10_000);
                     counted.fetch_add(1, Ordering::Relaxed);
                 });
-                world.entities().jobs().complete(job.unwrap());
+                world.jobs().complete(job.unwrap());
                 let changed = world.query::<(&A, &X)>().iter().filter(|(a, x)| a.0 == x.0 + 10_000);
                 assert_eq!(changed.count(), count as usize);
                 assert!(world.query::<&A>().filter::<Without<X>>().iter().all(|a| a.0 < 10_000));
@@ -126,7 +126,7 @@ fn i3_numbers_are_those_of_the_query() {
                 let job = job.schedule_parallel(move |(a, _), index| {
                     kept.lock().unwrap().push((a.0, index));
                 });
-                world.entities().jobs().complete(job.unwrap());
+                world.jobs().complete(job.unwrap());
                 let expected: Vec<_> = world.query::<(&A, &X)>().iter().map(|(a, _)| a.0).collect();
                 assert_eq!(in_order(&given), expected);
             }
@@ -176,7 +176,7 @@ fn i5_structs_are_given_each_entity_with_its_number_and_its_element() {
             let mut elements = JobSlice::new(count as usize, u32::MAX);
             let job = Number { given: given.clone(), elements: elements.write(), by: 10_000 };
             let handle = start(world.query_mut::<(Entity, &mut A, &X)>().job(), how, job);
-            world.entities().jobs().complete(handle);
+            world.jobs().complete(handle);
             assert_eq!(in_order(&given), expected);
             assert_eq!(elements.as_slice().unwrap(), expected);
             let changed = world.query::<(&A, &X)>().iter().filter(|(a, x)| a.0 == x.0 + 10_000);
@@ -205,11 +205,11 @@ fn i3_what_is_taken_along_is_in_step() {
                         elements[next] = a.0;
                         next += 1;
                     });
-                    world.entities().jobs().complete(job.unwrap());
+                    world.jobs().complete(job.unwrap());
                 }
                 Start::Parallel => {
                     let job = job.schedule_parallel(|(a, _), element| *element = a.0);
-                    world.entities().jobs().complete(job.unwrap());
+                    world.jobs().complete(job.unwrap());
                 }
             }
             let mut expected: Vec<_> = world.query::<(&A, &X)>().iter().map(|(a, _)| a.0).collect();
@@ -245,7 +245,7 @@ fn i3_large_chunks_are_divided_and_large_values_are_whole() {
     let text = world
         .query_mut::<(&B, &mut Text)>()
         .schedule_parallel(|(b, text)| text.0 = b.0.to_string());
-    world.entities().jobs().complete(text.unwrap());
+    world.jobs().complete(text.unwrap());
     assert!(world.query::<(&A, &Text)>().iter().all(|(a, text)| a.0.to_string() == text.0));
 }
 
@@ -255,7 +255,7 @@ fn i3_modes_can_be_changed_between_jobs() {
     fill(&mut world, 500);
     for round in 0..10 {
         let mode = [ExecutionMode::Serial, ExecutionMode::Parallel, MODES[2]][round % 3];
-        world.entities().jobs().set_mode(mode);
+        world.jobs().set_mode(mode);
         let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
         let _ = world.query_mut::<(&mut A, &X)>().schedule(|(a, _)| a.0 += 1).unwrap();
     }

@@ -28,7 +28,7 @@ fn d1_readers_are_in_at_once() {
     assert!(one.is_occupied() && two.is_occupied());
     one.open();
     two.open();
-    world.entities().jobs().complete_all(&[first, second]);
+    world.jobs().complete_all(&[first, second]);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn d1_a_writer_comes_after_readers() {
     a_while();
     assert!(seen.lock().unwrap().is_none(), "one of the readers is there still");
     two.open();
-    world.entities().jobs().complete(write.unwrap());
+    world.jobs().complete(write.unwrap());
     assert_eq!(*seen.lock().unwrap(), Some(true));
     assert_eq!(world.get::<A>(entity), Ok(&A(9)));
 }
@@ -70,7 +70,7 @@ fn d1_a_reader_comes_after_a_writer() {
     a_while();
     assert!(gate.is_occupied() && seen.lock().unwrap().is_none());
     gate.open();
-    world.entities().jobs().complete(read);
+    world.jobs().complete(read);
     assert_eq!(*seen.lock().unwrap(), Some(true));
 }
 
@@ -88,9 +88,9 @@ fn d1_writers_come_in_the_order_they_were_scheduled_in() {
     let last = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 *= 10).unwrap();
     gate.await_job(&world);
     a_while();
-    assert!(gate.is_occupied() && !world.entities().jobs().is_completed(last));
+    assert!(gate.is_occupied() && !world.jobs().is_completed(last));
     gate.open();
-    world.entities().jobs().complete(last);
+    world.jobs().complete(last);
     assert_eq!(world.get::<A>(entity), Ok(&A(220)));
 }
 
@@ -101,11 +101,11 @@ fn d1_jobs_on_other_types_go_on() {
     let _ = stand_at!(gate, world.query_mut::<&mut A>().job());
     gate.await_job(&world);
     let other = world.query_mut::<(&mut B, &T)>().schedule(|(b, t)| b.0 += u64::from(t.0)).unwrap();
-    gate.beside("complete", || world.entities().jobs().complete(other));
+    gate.beside("complete", || world.jobs().complete(other));
     assert_eq!(gate.beside("get", || world.get::<B>(entity).copied()), Ok(B(6)));
     // One that reads what is written, but of other archetypes only in name: what it uses is told by type.
     let changed = world.query_mut::<&mut T>().filter::<With<A>>().schedule(|t| t.0 = 0).unwrap();
-    gate.beside("With", || world.entities().jobs().complete(changed));
+    gate.beside("With", || world.jobs().complete(changed));
 }
 
 #[test]
@@ -114,16 +114,16 @@ fn d1_a_question_for_changes_is_a_read() {
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<&mut A>().job());
     gate.await_job(&world);
-    let since = world.entities().version();
+    let since = world.version();
     let was_left = gate.was_left_asker();
     let (seen, see) = flag();
     let query = world.query::<&B>().filter::<Changed<A>>().since(since);
     let job = query.schedule(move |_| see(was_left())).unwrap();
-    world.entities().jobs().flush();
+    world.jobs().flush();
     a_while();
     assert!(gate.is_occupied() && seen.lock().unwrap().is_none());
     gate.open();
-    world.entities().jobs().complete(job);
+    world.jobs().complete(job);
     // Whether it has changed since depends on the version, which the test is not about.
     assert_ne!(*seen.lock().unwrap(), Some(false));
 }
@@ -164,28 +164,26 @@ const READS: [Read; 15] = [
     ("query get", |world, entity| world.query::<&A>().get(entity).unwrap().0),
     ("kept query", |world, _| EntityQuery::<&A>::new().read(world).iter().map(|a| a.0).sum()),
     ("to_components", |world, _| world.query::<&A>().to_components::<A>().unwrap()[0].0),
-    ("lookup", |world, entity| world.entities().lookup::<A>().get(entity).unwrap().0),
+    ("lookup", |world, entity| world.lookup::<A>().get(entity).unwrap().0),
     ("get_many", |world, entity| {
-        let lookup = world.entities().lookup::<A>();
+        let lookup = world.lookup::<A>();
         lookup.get_many(&[entity]).map(|a| a.unwrap().0).sum()
     }),
     ("get_bytes", |world, entity| {
-        let bytes = world.entities().get_bytes(entity, ComponentType::of::<A>()).unwrap();
+        let bytes = world.get_bytes(entity, ComponentType::of::<A>()).unwrap();
         u32::from_ne_bytes(bytes.try_into().unwrap())
     }),
 ];
 
 /// As above, by chunks, of which everything can be asked when they are given: these wait for all jobs.
 const READS_OF_CHUNKS: [Read; 3] = [
-    ("chunks", |world, _| {
-        world.entities().chunks().map(|chunk| chunk.slice::<A>().unwrap()[0].0).sum()
-    }),
+    ("chunks", |world, _| world.chunks().map(|chunk| chunk.slice::<A>().unwrap()[0].0).sum()),
     ("dynamic", |world, _| {
         let query = DynamicQuery::new().all([ComponentType::of::<A>()]);
         query.chunks(world).map(|found| found.chunk().slice::<A>().unwrap()[0].0).sum()
     }),
     ("storage_info", |world, entity| {
-        let info = world.entities().storage_info().get(entity).unwrap();
+        let info = world.storage_info().get(entity).unwrap();
         info.chunk().slice::<A>().unwrap()[info.row()].0
     }),
 ];
@@ -274,13 +272,13 @@ const WRITES: [Write; 13] = [
     }),
     ("set_bytes", |world, entity| {
         let bytes = 7_u32.to_ne_bytes();
-        world.entities_mut().set_bytes(entity, ComponentType::of::<A>(), &bytes).unwrap();
+        world.set_bytes(entity, ComponentType::of::<A>(), &bytes).unwrap();
     }),
 ];
 
 /// As above, by chunks.
 const WRITES_OF_CHUNKS: [Write; 1] = [("slice_mut", |world, _| {
-    world.entities_mut().for_each_chunk_mut(|mut chunk| chunk.slice_mut::<A>().unwrap()[0].0 = 7);
+    world.for_each_chunk_mut(|mut chunk| chunk.slice_mut::<A>().unwrap()[0].0 = 7);
 })];
 
 #[test]
@@ -346,7 +344,7 @@ const QUESTIONS: [Question; 12] = [
     ("has", |world, entity| world.has::<A>(entity)),
     ("exists", |world, entity| world.exists(entity)),
     ("entity_count", |world, _| world.entity_count() == 1),
-    ("all_entities", |world, entity| world.entities().all_entities() == [entity]),
+    ("all_entities", |world, entity| world.all_entities() == [entity]),
 ];
 
 #[test]
@@ -361,15 +359,15 @@ fn d3_who_asks_which_entities_there_are_does_not_wait_for_values() {
     }
     gate.beside("count of X", || assert_eq!(world.query::<(&A, &X)>().count(), 1));
     gate.beside("is_component_enabled", || {
-        assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(true));
+        assert_eq!(world.is_component_enabled::<X>(entity), Ok(true));
     });
 }
 
 #[test]
 fn d3_what_changed_is_asked_after_who_writes() {
     let (mut world, _) = small();
-    let since = world.entities().version();
-    world.entities_mut().advance_version();
+    let since = world.version();
+    world.advance_version();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<&mut A>().job());
     gate.await_job(&world);
@@ -388,9 +386,9 @@ fn d5_plain_tags_need_no_fence() {
     gate.beside("iter", || assert_eq!(world.query::<(&Tag, &A)>().iter().count(), 1));
     gate.beside("query get", || assert!(world.query::<&Tag>().get(entity).is_some()));
     let job = world.query_mut::<(&Tag, &mut A)>().schedule(|(_, a)| a.0 = 9).unwrap();
-    gate.beside("job", || world.entities().jobs().complete(job));
+    gate.beside("job", || world.jobs().complete(job));
     let job = world.query_mut::<&mut A>().filter::<With<Tag>>().schedule(|a| a.0 += 1).unwrap();
-    gate.beside("filtered job", || world.entities().jobs().complete(job));
+    gate.beside("filtered job", || world.jobs().complete(job));
     gate.beside("value", || assert_eq!(world.get::<A>(entity), Ok(&A(10))));
 }
 
@@ -413,7 +411,7 @@ fn d6_other_worlds_do_not_wait() {
         two.get_mut::<A>(entity).unwrap().0 = 2;
         two.spawn((A(3), X(4)));
         let job = two.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap();
-        two.entities().jobs().complete(job);
+        two.jobs().complete(job);
         assert_eq!(two.query::<(&A, &X)>().count(), 2);
         two.despawn(entity).unwrap();
         drop(two);
@@ -441,7 +439,7 @@ fn d1_what_is_said_is_added_to_what_is_known() {
         a_while();
         assert!(last.is_occupied() && seen.lock().unwrap().is_none(), "{by}");
         last.open();
-        world.entities().jobs().complete(job);
+        world.jobs().complete(job);
         assert_eq!(*seen.lock().unwrap(), Some(true), "{by}");
     }
 }
@@ -454,7 +452,7 @@ fn d1_handles_are_kept_and_combined() {
         handles.push(world.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap());
         handles.push(world.query_mut::<&mut B>().schedule_parallel(|b| b.0 += 1).unwrap());
     }
-    let jobs = world.entities().jobs();
+    let jobs = world.jobs();
     let all = jobs.combine(&handles).unwrap();
     let (seen, see) = flag();
     let then = jobs.schedule(&[all], (), move |()| see(true)).unwrap();
@@ -464,8 +462,8 @@ fn d1_handles_are_kept_and_combined() {
     // Once more, and when the world has gone on.
     jobs.complete(all);
     world.despawn(entity).unwrap();
-    handles.iter().for_each(|&handle| world.entities().jobs().complete(handle));
-    assert_eq!(world.entities().jobs().uncompleted(), 0);
+    handles.iter().for_each(|&handle| world.jobs().complete(handle));
+    assert_eq!(world.jobs().uncompleted(), 0);
 }
 
 #[test]
@@ -477,7 +475,7 @@ fn d7_a_job_that_was_waited_for_is_not_in_the_way_of_others() {
     let _ = world.query_mut::<(&A, &mut T)>().schedule(|(a, t)| t.0 = a.0).unwrap();
     let other = world.query::<&B>().schedule(|_| {}).unwrap();
     gate.await_job(&world);
-    gate.beside("complete", || world.entities().jobs().complete(other));
+    gate.beside("complete", || world.jobs().complete(other));
     gate.after("get", || world.query::<&T>().single().unwrap().0);
 }
 

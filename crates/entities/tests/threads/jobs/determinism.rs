@@ -96,7 +96,7 @@ struct Player {
 
 impl Player {
     fn new(world: World, by_jobs: bool) -> Self {
-        let since = world.entities().version();
+        let since = world.version();
         let mut player = Self { world, all: Vec::new(), by_jobs, since };
         for number in 0..300 {
             player.spawn(number);
@@ -262,8 +262,8 @@ impl Player {
                 }
             }
             _ => {
-                self.since = world.entities().version();
-                world.entities_mut().advance_version();
+                self.since = world.version();
+                world.advance_version();
             }
         }
     }
@@ -278,7 +278,7 @@ impl Player {
             }
         }
         self.world.check_invariants().unwrap();
-        assert!(self.world.entities().jobs().take_failures().is_empty());
+        assert!(self.world.jobs().take_failures().is_empty());
         hashes
     }
 }
@@ -298,7 +298,7 @@ fn x1_every_number_of_threads_gives_the_same_world() {
             let modes = MODES.into_iter().chain([ExecutionMode::Shuffle { seed: 100 + seed }]);
             for mode in modes {
                 let world = world_for(workers);
-                world.entities().jobs().set_mode(mode);
+                world.jobs().set_mode(mode);
                 let hashes = Player::new(world, true).play(&script);
                 assert_eq!(hashes, expected, "seed {seed}, {workers} workers, {mode:?}");
             }

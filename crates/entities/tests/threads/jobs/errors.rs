@@ -20,7 +20,7 @@ fn small() -> Checked {
 #[track_caller]
 fn refused<T>(world: &World, uncompleted: usize, result: Result<T, JobError>) -> String {
     let Err(error) = result else { panic!("it was scheduled") };
-    assert_eq!(world.entities().jobs().uncompleted(), uncompleted);
+    assert_eq!(world.jobs().uncompleted(), uncompleted);
     assert_eq!(format!("{error:?}"), error.to_string());
     error.to_string()
 }
@@ -47,7 +47,7 @@ fn a0001_containers_are_not_ordered_by_themselves() {
     let order = [first];
     let second = world.query::<&A>().job().depends_on(&order).with(total.write());
     let second = second.schedule(|a, total| **total += a.0).unwrap();
-    world.entities().jobs().complete(second);
+    world.jobs().complete(second);
     assert_eq!(*total.get().unwrap(), 2 * 435);
     // Waiting on the way by what is used of the world completes containers as well.
     let third = world.query_mut::<&mut A>().job().with(total.write());
@@ -61,7 +61,7 @@ fn in_turn_containers_order_jobs_as_components_do() {
     for (workers, mode) in WORKERS.into_iter().flat_map(|workers| MODES.map(|mode| (workers, mode)))
     {
         let mut world = world_of(workers, 10);
-        world.entities().jobs().set_mode(mode);
+        world.jobs().set_mode(mode);
         world.spawn_batch((0..30).map(|at| (A(at), B(1))));
         let mut total = JobCell::new(0_u64);
         // By the container alone: what they use of the world they only read.
@@ -73,7 +73,7 @@ fn in_turn_containers_order_jobs_as_components_do() {
         }
         let give = world.query_mut::<&mut B>().job().with(total.read()).in_turn();
         let given = give.schedule_parallel(|b, total| b.0 = *total).unwrap();
-        world.entities().jobs().complete(given);
+        world.jobs().complete(given);
         let expected = (0..3).flat_map(|_| 0..30).fold(0, |sum, at| (sum * 2 + at) % 1_000_003);
         assert!(world.query::<&B>().iter().all(|b| b.0 == expected), "{workers} workers");
         assert_eq!(*total.get().unwrap(), expected);
@@ -88,7 +88,7 @@ fn in_turn_a_job_does_not_run_after_one_that_failed() {
     let _ = fails.schedule(|_, _| panic!("no total")).unwrap();
     let give = world.query_mut::<&mut B>().job().in_turn().with(total.read());
     let given = give.schedule(|b, total| b.0 = **total).unwrap();
-    let failed = world.entities().jobs().try_complete(given).unwrap_err().to_string();
+    let failed = world.jobs().try_complete(given).unwrap_err().to_string();
     assert!(failed.contains("`Fails`") && failed.contains("no total"), "{failed}");
     assert!(world.query::<&B>().iter().all(|b| b.0 == 1));
 }
@@ -98,7 +98,7 @@ fn a0006_jobs_do_not_schedule() {
     let world = small();
     let message = Arc::new(Mutex::new(String::new()));
     let (kept, other) = (Arc::clone(&message), Mutex::new(small()));
-    let outer = world.entities().jobs().named("Outer").schedule(&[], (), move |()| {
+    let outer = world.jobs().named("Outer").schedule(&[], (), move |()| {
         let mut other = other.lock().unwrap();
         let inner = other.query_mut::<&mut A>().job().named("Inner").schedule(|a| a.0 = 0);
         *kept.lock().unwrap() = refused(&other, 0, inner);
@@ -108,7 +108,7 @@ fn a0006_jobs_do_not_schedule() {
         assert!(matches!(inner, Err(JobError::NotScheduled(ScheduleError::InsideJob { .. }))));
         assert_eq!(other.query::<&A>().iter().map(|a| a.0).sum::<u32>(), 435 + 30);
     });
-    world.entities().jobs().complete(outer.unwrap());
+    world.jobs().complete(outer.unwrap());
     assert_eq!(
         *message.lock().unwrap(),
         "A0006: job `Outer` tried to schedule job `Inner`; jobs are scheduled and completed by the scheduler's owner, \
@@ -123,11 +123,11 @@ fn a0006_jobs_do_not_wait_for_jobs_of_a_world() {
     let world = small();
     let other = Arc::new(Mutex::new(Some(other)));
     let held = Arc::clone(&other);
-    let outer = world.entities().jobs().named("Outer").schedule(&[], (), move |()| {
+    let outer = world.jobs().named("Outer").schedule(&[], (), move |()| {
         let other = held.lock().unwrap();
         _ = other.as_ref().unwrap().query::<&A>().iter().count();
     });
-    let failed = world.entities().jobs().try_complete(outer.unwrap()).unwrap_err();
+    let failed = world.jobs().try_complete(outer.unwrap()).unwrap_err();
     let told = "A0006: job `Outer` tried to complete a job";
     assert!(failed.message().starts_with(told), "{failed}");
     // The world is as it was, and its job runs when its owner waits.
@@ -147,10 +147,10 @@ fn a0004_handles_of_other_worlds_are_refused() {
     let job =
         world.query_mut::<&mut A>().job().named("Mine").after(&foreign).schedule_parallel(|_| {});
     assert_eq!(refused(&world, 0, job), said);
-    let message = panic_message(|| world.entities().jobs().complete(foreign[0]));
+    let message = panic_message(|| world.jobs().complete(foreign[0]));
     assert!(message.starts_with("A0004: "), "{message}");
     // Also when it is over.
-    other.entities().jobs().complete(foreign[0]);
+    other.jobs().complete(foreign[0]);
     let job = world.query_mut::<&mut A>().job().named("Mine").after(&foreign).schedule(|_| {});
     let _ = job.inspect_err(|error| assert_eq!(error.to_string(), said));
     world.spawn(A(1));
@@ -192,7 +192,7 @@ fn a0010_containers_are_long_enough_for_all_entities() {
     assert!(short.as_slice().unwrap().iter().all(|&number| number == 0));
     // A single job has the container as a whole, and does with it what it likes.
     let job = job().with(short.write()).schedule(|a, short| short[0] += a.0).unwrap();
-    world.entities().jobs().complete(job);
+    world.jobs().complete(job);
     assert_eq!(short.as_slice().unwrap()[0], 435);
 }
 
@@ -200,7 +200,7 @@ fn a0010_containers_are_long_enough_for_all_entities() {
 fn a0074_what_is_of_a_world_is_scheduled_there() {
     let (mut world, other) = (small(), small());
     let elsewhere = JobScheduler::new(&pool(1));
-    for jobs in [&elsewhere, other.entities().jobs()] {
+    for jobs in [&elsewhere, other.jobs()] {
         let array = world.query_mut::<&mut A>().into_array().unwrap();
         let job = jobs.named("Lost").schedule_for_each(&[], array, 30, 8, |a, _| a.0 = 0);
         let message = refused(&world, 0, job.map_err(JobError::from));
@@ -242,7 +242,7 @@ fn a0092_a_lookup_of_what_the_query_changes_is_refused() {
     let job = query.job().with(lookup.into_job()).schedule_parallel(move |(_, b), a| {
         b.0 = u64::from(a.get(first).unwrap().0) + 5;
     });
-    world.entities().jobs().complete(job.unwrap());
+    world.jobs().complete(job.unwrap());
     assert!(world.query::<&B>().iter().all(|b| b.0 == 5));
 }
 
@@ -271,5 +271,5 @@ fn a0008_a_pool_that_is_full_says_so() {
     );
     assert_eq!(world.get::<A>(entity), Ok(&A(scheduled)));
     let again = world.query_mut::<&mut A>().schedule(|a| a.0 = 0).unwrap();
-    world.entities().jobs().complete(again);
+    world.jobs().complete(again);
 }

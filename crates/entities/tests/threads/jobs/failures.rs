@@ -14,7 +14,7 @@ fn a_panic_is_told_with_the_job_the_query_and_the_entities() {
     let bad = world.query_mut::<&mut A>().job().named("Divide").schedule_parallel(|a| {
         assert!(a.0 != 15, "by zero");
     });
-    let failed = world.entities().jobs().try_complete(bad.unwrap()).unwrap_err();
+    let failed = world.jobs().try_complete(bad.unwrap()).unwrap_err();
     let query = type_name::<&mut A>();
     assert_eq!(
         failed.to_string(),
@@ -26,7 +26,7 @@ fn a_panic_is_told_with_the_job_the_query_and_the_entities() {
     assert_eq!(failed.job(), "Divide");
     // A job without a name is called by the type of its function.
     let bad = world.query::<&A>().schedule(|_| panic!("no name")).unwrap();
-    let failed = world.entities().jobs().try_complete(bad).unwrap_err();
+    let failed = world.jobs().try_complete(bad).unwrap_err();
     assert!(failed.job().contains("a_panic_is_told"), "{failed}");
     assert!(failed.place().unwrap().contains(&format!("entities {} to ", all[0])), "{failed}");
 }
@@ -36,7 +36,7 @@ fn most_entities_are_done_all_the_same() {
     for workers in WORKERS {
         for mode in MODES {
             let mut world = world_of(workers, 4);
-            world.entities().jobs().set_mode(mode);
+            world.jobs().set_mode(mode);
             let all: Vec<_> = world.spawn_batch((0..2000).map(A)).collect();
             let bad = world.query_mut::<&mut A>().schedule_parallel(|a| {
                 assert!(a.0 != 1001, "this one");
@@ -49,7 +49,7 @@ fn most_entities_are_done_all_the_same() {
             assert!((0..).zip(&values).all(|(at, &value)| value == at || value == at + 10_000));
             let done = values.iter().filter(|&&value| value >= 10_000).count();
             assert!(done > 1000, "{done} with {workers} workers, {mode:?}");
-            let failed = world.entities().jobs().try_complete(bad).unwrap_err();
+            let failed = world.jobs().try_complete(bad).unwrap_err();
             assert_eq!(failed.message(), "this one");
         }
     }
@@ -61,7 +61,7 @@ fn other_entities_are_done_all_the_same() {
     for workers in WORKERS {
         for mode in MODES {
             let mut world = world_of(workers, 4);
-            world.entities().jobs().set_mode(mode);
+            world.jobs().set_mode(mode);
             let all: Vec<_> = world.spawn_batch((0..2000).map(A)).collect();
             let bad = world.query_mut::<&mut A>().schedule_parallel(|a| {
                 assert!(a.0 != 1001, "this one");
@@ -75,7 +75,7 @@ fn other_entities_are_done_all_the_same() {
                 assert!(is_done || is_of_the_chunk, "{at} with {workers} workers, {mode:?}");
                 assert!(!is_done || at != 1001);
             }
-            let failed = world.entities().jobs().try_complete(bad).unwrap_err();
+            let failed = world.jobs().try_complete(bad).unwrap_err();
             assert_eq!(failed.message(), "this one");
             hashes.push(world.state_hash());
         }
@@ -105,10 +105,10 @@ fn the_world_can_be_used_after_a_panic() {
         }
         assert_eq!(world.get::<A>(all[0]), Ok(&A(20)));
         assert_eq!(world.query::<&A>().count(), 120);
-        let failures = world.entities().jobs().take_failures();
+        let failures = world.jobs().take_failures();
         assert!(failures.len() >= 20);
         assert!(failures.iter().any(|failed| failed.message() == "after the first"));
-        assert_eq!(world.entities().jobs().uncompleted(), 0);
+        assert_eq!(world.jobs().uncompleted(), 0);
     }
 }
 
@@ -121,22 +121,22 @@ fn who_completed_a_job_on_the_way_does_not_keep_its_failure() {
     // Each of these completes it.
     assert_eq!(world.get::<A>(entity), Ok(&A(1)));
     world.spawn(A(2));
-    assert!(world.entities().jobs().is_completed(bad));
-    let failed = world.entities().jobs().try_complete(bad).unwrap_err();
+    assert!(world.jobs().is_completed(bad));
+    let failed = world.jobs().try_complete(bad).unwrap_err();
     assert_eq!((failed.job(), failed.message()), ("Bad", "so bad"));
-    assert!(world.entities().jobs().try_complete(bad).is_ok(), "that was told");
-    assert!(world.entities().jobs().take_failures().is_empty());
+    assert!(world.jobs().try_complete(bad).is_ok(), "that was told");
+    assert!(world.jobs().take_failures().is_empty());
 
     let bad =
         world.query_mut::<&mut A>().job().named("Bad").schedule(|_| panic!("so bad")).unwrap();
     world.despawn(entity).unwrap();
-    let message = panic_message(|| world.entities().jobs().complete(bad));
+    let message = panic_message(|| world.jobs().complete(bad));
     assert!(message.contains("A0011: job `Bad` panicked: so bad"), "{message}");
 
     let _ = world.query_mut::<&mut A>().job().named("Bad").schedule(|_| panic!("one")).unwrap();
     let _ = world.query_mut::<&mut A>().job().named("Worse").schedule(|_| panic!("two")).unwrap();
     world.query_mut::<&mut A>().for_each(|a| a.0 += 1);
-    let failures = world.entities().jobs().take_failures();
+    let failures = world.jobs().take_failures();
     assert!(failures.iter().map(ancho_jobs::JobFailed::job).eq(["Bad", "Worse"]));
 }
 
@@ -154,7 +154,7 @@ fn jobs_that_are_ordered_by_what_they_use_run_and_those_that_depend_on_it_do_not
         let _ = world.query_mut::<&mut B>().job().after(&bad).schedule(|b| b.0 = 5).unwrap();
         let job = world.query_mut::<(&A, &mut T)>().job().named("Next").depends_on(&bad);
         let next = job.schedule_parallel(|(_, t)| t.0 = 5).unwrap();
-        let failed = world.entities().jobs().try_complete(next).unwrap_err();
+        let failed = world.jobs().try_complete(next).unwrap_err();
         let told = "A0011: job `Next` did not run, because job `Bad` panicked: no (query ";
         assert!(failed.to_string().starts_with(told), "{failed}");
         assert_eq!(world.get::<A>(entity), Ok(&A(20)));
@@ -167,9 +167,9 @@ fn jobs_that_are_ordered_by_what_they_use_run_and_those_that_depend_on_it_do_not
 fn a_job_that_did_not_run_marks_nothing() {
     let mut world = world_with(2);
     world.spawn((A(1), T(1)));
-    let since = world.entities().version();
-    world.entities_mut().advance_version();
-    let bad = [world.entities().jobs().schedule(&[], (), |()| panic!("no")).unwrap()];
+    let since = world.version();
+    world.advance_version();
+    let bad = [world.jobs().schedule(&[], (), |()| panic!("no")).unwrap()];
     let _ = world.query_mut::<&mut A>().job().depends_on(&bad).schedule(|a| a.0 = 2).unwrap();
     let array = world.query_mut::<&mut T>().into_array().unwrap();
     let _ = array.jobs().schedule_for_each(&bad, array, 1, 1, |t, _| t.0 = 2).unwrap();
@@ -183,11 +183,11 @@ fn a_job_of_one_thread_that_panics_has_marked_what_it_gave() {
     for workers in [0, 2] {
         let mut world = world_of(workers, 10);
         world.spawn_batch((0..40).map(A));
-        let since = world.entities().version();
-        world.entities_mut().advance_version();
+        let since = world.version();
+        world.advance_version();
         let query = world.query_mut::<&mut A>();
         let job = query.schedule(|a| assert_ne!(std::mem::replace(&mut a.0, 100), 15)).unwrap();
-        assert!(world.entities().jobs().try_complete(job).is_err());
+        assert!(world.jobs().try_complete(job).is_err());
         let changed = world.query::<&A>().filter::<ancho_entities::Changed<A>>().since(since);
         let expected = [[100; 10], [100, 100, 100, 100, 100, 100, 16, 17, 18, 19]].concat();
         assert!(changed.iter().map(|a| a.0).eq(expected));
@@ -202,17 +202,17 @@ fn a_container_that_turns_out_too_short_is_a_failure() {
     // How many are found is not known before.
     let job = world.query::<&X>().job().named("Long").with(elements.write());
     let job = job.schedule_parallel(|x, element| *element = x.0).unwrap();
-    let failed = world.entities().jobs().try_complete(job).unwrap_err();
+    let failed = world.jobs().try_complete(job).unwrap_err();
     assert_eq!(failed.job(), "Long");
     assert_eq!(elements.as_slice().unwrap().len(), 29);
     // One of them is off: then it is long enough.
     let first = world.query::<&X>().to_entities()[0];
-    world.entities_mut().set_component_enabled::<X>(first, false).unwrap();
+    world.set_component_enabled::<X>(first, false).unwrap();
     let job = world.query::<&X>().job().with((elements.write(), IndexInQuery));
     let job = job.schedule_parallel(|x, (element, index)| {
         assert_eq!(index as u32 + 1, x.0);
         *element = x.0;
     });
-    world.entities().jobs().complete(job.unwrap());
+    world.jobs().complete(job.unwrap());
     assert!(elements.as_slice().unwrap().iter().copied().eq(1..30));
 }

@@ -113,12 +113,12 @@ fn a_fork_writes_while_a_job_of_its_parent_reads_what_they_share() {
     gate.beside("a fork that writes", || {
         fork.query_mut::<&mut A>().for_each(|a| a.0 = 0);
         let job = fork.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
-        fork.entities().jobs().complete(job);
+        fork.jobs().complete(job);
         fork.despawn_slice(&all[..20]).unwrap();
         assert_eq!(sum(&fork), 30);
     });
     gate.open();
-    world.entities().jobs().complete(read);
+    world.jobs().complete(read);
     assert_eq!(*total.lock().unwrap(), SUM);
 }
 
@@ -138,7 +138,7 @@ fn whoever_has_to_copy_waits_for_jobs_that_read_there() {
     gate.await_job(&fork);
     let write =
         gate.after("schedule", || fork.query_mut::<&mut B>().schedule(|b| b.0 = 8).unwrap());
-    fork.entities().jobs().complete(write);
+    fork.jobs().complete(write);
     assert_eq!(world.get::<B>(all[1]), Ok(&B(1)));
     assert!(fork.query::<&B>().iter().all(|b| b.0 == 8));
 }
@@ -192,16 +192,16 @@ fn without_memory_for_a_copy_nothing_is_scheduled() {
     for (name, schedule) in SCHEDULES {
         for more in 0..3 {
             let (mut world, fork, arena) = limited(more);
-            let before = (world.state_hash(), world.entities().version());
+            let before = (world.state_hash(), world.version());
             let versions = |world: &World| -> Vec<_> {
-                world.entities().chunks().map(|chunk| chunk.change_version::<A>()).collect()
+                world.chunks().map(|chunk| chunk.change_version::<A>()).collect()
             };
             let marks = versions(&world);
-            world.entities_mut().advance_version();
+            world.advance_version();
             let refused = schedule(&mut world).unwrap_err();
             assert!(matches!(refused, JobError::OutOfMemory(_)), "{name}: {refused}");
             assert!(refused.to_string().starts_with("A0056: "), "{refused}");
-            assert_eq!(world.entities().jobs().uncompleted(), 0, "{name}");
+            assert_eq!(world.jobs().uncompleted(), 0, "{name}");
             assert_eq!(world.state_hash(), before.0, "{name}");
             assert_eq!(versions(&world), marks, "{name}: nothing counts as changed");
             assert_eq!(fork.state_hash(), before.0);

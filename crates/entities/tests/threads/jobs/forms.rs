@@ -47,18 +47,18 @@ fn i5_jobs_heed_what_their_query_was_told() {
     for workers in WORKERS {
         let mut world = world_of(workers, 10);
         let plain: Vec<_> = world.spawn_batch((0..20).map(|at| (A(at), X(at)))).collect();
-        world.spawn_many(7, (X(0), Disabled));
-        world.spawn_many(8, (X(0), Prefab));
-        world.spawn_many(9, (X(0), Disabled, Prefab));
+        world.spawn_many((X(0), Disabled), 7);
+        world.spawn_many((X(0), Prefab), 8);
+        world.spawn_many((X(0), Disabled, Prefab), 9);
         for &entity in &plain[..5] {
-            world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+            world.set_component_enabled::<X>(entity, false).unwrap();
         }
         for (told, count) in options {
             let query = || told(world.query::<Entity>().filter::<With<X>>());
             let found = Arc::new(Mutex::new(Vec::new()));
             let kept = Arc::clone(&found);
             let job = query().job().schedule(move |entity| kept.lock().unwrap().push(entity));
-            world.entities().jobs().complete(job.unwrap());
+            world.jobs().complete(job.unwrap());
             assert_eq!(*found.lock().unwrap(), query().to_entities());
             assert_eq!(found.lock().unwrap().len(), count);
         }

@@ -16,13 +16,13 @@ fn d1_whoever_never_waits_does_not_fill_memory() {
             let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap();
             let _ = world.query_mut::<(&A, &mut B)>().schedule_parallel(|(_, b)| b.0 += 1).unwrap();
             if round % 100 == 0 {
-                let uncompleted = world.entities().jobs().uncompleted();
+                let uncompleted = world.jobs().uncompleted();
                 assert!(uncompleted <= MOST, "{uncompleted} after {round} rounds");
             }
         }
         assert_eq!(world.get::<A>(entity), Ok(&A(25_000)));
         assert_eq!(world.get::<B>(entity), Ok(&B(25_000)));
-        assert!(world.entities().jobs().uncompleted() <= MOST);
+        assert!(world.jobs().uncompleted() <= MOST);
     }
 }
 
@@ -34,10 +34,10 @@ fn d1_readers_alone_do_not_pile_up() {
         for round in 0..20_000 {
             let _ = world.query::<&A>().schedule(|a| assert_eq!(a.0, 1)).unwrap();
             if round % 100 == 0 {
-                assert!(world.entities().jobs().uncompleted() <= MOST);
+                assert!(world.jobs().uncompleted() <= MOST);
             }
         }
-        assert!(world.entities().jobs().take_failures().is_empty());
+        assert!(world.jobs().take_failures().is_empty());
     }
 }
 
@@ -49,9 +49,9 @@ fn d1_failures_that_nobody_asks_for_do_not_pile_up() {
         let _ = world.query_mut::<&mut A>().schedule(|_| panic!("again")).unwrap();
     }
     world.query_mut::<&mut A>().for_each(|a| a.0 += 1);
-    let failures = world.entities().jobs().take_failures();
+    let failures = world.jobs().take_failures();
     assert!((1..=256).contains(&failures.len()));
-    assert_eq!(world.entities().jobs().uncompleted(), 0);
+    assert_eq!(world.jobs().uncompleted(), 0);
 }
 
 #[test]

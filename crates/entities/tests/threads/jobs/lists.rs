@@ -18,15 +18,15 @@ fn mixed(workers: usize) -> Checked {
     world.spawn_batch((60..90).map(|at| (A(at), Shared::new(Team(at % 2)))));
     let some = world.query::<&X>().to_entities();
     for &entity in some.iter().step_by(4) {
-        world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+        world.set_component_enabled::<X>(entity, false).unwrap();
     }
     world
 }
 
 /// Ends a moment. Returns it.
 fn advance(world: &mut World) -> Version {
-    let seen = world.entities().version();
-    world.entities_mut().advance_version();
+    let seen = world.version();
+    world.advance_version();
     seen
 }
 
@@ -37,7 +37,7 @@ fn lists_the_same<F: QueryFilter>(world: &World, since: Version) {
     let (mut entities, mut values) = (NativeList::from([Entity::NULL]), NativeList::new());
     let of_entities = query.job().schedule_to_entities(entities.write()).unwrap();
     let of_values = query.job().schedule_to_components::<A>(values.write()).unwrap();
-    world.entities().jobs().complete_all(&[of_entities, of_values]);
+    world.jobs().complete_all(&[of_entities, of_values]);
     assert_eq!(entities.get().unwrap()[..], query.to_entities());
     assert_eq!(values.get().unwrap()[..], query.to_components::<A>().unwrap());
     assert!(!entities.get().unwrap().is_empty());
@@ -64,7 +64,7 @@ fn q12_a_job_lists_what_is_found_in_the_same_order() {
         let team = world.query::<&A>().with_shared(Team(1));
         let mut found = NativeList::new();
         let list = team.job().schedule_to_entities(found.write()).unwrap();
-        world.entities().jobs().complete(list);
+        world.jobs().complete(list);
         assert_eq!(found.get().unwrap()[..], team.to_entities());
     }
 }
@@ -82,7 +82,7 @@ fn q12_what_is_found_is_settled_when_the_job_runs() {
         // Nobody knows yet how many there are.
         let said = late.get().unwrap_err().to_string();
         assert!(said.contains("to_entities"), "{said}");
-        world.entities().jobs().complete(list);
+        world.jobs().complete(list);
         assert_eq!(late.get().unwrap()[..], world.query::<&X>().to_entities());
         assert_eq!(late.get().unwrap().len(), 20);
         assert_eq!(early.get().unwrap()[..], before, "the other job has waited for it");
@@ -98,7 +98,7 @@ fn q12_values_are_those_that_jobs_before_have_written() {
         let list = world.query::<&A>().job().named("List").schedule_to_components(values.write());
         let list = list.unwrap();
         let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 = 0).unwrap();
-        world.entities().jobs().complete(list);
+        world.jobs().complete(list);
         let mut values: Vec<_> = values.get().unwrap().iter().map(|a: &A| a.0).collect();
         values.sort_unstable();
         assert!(values.into_iter().eq(1000..1090));
@@ -114,16 +114,16 @@ fn q12_listing_entities_does_not_wait_for_who_writes_their_values() {
     let mut found = NativeList::new();
     gate.beside("listing", || {
         let list = world.query::<&A>().job().schedule_to_entities(found.write()).unwrap();
-        world.entities().jobs().complete(list);
+        world.jobs().complete(list);
     });
     gate.open();
-    world.entities().jobs().complete(written);
+    world.jobs().complete(written);
     assert_eq!(found.get().unwrap().len(), 90);
     // Who comes to change the structure waits for the list.
     let list = world.query::<&A>().job().schedule_to_entities(found.write()).unwrap();
     let first = world.query::<&A>().to_entities()[0];
     world.despawn(first).unwrap();
-    world.entities().jobs().complete(list);
+    world.jobs().complete(list);
     assert_eq!(found.get().unwrap().len(), 90);
 }
 
@@ -137,7 +137,7 @@ fn q12_a_list_is_written_back() {
         let mut values = NativeList::new();
         let query = world.query::<&A>().filter::<With<X>>();
         let list = query.job().schedule_to_components(values.write()).unwrap();
-        let jobs = world.entities().jobs();
+        let jobs = world.jobs();
         let raise = jobs.schedule(&[list], values.write(), |values| {
             values.iter_mut().for_each(|a: &mut A| a.0 += 500);
         });
@@ -150,7 +150,7 @@ fn q12_a_list_is_written_back() {
         let on = |world: &World| world.query::<&A>().filter::<With<X>>().to_components::<A>();
         assert_eq!(on(&world).unwrap()[..], values.get().unwrap()[..]);
         assert!(on(&world).unwrap().iter().all(|a| a.0 >= 500));
-        world.entities().jobs().complete(back);
+        world.jobs().complete(back);
         assert_eq!(world.query::<&A>().iter().filter(|a| a.0 >= 500).count(), 45);
         let marked = world.query::<()>().filter::<Changed<A>>().since(seen).count();
         assert_eq!(marked, 60, "chunks in which nothing is found are not marked");
@@ -180,7 +180,7 @@ fn q12_a_list_of_another_length_is_refused_by_the_job() {
     let seen = advance(&mut world);
     let values = NativeList::from([A(7), A(8)]);
     let job = world.query_mut::<&mut A>().job().schedule_copy_from(values.read_elements());
-    let failed = world.entities().jobs().try_complete(job.unwrap()).unwrap_err();
+    let failed = world.jobs().try_complete(job.unwrap()).unwrap_err();
     let said = failed.to_string();
     let expected = "A0060: the query finds 90 entities, and 2 values of `queries::A` were given; take as many as `count`, or \
                     the list of `to_components`";
@@ -209,7 +209,7 @@ fn q12_values_that_the_query_does_not_give_are_refused() {
     assert!(read.unwrap_err().to_string().contains("`&mut queries::A`"));
     // Nothing was scheduled, so that the list is free.
     assert!(values.get().unwrap().is_empty());
-    assert_eq!(world.entities().jobs().uncompleted(), 0);
+    assert_eq!(world.jobs().uncompleted(), 0);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn q12_a_list_in_use_is_refused_unless_the_job_waits_for_its_turn() {
     let refused = world.query::<&T>().job().schedule_to_entities(found.write()).unwrap_err();
     assert!(refused.to_string().starts_with("A0001: job `to_entities` writes "), "{refused}");
     let second = world.query::<&T>().job().in_turn().schedule_to_entities(found.write()).unwrap();
-    world.entities().jobs().complete_all(&[first, second]);
+    world.jobs().complete_all(&[first, second]);
     assert_eq!(found.get().unwrap()[..], world.query::<&T>().to_entities());
 }
 

@@ -45,7 +45,7 @@ fn many_are_what_each_is_however_many_they_are() {
             let (takers, all) = world.split::<(Query<&mut A>, Lookup<&B>)>();
             let job = Compare { all: all.into_job(), asked: asked.read(), count };
             let job = takers.job().schedule_chunk_job(job).unwrap();
-            world.entities().jobs().complete(job);
+            world.jobs().complete(job);
             let missing = count.saturating_sub(20).min(3);
             assert_eq!(world.get::<A>(without).unwrap().0 as usize, count - missing);
         }
@@ -61,7 +61,7 @@ fn i9_jobs_know_where_entities_are() {
         world.despawn(gone).unwrap();
         let other = world.spawn(B(1));
         let places: Vec<_> = {
-            let info = world.entities().storage_info();
+            let info = world.storage_info();
             let place = |&entity: &Entity| info.get(entity).map(|at| (at.chunk_number(), at.row()));
             all.iter().chain([&gone, &other]).map(place).collect()
         };
@@ -74,13 +74,13 @@ fn i9_jobs_know_where_entities_are() {
             let found: Vec<_> = asked.iter().map(place).collect();
             assert_eq!(found, places);
         });
-        world.entities().jobs().complete(job.unwrap());
+        world.jobs().complete(job.unwrap());
         let (first, with) = world.split::<(Query<&B>, Lookup<&A>)>();
         let job = first.job().with(with.into_job()).schedule_parallel(move |_, with| {
             assert!(with.place(other).is_none() && with.place(gone).is_none(), "they lack it");
             assert!(all.iter().all(|&entity| with.place(entity).is_some()));
         });
-        world.entities().jobs().complete(job.unwrap());
+        world.jobs().complete(job.unwrap());
     }
 }
 
@@ -90,8 +90,8 @@ fn i8_jobs_know_in_which_chunks_something_was_written() {
         let mut world = world_of(workers, 10);
         let all: Vec<_> = world.spawn_batch((0..30).map(|at| (A(at), B(1)))).collect();
         let marker = world.spawn(T(0));
-        let since = world.entities().version();
-        world.entities_mut().advance_version();
+        let since = world.version();
+        world.advance_version();
         world.get_mut::<A>(all[15]).unwrap().0 += 1;
         // A job writes more, which is waited for, and other components do not count.
         let _ = world.query_mut::<&mut B>().schedule_parallel(|b| b.0 += 1).unwrap();
@@ -107,7 +107,7 @@ fn i8_jobs_know_in_which_chunks_something_was_written() {
             assert!(changed[10..].iter().all(|&changed| changed), "the others");
             assert!(!a.did_change(marker, since) && !a.did_change(Entity::NULL, since));
         });
-        world.entities().jobs().complete(job.unwrap());
+        world.jobs().complete(job.unwrap());
         // The world's own thread goes on writing another component while such a job is under way.
         let (ask, values) = world.split::<(Query<&T>, Lookup<&A>)>();
         let asked = all.clone();
@@ -115,11 +115,11 @@ fn i8_jobs_know_in_which_chunks_something_was_written() {
             let changed = asked.iter().filter(|&&entity| a.did_change(entity, since)).count();
             assert_eq!(changed, 20);
         });
-        world.entities().jobs().flush();
+        world.jobs().flush();
         for &entity in &all {
             world.get_mut::<B>(entity).unwrap().0 += 1;
         }
-        world.entities().jobs().complete(job.unwrap());
+        world.jobs().complete(job.unwrap());
     }
 }
 
@@ -129,10 +129,10 @@ fn i8_jobs_know_which_entities_were_written_if_that_is_tracked() {
         let mut world = world_of(workers, 10);
         let all: Vec<_> = world.spawn_batch((0..30).map(|at| (T(at), E(1), A(at)))).collect();
         world.spawn(Tag);
-        let since = world.entities().version();
-        world.entities_mut().advance_version();
+        let since = world.version();
+        world.advance_version();
         world.get_mut::<T>(all[15]).unwrap().0 += 1;
-        world.entities_mut().set_component_enabled::<E>(all[7], false).unwrap();
+        world.set_component_enabled::<E>(all[7], false).unwrap();
         let (write, values) = world.split::<(Query<&Tag>, Lookup<&mut T>)>();
         let last = all[29];
         let write = write.job().with(values.into_job_mut());
@@ -143,7 +143,7 @@ fn i8_jobs_know_which_entities_were_written_if_that_is_tracked() {
             let changed = |at: &usize| values.did_change(asked[*at], since);
             assert_eq!((0..30).filter(changed).collect::<Vec<_>>(), [7, 15, 29]);
         });
-        world.entities().jobs().complete(job.unwrap());
+        world.jobs().complete(job.unwrap());
     }
 }
 
@@ -177,7 +177,7 @@ where
 /// Goes through something in a job, and waits for it.
 fn go_through<D: ParallelData + 'static>(world: &mut World) {
     let job = world.query_mut::<D>().job().schedule(|_| ()).unwrap();
-    world.entities().jobs().complete(job);
+    world.jobs().complete(job);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn i8_who_writes_waits_for_jobs_that_ask_when_that_was_done() {
         |world| world.spawn(Y),
         &[
             ("switching", |world, entity| {
-                world.entities_mut().set_component_enabled::<Y>(entity, false).unwrap();
+                world.set_component_enabled::<Y>(entity, false).unwrap();
             }),
             ("query_mut", |world, _| world.query_mut::<&mut Y>().for_each(|_| {})),
             ("a job that switches", |world, _| go_through::<EnabledMut<'static, Y>>(world)),

@@ -8,7 +8,7 @@ fn two() -> (Checked, [Entity; 2]) {
     let mut world = world_with(3);
     let on = world.spawn((A(1), X(1), Y));
     let off = world.spawn((A(2), X(2), Y));
-    world.entities_mut().set_component_enabled::<X>(off, false).unwrap();
+    world.set_component_enabled::<X>(off, false).unwrap();
     (world, [on, off])
 }
 
@@ -36,8 +36,8 @@ const QUESTIONS: [Question; 12] = [
         usize::from(world.query::<&X>().get(off).is_some())
     }),
     ("is_component_enabled", |world, [on, off]| {
-        assert_eq!(world.entities().is_component_enabled::<X>(on), Ok(false));
-        usize::from(world.entities().is_component_enabled::<X>(off).unwrap())
+        assert_eq!(world.is_component_enabled::<X>(on), Ok(false));
+        usize::from(world.is_component_enabled::<X>(off).unwrap())
     }),
 ];
 
@@ -77,7 +77,7 @@ fn en7_who_does_not_ask_does_not_wait() {
     gate.beside("ignore_enabled", || assert_eq!(world.query::<&X>().ignore_enabled().count(), 2));
     gate.beside("count_unfiltered", || assert_eq!(world.query::<&X>().count_unfiltered(), 2));
     let job = world.query_mut::<&mut A>().filter::<With<Y>>().schedule(|a| a.0 = 5).unwrap();
-    gate.beside("a job", || world.entities().jobs().complete(job));
+    gate.beside("a job", || world.jobs().complete(job));
 }
 
 #[test]
@@ -88,11 +88,11 @@ fn en7_jobs_that_ask_come_after_jobs_that_switch() {
     let _ =
         world.query_mut::<&mut A>().filter::<With<X>>().schedule_parallel(|a| a.0 = 10).unwrap();
     let last = world.query_mut::<&mut A>().filter::<Without<X>>().schedule(|a| a.0 = 20).unwrap();
-    world.entities().jobs().flush();
+    world.jobs().flush();
     a_while();
     assert!(gate.is_occupied());
     gate.open();
-    world.entities().jobs().complete(last);
+    world.jobs().complete(last);
     assert_eq!(world.get::<A>(on), Ok(&A(20)), "it is off when the jobs run");
     assert_eq!(world.get::<A>(off), Ok(&A(10)));
 }
@@ -116,9 +116,9 @@ fn en7_who_switches_waits_for_jobs_that_ask() {
             switch.set(true);
         });
         gate.after(asks, || {
-            world.entities_mut().set_component_enabled::<X>(on, false).unwrap();
+            world.set_component_enabled::<X>(on, false).unwrap();
         });
-        world.entities().jobs().complete(job.unwrap());
+        world.jobs().complete(job.unwrap());
         assert_eq!(world.query::<&X>().to_entities(), [off], "{asks}");
     }
 }
@@ -154,9 +154,9 @@ fn en7_all_threads_switch_and_each_entity_is_found_as_it_was() {
         }
         for (at, &entity) in (0..).zip(&all) {
             let is_on = (2..6).all(|pass| at % pass != 0_u32);
-            assert_eq!(world.entities().is_component_enabled::<X>(entity), Ok(is_on));
+            assert_eq!(world.is_component_enabled::<X>(entity), Ok(is_on));
             assert_eq!(world.get::<A>(entity).unwrap().0 >> 20, u32::from(!is_on));
         }
-        assert!(world.entities().jobs().take_failures().is_empty());
+        assert!(world.jobs().take_failures().is_empty());
     }
 }

@@ -135,7 +135,7 @@ fn a_world_ends_inside_one_of_its_own_jobs() {
                 }
             });
             let _ = job.unwrap();
-            world.entities().jobs().flush();
+            world.jobs().flush();
             send.send(into_world(world)).unwrap();
             assert_eq!(hear.recv().unwrap(), "49x");
         });
@@ -155,8 +155,8 @@ fn a_world_ends_inside_a_job_of_another() {
             let kept = Arc::clone(&sum);
             let _ = one.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
             let _ = one.query::<&A>().schedule(move |a| *kept.lock().unwrap() += a.0).unwrap();
-            let job = two.entities().jobs().schedule(&[], (), move |()| drop(one)).unwrap();
-            two.entities().jobs().complete(job);
+            let job = two.jobs().schedule(&[], (), move |()| drop(one)).unwrap();
+            two.jobs().complete(job);
             assert_eq!(*sum.lock().unwrap(), 49 * 50 / 2 + 50, "{workers} workers");
         });
     }

@@ -70,7 +70,7 @@ fn writers_of_all_components_of_a_chunk_are_in_at_once() {
         text();
         value.0.push('x');
     });
-    world.entities().jobs().flush();
+    world.jobs().flush();
     eventually(|| here.load(Ordering::SeqCst) == 6);
     assert!(
         world
@@ -108,12 +108,12 @@ fn the_thread_of_the_world_is_in_the_same_chunks_as_jobs() {
             for &entity in all.iter().step_by(7) {
                 world.get_mut::<Text>(entity).unwrap().0.push('x');
                 world.buffer_mut::<Item>(entity).unwrap().push(Item(3));
-                world.entities_mut().set_component_enabled::<X>(entity, false).unwrap();
+                world.set_component_enabled::<X>(entity, false).unwrap();
             }
             assert_eq!(world.query::<&X>().count(), 428);
             assert_eq!(world.query::<&B>().filter::<Without<X>>().count(), 72);
-            let seen = world.entities().version();
-            world.entities_mut().advance_version();
+            let seen = world.version();
+            world.advance_version();
             world.get_mut::<B>(all[0]).unwrap().0 = 0;
             assert_eq!(world.query::<()>().filter::<Changed<B>>().since(seen).count(), 100);
             assert_eq!(
@@ -155,6 +155,6 @@ fn jobs_of_all_kinds_pile_up() {
         }
         assert!(world.query::<(&A, &X)>().iter().all(|(a, x)| a.0 == x.0 + 30));
         assert!(world.query::<&Buffer<Item>>().iter().all(|items| items.len() == 30));
-        assert!(world.entities().jobs().take_failures().is_empty());
+        assert!(world.jobs().take_failures().is_empty());
     }
 }

@@ -13,7 +13,7 @@ use crate::jobs::common::*;
 fn crowd() -> Checked {
     let mut world = world_of(2, 100);
     // So that entities have other numbers in a query of `A` than in one of `X`.
-    world.spawn_many(40, A(1));
+    world.spawn_many(A(1), 40);
     world.spawn_batch((0..1000).map(|at| (A(at), X(at), B(1))));
     world
 }
@@ -95,7 +95,7 @@ fn en7_an_array_does_not_ask_what_is_on() {
     let (switches, all) = world.split_with((EntityQuery::<EnabledMut<X>>::new(), all));
     let job = switches.job().with(all.into_array().unwrap());
     let job = job.schedule_parallel(|mut on, (a, x)| on.set(a.0 % 2 == 0 && x.is_some())).unwrap();
-    world.entities().jobs().complete(job);
+    world.jobs().complete(job);
 }
 
 #[test]
@@ -119,8 +119,8 @@ fn i8_a_job_takes_along_a_lookup_of_what_its_own_query_switches() {
     for parallel in [true, false] {
         let mut world = crowd();
         let all = world.query::<&X>().to_entities();
-        let seen = world.entities().version();
-        world.entities_mut().advance_version();
+        let seen = world.version();
+        world.advance_version();
         let (switches, values, other) =
             world.split::<(Query<EnabledMut<X>>, Lookup<&X>, Query<&B>)>();
         let jobs = other.into_array().unwrap().jobs();

@@ -19,14 +19,14 @@ type Change = (&'static str, fn(&mut World, [Entity; 3]));
 const CHANGES: [Change; 22] = [
     ("spawn", |world, _| _ = world.spawn(A(5))),
     ("try_spawn", |world, _| _ = world.try_spawn(A(5)).unwrap()),
-    ("spawn_many", |world, _| _ = world.spawn_many(3, A(5))),
+    ("spawn_many", |world, _| _ = world.spawn_many(A(5), 3)),
     ("spawn_batch", |world, _| _ = world.spawn_batch([A(5), A(6)])),
     ("spawn_columns", |world, _| _ = world.spawn_columns(([A(5), A(6)],)).unwrap()),
     ("create", |world, _| {
-        let archetype = world.entities_mut().archetype::<A>();
-        world.entities_mut().create(archetype).unwrap();
+        let archetype = world.archetype::<A>();
+        world.create(archetype).unwrap();
     }),
-    ("instantiate", |world, [_, one, _]| _ = world.entities_mut().instantiate(one).unwrap()),
+    ("instantiate", |world, [_, one, _]| _ = world.instantiate(one).unwrap()),
     ("despawn", |world, [_, one, _]| _ = world.despawn(one).unwrap()),
     ("despawn_slice", |world, [_, one, _]| _ = world.despawn_slice(&[one]).unwrap()),
     ("despawn_all", |world, _| _ = world.despawn_all().unwrap()),
@@ -39,13 +39,13 @@ const CHANGES: [Change; 22] = [
     ("remove to there", |world, [both, ..]| _ = world.remove::<Tag>(both).unwrap()),
     ("take", |world, [_, one, _]| _ = world.take::<A>(one).unwrap()),
     ("add_types", |world, [_, one, _]| {
-        world.entities_mut().add_types(one, &[ComponentType::of::<B>()]).unwrap();
+        world.add_types(one, &[ComponentType::of::<B>()]).unwrap();
     }),
     ("set_archetype", |world, [_, _, other]| {
-        let archetype = world.entities_mut().archetype::<A>();
-        world.entities_mut().set_archetype(other, archetype).unwrap();
+        let archetype = world.archetype::<A>();
+        world.set_archetype(other, archetype).unwrap();
     }),
-    ("add_shared", |world, [_, one, _]| _ = world.add_shared(one, Team(1)).unwrap()),
+    ("add_shared", |world, [_, one, _]| _ = world.add(one, Shared::new(Team(1))).unwrap()),
     ("query despawn", |world, _| {
         _ = world.query_mut::<&A>().filter::<ancho_entities::Without<Tag>>().despawn().unwrap();
     }),
@@ -54,7 +54,7 @@ const CHANGES: [Change; 22] = [
         query.for_each_structural(|entities, entity| _ = entities.add(entity, Tag).unwrap());
     }),
     ("fork", |world, _| _ = world.fork().unwrap()),
-    ("set_enabled", |world, [_, one, _]| _ = world.entities_mut().set_enabled(one, false).unwrap()),
+    ("set_enabled", |world, [_, one, _]| _ = world.set_enabled(one, false).unwrap()),
 ];
 
 #[test]
@@ -101,7 +101,7 @@ fn a9_a_job_at_its_gate_goes_on_after_much_has_happened_elsewhere() {
     gate.await_job(&world);
     gate.beside("thousands of changes", || {
         // Archetypes, chunks, entities and queries come, so that what lists them has to grow.
-        let more: Vec<_> = world.spawn_many(5000, (A(1), B(1))).collect();
+        let more: Vec<_> = world.spawn_many((A(1), B(1)), 5000).collect();
         world.despawn_slice(&more[..4000]).unwrap();
         for at in 0..8_u32 {
             let entity = world.spawn(A(at));
@@ -113,13 +113,13 @@ fn a9_a_job_at_its_gate_goes_on_after_much_has_happened_elsewhere() {
             }
             if at & 4 != 0 {
                 world.add(entity, Y).unwrap();
-                world.add_shared(entity, Team(at)).unwrap();
+                world.add(entity, Shared::new(Team(at))).unwrap();
             }
-            world.entities_mut().archetype::<(X, T, Text)>();
+            world.archetype::<(X, T, Text)>();
             assert_eq!(world.query::<(&X, &T)>().count_unfiltered(), 1000);
         }
-        world.entities_mut().archetype::<(X, T, Text, Y)>();
-        world.entities_mut().advance_version();
+        world.archetype::<(X, T, Text, Y)>();
+        world.advance_version();
         // The state of this query is that of the job, and learns of archetypes that it finds.
         assert_eq!(world.query::<(&T, &B)>().count(), 0);
     });
@@ -181,7 +181,7 @@ fn a9_a_lookup_waits_for_who_writes_and_is_waited_for() {
     assert!(!second.has_arrived());
     first.open();
     second.await_job(&world);
-    assert!(!world.entities().jobs().is_completed(last));
+    assert!(!world.jobs().is_completed(last));
     second.after("get", || assert_eq!(world.get::<A>(one), Ok(&A(40))));
     assert_eq!(world.query::<&T>().single(), Ok(&T(30)));
 }
@@ -204,7 +204,7 @@ fn a9_a_lookup_that_writes_is_a_writer() {
     gate.beside("get B", || assert_eq!(world.get::<B>(other), Ok(&B(3))));
     gate.after("get A", || assert_eq!(world.get::<A>(both), Ok(&A(3))));
     assert_eq!(world.get::<A>(one), Ok(&A(10)));
-    world.entities().jobs().complete(job);
+    world.jobs().complete(job);
 }
 
 #[test]

@@ -174,7 +174,7 @@ impl Started {
             }
         };
         let _ = schedule(world, Arc::new(pass));
-        world.entities().jobs().flush();
+        world.jobs().flush();
         Self { gate, done, all }
     }
 
@@ -294,7 +294,7 @@ fn jobs_that_read_are_waited_for_by_those_who_write() {
     let reads: &[Operation] = &[
         ("get", |stage| assert_eq!(stage.a_of(stage.alone), 1)),
         ("a query", |stage| assert!(stage.world.query::<&A>().iter().all(|a| a.0 == 1))),
-        ("lookup", |stage| _ = stage.world.entities().lookup::<A>()),
+        ("lookup", |stage| _ = stage.world.lookup::<A>()),
         ("get_mut of another component", |stage| {
             stage.world.get_mut::<B>(stage.pair[0]).unwrap().0 = 9;
         }),
@@ -303,14 +303,14 @@ fn jobs_that_read_are_waited_for_by_those_who_write() {
         let mut stage = Stage::new(2, false);
         let job = start(&mut stage);
         job.must_be_waited_for(name, || operate(&mut stage));
-        assert!(stage.world.entities().jobs().take_failures().is_empty());
+        assert!(stage.world.jobs().take_failures().is_empty());
     }
     for &(name, operate) in reads {
         let mut stage = Stage::new(2, false);
         let job = start(&mut stage);
         job.must_not_be_waited_for(name, || operate(&mut stage));
         stage.world.check_invariants().unwrap();
-        assert!(stage.world.entities().jobs().take_failures().is_empty());
+        assert!(stage.world.jobs().take_failures().is_empty());
     }
 }
 
@@ -326,7 +326,7 @@ fn a_chunk_that_a_job_reads_is_not_copied_under_it() {
         read.unwrap()
     });
     job.must_be_waited_for("get_mut", || stage.world.get_mut::<B>(stage.pair[0]).unwrap().0 = 9);
-    assert!(stage.world.entities().jobs().take_failures().is_empty());
+    assert!(stage.world.jobs().take_failures().is_empty());
 }
 
 #[test]
@@ -342,11 +342,11 @@ fn jobs_that_switch_are_waited_for() {
     };
     let near: &[Operation] = &[
         ("is_component_enabled", |stage| {
-            let entities = stage.world.entities();
+            let entities = &stage.world;
             assert_eq!(entities.is_component_enabled::<X>(stage.switched), Ok(false));
         }),
         ("set_component_enabled", |stage| {
-            stage.world.entities_mut().set_component_enabled::<X>(stage.switched, true).unwrap();
+            stage.world.set_component_enabled::<X>(stage.switched, true).unwrap();
             assert_eq!(stage.world.query::<&X>().count(), 1);
         }),
         ("a count", |stage| assert_eq!(stage.world.query::<&X>().count(), 0)),
@@ -363,12 +363,12 @@ fn jobs_that_switch_are_waited_for() {
             assert_eq!(stage.world.query_mut::<&X>().despawn(), Ok(0));
         }),
         ("instantiate", |stage| {
-            let new = stage.world.entities_mut().instantiate(stage.switched).unwrap();
-            assert_eq!(stage.world.entities().is_component_enabled::<X>(new), Ok(false));
+            let new = stage.world.instantiate(stage.switched).unwrap();
+            assert_eq!(stage.world.is_component_enabled::<X>(new), Ok(false));
         }),
         ("add", |stage| {
             stage.world.add(stage.switched, B(1)).unwrap();
-            let entities = stage.world.entities();
+            let entities = &stage.world;
             assert_eq!(entities.is_component_enabled::<X>(stage.switched), Ok(false));
         }),
         ("get_mut", |stage| stage.world.get_mut::<X>(stage.switched).unwrap().0 = 9),
@@ -406,9 +406,9 @@ fn jobs_that_ask_are_waited_for_by_those_who_switch() {
         ask.unwrap()
     });
     job.must_be_waited_for("switching", || {
-        stage.world.entities_mut().set_component_enabled::<X>(stage.switched, false).unwrap();
+        stage.world.set_component_enabled::<X>(stage.switched, false).unwrap();
     });
-    assert!(stage.world.entities().jobs().take_failures().is_empty());
+    assert!(stage.world.jobs().take_failures().is_empty());
 }
 
 #[test]
@@ -420,12 +420,12 @@ fn jobs_that_write_buffers_are_waited_for() {
         ("buffer_mut", |stage| stage.world.buffer_mut::<Item>(stage.with_items).unwrap().clear()),
         ("add_buffer", |stage| stage.world.add_buffer::<Item>(stage.with_items).unwrap().clear()),
         ("buffer_lookup", |stage| {
-            let items = stage.world.entities().buffer_lookup::<Item>();
+            let items = stage.world.buffer_lookup::<Item>();
             assert_eq!(items.get(stage.with_items).unwrap().len(), 9);
         }),
         ("untyped_buffer", |stage| {
             let ty = ComponentType::of_buffer::<Item>();
-            let items = stage.world.entities().untyped_buffer(stage.with_items, ty).unwrap();
+            let items = stage.world.untyped_buffer(stage.with_items, ty).unwrap();
             assert_eq!(items.len(), 9);
         }),
         ("remove", |stage| {
@@ -458,7 +458,7 @@ fn jobs_that_read_values_of_chunks_are_waited_for_by_those_who_set_them() {
     job.must_be_waited_for("set_chunk_component", || {
         stage.world.set_chunk_component(stage.with_detail, Detail(2)).unwrap();
     });
-    assert!(stage.world.entities().jobs().take_failures().is_empty());
+    assert!(stage.world.jobs().take_failures().is_empty());
 }
 
 #[test]
@@ -546,20 +546,20 @@ fn many_jobs_and_operations_in_turns_are_as_one_after_the_other() {
             let _ =
                 world.query_mut::<(&mut B, &X)>().schedule(|(b, x)| b.0 += u64::from(x.0)).unwrap();
             if wait {
-                world.entities().jobs().complete_everything();
+                world.jobs().complete_everything();
             } else {
-                world.entities().jobs().flush();
+                world.jobs().flush();
             }
             match round % 8 {
                 0 => world.get_mut::<A>(entity).unwrap().0 += 1,
-                1 => world.entities_mut().set_component_enabled::<X>(entity, false).unwrap(),
+                1 => world.set_component_enabled::<X>(entity, false).unwrap(),
                 2 => _ = world.remove::<X>(entity).unwrap(),
                 3 => _ = world.add(entity, X(round)).unwrap(),
                 4 => {
                     world.despawn(entity).unwrap();
                     all.swap_remove(at);
                 }
-                5 => all.push(world.entities_mut().instantiate(entity).unwrap()),
+                5 => all.push(world.instantiate(entity).unwrap()),
                 6 => all.push(world.spawn((A(round), B(1)))),
                 _ => _ = world.query_mut::<&X>().add(T(round)).unwrap(),
             }

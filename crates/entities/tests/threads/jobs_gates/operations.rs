@@ -28,34 +28,34 @@ pub(crate) const NEAR: &[Operation] = &[
         assert_eq!((stage.a_of(stage.pair[0]), stage.a_of(stage.pair[1])), (7, stage.a));
     }),
     ("get_bytes", |stage| {
-        let bytes = stage.world.entities().get_bytes(stage.alone, ComponentType::of::<A>());
+        let bytes = stage.world.get_bytes(stage.alone, ComponentType::of::<A>());
         assert_eq!(bytes.unwrap(), stage.a.to_ne_bytes());
     }),
     ("set_bytes", |stage| {
         let (ty, bytes) = (ComponentType::of::<A>(), 7_u32.to_ne_bytes());
-        stage.world.entities_mut().set_bytes(stage.alone, ty, &bytes).unwrap();
+        stage.world.set_bytes(stage.alone, ty, &bytes).unwrap();
         assert_eq!(stage.a_of(stage.alone), 7);
     }),
     ("add_bytes", |stage| {
         let (ty, bytes) = (ComponentType::of::<A>(), 7_u32.to_ne_bytes());
-        assert!(!stage.world.entities_mut().add_bytes(stage.alone, ty, &bytes).unwrap());
+        assert!(!stage.world.add_bytes(stage.alone, ty, &bytes).unwrap());
         assert_eq!(stage.a_of(stage.alone), 7);
     }),
     ("lookup", |stage| {
-        let lookup = stage.world.entities().lookup::<A>();
+        let lookup = stage.world.lookup::<A>();
         assert_eq!(lookup.get(stage.alone).unwrap().0, stage.a);
         let many = [stage.alone, stage.pair[0]];
         assert!(lookup.get_many(&many).flatten().all(|a| a.0 == stage.a));
     }),
     ("lookup of changes", |stage| {
-        let before = stage.world.entities().version();
-        let lookup = stage.world.entities().lookup::<A>();
+        let before = stage.world.version();
+        let lookup = stage.world.lookup::<A>();
         assert!(!lookup.did_change(stage.alone, before));
     }),
     ("swap_components", |stage| {
         let [one, other] = stage.pair;
         stage.world.set(one, B(5)).unwrap();
-        stage.world.entities_mut().swap_components(one, other).unwrap();
+        stage.world.swap_components(one, other).unwrap();
         assert_eq!((stage.a_of(one), stage.a_of(other)), (stage.a, stage.a));
         assert_eq!(stage.world.get::<B>(other), Ok(&B(5)));
     }),
@@ -68,7 +68,7 @@ pub(crate) const NEAR: &[Operation] = &[
         assert_eq!((stage.a_of(new), stage.a_of(stage.of_team)), (1, stage.a));
     }),
     ("spawn_many", |stage| {
-        let new: Vec<_> = stage.world.spawn_many(9, (A(1), B(1))).collect();
+        let new: Vec<_> = stage.world.spawn_many((A(1), B(1)), 9).collect();
         assert!(new.iter().all(|&new| stage.a_of(new) == 1));
     }),
     ("spawn_batch", |stage| {
@@ -85,16 +85,16 @@ pub(crate) const NEAR: &[Operation] = &[
         assert!(new.iter().all(|&new| stage.a_of(new) == 1));
     }),
     ("create", |stage| {
-        let archetype = stage.world.entities_mut().archetype::<(A, B)>();
-        let new = stage.world.entities_mut().create(archetype).unwrap();
+        let archetype = stage.world.archetype::<(A, B)>();
+        let new = stage.world.create(archetype).unwrap();
         assert_eq!(stage.a_of(new), 0);
     }),
     ("instantiate", |stage| {
-        let new = stage.world.entities_mut().instantiate(stage.pair[0]).unwrap();
+        let new = stage.world.instantiate(stage.pair[0]).unwrap();
         assert_eq!(stage.a_of(new), stage.a);
     }),
     ("instantiate a group", |stage| {
-        let new = stage.world.entities_mut().instantiate(stage.root).unwrap();
+        let new = stage.world.instantiate(stage.root).unwrap();
         let members = stage.world.buffer::<LinkedEntityGroup>(new).unwrap();
         assert!(members.iter().all(|member| stage.a_of(member.0) == stage.a));
     }),
@@ -129,7 +129,7 @@ pub(crate) const NEAR: &[Operation] = &[
     }),
     ("add_types", |stage| {
         let ty = ComponentType::of::<B>();
-        assert_eq!(stage.world.entities_mut().add_types(stage.alone, &[ty]), Ok(true));
+        assert_eq!(stage.world.add_types(stage.alone, &[ty]), Ok(true));
         assert_eq!(stage.a_of(stage.alone), stage.a);
     }),
     ("add_buffer", |stage| {
@@ -137,7 +137,10 @@ pub(crate) const NEAR: &[Operation] = &[
         assert_eq!(stage.a_of(stage.alone), stage.a);
     }),
     ("add_shared", |stage| {
-        assert_eq!(stage.world.add_shared(stage.alone, Team(3)), Ok(true));
+        assert_eq!(
+            stage.world.add(stage.alone, Shared::new(Team(3))).map_err(|rejected| rejected.error),
+            Ok(true)
+        );
         assert_eq!(stage.a_of(stage.alone), stage.a);
     }),
     ("remove", |stage| {
@@ -146,17 +149,17 @@ pub(crate) const NEAR: &[Operation] = &[
     }),
     ("remove_types", |stage| {
         let ty = ComponentType::of::<B>();
-        assert_eq!(stage.world.entities_mut().remove_types(stage.pair[0], &[ty]), Ok(true));
+        assert_eq!(stage.world.remove_types(stage.pair[0], &[ty]), Ok(true));
         assert_eq!(stage.a_of(stage.pair[0]), stage.a);
     }),
     ("remove_shared", |stage| {
-        assert_eq!(stage.world.remove_shared::<Team>(stage.of_team), Ok(true));
+        assert_eq!(stage.world.remove::<Shared<Team>>(stage.of_team), Ok(true));
         assert_eq!(stage.a_of(stage.of_team), stage.a);
     }),
     ("take", |stage| assert_eq!(stage.world.take::<A>(stage.pair[0]), Ok(A(stage.a)))),
     ("set_archetype", |stage| {
-        let archetype = stage.world.entities().entity_archetype(stage.pair[0]).unwrap();
-        stage.world.entities_mut().set_archetype(stage.alone, archetype).unwrap();
+        let archetype = stage.world.entity_archetype(stage.pair[0]).unwrap();
+        stage.world.set_archetype(stage.alone, archetype).unwrap();
         assert_eq!(stage.a_of(stage.alone), stage.a);
     }),
     ("set_shared", |stage| {
@@ -172,11 +175,11 @@ pub(crate) const NEAR: &[Operation] = &[
         assert_eq!(stage.a_of(stage.of_team), stage.a);
     }),
     ("set_enabled", |stage| {
-        assert_eq!(stage.world.entities_mut().set_enabled(stage.disabled, true), Ok(true));
+        assert_eq!(stage.world.set_enabled(stage.disabled, true), Ok(true));
         assert_eq!(stage.a_of(stage.disabled), stage.a);
     }),
     ("set_enabled of a group", |stage| {
-        assert_eq!(stage.world.entities_mut().set_enabled(stage.root, false), Ok(true));
+        assert_eq!(stage.world.set_enabled(stage.root, false), Ok(true));
         assert_eq!((stage.a_of(stage.root), stage.a_of(stage.member)), (stage.a, stage.a));
     }),
     ("despawn by query", |stage| {
@@ -250,20 +253,20 @@ pub(crate) const NEAR: &[Operation] = &[
 /// What has to do with everything.
 pub(crate) const WHOLE: &[Operation] = &[
     ("chunks", |stage| {
-        let chunks = stage.world.entities().chunks();
+        let chunks = stage.world.chunks();
         let all: Vec<A> =
             chunks.filter_map(|chunk| chunk.slice::<A>()).flatten().copied().collect();
         assert!(!all.is_empty() && all.iter().all(|a| a.0 == stage.a));
     }),
     ("for_each_chunk_mut", |stage| {
         let expected = stage.a;
-        stage.world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        stage.world.for_each_chunk_mut(|mut chunk| {
             let all = chunk.slice_mut::<A>().map(|all| all.iter().all(|a| a.0 == expected));
             assert!(all.unwrap_or(true));
         });
     }),
     ("a chunk of storage_info", |stage| {
-        let info = stage.world.entities().storage_info().get(stage.alone).unwrap();
+        let info = stage.world.storage_info().get(stage.alone).unwrap();
         assert_eq!(info.chunk().slice::<A>().unwrap()[info.row()].0, stage.a);
     }),
     ("a dynamic query", |stage| {
@@ -275,7 +278,7 @@ pub(crate) const WHOLE: &[Operation] = &[
     }),
     ("check_invariants", |stage| stage.world.check_invariants().unwrap()),
     ("remap_references", |stage| {
-        stage.world.entities_mut().remap_references(|entity| entity).unwrap();
+        stage.world.remap_references(|entity| entity).unwrap();
     }),
     ("fork", |stage| {
         let fork = stage.world.fork().unwrap();
@@ -327,7 +330,7 @@ pub(crate) const WHOLE: &[Operation] = &[
 /// What a job that writes `A` is not in the way of.
 pub(crate) const OTHER: &[Operation] = &[
     ("what only the world changes", |stage| {
-        let entities = stage.world.entities();
+        let entities = &stage.world;
         assert!(entities.exists(stage.alone) && entities.has::<A>(stage.alone));
         assert!(entities.is_enabled(stage.alone) && !entities.is_enabled(stage.disabled));
         assert_eq!(entities.all_entities().len(), entities.entity_count());
@@ -340,7 +343,7 @@ pub(crate) const OTHER: &[Operation] = &[
     ("get", |stage| assert_eq!(stage.world.get::<B>(stage.pair[1]), Ok(&B(2)))),
     ("set_bytes", |stage| {
         let (ty, bytes) = (ComponentType::of::<B>(), 7_u64.to_ne_bytes());
-        stage.world.entities_mut().set_bytes(stage.pair[0], ty, &bytes).unwrap();
+        stage.world.set_bytes(stage.pair[0], ty, &bytes).unwrap();
         assert_eq!(stage.world.get::<B>(stage.pair[0]), Ok(&B(7)));
     }),
     ("get_mut", |stage| stage.world.get_mut::<B>(stage.pair[0]).unwrap().0 += 1),
@@ -355,7 +358,7 @@ pub(crate) const OTHER: &[Operation] = &[
         stage.world.buffer_mut::<Item>(stage.with_items).unwrap().push(Item(2));
         stage.world.add_buffer::<Item>(stage.with_items).unwrap().push(Item(3));
         assert_eq!(stage.world.buffer::<Item>(stage.with_items).unwrap().len(), 3);
-        let items = stage.world.entities().buffer_lookup::<Item>();
+        let items = stage.world.buffer_lookup::<Item>();
         assert_eq!(items.get(stage.with_items).unwrap().len(), 3);
     }),
     ("managed", |stage| {
@@ -367,7 +370,7 @@ pub(crate) const OTHER: &[Operation] = &[
         assert_eq!(stage.world.chunk_component(stage.with_detail), Ok(&Detail(2)));
     }),
     ("switching", |stage| {
-        let entities = stage.world.entities_mut();
+        let entities = &mut stage.world;
         entities.set_component_enabled::<X>(stage.switched, false).unwrap();
         assert_eq!(entities.is_component_enabled::<X>(stage.switched), Ok(false));
     }),
@@ -380,17 +383,17 @@ pub(crate) const OTHER: &[Operation] = &[
         let new = stage.world.spawn((B(1), Text("new".into())));
         stage.world.add(new, X(1)).unwrap();
         assert_eq!(stage.world.take::<B>(new), Ok(B(1)));
-        let many: Vec<_> = stage.world.spawn_many(1000, B(1)).collect();
+        let many: Vec<_> = stage.world.spawn_many(B(1), 1000).collect();
         stage.world.despawn_slice(&many).unwrap();
         assert!(stage.world.despawn(new).unwrap());
     }),
     ("changes by query elsewhere", |stage| {
-        stage.world.spawn_many(9, B(1));
+        stage.world.spawn_many(B(1), 9);
         let others = stage.world.query_mut::<&B>().filter::<ancho_entities::Absent<A>>();
         assert_eq!(others.add(Text("new".into())).unwrap(), 9);
     }),
     ("names, versions and archetypes", |stage| {
-        let entities = stage.world.entities_mut();
+        let entities = &mut stage.world;
         entities.set_name(stage.alone, "alone").unwrap();
         entities.advance_version();
         entities.archetype::<(A, B, X, Text)>();
@@ -403,7 +406,7 @@ pub(crate) const OTHER: &[Operation] = &[
         assert_eq!(other.move_slice_from(&mut stage.world, &back).unwrap().len(), 2);
     }),
     ("entity_changes", |stage| {
-        let changes = stage.world.entities_mut().entity_changes(&mut EntityTracker::new());
+        let changes = stage.world.entity_changes(&mut EntityTracker::new());
         assert_eq!(changes.created.len(), stage.world.entity_count());
     }),
     ("a query of another component", |stage| {

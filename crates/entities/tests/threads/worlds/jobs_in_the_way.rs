@@ -26,8 +26,8 @@ fn busy(workers: usize, limits: [usize; 2]) -> [World; 2] {
     let mut worlds = two(workers, limits);
     for world in &mut worlds {
         let first = world.spawn(Number(1));
-        world.spawn_many(3000, (Number(1), Link(first)));
-        world.spawn_many(100, Other(1));
+        world.spawn_many((Number(1), Link(first)), 3000);
+        world.spawn_many(Other(1), 100);
         for _ in 0..3 {
             _ = world.query_mut::<&mut Number>().schedule_parallel(|number| number.0 += 1).unwrap();
         }
@@ -35,7 +35,7 @@ fn busy(workers: usize, limits: [usize; 2]) -> [World; 2] {
             .query_mut::<(&mut Link, Entity)>()
             .schedule_parallel(|(link, entity)| link.0 = entity)
             .unwrap();
-        world.entities().jobs().flush();
+        world.jobs().flush();
     }
     worlds
 }
@@ -99,7 +99,7 @@ fn a_world_is_replaced_when_its_jobs_are_done() {
             for world in [&mut source, &mut destination] {
                 let numbers = world.query_mut::<&mut Number>();
                 _ = numbers.schedule_parallel(|number| number.0 += 1).unwrap();
-                world.entities().jobs().flush();
+                world.jobs().flush();
             }
         }
         assert!(destination.query::<&Number>().iter().all(|number| number.0 == 7));
@@ -109,13 +109,13 @@ fn a_world_is_replaced_when_its_jobs_are_done() {
 #[test]
 fn jobs_that_do_not_see_what_moves_go_on() {
     let [mut source, mut destination] = two(0, [100, 100]);
-    source.spawn_many(100, Number(1));
-    source.spawn_many(100, Other(1));
-    destination.spawn_many(100, Other(1));
+    source.spawn_many(Number(1), 100);
+    source.spawn_many(Other(1), 100);
+    destination.spawn_many(Other(1), 100);
     let there = source.query_mut::<&mut Other>().schedule(|other| other.0 += 1).unwrap();
     let here = destination.query_mut::<&mut Other>().schedule(|other| other.0 += 1).unwrap();
     source.query_mut::<&Number>().move_to(&mut destination).unwrap();
-    assert!(!source.entities().jobs().is_completed(there));
-    assert!(!destination.entities().jobs().is_completed(here));
+    assert!(!source.jobs().is_completed(there));
+    assert!(!destination.jobs().is_completed(here));
     assert!(destination.query::<&Other>().iter().all(|other| other.0 == 2));
 }

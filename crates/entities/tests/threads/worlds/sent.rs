@@ -18,7 +18,7 @@ struct Script(String);
 
 fn add_one(world: &mut World) {
     _ = world.query_mut::<&mut Number>().schedule_parallel(|number| number.0 += 1).unwrap();
-    world.entities().jobs().flush();
+    world.jobs().flush();
 }
 
 #[test]

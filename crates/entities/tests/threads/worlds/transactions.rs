@@ -19,7 +19,7 @@ fn world() -> World {
 fn w5_a_job_over_the_entities_does_not_end_the_transaction_that_lends_them() {
     let mut transaction = world().begin_transaction();
     let entities = transaction.entities_mut().unwrap();
-    entities.spawn_many(100, Text("there".to_owned()));
+    entities.spawn_many(Text("there".to_owned()), 100);
     let (sender, receiver) = mpsc::channel::<ExclusiveEntityTransaction>();
     let (tell, told) = mpsc::channel();
     let mut is_first = true;
@@ -44,16 +44,16 @@ fn w5_a_transaction_that_could_not_wait_inside_of_a_job_waits_afterwards() {
     let (hold, held) = mpsc::channel::<()>();
     let filled = transaction.schedule(&[], move |entities| {
         held.recv().unwrap();
-        entities.spawn_many(10, Text("there".to_owned()));
+        entities.spawn_many(Text("there".to_owned()), 10);
     });
     _ = filled.unwrap();
     transaction.jobs().flush();
     let (sender, receiver) = mpsc::channel();
-    let scheduled = other.entities().jobs().schedule(&[], (), move |()| {
+    let scheduled = other.jobs().schedule(&[], (), move |()| {
         let completed = catch_unwind(AssertUnwindSafe(|| transaction.complete().is_ok()));
         sender.send((transaction, completed.is_err())).unwrap();
     });
-    other.entities().jobs().complete(scheduled.unwrap());
+    other.jobs().complete(scheduled.unwrap());
     let (transaction, is_refused) = receiver.recv().unwrap();
     assert!(is_refused, "A0006");
     hold.send(()).unwrap();

@@ -5,7 +5,7 @@ struct Health(u32);
 
 fn main() {
     let mut world = World::new("Simulation");
-    world.spawn_many(10, Health(20));
+    world.spawn_many(Health(20), 10);
     let mut kept = Vec::new();
-    world.entities_mut().for_each_chunk_mut(|chunk| kept.push(chunk));
+    world.for_each_chunk_mut(|chunk| kept.push(chunk));
 }

@@ -5,8 +5,8 @@ struct Health(u32);
 
 fn main() {
     let mut world = World::new("Simulation");
-    world.spawn_many(10, Health(20));
-    let chunk = world.entities().chunks().next().unwrap();
-    world.spawn_many(10, Health(20));
+    world.spawn_many(Health(20), 10);
+    let chunk = world.chunks().next().unwrap();
+    world.spawn_many(Health(20), 10);
     assert_eq!(chunk.len(), 10);
 }

@@ -5,5 +5,5 @@ struct Health(u32);
 
 fn main() {
     let world = World::new("Simulation");
-    world.entities().spawn(Health(20));
+    world.spawn(Health(20));
 }

@@ -5,5 +5,5 @@ struct Ticket(u32);
 
 fn main() {
     let mut world = World::new("Simulation");
-    world.spawn_many(10, Ticket(1));
+    world.spawn_many(Ticket(1), 10);
 }

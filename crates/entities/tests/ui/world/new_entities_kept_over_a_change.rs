@@ -5,7 +5,7 @@ struct Health(u32);
 
 fn main() {
     let mut world = World::new("Simulation");
-    let new = world.spawn_many(10, Health(20));
+    let new = world.spawn_many(Health(20), 10);
     world.despawn_all();
     for orc in new {
         println!("{orc}");

@@ -20,7 +20,7 @@ pub(crate) fn compare_buffers(world: &World, entity: Entity, row: &Row) {
     let remains = world.buffer::<Remain>(entity).ok();
     let remains = remains.map(|remains| remains.iter().map(|remain| remain.0.into()).collect());
     assert_eq!(remains, list(REMAINS));
-    let lookup = world.entities().buffer_lookup::<Item>();
+    let lookup = world.buffer_lookup::<Item>();
     assert_eq!(
         lookup.get(entity).map(<[Item]>::len),
         row.get(&ITEMS).map(|value| value.list.len())
@@ -115,7 +115,7 @@ impl Run {
     fn remove_buffer(&mut self, step: &Step) {
         let entity = self.pick(step.entity);
         let types = [ComponentType::of_buffer::<Item>()];
-        let found = self.current().world.entities_mut().remove_types(entity, &types);
+        let found = self.current().world.remove_types(entity, &types);
         let expected = match self.presence(entity, &[ITEMS]) {
             Ok(()) => Ok(true),
             Err(code) if self.setup.strict => Err(code),
@@ -177,7 +177,7 @@ impl Run {
     fn push_in_chunks(&mut self, step: &Step) {
         let limited = self.setup.chunks.is_some();
         let mut written = Vec::new();
-        self.current().world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        self.current().world.for_each_chunk_mut(|mut chunk| {
             let entities = chunk.as_chunk().entities().to_vec();
             let refused = match chunk.buffers_mut::<Item>() {
                 Ok(mut buffers) => {

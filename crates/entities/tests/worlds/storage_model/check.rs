@@ -53,7 +53,7 @@ impl Run {
 }
 
 fn compare(Pair { world, plain, .. }: &Pair) {
-    let entities = world.entities();
+    let entities = world;
     let mut seen = BTreeSet::<Entity>::new();
     for chunk in entities.chunks() {
         compare_chunk(&chunk, plain);
@@ -79,7 +79,7 @@ fn compare(Pair { world, plain, .. }: &Pair) {
 }
 
 fn compare_lookup<T: Kind>(world: &World, plain: &Plain) {
-    let lookup = world.entities().lookup::<T>();
+    let lookup = world.lookup::<T>();
     for (&entity, row) in &plain.entities {
         let found = lookup.get(entity).map(Kind::number);
         assert_eq!(found, row.get(&T::KIND).map(|value| value.number));
@@ -153,15 +153,15 @@ fn compare_row(world: &World, entity: Entity, row: &Row) {
     }
     for kind in NAMED {
         let ty = type_of(kind);
-        assert_eq!(world.entities().has_type(entity, ty), row.contains_key(&kind));
-        let enabled = world.entities().is_type_enabled(entity, ty).ok();
+        assert_eq!(world.has_type(entity, ty), row.contains_key(&kind));
+        let enabled = world.is_type_enabled(entity, ty).ok();
         assert_eq!(enabled, row.get(&kind).map(|value| value.enabled));
     }
     compare_buffers(world, entity, row);
     compare_tags(world, entity, row);
     compare_shared(world, entity, row);
     compare_managed(world, entity, row);
-    let bytes = world.entities().get_bytes(entity, *SCRIPT).ok();
+    let bytes = world.get_bytes(entity, *SCRIPT).ok();
     let expected = row.get(&RUNTIME).map(|value| script_bytes(value.number));
     assert_eq!(bytes, expected.as_ref().map(|bytes| &bytes[..]));
 }

@@ -37,7 +37,7 @@ pub(crate) fn refer_to(row: &mut Row, map: impl Fn(Entity) -> Entity) -> Vec<usi
 /// Whether an entity has the tags of a row.
 pub(crate) fn compare_tags(world: &World, entity: Entity, row: &Row) {
     assert_eq!(world.has::<Disabled>(entity), row.contains_key(&DISABLED));
-    assert_eq!(world.entities().is_enabled(entity), !row.contains_key(&DISABLED));
+    assert_eq!(world.is_enabled(entity), !row.contains_key(&DISABLED));
     assert_eq!(world.has::<OmitLinkedEntityGroup>(entity), row.contains_key(&OMIT));
 }
 
@@ -134,7 +134,7 @@ impl Run {
             // It refers to itself.
             self.follow(source, source);
         }
-        let entities = self.current().world.entities_mut();
+        let entities = &mut self.current().world;
         let created: Result<Vec<Entity>, EntityError> = match step.count {
             1 => entities.instantiate(source).map(|entity| vec![entity]),
             count => entities.instantiate_many(source, count).map(Vec::from_iter),
@@ -207,7 +207,7 @@ impl Run {
             self.pick_having(GROUP, step.entity)
         };
         let enabled = step.number.is_multiple_of(2);
-        let found = self.current().world.entities_mut().set_enabled(entity, enabled);
+        let found = self.current().world.set_enabled(entity, enabled);
         let mut members = self.current().plain.members(entity);
         members.push(entity);
         let mut seen = BTreeSet::new();

@@ -208,7 +208,7 @@ impl Run {
     fn write_managed_in_chunks<T: ManagedKind>(&mut self, step: &Step) {
         let mut written = Vec::new();
         let list = list_of(T::KIND, step.number);
-        self.current().world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        self.current().world.for_each_chunk_mut(|mut chunk| {
             let entities = chunk.as_chunk().entities().to_vec();
             let refused = match chunk.managed_mut::<T>() {
                 Ok(values) => {

@@ -53,7 +53,7 @@ fn values_of(chunk: &ArchetypeChunk<'_>) -> Values {
 pub(crate) fn follow_chunks(world: &World, plain: &mut Plain) {
     let mut seats = BTreeMap::new();
     let mut seen = BTreeSet::new();
-    for chunk in world.entities().chunks() {
+    for chunk in world.chunks() {
         let values = values_of(&chunk);
         let row = &plain.entities[&chunk.entities()[0]];
         for (kind, value) in PER_CHUNK.into_iter().zip(values) {
@@ -153,7 +153,7 @@ impl Run {
         let found = self.current().world.set_chunk_component(entity, <T as Kind>::make(number));
         if self.agrees(error_of(found), self.presence(entity, &[T::CHUNK_KIND])) {
             let Pair { world, plain, .. } = self.current();
-            let mut chunks = world.entities().chunks();
+            let mut chunks = world.chunks();
             let chunk = chunks.find(|chunk| chunk.entities().contains(&entity)).unwrap();
             plain.set_chunk_value(chunk.entities(), T::CHUNK_KIND, number);
         }
@@ -163,7 +163,7 @@ impl Run {
     fn write_chunk_components<T: ChunkKind + Component>(&mut self) {
         let mut number = self.unheard_of();
         let mut written = Vec::new();
-        self.current().world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        self.current().world.for_each_chunk_mut(|mut chunk| {
             let entities = chunk.as_chunk().entities().to_vec();
             match chunk.chunk_component_mut::<T>() {
                 Ok(value) => {

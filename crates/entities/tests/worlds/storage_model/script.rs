@@ -322,7 +322,7 @@ impl Run {
     fn changes(&mut self, step: &Step) {
         let pair = self.pairs.last_mut().unwrap();
         let (tracker, seen) = &mut self.trackers[step.other % 2];
-        let changes = pair.world.entities_mut().entity_changes(tracker);
+        let changes = pair.world.entity_changes(tracker);
         let now: BTreeSet<Entity> = pair.plain.entities.keys().copied().collect();
         let created: Vec<Entity> = now.difference(seen).copied().collect();
         let destroyed: Vec<Entity> = seen.difference(&now).copied().collect();

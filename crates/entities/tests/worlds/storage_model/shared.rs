@@ -159,7 +159,7 @@ fn compare_values<T: SharedKind>(
     orders: &mut Orders,
     mut order: u64,
 ) -> u64 {
-    let entities = world.entities();
+    let entities = world;
     let mut chunks = BTreeMap::new();
     for chunk in entities.chunks() {
         let value = chunk.shared::<T>().map(SharedKind::number);
@@ -236,7 +236,8 @@ impl Run {
     fn add_shared<T: SharedKind>(&mut self, step: &Step) {
         let entity = self.pick(step.entity);
         let number = number_of(T::KIND, step.number);
-        let found = self.current().world.add_shared(entity, T::make(number));
+        let added = self.current().world.add(entity, Shared::new(T::make(number)));
+        let found = added.map_err(|rejected| rejected.error);
         let expected = self.adding(entity, T::KIND);
         if self.agrees(found, expected) {
             self.write_shared::<T>(&[entity], number);
@@ -245,13 +246,13 @@ impl Run {
 
     fn remove_shared<T: SharedKind>(&mut self, step: &Step) {
         let entity = self.pick_having(T::KIND, step.entity);
-        let found = self.current().world.remove_shared::<T>(entity);
+        let found = self.current().world.remove::<Shared<T>>(entity);
         self.removed(entity, &[T::KIND], found);
     }
 
     /// Whole chunks, of which nothing has to move.
     fn set_shared_of_chunks<T: SharedKind>(&mut self, step: &Step) {
-        let chunks = self.current().world.entities().chunks();
+        let chunks = self.current().world.chunks();
         let chunks: Vec<Vec<Entity>> = chunks
             .filter(|chunk| chunk.shared::<T>().is_some())
             .map(|chunk| chunk.entities().to_vec())
@@ -266,7 +267,7 @@ impl Run {
     /// Neighbours, in their order and from the last on, and now and then some that do not have the component, or are
     /// there twice.
     fn set_shared_of_some<T: SharedKind>(&mut self, step: &Step) {
-        let all = self.current().world.entities().all_entities();
+        let all = self.current().world.all_entities();
         let mut some = all;
         if step.other % 16 != 15 {
             some.retain(|&entity| self.has(entity, T::KIND));

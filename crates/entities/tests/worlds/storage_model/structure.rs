@@ -76,7 +76,7 @@ fn types(kinds: &[usize]) -> Vec<ComponentType> {
 
 /// Whether an entity has the kinds of a row, or is not there if there is none.
 fn looks_as(world: &World, entity: Entity, row: Option<&Row>) -> bool {
-    let entities = world.entities();
+    let entities = world;
     let Some(row) = row else { return !entities.exists(entity) };
     let archetype = entities.entity_archetype(entity).unwrap();
     entities.component_types(archetype).unwrap().len() == row.len()
@@ -135,7 +135,7 @@ impl Run {
         let mut created = Vec::new();
         let world = &mut self.current().world;
         let found = panic_code(|| {
-            let new = world.spawn_many(step.count, S::make(step.number));
+            let new = world.spawn_many(S::make(step.number), step.count);
             assert_eq!(new.len(), step.count);
             created.extend(new);
         });
@@ -184,13 +184,13 @@ impl Run {
     pub(crate) fn create(&mut self, step: &Step) {
         let kinds = self.kinds_of_bits(step.set, step.other.is_multiple_of(16));
         let refused = self.refused(&kinds);
-        let entities = self.current().world.entities_mut();
+        let entities = &mut self.current().world;
         let archetype = entities.archetype_of(&types(&kinds));
         let result = archetype.as_ref().map(|_| ()).map_err(|&error| error);
         if !self.agrees(result, refused) {
             return;
         }
-        let entities = self.current().world.entities_mut();
+        let entities = &mut self.current().world;
         let created: Result<Vec<Entity>, EntityError> = match step.count {
             1 => entities.create(archetype.unwrap()).map(|entity| vec![entity]),
             count => entities.create_many(archetype.unwrap(), count).map(Vec::from_iter),
@@ -222,7 +222,7 @@ impl Run {
     pub(crate) fn despawn_slice(&mut self, step: &Step) {
         // Neighbours, one of them twice, and others.
         let mut slice: Vec<Entity> = if step.set.is_multiple_of(2) {
-            self.current().world.entities().iter_entities().skip(step.other % 16).collect()
+            self.current().world.iter_entities().skip(step.other % 16).collect()
         } else {
             (0..step.count).map(|at| self.pick(step.entity + 16 * at * (step.other | 1))).collect()
         };
@@ -262,7 +262,7 @@ impl Run {
     pub(crate) fn despawn_all(&mut self) {
         let Pair { world, plain, .. } = self.current();
         if plain.entities.values().any(stays) {
-            let all = world.entities().all_entities();
+            let all = world.all_entities();
             let found = world.despawn_all();
             return self.despawned(&all, found);
         }
@@ -290,7 +290,7 @@ impl Run {
     pub(crate) fn add_types(&mut self, step: &Step) {
         let entity = self.pick(step.entity);
         let kinds = self.kinds_of_bits(step.set, step.other.is_multiple_of(16));
-        let found = self.current().world.entities_mut().add_types(entity, &types(&kinds));
+        let found = self.current().world.add_types(entity, &types(&kinds));
         let is_new = |run: &mut Self, kind: usize| !run.has(entity, kind);
         let new: Vec<usize> = kinds.iter().copied().filter(|&kind| is_new(self, kind)).collect();
         let expected = match self.refused(&kinds) {
@@ -316,7 +316,7 @@ impl Run {
             2..5 => (SMALL, (number_of(SMALL, step.number) as u32).to_ne_bytes().to_vec()),
             _ => (RUNTIME, script_bytes(number_of(RUNTIME, step.number)).to_vec()),
         };
-        let found = self.current().world.entities_mut().add_bytes(entity, type_of(kind), &bytes);
+        let found = self.current().world.add_bytes(entity, type_of(kind), &bytes);
         let present = self.has(entity, kind);
         let expected = match step.set % 8 {
             0 => Err("A0059"),
@@ -341,7 +341,7 @@ impl Run {
     pub(crate) fn remove_types(&mut self, step: &Step) {
         let entity = self.pick(step.entity);
         let kinds = self.kinds_of_bits(step.set, step.other.is_multiple_of(16));
-        let found = self.current().world.entities_mut().remove_types(entity, &types(&kinds));
+        let found = self.current().world.remove_types(entity, &types(&kinds));
         self.removed(entity, &kinds, found);
     }
 
@@ -395,13 +395,13 @@ impl Run {
         let entity = self.pick(step.entity);
         let kinds = self.kinds_of_bits(step.set, false);
         let refused = self.refused(&kinds);
-        let entities = self.current().world.entities_mut();
+        let entities = &mut self.current().world;
         let archetype = entities.archetype_of(&types(&kinds));
         let result = archetype.as_ref().map(|_| ()).map_err(|&error| error);
         if !self.agrees(result, refused) {
             return;
         }
-        let found = self.current().world.entities_mut().set_archetype(entity, archetype.unwrap());
+        let found = self.current().world.set_archetype(entity, archetype.unwrap());
         let is_new = |run: &mut Self, kind: usize| !run.has(entity, kind);
         let new: Vec<usize> = kinds.iter().copied().filter(|&kind| is_new(self, kind)).collect();
         let loses_cleanup =

@@ -64,7 +64,7 @@ impl Run {
             2..5 => (SMALL, (number_of(SMALL, step.number) as u32).to_ne_bytes().to_vec()),
             _ => (RUNTIME, script_bytes(number_of(RUNTIME, step.number)).to_vec()),
         };
-        let found = self.current().world.entities_mut().set_bytes(entity, type_of(kind), &bytes);
+        let found = self.current().world.set_bytes(entity, type_of(kind), &bytes);
         let expected = match (self.presence(entity, &[kind]), step.set % 8) {
             (Ok(()), 0) => Err("A0059"),
             (Ok(()), 1) => Err("A0060"),
@@ -86,7 +86,7 @@ impl Run {
             0 => self.pick(step.other),
             _ => self.pick_alike(left, step.other),
         };
-        let found = self.current().world.entities_mut().swap_components(left, right);
+        let found = self.current().world.swap_components(left, right);
         let plain = &self.current().plain;
         let rows = (plain.entities.get(&left), plain.entities.get(&right));
         let expected = match rows {
@@ -131,7 +131,7 @@ impl Run {
     }
 
     pub(crate) fn toggle_one(&mut self, entity: Entity, kind: usize, enabled: bool) {
-        let entities = self.current().world.entities_mut();
+        let entities = &mut self.current().world;
         let found = entities.set_type_enabled(entity, type_of(kind), enabled);
         let expected = match self.presence(entity, &[kind]) {
             Ok(()) if !ENABLEABLE.contains(&kind) => Err("A0070"),
@@ -148,7 +148,7 @@ impl Run {
         let entity = self.pick(step.entity);
         let name =
             if step.set.is_multiple_of(4) { String::new() } else { format!("n{}", step.number) };
-        let found = self.current().world.entities_mut().set_name(entity, &name);
+        let found = self.current().world.set_name(entity, &name);
         let expected = self.presence(entity, &[]);
         if self.agrees(found, expected) {
             self.current().plain.names.insert(entity, name);
@@ -163,7 +163,7 @@ impl Run {
             number_of(T::KIND, step.number + u64::from(entity.index() ^ entity.version()))
         };
         let mut written = Vec::new();
-        world.entities_mut().for_each_chunk_mut(|mut chunk| {
+        world.for_each_chunk_mut(|mut chunk| {
             let entities = chunk.as_chunk().entities().to_vec();
             match chunk.slice_mut::<T>() {
                 Ok(values) => {
@@ -188,13 +188,13 @@ impl Run {
     pub(crate) fn advance(&mut self) {
         let Pair { world, plain, .. } = self.current();
         plain.now += 1;
-        assert_eq!(world.entities_mut().advance_version().number(), plain.now);
+        assert_eq!(world.advance_version().number(), plain.now);
     }
 
     pub(crate) fn remap(&mut self) {
         let moved =
             |entity: Entity| Entity::from_parts(entity.index().wrapping_add(1), entity.version());
-        let found = self.current().world.entities_mut().remap_references(moved);
+        let found = self.current().world.remap_references(moved);
         if self.agrees(found, Ok(())) {
             let plain = &mut self.current().plain;
             let moved = |entity: Entity| if entity.is_null() { entity } else { moved(entity) };

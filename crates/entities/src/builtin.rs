@@ -19,7 +19,7 @@ use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
 ///
 /// let mut world = World::new("Simulation");
 /// let orc = world.spawn((Prefab, Health(20)));
-/// let first = world.entities_mut().instantiate(orc).unwrap();
+/// let first = world.instantiate(orc).unwrap();
 /// assert_eq!(world.get(first), Ok(&Health(20)));
 /// assert!(!world.has::<Prefab>(first));
 /// ```
