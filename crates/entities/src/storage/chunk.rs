@@ -210,8 +210,8 @@ impl Chunk {
 
     #[inline]
     pub(crate) fn shape(&self) -> &ArchetypeShape {
-        // SAFETY: the archetype outlives the chunk.
-        unsafe { self.shape.as_ref() }
+        // SAFETY: the archetype outlives the chunk, and so the result, which borrows the chunk.
+        unsafe { self.unbound_shape() }
     }
 
     /// Returns the shape with a lifetime independent of the chunk, so that both can be used.

@@ -486,7 +486,7 @@ mod tests {
         for at in 0..1000 {
             list.push(at.to_string());
         }
-        // SAFETY: it is kept, and nobody changes it.
+        // SAFETY: the old memory is kept, and nothing changes it.
         assert_eq!(unsafe { &*first }, "first");
         assert_eq!((list.len(), &*list[0], &*list[1000]), (1001, "first", "999"));
         assert_ne!(first, &raw const list[0]);

@@ -114,7 +114,10 @@ impl EnabledMasks {
     ///
     /// - nothing else uses the mask while the result lives
     #[inline]
-    #[expect(clippy::mut_from_ref, reason = "the caller promises that it is the only one")]
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the contract requires that nothing else uses the mask"
+    )]
     unsafe fn words_alone(&self, mask: u32) -> &mut [u64] {
         assert!(mask < self.masks);
         let each = self.words_each as usize;
@@ -383,7 +386,7 @@ mod tests {
                     );
                 }
                 assert_eq!(masks.count(1), rows);
-                // SAFETY: nobody else uses it.
+                // SAFETY: nothing else uses the masks.
                 unsafe { masks.set_rows(0, first, rows, false) };
                 assert_eq!((masks.count(0), masks.count(1)), (0, rows));
             }
@@ -398,7 +401,7 @@ mod tests {
                 for rows in [0, 1, 2, 63, 64, 65, 130, 200] {
                     let mut masks = EnabledMasks::new(1, 640);
                     (0..300).for_each(|row| masks.set(0, row, is_on(row)));
-                    // SAFETY: nobody else uses it.
+                    // SAFETY: nothing else uses the masks.
                     unsafe { masks.set_rows(0, 300, 340, true) };
                     let mut other = masks.clone();
                     other.follow_rows(RowMove { from, to, rows }, &masks, &[(0, 0)], &[]);

@@ -53,7 +53,7 @@ impl Storage {
             shared: self.shared.fork(),
             version: self.version,
             room_changes: self.room_changes,
-            noted_groups: Vec::new(),
+            group_scratch: Vec::new(),
         })
     }
 

@@ -45,9 +45,9 @@ impl<T, const N: usize> InlineVec<T, N> {
 
 impl<T, const N: usize> FromIterator<T> for InlineVec<T, N> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
-        let mut few = Self::new();
-        values.into_iter().for_each(|value| few.push(value));
-        few
+        let mut vec = Self::new();
+        values.into_iter().for_each(|value| vec.push(value));
+        vec
     }
 }
 
@@ -64,23 +64,23 @@ impl<T, const N: usize> IntoIterator for InlineVec<T, N> {
 #[derive(Default)]
 pub(crate) struct InlineIndices {
     /// All elements, as long as they fit.
-    few: [u32; Self::FEW],
+    inline: [u32; Self::INLINE],
     len: usize,
     /// All elements, once they do not fit inline.
-    many: Vec<u32>,
+    heap: Vec<u32>,
 }
 
 impl InlineIndices {
-    const FEW: usize = 12;
+    const INLINE: usize = 12;
 
     pub(crate) fn push(&mut self, number: u32) {
-        match self.few.get_mut(self.len) {
+        match self.inline.get_mut(self.len) {
             Some(place) => *place = number,
             None => {
-                if self.len == Self::FEW {
-                    self.many.extend_from_slice(&self.few);
+                if self.len == Self::INLINE {
+                    self.heap.extend_from_slice(&self.inline);
                 }
-                self.many.push(number);
+                self.heap.push(number);
             }
         }
         self.len += 1;
@@ -92,7 +92,7 @@ impl InlineIndices {
 
     pub(crate) fn clear(&mut self) {
         self.len = 0;
-        self.many.clear();
+        self.heap.clear();
     }
 }
 
@@ -100,15 +100,15 @@ impl Deref for InlineIndices {
     type Target = [u32];
 
     fn deref(&self) -> &[u32] {
-        if self.len > Self::FEW { &self.many } else { &self.few[..self.len] }
+        if self.len > Self::INLINE { &self.heap } else { &self.inline[..self.len] }
     }
 }
 
 impl FromIterator<u32> for InlineIndices {
     fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
-        let mut few = Self::default();
-        few.extend(numbers);
-        few
+        let mut vec = Self::default();
+        vec.extend(numbers);
+        vec
     }
 }
 
@@ -123,23 +123,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_and_many_are_lists_alike() {
+    fn inline_and_heap_elements_are_one_list() {
         for count in 0..10 {
-            let mut few: InlineVec<String, 3> = (0..count).map(|at| at.to_string()).collect();
+            let mut vec: InlineVec<String, 3> = (0..count).map(|at| at.to_string()).collect();
             let mut list: Vec<_> = (0..count).map(|at| at.to_string()).collect();
             for last in ["next", "last"] {
-                assert_eq!(few.len(), list.len());
-                assert!(few.iter().eq(&list));
-                assert!((0..12).all(|at| few.get(at) == list.get(at)));
-                few.push(last.into());
+                assert_eq!(vec.len(), list.len());
+                assert!(vec.iter().eq(&list));
+                assert!((0..12).all(|at| vec.get(at) == list.get(at)));
+                vec.push(last.into());
                 list.push(last.into());
             }
-            assert!(few.into_iter().eq(list));
+            assert!(vec.into_iter().eq(list));
         }
     }
 
     #[test]
-    fn numbers_are_side_by_side() {
+    fn indices_are_contiguous() {
         let mut numbers = InlineIndices::default();
         for round in [30, 5, 12, 13] {
             numbers.extend(0..round);

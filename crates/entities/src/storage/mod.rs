@@ -68,8 +68,8 @@ pub(crate) struct Storage {
     pub(crate) version: Version,
     /// Counts changes to the lists of chunks with room, so that a cached entry of such a list can be validated.
     pub(crate) room_changes: u64,
-    /// Groups that a reservation may have created in vain. Empty between two changes: only the memory is kept.
-    noted_groups: Vec<(u32, u32)>,
+    /// Memory for [`ReservedRows`]: a list of groups, empty between two changes.
+    group_scratch: Vec<(u32, u32)>,
 }
 
 impl Storage {
@@ -86,7 +86,7 @@ impl Storage {
             shared,
             version: Version::FIRST,
             room_changes: 0,
-            noted_groups: Vec::new(),
+            group_scratch: Vec::new(),
         }
     }
 

@@ -270,12 +270,11 @@ pub(crate) unsafe fn repeat_bytes(value: *const u8, to: *mut u8, size: usize, co
     ///
     /// - `to` has room for `count` values of type `T`
     unsafe fn repeat<T: Copy>(pattern: &[MaybeUninit<u8>; MOST], to: *mut u8, count: usize) {
-        // SAFETY: the pattern is at least as large as `T`. Its bytes may be uninitialised.
-        let pattern = unsafe { pattern.as_ptr().cast::<MaybeUninit<T>>().read_unaligned() };
-        dispatch(|| {
+        // SAFETY: the pattern is at least as large as `T`. Its bytes may be uninitialised. There is room for `count` values.
+        dispatch(|| unsafe {
+            let pattern = pattern.as_ptr().cast::<MaybeUninit<T>>().read_unaligned();
             for index in 0..count {
-                // SAFETY: there is room for `count` values.
-                unsafe { to.cast::<MaybeUninit<T>>().add(index).write_unaligned(pattern) };
+                to.cast::<MaybeUninit<T>>().add(index).write_unaligned(pattern);
             }
         });
     }
@@ -292,15 +291,12 @@ pub(crate) unsafe fn repeat_bytes(value: *const u8, to: *mut u8, size: usize, co
         return;
     }
     let mut pattern = [MaybeUninit::<u8>::uninit(); MOST];
-    for index in 0..values {
-        // SAFETY: the pattern has room for this number of values.
-        unsafe {
-            pattern.as_mut_ptr().add(index * size).copy_from_nonoverlapping(value.cast(), size);
-        };
-    }
     let (blocks, rest) = (count / values, count % values);
-    // SAFETY: there is room for all blocks, and for the remaining values behind them.
+    // SAFETY: the pattern has room for `values` values, and `to` for all blocks and the remaining values behind them.
     unsafe {
+        for index in 0..values {
+            pattern.as_mut_ptr().add(index * size).copy_from_nonoverlapping(value.cast(), size);
+        }
         match block / 16 {
             1 => repeat::<[u64; 2]>(&pattern, to, blocks),
             2 => repeat::<[u64; 4]>(&pattern, to, blocks),
@@ -422,7 +418,7 @@ mod tests {
             for count in [0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 33] {
                 let value: Vec<u8> = (0..size).map(|at| at as u8).collect();
                 let mut to = vec![0xee; size * count + 16];
-                // SAFETY: there is one value, and room for so many.
+                // SAFETY: there is a value, and room for `count` copies.
                 unsafe { repeat_bytes(value.as_ptr(), to.as_mut_ptr(), size, count) };
                 assert!(
                     to[..size * count].chunks(size).all(|found| found == value),
@@ -438,7 +434,7 @@ mod tests {
         for size in 0..200 {
             let from: Vec<u8> = (1..=size as u8).collect();
             let mut to = vec![0; size + 8];
-            // SAFETY: both have so many bytes.
+            // SAFETY: both are valid for `size` bytes.
             unsafe { copy_value(from.as_ptr(), to.as_mut_ptr(), size as u32) };
             assert_eq!((&to[..size], &to[size..]), (&from[..], &[0; 8][..]));
         }

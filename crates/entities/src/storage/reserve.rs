@@ -57,7 +57,7 @@ impl<'s> ReservedRows<'s> {
     /// Reserves no rows so far.
     pub(crate) fn nothing(storage: &'s mut Storage, runs: &'s mut Vec<RowRange>) -> Self {
         runs.clear();
-        let groups = mem::take(&mut storage.noted_groups);
+        let groups = mem::take(&mut storage.group_scratch);
         Self { storage, runs, named: 0, groups }
     }
 
@@ -76,10 +76,10 @@ impl<'s> ReservedRows<'s> {
     }
 
     fn note_group(&mut self, archetype: u32, group: u32) {
-        let noted = (archetype, group);
+        let entry = (archetype, group);
         // Usually it is the group of the previous chunk.
-        if group != NOWHERE && self.groups.last() != Some(&noted) {
-            self.groups.push(noted);
+        if group != NOWHERE && self.groups.last() != Some(&entry) {
+            self.groups.push(entry);
         }
     }
 
@@ -139,7 +139,7 @@ impl<'s> ReservedRows<'s> {
         let mut this = ManuallyDrop::new(self);
         let mut groups = mem::take(&mut this.groups);
         groups.clear();
-        this.storage.noted_groups = groups;
+        this.storage.group_scratch = groups;
         // SAFETY: `this` is not dropped, and its reference is not used afterwards.
         unsafe { ptr::read(&raw const this.storage) }
     }
@@ -209,7 +209,7 @@ impl Storage {
         for (archetype, group) in groups.drain(..) {
             self.forget_group(archetype, group);
         }
-        self.noted_groups = groups;
+        self.group_scratch = groups;
     }
 
     /// Creates the entities of rows behind the last of a chunk, which have values already.

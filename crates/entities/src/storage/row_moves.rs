@@ -59,20 +59,24 @@ impl Storage {
         transfer: &Transfer,
         to: u32,
     ) {
-        // SAFETY: the slot was just opened.
-        let from = unsafe { slot.location() };
-        // SAFETY: the entity table names existing chunks, `to` has room, and the two differ because their archetypes do.
-        let [source, target] = unsafe { self.chunks.get_pair_unchecked_mut(from.chunk, to) };
+        // SAFETY:
+        // - the slot was just opened
+        // - the entity table names existing chunks, `to` has room, and the two differ because their archetypes do
+        let (from, [source, target]) = unsafe {
+            let from = slot.location();
+            (from, self.chunks.get_pair_unchecked_mut(from.chunk, to))
+        };
         let row = target.len;
-        for column in &transfer.moves {
-            let old =
-                source.column(column.from).wrapping_add(from.row as usize * column.size as usize);
-            let new = target.column(column.to).wrapping_add(row as usize * column.size as usize);
-            // SAFETY: both rows are inside of their chunks, in columns of one type with small values; the chunks differ.
-            unsafe { copy_small_value(old, new, column.size) };
+        // SAFETY: both rows are inside of their chunks, in columns of one type with small values; the chunks differ.
+        unsafe {
+            for column in &transfer.moves {
+                let size = column.size as usize;
+                let old = source.column(column.from).wrapping_add(from.row as usize * size);
+                let new = target.column(column.to).wrapping_add(row as usize * size);
+                copy_small_value(old, new, column.size);
+            }
+            target.id(row).write(entity);
         }
-        // SAFETY: the target has room for one more row.
-        unsafe { target.id(row).write(entity) };
         let moved = RowMove { from: from.row, to: row, rows: 1 };
         let is_uniform = target.follow(moved, source, transfer, self.version);
         target.note_order(self.version);
@@ -115,19 +119,16 @@ impl Storage {
         let [source, target] = unsafe { self.chunks.get_pair_unchecked_mut(from.chunk, to) };
         let row = target.len;
         let (data, new_data) = (source.data(), target.data());
-        for column in &transfer.moves {
-            let value = |start: u32, row: u32| start as usize + row as usize * column.size as usize;
-            // SAFETY: both rows are inside of their chunks, in columns of one type; the chunks differ.
-            unsafe {
-                copy_value(
-                    data.add(value(column.from, from.row)),
-                    new_data.add(value(column.to, row)),
-                    column.size,
-                );
+        // SAFETY: both rows are inside of their chunks, in columns of one type; the chunks differ.
+        unsafe {
+            for column in &transfer.moves {
+                let size = column.size as usize;
+                let old = data.add(column.from as usize + from.row as usize * size);
+                let new = new_data.add(column.to as usize + row as usize * size);
+                copy_value(old, new, column.size);
             }
+            target.id(row).write(entity);
         }
-        // SAFETY: the target has room for one more row.
-        unsafe { target.id(row).write(entity) };
         let moved = RowMove { from: from.row, to: row, rows: 1 };
         let is_uniform = target.follow(moved, source, transfer, self.version);
         if !target.enabled.is_empty() {
@@ -168,14 +169,16 @@ impl Storage {
         let reserved = ReservedRows::in_group(self, runs, transfer.to, group, 1)?;
         let run = reserved.runs[0];
         let data = reserved.storage.chunks[run.chunk].data();
-        // SAFETY: the row is reserved, and a column is added only once it is written.
-        let mut new = unsafe { NewRows::new(&shape, data, run.first, 1) };
-        for &column in &transfer.written {
-            // SAFETY: the row is reserved and has no value in this column; all types have initial values, as checked above.
-            unsafe { write_initial(&shape, data, column, run.first, 1) };
-            new.columns.push(column);
+        // SAFETY: the row is reserved, so that it has no values and no owner, and a column is added only once it is written. All
+        // types have initial values, as checked above.
+        unsafe {
+            let mut new = NewRows::new(&shape, data, run.first, 1);
+            for &column in &transfer.written {
+                write_initial(&shape, data, column, run.first, 1);
+                new.columns.push(column);
+            }
+            new.keep();
         }
-        new.keep();
         let storage = reserved.into_storage();
         // SAFETY:
         // - the entity exists at `from`, in a chunk that was made unshared; the reserved chunk is unshared and has room
@@ -237,19 +240,15 @@ impl Storage {
         debug_assert!(first + to.rows <= source.len && to.rows <= target.capacity() - to.first);
         // The distance from the source to the chunk that is prefetched.
         let ahead = soon.map(|soon| soon.wrapping_sub(source.data().addr()));
-        // SAFETY: both chunks have room for the ids of the rows, and differ.
+        // SAFETY: the rows are inside of their chunks, with room for their ids, and in columns of one type; the chunks differ.
         unsafe {
             let bytes = to.rows as usize * size_of::<Entity>();
             copy_bytes(source.id(first).cast(), target.id(to.first).cast(), bytes, ahead);
-        }
-        for column in &transfer.moves {
-            let value = |start: u32, row: u32| start as usize + row as usize * column.size as usize;
-            let bytes = to.rows as usize * column.size as usize;
-            // SAFETY: the rows are inside of their chunks, in columns of one type; the chunks differ.
-            unsafe {
-                let old = source.data().add(value(column.from, first));
-                let new = target.data().add(value(column.to, to.first));
-                copy_bytes(old, new, bytes, ahead);
+            for column in &transfer.moves {
+                let size = column.size as usize;
+                let old = source.data().add(column.from as usize + first as usize * size);
+                let new = target.data().add(column.to as usize + to.first as usize * size);
+                copy_bytes(old, new, to.rows as usize * size, ahead);
             }
         }
         let moved = RowMove { from: first, to: to.first, rows: to.rows };
@@ -280,11 +279,11 @@ impl Storage {
         // If fewer rows follow the gap than it has, only those move.
         let moved = rows.min(len - after);
         let tail = len - moved;
-        for &(at, column) in &chunk.shape().sized {
-            let row = |row: u32| column.offset as usize + row as usize * column.size as usize;
-            let bytes = moved as usize * column.size as usize;
-            // SAFETY: both ranges are rows of the chunk, and disjoint, since `tail` is not before `after`.
-            unsafe {
+        // SAFETY: both ranges are rows of the chunk, and disjoint, since `tail` is not before `after`.
+        unsafe {
+            for &(at, column) in &chunk.shape().sized {
+                let row = |row: u32| column.offset as usize + row as usize * column.size as usize;
+                let bytes = moved as usize * column.size as usize;
                 let (last, gap) = (chunk.data().add(row(tail)), chunk.data().add(row(first)));
                 if left.contains(&at) {
                     ptr::swap_nonoverlapping(gap, last, bytes);
@@ -292,10 +291,9 @@ impl Storage {
                     gap.copy_from_nonoverlapping(last, bytes);
                 }
             }
-        }
-        if moved > 0 {
-            // SAFETY: both ranges of ids are in the chunk, and disjoint, since `tail` is not before `after`.
-            unsafe { chunk.id(first).copy_from_nonoverlapping(chunk.id(tail), moved as usize) };
+            if moved > 0 {
+                chunk.id(first).copy_from_nonoverlapping(chunk.id(tail), moved as usize);
+            }
         }
         if !chunk.enabled.is_empty() {
             chunk.enabled.copy_rows(tail, first, moved);
@@ -338,14 +336,17 @@ impl Storage {
         let group = self.group_of(transfer.to, key);
         ReservedRows::in_group(self, runs, transfer.to, group, rows as usize)?.into_storage();
         let mut from = first;
-        for &target in &*runs {
-            // SAFETY: the rows exist; the reserved ones are in unshared chunks of another group, right behind their last rows.
-            // The transfer leads from the archetype to itself, and writes only shared types, which have no bytes.
-            unsafe { self.copy_rows(number, from, target, transfer, None) };
-            from += target.rows;
+        // SAFETY:
+        // - the rows exist; the reserved ones are in unshared chunks of another group, right behind their last rows
+        // - the transfer leads from the archetype to itself, and writes only shared types, which have no bytes
+        // - the chunk was made unshared, and has more rows than these, all of whose values were moved
+        unsafe {
+            for &target in &*runs {
+                self.copy_rows(number, from, target, transfer, None);
+                from += target.rows;
+            }
+            self.close_gap(number, first, rows, &[]);
         }
-        // SAFETY: the chunk was made unshared, and has more rows than these, all of whose values were moved.
-        unsafe { self.close_gap(number, first, rows, &[]) };
         Ok(())
     }
 }
@@ -375,13 +376,17 @@ impl Storage {
     #[inline]
     pub(crate) unsafe fn relabel_chunk(&mut self, number: u32, group: u32, transfer: &Transfer) {
         let chunk = &self.chunks[number];
-        if chunk.archetype == transfer.to {
+        let stays = chunk.archetype == transfer.to;
+        if stays {
             self.count_other_values(transfer.to, chunk.group, group);
-            // SAFETY: the contract of this function is that of `relabel`.
-            unsafe { self.relabel(number, group, transfer) };
-        } else {
-            // SAFETY: the contract of this function is that of `relabel_as_moved`.
-            unsafe { self.relabel_as_moved(number, group, transfer) };
+        }
+        // SAFETY: the contract of this function is that of both.
+        unsafe {
+            if stays {
+                self.relabel(number, group, transfer);
+            } else {
+                self.relabel_as_moved(number, group, transfer);
+            }
         }
     }
 

@@ -165,7 +165,7 @@ impl Storage {
                 .values
                 .iter()
                 .zip(key.0.iter())
-                .all(|(&has, sought)| matches!(*sought, SharedLookup::Found(index) if index == has))
+                .all(|(&has, lookup)| matches!(*lookup, SharedLookup::Found(index) if index == has))
     }
 
     /// Finds or creates the group of an archetype with this key. If it has no chunks, open one at once, or
@@ -173,8 +173,8 @@ impl Storage {
     pub(crate) fn group_of(&mut self, archetype: u32, GroupKey(key): GroupKey) -> u32 {
         let Some(groups) = self.archetypes.groups_mut(archetype) else { return NOWHERE };
         let mut values = InlineIndices::default();
-        for (&table, sought) in groups.tables.iter().zip(key) {
-            values.push(self.shared.resolve(table, sought));
+        for (&table, lookup) in groups.tables.iter().zip(key) {
+            values.push(self.shared.resolve(table, lookup));
         }
         groups.find_or_create(&values)
     }

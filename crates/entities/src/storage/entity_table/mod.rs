@@ -35,7 +35,7 @@ use std::mem::MaybeUninit;
 use crate::Entity;
 use crate::entity::is_id_range;
 use page::{
-    EntitySlot, PAGE_SHIFT, PAGE_SLOTS, Page, common_version, linked_range_len, next_version,
+    EntitySlot, PAGE_SHIFT, PAGE_SLOTS, Page, common_version, linked_range, next_version,
     relocate_id_range, write_id_range,
 };
 pub(crate) use page::{PageView, SlotMut, SlotView};
@@ -170,8 +170,7 @@ impl EntityTable {
         if index >= self.known {
             return None;
         }
-        // SAFETY: the index is below `known`.
-        let slot = unsafe { self.used_slot(index) };
+        let slot = self.slot(index);
         Some(if index < self.high_water { slot.version } else { slot.version_if_dead() })
     }
 
@@ -256,16 +255,11 @@ impl EntityTable {
             // Ids that were reserved together are often contiguous, and need no steps through the list.
             let neighbours = &mut slots[index as usize % PAGE_SLOTS..];
             let most = neighbours.len().min(ids.len());
-            // SAFETY: the free list leads to the first of these slots.
-            let count = unsafe { linked_range_len(&neighbours[..most], index) };
+            // SAFETY: the free list leads to the first of these slots, which has this index.
+            let (count, version, next) = unsafe { linked_range(&neighbours[..most], index) };
             if count >= FEW {
-                let neighbours = &mut neighbours[..count];
-                // SAFETY: the free list leads through all of these slots, which are initialised.
-                let (version, next) = unsafe {
-                    (neighbours[0].assume_init().version, neighbours[count - 1].assume_init().row)
-                };
                 let first = Entity::from_parts(index, version);
-                write_id_range(&mut ids[..count], neighbours, first, chunk, row);
+                write_id_range(&mut ids[..count], &mut neighbours[..count], first, chunk, row);
                 (row, made, index) = (row + count as u32, count as u32, next);
             } else {
                 for id in ids.iter_mut().take(STEPS) {

@@ -211,30 +211,32 @@ pub(super) fn write_id_range(
     );
 }
 
-/// Returns the number of slots, from the first on, that the free list visits in order, with ids of one version. At least one.
+/// Returns the number of slots, from the first on, that the free list visits in order, with ids of one version: at least one.
+/// Also returns that version, and the index that the list continues with.
 ///
 /// # Safety
 ///
 /// - the free list leads to the first slot, which has this index: it, and all slots it leads to, are initialised
-pub(super) unsafe fn linked_range_len(slots: &[MaybeUninit<EntitySlot>], index: u32) -> usize {
-    // SAFETY: the free list leads to this slot.
-    let first = unsafe { slots[0].assume_init_ref() };
-    let (mut row, mut following) = (first.row, index);
+pub(super) unsafe fn linked_range(
+    slots: &[MaybeUninit<EntitySlot>],
+    index: u32,
+) -> (usize, u32, u32) {
+    // SAFETY: slots are read only once the free list leads to them.
+    let read = |slot: &MaybeUninit<EntitySlot>| unsafe { slot.assume_init() };
+    let EntitySlot { version, row: mut next, .. } = read(&slots[0]);
     let mut count = 1;
-    for slot in &slots[1..] {
-        following += 1;
-        if row != following {
+    for (slot, following) in slots[1..].iter().zip(index + 1..) {
+        if next != following {
             break;
         }
-        // SAFETY: the free list leads to this slot.
-        let slot = unsafe { slot.assume_init_ref() };
-        if slot.version != first.version {
+        let slot = read(slot);
+        if slot.version != version {
             break;
         }
-        row = slot.row;
+        next = slot.row;
         count += 1;
     }
-    count
+    (count, version, next)
 }
 
 /// Marks the slots of contiguous unused indices as reserved.

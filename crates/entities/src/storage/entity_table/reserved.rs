@@ -156,7 +156,7 @@ impl EntityTable {
     #[inline]
     pub(crate) fn place_reserved(&mut self, id: Entity, location: Location) {
         let slot = self.slot_mut(id.index());
-        debug_assert!(slot.is_reserved() && slot.version == id.version(), "{id} is not set aside");
+        debug_assert!(slot.is_reserved() && slot.version == id.version(), "{id} is not reserved");
         (slot.chunk, slot.row) = (location.chunk, location.row);
         self.reserved.set(self.reserved.get() - 1);
         self.living += 1;

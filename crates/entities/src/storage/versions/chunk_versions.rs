@@ -188,7 +188,7 @@ impl ChunkVersions {
         for &(old, new) in kept {
             versions[new as usize] = self.version(old);
         }
-        // The memory is as large as that for so many types, and initialised.
+        // The memory has the size for this number of types, and is initialised.
         self.types = count;
         for (cell, &version) in self.cells().iter().zip(&versions) {
             cell.set(version);
