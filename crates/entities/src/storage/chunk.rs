@@ -14,7 +14,7 @@ use super::archetype::{ArchetypeShape, ColumnEntry};
 use super::arena::ChunkMemory;
 use super::enabled::EnabledMasks;
 use super::fork::ChunkCopy;
-use super::raw_values::duplicate_value;
+use super::raw_values::{duplicate_value, for_each_to_end};
 use super::transfer::Transfer;
 use super::versions::{ChunkVersions, MetadataPool};
 use crate::component::{ChunkValue, ComponentType};
@@ -459,8 +459,8 @@ impl ChunkValues {
 
         impl Drop for WrittenGuard<'_> {
             fn drop(&mut self) {
-                let places = self.layout.places[..self.count].iter();
-                DropGuard { memory: self.memory, layout: self.layout.layout, places }.drop_rest();
+                // SAFETY: the memory was allocated for the layout, and this number of values was written.
+                unsafe { free_values(self.memory, self.layout, self.count) };
             }
         }
 
@@ -519,36 +519,35 @@ impl ChunkValues {
 impl Drop for ChunkValues {
     fn drop(&mut self) {
         if let Some(layout) = &self.layout {
-            DropGuard { memory: self.memory, layout: layout.layout, places: layout.places.iter() }
-                .drop_rest();
+            // SAFETY: the memory was allocated for the layout, and has all its values.
+            unsafe { free_values(self.memory, layout, layout.places.len()) };
         }
     }
 }
 
-/// Drops all values, even if one panics, and frees the memory.
-struct DropGuard<'a> {
-    memory: NonNull<u8>,
-    layout: Layout,
-    places: slice::Iter<'a, ValuePlace>,
-}
+/// Drops the first `count` values, even if one panics, and frees the memory.
+///
+/// # Safety
+///
+/// - the memory was allocated for the layout, and has its first `count` values
+/// - neither the memory nor the values are used afterwards
+unsafe fn free_values(memory: NonNull<u8>, layout: &ValueLayout, count: usize) {
+    struct Memory(NonNull<u8>, Layout);
 
-impl DropGuard<'_> {
-    fn drop_rest(&mut self) {
-        for place in self.places.by_ref() {
-            if let Some(drop) = place.value.of.0.drop {
-                // SAFETY: there is a value of this type, which is not used afterwards.
-                unsafe { drop(self.memory.add(place.offset).as_ptr(), 1) };
-            }
+    impl Drop for Memory {
+        fn drop(&mut self) {
+            // SAFETY: the memory was allocated with this layout, and is not used afterwards.
+            unsafe { dealloc(self.0.as_ptr(), self.1) };
         }
     }
-}
 
-impl Drop for DropGuard<'_> {
-    fn drop(&mut self) {
-        self.drop_rest();
-        // SAFETY: the memory was allocated with this layout, and is not used afterwards.
-        unsafe { dealloc(self.memory.as_ptr(), self.layout) };
-    }
+    let memory = Memory(memory, layout.layout);
+    for_each_to_end(&layout.places[..count], |place| {
+        if let Some(drop) = place.value.of.0.drop {
+            // SAFETY: there is a value of this type at the offset, which is not used afterwards.
+            unsafe { drop(memory.0.add(place.offset).as_ptr(), 1) };
+        }
+    });
 }
 
 /// A row of a chunk, with the column offsets of a set of components, in the order of the set.

@@ -96,35 +96,36 @@ pub(crate) unsafe fn drop_values(
     first_row: u32,
     rows: u32,
 ) {
-    /// Continues with the remaining columns if a value panics.
-    struct DropGuard<'a, F: FnMut(u32)> {
-        columns: std::slice::Iter<'a, u32>,
-        drop_column: F,
-    }
-
-    impl<F: FnMut(u32)> DropGuard<'_, F> {
-        fn drop_rest(&mut self) {
-            for &column in self.columns.by_ref() {
-                (self.drop_column)(column);
-            }
-        }
-    }
-
-    impl<F: FnMut(u32)> Drop for DropGuard<'_, F> {
-        fn drop(&mut self) {
-            self.drop_rest();
-        }
-    }
-
-    let drop_column = |column: u32| {
+    for_each_to_end(columns, |&column| {
         let place = shape.columns[column as usize];
         if let Some(drop) = shape.types[column as usize].0.drop {
             let first = place.offset as usize + first_row as usize * place.size as usize;
             // SAFETY: the rows have values of this type, which are not used afterwards.
             unsafe { drop(data.add(first), rows as usize) };
         }
-    };
-    DropGuard { columns: columns.iter(), drop_column }.drop_rest();
+    });
+}
+
+/// Calls a function for all items, even if a call panics. A second panic aborts the process.
+pub(super) fn for_each_to_end<I: IntoIterator>(items: I, call: impl FnMut(I::Item)) {
+    struct Guard<I: Iterator, F: FnMut(I::Item)> {
+        items: I,
+        call: F,
+    }
+
+    impl<I: Iterator, F: FnMut(I::Item)> Guard<I, F> {
+        fn call_rest(&mut self) {
+            self.items.by_ref().for_each(&mut self.call);
+        }
+    }
+
+    impl<I: Iterator, F: FnMut(I::Item)> Drop for Guard<I, F> {
+        fn drop(&mut self) {
+            self.call_rest();
+        }
+    }
+
+    Guard { items: items.into_iter(), call }.call_rest();
 }
 
 /// Columns that were written in new rows, which are dropped if something panics before the rows are visible.

@@ -8,7 +8,9 @@ use std::ptr::NonNull;
 use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, LastChunk, OutOfMemory};
 use super::chunk::{Chunk, ChunkValues, NOWHERE};
-use super::raw_values::{copy_small_value, copy_value, drop_values, prefetch, swap_values};
+use super::raw_values::{
+    copy_small_value, copy_value, drop_values, for_each_to_end, prefetch, swap_values,
+};
 use super::{Location, Storage};
 use crate::entity::Entity;
 
@@ -198,33 +200,6 @@ impl Storage {
 
     /// Removes all entities, and returns their number. New ids begin with the first index again.
     pub(crate) fn remove_all(&mut self) -> usize {
-        /// Continues with the remaining chunks if the values of one panic.
-        struct DropGuard {
-            chunks: std::vec::IntoIter<Option<Chunk>>,
-            /// Memory without owners, to be freed all at once.
-            free: Vec<LastChunk>,
-        }
-
-        impl DropGuard {
-            fn drop_rest(&mut self) {
-                for chunk in self.chunks.by_ref().flatten() {
-                    let (memory, _values, shape, rows) = chunk.into_parts();
-                    let Some(last) = memory.release() else { continue };
-                    let data = last.as_ptr().as_ptr();
-                    self.free.push(last);
-                    // SAFETY: the chunk has values in all its rows, and nothing else reaches them any more.
-                    unsafe { drop_values(shape, data, &shape.dropped, 0, rows) };
-                }
-                LastChunk::free_many(&mut self.free);
-            }
-        }
-
-        impl Drop for DropGuard {
-            fn drop(&mut self) {
-                self.drop_rest();
-            }
-        }
-
         let removed = self.table.living();
         self.table.clear();
         self.room_changes += 1;
@@ -237,8 +212,17 @@ impl Storage {
             self.leave_group(chunk.archetype, chunk.group, more);
         }
         let _unused = self.shared.take_unused();
-        let free = Vec::with_capacity(chunks.len());
-        DropGuard { chunks: chunks.into_iter(), free }.drop_rest();
+        // Memory without owners, to be freed all at once.
+        let mut free = Vec::with_capacity(chunks.len());
+        for_each_to_end(chunks.into_iter().flatten(), |chunk| {
+            let (memory, _values, shape, rows) = chunk.into_parts();
+            let Some(last) = memory.release() else { return };
+            let data = last.as_ptr().as_ptr();
+            free.push(last);
+            // SAFETY: the chunk has values in all its rows, and nothing else reaches them any more.
+            unsafe { drop_values(shape, data, &shape.dropped, 0, rows) };
+        });
+        LastChunk::free_many(&mut free);
         removed
     }
 }

@@ -7,6 +7,7 @@ use std::mem;
 use std::ptr::NonNull;
 
 use super::chunk::RowPlace;
+use super::raw_values::for_each_to_end;
 use crate::component::ComponentType;
 
 /// The minimum size of a block.
@@ -243,35 +244,13 @@ impl StagedRows {
 
     /// Drops the values, and keeps the memory.
     pub(crate) fn clear(&mut self) {
-        /// Continues with the remaining columns if a value panics.
-        struct DropGuard<'a> {
-            staged: &'a StagedRows,
-            next: usize,
-            end: usize,
-        }
-
-        impl DropGuard<'_> {
-            fn drop_rest(&mut self) {
-                while self.next < self.end {
-                    let (ty, offset) =
-                        (self.staged.types[self.next], self.staged.offsets[self.next]);
-                    self.next += 1;
-                    if let Some(drop) = ty.0.drop {
-                        // SAFETY: the column has a value for each row, which are not used afterwards.
-                        unsafe { drop(self.staged.memory.column(offset), self.staged.rows) };
-                    }
-                }
-            }
-        }
-
-        impl Drop for DropGuard<'_> {
-            fn drop(&mut self) {
-                self.drop_rest();
-            }
-        }
-
         let end = mem::take(&mut self.done);
-        DropGuard { staged: self, next: 0, end }.drop_rest();
+        for_each_to_end(self.types.iter().zip(&self.offsets).take(end), |(ty, &offset)| {
+            if let Some(drop) = ty.0.drop {
+                // SAFETY: the offset is that of a column with a value for each row, which are not used afterwards.
+                unsafe { drop(self.memory.column(offset), self.rows) };
+            }
+        });
     }
 }
 
