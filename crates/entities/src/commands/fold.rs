@@ -15,7 +15,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::{Gift, Given, Giving, Owner};
 use crate::set::ComponentSet;
-use crate::storage::{Change, RowPlace};
+use crate::storage::{RowPlace, SetOperation};
 
 /// A command that is to be noted: who plays it, whom it names, and where it is.
 pub(super) struct Folding<'f, 'p, C> {
@@ -66,7 +66,7 @@ impl<'f, 'p, C> Folding<'f, 'p, C> {
     #[inline(always)]
     pub(super) fn give<S: ComponentSet>(
         self,
-        change: Change,
+        change: SetOperation,
         set_of: impl FnOnce(&mut C) -> &mut S,
     ) -> bool {
         if S::SHARED {
@@ -163,13 +163,13 @@ impl Player<'_> {
                 Some(Given { values: ptr::from_mut(set).cast(), giving, owner: Owner::Nobody })
             }
             Ok(Some(Some(other))) => {
-                let cellar = self.entities.stretch.cellar();
-                let values = cellar.place(Layout::new::<S>());
+                let staging = self.entities.stretch.staging();
+                let values = staging.place(Layout::new::<S>());
                 // SAFETY: there is room for it.
                 unsafe { values.cast::<S>().write(other) };
                 let owner = if needs_drop::<S>() {
                     // SAFETY: it was just written there.
-                    Owner::Cellar(unsafe { cellar.drop_later_by(drop_set::<S>, values) })
+                    Owner::StagingArena(unsafe { staging.drop_later_by(drop_set::<S>, values) })
                 } else {
                     Owner::Nobody
                 };
