@@ -18,7 +18,7 @@ use crate::error::EntityError;
 use crate::manager::{EntityManager, Linked};
 use crate::query::{DynamicQuery, EntityQuery, LateQuery, QueryData, QueryFilter};
 use crate::set::{CloneSet, ComponentSet};
-use crate::storage::Change;
+use crate::storage::SetOperation;
 
 impl CommandRecorder {
     /// Selects many entities for one command.
@@ -412,7 +412,7 @@ impl<O: Operation> Command for Batch<O> {
 
 impl Context<'_> {
     /// Fails if an entity of the list would be refused.
-    fn check_list<S: ComponentSet>(&mut self, change: Change) -> Result {
+    fn check_list<S: ComponentSet>(&mut self, change: SetOperation) -> Result {
         let Self { entities, list, .. } = self;
         entities.check_changes::<S>(list, change)?;
         Ok(())
@@ -481,7 +481,7 @@ impl<S: CloneSet, const ADD: bool> Operation for Write<S, ADD> {
             let Context { entities, list, .. } = context;
             list.retain(|&member| entities.has::<S>(member));
         } else if !Self::REPLACES_SHARED {
-            context.check_list::<S>(if ADD { Change::Add } else { Change::Set })?;
+            context.check_list::<S>(if ADD { SetOperation::Add } else { SetOperation::Set })?;
         }
         if S::HAS_ENTITIES && !context.list.is_empty() {
             context.resolved.resolve_set(&mut self.0)?;
@@ -549,7 +549,7 @@ impl<S: ComponentSet> Operation for AddEach<S> {
             let Some(component) = first else { return Ok(()) };
             return Err(EntityError::WrongCount { component, expected, found }.into());
         }
-        context.check_list::<S>(Change::Add)?;
+        context.check_list::<S>(SetOperation::Add)?;
         self.resolve(context)?;
         let mut sets = self.0.into_iter();
         context.for_each_in_list(|entities, entity| match sets.next() {
@@ -583,7 +583,7 @@ struct Remove<S>(PhantomData<fn() -> S>);
 
 impl<S: ComponentSet> Operation for Remove<S> {
     fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
-        context.check_list::<S>(Change::Remove)?;
+        context.check_list::<S>(SetOperation::Remove)?;
         context.for_each_in_list(|entities, entity| {
             entities.remove::<S>(entity)?;
             Ok(())
@@ -637,7 +637,7 @@ struct ChangeTypes<const ADD: bool>(TypeList);
 
 impl<const ADD: bool> Operation for ChangeTypes<ADD> {
     fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
-        let change = if ADD { Change::AddMissing } else { Change::Remove };
+        let change = if ADD { SetOperation::AddMissing } else { SetOperation::Remove };
         context.entities.check_type_changes(&context.list, self.0.as_slice(), change)?;
         context.for_each_in_list(|entities, entity| {
             if ADD {

@@ -74,7 +74,7 @@ impl CommandLog {
         let mut check = Check {
             log: self,
             entities,
-            reserved: entities.storage.table.promised_indices(),
+            reserved: entities.storage.table.pending_indices(),
             despawned: HashSet::default(),
             may_leave_cleanup: false,
         };
@@ -179,7 +179,7 @@ impl Check<'_> {
             return Ok(());
         }
         let table = &self.entities.storage.table;
-        let exists = self.entities.exists(target) || table.is_set_aside(target, &self.reserved);
+        let exists = self.entities.exists(target) || table.is_reserved(target, &self.reserved);
         if is_despawned || !exists {
             if ignores_missing {
                 return Ok(());

@@ -16,7 +16,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::{Course, End, Gift, Given, Owner};
 use crate::set::ComponentSet;
-use crate::storage::Change;
+use crate::storage::SetOperation;
 
 /// A command that is being coalesced.
 pub(super) struct Coalescing<'f, 'p, C: Command> {
@@ -58,7 +58,7 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
     #[inline(always)]
     pub(super) fn write<S: ComponentSet>(
         self,
-        change: Change,
+        change: SetOperation,
         set_of: impl FnOnce(&mut C) -> &mut S,
     ) -> bool {
         if S::SHARED {
@@ -148,7 +148,7 @@ impl Context<'_> {
         }));
         match staged {
             Ok(Some(None)) => Some(staged_set::<S>(ptr::from_mut(set).cast(), owner)),
-            Ok(Some(Some(other))) => Some(stage_in_arena(self.entities.stretch.cellar(), other)),
+            Ok(Some(Some(other))) => Some(stage_in_arena(self.entities.stretch.staging(), other)),
             Ok(None) => None,
             Err(panic) => {
                 self.panic = Some(panic);
@@ -203,17 +203,17 @@ impl<'l> Playback<'l> {
                 Effect::Despawn if others > 0 => break (End::Despawned, next),
                 Effect::Create(set) if others == 0 => {
                     course.creates = true;
-                    (Change::Add, set)
+                    (SetOperation::Add, set)
                 }
                 Effect::Change(change, set) => (change, set),
                 _ => return None,
             };
             let set = set(context.entities)?;
-            let is_duplicated = context.keeps && change != Change::Remove;
+            let is_duplicated = context.keeps && change != SetOperation::Remove;
             if is_duplicated && !context.entities.can_be_duplicated(set) {
                 return None;
             }
-            if change == Change::Remove && context.entities.gives_only(&course, set) {
+            if change == SetOperation::Remove && context.entities.gives_only(&course, set) {
                 break (End::Taken(set), next);
             }
             if !course.then(change, set) {
@@ -247,7 +247,7 @@ impl<'l> Playback<'l> {
             context.entities.before_moving([]);
             for target in first.targets() {
                 if let Ok(entity) = context.resolved.resolve(target) {
-                    context.entities.storage.table.use_up(entity);
+                    context.entities.storage.table.consume_id(entity);
                 }
             }
         }

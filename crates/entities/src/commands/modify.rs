@@ -15,7 +15,7 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::{Archetype, EntityManager};
 use crate::set::ComponentSet;
-use crate::storage::{Cellar, Change};
+use crate::storage::{SetOperation, StagingArena};
 
 impl CommandRecorder {
     /// Destroys an entity. As [`EntityManager::despawn`](crate::EntityManager::despawn).
@@ -233,7 +233,7 @@ pub(super) fn write_set<S: ComponentSet, const ADD: bool>(
 struct WriteSet<S, const ADD: bool>(S);
 
 impl<S, const ADD: bool> WriteSet<S, ADD> {
-    const CHANGE: Change = if ADD { Change::Add } else { Change::Set };
+    const CHANGE: SetOperation = if ADD { SetOperation::Add } else { SetOperation::Set };
 }
 
 impl<S: ComponentSet, const ADD: bool> Command for WriteSet<S, ADD> {
@@ -365,10 +365,10 @@ fn replace_elements<T: BufferElement>(
 ) -> Result {
     if context.keeps {
         // Reuses the world's arena.
-        let mut arena = mem::take(context.entities.stretch.cellar());
+        let mut arena = mem::take(context.entities.stretch.staging());
         let replaced = replace_by_duplicates(elements, context, &mut arena, buffer);
         arena.clear();
-        *context.entities.stretch.cellar() = arena;
+        *context.entities.stretch.staging() = arena;
         return replaced;
     }
     if T::HAS_ENTITIES {
@@ -390,7 +390,7 @@ fn replace_elements<T: BufferElement>(
 fn replace_by_duplicates<T: BufferElement>(
     mut elements: Elements<'_, T>,
     context: &mut Context<'_>,
-    arena: &mut Cellar,
+    arena: &mut StagingArena,
     buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
 ) -> Result {
     let resolved = context.resolved;

@@ -416,7 +416,7 @@ impl EntityManager {
     pub(super) fn reclaim_unused_ids<'i>(&mut self, ids: impl Iterator<Item = &'i mut Entity>) {
         self.before_moving([]);
         for id in ids.filter(|id| !id.is_null()) {
-            if self.storage.table.use_up(*id) {
+            if self.storage.table.consume_id(*id) {
                 *id = Entity::NULL;
             }
         }

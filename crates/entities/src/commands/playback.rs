@@ -46,7 +46,7 @@ impl Context<'_> {
     #[inline]
     pub(super) fn target(&self, target: Entity) -> Result<Entity, Fault> {
         let entity = self.resolved.resolve(target)?;
-        if target.is_placeholder() && self.entities.storage.table.is_marked(entity) {
+        if target.is_placeholder() && self.entities.storage.table.is_marked_reserved(entity) {
             return Err(Fault::NotCreatedYet { placeholder: target });
         }
         Ok(entity)
@@ -60,7 +60,7 @@ impl Context<'_> {
         let ids = self.resolved.ids_from(first)?;
         let ids = ids.get(..count).ok_or(Fault::NotCreatedYet { placeholder: first })?;
         self.entities.before_moving([]);
-        let assigned = self.entities.storage.table.hand_out_next(ids);
+        let assigned = self.entities.storage.table.release_reserved(ids);
         assigned.map_err(|entity| Fault::PromiseBroken { entity })
     }
 
@@ -74,7 +74,7 @@ impl Context<'_> {
         let Ok(ids) = self.resolved.ids_from(first) else { return false };
         let Some(ids) = ids.get(..sets.count()) else { return false };
         let table = &self.entities.storage.table;
-        ids.iter().all(|&id| table.is_marked(id)) && self.entities.spawn_spaced(sets, ids)
+        ids.iter().all(|&id| table.is_marked_reserved(id)) && self.entities.spawn_spaced(sets, ids)
     }
 }
 
@@ -157,9 +157,9 @@ impl PlaybackGuard<'_> {
             let reserved = of_lane.ids.iter().position(|id| id.is_null());
             of_lane.reserved = reserved.unwrap_or(of_lane.ids.len());
             for id in of_lane.ids.iter_mut().filter(|id| id.is_null()) {
-                *id = table.set_aside();
+                *id = table.reserve();
             }
-            table.set_many_aside(created - of_lane.ids.len(), &mut of_lane.ids);
+            table.reserve_many_mut(created - of_lane.ids.len(), &mut of_lane.ids);
         }
         log.reserved_by = None;
     }

@@ -23,7 +23,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::{Archetype, EntityManager, Given, Giving, Owner, Spaced};
 use crate::set::ComponentSet;
-use crate::storage::{Cellar, Change, RowPlace};
+use crate::storage::{RowPlace, SetOperation, StagingArena};
 
 /// One recorded operation, apart from its target.
 pub(super) trait Command: Sized + Send + 'static {
@@ -98,7 +98,7 @@ pub(super) enum Effect {
     /// Creates the target with a set.
     Create(SetNumber),
     /// Adds, replaces or removes a set.
-    Change(Change, SetNumber),
+    Change(SetOperation, SetNumber),
     Despawn,
     /// Something else, or an effect that depends on the recorded values.
     Other,
@@ -114,7 +114,7 @@ impl Effect {
     }
 
     /// Effect of a command that adds or replaces a set.
-    pub(super) const fn write<S: ComponentSet>(change: Change) -> Self {
+    pub(super) const fn write<S: ComponentSet>(change: SetOperation) -> Self {
         // Whether other sets are refused depends on their values.
         if S::SHARED || S::HAS_ENTITIES {
             Self::Other
@@ -125,7 +125,7 @@ impl Effect {
 
     /// Effect of a command that removes a set.
     pub(super) const fn remove<S: ComponentSet>() -> Self {
-        Self::Change(Change::Remove, set_number::<S>)
+        Self::Change(SetOperation::Remove, set_number::<S>)
     }
 }
 
@@ -451,7 +451,7 @@ impl<T> Elements<'_, T> {
     /// Duplicates all elements into an arena: all of them, or none if one fails.
     pub(super) fn duplicates<'c>(
         &mut self,
-        arena: &'c mut Cellar,
+        arena: &'c mut StagingArena,
         mut duplicate: impl FnMut(&mut T) -> Result<T>,
     ) -> Result<Duplicates<'c, T>> {
         let layout = Layout::array::<T>(self.count).expect("as large as what was recorded");
@@ -607,13 +607,13 @@ pub(super) fn staged_set<S: ComponentSet>(values: *mut u8, owner: Owner) -> Give
 }
 
 /// Moves a set to an arena, which drops it unless the coalesced batch takes it.
-pub(super) fn stage_in_arena<S: ComponentSet>(arena: &mut Cellar, set: S) -> Given {
+pub(super) fn stage_in_arena<S: ComponentSet>(arena: &mut StagingArena, set: S) -> Given {
     let values = arena.place(Layout::new::<S>());
     // SAFETY: the arena has room for a set at this address.
     unsafe { values.cast::<S>().write(set) };
     let owner = if needs_drop::<S>() {
         // SAFETY: a set was written at this address.
-        Owner::Cellar(unsafe { arena.drop_later_by(drop_set::<S>, values) })
+        Owner::StagingArena(unsafe { arena.drop_later_by(drop_set::<S>, values) })
     } else {
         Owner::Nobody
     };

@@ -12,7 +12,7 @@ use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
-use crate::storage::{Change, Location};
+use crate::storage::{Location, SetOperation};
 
 impl EntityManager {
     /// The value of an entity's component.
@@ -100,7 +100,7 @@ impl EntityManager {
             };
         }
         if S::SHARED {
-            return self.give_shared(entity, set, Change::Set).map(drop);
+            return self.give_shared(entity, set, SetOperation::Set).map(drop);
         }
         let prepared = self.prepare_set::<S>(entity);
         match prepared {
@@ -135,7 +135,7 @@ impl EntityManager {
         if let Some(&component) = self.sets.get(set).types.iter().find(|&&ty| !shape.has(ty)) {
             return Err(EntityError::MissingComponent { entity, component });
         }
-        Ok((location, self.transfer(from, set, Change::Set)?))
+        Ok((location, self.transfer(from, set, SetOperation::Set)?))
     }
 
     /// Replaces components that are all there. Those that were there are dropped last.

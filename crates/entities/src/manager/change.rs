@@ -15,7 +15,7 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::storage::{
-    Change, Edge, Left, Location, OpenSlot, RowPlace, Storage, Transfer, sort_types,
+    DropColumns, Edge, Location, RowPlace, SetOperation, SlotMut, Storage, Transfer, sort_types,
 };
 
 /// Which of the ways that are remembered.
@@ -57,7 +57,7 @@ impl EntityManager {
             // SAFETY: the transfer was found by this number before.
             let transfer = unsafe { self.transfers.at(transfer) };
             // SAFETY: archetypes list chunks that are there.
-            let chunk = unsafe { self.storage.chunks.at(to) };
+            let chunk = unsafe { self.storage.chunks.get_unchecked(to) };
             // SAFETY: as below.
             unsafe { set.write(chunk.row(chunk.len, &transfer.offsets)) };
             // SAFETY: what the transfer does not move was just written; both chunks move rows simply.
@@ -74,7 +74,7 @@ impl EntityManager {
         set: S,
     ) -> Result<bool, Rejected<S, EntityError>> {
         if S::SHARED {
-            let given = self.give_shared(entity, set, Change::Add)?;
+            let given = self.give_shared(entity, set, SetOperation::Add)?;
             return Ok(matches!(given, Given::New));
         }
         let (location, transfer, to) = match self.prepare_add::<S>(entity) {
@@ -88,7 +88,7 @@ impl EntityManager {
         };
         let transfer = &self.transfers[transfer];
         // SAFETY: it was just found, or made.
-        let chunk = unsafe { self.storage.chunks.at(to) };
+        let chunk = unsafe { self.storage.chunks.get_unchecked(to) };
         // SAFETY:
         // - the offsets are those of the set in the transfer's archetype, which the chunk is of
         // - the row is behind the last, and there is room for it: it has no values
@@ -108,7 +108,7 @@ impl EntityManager {
     ) -> Result<(Location, u32, Option<u32>), EntityError> {
         let location = self.locate(entity)?;
         let from = self.storage.archetype_at(location);
-        let number = self.transfer_of::<S>(from, Change::Add)?;
+        let number = self.transfer_of::<S>(from, SetOperation::Add)?;
         self.remember_way::<S>(from, number, Quick::Add);
         let transfer = &self.transfers[number];
         if self.strict
@@ -118,7 +118,7 @@ impl EntityManager {
         }
         self.before_transfer(location, number);
         // SAFETY: the table names chunks that are there.
-        unsafe { self.storage.make_unique_at(location.chunk)? };
+        unsafe { self.storage.make_unique_unchecked(location.chunk)? };
         let stays = transfer.to == from;
         let to = if stays { None } else { Some(self.storage.room_by(transfer, location.chunk)?) };
         Ok((location, number, to))
@@ -156,7 +156,7 @@ impl EntityManager {
         let location = self.locate(entity)?;
         let set = self.set_number_of(types)?;
         let from = self.storage.chunks[location.chunk].archetype;
-        let number = self.transfer(from, set, Change::AddMissing)?;
+        let number = self.transfer(from, set, SetOperation::AddMissing)?;
         if self.strict
             && let Some(component) = self.transfers[number].present
         {
@@ -181,7 +181,7 @@ impl EntityManager {
         let location = self.locate(entity)?;
         let set = self.set_number_of(&[ty])?;
         let from = self.storage.chunks[location.chunk].archetype;
-        let number = self.transfer(from, set, Change::Add)?;
+        let number = self.transfer(from, set, SetOperation::Add)?;
         let transfer = &self.transfers[number];
         if transfer.to == from {
             return if self.strict {
@@ -236,7 +236,7 @@ impl EntityManager {
             return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
         };
         let from = self.storage.archetype_at(location);
-        let number = self.transfer_of::<S>(from, Change::Remove)?;
+        let number = self.transfer_of::<S>(from, SetOperation::Remove)?;
         self.remember_way::<S>(from, number, Quick::Remove);
         self.remove_by(entity, location, number)
     }
@@ -258,7 +258,7 @@ impl EntityManager {
             return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
         };
         let from = self.storage.archetype_at(location);
-        let number = self.transfer(from, set, Change::Remove)?;
+        let number = self.transfer(from, set, SetOperation::Remove)?;
         self.remove_by(entity, location, number)
     }
 
@@ -281,10 +281,10 @@ impl EntityManager {
         }
         self.before_transfer(location, number);
         // SAFETY: the table names chunks that are there.
-        unsafe { self.storage.make_unique_at(location.chunk)? };
+        unsafe { self.storage.make_unique_unchecked(location.chunk)? };
         if transfer.ends {
             // SAFETY: the entity is there, its chunk the world's alone, and no value was moved or dropped.
-            unsafe { self.storage.destroy_row(entity, location, Left::All) };
+            unsafe { self.storage.destroy_row(entity, location, DropColumns::All) };
             return Ok(true);
         }
         let to = self.storage.room_by(transfer, location.chunk)?;
@@ -326,7 +326,7 @@ impl EntityManager {
         }
         let from = self.storage.chunks[location.chunk].archetype;
         let set = self.set_number::<S>()?;
-        let number = self.transfer(from, set, Change::Remove)?;
+        let number = self.transfer(from, set, SetOperation::Remove)?;
         self.before_transfer(location, number);
         self.storage.make_unique(location.chunk)?;
         let transfer = &self.transfers[number];
@@ -342,7 +342,7 @@ impl EntityManager {
         let values = unsafe { S::read(place, &mut shared.into_iter()) };
         let Some(to) = to else {
             // SAFETY: the entity is there, its chunk the world's alone, and all its values were read.
-            unsafe { self.storage.destroy_row(entity, location, Left::Columns(&[])) };
+            unsafe { self.storage.destroy_row(entity, location, DropColumns::Only(&[])) };
             return Ok(values);
         };
         // SAFETY: nothing is new in the archetype it goes to; the components that do not move were read.
@@ -384,7 +384,7 @@ impl EntityManager {
         }
         self.before_moving([from, to]);
         let shapes = (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);
-        let transfer = Transfer::new(shapes.0, shapes.1, to, &[], Change::AddMissing);
+        let transfer = Transfer::new(shapes.0, shapes.1, to, &[], SetOperation::AddMissing);
         self.storage.move_with_initial(&mut self.runs, entity, location, &transfer)
     }
 
@@ -407,7 +407,7 @@ impl EntityManager {
         &mut self,
         entity: Entity,
         change: Quick,
-    ) -> Option<(OpenSlot, u32, u32)> {
+    ) -> Option<(SlotMut, u32, u32)> {
         if self.jobs.are_live() {
             // Some may have to be waited for, which is seen to where the way is found. To open the slot may copy the page it is
             // on, which they may be reading.
@@ -417,7 +417,7 @@ impl EntityManager {
         // SAFETY: it was just opened.
         let location = unsafe { slot.location() };
         // SAFETY: the table names chunks that are there.
-        let source = unsafe { self.storage.chunks.at(location.chunk) };
+        let source = unsafe { self.storage.chunks.get_unchecked(location.chunk) };
         let QuickWay { set, from, transfer, mut to, room_changes } =
             self.quick_ways[change as usize];
         if from != source.archetype || set != TypeId::of::<S>() || !source.moves_simply() {
@@ -427,7 +427,7 @@ impl EntityManager {
             to = self.renew_way(change)?;
         }
         // SAFETY: archetypes list chunks that are there, and it is listed.
-        let target = unsafe { self.storage.chunks.at(to) };
+        let target = unsafe { self.storage.chunks.get_unchecked(to) };
         target.moves_simply().then_some((slot, transfer, to))
     }
 
@@ -456,7 +456,7 @@ impl EntityManager {
     pub(super) fn transfer_of<S: ComponentSet>(
         &mut self,
         from: u32,
-        change: Change,
+        change: SetOperation,
     ) -> Result<u32, EntityError> {
         let set = self.set_number::<S>()?;
         self.transfer(from, set, change)
@@ -467,7 +467,7 @@ impl EntityManager {
         &mut self,
         from: u32,
         set: u32,
-        change: Change,
+        change: SetOperation,
     ) -> Result<u32, EntityError> {
         let edge = Edge { from, set, change };
         match self.transfers.get(edge) {
@@ -482,18 +482,18 @@ impl EntityManager {
         let mut types = shape.types.to_vec();
         let set = &self.sets.get(edge.set).types;
         match edge.change {
-            Change::Add | Change::AddMissing => {
+            SetOperation::Add | SetOperation::AddMissing => {
                 types.extend(set.iter().filter(|&&ty| !shape.has(ty)));
             }
-            Change::Remove => types.retain(|ty| !set.contains(ty)),
-            Change::Set => {}
-            Change::Despawn => {
+            SetOperation::Remove => types.retain(|ty| !set.contains(ty)),
+            SetOperation::Set => {}
+            SetOperation::Despawn => {
                 let residue = ComponentType::of::<CleanupEntity>();
                 types.retain(|ty| ty.is_cleanup());
                 types.push(residue);
             }
-            Change::Copy => types.retain(|ty| !ty.is_cleanup()),
-            Change::Instantiate => {
+            SetOperation::Copy => types.retain(|ty| !ty.is_cleanup()),
+            SetOperation::Instantiate => {
                 let group = ComponentType::of_buffer::<LinkedEntityGroup>();
                 let omit = ComponentType::of::<OmitLinkedEntityGroup>();
                 let omits = types.contains(&omit) && types.contains(&group);

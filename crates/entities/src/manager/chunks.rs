@@ -101,7 +101,7 @@ impl<'w> ArchetypeChunk<'w> {
     /// When a component was last written in this chunk, if the entities have it.
     pub fn change_version_of(&self, ty: ComponentType) -> Option<Version> {
         let found = self.chunk.find(ty)?;
-        Some(self.chunk.state.version(found.column))
+        Some(self.chunk.versions.version(found.column))
     }
 
     /// Whether a component was written in this chunk since; not if the entities do not have it.

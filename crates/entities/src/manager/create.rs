@@ -11,8 +11,8 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentColumns, ComponentSet, WrongLength};
 use crate::storage::{
-    Column, Few, Location, NOWHERE, NewRows, Reserved, RowPlace, Run, Storage, repeat_row,
-    write_initial,
+    ColumnSlot, InlineVec, Location, NOWHERE, NewRows, ReservedRows, RowPlace, RowRange, Storage,
+    repeat_row, write_initial,
 };
 
 /// For how many components the loop of a batch has offsets of its own.
@@ -133,8 +133,8 @@ impl EntityManager {
         let group = if S::SHARED { self.group_of_set(number, archetype, set) } else { NOWHERE };
         let home = self.sets.get(number).home.as_ref().expect("it was just found");
         let (storage, runs) = (&mut self.storage, &mut self.runs);
-        let mut reserved = Reserved::in_group(storage, runs, archetype, group, count)?;
-        if is_bytes && let Some(&Run { chunk, first: row, .. }) = reserved.runs.first() {
+        let mut reserved = ReservedRows::in_group(storage, runs, archetype, group, count)?;
+        if is_bytes && let Some(&RowRange { chunk, first: row, .. }) = reserved.runs.first() {
             let number = chunk;
             let chunk = &reserved.storage.chunks[number];
             // SAFETY: as below, for one row.
@@ -151,7 +151,7 @@ impl EntityManager {
             return Ok(());
         }
         let mut filled = Vec::new();
-        for &Run { chunk, first, rows } in reserved.runs.iter() {
+        for &RowRange { chunk, first, rows } in reserved.runs.iter() {
             let chunk = &reserved.storage.chunks[chunk];
             // SAFETY: archetypes live as long as the world.
             let shape = unsafe { chunk.unbound_shape() };
@@ -236,8 +236,8 @@ impl EntityManager {
         /// Rows that have values: they become entities also if the iterator panics.
         struct Filled<'a> {
             storage: &'a mut Storage,
-            runs: &'a mut Vec<Run>,
-            run: Run,
+            runs: &'a mut Vec<RowRange>,
+            run: RowRange,
         }
 
         impl Drop for Filled<'_> {
@@ -257,7 +257,7 @@ impl EntityManager {
         let first_row = self.storage.chunks[chunk].len;
         let room = self.storage.chunks[chunk].capacity() - first_row;
         let room = self.storage.table.room().min(room as usize) as u32;
-        let run = Run { chunk, first: first_row, rows: 0 };
+        let run = RowRange { chunk, first: first_row, rows: 0 };
         let mut filled = Filled { storage: &mut self.storage, runs: &mut self.runs, run };
         let written = &mut filled.run.rows;
         dispatch(
@@ -340,7 +340,7 @@ impl EntityManager {
         self.before_moving([archetype]);
         let home = self.sets.get(number).home.as_ref().expect("it was just found");
         self.storage.table.require(count);
-        let mut reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
+        let mut reserved = ReservedRows::new(&mut self.storage, &mut self.runs, archetype, count)?;
         // In the order of memory, since that is how chunks are filled quickest.
         let mut order: Vec<_> = home.columns.iter().copied().zip(0..).collect();
         order.sort_unstable_by_key(|&(column, _)| column);
@@ -348,13 +348,13 @@ impl EntityManager {
         // panics. What was there has one: the columns, until they are forgotten.
         let mut made = Vec::new();
         let mut from = 0;
-        reserved.fill(|chunk, Run { first, rows, .. }| {
+        reserved.fill(|chunk, RowRange { first, rows, .. }| {
             // SAFETY: archetypes live as long as the world.
             let shape = unsafe { chunk.unbound_shape() };
             // SAFETY: columns are added when they are written, and the rows are nobody's yet.
             let mut new = unsafe { NewRows::new(shape, chunk.data(), first, rows) };
             for &(column, which) in &order {
-                let Column { offset, size } = shape.columns[column as usize];
+                let ColumnSlot { offset, size } = shape.columns[column as usize];
                 let to = chunk.column(offset).wrapping_add(first as usize * size as usize);
                 // SAFETY:
                 // - all columns have `count` values, which is the sum of the rows
@@ -420,9 +420,9 @@ impl EntityManager {
         self.storage.table.require(count);
         let group = self.storage.group_of_defaults(number);
         let (storage, runs) = (&mut self.storage, &mut self.runs);
-        let reserved = Reserved::in_group(storage, runs, number, group, count)?;
-        let mut filled = Few::<_, 2>::new();
-        for &Run { chunk, first, rows } in reserved.runs.iter() {
+        let reserved = ReservedRows::in_group(storage, runs, number, group, count)?;
+        let mut filled = InlineVec::<_, 2>::new();
+        for &RowRange { chunk, first, rows } in reserved.runs.iter() {
             let chunk = &reserved.storage.chunks[chunk];
             // SAFETY: archetypes live as long as the world.
             let shape = unsafe { chunk.unbound_shape() };

@@ -9,7 +9,7 @@ use super::EntityManager;
 use super::sets::Home;
 use crate::entity::Entity;
 use crate::set::ComponentSet;
-use crate::storage::{Reserved, RowPlace, Run};
+use crate::storage::{ReservedRows, RowPlace, RowRange};
 
 /// From how many bytes on values are moved by several threads. On two cores, 24 MB take three quarters of the time that one takes, and
 /// 2 MB as long: there the ids, which one thread hands out, and waking another take what is gained.
@@ -47,7 +47,7 @@ impl<S> Spaced<S> {
 
 /// Rows that are to be filled.
 pub(crate) struct Fill {
-    run: Run,
+    run: RowRange,
     /// The memory of the chunk.
     data: *mut u8,
     /// How many rows come before.
@@ -106,10 +106,10 @@ impl EntityManager {
         }
         self.before_moving([archetype]);
         let home = self.sets.get(number).home.as_ref().expect("it was just found");
-        let reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, ids.len());
+        let reserved = ReservedRows::new(&mut self.storage, &mut self.runs, archetype, ids.len());
         let Ok(mut reserved) = reserved else { return false };
         // One may be there twice.
-        if reserved.storage.table.hand_out_next(ids).is_err() {
+        if reserved.storage.table.release_reserved(ids).is_err() {
             return false;
         }
         self.fills.clear();

@@ -5,7 +5,7 @@
 use super::EntityManager;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::storage::{Archetype, Change, Left, Location};
+use crate::storage::{Archetype, DropColumns, Location, SetOperation};
 
 impl EntityManager {
     /// Destroys an entity and its components. Returns whether it was there.
@@ -34,7 +34,7 @@ impl EntityManager {
         // SAFETY: it was just opened.
         let Location { chunk, row } = unsafe { slot.location() };
         // SAFETY: the table names chunks that are there.
-        let owner = unsafe { self.storage.chunks.at(chunk) };
+        let owner = unsafe { self.storage.chunks.get_unchecked(chunk) };
         if owner.removes_simply() {
             // SAFETY: it was just opened for this entity.
             unsafe { self.storage.table.free_open(slot, entity) };
@@ -92,7 +92,7 @@ impl EntityManager {
         // SAFETY:
         // - the table says that the row is there, and its memory was made the world's alone
         // - no value was moved or dropped
-        unsafe { self.storage.destroy_row(entity, Location { chunk, row }, Left::All) };
+        unsafe { self.storage.destroy_row(entity, Location { chunk, row }, DropColumns::All) };
         Ok(true)
     }
 
@@ -100,7 +100,7 @@ impl EntityManager {
     #[cold]
     fn despawn_partly(&mut self, entity: Entity, location: Location) -> Result<bool, EntityError> {
         let from = self.storage.archetype_at(location);
-        let number = self.transfer_of::<()>(from, Change::Despawn)?;
+        let number = self.transfer_of::<()>(from, SetOperation::Despawn)?;
         let transfer = &self.transfers[number];
         if transfer.to == from {
             return Ok(false);

@@ -88,7 +88,7 @@ impl EntityManager {
         let Some(Location { chunk, row }) = self.storage.table.locate(entity) else { return false };
         let Switch { archetype, ty: last, column, first_word, .. } = self.last_switch;
         // SAFETY: the table names chunks that are there.
-        let chunk = unsafe { self.storage.chunks.at(chunk) };
+        let chunk = unsafe { self.storage.chunks.get_unchecked(chunk) };
         if chunk.archetype != archetype || last != Some(ty) {
             return false;
         }
@@ -112,13 +112,13 @@ impl EntityManager {
     ) -> Result<(), EntityError> {
         let Location { chunk, row } = self.locate(entity)?;
         // SAFETY: the table names chunks that are there.
-        let archetype = unsafe { self.storage.chunks.at(chunk) }.archetype;
+        let archetype = unsafe { self.storage.chunks.get_unchecked(chunk) }.archetype;
         let mut switch = self.last_switch;
         if switch.archetype != archetype || switch.ty != Some(ty) {
             switch = self.find_switch(entity, archetype, ty)?;
         }
         // SAFETY: as above.
-        let chunk = unsafe { self.storage.chunks.at(chunk) };
+        let chunk = unsafe { self.storage.chunks.get_unchecked(chunk) };
         // SAFETY: the archetype has such a mask. Jobs that use it, or the component, were waited for, and others see no versions, or
         // had them written out.
         unsafe {

@@ -5,7 +5,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
-use crate::storage::{Change, NOWHERE};
+use crate::storage::{NOWHERE, SetOperation};
 
 impl EntityManager {
     /// Refuses what [`add`](Self::add), [`set`](Self::set) or [`remove`](Self::remove) would refuse of one of the entities, without
@@ -13,13 +13,13 @@ impl EntityManager {
     pub(crate) fn check_changes<S: ComponentSet>(
         &mut self,
         entities: &[Entity],
-        change: Change,
+        change: SetOperation,
     ) -> Result<(), EntityError> {
         // Those of one archetype are alike, and often come one after the other.
         let mut passed = NOWHERE;
         for &entity in entities {
             let Some(location) = self.storage.table.locate(entity) else {
-                if change == Change::Remove {
+                if change == SetOperation::Remove {
                     // A set that cannot be is an error also where there is nothing to be removed.
                     self.set_number::<S>()?;
                     if !self.strict {
@@ -42,18 +42,18 @@ impl EntityManager {
         &mut self,
         entity: Entity,
         archetype: u32,
-        change: Change,
+        change: SetOperation,
     ) -> Result<(), EntityError> {
-        if change == Change::Set {
+        if change == SetOperation::Set {
             return self.find_set::<S>(entity).map(drop);
         }
         let transfer = self.transfer_of::<S>(archetype, change)?;
         let transfer = &self.transfers[transfer];
         match (change, transfer.present, transfer.missing) {
-            (Change::Add, Some(component), _) if self.strict => {
+            (SetOperation::Add, Some(component), _) if self.strict => {
                 Err(EntityError::AlreadyPresent { entity, component })
             }
-            (Change::Remove, _, Some(component)) if self.strict => {
+            (SetOperation::Remove, _, Some(component)) if self.strict => {
                 Err(EntityError::MissingComponent { entity, component })
             }
             _ => Ok(()),
@@ -65,12 +65,12 @@ impl EntityManager {
         &mut self,
         entities: &[Entity],
         types: &[ComponentType],
-        change: Change,
+        change: SetOperation,
     ) -> Result<(), EntityError> {
         let set = self.set_number_of(types)?;
         for &entity in entities {
             let Some(location) = self.storage.table.locate(entity) else {
-                if change == Change::Remove && !self.strict {
+                if change == SetOperation::Remove && !self.strict {
                     continue;
                 }
                 return Err(self.no_such(entity));
@@ -78,10 +78,10 @@ impl EntityManager {
             let transfer = self.transfer(self.storage.archetype_at(location), set, change)?;
             let transfer = &self.transfers[transfer];
             match (change, transfer.present, transfer.missing) {
-                (Change::AddMissing, Some(component), _) if self.strict => {
+                (SetOperation::AddMissing, Some(component), _) if self.strict => {
                     return Err(EntityError::AlreadyPresent { entity, component });
                 }
-                (Change::Remove, _, Some(component)) if self.strict => {
+                (SetOperation::Remove, _, Some(component)) if self.strict => {
                     return Err(EntityError::MissingComponent { entity, component });
                 }
                 _ => {}

@@ -10,7 +10,7 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::shared::{Shared, SharedComponent};
-use crate::storage::{Change, FEW_SHARED, Few, Location, Run, Wanted};
+use crate::storage::{GroupKey, INLINE_SHARED, InlineVec, Location, RowRange, SetOperation};
 
 /// What became of a set that was given to an entity.
 pub(super) enum Given {
@@ -38,7 +38,7 @@ impl EntityManager {
         &mut self,
         entity: Entity,
         set: S,
-        change: Change,
+        change: SetOperation,
     ) -> Result<Given, Rejected<S, EntityError>> {
         // To be dropped at the end: the set lets go of them when it is written, in the midst of the change.
         let given = shared_values_of(&set);
@@ -94,7 +94,7 @@ impl EntityManager {
             return Ok(Some(false));
         }
         let from = self.storage.archetype_at(location);
-        let transfer = self.transfer_of::<Shared<T>>(from, Change::Set)?;
+        let transfer = self.transfer_of::<Shared<T>>(from, SetOperation::Set)?;
         self.before_transfer(location, transfer);
         self.storage.make_unique(location.chunk)?;
         self.storage.make_unique(to)?;
@@ -108,8 +108,8 @@ impl EntityManager {
     fn way_to_give<S: ComponentSet>(
         &mut self,
         entity: Entity,
-        given: &Few<SharedValue, FEW_SHARED>,
-        change: Change,
+        given: &InlineVec<SharedValue, INLINE_SHARED>,
+        change: SetOperation,
     ) -> Result<Way, EntityError> {
         let location = self.locate(entity)?;
         let set = self.set_number::<S>()?;
@@ -117,7 +117,7 @@ impl EntityManager {
         let number = self.transfer(from, set, change)?;
         let transfer = &self.transfers[number];
         match change {
-            Change::Set => {
+            SetOperation::Set => {
                 if let Some(component) = transfer.missing {
                     return Err(EntityError::MissingComponent { entity, component });
                 }
@@ -131,10 +131,10 @@ impl EntityManager {
             }
         }
         self.before_transfer(location, number);
-        let sought = self.storage.seek(&self.sets.get(set).types, given);
+        let sought = self.storage.look_up_shared(&self.sets.get(set).types, given);
         let (from, given_of) = (Some(location.chunk), |at| sought.get(at));
-        let wanted = self.storage.wanted_of(&transfer.shared, from, given_of);
-        if self.storage.is_as_wanted(location.chunk, transfer.to, &wanted) {
+        let wanted = self.storage.group_key_with(&transfer.shared, from, given_of);
+        if self.storage.has_group_key(location.chunk, transfer.to, &wanted) {
             if given.len() == S::COUNT {
                 return Ok(Way::Nothing);
             }
@@ -177,7 +177,7 @@ impl EntityManager {
             let Location { chunk, row } = self.locate(entity)?;
             match self.runs.last_mut() {
                 Some(run) if run.chunk == chunk && run.first + run.rows == row => run.rows += 1,
-                _ => self.runs.push(Run { chunk, first: row, rows: 1 }),
+                _ => self.runs.push(RowRange { chunk, first: row, rows: 1 }),
             }
         }
         Ok(())
@@ -195,9 +195,13 @@ impl EntityManager {
     }
 
     /// The values that entities have which are made of a set with a home. Runs code of the user.
-    fn wanted_by_set(&self, number: u32, given: &Few<SharedValue, FEW_SHARED>) -> Wanted {
-        let sought = self.storage.seek(&self.sets.get(number).types, given);
-        self.storage.wanted_of(self.sets.shared_sources(number), None, |at| sought.get(at))
+    fn wanted_by_set(
+        &self,
+        number: u32,
+        given: &InlineVec<SharedValue, INLINE_SHARED>,
+    ) -> GroupKey {
+        let sought = self.storage.look_up_shared(&self.sets.get(number).types, given);
+        self.storage.group_key_with(self.sets.shared_sources(number), None, |at| sought.get(at))
     }
 
     /// The values that entities of a chunk have of the shared types of a set, which they all have.
@@ -211,8 +215,8 @@ impl EntityManager {
 
 /// The shared values of a set, in its order.
 #[inline(always)]
-pub(super) fn shared_values_of<S: ComponentSet>(set: &S) -> Few<SharedValue, FEW_SHARED> {
-    let mut values = Few::new();
+pub(super) fn shared_values_of<S: ComponentSet>(set: &S) -> InlineVec<SharedValue, INLINE_SHARED> {
+    let mut values = InlineVec::new();
     if S::SHARED {
         set.shared(&mut |value| values.push(value));
     }

@@ -15,8 +15,8 @@ use crate::entity::Entity;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
 use crate::storage::{
-    ArchetypeShape, Change, Chunk, Location, NOWHERE, NewRows, Reserved, Run, Transfer,
-    duplicate_value,
+    ArchetypeShape, Chunk, Location, NOWHERE, NewRows, ReservedRows, RowRange, SetOperation,
+    Transfer, duplicate_value,
 };
 
 impl EntityManager {
@@ -136,7 +136,7 @@ impl EntityManager {
     ) -> Result<(), EntityError> {
         entities.iter().for_each(|&entity| _ = lists.members.insert(entity));
         for &entity in &*lists.members {
-            lists.sources.push(self.source(entity, Change::Copy)?);
+            lists.sources.push(self.source(entity, SetOperation::Copy)?);
         }
         Ok(())
     }
@@ -149,11 +149,11 @@ impl EntityManager {
     ) -> Result<(), EntityError> {
         let group = self.group_of(source);
         match group.first() {
-            None => lists.sources.push(self.source(source, Change::Instantiate)?),
+            None => lists.sources.push(self.source(source, SetOperation::Instantiate)?),
             Some(first) if first.0 == source => {
                 group.iter().for_each(|member| _ = lists.members.insert(member.0));
                 for &member in &*lists.members {
-                    lists.sources.push(self.source(member, Change::Instantiate)?);
+                    lists.sources.push(self.source(member, SetOperation::Instantiate)?);
                 }
             }
             Some(first) => {
@@ -164,7 +164,7 @@ impl EntityManager {
     }
 
     /// What is to be done to instantiate or copy an entity, if that can be.
-    fn source(&mut self, entity: Entity, change: Change) -> Result<Source, EntityError> {
+    fn source(&mut self, entity: Entity, change: SetOperation) -> Result<Source, EntityError> {
         let from = self.locate(entity)?;
         let archetype = self.storage.archetype_at(from);
         let shape = Arc::clone(&self.storage.archetypes[archetype].shape);
@@ -201,7 +201,7 @@ impl EntityManager {
         self.before_moving(archetypes);
         let rows = sources.len().saturating_mul(count);
         self.storage.table.require(rows);
-        let mut reserved = Reserved::nothing(&mut self.storage, &mut self.runs);
+        let mut reserved = ReservedRows::nothing(&mut self.storage, &mut self.runs);
         for source in sources.iter_mut() {
             source.group = reserved.group_by(&self.transfers[source.transfer], source.from.chunk);
         }
@@ -228,13 +228,13 @@ impl EntityManager {
         });
         let mut done = 0;
         // The source of a run. All runs are asked about, in their order.
-        let mut source_of = |run: Run| {
+        let mut source_of = |run: RowRange| {
             let source = &sources[done / count];
             done += run.rows as usize;
             source
         };
         // Writes one column of a run, and returns its number there.
-        let write = |chunk: &Chunk, run: Run, source: &Source, (theirs, ours): (u32, u32)| {
+        let write = |chunk: &Chunk, run: RowRange, source: &Source, (theirs, ours): (u32, u32)| {
             let ty = source.shape.types[theirs as usize];
             let old = source.shape.columns[theirs as usize];
             let new = chunk.shape().columns[ours as usize];
@@ -327,7 +327,7 @@ impl EntityManager {
         let (mut done, mut of_first) = (0, 0);
         for at in 0..self.runs.len() {
             let source = &sources[done / count];
-            let Run { chunk, first, rows } = self.runs[at];
+            let RowRange { chunk, first, rows } = self.runs[at];
             for &(theirs, ours) in &self.transfers[source.transfer].masks_kept {
                 if !self.storage.chunks[source.from.chunk].enabled.get(theirs, source.from.row) {
                     let enabled = &mut self.storage.chunks[chunk].enabled;

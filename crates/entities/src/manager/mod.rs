@@ -76,7 +76,7 @@ use crate::error::EntityError;
 use crate::query::QueryStates;
 use crate::set::ComponentSet;
 use crate::storage::{
-    DoesNotFit, InvariantViolation, Location, Run, Storage, Transfers, given_sources,
+    DoesNotFit, InvariantViolation, Location, RowRange, Storage, Transfers, given_sources,
 };
 use crate::version::Version;
 use crate::world::WorldSettings;
@@ -135,7 +135,7 @@ pub struct EntityManager {
     /// What becomes of ids that were promised to entities of commands.
     pub(crate) reserved_ids: ReservedIds,
     /// The rows of the entities that were created last.
-    runs: Vec<Run>,
+    runs: Vec<RowRange>,
     /// Rows that threads fill.
     fills: Vec<Fill>,
     /// Lists for changes of all that a query finds.

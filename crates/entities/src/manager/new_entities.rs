@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::FusedIterator;
 
 use crate::entity::Entity;
-use crate::storage::{Run, Storage};
+use crate::storage::{RowRange, Storage};
 
 /// The entities that were just created, in the order of what they were created from.
 ///
@@ -24,13 +24,13 @@ use crate::storage::{Run, Storage};
 #[derive(Clone)]
 pub struct NewEntities<'w> {
     storage: &'w Storage,
-    runs: &'w [Run],
+    runs: &'w [RowRange],
     current: &'w [Entity],
     left: usize,
 }
 
 impl<'w> NewEntities<'w> {
-    pub(super) fn new(storage: &'w Storage, runs: &'w [Run]) -> Self {
+    pub(super) fn new(storage: &'w Storage, runs: &'w [RowRange]) -> Self {
         let left = runs.iter().map(|run| run.rows as usize).sum();
         Self { storage, runs, current: &[], left }
     }

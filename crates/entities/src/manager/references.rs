@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use crate::entity::Entity;
 use crate::field::EntityRemap;
-use crate::storage::{Chunk, EntityTable, Run, Upcoming};
+use crate::storage::{Chunk, EntityTable, NextIds, RowRange};
 
 /// So many sources are found by looking at all of them.
 const FEW: usize = 8;
@@ -18,7 +18,7 @@ pub(super) struct References {
     /// How many instances each has.
     count: usize,
     /// The instances to be, those of one source after those of another.
-    pub(super) instances: Upcoming,
+    pub(super) instances: NextIds,
     /// How many rows were looked at.
     done: usize,
 }
@@ -50,7 +50,7 @@ impl References {
             lists.places.extend(places);
         }
         let memory = std::mem::take(&mut lists.instances);
-        let instances = table.upcoming(lists.sources.len() * count, memory);
+        let instances = table.next_ids(lists.sources.len() * count, memory);
         Self { lists, count, instances, done: 0 }
     }
 
@@ -85,7 +85,7 @@ impl References {
     /// # Safety
     ///
     /// - the rows of the chunk have values in all columns, which nobody else uses
-    pub(super) unsafe fn replace(&mut self, chunk: &Chunk, Run { first, rows, .. }: Run) {
+    pub(super) unsafe fn replace(&mut self, chunk: &Chunk, RowRange { first, rows, .. }: RowRange) {
         let shape = chunk.shape();
         // The how manieth instance of its source the first row is.
         let nth = self.done % self.count;

@@ -7,7 +7,7 @@ use crate::component::{ComponentType, SharedValue};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::shared::{Shared, SharedComponent};
-use crate::storage::{Change, Location, Run, Sought};
+use crate::storage::{Location, RowRange, SetOperation, SharedLookup};
 
 impl EntityManager {
     /// The value of an entity's shared component.
@@ -73,7 +73,7 @@ impl EntityManager {
         if let Some(moved) = self.set_known_shared::<T>(entity, &value)? {
             return Ok(moved);
         }
-        match self.give_shared(entity, Shared::new(value), Change::Set) {
+        match self.give_shared(entity, Shared::new(value), SetOperation::Set) {
             Ok(given) => Ok(!matches!(given, Given::Same)),
             Err(rejected) => Err(rejected.error),
         }
@@ -132,7 +132,7 @@ impl EntityManager {
             fn drop(&mut self) {
                 let shared = &mut self.manager.storage.shared;
                 shared.let_go(self.table, self.index, 0);
-                drop(shared.take_dead());
+                drop(shared.take_unused());
             }
         }
 
@@ -144,8 +144,8 @@ impl EntityManager {
         }
         let Some(table) = self.storage.shared.table(ty) else { return Ok(()) };
         self.before_moving(self.archetypes_of(entities));
-        let sought = self.storage.shared.seek(table, value);
-        let index = self.storage.shared.settle(table, sought);
+        let sought = self.storage.shared.look_up(table, value);
+        let index = self.storage.shared.resolve(table, sought);
         self.storage.shared.hold(table, index);
         let Held { manager, .. } = &mut Held { manager: self, table, index };
         let set = manager
@@ -155,16 +155,19 @@ impl EntityManager {
         let mut rest = entities;
         while let Some(&first) = rest.first() {
             let Location { chunk, row } = manager.locate(first)?;
-            let number =
-                manager.transfer(manager.storage.chunks[chunk].archetype, set, Change::Set)?;
+            let number = manager.transfer(
+                manager.storage.chunks[chunk].archetype,
+                set,
+                SetOperation::Set,
+            )?;
             let transfer = &manager.transfers[number];
             let neighbours = &manager.storage.chunks[chunk].entities()[row as usize..];
             let rows = shared_prefix(neighbours, rest);
-            let given = [Sought::Known(index)];
-            let wanted = manager.storage.wanted(&transfer.shared, Some(chunk), &given);
-            if !manager.storage.is_as_wanted(chunk, transfer.to, &wanted) {
-                let run = Run { chunk, first: row, rows: rows as u32 };
-                manager.storage.regroup_rows(&mut manager.runs, run, transfer, wanted)?;
+            let given = [SharedLookup::Found(index)];
+            let wanted = manager.storage.group_key(&transfer.shared, Some(chunk), &given);
+            if !manager.storage.has_group_key(chunk, transfer.to, &wanted) {
+                let run = RowRange { chunk, first: row, rows: rows as u32 };
+                manager.storage.set_group_of_rows(&mut manager.runs, run, transfer, wanted)?;
             }
             rest = &rest[rows..];
         }

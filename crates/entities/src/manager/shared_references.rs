@@ -7,7 +7,7 @@ use super::EntityManager;
 use crate::component::ComponentType;
 use crate::error::EntityError;
 use crate::field::EntityRemap;
-use crate::storage::{Change, Run, Sought, SoughtValues};
+use crate::storage::{RowRange, SetOperation, SharedLookup, SharedLookups};
 
 /// Other values for some, by the places of those. They are there until this goes, also while no chunk has them.
 struct Others<'m> {
@@ -23,7 +23,7 @@ impl Drop for Others<'_> {
         let mut held: Vec<_> = self.places.values().copied().collect();
         held.sort_unstable();
         held.into_iter().for_each(|(table, index)| shared.let_go(table, index, 0));
-        drop(shared.take_dead());
+        drop(shared.take_unused());
     }
 }
 
@@ -32,11 +32,11 @@ impl EntityManager {
     /// values are asked before the first is replaced.
     pub(super) fn remap_shared(&mut self, map: &mut EntityRemap<'_>) -> Result<(), EntityError> {
         let shared = &self.storage.shared;
-        let mut sought = SoughtValues::default();
+        let mut sought = SharedLookups::default();
         let mut old = Vec::new();
         for (table, index) in shared.referring() {
             if let Some(other) = shared.remapped(table, index, map) {
-                sought.seek(shared, table, &other);
+                sought.look_up(shared, table, &other);
                 old.push((table, index));
             }
         }
@@ -58,14 +58,14 @@ impl Others<'_> {
         let chunk = &manager.storage.chunks[number];
         let (shape, archetype, rows) = (chunk.shape(), chunk.archetype, chunk.len);
         let values = manager.storage.archetypes.values_of(chunk);
-        let (types, given): (Vec<ComponentType>, Vec<Sought>) = shape
+        let (types, given): (Vec<ComponentType>, Vec<SharedLookup>) = shape
             .shared
             .iter()
             .zip(values)
             .filter_map(|(&column, at)| {
                 // Values may be equal that refer to different entities.
                 let &(_, index) = places.get(&at).filter(|&&other| other != at)?;
-                Some((shape.types[column as usize], Sought::Known(index)))
+                Some((shape.types[column as usize], SharedLookup::Found(index)))
             })
             .unzip();
         if types.is_empty() {
@@ -75,11 +75,11 @@ impl Others<'_> {
             .sets
             .number_of_types(&types)
             .map_err(|component| EntityError::DuplicateComponent { component })?;
-        let transfer = manager.transfer(archetype, set, Change::Set)?;
+        let transfer = manager.transfer(archetype, set, SetOperation::Set)?;
         let transfer = &manager.transfers[transfer];
-        let wanted = manager.storage.wanted(&transfer.shared, Some(number), &given);
-        let all = Run { chunk: number, first: 0, rows };
-        manager.storage.regroup_rows(&mut manager.runs, all, transfer, wanted)?;
+        let wanted = manager.storage.group_key(&transfer.shared, Some(number), &given);
+        let all = RowRange { chunk: number, first: 0, rows };
+        manager.storage.set_group_of_rows(&mut manager.runs, all, transfer, wanted)?;
         Ok(())
     }
 }

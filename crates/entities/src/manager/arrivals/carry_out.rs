@@ -5,7 +5,8 @@
 use super::Arrived;
 use super::plan::{Piece, Plan, Step, Target};
 use crate::storage::{
-    Arrival, ChunkCopy, ChunkValues, NewRows, OutOfMemory, Storage, duplicate_values, move_values,
+    ChunkCopy, ChunkValues, ImportedRows, NewRows, OutOfMemory, Storage, duplicate_values,
+    move_values,
 };
 
 /// What is copied, and was not given to anybody yet: dropped if something panics.
@@ -47,7 +48,7 @@ impl Plan<'_, '_> {
                 // SAFETY: the plan has found that the shapes are as good as each other, the chunks as large, and that the group is one
                 // of the archetype. The memory is the world's alone, as the caller says.
                 let arrival = unsafe {
-                    storage.adopt_chunk(chunk, archetype, group, &mut old_ids, &mut arrived.map)
+                    storage.import_chunk(chunk, archetype, group, &mut old_ids, &mut arrived.map)
                 };
                 arrived.note(target, arrival);
                 continue;
@@ -57,7 +58,7 @@ impl Plan<'_, '_> {
                 // SAFETY: the rows were found, and the others reserved, in chunks of two worlds which have the same types.
                 let arrival = unsafe {
                     move_values(from, first, &storage.chunks[to.chunk], to);
-                    storage.admit_rows(from, first, to, &mut arrived.map)
+                    storage.import_rows(from, first, to, &mut arrived.map)
                 };
                 arrived.note(target, arrival);
             }
@@ -114,13 +115,13 @@ impl Plan<'_, '_> {
                 // SAFETY: the plan has found that the shapes are as good as each other, and the group is one of the archetype. The copy
                 // is one of the whole chunk.
                 let arrival =
-                    unsafe { storage.adopt_copy(copy, of, archetype, group, &mut old_ids, map) };
+                    unsafe { storage.import_copy(copy, of, archetype, group, &mut old_ids, map) };
                 arrived.note(target, arrival);
             }
             for &Piece { chunk, first, to } in &pieces[step.pieces.clone()] {
                 let from = &source.chunks[chunk];
                 // SAFETY: the rows were found, and the others reserved, in chunks which have the same types. They have values.
-                let arrival = unsafe { storage.admit_rows(from, first, to, &mut arrived.map) };
+                let arrival = unsafe { storage.import_rows(from, first, to, &mut arrived.map) };
                 arrived.note(target, arrival);
             }
         }
@@ -131,7 +132,7 @@ impl Plan<'_, '_> {
 
 impl Arrived {
     /// Notes rows that have come.
-    fn note(&mut self, target: &Target, arrival: Arrival) {
+    fn note(&mut self, target: &Target, arrival: ImportedRows) {
         if target.refers {
             self.referring.push(arrival);
         }

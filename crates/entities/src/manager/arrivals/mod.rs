@@ -20,7 +20,7 @@ use std::any::Any;
 
 use crate::entity_map::EntityMap;
 use crate::field::EntityRemap;
-use crate::storage::{Arrival, Storage};
+use crate::storage::{ImportedRows, Storage};
 
 /// Entities that have come.
 #[derive(Default)]
@@ -28,7 +28,7 @@ struct Arrived {
     /// Which they were, and which they are.
     map: EntityMap,
     /// Those of them that may refer to entities.
-    referring: Vec<Arrival>,
+    referring: Vec<ImportedRows>,
 }
 
 impl Arrived {
@@ -39,7 +39,7 @@ impl Arrived {
         for &arrival in &self.referring {
             let mut replacement = self.map.replacement();
             let mut remap = EntityRemap::new(&mut replacement);
-            let result = storage.remap_arrival(arrival, &mut remap);
+            let result = storage.remap_imported(arrival, &mut remap);
             panicked = panicked.or(result);
         }
         panicked

@@ -156,7 +156,7 @@ impl EntityManager {
         }
         let panicked = arrived.replace_references(held.storage);
         // Only now, since it is code of the user.
-        let dead = source.storage.shared.take_dead();
+        let dead = source.storage.shared.take_unused();
         drop((left, dead, held));
         if let Some(panic) = panicked {
             resume_unwind(panic);

@@ -10,13 +10,14 @@ use crate::error::EntityError;
 use crate::field::EntityRemap;
 use crate::manager::{EntityManager, Found};
 use crate::storage::{
-    Chunk, NOWHERE, OutOfMemory, Reserved, Run, SharedSource, Sought, SoughtValues, Storage,
+    Chunk, NOWHERE, OutOfMemory, ReservedRows, RowRange, SharedLookup, SharedLookups, SharedSource,
+    Storage,
 };
 
 /// What becomes of the rows of one chunk of the other world.
 pub(super) struct Step<'f> {
     /// The runs in it that come.
-    pub(super) runs: &'f [Run],
+    pub(super) runs: &'f [RowRange],
     pub(super) target: usize,
     /// Whether the chunk comes with its rows.
     pub(super) is_whole: bool,
@@ -38,12 +39,12 @@ pub(super) struct Target {
 pub(super) struct Piece {
     pub(super) chunk: u32,
     pub(super) first: u32,
-    pub(super) to: Run,
+    pub(super) to: RowRange,
 }
 
 /// Everything that is going to come, and the room for it. If it is not carried out, nothing was changed.
 pub(super) struct Plan<'d, 'f> {
-    pub(super) reserved: Reserved<'d>,
+    pub(super) reserved: ReservedRows<'d>,
     pub(super) steps: Vec<Step<'f>>,
     pub(super) targets: Vec<Target>,
     pub(super) pieces: Vec<Piece>,
@@ -89,7 +90,7 @@ impl EntityManager {
             let archetype = self.find_archetype(&shape.types)?;
             // Memory of another size would be no good for other archetypes of this world, which use it again.
             let is_same = source.settings.chunk_size == self.storage.settings.chunk_size
-                && shape.is_as_good_as(&self.storage.archetypes[archetype].shape);
+                && shape.has_same_layout(&self.storage.archetypes[archetype].shape);
             Ok(Destination { archetype, is_same })
         });
         all.collect()
@@ -109,7 +110,7 @@ impl<'d> HeldValues<'d> {
         found: &Found,
         destinations: &[Destination],
     ) -> Self {
-        let mut sought = SoughtValues::default();
+        let mut sought = SharedLookups::default();
         let mut places = Vec::new();
         let mut seen = HashSet::<(u32, u32), FixedState>::default();
         // It is known already which entity becomes which, as soon as somebody asks.
@@ -131,7 +132,7 @@ impl<'d> HeldValues<'d> {
                     });
                     let remapped = remapped.flatten();
                     let value = remapped.as_ref().unwrap_or(source.shared.value(table, index));
-                    sought.seek(&storage.shared, here, value);
+                    sought.look_up(&storage.shared, here, value);
                     places.push((table, index));
                 }
             }
@@ -154,7 +155,7 @@ impl Drop for HeldValues<'_> {
         for (table, index) in held {
             self.storage.shared.let_go(table, index, 0);
         }
-        drop(self.storage.shared.take_dead());
+        drop(self.storage.shared.take_unused());
     }
 }
 
@@ -162,13 +163,13 @@ impl<'d, 'f> Plan<'d, 'f> {
     /// Decides where all rows go, and makes room for them, where nothing was reserved so far.
     pub(super) fn new(
         held: &'d mut HeldValues<'_>,
-        runs: &'d mut Vec<Run>,
+        runs: &'d mut Vec<RowRange>,
         source: &Storage,
         found: &'f Found,
         destinations: &[Destination],
     ) -> Result<Self, OutOfMemory> {
         let HeldValues { storage, known, .. } = held;
-        let mut reserved = Reserved::nothing(storage, runs);
+        let mut reserved = ReservedRows::nothing(storage, runs);
         let mut targets = Vec::<Target>::new();
         let mut steps = Vec::new();
         let mut wholes = 0;
@@ -229,7 +230,7 @@ impl<'d, 'f> Plan<'d, 'f> {
                 while done < run.rows {
                     let to = reserved.runs[*room];
                     let rows = (run.rows - done).min(to.rows - *used);
-                    let to = Run { chunk: to.chunk, first: to.first + *used, rows };
+                    let to = RowRange { chunk: to.chunk, first: to.first + *used, rows };
                     pieces.push(Piece { chunk: run.chunk, first: run.first + done, to });
                     done += rows;
                     *used += rows;
@@ -246,7 +247,7 @@ impl<'d, 'f> Plan<'d, 'f> {
 
 /// Which entities will become which when they have come: they get the next ids, in the order in which they were found.
 fn foresee(storage: &Storage, source: &Storage, found: &Found) -> EntityMap {
-    let upcoming = storage.table.upcoming(found.rows(), Vec::new());
+    let upcoming = storage.table.next_ids(found.rows(), Vec::new());
     let mut map = EntityMap::default();
     let (mut new, mut done) = (Vec::new(), 0);
     for run in found.by_archetype().flat_map(|(_, runs)| runs) {
@@ -263,7 +264,7 @@ fn foresee(storage: &Storage, source: &Storage, found: &Found) -> EntityMap {
 
 /// The group of an archetype that has the values of a chunk of another world, which were found or are new.
 fn group_here(
-    reserved: &mut Reserved<'_>,
+    reserved: &mut ReservedRows<'_>,
     source: &Storage,
     chunk: &Chunk,
     archetype: u32,
@@ -272,9 +273,10 @@ fn group_here(
     if chunk.group == NOWHERE {
         return NOWHERE;
     }
-    let values = source.archetypes.values_of(chunk).map(|there| Sought::Known(known[&there].1));
+    let values =
+        source.archetypes.values_of(chunk).map(|there| SharedLookup::Found(known[&there].1));
     let values: Vec<_> = values.collect();
     let sources: Vec<_> = (0..values.len() as u32).map(SharedSource::Given).collect();
-    let wanted = reserved.storage.wanted(&sources, None, &values);
+    let wanted = reserved.storage.group_key(&sources, None, &values);
     reserved.group_of(archetype, wanted)
 }

@@ -8,7 +8,7 @@ use std::ptr;
 use super::Found;
 use super::plan::{Lists, Piece, Plan, Step, Way};
 use super::values::{Written, repeat_pattern};
-use crate::storage::{ChunkMemory, Dead, Run, Staged, Storage, Transfers};
+use crate::storage::{ChunkMemory, DeferredDrop, RowRange, StagedRows, Storage, Transfers};
 
 impl Written<'_> {
     /// Does what was planned. Nothing is refused, and no code of the user runs. Returns the lists, and what is to be dropped
@@ -17,9 +17,9 @@ impl Written<'_> {
         self,
         transfers: &'t Transfers,
         found: &Found,
-    ) -> (Lists, Dead<'t>) {
+    ) -> (Lists, DeferredDrop<'t>) {
         let Self { plan: Plan { reserved, mut lists }, is_pattern } = self;
-        let mut dead = Dead::new(mem::take(&mut lists.dead));
+        let mut dead = DeferredDrop::new(mem::take(&mut lists.dead));
         let Lists { steps, pieces, emptied, spare, staged, .. } = &mut lists;
         let storage = reserved.into_storage();
         for &archetype in &*emptied {
@@ -90,7 +90,7 @@ impl Written<'_> {
                     // behind those that are kept were moved.
                     unsafe {
                         let soon = soon.map(|soon| soon.chunk);
-                        storage.refit_chunk(step.chunk, kept, group, transfer, soon);
+                        storage.repack_chunk(step.chunk, kept, group, transfer, soon);
                     }
                     if let Some(pattern) = pattern {
                         // SAFETY: the chunk has the rows, is the world's alone, and has all types of the set, which are bytes.
@@ -128,7 +128,7 @@ fn room_for(
     group: u32,
     rows: u32,
     spare: &mut Vec<ChunkMemory>,
-) -> Run {
+) -> RowRange {
     let chunk = match storage.archetypes.rooms(archetype, group).last() {
         Some(&chunk) => chunk,
         None => {
@@ -138,7 +138,7 @@ fn room_for(
     };
     let first = storage.chunks[chunk].len;
     let room = storage.chunks[chunk].capacity() - first;
-    Run { chunk, first, rows: rows.min(room) }
+    RowRange { chunk, first, rows: rows.min(room) }
 }
 
 /// Moves rows to room that was made for them, with what they are given. Those of another chunk come soon.
@@ -146,7 +146,7 @@ fn move_piece(
     storage: &mut Storage,
     piece: &Piece,
     transfers: &Transfers,
-    pattern: Option<&Staged>,
+    pattern: Option<&StagedRows>,
     soon: Option<u32>,
 ) {
     let &Piece { chunk, first, to, transfer } = piece;
@@ -174,7 +174,7 @@ unsafe fn take_away<'t>(
     step: &Step,
     found: &Found,
     left: &'t [u32],
-    dead: &mut Dead<'t>,
+    dead: &mut DeferredDrop<'t>,
 ) -> Option<ChunkMemory> {
     if step.rows == storage.chunks[step.chunk].len {
         storage.chunks[step.chunk].note_order(storage.version);
@@ -207,7 +207,7 @@ fn note_written(storage: &mut Storage, step: &Step, transfers: &Transfers, found
 }
 
 /// Exchanges values with those of rows, for all types that have bytes.
-fn exchange(storage: &Storage, values: &Staged, runs: &[Run]) {
+fn exchange(storage: &Storage, values: &StagedRows, runs: &[RowRange]) {
     for (ty, first) in values.columns().filter(|(ty, _)| ty.size() > 0) {
         let mut value = first;
         for run in runs {

@@ -24,7 +24,9 @@ use crate::component::{ComponentType, SharedValue};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentSet};
-use crate::storage::{Change, FEW_SHARED, Few, NOWHERE, Reserved, Run, Sought};
+use crate::storage::{
+    INLINE_SHARED, InlineVec, NOWHERE, ReservedRows, RowRange, SetOperation, SharedLookup,
+};
 pub(super) use memory::Memory;
 use plan::Plan;
 use values::Values;
@@ -33,7 +35,7 @@ use values::Values;
 #[derive(Default)]
 pub(crate) struct Found {
     /// Those of one archetype follow each other, and so do those of one chunk, which rise.
-    runs: Vec<Run>,
+    runs: Vec<RowRange>,
     /// The archetypes, each with the number of its first run.
     archetypes: Vec<(u32, usize)>,
     /// Which rows of a chunk have changed: memory for who looks for that.
@@ -55,7 +57,7 @@ impl Found {
 
     /// Adds rows of an archetype.
     #[inline]
-    pub(crate) fn push(&mut self, archetype: u32, run: Run) {
+    pub(crate) fn push(&mut self, archetype: u32, run: RowRange) {
         if self.archetypes.last().is_none_or(|&(last, _)| last != archetype) {
             self.archetypes.push((archetype, self.runs.len()));
         }
@@ -66,7 +68,7 @@ impl Found {
     fn push_row(&mut self, archetype: u32, chunk: u32, row: u32) {
         match self.runs.last_mut() {
             Some(run) if run.chunk == chunk && run.first + run.rows == row => run.rows += 1,
-            _ => self.push(archetype, Run { chunk, first: row, rows: 1 }),
+            _ => self.push(archetype, RowRange { chunk, first: row, rows: 1 }),
         }
     }
 
@@ -76,7 +78,7 @@ impl Found {
     }
 
     /// The archetypes, each with its runs.
-    pub(super) fn by_archetype(&self) -> impl Iterator<Item = (u32, &[Run])> {
+    pub(super) fn by_archetype(&self) -> impl Iterator<Item = (u32, &[RowRange])> {
         let ends = self.archetypes.iter().skip(1).map(|&(_, first)| first);
         let ends = ends.chain([self.runs.len()]);
         self.archetypes
@@ -90,18 +92,22 @@ impl Found {
 struct Order<'a> {
     /// Which components, by the number of the set.
     set: u32,
-    change: Change,
+    change: SetOperation,
     values: Values<'a>,
     /// The values of the set's shared types.
-    given: Few<SharedValue, FEW_SHARED>,
+    given: InlineVec<SharedValue, INLINE_SHARED>,
 }
 
 impl EntityManager {
     /// Despawns what was found, as [`despawn_slice`](Self::despawn_slice) does. Returns how many entities that were.
     pub(crate) fn despawn_found(&mut self, found: &Found) -> Result<usize, EntityError> {
         let set = self.set_number::<()>()?;
-        let order =
-            Order { set, change: Change::Despawn, values: Values::Nothing, given: Few::new() };
+        let order = Order {
+            set,
+            change: SetOperation::Despawn,
+            values: Values::Nothing,
+            given: InlineVec::new(),
+        };
         if self.has_roots(found) {
             let all = self.with_groups(found);
             let despawned = self.change_found(&all, order);
@@ -120,7 +126,10 @@ impl EntityManager {
         let given = shared_values_of(&set);
         let added = self.set_number::<S>().and_then(|number| {
             let values = Values::Clones(&set);
-            self.change_found(found, Order { set: number, change: Change::Add, values, given })
+            self.change_found(
+                found,
+                Order { set: number, change: SetOperation::Add, values, given },
+            )
         });
         match added {
             Ok(added) => Ok(added),
@@ -154,8 +163,8 @@ impl EntityManager {
         // They are moved if there is no error, and only then.
         let sets: Vec<_> = sets.into_iter().map(ManuallyDrop::new).collect();
         let added = self.set_number::<S>().and_then(|set| {
-            let (change, values) = (Change::Add, Values::Each(&sets));
-            self.change_found(found, Order { set, change, values, given: Few::new() })
+            let (change, values) = (SetOperation::Add, Values::Each(&sets));
+            self.change_found(found, Order { set, change, values, given: InlineVec::new() })
         });
         added.map_err(|error| {
             let value = sets.into_iter().map(ManuallyDrop::into_inner).collect();
@@ -171,8 +180,8 @@ impl EntityManager {
         types: &[ComponentType],
     ) -> Result<usize, EntityError> {
         let set = self.set_number_of(types)?;
-        let (change, values) = (Change::AddMissing, Values::Initial);
-        self.change_found(found, Order { set, change, values, given: Few::new() })
+        let (change, values) = (SetOperation::AddMissing, Values::Initial);
+        self.change_found(found, Order { set, change, values, given: InlineVec::new() })
     }
 
     /// Removes components from what was found, as [`remove`](Self::remove) does. Returns how many entities had one.
@@ -195,8 +204,8 @@ impl EntityManager {
     }
 
     fn remove_set_from_found(&mut self, found: &Found, set: u32) -> Result<usize, EntityError> {
-        let (change, values) = (Change::Remove, Values::Nothing);
-        self.change_found(found, Order { set, change, values, given: Few::new() })
+        let (change, values) = (SetOperation::Remove, Values::Nothing);
+        self.change_found(found, Order { set, change, values, given: InlineVec::new() })
     }
 
     /// Gives what was found another value of a shared component, as [`set_shared`](Self::set_shared) does. Returns how many
@@ -209,7 +218,7 @@ impl EntityManager {
         debug_assert!(S::SHARED && S::COUNT == 1, "one shared value");
         let set = self.set_number::<S>()?;
         let given = shared_values_of(value);
-        let (change, values) = (Change::Set, Values::Nothing);
+        let (change, values) = (SetOperation::Set, Values::Nothing);
         self.change_found(found, Order { set, change, values, given })
     }
 
@@ -238,7 +247,7 @@ impl EntityManager {
     }
 
     /// The first entity of a run.
-    fn first_of(&self, run: &Run) -> Entity {
+    fn first_of(&self, run: &RowRange) -> Entity {
         self.storage.chunks[run.chunk].entities()[run.first as usize]
     }
 
@@ -260,10 +269,15 @@ impl EntityManager {
             }
         }
         let order = if enabled {
-            Order { set, change: Change::Remove, values: Values::Nothing, given: Few::new() }
+            Order {
+                set,
+                change: SetOperation::Remove,
+                values: Values::Nothing,
+                given: InlineVec::new(),
+            }
         } else {
             let values = Values::Clones(&Disabled);
-            Order { set, change: Change::Add, values, given: Few::new() }
+            Order { set, change: SetOperation::Add, values, given: InlineVec::new() }
         };
         let changed = self.change_found(&switched, order);
         self.keep_found(switched);
@@ -285,7 +299,7 @@ impl EntityManager {
         let held = self.hold_values(&order);
         let Self { storage, transfers, sets, runs, .. } = &mut *held.manager;
         let types = &sets.get(order.set).types;
-        let reserved = Reserved::nothing(storage, runs);
+        let reserved = ReservedRows::nothing(storage, runs);
         let plan = Plan::new(reserved, transfers, &order, types, &held.values, lists, found)?;
         let changed = plan.changed(transfers, order.change);
         let written = plan.write_values(transfers, types, &order.values);
@@ -302,17 +316,17 @@ impl EntityManager {
         let shared = &self.storage.shared;
         let types = self.sets.get(order.set).types.iter().filter(|ty| ty.is_shared());
         // All of them are looked for before the first is put into its table, since that is code of the user.
-        let sought: Few<(u32, Sought), FEW_SHARED> = types
+        let sought: InlineVec<(u32, SharedLookup), INLINE_SHARED> = types
             .zip(order.given.iter())
             .map(|(&ty, value)| {
                 let table = shared.table(ty).expect("the archetypes were looked for");
-                (table, shared.seek(table, value))
+                (table, shared.look_up(table, value))
             })
             .collect();
-        let mut held = Held { manager: self, values: Few::new() };
+        let mut held = Held { manager: self, values: InlineVec::new() };
         for (table, sought) in sought {
             let shared = &mut held.manager.storage.shared;
-            let index = shared.settle(table, sought);
+            let index = shared.resolve(table, sought);
             shared.hold(table, index);
             held.values.push((table, index));
         }
@@ -364,7 +378,7 @@ impl EntityManager {
         for (number, archetype) in self.storage.archetypes.iter() {
             for &chunk in &archetype.chunks {
                 let rows = self.storage.chunks[chunk].len;
-                found.push(number, Run { chunk, first: 0, rows });
+                found.push(number, RowRange { chunk, first: 0, rows });
             }
         }
         found
@@ -403,7 +417,7 @@ impl EntityManager {
 struct Held<'m> {
     manager: &'m mut EntityManager,
     /// By table and index.
-    values: Few<(u32, u32), FEW_SHARED>,
+    values: InlineVec<(u32, u32), INLINE_SHARED>,
 }
 
 impl Drop for Held<'_> {
@@ -412,13 +426,13 @@ impl Drop for Held<'_> {
         for &(table, index) in self.values.iter() {
             shared.let_go(table, index, 0);
         }
-        drop(shared.take_dead());
+        drop(shared.take_unused());
     }
 }
 
 /// The archetypes, chunks and rows of what was found.
 fn rows_of(found: &Found) -> impl Iterator<Item = (u32, u32, u32)> {
-    let rows = |archetype, &Run { chunk, first, rows }: &Run| {
+    let rows = |archetype, &RowRange { chunk, first, rows }: &RowRange| {
         (first..first + rows).map(move |row| (archetype, chunk, row))
     };
     found

@@ -13,8 +13,9 @@ use crate::component::{Beginning, ComponentType, Copying};
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{
-    CHUNK_ALIGN, Change, Chunk, ChunkMemory, DeadLists, FEW_SHARED, Few, NOWHERE, OutOfMemory,
-    Reserved, Run, Sought, Staged, Storage, Transfer, Transfers,
+    CHUNK_ALIGN, Chunk, ChunkMemory, DeferredDropLists, INLINE_SHARED, InlineVec, NOWHERE,
+    OutOfMemory, ReservedRows, RowRange, SetOperation, SharedLookup, StagedRows, Storage, Transfer,
+    Transfers,
 };
 
 /// What becomes of the rows of one chunk.
@@ -72,13 +73,13 @@ struct Target {
 pub(super) struct Piece {
     pub(super) chunk: u32,
     pub(super) first: u32,
-    pub(super) to: Run,
+    pub(super) to: RowRange,
     pub(super) transfer: u32,
 }
 
 /// Everything that is going to be done, and the room for it. If it is not carried out, nothing was changed.
 pub(super) struct Plan<'s> {
-    pub(super) reserved: Reserved<'s>,
+    pub(super) reserved: ReservedRows<'s>,
     pub(super) lists: Lists,
 }
 
@@ -98,11 +99,11 @@ pub(super) struct Lists {
     /// Memory for chunks of those that follow others.
     pub(super) spare: Vec<ChunkMemory>,
     /// Values that are not in rows yet, or not any more.
-    pub(super) staged: Vec<Staged>,
+    pub(super) staged: Vec<StagedRows>,
     /// Memory for such values.
-    spare_staged: Vec<Staged>,
+    spare_staged: Vec<StagedRows>,
     /// Memory for what is dead when all is done.
-    pub(super) dead: DeadLists,
+    pub(super) dead: DeferredDropLists,
 }
 
 /// Of how many values that were staged the memory is kept, and how many bytes of each at most.
@@ -111,7 +112,7 @@ const KEPT_BYTES: usize = 1 << 16;
 
 impl Lists {
     /// Memory for values to be staged.
-    pub(super) fn stage(&mut self) -> Staged {
+    pub(super) fn stage(&mut self) -> StagedRows {
         self.spare_staged.pop().unwrap_or_default()
     }
 
@@ -124,7 +125,7 @@ impl Lists {
         self.pieces.clear();
         self.emptied.clear();
         self.spare.clear();
-        self.staged.iter_mut().for_each(Staged::clear);
+        self.staged.iter_mut().for_each(StagedRows::clear);
         self.staged.retain(|staged| staged.bytes() <= KEPT_BYTES);
         self.staged.truncate(KEPT - self.spare_staged.len());
         self.spare_staged.append(&mut self.staged);
@@ -152,7 +153,7 @@ impl Step {
     }
 
     /// The runs in the chunk.
-    pub(super) fn runs<'f>(&self, found: &'f Found) -> &'f [Run] {
+    pub(super) fn runs<'f>(&self, found: &'f Found) -> &'f [RowRange] {
         &found.runs[self.first_run as usize..][..self.run_count as usize]
     }
 }
@@ -176,24 +177,24 @@ impl EntityManager {
     fn transfer_for(
         &mut self,
         from: u32,
-        run: &Run,
+        run: &RowRange,
         order: &Order<'_>,
     ) -> Result<u32, EntityError> {
         let change = order.change;
-        if change == Change::Despawn && !self.storage.archetypes[from].shape.stays() {
+        if change == SetOperation::Despawn && !self.storage.archetypes[from].shape.stays() {
             return Ok(NOWHERE);
         }
         let number = self.transfer(from, order.set, change)?;
         let Transfer { to, present, missing, ref written, .. } = self.transfers[number];
         let entity = self.first_of(run);
         let refused = match change {
-            Change::Add | Change::AddMissing if self.strict => {
+            SetOperation::Add | SetOperation::AddMissing if self.strict => {
                 present.map(|component| EntityError::AlreadyPresent { entity, component })
             }
-            Change::Remove if self.strict => {
+            SetOperation::Remove if self.strict => {
                 missing.map(|component| EntityError::MissingComponent { entity, component })
             }
-            Change::Set => {
+            SetOperation::Set => {
                 missing.map(|component| EntityError::MissingComponent { entity, component })
             }
             _ => None,
@@ -201,7 +202,7 @@ impl EntityManager {
         if let Some(refused) = refused {
             return Err(refused);
         }
-        if change == Change::AddMissing {
+        if change == SetOperation::AddMissing {
             let types = &self.storage.archetypes[to].shape.types;
             let mut types = written.iter().map(|&column| types[column as usize]);
             let no_initial = |ty: &ComponentType| matches!(ty.0.beginning, Beginning::None);
@@ -219,16 +220,16 @@ impl<'s> Plan<'s> {
     /// The set of the order has these types, and its shared values are given by table and index. In the lists there is a transfer
     /// for each archetype that was found, and nothing else.
     pub(super) fn new(
-        mut reserved: Reserved<'s>,
+        mut reserved: ReservedRows<'s>,
         transfers: &Transfers,
         order: &Order<'_>,
         types: &[ComponentType],
-        given: &Few<(u32, u32), FEW_SHARED>,
+        given: &InlineVec<(u32, u32), INLINE_SHARED>,
         mut lists: Lists,
         found: &Found,
     ) -> Result<Self, OutOfMemory> {
         let Lists { ways, steps, step_ends, targets, pieces, emptied, spare, .. } = &mut lists;
-        let given = given.iter().map(|&(_, index)| Sought::Known(index)).collect();
+        let given = given.iter().map(|&(_, index)| SharedLookup::Found(index)).collect();
         let chunks = reserved.storage.chunks.numbers();
         steps.reserve(found.runs.len().min(chunks));
         let ends = found.archetypes.iter().skip(1).map(|&(_, first)| first);
@@ -262,13 +263,13 @@ impl<'s> Plan<'s> {
     }
 
     /// How many entities something changes for.
-    pub(super) fn changed(&self, transfers: &Transfers, change: Change) -> usize {
+    pub(super) fn changed(&self, transfers: &Transfers, change: SetOperation) -> usize {
         let is_changed = |step: &&Step| match step.way {
             Way::Open | Way::Stay | Way::Replace => false,
             Way::Destroy => true,
             // Who has a shared component, and gets another value of it, is given nothing new.
             Way::Whole(_) | Way::Rows(_) | Way::Follow(_) | Way::Refit(_) => {
-                change != Change::Add || transfers[step.transfer].missing.is_some()
+                change != SetOperation::Add || transfers[step.transfer].missing.is_some()
             }
         };
         self.lists.steps.iter().filter(is_changed).map(|step| step.rows as usize).sum()
@@ -291,33 +292,33 @@ impl Targets {
     /// Where the rows of a chunk go by a transfer.
     fn way_of(
         &mut self,
-        reserved: &mut Reserved<'_>,
+        reserved: &mut ReservedRows<'_>,
         step: &Step,
         transfer: &Transfer,
         order: &Order<'_>,
-        given: &Few<Sought, FEW_SHARED>,
+        given: &InlineVec<SharedLookup, INLINE_SHARED>,
     ) -> Way {
         let storage = &*reserved.storage;
         // SAFETY: what was found are rows of chunks that are there.
-        let chunk = unsafe { storage.chunks.at(step.chunk) };
+        let chunk = unsafe { storage.chunks.get_unchecked(step.chunk) };
         let (from, to) = (chunk.archetype, transfer.to);
         let group = match order.change {
-            Change::Remove if transfer.present.is_none() => return Way::Stay,
-            Change::Remove if transfer.ends => return Way::Destroy,
-            Change::Add | Change::Set if !transfer.shared.is_empty() => {
+            SetOperation::Remove if transfer.present.is_none() => return Way::Stay,
+            SetOperation::Remove if transfer.ends => return Way::Destroy,
+            SetOperation::Add | SetOperation::Set if !transfer.shared.is_empty() => {
                 let (from, given) = (Some(step.chunk), |at| given.get(at));
-                let wanted = storage.wanted_of(&transfer.shared, from, given);
-                if storage.is_as_wanted(step.chunk, to, &wanted) {
+                let wanted = storage.group_key_with(&transfer.shared, from, given);
+                if storage.has_group_key(step.chunk, to, &wanted) {
                     return way_to_replace(transfer, chunk);
                 }
                 reserved.group_of(to, wanted)
             }
-            Change::Add if to == from => return way_to_replace(transfer, chunk),
+            SetOperation::Add if to == from => return way_to_replace(transfer, chunk),
             _ if to == from => return Way::Stay,
             _ => reserved.group_by(transfer, step.chunk),
         };
         // SAFETY: as above.
-        let chunk = unsafe { reserved.storage.chunks.at(step.chunk) };
+        let chunk = unsafe { reserved.storage.chunks.get_unchecked(step.chunk) };
         let is_whole = step.rows == chunk.len && transfer.whole;
         let number = self.find(reserved.storage, to, group);
         let target = &mut self.list[number as usize];
@@ -413,7 +414,7 @@ impl Targets {
     /// Gives each run that moves its rows in the room of its target.
     fn cut(
         &mut self,
-        reserved: &Reserved<'_>,
+        reserved: &ReservedRows<'_>,
         steps: &[Step],
         found: &Found,
         pieces: &mut Vec<Piece>,
@@ -426,7 +427,7 @@ impl Targets {
                 while rows > 0 {
                     let to = reserved.runs[room.start];
                     let now = rows.min(to.rows - *taken);
-                    let to = Run { chunk: to.chunk, first: to.first + *taken, rows: now };
+                    let to = RowRange { chunk: to.chunk, first: to.first + *taken, rows: now };
                     pieces.push(Piece { chunk: step.chunk, first, to, transfer: step.transfer });
                     (first, rows, *taken) = (first + now, rows - now, *taken + now);
                     if *taken == reserved.runs[room.start].rows {
@@ -450,7 +451,7 @@ fn can_follow(order: &Order<'_>, types: &[ComponentType]) -> bool {
 /// Whether a chunk becomes one of the transfer's archetype, whose chunks have room for so many rows, with what there is room for.
 fn is_refitted(chunk: &Chunk, transfer: &Transfer, capacity: u32) -> bool {
     // With many rows of a chunk that has room for few more, or the other archetype would have chunks that are mostly empty.
-    transfer.refits && !chunk.may_be_shared() && chunk.len >= capacity - capacity / 4
+    transfer.repacks && !chunk.may_be_shared() && chunk.len >= capacity - capacity / 4
 }
 
 /// Lists the archetypes all of whose chunks become chunks of others, of which each has so many steps as there are up to its end.
@@ -488,7 +489,7 @@ fn prepare_chunk(
     transfer: Option<&Transfer>,
 ) -> Result<(), OutOfMemory> {
     // SAFETY: what was found are rows of chunks that are there.
-    let chunk = unsafe { storage.chunks.at(step.chunk) };
+    let chunk = unsafe { storage.chunks.get_unchecked(step.chunk) };
     if !chunk.may_be_shared() {
         return Ok(());
     }
@@ -511,7 +512,7 @@ fn prepare_chunk(
     };
     if is_written {
         // SAFETY: as above.
-        unsafe { storage.make_unique_at(step.chunk)? };
+        unsafe { storage.make_unique_unchecked(step.chunk)? };
     }
     Ok(())
 }

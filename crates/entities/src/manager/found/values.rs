@@ -9,7 +9,7 @@ use super::plan::{Piece, Plan, Step, Way};
 use crate::component::{ComponentType, Copying};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::{
-    ArchetypeShape, FewNumbers, NewRows, RowPlace, Staged, Storage, Transfer, Transfers,
+    ArchetypeShape, InlineIndices, NewRows, RowPlace, StagedRows, Storage, Transfer, Transfers,
     repeat_bytes, write_initial,
 };
 
@@ -74,7 +74,7 @@ struct Filled<'a> {
     plan: &'a Plan<'a>,
     transfers: &'a Transfers,
     /// Which columns are written for a transfer, one after the other.
-    columns: &'a dyn Fn(&Transfer) -> FewNumbers,
+    columns: &'a dyn Fn(&Transfer) -> InlineIndices,
     pieces: usize,
     /// How many columns of the piece after those.
     done: usize,
@@ -274,7 +274,7 @@ pub(super) fn is_pattern_of(types: &[ComponentType]) -> bool {
 /// - it has all types of the set, whose values are duplicated by copying their bytes
 pub(super) unsafe fn repeat_pattern(
     storage: &Storage,
-    pattern: &Staged,
+    pattern: &StagedRows,
     chunk: u32,
     first: u32,
     rows: u32,

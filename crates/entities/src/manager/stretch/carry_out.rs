@@ -12,7 +12,8 @@ use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::manager::sets::Sets;
 use crate::storage::{
-    ArchetypeShape, Cellar, Chunk, Left, Location, NOWHERE, RowPlace, Run, Storage, copy_value,
+    ArchetypeShape, Chunk, DropColumns, Location, NOWHERE, RowMove, RowPlace, RowRange,
+    StagingArena, Storage, copy_value,
 };
 
 /// What was done to the columns of a row, a bit for each.
@@ -47,7 +48,7 @@ impl EntityManager {
                 let is_tracked = storage.chunks[run.chunk].is_tracked();
                 let step = if is_tracked { 1 } else { run.rows };
                 for first in (run.first..run.first + run.rows).step_by(step as usize) {
-                    let run = Run { first, rows: step, ..run };
+                    let run = RowRange { first, rows: step, ..run };
                     // SAFETY: the rows were reserved for so many entities that end in the archetype.
                     unsafe { stretch.fill(storage, sets, archetype, run, &mut next) };
                 }
@@ -59,7 +60,7 @@ impl EntityManager {
         for &at in &stretch.gone {
             let touched = &stretch.touched[at as usize];
             if touched.chunk == NOWHERE {
-                let was_free = storage.table.use_up(touched.entity);
+                let was_free = storage.table.consume_id(touched.entity);
                 debug_assert!(was_free, "an entity that never was has its id");
             } else {
                 storage.table.free(touched.entity);
@@ -80,16 +81,16 @@ impl Stretch {
         storage: &mut Storage,
         sets: &Sets,
         archetype: u32,
-        run: Run,
+        run: RowRange,
         next: &mut u32,
     ) {
-        let Self { shapes, landings, routes, touched, ops, cellar, .. } = self;
+        let Self { shapes, landings, routes, touched, ops, staging, .. } = self;
         let chunk = &storage.chunks[run.chunk];
         // SAFETY: archetypes live as long as the world.
         let shape = unsafe { chunk.unbound_shape() };
         let (data, version) = (chunk.data(), storage.version);
         let is_masked = !chunk.enabled.is_empty();
-        let mut writer = RowWriter { landings, sets, cellar, archetype, shape, data };
+        let mut writer = RowWriter { landings, sets, staging, archetype, shape, data };
         let (mut changed, mut is_new, mut is_uniform) = (0, false, false);
         let mut followed = NOWHERE;
         for row in run.first..run.first + run.rows {
@@ -102,7 +103,7 @@ impl Stretch {
             let location = Location { chunk: run.chunk, row };
             if one.chunk == NOWHERE {
                 debug_assert_eq!(done.written.count_ones() as usize, shape.types.len());
-                storage.table.enter(one.entity, location);
+                storage.table.place_reserved(one.entity, location);
                 is_new = true;
                 if is_masked {
                     storage.chunks[run.chunk].enabled.enable_rows(row, 1);
@@ -111,7 +112,8 @@ impl Stretch {
                 let route = routes.find(shapes[one.from].archetype, archetype, &storage.archetypes);
                 let route = routes.at(route);
                 // SAFETY: both are there, and two, since their archetypes are.
-                let [source, target] = unsafe { storage.chunks.two_mut(one.chunk, run.chunk) };
+                let [source, target] =
+                    unsafe { storage.chunks.get_pair_unchecked_mut(one.chunk, run.chunk) };
                 let old = source.data();
                 for carried in &route.moves {
                     if done.written >> carried.column & 1 != 0 {
@@ -129,16 +131,21 @@ impl Stretch {
                 for &(old, new) in &route.dropped {
                     if done.written >> new & 1 != 0 {
                         // SAFETY: it is a value of the row, which did not move.
-                        unsafe { bury(writer.cellar, source, old, one.row) };
+                        unsafe { bury(writer.staging, source, old, one.row) };
                     }
                 }
                 for &left in &route.transfer.left {
                     // SAFETY: as above.
-                    unsafe { bury(writer.cellar, source, left, one.row) };
+                    unsafe { bury(writer.staging, source, left, one.row) };
                 }
                 if followed != one.chunk {
                     followed = one.chunk;
-                    is_uniform |= target.follow(row, 1, source, one.row, &route.transfer, version);
+                    is_uniform |= target.follow(
+                        RowMove { from: one.row, to: row, rows: 1 },
+                        source,
+                        &route.transfer,
+                        version,
+                    );
                 }
                 if is_masked {
                     let (kept, new) = (&route.transfer.masks_kept, &route.transfer.masks_new);
@@ -168,7 +175,7 @@ impl Stretch {
 
     /// Gives entities that stay where they are what they are given.
     fn change_in_place(&mut self, storage: &mut Storage, sets: &Sets) {
-        let Self { landings, touched, ops, cellar, stay, .. } = self;
+        let Self { landings, touched, ops, staging, stay, .. } = self;
         let version = storage.version;
         for &at in &*stay {
             let one = &touched[at as usize];
@@ -176,7 +183,7 @@ impl Stretch {
             let (archetype, data) = (chunk.archetype, chunk.data());
             // SAFETY: archetypes live as long as the world.
             let shape = unsafe { chunk.unbound_shape() };
-            let mut writer = RowWriter { landings, sets, cellar, archetype, shape, data };
+            let mut writer = RowWriter { landings, sets, staging, archetype, shape, data };
             // SAFETY: the row is there, in a chunk that was made the world's alone.
             let done = unsafe { writer.write(ops, one.last, one.row, true) };
             if !chunk.enabled.is_empty() {
@@ -198,7 +205,7 @@ impl Stretch {
             let chunk = &storage.chunks[chunk];
             for &column in &chunk.shape().dropped {
                 // SAFETY: the row is there, and its entity goes.
-                unsafe { bury(&mut self.cellar, chunk, column, row) };
+                unsafe { bury(&mut self.staging, chunk, column, row) };
             }
         }
     }
@@ -229,7 +236,7 @@ impl Stretch {
                 // to be gone, and so are all values that have to be dropped.
                 unsafe {
                     if count == 1 {
-                        storage.remove_row(number, first, Left::Columns(&[]));
+                        storage.remove_row(number, first, DropColumns::Only(&[]));
                     } else {
                         storage.close_gap(number, first, count as u32, &[]);
                     }
@@ -260,7 +267,7 @@ impl Done {
 struct RowWriter<'w> {
     landings: &'w mut Landings,
     sets: &'w Sets,
-    cellar: &'w mut Cellar,
+    staging: &'w mut StagingArena,
     archetype: u32,
     shape: &'w ArchetypeShape,
     data: *mut u8,
@@ -299,7 +306,7 @@ impl RowWriter<'_> {
                             for &column in &landing.each {
                                 // SAFETY: there are values in the row, which are replaced.
                                 unsafe {
-                                    bury_at(self.cellar, shape, self.data, column, row);
+                                    bury_at(self.staging, shape, self.data, column, row);
                                 }
                             }
                         }
@@ -307,7 +314,7 @@ impl RowWriter<'_> {
                         // SAFETY: the set is there, and the offsets are its own in the archetype, whose chunk has the row.
                         unsafe { (given.giving.write)(given.values, place) };
                         // SAFETY: it was just moved.
-                        unsafe { moved(given, self.cellar) };
+                        unsafe { moved(given, self.staging) };
                     }
                     done.written |= new;
                 }
@@ -348,22 +355,22 @@ impl RowWriter<'_> {
         let landing = self.landings.find(self.archetype, self.shape, set, types);
         let Landing { apart, each, .. } = landing;
         let (layout, apart_offsets) = apart.as_ref().expect("what is given is in memory already");
-        let values = self.cellar.place(*layout);
+        let values = self.staging.place(*layout);
         // SAFETY: the set is there, and there is room for it, with a place for each of its types.
         unsafe {
             (given.giving.write)(given.values, RowPlace::new(values, apart_offsets, 0));
-            moved(given, self.cellar);
+            moved(given, self.staging);
         }
         for ((&ty, &column), &offset) in types.iter().zip(each).zip(apart_offsets) {
             // SAFETY: there is a value of the type, which is nobody's.
             unsafe {
                 let value = values.add(offset as usize);
                 if column == NOWHERE || written >> column & 1 != 0 {
-                    self.cellar.drop_later(ty, value);
+                    self.staging.drop_later(ty, value);
                     continue;
                 }
                 if replaces {
-                    bury_at(self.cellar, self.shape, self.data, column, row);
+                    bury_at(self.staging, self.shape, self.data, column, row);
                 }
                 let size = self.shape.columns[column as usize].size;
                 copy_value(value, place_of(self.shape, self.data, column, row), size);
@@ -377,12 +384,12 @@ impl RowWriter<'_> {
 /// # Safety
 ///
 /// - the command that has them is there
-unsafe fn moved(given: Given, cellar: &mut Cellar) {
+unsafe fn moved(given: Given, staging: &mut StagingArena) {
     match given.owner {
         Owner::Nobody => {}
         // SAFETY: the command is there.
         Owner::Command(target) => unsafe { mark_used(target) },
-        Owner::Cellar(at) => cellar.take_back(at),
+        Owner::StagingArena(at) => staging.cancel_drop(at),
     }
 }
 
@@ -398,7 +405,7 @@ fn place_of(shape: &ArchetypeShape, data: *mut u8, column: u32, row: u32) -> *mu
 ///
 /// - the memory is a chunk of the shape, with a value there, which is not used afterwards
 unsafe fn bury_at(
-    cellar: &mut Cellar,
+    staging: &mut StagingArena,
     shape: &ArchetypeShape,
     data: *mut u8,
     column: u32,
@@ -406,7 +413,7 @@ unsafe fn bury_at(
 ) {
     let ty: ComponentType = shape.types[column as usize];
     // SAFETY: as the caller promises.
-    unsafe { cellar.bury(ty, place_of(shape, data, column, row)) };
+    unsafe { staging.discard(ty, place_of(shape, data, column, row)) };
 }
 
 /// Takes a value out of a row of a chunk, to be dropped later.
@@ -414,9 +421,9 @@ unsafe fn bury_at(
 /// # Safety
 ///
 /// - there is a value, which is not used afterwards
-unsafe fn bury(cellar: &mut Cellar, chunk: &Chunk, column: u32, row: u32) {
+unsafe fn bury(staging: &mut StagingArena, chunk: &Chunk, column: u32, row: u32) {
     // SAFETY: as the caller promises.
-    unsafe { bury_at(cellar, chunk.shape(), chunk.data(), column, row) };
+    unsafe { bury_at(staging, chunk.shape(), chunk.data(), column, row) };
 }
 
 /// The places of the bits of a word.

@@ -42,7 +42,7 @@ pub(crate) use vanishing::{Course, End};
 
 use super::EntityManager;
 use crate::entity::Entity;
-use crate::storage::{Cellar, NOWHERE};
+use crate::storage::{NOWHERE, StagingArena};
 use landings::Landings;
 use noting::Op;
 use prepare::Target;
@@ -63,7 +63,7 @@ pub(crate) struct Stretch {
     /// Those of the touched that are despawned, in the order in which they are.
     gone: Vec<u32>,
     /// Values that are not where they are to be, and such as are dropped at the end.
-    cellar: Cellar,
+    staging: StagingArena,
     targets: Vec<Target>,
     /// Entities that move and have shared values.
     grouped: Vec<u32>,
@@ -94,8 +94,8 @@ struct Touched {
 
 impl Stretch {
     /// Memory for values that wait to be written, until all is forgotten.
-    pub(crate) fn cellar(&mut self) -> &mut Cellar {
-        &mut self.cellar
+    pub(crate) fn staging(&mut self) -> &mut StagingArena {
+        &mut self.staging
     }
 
     /// Forgets what was noted. Values that are nobody's are dropped, which is code of the user, and memory is kept.
@@ -112,7 +112,7 @@ impl Stretch {
         self.gone.clear();
         self.stay.clear();
         self.leaving.clear();
-        self.cellar.clear();
+        self.staging.clear();
     }
 }
 
@@ -120,7 +120,7 @@ impl EntityManager {
     /// Forgets what was noted, and drops what is left of it: that is code of the user. The shared values that nobody has any more
     /// follow it, also when something panics.
     pub(crate) fn clear_stretch(&mut self) {
-        let _dead = self.storage.shared.take_dead();
+        let _dead = self.storage.shared.take_unused();
         self.stretch.clear();
     }
 }

@@ -5,7 +5,7 @@ use super::{Stretch, Touched};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::EntityManager;
-use crate::storage::{Change, Edge, NOWHERE, RowPlace};
+use crate::storage::{Edge, NOWHERE, RowPlace, SetOperation};
 
 /// What was done to an entity.
 pub(super) struct Op {
@@ -43,8 +43,8 @@ pub(crate) enum Owner {
     Nobody,
     /// The command, unless it is marked as used: here.
     Command(*mut Entity),
-    /// The cellar, unless it is told so.
-    Cellar(u32),
+    /// The staging, unless it is told so.
+    StagingArena(u32),
 }
 
 /// What can be done with a set of components whose type was forgotten.
@@ -109,21 +109,26 @@ impl EntityManager {
     #[inline]
     pub(crate) fn can_create(&mut self, entity: Entity, set: u32) -> Option<Gift> {
         // Two commands can create one entity, if recorders were exchanged: the table knows only of what was carried out.
-        if !self.storage.table.is_marked(entity) || self.stretch.is_touched(entity) {
+        if !self.storage.table.is_marked_reserved(entity) || self.stretch.is_touched(entity) {
             return None;
         }
         let from = self.stretch.shapes.empty(&self.storage.settings);
-        let to = self.way(from, set, Change::Add)?.to;
+        let to = self.way(from, set, SetOperation::Add)?.to;
         Some(Gift { at: NOWHERE, entity, to, set })
     }
 
     /// Whether an entity can be given a set of components, by adding or setting them.
     #[inline]
-    pub(crate) fn can_give(&mut self, entity: Entity, set: u32, change: Change) -> Option<Gift> {
+    pub(crate) fn can_give(
+        &mut self,
+        entity: Entity,
+        set: u32,
+        change: SetOperation,
+    ) -> Option<Gift> {
         let Now::There(at) = self.now(entity) else { return None };
         let way = self.way(self.stretch.touched[at as usize].shape, set, change)?;
         let is_allowed = match change {
-            Change::Set => way.has_all,
+            SetOperation::Set => way.has_all,
             _ => !self.strict || !way.has_one,
         };
         is_allowed.then_some(Gift { at, entity, to: way.to, set })
@@ -132,7 +137,7 @@ impl EntityManager {
     /// Where a way leads, if entities there can be folded too. Whose shared values become others is looked for one by one: that is
     /// code of the user.
     #[inline]
-    fn way(&mut self, from: u32, set: u32, change: Change) -> Option<Way> {
+    fn way(&mut self, from: u32, set: u32, change: SetOperation) -> Option<Way> {
         let edge = Edge { from, set, change };
         let way = self.stretch.shapes.way(edge, &self.sets, &self.storage.settings);
         (way.keeps_shared && self.stretch.shapes[way.to].folds).then_some(way)
@@ -160,7 +165,7 @@ impl EntityManager {
             Now::Difficult => return false,
         };
         let from = self.stretch.touched[at as usize].shape;
-        let Some(way) = self.way(from, set, Change::Remove) else { return false };
+        let Some(way) = self.way(from, set, SetOperation::Remove) else { return false };
         if self.strict && !way.has_all {
             return false;
         }
@@ -202,7 +207,7 @@ impl EntityManager {
 
     /// Whether nothing is to be done for an entity that is not there.
     fn passes_over(&self, entity: Entity, may_come: bool) -> bool {
-        !(self.strict || may_come && self.storage.table.is_marked(entity))
+        !(self.strict || may_come && self.storage.table.is_marked_reserved(entity))
     }
 }
 

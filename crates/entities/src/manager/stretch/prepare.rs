@@ -3,7 +3,7 @@
 use super::{Stretch, Touched};
 use crate::error::EntityError;
 use crate::manager::EntityManager;
-use crate::storage::{NOWHERE, Reserved};
+use crate::storage::{NOWHERE, ReservedRows};
 
 /// Entities that end in one shape, with the same shared values.
 pub(super) struct Target {
@@ -45,7 +45,7 @@ impl EntityManager {
                 self.storage.make_unique(touched.chunk)?;
             }
         }
-        let mut reserved = Reserved::nothing(&mut self.storage, &mut self.runs);
+        let mut reserved = ReservedRows::nothing(&mut self.storage, &mut self.runs);
         self.stretch.gather_groups(&mut reserved);
         for target in &self.stretch.targets {
             reserved.more(target.archetype, target.group, target.rows as usize)?;
@@ -98,7 +98,7 @@ impl Stretch {
     }
 
     /// Gathers those of the entities that end in groups: where the same shared values are as they have.
-    fn gather_groups(&mut self, reserved: &mut Reserved<'_>) {
+    fn gather_groups(&mut self, reserved: &mut ReservedRows<'_>) {
         let Self { touched, shapes, targets, routes, grouped, by_group, .. } = self;
         let mut last = (NOWHERE, NOWHERE, 0);
         for &at in &*grouped {

@@ -3,7 +3,7 @@
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use crate::storage::{ArchetypeShape, Archetypes, Change, Transfer};
+use crate::storage::{ArchetypeShape, Archetypes, SetOperation, Transfer};
 
 /// What moves from one archetype to another.
 pub(super) struct Route {
@@ -26,7 +26,7 @@ pub(super) struct Carried {
 
 impl Route {
     fn new(from: &ArchetypeShape, to: &ArchetypeShape, to_number: u32) -> Self {
-        let transfer = Transfer::new(from, to, to_number, &[], Change::AddMissing);
+        let transfer = Transfer::new(from, to, to_number, &[], SetOperation::AddMissing);
         let moves = transfer.kept.iter().map(|&(old, new)| {
             let (old, column) = (from.columns[old as usize], to.columns[new as usize]);
             Carried { from: old.offset, to: column.offset, size: column.size, column: new }

@@ -11,7 +11,7 @@ use crate::component::ComponentType;
 use crate::manager::LinkedEntityGroup;
 use crate::manager::sets::Sets;
 use crate::storage::{
-    ArchetypeShape, Archetypes, Change, Edge, NOWHERE, StorageSettings, sort_types,
+    ArchetypeShape, Archetypes, Edge, NOWHERE, SetOperation, StorageSettings, sort_types,
 };
 
 /// How many types a shape has at most: one bit of a word for each.
@@ -168,11 +168,12 @@ impl Shapes {
         let mut types = self[edge.from].types.to_vec();
         let has_one = set.iter().any(|ty| types.contains(ty));
         let has_all = set.iter().all(|ty| types.contains(ty));
-        let is_lost = |ty: &ComponentType| edge.change != Change::Remove || types.contains(ty);
+        let is_lost =
+            |ty: &ComponentType| edge.change != SetOperation::Remove || types.contains(ty);
         let keeps_shared = !set.iter().any(|ty| ty.is_shared() && is_lost(ty));
         match edge.change {
-            Change::Remove => types.retain(|ty| !set.contains(ty)),
-            Change::Add => {
+            SetOperation::Remove => types.retain(|ty| !set.contains(ty)),
+            SetOperation::Add => {
                 let new: Vec<_> = set.iter().filter(|ty| !types.contains(ty)).copied().collect();
                 types.extend(new);
             }

@@ -3,7 +3,7 @@
 use crate::component::Copying;
 use crate::entity::Entity;
 use crate::manager::EntityManager;
-use crate::storage::{Change, Edge, NOWHERE};
+use crate::storage::{Edge, NOWHERE, SetOperation};
 
 /// How many changes are looked at together.
 const MOST_STEPS: usize = 6;
@@ -14,7 +14,7 @@ pub(crate) struct Course {
     /// Whether they are created by the first of the changes.
     pub(crate) creates: bool,
     /// Changes, and the numbers of the sets that are given or taken.
-    steps: [(Change, u32); MOST_STEPS],
+    steps: [(SetOperation, u32); MOST_STEPS],
     len: usize,
     /// The archetype of the last entity that was looked at, or [`NOWHERE`].
     passed: u32,
@@ -33,21 +33,21 @@ impl Course {
     pub(crate) fn new() -> Self {
         Self {
             creates: false,
-            steps: [(Change::Add, NOWHERE); MOST_STEPS],
+            steps: [(SetOperation::Add, NOWHERE); MOST_STEPS],
             len: 0,
             passed: NOWHERE,
         }
     }
 
     /// Has a change follow the others. Returns whether there is room for it.
-    pub(crate) fn then(&mut self, change: Change, set: u32) -> bool {
+    pub(crate) fn then(&mut self, change: SetOperation, set: u32) -> bool {
         let Some(step) = self.steps.get_mut(self.len) else { return false };
         *step = (change, set);
         self.len += 1;
         true
     }
 
-    fn steps(&self) -> &[(Change, u32)] {
+    fn steps(&self) -> &[(SetOperation, u32)] {
         &self.steps[..self.len]
     }
 }
@@ -66,7 +66,7 @@ impl EntityManager {
             |&(_, given): &(_, u32)| self.sets.get(given).types.iter().all(|ty| taken.contains(ty));
         !course.creates
             && course.len > 0
-            && course.steps().iter().all(|&(change, _)| change != Change::Remove)
+            && course.steps().iter().all(|&(change, _)| change != SetOperation::Remove)
             && course.steps().iter().all(is_taken)
     }
 
@@ -75,7 +75,7 @@ impl EntityManager {
     #[inline]
     pub(crate) fn vanishes(&mut self, entity: Entity, course: &mut Course, end: End) -> bool {
         if course.creates {
-            return self.storage.table.is_marked(entity)
+            return self.storage.table.is_marked_reserved(entity)
                 && (course.passed == 0 || self.vanishes_from_nothing(course, end));
         }
         let Some(location) = self.storage.table.locate(entity) else { return false };
@@ -110,7 +110,7 @@ impl EntityManager {
         for &(change, set) in course.steps() {
             let edge = Edge { from: shape, set, change };
             let way = self.stretch.shapes.way(edge, &self.sets, &self.storage.settings);
-            let is_refused = change == Change::Set && !way.has_all;
+            let is_refused = change == SetOperation::Set && !way.has_all;
             if is_refused || !way.keeps_shared || !self.is_simple(way.to, end) {
                 return false;
             }
@@ -118,7 +118,7 @@ impl EntityManager {
         }
         let End::Taken(set) = end else { return true };
         // Who had something of it before would lose that.
-        let edge = Edge { from, set, change: Change::Remove };
+        let edge = Edge { from, set, change: SetOperation::Remove };
         !self.stretch.shapes.way(edge, &self.sets, &self.storage.settings).has_one
     }
 
