@@ -52,9 +52,9 @@ pub use field::{
 };
 pub use managed::{Managed, ManagedComponent};
 pub use manager::{
-    Archetype, ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ComponentLookup, EntityChanges,
-    EntityManager, EntityTracker, GetMany, LinkedEntityGroup, NewEntities, StorageInfo,
-    StorageInfoLookup,
+    Archetype, ArchetypeChunk, ArchetypeChunkMut, Batch, BatchTargets, BufferLookup,
+    ComponentLookup, EntityChanges, EntityManager, EntityTracker, GetMany, Linked,
+    LinkedEntityGroup, NewEntities, StorageInfo, StorageInfoLookup,
 };
 pub use per_chunk::PerChunk;
 pub use query::{

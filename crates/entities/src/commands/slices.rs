@@ -47,7 +47,7 @@ impl CommandRecorder {
     }
 
     /// Replaces the value of a shared component of each of the entities. As
-    /// [`EntityManager::set_shared_slice`](crate::EntityManager::set_shared_slice): whole chunks stay where they are.
+    /// [`Batch::set_shared`](crate::Batch::set_shared): whole chunks stay where they are.
     pub fn set_shared_slice<T: SharedComponent>(&mut self, entities: &[Entity], value: T) {
         let command = SetSharedSlice(Shared::new(value));
         self.record_list(Entity::NULL, command, entities.iter().copied());

@@ -113,18 +113,8 @@ impl EntityManager {
         Ok(true)
     }
 
-    /// Destroys entities and their components. Returns how many were there.
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// Faster than one by one if neighbours in the slice are neighbours in a chunk, as those are that were created
-    /// together. An entity may be named twice.
-    ///
-    /// # Errors
-    ///
-    /// In a strict world, if one of them was not there: then none is destroyed. If the world shares memory with a
-    /// fork, and there is none for a copy: then those before it are.
-    pub fn despawn_slice(&mut self, entities: &[Entity]) -> Result<usize, EntityError> {
+    /// Despawns entities one run of neighbours after another. See [`Batch::despawn`](super::Batch::despawn).
+    pub(crate) fn despawn_slice(&mut self, entities: &[Entity]) -> Result<usize, EntityError> {
         if self.strict
             && let Some(&missing) = entities.iter().find(|&&entity| !self.exists(entity))
         {

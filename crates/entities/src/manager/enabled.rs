@@ -128,6 +128,16 @@ impl EntityManager {
         Ok(())
     }
 
+    /// Returns the error with which [`set_type_enabled`](Self::set_type_enabled) would fail for an entity.
+    pub(super) fn check_enableable(
+        &mut self,
+        entity: Entity,
+        ty: ComponentType,
+    ) -> Result<(), EntityError> {
+        let archetype = self.storage.archetype_at(self.locate(entity)?);
+        self.find_switch(entity, archetype, ty).map(drop)
+    }
+
     /// Finds which mask is that of a type, and remembers it.
     #[inline(never)]
     fn find_switch(

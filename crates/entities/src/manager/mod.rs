@@ -3,6 +3,7 @@
 mod access;
 mod archetypes;
 mod arrivals;
+mod batch;
 mod buffers;
 mod bytes;
 mod caches;
@@ -47,6 +48,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use archetypes::Archetype;
+pub use batch::{Batch, BatchTargets, Linked};
 pub use buffers::BufferLookup;
 use caches::Caches;
 pub(crate) use caches::{LastRun, LastRuns};

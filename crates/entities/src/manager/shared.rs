@@ -79,48 +79,14 @@ impl EntityManager {
         }
     }
 
-    /// Replaces the value of a shared component for many entities.
-    ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    ///
-    /// Faster than one by one if neighbours in the slice are neighbours in a chunk. If they are a whole chunk, nothing moves
-    /// at all: the chunk has the other value from now on.
-    ///
-    /// # Errors
-    ///
-    /// If one of them is not there, or does not have the component: then none is changed. If there is no memory: then those
-    /// before it are.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Shared, SharedComponent, World};
-    ///
-    /// #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
-    /// struct Team(u32);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let ants: Vec<_> = world.spawn_many(Shared::new(Team(3)), 1000).collect();
-    /// world.set_shared_slice(&ants[..500], Team(4))?;
-    /// assert_eq!(world.shared(ants[499]), Ok(&Team(4)));
-    /// assert_eq!(world.shared(ants[500]), Ok(&Team(3)));
-    /// # Ok::<(), ancho_entities::EntityError>(())
-    /// ```
-    pub fn set_shared_slice<T: SharedComponent>(
-        &mut self,
-        entities: &[Entity],
-        value: T,
-    ) -> Result<(), EntityError> {
-        let ty = ComponentType::of_shared::<T>();
-        self.set_shared_for_all(entities, ty, &Shared::new(value).into_erased())
-    }
-
+    /// Replaces the value of a shared component of entities, one run of neighbours after another. Returns the number of entities that
+    /// had another value. See [`Batch::set_shared`](super::Batch::set_shared).
     pub(crate) fn set_shared_for_all(
         &mut self,
         entities: &[Entity],
         ty: ComponentType,
         value: &SharedValue,
-    ) -> Result<(), EntityError> {
+    ) -> Result<usize, EntityError> {
         /// A value that is there until this goes, also while no chunk has it.
         struct Held<'m> {
             manager: &'m mut EntityManager,
@@ -142,7 +108,7 @@ impl EntityManager {
                 return Err(EntityError::MissingComponent { entity, component: ty });
             }
         }
-        let Some(table) = self.storage.shared.table(ty) else { return Ok(()) };
+        let Some(table) = self.storage.shared.table(ty) else { return Ok(0) };
         self.before_moving(self.archetypes_of(entities));
         let sought = self.storage.shared.seek(table, value);
         let index = self.storage.shared.settle(table, sought);
@@ -152,7 +118,7 @@ impl EntityManager {
             .sets
             .number_of_types(&[ty])
             .map_err(|component| EntityError::DuplicateComponent { component })?;
-        let mut rest = entities;
+        let (mut rest, mut changed) = (entities, 0);
         while let Some(&first) = rest.first() {
             let Location { chunk, row } = manager.locate(first)?;
             let number =
@@ -165,10 +131,11 @@ impl EntityManager {
             if !manager.storage.is_as_wanted(chunk, transfer.to, &wanted) {
                 let run = Run { chunk, first: row, rows: rows as u32 };
                 manager.storage.regroup_rows(&mut manager.runs, run, transfer, wanted)?;
+                changed += rows;
             }
             rest = &rest[rows..];
         }
-        Ok(())
+        Ok(changed)
     }
 
     /// The values of a shared component that entities have, each once, and before those the default, if the type has one,

@@ -6,7 +6,6 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use super::plan::{HeldValues, Plan};
-use crate::entity::Entity;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
 use crate::manager::{EntityManager, Found};
@@ -47,37 +46,6 @@ impl EntityManager {
     /// ```
     pub fn copy_entities_from(&mut self, source: &Self) -> Result<EntityMap, EntityError> {
         self.copy_found_from(source, &source.found_all())
-    }
-
-    /// Copies these entities of another world to this one, as [`copy_entities_from`](Self::copy_entities_from) does with all.
-    ///
-    /// An entity that is named twice is copied once. [`QueryRef::copy_to`](crate::QueryRef::copy_to) copies what a query finds.
-    ///
-    /// # Errors
-    ///
-    /// As there, and if one of the entities is not there. Then nothing was copied.
-    ///
-    /// # Panics
-    ///
-    /// As there.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::World;
-    ///
-    /// let (mut here, mut there) = (World::new("Here"), World::new("There"));
-    /// let all: Vec<_> = there.spawn_many((), 10).collect();
-    /// let copied = here.copy_slice_from(&there, &all[..3]).unwrap();
-    /// assert_eq!((copied.len(), here.entity_count(), there.entity_count()), (3, 3, 10));
-    /// ```
-    pub fn copy_slice_from(
-        &mut self,
-        source: &Self,
-        entities: &[Entity],
-    ) -> Result<EntityMap, EntityError> {
-        let found = source.found_entities(entities)?;
-        self.copy_found_from(source, &found)
     }
 
     /// Copies what was found in another world to this one.

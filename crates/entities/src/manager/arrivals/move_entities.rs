@@ -4,7 +4,6 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use super::plan::{HeldValues, Plan};
-use crate::entity::Entity;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
 use crate::manager::{EntityManager, Found};
@@ -79,39 +78,6 @@ impl EntityManager {
     pub fn move_entities_from(&mut self, source: &mut Self) -> Result<EntityMap, EntityError> {
         let all = source.found_all();
         self.move_found(source, &all, Extent::Everything)
-    }
-
-    /// Moves these entities of another world here, as [`move_entities_from`](Self::move_entities_from) does with all.
-    ///
-    /// Of chunks that do not move as a whole, the entities are moved to chunks of this world with the same components; the
-    /// values of those chunks stay. An entity may be named twice. The members of a [group](crate::LinkedEntityGroup) move only if
-    /// they are named too. [`QueryMut::move_to`](crate::QueryMut::move_to) moves what a query finds.
-    ///
-    /// # Errors
-    ///
-    /// As there, and if one of the entities is not there. Then nothing has moved.
-    ///
-    /// # Panics
-    ///
-    /// As there.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::World;
-    ///
-    /// let (mut here, mut there) = (World::new("Here"), World::new("There"));
-    /// let all: Vec<_> = there.spawn_many((), 10).collect();
-    /// let moved = here.move_slice_from(&mut there, &all[..3]).unwrap();
-    /// assert_eq!((moved.len(), here.entity_count(), there.entity_count()), (3, 3, 7));
-    /// ```
-    pub fn move_slice_from(
-        &mut self,
-        source: &mut Self,
-        entities: &[Entity],
-    ) -> Result<EntityMap, EntityError> {
-        let found = source.found_entities(entities)?;
-        self.move_found(source, &found, Extent::Found)
     }
 
     /// Moves what was found in another world here.

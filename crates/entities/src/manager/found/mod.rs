@@ -31,7 +31,7 @@ use plan::Plan;
 use values::Values;
 
 /// Rows that a query has found.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Found {
     /// Those of one archetype follow each other, and so do those of one chunk, which rise.
     runs: Vec<Run>,
@@ -98,7 +98,7 @@ struct Order<'a> {
 }
 
 impl EntityManager {
-    /// Despawns what was found, as [`despawn_slice`](Self::despawn_slice) does. Returns how many entities that were.
+    /// Despawns what was found, as [`Batch::despawn`](super::Batch::despawn) does. Returns how many entities that were.
     pub(crate) fn despawn_found(&mut self, found: &Found) -> Result<usize, EntityError> {
         let set = self.set_number::<()>()?;
         let order =
@@ -226,6 +226,14 @@ impl EntityManager {
             }
         }
         Ok(())
+    }
+
+    /// The entities of rows, in their order.
+    pub(super) fn entities_in<'a>(&'a self, found: &'a Found) -> impl Iterator<Item = Entity> + 'a {
+        found.runs.iter().flat_map(|run| {
+            let entities = self.storage.chunks[run.chunk].entities();
+            entities[run.first as usize..][..run.rows as usize].iter().copied()
+        })
     }
 
     /// The first entity of a run.

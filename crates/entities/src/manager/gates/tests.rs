@@ -394,9 +394,11 @@ fn creating_waits_for_who_goes_through_the_archetype_or_looks_for_entities() {
 #[test]
 fn destroying_waits_for_who_goes_through_the_archetype_or_looks_for_entities() {
     waits_for(&["ab", "table"], |stage| assert_eq!(stage.world.despawn(stage.ab), Ok(true)));
-    waits_for(&["ab", "table"], |stage| assert_eq!(stage.world.despawn_slice(&[stage.ab]), Ok(1)));
+    waits_for(&["ab", "table"], |stage| {
+        assert_eq!(stage.world.batch(&[stage.ab]).despawn(), Ok(1))
+    });
     waits_for(&["ab", "a", "table"], |stage| {
-        assert_eq!(stage.world.despawn_slice(&[stage.ab, stage.a, stage.ab2]), Ok(3));
+        assert_eq!(stage.world.batch(&[stage.ab, stage.a, stage.ab2]).despawn(), Ok(3));
     });
     waits_for(&["ac", "residue", "table"], |stage| {
         assert_eq!(stage.world.despawn(stage.ac), Ok(true));
@@ -408,7 +410,7 @@ fn destroying_waits_for_who_goes_through_the_archetype_or_looks_for_entities() {
     for slice in [false, true] {
         waits_for(&["Group!", "root", "ab", "table"], |stage| {
             if slice {
-                assert_eq!(stage.world.despawn_slice(&[stage.root]), Ok(2));
+                assert_eq!(stage.world.batch(&[stage.root]).despawn(), Ok(2));
             } else {
                 assert_eq!(stage.world.despawn(stage.root), Ok(true));
             }
@@ -463,7 +465,7 @@ fn moving_waits_for_who_goes_through_both_archetypes_or_looks_for_entities() {
                 0 => stage.world.set_shared(at, Team(2)).is_ok(),
                 1 => stage.world.set(at, Shared::new(Team(2))).is_ok(),
                 2 => stage.world.add(at, Shared::new(Team(2))).is_ok(),
-                _ => stage.world.set_shared_slice(&[at], Team(2)).is_ok(),
+                _ => stage.world.batch(&[at]).set_shared(Team(2)).is_ok(),
             };
             assert!(done);
         });
