@@ -5,6 +5,7 @@
 mod all_tuples;
 mod bisect;
 mod buffer;
+mod builtin;
 mod commands;
 mod component;
 mod entity;
@@ -18,7 +19,6 @@ mod per_chunk;
 mod query;
 mod set;
 mod shared;
-mod stock;
 mod storage;
 mod system;
 #[cfg_attr(not(test), allow(dead_code, reason = "worlds keep their time in it"))]
@@ -37,6 +37,7 @@ pub use bisect::{Bisection, BisectionError, Difference, DivergedAt, DivergedPlac
 pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
 };
+pub use builtin::{Disabled, OmitLinkedEntityGroup, Prefab};
 pub use commands::{
     CommandError, CommandFault, CommandLog, CommandRecorder, Commands, Created,
     EntityCommandBuffer, PlaybackError, PlaybackStopped, QueryCommands,
@@ -69,7 +70,6 @@ pub use query::{
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
-pub use stock::{Disabled, OmitLinkedEntityGroup, Prefab};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
 pub use system::order::{CycleLink, OrderError};
 pub use system::rate::{
@@ -94,11 +94,11 @@ pub use world::{World, WorldSettings};
 /// What derives name. No part of the API.
 #[doc(hidden)]
 pub mod __macro {
+    pub use crate::component::generic_name;
     pub use crate::component::probe::{
         CloneNone, DuplicateBytes, DuplicateClone, DuplicateNone, InitialDefault, InitialNone,
         Probe,
     };
-    pub use crate::component::stable_name::generic_name;
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
     pub use crate::query::{

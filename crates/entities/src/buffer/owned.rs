@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::column::{fill_buffers, write_clones, write_empty};
 use super::element::LayoutOf;
-use super::refuse::too_many;
+use super::element::too_many;
 use super::{BufferElement, Header};
 use crate::component::{ComponentType, How, SharedValue};
 use crate::field::EntityRemap;

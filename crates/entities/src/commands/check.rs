@@ -9,11 +9,11 @@ use super::log::{CommandLog, Seen};
 use super::placeholder::Placeholder;
 use super::play::Fault;
 use super::verb::Kind;
+use crate::builtin::Prefab;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
-use crate::stock::Prefab;
 
 impl CommandLog {
     /// Looks for the first command that names an entity which is not there, or a prefab, or, in a strict world, makes a prefab.

@@ -14,11 +14,11 @@ use super::lane::drop_each;
 use super::play::{Fault, Player, Run};
 use super::recorder::CommandRecorder;
 use super::verb::{Deed, Kind, List, Verb};
+use crate::builtin::Prefab;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::{Archetype, EntityManager, Spaced};
 use crate::set::ComponentSet;
-use crate::stock::Prefab;
 use crate::storage::Cellar;
 
 /// A command: what was recorded of it, beside its target.

@@ -10,8 +10,8 @@ use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::duplicate::How;
-use super::stable_name::stable_name;
+use super::component_type::stable_name;
+use super::probe::How;
 use super::{Component, ComponentType, WriteGroup};
 use crate::field::{EntityRemap, Shape, StateHasher};
 

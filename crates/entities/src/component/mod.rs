@@ -1,33 +1,28 @@
 //! What components are, and what is known of their types.
 
 mod component_type;
-mod duplicate;
 mod info;
-mod initial;
 pub(crate) mod probe;
 pub(crate) mod registry;
 mod runtime;
-mod slot;
-pub(crate) mod stable_name;
 mod write_group;
 
 use std::any::type_name;
 use std::num::NonZero;
 
 pub use component_type::ComponentType;
-pub use duplicate::Duplicate;
-pub use initial::Initial;
-pub use registry::RegisterError;
+pub use probe::{Duplicate, Initial};
+pub use registry::{RegisterError, TypeSlot};
 pub use runtime::RuntimeType;
-pub use slot::TypeSlot;
 pub use write_group::WriteGroup;
 
-pub(crate) use duplicate::How;
+pub use component_type::generic_name;
+pub(crate) use component_type::stable_name;
 pub(crate) use info::{
     Beginning, ChunkValue, Copying, RemapColumn, RemapShared, SharedFunctions, SharedValue,
     TypeInfo, Written, drop_column, stable_hash,
 };
-pub(crate) use stable_name::stable_name;
+pub(crate) use probe::How;
 
 use crate::field::Field;
 

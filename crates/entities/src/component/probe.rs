@@ -1,17 +1,127 @@
-//! What else a component's type can do, for the derive.
-//!
-//! A derive sees no types: whether there is a `Clone` only the compiler knows. It is asked by a method call, which
-//! goes to the first implementation that fits when the compiler takes one `&` after the other off the receiver.
-//! `&&Probe<T>` has the method if `T` is `Copy`, `&Probe<T>` if it is `Clone`, and `Probe<T>` always. (This is
-//! known as autoref specialisation.)
-//!
-//! The compiler decides where the derive stands. For a generic type it knows of the parameters only what their
-//! bounds say, so `struct Pair<T>` is not `Copy` there, and `struct Pair<T: Copy>` may be.
+//! How one value of a component is made of another.
+#![expect(unsafe_code, reason = "copies values whose type says that they can be")]
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::{Duplicate, Initial};
+/// How values of a component type are duplicated: as bytes, by cloning, or not at all.
+///
+/// `#[derive(Component)]` chooses the first of them that the type allows.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Duplicate};
+///
+/// #[derive(Component, Clone)]
+/// struct Name(String);
+///
+/// #[derive(Component)]
+/// struct Ticket(u32);
+///
+/// assert_eq!(format!("{:?}", Name::duplicate()), "clone");
+/// assert_eq!(format!("{:?}", Ticket::duplicate()), "none");
+/// ```
+#[must_use = "this says how values are duplicated, and duplicates none"]
+pub struct Duplicate<T> {
+    pub(crate) how: How<T>,
+}
+
+pub(crate) enum How<T> {
+    NotAtAll,
+    Bytes,
+    Clone(fn(&T) -> T),
+}
+
+impl<T> Duplicate<T> {
+    /// Values cannot be duplicated. A world with such a component cannot be forked.
+    pub const fn none() -> Self {
+        Self { how: How::NotAtAll }
+    }
+
+    /// Values are duplicated by copying their bytes.
+    pub const fn bytes() -> Self
+    where
+        T: Copy,
+    {
+        Self { how: How::Bytes }
+    }
+
+    /// Whether values can be duplicated.
+    pub(crate) const fn is_possible(&self) -> bool {
+        !matches!(self.how, How::NotAtAll)
+    }
+
+    /// Makes a second value of one, if that can be.
+    pub(crate) fn apply(&self, value: &T) -> Option<T> {
+        match self.how {
+            How::NotAtAll => None,
+            // SAFETY: only values that can be copied are duplicated as bytes.
+            How::Bytes => Some(unsafe { std::ptr::read(value) }),
+            How::Clone(clone) => Some(clone(value)),
+        }
+    }
+
+    /// Values are duplicated by cloning them.
+    pub const fn clone() -> Self
+    where
+        T: Clone,
+    {
+        Self { how: How::Clone(T::clone) }
+    }
+}
+
+impl<T> fmt::Debug for Duplicate<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.how {
+            How::NotAtAll => "none",
+            How::Bytes => "bytes",
+            How::Clone(_) => "clone",
+        })
+    }
+}
+
+/// The value of a component that is created without giving one: the type's default, or none.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Initial};
+///
+/// #[derive(Component, Default)]
+/// struct Score(u32);
+///
+/// #[derive(Component)]
+/// struct Owner(u32);
+///
+/// assert_eq!(format!("{:?}", Score::initial()), "default");
+/// assert_eq!(format!("{:?}", Owner::initial()), "none");
+/// ```
+#[must_use = "this says which value is used, and makes none"]
+pub struct Initial<T> {
+    pub(crate) make: Option<fn() -> T>,
+}
+
+impl<T> Initial<T> {
+    /// There is no such value: one has to be given.
+    pub const fn none() -> Self {
+        Self { make: None }
+    }
+
+    /// The type's [`Default`].
+    pub const fn default() -> Self
+    where
+        T: Default,
+    {
+        Self { make: Some(T::default) }
+    }
+}
+
+impl<T> fmt::Debug for Initial<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.make.is_some() { "default" } else { "none" })
+    }
+}
 
 /// Stands for a type in a method call.
 pub struct Probe<T>(PhantomData<fn() -> T>);

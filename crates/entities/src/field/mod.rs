@@ -1,24 +1,17 @@
 //! What components consist of: names and offsets, hashes of values, and the entities in them.
 #![expect(unsafe_code, reason = "the contract that lets storage read and write bytes")]
 
-mod collections;
-mod composite;
+mod containers;
 #[cfg(feature = "glam")]
 mod glam;
 mod hasher;
-mod inferred;
-mod kind;
-mod owned;
 mod remap;
 mod scalar;
 mod shape;
-mod stream;
 
 pub use hasher::StateHasher;
-pub use inferred::{field, opaque_field};
-pub use kind::FieldKind;
 pub use remap::EntityRemap;
-pub use shape::{FieldShape, Shape, VariantField, VariantShape};
+pub use shape::{FieldKind, FieldShape, Shape, VariantField, VariantShape, field, opaque_field};
 
 /// A type that can be looked into: a component, or what is in one.
 ///
@@ -106,7 +99,7 @@ pub unsafe trait Field: Sized + 'static {
     /// that of its fields, as its shape names them, implements this too.
     #[inline]
     fn hash_states(values: &[Self], state: &mut StateHasher) {
-        stream::write_values(values, state);
+        hasher::write_values(values, state);
     }
 
     /// Replaces every entity in the value.

@@ -1,11 +1,11 @@
 //! Archetypes as values.
 
 use super::EntityManager;
+use crate::builtin::CleanupEntity;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
-use crate::stock::CleanupEntity;
 use crate::storage::{ArchetypeShape, sort_types};
 
 /// An archetype of a world: which components an entity has, in no order.

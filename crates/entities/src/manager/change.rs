@@ -9,11 +9,11 @@ use ancho_collections::Rejected;
 
 use super::give::Given;
 use super::{Archetype, EntityManager, LinkedEntityGroup, QuickWay};
+use crate::builtin::{CleanupEntity, OmitLinkedEntityGroup, Prefab};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
-use crate::stock::{CleanupEntity, OmitLinkedEntityGroup, Prefab};
 use crate::storage::{
     Change, Edge, Left, Location, OpenSlot, RowPlace, Storage, Transfer, sort_types,
 };

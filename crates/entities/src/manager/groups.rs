@@ -7,11 +7,11 @@ use std::mem;
 use super::EntityManager;
 use super::distinct::Distinct;
 use crate::buffer::{Buffer, BufferElement};
+use crate::builtin::Disabled;
 use crate::component::{ComponentType, Duplicate, TypeSlot};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::field::{EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher};
-use crate::stock::Disabled;
 use crate::storage::{Change, Reserved};
 
 /// A member of a group: the buffer of these makes its entity the root of one.

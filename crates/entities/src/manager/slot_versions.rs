@@ -1,8 +1,8 @@
 //! Tests of versions of slots that begin again. Only tests in the crate can set them.
 
 use super::EntityTracker;
+use crate::builtin::OmitLinkedEntityGroup as Tag;
 use crate::entity::Entity;
-use crate::stock::OmitLinkedEntityGroup as Tag;
 use crate::world::{World, WorldSettings};
 
 #[test]

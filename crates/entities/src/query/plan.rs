@@ -6,8 +6,8 @@ use super::data::QueryData;
 use super::filter::QueryFilter;
 use super::settings::Options;
 use super::write_groups::KnownGroups;
+use crate::builtin::{Disabled, Prefab};
 use crate::component::ComponentType;
-use crate::stock::{Disabled, Prefab};
 
 /// One component that a query gives for each entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -11,8 +11,8 @@ use super::chunk_values::ValueLayout;
 use super::column_index::ColumnIndex;
 use super::settings::StorageSettings;
 use super::values::SMALL;
+use crate::builtin::CleanupEntity;
 use crate::component::{ComponentType, Copying};
-use crate::stock::CleanupEntity;
 
 /// What never changes in an archetype. Forks of a world share it.
 pub(crate) struct ArchetypeShape {

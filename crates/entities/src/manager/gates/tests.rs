@@ -12,6 +12,7 @@ use ancho_jobs::{AccessList, JobData, JobPool};
 
 use super::*;
 use crate::buffer::{Buffer, BufferElement};
+use crate::builtin::Disabled;
 use crate::component::{Component, Duplicate, Initial};
 use crate::error::EntityError;
 use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
@@ -20,7 +21,6 @@ use crate::manager::{EntityTracker, Jobs, LinkedEntityGroup};
 use crate::per_chunk::PerChunk;
 use crate::query::{DynamicQuery, With};
 use crate::shared::{Shared, SharedComponent};
-use crate::stock::Disabled;
 use crate::world::{World, WorldSettings};
 
 /// The data of a job that uses something of a world, and reaches nothing.

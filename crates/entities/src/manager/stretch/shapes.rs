@@ -6,10 +6,10 @@
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
+use crate::builtin::CleanupEntity;
 use crate::component::ComponentType;
 use crate::manager::LinkedEntityGroup;
 use crate::manager::sets::Sets;
-use crate::stock::CleanupEntity;
 use crate::storage::{
     ArchetypeShape, Archetypes, Change, Edge, NOWHERE, StorageSettings, sort_types,
 };

@@ -52,7 +52,7 @@ impl<D: QueryData> QueryJob<'_, D> {
     /// let mut orcs = NativeList::new();
     /// let list = world.query::<()>().filter::<With<Orc>>().job().schedule_to_entities(orcs.write())?;
     /// assert!(orcs.get().is_err(), "it is not known yet how many there are");
-    /// world.entities().jobs().complete(list);
+    /// world.jobs().complete(list);
     /// assert_eq!(orcs.get()?[..], [orc]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -96,7 +96,7 @@ impl<D: QueryData> QueryJob<'_, D> {
     /// let _ = world.query_mut::<&mut Health>().schedule(|health| health.0 *= 10)?;
     /// let mut all = NativeList::<Health>::new();
     /// let list = world.query::<&Health>().job().schedule_to_components(all.write())?;
-    /// world.entities().jobs().complete(list);
+    /// world.jobs().complete(list);
     /// assert_eq!(all.get()?[..], [Health(10), Health(20)]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -1,0 +1,403 @@
+//! What can be a managed component.
+#![expect(
+    unsafe_code,
+    reason = "values are moved to and out of chunks, and are seen by one thread"
+)]
+
+use std::any::{TypeId, type_name};
+use std::marker::PhantomData;
+use std::num::NonZero;
+use std::sync::atomic::AtomicBool;
+use std::{fmt, ptr, slice};
+
+use crate::component::{
+    Beginning, ComponentType, Copying, Duplicate, How, Initial, SharedValue, TypeInfo, TypeSlot,
+    WriteGroup, Written, drop_column, registry, stable_hash, stable_name,
+};
+use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher, shape_of};
+
+use crate::set::{CloneSet, ComponentSet};
+use crate::storage::RowPlace;
+
+/// A component that one thread uses at a time: any type that may be sent to another, and need not be shared with it.
+///
+/// It is for what does not belong into jobs: handles of windows and sounds, caches in a `Cell`, trait objects, state of
+/// libraries. Each value has a box of its own, and its entity has the address, of 8 bytes, in the chunk. It is never
+/// given to jobs, and no two worlds ever share one. What jobs work on is a [`Component`](crate::Component).
+/// Unity's managed `IComponentData`.
+///
+/// - As a part of entities it is a [`Managed<T>`](Managed): it is given to `spawn`, `add` and `set`, and returned by `take`.
+///   `has::<Managed<T>>` and `remove::<Managed<T>>` work as for every component.
+/// - The value of an entity is read with [`managed`](crate::EntityManager::managed), and changed with
+///   [`managed_mut`](crate::EntityManager::managed_mut).
+///
+/// It is dropped once, when it is removed or replaced, or with its entity or world. Instances get clones, in which
+/// references to the entity lead to the instance. A world with managed components can be [forked](crate::World::fork) if
+/// they can be cloned, and the fork has its own from the beginning.
+///
+/// The derive implements [`Field`] too, and finds out how values are [duplicated](Self::duplicate) and whether there is an
+/// [initial](Self::initial) one. What is not a `Field` is marked `#[field(opaque)]`. Its options are
+/// `#[managed(name = "…", enableable, cleanup, track_changes, write_group(…))]`.
+///
+/// # Examples
+///
+/// ```
+/// use std::cell::Cell;
+///
+/// use ancho_entities::{Managed, ManagedComponent, World};
+///
+/// #[derive(ManagedComponent)]
+/// struct Voice {
+///     text: String,
+///     #[field(opaque)]
+///     spoken: Cell<u32>,
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// let parrot = world.spawn(Managed::new(Voice { text: "hello".into(), spoken: Cell::new(0) }));
+/// let voice = world.managed::<Voice>(parrot)?;
+/// voice.spoken.set(voice.spoken.get() + 1);
+/// world.managed_mut::<Voice>(parrot)?.text.push('!');
+/// assert_eq!(world.take::<Managed<Voice>>(parrot)?.into_inner().text, "hello!");
+/// # Ok::<(), ancho_entities::EntityError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a managed component",
+    label = "not a managed component",
+    note = "write `#[derive(ManagedComponent)]` on the type; wrap types of other crates in one of your own"
+)]
+pub trait ManagedComponent: Field + Send + Sized + 'static {
+    /// The name of the type in messages: by default its path. The component is called `Managed<name>` there.
+    ///
+    /// A name that is set, by `#[managed(name = "…")]`, is also the [stable name](ComponentType::stable_name).
+    fn name() -> &'static str {
+        type_name::<Self>()
+    }
+
+    /// How one value is made of another, when an entity is instantiated or a world is copied.
+    fn duplicate() -> Duplicate<Self> {
+        Duplicate::none()
+    }
+
+    /// The value of entities that are created without giving one.
+    fn initial() -> Initial<Self> {
+        Initial::none()
+    }
+
+    /// Whether values can be switched off and on, entity by entity: `#[managed(enableable)]`. As for
+    /// [components](crate::Component::ENABLEABLE).
+    const ENABLEABLE: bool = false;
+
+    /// Whether the component stays when its entity is despawned: `#[managed(cleanup)]`. As for
+    /// [components](crate::Component::CLEANUP).
+    const CLEANUP: bool = false;
+
+    /// Whether it is noted for each entity when its value was written, and not only for each chunk: `#[managed(track_changes)]`.
+    /// As for [components](crate::Component::TRACK_CHANGES).
+    const TRACK_CHANGES: bool = false;
+
+    /// The components whose write groups the component is in: `#[managed(write_group(…))]`. As for
+    /// [components](crate::Component::WRITE_GROUPS).
+    const WRITE_GROUPS: &'static [WriteGroup] = &[];
+
+    /// How many entities a chunk with the component has room for at most: `#[managed(maximum_chunk_capacity = 16)]`. As for
+    /// [components](crate::Component::MAXIMUM_CHUNK_CAPACITY).
+    const MAXIMUM_CHUNK_CAPACITY: Option<NonZero<u32>> = None;
+
+    /// Where the type remembers what its managed component was registered as.
+    #[doc(hidden)]
+    fn slot() -> Option<&'static TypeSlot<Managed<Self>>> {
+        None
+    }
+}
+
+impl ComponentType {
+    /// The managed component `T`, which is registered the first time.
+    ///
+    /// It is another type than the component `T`, if there is one.
+    ///
+    /// # Panics
+    ///
+    /// With A0062 if another type has its name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{ComponentType, ManagedComponent};
+    ///
+    /// #[derive(ManagedComponent)]
+    /// #[managed(name = "Window")]
+    /// struct Window([u64; 100]);
+    ///
+    /// let window = ComponentType::of_managed::<Window>();
+    /// assert_eq!(window.name(), "Managed<Window>");
+    /// assert_eq!(window.size(), 8);
+    /// ```
+    #[inline]
+    pub fn of_managed<T: ManagedComponent>() -> Self {
+        Self(match T::slot() {
+            Some(slot) => slot.get().unwrap_or_else(|| {
+                let info = registry::register(TypeId::of::<Managed<T>>(), info::<T>);
+                slot.set(info);
+                info
+            }),
+            None => registry::find_or_register(TypeId::of::<Managed<T>>(), info::<T>),
+        })
+    }
+}
+
+/// A managed component on its way into a world, or out of it.
+///
+/// It is a [set of components](ComponentSet), alone and in tuples: it names the managed component where `has`, `remove` and
+/// `archetype` ask for a type, and is given to `spawn`, `add` and `set` with a value. `take` returns one.
+///
+/// The value is seen by who owns this, or borrows it mutably. There is no way to a `&T` from a shared one, so that it
+/// can be shared between threads although `T` may not.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Managed, ManagedComponent, World};
+///
+/// #[derive(Component)]
+/// struct Name(&'static str);
+///
+/// #[derive(ManagedComponent)]
+/// struct OnClick(#[field(opaque)] Box<dyn FnMut() -> u32 + Send>);
+///
+/// let mut world = World::new("Simulation");
+/// let mut clicks = 0;
+/// let count = OnClick(Box::new(move || {
+///     clicks += 1;
+///     clicks
+/// }));
+/// let button = world.spawn((Name("start"), Managed::new(count)));
+/// (world.managed_mut::<OnClick>(button)?.0)();
+/// let mut count = world.take::<Managed<OnClick>>(button)?;
+/// assert_eq!((count.get_mut().0)(), 2);
+/// # Ok::<(), ancho_entities::EntityError>(())
+/// ```
+pub struct Managed<T> {
+    /// In memory that stays where it is: only the address moves between chunks.
+    value: Box<T>,
+}
+
+// SAFETY: a shared reference to this leads to no reference to the value, as with `std::sync::Exclusive`. What could be
+// reached through one, to be cloned in `fill`, its caller keeps to one thread.
+unsafe impl<T> Sync for Managed<T> {}
+
+impl<T> Managed<T> {
+    /// Puts a value into a box.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::Managed;
+    ///
+    /// assert_eq!(Managed::new(3).into_inner(), 3);
+    /// ```
+    pub fn new(value: T) -> Self {
+        Self { value: Box::new(value) }
+    }
+
+    /// The value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::Managed;
+    ///
+    /// assert_eq!(Managed::new("tea").into_inner(), "tea");
+    /// ```
+    pub fn into_inner(self) -> T {
+        *self.value
+    }
+
+    /// The value, to be changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::Managed;
+    ///
+    /// let mut managed = Managed::new(vec![1]);
+    /// managed.get_mut().push(2);
+    /// assert_eq!(managed.into_inner(), [1, 2]);
+    /// ```
+    pub fn get_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+// SAFETY: one type, one offset, one value, which is a box as the column has them.
+unsafe impl<T: ManagedComponent> ComponentSet for Managed<T> {
+    const COUNT: usize = 1;
+    const HAS_ENTITIES: bool = T::HAS_ENTITIES;
+
+    fn types(each: &mut dyn FnMut(ComponentType)) {
+        each(ComponentType::of_managed::<T>());
+    }
+
+    fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
+        self.value.remap(map);
+    }
+
+    fn duplicate_set(&mut self) -> Result<Self, ComponentType> {
+        let value = T::duplicate().apply(&self.value);
+        value.map(Self::new).ok_or_else(ComponentType::of_managed::<T>)
+    }
+
+    #[inline]
+    unsafe fn write(self, place: RowPlace) {
+        // SAFETY: the place has a column of this type, with no value in the row.
+        unsafe { place.value::<Box<T>>().write(self.value) }
+    }
+
+    #[inline]
+    unsafe fn read(place: RowPlace, _: &mut dyn Iterator<Item = SharedValue>) -> Self {
+        // SAFETY: the place has a column of this type, with a value that is not used afterwards.
+        Self { value: unsafe { place.value::<Box<T>>().read() } }
+    }
+}
+
+// SAFETY: one column is done.
+unsafe impl<T: ManagedComponent + Clone> CloneSet for Managed<T> {
+    unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
+        // SAFETY: the place has a column of this type, with room in so many rows. No other thread uses the set, so that
+        // this one may look at the value.
+        unsafe { Written::fill(place.value::<Box<T>>(), rows, |_| self.value.clone()) };
+        *done += 1;
+    }
+
+    fn clone_set(&mut self) -> Self {
+        Self { value: self.value.clone() }
+    }
+}
+
+impl<T> fmt::Debug for Managed<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The value itself may not be looked at.
+        write!(f, "Managed<{}>", type_name::<T>())
+    }
+}
+
+/// What is known of a column of managed components.
+pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
+    const {
+        assert!(!(T::ENABLEABLE && T::CLEANUP), "a component that stays cannot be switched off");
+    }
+    let name = registry::keep_name(format!("Managed<{}>", T::name()));
+    let stable_name = registry::keep_name(format!("Managed<{}>", stable_name::<T>(T::name())));
+    TypeInfo {
+        index,
+        name,
+        stable_name,
+        stable_hash: stable_hash(stable_name),
+        shares_stable_name: AtomicBool::new(false),
+        size: size_of::<Box<T>>(),
+        align: align_of::<Box<T>>(),
+        shape: ShapeOf::<T>::SHAPE,
+        enableable: T::ENABLEABLE,
+        cleanup: T::CLEANUP,
+        tracked: T::TRACK_CHANGES,
+        write_groups: T::WRITE_GROUPS,
+        maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
+        // Forks may be on other threads.
+        sync: false,
+        type_id: Some(TypeId::of::<Managed<T>>()),
+        drop: Some(drop_column::<Box<T>>),
+        copying: match T::duplicate().how {
+            How::NotAtAll => Copying::NotAtAll,
+            How::Bytes | How::Clone(_) => Copying::Clone(clone_boxes::<T>),
+        },
+        beginning: match T::initial().make {
+            None => Beginning::None,
+            Some(_) => Beginning::Default(write_initial_boxes::<T>),
+        },
+        hash: hash_boxes::<T>,
+        remap: T::HAS_ENTITIES.then_some(remap_boxes::<T>),
+        elements: None,
+        per_chunk: None,
+        shared: None,
+    }
+}
+
+/// The shape of the column's values, as a constant.
+struct ShapeOf<T>(PhantomData<T>);
+
+impl<T: ManagedComponent> ShapeOf<T> {
+    /// A box. Its bytes are neither read nor written as such.
+    const SHAPE: &'static Shape = &Shape::new::<Box<T>>("Managed", FieldKind::Boxed(shape_of::<T>))
+        .with_entities(T::HAS_ENTITIES);
+}
+
+/// See [`CloneColumn`](crate::component::CloneColumn).
+///
+/// # Safety
+///
+/// - as there
+unsafe fn clone_boxes<T: ManagedComponent>(from: *const u8, to: *mut u8, count: usize) {
+    // SAFETY: there are so many values. Memory with them is its world's alone, so that no other thread uses them.
+    let values = unsafe { slice::from_raw_parts(from.cast::<Box<T>>(), count) };
+    // Asked again, since the function cannot be kept without its type. An answer that differs is no harm.
+    let how = T::duplicate().how;
+    let make = |index: usize| {
+        let value: &T = &values[index];
+        Box::new(match how {
+            // SAFETY: who says that bytes can be copied has shown that they can.
+            How::Bytes => unsafe { ptr::read(value) },
+            How::Clone(clone) => clone(value),
+            How::NotAtAll => panic!("`{}` is no longer duplicated", T::name()),
+        })
+    };
+    // SAFETY: there is room for as many.
+    unsafe { Written::fill(to.cast::<Box<T>>(), count, make) }
+}
+
+/// See [`InitialColumn`](crate::component::InitialColumn).
+///
+/// # Safety
+///
+/// - as there
+unsafe fn write_initial_boxes<T: ManagedComponent>(to: *mut u8, count: usize) {
+    let Some(make) = T::initial().make else {
+        panic!("`{}` no longer has an initial value", T::name());
+    };
+    // SAFETY: there is room for as many.
+    unsafe { Written::fill(to.cast::<Box<T>>(), count, |_| Box::new(make())) }
+}
+
+/// See [`HashColumn`](crate::component::HashColumn).
+///
+/// # Safety
+///
+/// - as there
+unsafe fn hash_boxes<T: ManagedComponent>(
+    _: &'static Shape,
+    column: *const u8,
+    count: usize,
+    state: &mut StateHasher,
+) {
+    // SAFETY: there are so many values. Memory with them is its world's alone, so that no other thread uses them.
+    for value in unsafe { slice::from_raw_parts(column.cast::<Box<T>>(), count) } {
+        T::hash_state(value, state);
+    }
+}
+
+/// See [`RemapColumn`](crate::component::RemapColumn).
+///
+/// # Safety
+///
+/// - as there
+unsafe fn remap_boxes<T: ManagedComponent>(
+    _: &'static Shape,
+    column: *mut u8,
+    count: usize,
+    map: &mut EntityRemap<'_>,
+) {
+    // SAFETY: there are so many values, and nobody else uses them.
+    for value in unsafe { slice::from_raw_parts_mut(column.cast::<Box<T>>(), count) } {
+        map.begin_value();
+        T::remap(value, map);
+    }
+}
