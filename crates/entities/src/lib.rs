@@ -23,7 +23,6 @@ mod storage;
 mod system;
 #[cfg_attr(not(test), allow(dead_code, reason = "worlds keep their time in it"))]
 mod time;
-mod transaction;
 mod version;
 mod world;
 
@@ -87,9 +86,8 @@ pub use system::{
     SystemTarget, UpdateAllocator, UpdateError, UpdateErrors, VariableStep, system_type,
 };
 pub use time::{Time, TimeError};
-pub use transaction::{ExclusiveEntityTransaction, TransactionJob};
 pub use version::Version;
-pub use world::{World, WorldSettings};
+pub use world::{ExclusiveEntityTransaction, TransactionJob, World, WorldSettings};
 
 /// What derives name. No part of the API.
 #[doc(hidden)]

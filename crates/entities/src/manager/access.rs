@@ -7,7 +7,7 @@ use std::iter;
 use ancho_collections::Rejected;
 
 use super::EntityManager;
-use super::give::shared_values_of;
+use super::insert_shared::shared_values_of;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;

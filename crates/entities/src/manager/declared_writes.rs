@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use ancho_jobs::Access;
 
-use super::fences::{Resource, ResourceUse};
+use super::job_access::{Resource, ResourceUse};
 use super::jobs::Jobs;
 use crate::component::ComponentType;
 

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use ancho_jobs::{JobFailed, JobHandle, JobPool, JobScheduler, current_job};
 
 use super::EntityManager;
-use super::fences::Fences;
+use super::job_access::Fences;
 use crate::query::{DeclaredJob, LookupMemory, Pool, Rows};
 
 /// The scheduler of a world, which is made when it is first asked for, and what parallel loops need memory for.

@@ -1,44 +1,44 @@
 //! The entities of a world: creating, changing, finding and destroying them.
 
 mod access;
+mod add_remove;
 mod archetypes;
-mod arrivals;
 mod batch;
 mod buffers;
+mod bulk;
 mod bytes;
 mod caches;
-mod change;
 mod chunk_components;
 mod chunks;
-mod copy;
-mod create;
-mod create_parallel;
+mod coalesce;
 mod declared_writes;
-mod destroy;
+mod despawn;
+mod detach;
 mod distinct;
 mod enabled;
-mod fences;
-mod foresight;
-mod found;
-mod gates;
-mod give;
-mod groups;
+mod entity_tracker;
+mod fork;
+mod insert_shared;
 mod instantiate;
+mod job_access;
+mod job_sync;
 mod jobs;
-mod lend;
+mod linked_groups;
 mod lookup;
 mod managed;
 mod names;
 mod new_entities;
 mod references;
 mod sets;
-mod shared;
+mod shared_components;
 mod shared_references;
 #[cfg(test)]
 mod slot_versions;
+mod spawn;
+mod spawn_parallel;
 mod storage_info;
-mod stretch;
-mod track;
+mod transfer;
+mod validate;
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -50,23 +50,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub use archetypes::Archetype;
 pub use batch::{Batch, BatchTargets, Linked};
 pub use buffers::BufferLookup;
+pub(crate) use bulk::Found;
 use caches::Caches;
 pub(crate) use caches::{LastRun, LastRuns};
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
-use create_parallel::Fill;
-pub(crate) use create_parallel::{MANY_BYTES, Spaced};
+pub(crate) use coalesce::{Course, End, Gift, Given, Giving, Owner, Stretch};
 pub(crate) use declared_writes::JobWrites;
 pub(crate) use distinct::Distinct;
-pub(crate) use found::Found;
-pub use groups::LinkedEntityGroup;
+pub use entity_tracker::{EntityChanges, EntityTracker};
+pub use linked_groups::LinkedEntityGroup;
 pub use lookup::{ComponentLookup, GetMany};
 pub use new_entities::NewEntities;
+use spawn_parallel::Fill;
+pub(crate) use spawn_parallel::{MANY_BYTES, Spaced};
 pub use storage_info::{StorageInfo, StorageInfoLookup};
-pub(crate) use stretch::{Course, End, Gift, Given, Giving, Owner, Stretch};
-pub use track::{EntityChanges, EntityTracker};
 
 use enabled::Switch;
-pub(crate) use fences::{Resource, ResourceUse};
+pub(crate) use job_access::{Resource, ResourceUse};
 pub(crate) use jobs::Jobs;
 use names::Names;
 use sets::{Home, Sets};
@@ -141,9 +141,9 @@ pub struct EntityManager {
     /// Rows that threads fill.
     fills: Vec<Fill>,
     /// Lists for changes of all that a query finds.
-    memory: found::Memory,
+    memory: bulk::Memory,
     /// Lists for changes of groups.
-    group_lists: groups::GroupLists,
+    group_lists: linked_groups::GroupLists,
     /// Lists for entities that are instantiated. In a box, since they are taken for each, and large.
     instance_lists: Option<Box<instantiate::InstanceLists>>,
     /// Commands that are carried out together.
@@ -178,8 +178,8 @@ impl EntityManager {
             promises: Promises::default(),
             runs: Vec::new(),
             fills: Vec::new(),
-            memory: found::Memory::default(),
-            group_lists: groups::GroupLists::default(),
+            memory: bulk::Memory::default(),
+            group_lists: linked_groups::GroupLists::default(),
             instance_lists: None,
             stretch: Stretch::default(),
             strict,

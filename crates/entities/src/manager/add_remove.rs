@@ -7,7 +7,7 @@ use std::iter;
 
 use ancho_collections::Rejected;
 
-use super::give::Given;
+use super::insert_shared::Given;
 use super::{Archetype, EntityManager, LinkedEntityGroup, QuickWay};
 use crate::builtin::{CleanupEntity, OmitLinkedEntityGroup, Prefab};
 use crate::component::ComponentType;

@@ -6,11 +6,11 @@
 //!    with them. Shared values are looked for, which is code of the user, and memory can be missing. Those that refer to entities are
 //!    replaced before, so that it has to be foreseen which ids there will be.
 //! 2. Values are cloned, if they are copied: that too is code of the user, and can panic. Those that are moved stay where they are.
-//! 3. [`carry_out`]: chunks and rows go where they belong, and their entities get ids. Nothing is refused any more.
+//! 3. [`apply`]: chunks and rows go where they belong, and their entities get ids. Nothing is refused any more.
 //!
 //! When all that is done, references among what has come are replaced, and what is left over is dropped.
 
-mod carry_out;
+mod apply;
 mod copy_entities;
 mod move_entities;
 mod plan;

@@ -1,7 +1,7 @@
 //! Components that chunks have one value of.
 
-use super::destroy::shared_prefix;
-use super::give::Given;
+use super::despawn::shared_prefix;
+use super::insert_shared::Given;
 use super::{ArchetypeChunk, EntityManager};
 use crate::component::{ComponentType, SharedValue};
 use crate::entity::Entity;

@@ -4,6 +4,7 @@ mod clock;
 mod resources;
 mod settings;
 mod singletons;
+mod transaction;
 mod update_memory;
 
 use std::fmt;
@@ -14,9 +15,9 @@ use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::system::Systems;
 use crate::time::TimeStack;
-use crate::transaction::ExclusiveEntityTransaction;
 use resources::Resources;
 pub use settings::WorldSettings;
+pub use transaction::{ExclusiveEntityTransaction, TransactionJob};
 pub(crate) use update_memory::TwoUpdates;
 use update_memory::UpdateMemory;
 

@@ -4,10 +4,10 @@
 //!
 //! 1. [`plan`]: what becomes of the rows of each chunk is decided, and room is made for those that move. Memory can be missing.
 //! 2. [`values`]: what the entities are given is cloned, or made by default. That is code of the user, and can panic.
-//! 3. [`carry_out`]: values, ids and whole chunks go where they belong. Nothing is refused any more. What is left over is dropped
+//! 3. [`apply`]: values, ids and whole chunks go where they belong. Nothing is refused any more. What is left over is dropped
 //!    at the end.
 
-mod carry_out;
+mod apply;
 mod memory;
 mod plan;
 mod values;
@@ -17,8 +17,8 @@ use std::mem::{self, ManuallyDrop};
 use ancho_collections::Rejected;
 
 use super::EntityManager;
-use super::give::shared_values_of;
-use super::groups::GroupLists;
+use super::insert_shared::shared_values_of;
+use super::linked_groups::GroupLists;
 use crate::builtin::Disabled;
 use crate::component::{ComponentType, SharedValue};
 use crate::entity::Entity;

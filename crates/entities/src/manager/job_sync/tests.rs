@@ -16,7 +16,7 @@ use crate::builtin::Disabled;
 use crate::component::{Component, Duplicate, Initial};
 use crate::error::EntityError;
 use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
-use crate::manager::fences::ResourceUse;
+use crate::manager::job_access::ResourceUse;
 use crate::manager::{EntityTracker, Jobs, LinkedEntityGroup};
 use crate::per_chunk::PerChunk;
 use crate::query::{DynamicQuery, With};

@@ -1,6 +1,6 @@
 //! What becomes of entities is noted, command by command, as if each had been carried out.
 
-use super::shapes::Way;
+use super::archetype_cache::Way;
 use super::{Stretch, Touched};
 use crate::component::ComponentType;
 use crate::entity::Entity;

@@ -15,39 +15,39 @@
 //! was given to it and taken again, or given twice, is never in a chunk. Shared values go along with their entities; where one is given
 //! or taken, the stretch ends.
 //!
-//! 1. [`shapes`]: which types an entity has on its way, without archetypes for them.
-//! 2. [`noting`]: what becomes of the entities is noted, command by command. Nothing changes.
+//! 1. [`archetype_cache`]: which types an entity has on its way, without archetypes for them.
+//! 2. [`record`]: what becomes of the entities is noted, command by command. Nothing changes.
 //! 3. [`prepare`]: room is made for what moves. Memory can be missing; then nothing has changed.
-//! 4. [`carry_out`]: values and ids go where they belong. Nothing is refused any more, and no code of the user runs. What is left over
+//! 4. [`apply`]: values and ids go where they belong. Nothing is refused any more, and no code of the user runs. What is left over
 //!    is dropped at the end.
 //!
-//! Of long runs of commands nothing is noted, which would take longer than carrying them out. [`vanishing`] only says whether all of
+//! Of long runs of commands nothing is noted, which would take longer than carrying them out. [`elide`] only says whether all of
 //! them can be left out.
 
-mod carry_out;
-mod landings;
-mod noting;
+mod apply;
+mod archetype_cache;
+mod column_maps;
+mod elide;
 mod prepare;
-mod routes;
-mod shapes;
-mod vanishing;
+mod record;
+mod transfers;
 
 use std::fmt;
 
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-pub(crate) use noting::{Gift, Given, Giving, Owner};
-pub(crate) use vanishing::{Course, End};
+pub(crate) use elide::{Course, End};
+pub(crate) use record::{Gift, Given, Giving, Owner};
 
 use super::EntityManager;
 use crate::entity::Entity;
 use crate::storage::{Cellar, NOWHERE};
-use landings::Landings;
-use noting::Op;
+use archetype_cache::Shapes;
+use column_maps::Landings;
 use prepare::Target;
-use routes::Routes;
-use shapes::Shapes;
+use record::Op;
+use transfers::Routes;
 
 /// What becomes of the entities that the commands of a stretch name, and memory for that, which is kept.
 #[derive(Default)]

@@ -2,9 +2,9 @@
 
 #![expect(unsafe_code, reason = "moves rows between chunks, and values to them")]
 
-use super::landings::{Landing, Landings};
-use super::noting::{Given, Op, Owner, What};
+use super::column_maps::{Landing, Landings};
 use super::prepare::Target;
+use super::record::{Given, Op, Owner, What};
 use super::{Stretch, Touched};
 use crate::commands::mark_used;
 use crate::component::ComponentType;

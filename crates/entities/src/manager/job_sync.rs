@@ -23,7 +23,7 @@
 use ancho_jobs::Access;
 
 use super::EntityManager;
-use super::fences::Resource;
+use super::job_access::Resource;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::storage::{Location, Storage};
