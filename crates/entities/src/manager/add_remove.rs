@@ -1,5 +1,4 @@
 //! Adding components to entities, and removing them.
-
 #![expect(unsafe_code, reason = "writes components to rows that move")]
 
 use std::any::TypeId;
@@ -7,7 +6,7 @@ use std::iter;
 
 use ancho_collections::Rejected;
 
-use super::insert_shared::Given;
+use super::shared_components::Given;
 use super::{Archetype, EntityManager, LinkedEntityGroup, QuickWay};
 use crate::builtin::{CleanupEntity, OmitLinkedEntityGroup, Prefab};
 use crate::component::ComponentType;
@@ -15,7 +14,7 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::storage::{
-    Change, Edge, Left, Location, OpenSlot, RowPlace, Storage, Transfer, sort_types,
+    Change, Edge, Left, Location, NOWHERE, OpenSlot, RowPlace, Storage, Transfer, sort_types,
 };
 
 /// Which of the ways that are remembered.
@@ -511,5 +510,59 @@ impl EntityManager {
         let set = &self.sets.get(edge.set).types;
         let transfer = Transfer::new(shapes.0, shapes.1, to, set, edge.change);
         Ok(self.transfers.insert(edge, transfer))
+    }
+}
+
+impl EntityManager {
+    /// Refuses what [`add`](Self::add), [`set`](Self::set) or [`remove`](Self::remove) would refuse of one of the entities, without
+    /// doing it. Only memory may be missing afterwards, and in a strict world one that comes twice may be refused.
+    pub(crate) fn check_changes<S: ComponentSet>(
+        &mut self,
+        entities: &[Entity],
+        change: Change,
+    ) -> Result<(), EntityError> {
+        // Those of one archetype are alike, and often come one after the other.
+        let mut passed = NOWHERE;
+        for &entity in entities {
+            let Some(location) = self.storage.table.locate(entity) else {
+                if change == Change::Remove {
+                    // A set that cannot be is an error also where there is nothing to be removed.
+                    self.set_number::<S>()?;
+                    if !self.strict {
+                        continue;
+                    }
+                }
+                return Err(self.no_such(entity));
+            };
+            let archetype = self.storage.archetype_at(location);
+            if archetype != passed {
+                self.check_change::<S>(entity, archetype, change)?;
+                passed = archetype;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what would be refused of an entity of this archetype.
+    fn check_change<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        archetype: u32,
+        change: Change,
+    ) -> Result<(), EntityError> {
+        if change == Change::Set {
+            return self.find_set::<S>(entity).map(drop);
+        }
+        let transfer = self.transfer_of::<S>(archetype, change)?;
+        let transfer = &self.transfers[transfer];
+        match (change, transfer.present, transfer.missing) {
+            (Change::Add, Some(component), _) if self.strict => {
+                Err(EntityError::AlreadyPresent { entity, component })
+            }
+            (Change::Remove, _, Some(component)) if self.strict => {
+                Err(EntityError::MissingComponent { entity, component })
+            }
+            _ => Ok(()),
+        }
     }
 }

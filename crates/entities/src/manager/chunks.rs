@@ -6,10 +6,14 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::slice;
 
+use super::access::untyped;
 use super::{Archetype, EntityManager};
+use crate::buffer::UntypedBuffer;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
+use crate::managed::ManagedComponent;
+use crate::shared::SharedComponent;
 use crate::storage::{Archetypes, Chunk, Chunks, SharedValues, StorageSettings, unshare};
 use crate::version::Version;
 
@@ -289,5 +293,170 @@ impl EntityManager {
                 });
             }
         }
+    }
+}
+
+impl<'w> ArchetypeChunk<'w> {
+    /// The elements of the entity in a row, if there is such a row and the type is a buffer that the entities have. As
+    /// [`EntityManager::untyped_buffer`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, ComponentType, World};
+    ///
+    /// #[derive(BufferElement)]
+    /// struct Item(u8);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(Buffer::from([Item(3), Item(5)]));
+    /// let chunk = world.chunks().next().unwrap();
+    /// let items = chunk.untyped_buffer(ComponentType::of_buffer::<Item>(), 0).unwrap();
+    /// assert_eq!(items.all_bytes(), Some(&[3, 5][..]));
+    /// ```
+    pub fn untyped_buffer(&self, ty: ComponentType, row: usize) -> Option<UntypedBuffer<'w>> {
+        let found = self.chunk.find(ty).filter(|_| row < self.len())?;
+        let value = self.chunk.column(found.offset).wrapping_add(row * ty.size());
+        // SAFETY: there is a value of the type in the row. Who could write to it would have to borrow the world mutably.
+        unsafe { untyped(ty, value) }
+    }
+}
+
+impl<'w> ArchetypeChunk<'w> {
+    /// The values of a managed component, one for each entity in the same order, if they have it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Managed, ManagedComponent, World};
+    ///
+    /// #[derive(ManagedComponent, Clone)]
+    /// struct Script(String);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Managed::new(Script("open".into())), 3);
+    /// let chunk = world.chunks().next().unwrap();
+    /// assert!(chunk.managed::<Script>().unwrap().all(|script| script.0 == "open"));
+    /// ```
+    pub fn managed<T: ManagedComponent>(
+        &self,
+    ) -> Option<impl ExactSizeIterator<Item = &'w T> + use<'w, T>> {
+        let found = self.chunk.find(ComponentType::of_managed::<T>())?;
+        let first = self.chunk.column(found.offset).cast_const().cast::<Box<T>>();
+        // SAFETY: there is a value for each entity. Who could write to them would have to borrow the world mutably. No
+        // other thread can read them: the memory is shared with no fork, and chunks are not sent to threads, nor is this
+        // iterator unless the values may be shared.
+        let values = unsafe { slice::from_raw_parts(first, self.len()) };
+        Some(values.iter().map(|value| &**value))
+    }
+}
+
+impl ArchetypeChunkMut<'_> {
+    /// The values of a managed component, one for each entity in the same order. They count as changed from now on.
+    ///
+    /// # Errors
+    ///
+    /// If the entities do not have it: then the error names the first of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Managed, ManagedComponent, World};
+    ///
+    /// #[derive(ManagedComponent)]
+    /// struct Script(String);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let door = world.spawn(Managed::new(Script("open".into())));
+    /// world.for_each_chunk_mut(|mut chunk| {
+    ///     chunk.managed_mut::<Script>().unwrap().for_each(|script| script.0.push('!'));
+    /// });
+    /// assert_eq!(world.managed::<Script>(door)?.0, "open!");
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn managed_mut<T: ManagedComponent>(
+        &mut self,
+    ) -> Result<impl ExactSizeIterator<Item = &mut T>, EntityError> {
+        let first = self.column_mut(ComponentType::of_managed::<T>())?.cast::<Box<T>>();
+        let count = self.as_chunk().len();
+        // SAFETY: there is a value for each entity, in memory that is the world's alone, which is borrowed mutably.
+        let values = unsafe { slice::from_raw_parts_mut(first, count) };
+        Ok(values.iter_mut().map(|value| &mut **value))
+    }
+}
+
+impl<'w> ArchetypeChunk<'w> {
+    /// The value that the chunk has, for all entities in it, if they have the [chunk component](crate::PerChunk).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, PerChunk, World};
+    ///
+    /// #[derive(Component, Default, Debug, PartialEq)]
+    /// struct Detail(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(PerChunk::<Detail>::new(), 10);
+    /// let chunk = world.chunks().next().unwrap();
+    /// assert_eq!(chunk.chunk_component(), Some(&Detail(0)));
+    /// ```
+    pub fn chunk_component<T: Component + Default>(&self) -> Option<&'w T> {
+        let (_, value) = self.chunk.find_value(ComponentType::of_chunk::<T>())?;
+        // SAFETY: there is a value of this type. Who could write to it would have to borrow the world mutably.
+        Some(unsafe { value.cast().as_ref() })
+    }
+}
+
+impl ArchetypeChunkMut<'_> {
+    /// The value that the chunk has, for all entities in it, to be changed. It counts as changed from now on.
+    ///
+    /// # Errors
+    ///
+    /// If the entities do not have the [chunk component](crate::PerChunk): then the error names the first of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, PerChunk, World};
+    ///
+    /// #[derive(Component, Default, Debug, PartialEq)]
+    /// struct Detail(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let stone = world.spawn(PerChunk::<Detail>::new());
+    /// world.for_each_chunk_mut(|mut chunk| {
+    ///     chunk.chunk_component_mut::<Detail>().unwrap().0 += 1;
+    /// });
+    /// assert_eq!(world.chunk_component(stone), Ok(&Detail(1)));
+    /// ```
+    pub fn chunk_component_mut<T: Component + Default>(&mut self) -> Result<&mut T, EntityError> {
+        let value = self.value_mut(ComponentType::of_chunk::<T>())?;
+        // SAFETY: there is a value of this type, which is the world's alone, and that is borrowed mutably.
+        Ok(unsafe { value.cast().as_mut() })
+    }
+}
+
+impl<'w> ArchetypeChunk<'w> {
+    /// The value that all entities of the chunk have of a shared component, if they have it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Shared, SharedComponent, World};
+    ///
+    /// #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Shared::new(Team(3)), 10);
+    /// for chunk in world.chunks() {
+    ///     assert_eq!(chunk.shared(), Some(&Team(3)));
+    /// }
+    /// ```
+    pub fn shared<T: SharedComponent>(&self) -> Option<&'w T> {
+        let ty = ComponentType::of_shared::<T>();
+        let (table, index) = self.archetypes.shared_place(self.chunk, ty)?;
+        self.values.value(table, index).downcast_ref()
     }
 }

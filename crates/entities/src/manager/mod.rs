@@ -6,39 +6,23 @@ mod archetypes;
 mod batch;
 mod buffers;
 mod bulk;
-mod bytes;
-mod caches;
-mod chunk_components;
 mod chunks;
 mod coalesce;
-mod declared_writes;
 mod despawn;
-mod detach;
-mod distinct;
 mod enabled;
-mod entity_tracker;
 mod fork;
-mod insert_shared;
 mod instantiate;
 mod job_access;
 mod job_sync;
-mod jobs;
 mod linked_groups;
 mod lookup;
-mod managed;
-mod names;
-mod new_entities;
-mod references;
-mod sets;
+mod metadata;
 mod shared_components;
-mod shared_references;
 #[cfg(test)]
 mod slot_versions;
 mod spawn;
-mod spawn_parallel;
 mod storage_info;
 mod transfer;
-mod validate;
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -48,28 +32,24 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use archetypes::Archetype;
+use archetypes::{Home, Sets};
 pub use batch::{Batch, BatchTargets, Linked};
 pub use buffers::BufferLookup;
 pub(crate) use bulk::Found;
-use caches::Caches;
-pub(crate) use caches::{LastRun, LastRuns};
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
 pub(crate) use coalesce::{Course, End, Gift, Given, Giving, Owner, Stretch};
-pub(crate) use declared_writes::JobWrites;
-pub(crate) use distinct::Distinct;
-pub use entity_tracker::{EntityChanges, EntityTracker};
+use enabled::Switch;
+pub(crate) use job_access::{JobWrites, Jobs, Resource, ResourceUse};
+pub(crate) use linked_groups::Distinct;
 pub use linked_groups::LinkedEntityGroup;
 pub use lookup::{ComponentLookup, GetMany};
-pub use new_entities::NewEntities;
-use spawn_parallel::Fill;
-pub(crate) use spawn_parallel::{MANY_BYTES, Spaced};
+use metadata::{Caches, Names};
+pub use metadata::{EntityChanges, EntityTracker};
+pub(crate) use metadata::{LastRun, LastRuns};
+use spawn::Fill;
+pub use spawn::NewEntities;
+pub(crate) use spawn::{MANY_BYTES, Spaced};
 pub use storage_info::{StorageInfo, StorageInfoLookup};
-
-use enabled::Switch;
-pub(crate) use job_access::{Resource, ResourceUse};
-pub(crate) use jobs::Jobs;
-use names::Names;
-use sets::{Home, Sets};
 
 use crate::commands::Promises;
 use crate::component::ComponentType;
@@ -166,7 +146,7 @@ impl EntityManager {
 
     fn with_storage(storage: Storage, jobs: Jobs, strict: bool) -> Self {
         Self {
-            id: caches::new_id(),
+            id: metadata::new_id(),
             storage,
             queries: QueryStates::default(),
             jobs,

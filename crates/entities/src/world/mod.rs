@@ -1,25 +1,24 @@
 //! A world, and how it is set up.
 
-mod clock;
-mod resources;
-mod settings;
-mod singletons;
-mod transaction;
-mod update_memory;
-
+use std::cell::OnceCell;
 use std::fmt;
+use std::num::NonZero;
 use std::ops::{Deref, DerefMut};
+
+use ancho_collections::{Allocator, RewindableAllocator};
+use ancho_jobs::JobPool;
+use resources::Resources;
+pub use transaction::{ExclusiveEntityTransaction, TransactionJob};
 
 use crate::commands::{EntityCommandBuffer, PlaybackError};
 use crate::error::EntityError;
 use crate::manager::EntityManager;
+use crate::storage::{ChunkArena, StorageSettings};
 use crate::system::Systems;
-use crate::time::TimeStack;
-use resources::Resources;
-pub use settings::WorldSettings;
-pub use transaction::{ExclusiveEntityTransaction, TransactionJob};
-pub(crate) use update_memory::TwoUpdates;
-use update_memory::UpdateMemory;
+use crate::time::{Time, TimeError, TimeStack};
+
+mod resources;
+mod transaction;
 
 /// Entities with their components, systems and resources, independent of all other worlds.
 ///
@@ -238,5 +237,303 @@ impl DerefMut for World {
 impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("World").field("name", &self.name).field("entities", &self.entities).finish()
+    }
+}
+
+impl World {
+    /// What time it is: in a system, what it would be given as a parameter.
+    pub fn time(&self) -> Time {
+        self.time.current()
+    }
+
+    /// Sets what time it is.
+    ///
+    /// # Errors
+    ///
+    /// With A0120 if it cannot be.
+    pub fn set_time(&mut self, time: Time) -> Result<(), TimeError> {
+        self.time.set(time)
+    }
+
+    /// Lets it be another time, until it is [popped](Self::pop_time). Times that a system pushes and does not pop, when it is updated
+    /// or told something, are popped when it has returned.
+    ///
+    /// An [update](Self::update) while a time is pushed goes on from that time, and counts from its
+    /// [frame](Time::frame). When it is popped, time and frame are what they were before it was pushed, whatever was updated meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// With A0120 if it cannot be.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Time, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.update(0.25);
+    /// world.push_time(Time::new(10.0, 0.5))?;
+    /// assert_eq!(world.time().elapsed(), 10.0);
+    /// world.pop_time()?;
+    /// assert_eq!(world.time().elapsed(), 0.25);
+    /// # Ok::<(), ancho_entities::TimeError>(())
+    /// ```
+    pub fn push_time(&mut self, time: Time) -> Result<(), TimeError> {
+        self.time.push(time)
+    }
+
+    /// Goes back to the time before the last [push](Self::push_time). Returns what was pushed.
+    ///
+    /// # Errors
+    ///
+    /// With A0122 if nothing was pushed; in a system, if it has pushed nothing itself.
+    pub fn pop_time(&mut self) -> Result<Time, TimeError> {
+        self.forget_lost_turn();
+        self.time.pop()
+    }
+
+    /// How many seconds an update stands for at most, a third unless it is [set](Self::set_maximum_delta).
+    pub fn maximum_delta(&self) -> f64 {
+        self.time.maximum_delta()
+    }
+
+    /// Sets how many seconds an update stands for at most.
+    ///
+    /// # Errors
+    ///
+    /// With A0120 unless it is a number above zero.
+    pub fn set_maximum_delta(&mut self, seconds: f64) -> Result<(), TimeError> {
+        self.time.set_maximum_delta(seconds)
+    }
+}
+
+/// How a world is set up.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{World, WorldSettings};
+///
+/// // As Unity's: at most 128 entities in a chunk, and every misuse is an error.
+/// let settings = WorldSettings::new().chunk_capacity_limit(128).strict(true);
+/// let mut world = World::with_settings("Simulation", settings);
+/// let orc = world.spawn(());
+/// world.despawn(orc).unwrap();
+/// assert!(world.despawn(orc).is_err());
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "settings do nothing until a world is made with them"]
+pub struct WorldSettings {
+    chunk_size: u32,
+    capacity_limit: Option<NonZero<u32>>,
+    strict: bool,
+    arena: ChunkArena,
+    pool: Option<JobPool>,
+}
+
+impl WorldSettings {
+    /// Chunks of 16 KiB that hold as many entities as have room, from the arena that all worlds of the program share, and
+    /// threads that they share too; not strict.
+    pub fn new() -> Self {
+        Self {
+            chunk_size: 16 * 1024,
+            capacity_limit: None,
+            strict: false,
+            arena: ChunkArena::shared(),
+            pool: None,
+        }
+    }
+
+    /// How many bytes a chunk has.
+    ///
+    /// # Panics
+    ///
+    /// Unless it is a power of two from 4 KiB to 1 MiB.
+    #[track_caller]
+    pub fn chunk_size(mut self, bytes: usize) -> Self {
+        let allowed = 4 * 1024..=1024 * 1024;
+        assert!(
+            bytes.is_power_of_two() && allowed.contains(&bytes),
+            "A0065: a chunk cannot have {bytes} bytes; use a power of two from 4096 to 1048576"
+        );
+        self.chunk_size = bytes as u32;
+        self
+    }
+
+    /// At most so many entities are in a chunk, also if more had room.
+    ///
+    /// # Panics
+    ///
+    /// If it is zero.
+    #[track_caller]
+    pub fn chunk_capacity_limit(mut self, entities: usize) -> Self {
+        let limit = u32::try_from(entities).unwrap_or(u32::MAX);
+        let limit = NonZero::new(limit)
+            .expect("A0065: a chunk holds one entity at least; use a limit above zero");
+        self.capacity_limit = Some(limit);
+        self
+    }
+
+    /// Sets whether the world refuses three things, with an error and without a change: to despawn an entity that does not exist
+    /// (A0050), to add a component that the entity has (A0052), and to remove a component that the entity lacks (A0051), or from an
+    /// entity that does not exist.
+    ///
+    /// Otherwise, as in Unity's Entities 1.x, `despawn` and `remove` do nothing and return `false`, and `add` replaces the value. In
+    /// these three rules a strict world does as the Entities previews of 2018 did, and in no others. In addition,
+    /// [`check_commands`](crate::EntityManager::check_commands) refuses commands that make prefabs (A0151).
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// Where chunks come from.
+    pub fn arena(mut self, arena: ChunkArena) -> Self {
+        self.arena = arena;
+        self
+    }
+
+    /// Which threads work for the world, beside the one that uses it. Worlds have the
+    /// [pool of the process](JobPool::shared) unless they are told otherwise, and forks the pool of the world they are of.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{World, WorldSettings};
+    /// use ancho_jobs::JobPool;
+    ///
+    /// let pool = JobPool::builder().workers(3).build().unwrap();
+    /// let world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
+    /// assert_eq!(world.jobs().thread_count(), 4);
+    /// ```
+    pub fn job_pool(mut self, pool: &JobPool) -> Self {
+        self.pool = Some(pool.clone());
+        self
+    }
+
+    pub(crate) fn pool(&self) -> Option<&JobPool> {
+        self.pool.as_ref()
+    }
+
+    pub(crate) fn is_strict(&self) -> bool {
+        self.strict
+    }
+
+    pub(crate) fn storage(&self) -> StorageSettings {
+        StorageSettings {
+            chunk_size: self.chunk_size,
+            capacity_limit: self.capacity_limit,
+            arena: self.arena.clone(),
+        }
+    }
+}
+
+impl Default for WorldSettings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The memory of a world for what lives for two updates.
+#[derive(Default)]
+pub(crate) struct UpdateMemory {
+    /// Made when it is first asked for: most worlds that are forked never do.
+    own: OnceCell<TwoUpdates>,
+    /// That of the group that is just being updated, if it has a rate of its own.
+    of_group: Option<Allocator>,
+}
+
+/// Two allocators that take turns. What is made in one update is there in the next, and gone in the one after it.
+#[derive(Debug)]
+pub(crate) struct TwoUpdates {
+    allocators: [RewindableAllocator; 2],
+    /// Which of them it is the turn of.
+    current: usize,
+}
+
+impl TwoUpdates {
+    fn new(name: &'static str) -> Self {
+        let allocators = [RewindableAllocator::named(name), RewindableAllocator::named(name)];
+        Self { allocators, current: 0 }
+    }
+
+    fn advance(&mut self) {
+        self.current = 1 - self.current;
+        self.allocators[self.current].rewind();
+    }
+
+    fn allocator(&self) -> Allocator {
+        self.allocators[self.current].allocator()
+    }
+}
+
+impl UpdateMemory {
+    /// Begins another update of the world.
+    pub(crate) fn advance(&mut self) {
+        self.of_group = None;
+        if let Some(own) = self.own.get_mut() {
+            own.advance();
+        }
+    }
+
+    /// Begins another update of a group with a rate of its own, whose memory this is. Returns what
+    /// [`leave_group`](Self::leave_group) is given when it has ended.
+    pub(crate) fn enter_group(&mut self, of_group: &mut Option<TwoUpdates>) -> Option<Allocator> {
+        match of_group {
+            Some(memory) => memory.advance(),
+            None => *of_group = Some(TwoUpdates::new("the update allocator of the group")),
+        }
+        let current = of_group.as_ref().map(TwoUpdates::allocator);
+        std::mem::replace(&mut self.of_group, current)
+    }
+
+    /// The memory of the group that is just being updated, if it has one.
+    pub(crate) fn of_group(&self) -> Option<Allocator> {
+        self.of_group.clone()
+    }
+
+    /// Ends the update of a group with a rate of its own.
+    pub(crate) fn leave_group(&mut self, outer: Option<Allocator>) {
+        self.of_group = outer;
+    }
+
+    pub(crate) fn allocator(&self) -> Allocator {
+        if let Some(of_group) = &self.of_group {
+            return of_group.clone();
+        }
+        let own = self.own.get_or_init(|| TwoUpdates::new("the update allocator of the world"));
+        own.allocator()
+    }
+}
+
+impl World {
+    /// The memory for what is made in this update, and is of use in the next at the latest: containers that jobs fill in one frame and
+    /// that are read in the next, lists that one system makes for another.
+    ///
+    /// To take memory costs a few instructions, and to give it back nothing. What is made in one update of the world can be used in
+    /// it and in the next one; when the update after that begins, it is taken back, and who uses the container is refused with A0013.
+    /// Jobs that have it go on. What is made between two updates counts as made in the one before.
+    ///
+    /// In a system of a group with a [rate](crate::IntoSystem::rate) of its own it is the memory of that group: what is made in one
+    /// step is there in the next, however many steps a frame has.
+    ///
+    /// Ask for it each time: what is returned in one update is taken back earlier if it is used in a later one. In systems it is a
+    /// parameter, [`UpdateAllocator`](crate::UpdateAllocator). Unity's `World.UpdateAllocator`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.update(0.1);
+    /// let hits = NativeList::<u32>::new_in(&world.update_allocator());
+    /// world.update(0.1);
+    /// assert!(hits.get().is_ok());
+    /// world.update(0.1);
+    /// assert!(hits.get().unwrap_err().to_string().starts_with("A0013: "));
+    /// ```
+    pub fn update_allocator(&self) -> Allocator {
+        self.memory.allocator()
     }
 }

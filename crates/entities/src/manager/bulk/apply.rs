@@ -1,14 +1,292 @@
-//! Values, ids and whole chunks go where they belong.
+//! What entities that were found are given: clones of a set, a set of its own each, or defaults.
+#![expect(unsafe_code, reason = "writes components to rows that were reserved for them")]
 
-#![expect(unsafe_code, reason = "moves rows between chunks")]
-
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 use std::ptr;
 
 use super::Found;
 use super::plan::{Lists, Piece, Plan, Step, Way};
-use super::values::{Written, repeat_pattern};
-use crate::storage::{ChunkMemory, Dead, Run, Staged, Storage, Transfers};
+use crate::component::{ComponentType, Copying};
+use crate::set::{CloneSet, ComponentSet};
+use crate::storage::{
+    ArchetypeShape, ChunkMemory, Dead, FewNumbers, NewRows, RowPlace, Run, Staged, Storage,
+    Transfer, Transfers, repeat_bytes, write_initial,
+};
+
+/// What entities are given.
+pub(super) enum Values<'a> {
+    Nothing,
+    /// The defaults of the types.
+    Initial,
+    /// Clones of a set.
+    Clones(&'a dyn Clones),
+    /// A set for each, in the order in which they were found. All of them are moved when the values are written.
+    Each(&'a dyn Sets),
+}
+
+/// Sets whose type was erased, to be moved to rows. None of their types is shared.
+pub(super) trait Sets {
+    /// Moves so many of the sets, from this one on, to rows from the place on.
+    ///
+    /// # Safety
+    ///
+    /// - there are such sets, and none is moved twice or used afterwards
+    /// - the place has an offset for each type of a set, in their order
+    /// - so many rows from the place on have no values that have to be dropped
+    unsafe fn write(&self, first: usize, rows: usize, place: RowPlace);
+}
+
+impl<S: ComponentSet> Sets for Vec<ManuallyDrop<S>> {
+    unsafe fn write(&self, first: usize, rows: usize, place: RowPlace) {
+        for (at, set) in self[first..first + rows].iter().enumerate() {
+            // SAFETY: the set is moved once, and not used afterwards. The rest is as the caller promises.
+            unsafe { ptr::read(&raw const **set).write(place.rows_after(at)) };
+        }
+    }
+}
+
+/// A set whose type was erased, to be cloned.
+pub(super) trait Clones {
+    /// See [`CloneSet::fill`].
+    ///
+    /// # Safety
+    ///
+    /// - as there
+    unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize);
+}
+
+impl<S: CloneSet> Clones for S {
+    unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
+        // SAFETY: as the caller promises.
+        unsafe { CloneSet::fill(self, place, rows, done) }
+    }
+}
+
+/// A plan whose values are there: nothing can go wrong any more.
+pub(super) struct Written<'s> {
+    pub(super) plan: Plan<'s>,
+    /// Whether one row was staged, whose bytes are repeated. If not, those of each step that replaces values were, in their order.
+    pub(super) is_pattern: bool,
+}
+
+/// New rows that were written, all columns of some pieces and the first columns of the next: dropped if something panics.
+struct Filled<'a> {
+    plan: &'a Plan<'a>,
+    transfers: &'a Transfers,
+    /// Which columns are written for a transfer, one after the other.
+    columns: &'a dyn Fn(&Transfer) -> FewNumbers,
+    pieces: usize,
+    /// How many columns of the piece after those.
+    done: usize,
+}
+
+impl Filled<'_> {
+    /// Says that the piece at hand has all its columns.
+    fn end_piece(&mut self) {
+        self.pieces += 1;
+        self.done = 0;
+    }
+
+    /// Says that the rows have an owner now.
+    fn keep(self) {
+        mem::forget(self);
+    }
+}
+
+impl Drop for Filled<'_> {
+    fn drop(&mut self) {
+        for (at, piece) in self.plan.lists.pieces[..].iter().enumerate().take(self.pieces + 1) {
+            let columns = (self.columns)(&self.transfers[piece.transfer]);
+            let done = if at < self.pieces { columns.len() } else { self.done };
+            let mut rows = self.plan.new_rows(piece);
+            rows.columns.extend_from_slice(&columns[..done]);
+        }
+    }
+}
+
+impl<'s> Plan<'s> {
+    /// Makes all values: those for rows that move are written there, the others kept apart. If that panics, nothing is left.
+    pub(super) fn write_values(
+        mut self,
+        transfers: &Transfers,
+        types: &[ComponentType],
+        values: &Values<'_>,
+    ) -> Written<'s> {
+        let mut is_pattern = false;
+        match *values {
+            Values::Nothing => {}
+            Values::Initial => self.write_initial(transfers),
+            Values::Clones(set) if is_pattern_of(types) => {
+                is_pattern = true;
+                self.stage(types, set, 1);
+            }
+            Values::Clones(set) => self.write_clones(transfers, types, set),
+            Values::Each(sets) => self.write_each(transfers, types, sets),
+        }
+        Written { plan: self, is_pattern }
+    }
+
+    /// Keeps clones for so many rows apart.
+    fn stage(&mut self, types: &[ComponentType], set: &dyn Clones, rows: usize) {
+        let mut staged = self.lists.stage();
+        // SAFETY: the set has these types, and is borrowed here alone.
+        let fill = |place, done: &mut usize| unsafe { set.fill(place, rows, done) };
+        // SAFETY: the function writes so many rows of them.
+        unsafe { staged.write(types, rows, fill) };
+        self.lists.staged.push(staged);
+    }
+
+    /// Writes initial values to the new rows.
+    fn write_initial(&self, transfers: &Transfers) {
+        let columns = |transfer: &Transfer| transfer.written.iter().copied().collect();
+        let mut filled = Filled { plan: self, transfers, columns: &columns, pieces: 0, done: 0 };
+        for piece in &self.lists.pieces {
+            let chunk = &self.reserved.storage.chunks[piece.to.chunk];
+            for &column in &transfers[piece.transfer].written {
+                let (first, rows) = (piece.to.first, piece.to.rows);
+                // SAFETY: the rows are reserved; that there is an initial value was checked.
+                unsafe { write_initial(chunk.shape(), chunk.data(), column, first, rows) };
+                filled.done += 1;
+            }
+            filled.end_piece();
+        }
+        for (step, transfer, shape) in self.whole_steps(transfers) {
+            let data = self.reserved.storage.chunks[step.chunk].data();
+            for &column in &transfer.written {
+                // SAFETY: the columns have no bytes, in this chunk or any other; that there is an initial value was checked.
+                unsafe { write_initial(shape, data, column, 0, step.rows) };
+            }
+        }
+        filled.keep();
+    }
+
+    /// Writes clones to the new rows, and keeps those apart that are for rows which stay where they are.
+    fn write_clones(&mut self, transfers: &Transfers, types: &[ComponentType], set: &dyn Clones) {
+        // Those come first, since they are dropped with the lists.
+        for at in 0..self.lists.steps.len() {
+            if self.lists.steps[at].way == Way::Replace {
+                let rows = self.lists.steps[at].rows as usize;
+                self.stage(types, set, rows);
+            }
+        }
+        // The order of a set is not that of its columns.
+        let columns = |transfer: &Transfer| {
+            let index = &self.reserved.storage.archetypes[transfer.to].shape.index;
+            types.iter().filter_map(|&ty| index.find(ty)).map(|found| found.column).collect()
+        };
+        let mut filled = Filled { plan: self, transfers, columns: &columns, pieces: 0, done: 0 };
+        for piece in &self.lists.pieces {
+            let offsets = &transfers[piece.transfer].offsets;
+            let place = self.reserved.storage.chunks[piece.to.chunk].row(piece.to.first, offsets);
+            // SAFETY:
+            // - the offsets are those of the set in the archetype that the chunk is of
+            // - the rows are reserved, behind the last of the chunk
+            // - the set is borrowed here alone
+            unsafe { set.fill(place, piece.to.rows as usize, &mut filled.done) };
+            filled.end_piece();
+        }
+        for (step, transfer, _) in self.whole_steps(transfers) {
+            let place = self.reserved.storage.chunks[step.chunk].row(0, &transfer.offsets);
+            // SAFETY: no type of the set has bytes, or something to be dropped. An address that is aligned for them is enough.
+            unsafe { set.fill(place, step.rows as usize, &mut 0) };
+        }
+        filled.keep();
+    }
+
+    /// Moves a set to each of the new rows, and keeps those apart that are for rows which stay where they are. No code of the user
+    /// runs.
+    fn write_each(&mut self, transfers: &Transfers, types: &[ComponentType], sets: &dyn Sets) {
+        let (mut first, mut pieces) = (0, 0);
+        for at in 0..self.lists.steps.len() {
+            let Step { chunk, way, rows, .. } = self.lists.steps[at];
+            let rows = rows as usize;
+            match way {
+                Way::Replace => {
+                    let mut staged = self.lists.stage();
+                    let write = |place, done: &mut usize| {
+                        // SAFETY: the sets of these rows come next. Room for them was just made, of the types of the set.
+                        unsafe { sets.write(first, rows, place) };
+                        *done += types.len();
+                    };
+                    // SAFETY: the function writes so many rows of these types.
+                    unsafe { staged.write(types, rows, write) };
+                    self.lists.staged.push(staged);
+                }
+                Way::Rows(_) => {
+                    let mut now = first;
+                    for piece in &self.lists.pieces[pieces..] {
+                        if piece.chunk != chunk {
+                            break;
+                        }
+                        let offsets = &transfers[piece.transfer].offsets;
+                        let to = &self.reserved.storage.chunks[piece.to.chunk];
+                        let (place, moved) =
+                            (to.row(piece.to.first, offsets), piece.to.rows as usize);
+                        // SAFETY:
+                        // - pieces are in the order of the rows that were found, and so are the sets
+                        // - the offsets are those of the set in the archetype that the chunk is of
+                        // - the rows are reserved, behind the last of the chunk
+                        unsafe { sets.write(now, moved, place) };
+                        (now, pieces) = (now + moved, pieces + 1);
+                    }
+                    assert_eq!(now, first + rows, "the pieces of a step have its rows");
+                }
+                // The chunk stays, or goes as a whole: the sets have no bytes, and nothing to be dropped.
+                Way::Open | Way::Stay | Way::Whole(_) | Way::Destroy => {}
+                Way::Follow(_) | Way::Refit(_) => {
+                    unreachable!("such rows have nothing to be written before")
+                }
+            }
+            first += rows;
+        }
+    }
+
+    /// The steps in which whole chunks go to another archetype, with the shapes of those.
+    fn whole_steps<'a>(
+        &'a self,
+        transfers: &'a Transfers,
+    ) -> impl Iterator<Item = (&'a Step, &'a Transfer, &'a ArchetypeShape)> {
+        let whole = self.lists.steps.iter().filter(|step| matches!(step.way, Way::Whole(_)));
+        whole.map(move |step| {
+            let transfer = &transfers[step.transfer];
+            (step, transfer, &*self.reserved.storage.archetypes[transfer.to].shape)
+        })
+    }
+
+    /// The rows that a piece goes to, without any values.
+    fn new_rows(&self, piece: &Piece) -> NewRows<'_> {
+        let chunk = &self.reserved.storage.chunks[piece.to.chunk];
+        // SAFETY: columns are added when they are written, and the rows are nobody's yet.
+        unsafe { NewRows::new(chunk.shape(), chunk.data(), piece.to.first, piece.to.rows) }
+    }
+}
+
+/// Whether the values of a set are duplicated by copying their bytes: then one row of it is enough.
+pub(super) fn is_pattern_of(types: &[ComponentType]) -> bool {
+    types.iter().all(|ty| matches!(ty.0.copying, Copying::Bytes))
+}
+
+/// Writes the values of one row to others, for all types of a set that have bytes.
+///
+/// # Safety
+///
+/// - the chunk has room for the rows, and is the world's alone; there are no values in them that have to be dropped
+/// - it has all types of the set, whose values are duplicated by copying their bytes
+pub(super) unsafe fn repeat_pattern(
+    storage: &Storage,
+    pattern: &Staged,
+    chunk: u32,
+    first: u32,
+    rows: u32,
+) {
+    let chunk = &storage.chunks[chunk];
+    for (ty, value) in pattern.columns().filter(|(ty, _)| ty.size() > 0) {
+        let found = chunk.find(ty).expect("the archetype has all types of the set");
+        let to = chunk.column(found.offset).wrapping_add(first as usize * ty.size());
+        // SAFETY: there is one value, and room for so many.
+        unsafe { repeat_bytes(value, to, ty.size(), rows as usize) };
+    }
+}
 
 impl Written<'_> {
     /// Does what was planned. Nothing is refused, and no code of the user runs. Returns the lists, and what is to be dropped

@@ -7,28 +7,26 @@
 //! 3. [`apply`]: values, ids and whole chunks go where they belong. Nothing is refused any more. What is left over is dropped
 //!    at the end.
 
-mod apply;
-mod memory;
-mod plan;
-mod values;
-
+use std::cell::Cell;
 use std::mem::{self, ManuallyDrop};
 
 use ancho_collections::Rejected;
 
-use super::EntityManager;
-use super::insert_shared::shared_values_of;
 use super::linked_groups::GroupLists;
+use super::shared_components::shared_values_of;
 use crate::builtin::Disabled;
 use crate::component::{ComponentType, SharedValue};
 use crate::entity::Entity;
 use crate::error::EntityError;
+use crate::manager::EntityManager;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::{Change, FEW_SHARED, Few, NOWHERE, Reserved, Run, Sought};
-pub(super) use memory::Memory;
-use plan::Plan;
-use values::Values;
+use apply::Values;
+use plan::{Lists, Plan};
+
+mod apply;
+mod plan;
 
 /// Rows that a query has found.
 #[derive(Debug, Default)]
@@ -423,4 +421,37 @@ fn rows_of(found: &Found) -> impl Iterator<Item = (u32, u32, u32)> {
     found
         .by_archetype()
         .flat_map(move |(archetype, runs)| runs.iter().flat_map(move |run| rows(archetype, run)))
+}
+
+/// What changes of all that was found have lists for. Between two of them, nothing is in these.
+///
+/// Who changes something takes what is needed, and puts it back when all is done. If code of the user panics meanwhile, it is
+/// dropped, with what is in it.
+#[derive(Default)]
+pub(in crate::manager) struct Memory {
+    found: Cell<Vec<Found>>,
+    pub(super) lists: Lists,
+}
+
+/// How many lists of rows are kept. More are never used at a time.
+const KEPT: usize = 4;
+
+impl EntityManager {
+    /// A list without rows, with the memory of one that was [kept](Self::keep_found).
+    pub(crate) fn take_found(&self) -> Found {
+        let mut kept = self.memory.found.take();
+        let found = kept.pop().unwrap_or_default();
+        self.memory.found.set(kept);
+        found
+    }
+
+    /// Takes the memory of a list that is not needed any more.
+    pub(crate) fn keep_found(&self, mut found: Found) {
+        let mut kept = self.memory.found.take();
+        if kept.len() < KEPT {
+            found.clear();
+            kept.push(found);
+        }
+        self.memory.found.set(kept);
+    }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::values::{Values, is_pattern_of};
+use super::apply::{Values, is_pattern_of};
 use super::{Found, Order};
 use crate::component::{Beginning, ComponentType, Copying};
 use crate::error::EntityError;

@@ -2,15 +2,14 @@
 
 #![expect(unsafe_code, reason = "moves rows between chunks, and values to them")]
 
-use super::column_maps::{Landing, Landings};
-use super::prepare::Target;
+use super::archetype_cache::{Landing, Landings};
 use super::record::{Given, Op, Owner, What};
-use super::{Stretch, Touched};
+use super::{Stretch, Target, Touched};
 use crate::commands::mark_used;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::EntityManager;
-use crate::manager::sets::Sets;
+use crate::manager::Sets;
 use crate::storage::{
     ArchetypeShape, Cellar, Chunk, Left, Location, NOWHERE, RowPlace, Run, Storage, copy_value,
 };

@@ -3,15 +3,17 @@
 //! Archetypes are made for entities that are there. What an entity is on its way to what it becomes, nobody ever is: so shapes are
 //! only lists of types, with the ways from one to another remembered, and an archetype is found for those that entities end in.
 
+use std::alloc::Layout;
+
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
 use crate::builtin::CleanupEntity;
 use crate::component::ComponentType;
 use crate::manager::LinkedEntityGroup;
-use crate::manager::sets::Sets;
+use crate::manager::Sets;
 use crate::storage::{
-    ArchetypeShape, Archetypes, Change, Edge, NOWHERE, StorageSettings, sort_types,
+    ArchetypeShape, Archetypes, Change, Edge, NOWHERE, StorageSettings, Transfer, sort_types,
 };
 
 /// How many types a shape has at most: one bit of a word for each.
@@ -197,5 +199,162 @@ impl std::ops::IndexMut<u32> for Shapes {
     #[inline]
     fn index_mut(&mut self, number: u32) -> &mut Shape {
         &mut self.list[number as usize]
+    }
+}
+
+/// What moves from one archetype to another.
+pub(super) struct Route {
+    pub(super) transfer: Transfer,
+    /// Columns with bytes that both have.
+    pub(super) moves: Box<[Carried]>,
+    /// Columns that both have and whose values have to be dropped, in pairs of the old and the new ones.
+    pub(super) dropped: Box<[(u32, u32)]>,
+}
+
+/// A column that both have.
+#[derive(Clone, Copy)]
+pub(super) struct Carried {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) size: u32,
+    /// Which column of the new archetype.
+    pub(super) column: u32,
+}
+
+impl Route {
+    fn new(from: &ArchetypeShape, to: &ArchetypeShape, to_number: u32) -> Self {
+        let transfer = Transfer::new(from, to, to_number, &[], Change::AddMissing);
+        let moves = transfer.kept.iter().map(|&(old, new)| {
+            let (old, column) = (from.columns[old as usize], to.columns[new as usize]);
+            Carried { from: old.offset, to: column.offset, size: column.size, column: new }
+        });
+        let has_drop = |&&(old, _): &&(u32, u32)| from.types[old as usize].0.drop.is_some();
+        Self {
+            moves: moves.filter(|carried| carried.size > 0).collect(),
+            dropped: transfer.kept.iter().filter(has_drop).copied().collect(),
+            transfer,
+        }
+    }
+}
+
+/// The routes that were needed so far, by the archetypes they lead from and to.
+#[derive(Default)]
+pub(super) struct Routes(PairCache<Route, 32>);
+
+impl Routes {
+    /// Returns the number of the route from one archetype to another.
+    #[inline]
+    pub(super) fn find(&mut self, from: u32, to: u32, archetypes: &Archetypes) -> u32 {
+        self.0.find(from, to, || Route::new(&archetypes[from].shape, &archetypes[to].shape, to))
+    }
+
+    #[inline]
+    pub(super) fn at(&self, number: u32) -> &Route {
+        &self.0.list[number as usize]
+    }
+}
+
+/// Where the components of a set are in the rows of an archetype.
+pub(super) struct Landing {
+    /// The columns that the archetype has, a bit for each.
+    pub(super) columns: u64,
+    /// Whether it has all of them.
+    pub(super) is_whole: bool,
+    /// For each type of the set, the column, or [`NOWHERE`].
+    pub(super) each: Box<[u32]>,
+    /// For each type of the set, where its column begins: if the archetype has all of them.
+    pub(super) offsets: Box<[u32]>,
+    /// Whether values of one of the columns have to be dropped.
+    pub(super) has_drops: bool,
+    /// Room for the set where it is in no row, and where each of its types is there. Nothing, if no memory has room for it: then
+    /// nobody is given it.
+    pub(super) apart: Option<(Layout, Box<[u32]>)>,
+}
+
+impl Landing {
+    fn new(shape: &ArchetypeShape, set: &[ComponentType]) -> Self {
+        let found = set.iter().map(|&ty| shape.index.find(ty));
+        let each: Box<[u32]> =
+            found.clone().map(|found| found.map_or(NOWHERE, |found| found.column)).collect();
+        let columns = each.iter().filter(|&&column| column != NOWHERE);
+        Self {
+            apart: side_by_side(set),
+            columns: columns.clone().fold(0, |bits, column| bits | 1 << column),
+            is_whole: each.iter().all(|&column| column != NOWHERE),
+            offsets: found.map(|found| found.map_or(0, |found| found.offset)).collect(),
+            has_drops: columns.clone().any(|&column| shape.types[column as usize].0.drop.is_some()),
+            each,
+        }
+    }
+}
+
+/// Room for a value of each type, and where each of them is.
+fn side_by_side(types: &[ComponentType]) -> Option<(Layout, Box<[u32]>)> {
+    let mut all = Layout::new::<()>();
+    let mut extend = |ty: &ComponentType| {
+        let value = Layout::from_size_align(ty.size(), ty.align()).ok()?;
+        let (together, offset) = all.extend(value).ok()?;
+        all = together;
+        u32::try_from(offset).ok()
+    };
+    let offsets = types.iter().map(&mut extend).collect::<Option<_>>()?;
+    Some((all, offsets))
+}
+
+/// The landings that were needed so far, by archetype and set.
+#[derive(Default)]
+pub(super) struct Landings(PairCache<Landing, 64>);
+
+impl Landings {
+    /// Returns where the components of a set are in an archetype of this number and shape.
+    #[inline]
+    pub(super) fn find(
+        &mut self,
+        archetype: u32,
+        shape: &ArchetypeShape,
+        set: u32,
+        types: &[ComponentType],
+    ) -> &Landing {
+        let number = self.0.find(archetype, set, || Landing::new(shape, types));
+        &self.0.list[number as usize]
+    }
+}
+
+/// Values by pairs of numbers. The `RECENT` last pairs are found without a look at the map.
+struct PairCache<V, const RECENT: usize> {
+    list: Vec<V>,
+    by_pair: HashMap<(u32, u32), u32, FixedState>,
+    recent: Vec<Option<(u32, u32, u32)>>,
+}
+
+impl<V, const RECENT: usize> Default for PairCache<V, RECENT> {
+    fn default() -> Self {
+        Self { list: Vec::new(), by_pair: HashMap::default(), recent: Vec::new() }
+    }
+}
+
+impl<V, const RECENT: usize> PairCache<V, RECENT> {
+    /// Returns the place of a pair's value in the list, and makes the value if it is the first time.
+    #[inline]
+    fn find(&mut self, first: u32, second: u32, make: impl FnOnce() -> V) -> u32 {
+        let place = (first << 2 ^ second) as usize % RECENT;
+        match self.recent.get(place) {
+            Some(&Some((one, other, number))) if (one, other) == (first, second) => number,
+            _ => self.look_up(first, second, place, make),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, first: u32, second: u32, place: usize, make: impl FnOnce() -> V) -> u32 {
+        let Self { list, by_pair, recent } = self;
+        let number = *by_pair.entry((first, second)).or_insert_with(|| {
+            list.push(make());
+            list.len() as u32 - 1
+        });
+        if recent.is_empty() {
+            recent.resize(RECENT, None);
+        }
+        recent[place] = Some((first, second, number));
+        number
     }
 }
